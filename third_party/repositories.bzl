@@ -2,6 +2,7 @@
 
 load("//third_party:bazel_stubs.bzl", "bazel_stubs")
 load("//third_party:onednn_wheel.bzl", "onednn_wheel")
+load("//third_party:reference_data.bzl", "reference_data")
 load("//third_party:system_library.bzl", "system_library")
 
 def fixpoint_repositories():
@@ -113,3 +114,5 @@ proto_lang_toolchain(
         name = "onednn_wheel",
         requirements = "//third_party:onednn_requirements.txt",
     )
+
+    reference_data(name = "reference_data")

@@ -1,0 +1,133 @@
+// What an op is: its slots, attributes, shapes, gradient and traits. One definition per op type,
+// by family (ops/families/*.cc); all_ops.inc lists the families.
+
+#ifndef FIXPOINT_OPS_OP_SCHEMA_H_
+#define FIXPOINT_OPS_OP_SCHEMA_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/era.h"
+#include "proto/program.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+class InferContext;
+
+// In which eras a slot, attribute or gradient exists.
+enum class Eras { kAll, kFluid, kPaddle2 };
+bool Includes(Eras eras, Era era);
+
+struct SlotSchema {
+  std::string name;
+  bool list = false;      // any number of arguments
+  bool optional = false;  // may be absent or empty
+  Eras eras = Eras::kAll;
+};
+
+struct AttrSchema {
+  std::string name;
+  AttrType type = AttrType::INT;
+  // What an absent attribute means; nothing where the op must carry it.
+  std::optional<OpDesc::Attr> default_value;
+  Eras eras = Eras::kAll;
+};
+
+// An input that can be computed on integers.
+struct QuantizableInput {
+  // kWeight: a parameter is expected here; kActivation: it is not; kAddend: bias or residual, float
+  // unless asked for.
+  enum class Kind { kWeight, kActivation, kAddend };
+  std::string slot;
+  Kind kind = Kind::kActivation;
+};
+
+// A gradient op as its forward op's maker lists it. Names are the forward op's slots: `Input`, and
+// `Output@GRAD` for the gradient of what is in slot Output.
+struct GradientSchema {
+  struct Slot {
+    std::string name;    // of the gradient op
+    std::string source;  // forward slot, or forward slot + "@GRAD"
+    bool source_is_output = false;  // of the forward op
+  };
+  std::string type;
+  std::vector<Slot> inputs;
+  std::vector<Slot> outputs;
+  Eras eras = Eras::kAll;
+};
+
+class OpSchema {
+ public:
+  // Infers the outputs' types from the inputs' (infer.h).
+  using InferFunction = std::function<absl::Status(InferContext&)>;
+  // The channel axis of a weight in `slot` of `op`: the axis of the output features.
+  using AxisFunction = std::function<std::optional<int>(const Op& op, absl::string_view slot)>;
+  // The gradient ops of a forward op, where a GradientSchema cannot say it (one op per input, an
+  // attribute that changes).
+  using GradientFunction = std::function<std::vector<OpDesc>(const OpDesc& forward, Era era)>;
+
+  const std::string& type() const { return type_; }
+  const std::string& doc() const { return doc_; }
+
+  absl::Span<const SlotSchema> inputs() const { return inputs_; }
+  absl::Span<const SlotSchema> outputs() const { return outputs_; }
+  absl::Span<const AttrSchema> attrs() const { return attrs_; }
+  // Null where the op has no such attribute in that era.
+  const AttrSchema* FindAttr(absl::string_view name, Era era) const;
+
+  const InferFunction& infer() const { return infer_; }
+
+  // Inputs that can be computed on integers; empty for most ops.
+  absl::Span<const QuantizableInput> quantizable_inputs() const { return quantizable_inputs_; }
+  // Output slots whose range may be quantized or observed.
+  absl::Span<const std::string> quantizable_outputs() const { return quantizable_outputs_; }
+  // Whether the outputs hold only values of the input (reshape, transpose, max pooling, ...), so
+  // that they share its scale.
+  bool keeps_range() const { return keeps_range_; }
+  // The channel axis of a weight; nothing where the slot is no weight or the axis is not known.
+  std::optional<int> WeightAxis(const Op& op, absl::string_view slot) const;
+
+  // The forward op type that this gradient op type belongs to, "" for any other op.
+  const std::string& gradient_of() const { return gradient_of_; }
+  absl::Span<const GradientSchema> gradients() const { return gradients_; }
+  // The gradient ops of `forward`, as the reference's maker of that era makes them: attributes
+  // copied, op_role Backward, every gradient named `<variable>@GRAD`. None: the op stops the
+  // backward pass.
+  std::vector<OpDesc> MakeGradient(const OpDesc& forward, Era era) const;
+
+ private:
+  friend class OpSchemaBuilder;
+
+  std::string type_;
+  std::string doc_;
+  std::vector<SlotSchema> inputs_;
+  std::vector<SlotSchema> outputs_;
+  std::vector<AttrSchema> attrs_;
+  InferFunction infer_;
+  std::vector<QuantizableInput> quantizable_inputs_;
+  std::vector<std::string> quantizable_outputs_;
+  bool keeps_range_ = false;
+  AxisFunction weight_axis_;
+  std::string gradient_of_;
+  std::vector<GradientSchema> gradients_;
+  GradientFunction gradient_;
+};
+
+// The schema of an op type; null for one that is not known, which is carried and reported.
+const OpSchema* FindOpSchema(absl::string_view type);
+
+// Every schema, by type.
+std::vector<const OpSchema*> AllOpSchemas();
+
+// An op's attribute, or its default in that era; null where it has neither.
+const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_OP_SCHEMA_H_

@@ -1,0 +1,42 @@
+// Reading and making attributes by kind, with the widening that real files need.
+
+#ifndef FIXPOINT_PROTO_ATTRIBUTES_H_
+#define FIXPOINT_PROTO_ATTRIBUTES_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// The attribute of that name, or null.
+const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name);
+
+// An attribute's value; nothing where the attribute is absent or of another kind. Integers widen
+// (BOOLEAN excepted): INT and LONG read as int64, INT, LONG, FLOAT and FLOAT64 as double, and the
+// lists alike, because files of some eras hold the narrower kind.
+std::optional<int64_t> IntAttr(const OpDesc& op, absl::string_view name);
+std::optional<double> FloatAttr(const OpDesc& op, absl::string_view name);
+std::optional<bool> BoolAttr(const OpDesc& op, absl::string_view name);
+std::optional<std::string> StringAttr(const OpDesc& op, absl::string_view name);
+std::optional<std::vector<int64_t>> IntsAttr(const OpDesc& op, absl::string_view name);
+std::optional<std::vector<double>> FloatsAttr(const OpDesc& op, absl::string_view name);
+std::optional<std::vector<std::string>> StringsAttr(const OpDesc& op, absl::string_view name);
+
+OpDesc::Attr MakeIntAttr(absl::string_view name, int32_t value);
+OpDesc::Attr MakeLongAttr(absl::string_view name, int64_t value);
+OpDesc::Attr MakeFloatAttr(absl::string_view name, float value);
+OpDesc::Attr MakeBoolAttr(absl::string_view name, bool value);
+OpDesc::Attr MakeStringAttr(absl::string_view name, absl::string_view value);
+OpDesc::Attr MakeIntsAttr(absl::string_view name, const std::vector<int32_t>& values);
+OpDesc::Attr MakeLongsAttr(absl::string_view name, const std::vector<int64_t>& values);
+OpDesc::Attr MakeFloatsAttr(absl::string_view name, const std::vector<float>& values);
+OpDesc::Attr MakeStringsAttr(absl::string_view name, const std::vector<std::string>& values);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_ATTRIBUTES_H_

@@ -1,0 +1,323 @@
+// A program: an index over its messages that knows who reads and who writes what.
+//
+// The messages are the only storage; what is not understood is carried untouched. Everything here
+// is for reading: a Rewriter (rewriter.h) is the only editor, and handles (Op, Variable, Argument,
+// Value) stay valid through its edits. Not for use by two threads at once, not even for reading:
+// values are computed when they are first asked for.
+
+#ifndef FIXPOINT_PROTO_PROGRAM_H_
+#define FIXPOINT_PROTO_PROGRAM_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+class Block;
+class Op;
+class Value;
+class Variable;
+struct Name;
+struct OpEdits;
+struct ProgramState;
+struct VariableEdits;
+
+// The argument that stands for "nothing here", as the reference spells it.
+inline constexpr char kEmptyArgument[] = "@EMPTY@";
+
+// One argument of one slot of an op: `w` in conv2d(Input=x, Filter=w).
+class Argument {
+ public:
+  const Op& op() const { return *op_; }
+  bool is_output() const { return is_output_; }
+  // Position of the slot in OpDesc.inputs or OpDesc.outputs, and of the argument in the slot.
+  int slot() const { return slot_; }
+  int index() const { return index_; }
+  absl::string_view slot_name() const;
+  absl::string_view name() const;
+  // What the name means in the op's block; null for kEmptyArgument.
+  const Variable* variable() const { return variable_; }
+  // What is read, or, of an output, what is written; null for kEmptyArgument.
+  const Value* value() const;
+
+ private:
+  friend class Rewriter;
+  friend class ValueAnalysis;
+  friend struct ProgramState;
+
+  Op* op_ = nullptr;
+  Variable* variable_ = nullptr;
+  Argument* previous_ = nullptr;  // of the variable's arguments, in no order
+  Argument* next_ = nullptr;
+  Value* value_ = nullptr;
+  int32_t slot_ = 0;
+  int32_t index_ = 0;
+  bool is_output_ = false;
+};
+
+// One op of one block.
+class Op {
+ public:
+  const OpDesc& desc() const { return *desc_; }
+  const std::string& type() const { return desc_->type(); }
+  const Block& block() const { return *block_; }
+
+  // All arguments, slot by slot in the order of the message.
+  absl::Span<const Argument* const> inputs() const { return inputs_; }
+  absl::Span<const Argument* const> outputs() const { return outputs_; }
+  // The arguments of one slot; none where the slot is absent or empty.
+  absl::Span<const Argument* const> Inputs(absl::string_view slot) const;
+  absl::Span<const Argument* const> Outputs(absl::string_view slot) const;
+  // The only argument of a slot; null where there is none or more than one.
+  const Argument* Input(absl::string_view slot) const;
+  const Argument* Output(absl::string_view slot) const;
+
+  // The attribute, or null. Typed reading: attributes.h.
+  const OpDesc::Attr* FindAttr(absl::string_view name) const;
+  // op_role, a set of bits (OpRole); 0 where absent.
+  int role() const;
+
+  // The blocks that this op runs (attributes of type BLOCK and BLOCKS).
+  absl::Span<const Block* const> sub_blocks() const { return sub_blocks_; }
+
+  // Neighbours in the block; null at its ends.
+  const Op* next() const;
+  const Op* previous() const;
+  // Whether this op stands before `other`. REQUIRES: both are of one block.
+  bool IsBefore(const Op& other) const { return order_ < other.order_; }
+  // Position in the block; linear in the block's length: for messages and files only.
+  int Index() const;
+  bool inserted() const;
+  bool removed() const { return removed_; }
+
+ private:
+  friend class Argument;
+  friend class Block;
+  friend class Rewriter;
+  friend class ValueAnalysis;
+  friend struct ProgramState;
+
+  OpDesc* desc_ = nullptr;
+  Block* block_ = nullptr;
+  Op* previous_ = nullptr;  // a removed op keeps its place, so that undo finds it
+  Op* next_ = nullptr;
+  uint64_t order_ = 0;
+  std::vector<Argument*> inputs_;
+  std::vector<Argument*> outputs_;
+  std::vector<const Block*> sub_blocks_;
+  std::unique_ptr<OpEdits> edits_;
+  bool removed_ = false;
+};
+
+// Bits of op_role, with the reference's numbers.
+enum OpRole : int {
+  kForward = 0x0,
+  kBackward = 0x1,
+  kOptimize = 0x2,
+  kRpc = 0x4,
+  kDist = 0x8,
+  kLearningRate = 0x10,
+  kLoss = 0x100,
+  kUnspecified = 0x1000,
+};
+
+// One variable of one block: what a name means there and in the blocks below.
+class Variable {
+ public:
+  const std::string& name() const;
+  // Null where no block declares the name; such a variable belongs to block 0.
+  const VarDesc* desc() const { return desc_; }
+  const Block& block() const { return *block_; }
+
+  bool persistable() const { return desc_ != nullptr && desc_->persistable(); }
+  // The tensor's description, of whatever kind the variable is; null where it has none.
+  const VarType::TensorDesc* tensor() const;
+
+  // Every argument that names this variable, reads and writes, in program order.
+  std::vector<const Argument*> arguments() const;
+  bool is_used() const { return first_argument_ != nullptr; }
+  // The values it takes, in program order; see Value.
+  absl::Span<const Value* const> values() const;
+  bool inserted() const;
+  bool removed() const { return removed_; }
+
+ private:
+  friend class Argument;
+  friend class Rewriter;
+  friend class ValueAnalysis;
+  friend struct ProgramState;
+
+  Name* name_ = nullptr;
+  VarDesc* desc_ = nullptr;
+  Block* block_ = nullptr;
+  Argument* first_argument_ = nullptr;
+  std::vector<std::unique_ptr<Value>> owned_values_;
+  std::vector<const Value*> values_;
+  std::unique_ptr<VariableEdits> edits_;
+  bool values_known_ = false;
+  bool removed_ = false;
+};
+
+// What a variable holds between two writes. Rewriting works on values: two reads of one name are
+// the same thing only if they read one value.
+class Value {
+ public:
+  enum class Origin {
+    kWrite,     // an op wrote it
+    kEntry,     // a feed, a persistable's state before the program, or what an op hands to the
+                // block it runs
+    kLoopHead,  // what an iteration begins with: the value before the loop, or the last iteration's
+    kExit,      // what a loop or a conditional leaves behind
+  };
+
+  const Variable& variable() const { return *variable_; }
+  Origin origin() const { return origin_; }
+  // The op that wrote it, or that runs the block (kLoopHead, kExit); null for kEntry.
+  const Op* op() const { return op_; }
+  // The output that it is; null unless an op names it in an output slot.
+  const Argument* written_by() const { return written_by_; }
+  // The block that it becomes known in: reads in this block and in blocks below can see it.
+  const Block& block() const { return *block_; }
+  // Who reads it, in program order. A merge reads too: see merged().
+  absl::Span<const Argument* const> readers() const { return readers_; }
+  // The values that this one may be, of kLoopHead and kExit.
+  absl::Span<const Value* const> merged() const { return merged_; }
+
+ private:
+  friend class ValueAnalysis;
+
+  const Variable* variable_ = nullptr;
+  Origin origin_ = Origin::kEntry;
+  const Op* op_ = nullptr;
+  const Argument* written_by_ = nullptr;
+  const Block* block_ = nullptr;
+  std::vector<const Argument*> readers_;
+  std::vector<const Value*> merged_;
+  bool live_ = false;
+};
+
+// One block: ops in order, and the variables that it declares.
+class Block {
+ public:
+  // Iterates over the ops in order; insertion and removal around the current one are safe.
+  class OpIterator {
+   public:
+    using value_type = const Op;
+    using reference = const Op&;
+    using pointer = const Op*;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::forward_iterator_tag;
+
+    explicit OpIterator(const Op* op) : op_(op) {}
+    const Op& operator*() const { return *op_; }
+    const Op* operator->() const { return op_; }
+    OpIterator& operator++() {
+      op_ = op_->next();
+      return *this;
+    }
+    bool operator==(const OpIterator& other) const { return op_ == other.op_; }
+    bool operator!=(const OpIterator& other) const { return op_ != other.op_; }
+
+   private:
+    const Op* op_;
+  };
+  struct OpRange {
+    const Op* first;
+    OpIterator begin() const { return OpIterator(first); }
+    OpIterator end() const { return OpIterator(nullptr); }
+  };
+
+  int index() const { return desc_->idx(); }
+  const BlockDesc& desc() const { return *desc_; }
+  OpRange ops() const { return {first_op()}; }
+  const Op* first_op() const;
+  const Op* last_op() const;
+  int op_count() const { return op_count_; }
+  // The variables declared here, in the order of the message.
+  std::vector<const Variable*> variables() const;
+
+  const Block* parent() const { return parent_; }    // null of block 0
+  const Block* forward() const { return forward_; }  // of a gradient block; else null
+  // The op that runs this block; null of block 0 and of a block that no op runs.
+  const Op* owner() const { return owner_; }
+
+ private:
+  friend class Op;
+  friend class Rewriter;
+  friend class ValueAnalysis;
+  friend struct ProgramState;
+
+  BlockDesc* desc_ = nullptr;
+  const Block* parent_ = nullptr;
+  const Block* forward_ = nullptr;
+  const Op* owner_ = nullptr;
+  Op* first_ = nullptr;  // removed ones among them
+  Op* last_ = nullptr;
+  int op_count_ = 0;
+  std::vector<Variable*> variables_;  // removed ones among them
+  bool stale_ = false;                // the message's order is not this one's
+};
+
+// A program. A moved-from program may only be assigned to or destroyed.
+class Program {
+ public:
+  // An empty program: one block, no version.
+  Program();
+  // Indexes a program. Errors (kInvalidArgument): no block; a block whose idx is not its position;
+  // a parent, forward or sub-block index that does not exist or does not come in order (which a
+  // cycle never does); blocks nested deeper than 256. `name` is for messages.
+  static absl::StatusOr<Program> Create(ProgramDesc desc, absl::string_view name = "");
+  Program(Program&&) noexcept;
+  Program& operator=(Program&&) noexcept;
+  ~Program();
+
+  // The messages, with every edit in its place.
+  const ProgramDesc& Proto() const;
+  // A copy that knows of no edits.
+  Program Clone() const;
+
+  const std::string& name() const;
+  int block_count() const;
+  const Block& block(int index) const;
+  // Version.version of the writer: 2006002 is 2.6.2; 0 where it is absent or a development build.
+  int64_t version() const;
+
+  // What a name means in a block: its own variable; in a gradient block then the forward block's;
+  // then an ancestor's. Null where nothing declares it.
+  const Variable* Find(const Block& block, absl::string_view name) const;
+  // Whether any op or block of the program uses this name.
+  bool HasName(absl::string_view name) const;
+
+  // Ops and variables inserted, changed or removed since Create or ForgetEdits.
+  bool edited() const;
+  // Undoes every edit since then: the messages are again those of before, byte for byte.
+  void RevertEdits();
+  // The net edits, to be stored in ProgramDesc.edit_log; the fingerprint is left to the caller.
+  EditLog MakeEditLog() const;
+  // Takes the edits of a log as if they had just been made, so that RevertEdits undoes them.
+  // Error (kFailedPrecondition): the log does not fit the program.
+  absl::Status AdoptEditLog(const EditLog& log);
+  void ForgetEdits();
+  // Stores a log in the message, or removes it.
+  void SetEditLog(const EditLog* log);
+
+ private:
+  friend class Rewriter;
+
+  std::unique_ptr<ProgramState> state_;
+};
+
+// "block 0, op 17 (conv2d)": how a diagnostic names an op. Linear in the block's length.
+std::string Describe(const Op& op);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_PROGRAM_H_

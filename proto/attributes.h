@@ -16,9 +16,18 @@ namespace fixpoint {
 // The attribute of that name, or null.
 const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name);
 
-// An attribute's value; nothing where the attribute is absent or of another kind. Integers widen
-// (BOOLEAN excepted): INT and LONG read as int64, INT, LONG, FLOAT and FLOAT64 as double, and the
-// lists alike, because files of some eras hold the narrower kind.
+// The value of an attribute; nothing where it is of another kind. Integers widen (BOOLEAN
+// excepted): INT and LONG read as int64, INT, LONG, FLOAT and FLOAT64 as double, and the lists
+// alike, because files of some eras hold the narrower kind.
+std::optional<int64_t> IntValue(const OpDesc::Attr& attr);
+std::optional<double> FloatValue(const OpDesc::Attr& attr);
+std::optional<bool> BoolValue(const OpDesc::Attr& attr);
+std::optional<std::string> StringValue(const OpDesc::Attr& attr);
+std::optional<std::vector<int64_t>> IntsValue(const OpDesc::Attr& attr);
+std::optional<std::vector<double>> FloatsValue(const OpDesc::Attr& attr);
+std::optional<std::vector<std::string>> StringsValue(const OpDesc::Attr& attr);
+
+// The same of an op's attribute; nothing where it is absent, too.
 std::optional<int64_t> IntAttr(const OpDesc& op, absl::string_view name);
 std::optional<double> FloatAttr(const OpDesc& op, absl::string_view name);
 std::optional<bool> BoolAttr(const OpDesc& op, absl::string_view name);

@@ -8,7 +8,9 @@
 #ifndef FIXPOINT_PROTO_PROGRAM_H_
 #define FIXPOINT_PROTO_PROGRAM_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,8 +51,10 @@ class Argument {
   const Value* value() const;
 
  private:
+  friend class Program;
   friend class Rewriter;
   friend class ValueAnalysis;
+  friend class Variable;
   friend struct ProgramState;
 
   Op* op_ = nullptr;
@@ -99,10 +103,11 @@ class Op {
   bool removed() const { return removed_; }
 
  private:
-  friend class Argument;
   friend class Block;
+  friend class Program;
   friend class Rewriter;
   friend class ValueAnalysis;
+  friend class Variable;
   friend struct ProgramState;
 
   OpDesc* desc_ = nullptr;
@@ -141,7 +146,7 @@ class Variable {
   // The tensor's description, of whatever kind the variable is; null where it has none.
   const VarType::TensorDesc* tensor() const;
 
-  // Every argument that names this variable, reads and writes, in program order.
+  // Every argument that names this variable, reads and writes: block by block, in each in order.
   std::vector<const Argument*> arguments() const;
   bool is_used() const { return first_argument_ != nullptr; }
   // The values it takes, in program order; see Value.
@@ -151,6 +156,8 @@ class Variable {
 
  private:
   friend class Argument;
+  friend class Block;
+  friend class Program;
   friend class Rewriter;
   friend class ValueAnalysis;
   friend struct ProgramState;
@@ -199,6 +206,7 @@ class Value {
   const Op* op_ = nullptr;
   const Argument* written_by_ = nullptr;
   const Block* block_ = nullptr;
+  const Block* run_block_ = nullptr;  // of a merge: the block whose runs it merges
   std::vector<const Argument*> readers_;
   std::vector<const Value*> merged_;
   bool live_ = false;
@@ -251,6 +259,7 @@ class Block {
 
  private:
   friend class Op;
+  friend class Program;
   friend class Rewriter;
   friend class ValueAnalysis;
   friend struct ProgramState;
@@ -311,6 +320,8 @@ class Program {
 
  private:
   friend class Rewriter;
+
+  explicit Program(std::unique_ptr<ProgramState> state);
 
   std::unique_ptr<ProgramState> state_;
 };

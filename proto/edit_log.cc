@@ -1,0 +1,246 @@
+// Carrying edits in the program as a log.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/program.h"
+#include "proto/program_state.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+void Store(const OpEdits& edits, EditLog::OpChange& change) {
+  if (edits.original != nullptr) {
+    change.set_original(edits.original->SerializeAsString());
+    return;
+  }
+  for (const OpEdits::ArgumentEdit& edit : edits.arguments) {
+    EditLog::OpChange::Argument& argument = *change.add_arguments();
+    argument.set_is_output(edit.is_output);
+    argument.set_slot(edit.slot);
+    argument.set_index(edit.index);
+    if (edit.original.has_value()) argument.set_name(*edit.original);
+  }
+  for (const auto& [position, original] : edits.attributes) {
+    EditLog::OpChange::Attribute& attribute = *change.add_attributes();
+    attribute.set_position(position);
+    attribute.set_original(original.SerializeAsString());
+  }
+  if (edits.attributes_added > 0) change.set_attributes_added(edits.attributes_added);
+}
+
+bool IsEmpty(const EditLog::OpChange& change) {
+  return !change.has_original() && change.arguments_size() == 0 && change.attributes_size() == 0 &&
+         change.attributes_added() == 0;
+}
+
+// What an op was before it was edited.
+OpDesc Original(const OpDesc& desc, const OpEdits& edits) {
+  if (edits.original != nullptr) return *edits.original;
+  OpDesc original = desc;
+  RevertFineEdits(edits, original);
+  return original;
+}
+
+// Whether the fine edits of a log name slots, arguments and attributes that the op has.
+bool Fits(const EditLog::OpChange& change, const OpDesc& desc) {
+  OpDesc rest = desc;
+  for (int i = change.arguments_size() - 1; i >= 0; --i) {
+    const EditLog::OpChange::Argument& argument = change.arguments(i);
+    auto& slots = argument.is_output() ? *rest.mutable_outputs() : *rest.mutable_inputs();
+    if (argument.slot() < 0 || argument.slot() >= slots.size()) return false;
+    OpDesc::Var& slot = slots[argument.slot()];
+    if (argument.index() < 0 || argument.index() >= slot.arguments_size()) return false;
+    if (!argument.has_name()) slot.mutable_arguments()->RemoveLast();
+  }
+  const int kept = desc.attrs_size() - change.attributes_added();
+  if (change.attributes_added() < 0 || kept < 0) return false;
+  for (const EditLog::OpChange::Attribute& attribute : change.attributes()) {
+    if (attribute.position() < 0 || attribute.position() >= kept) return false;
+  }
+  return true;
+}
+
+template <typename... Parts>
+absl::Status DoesNotFit(const Parts&... parts) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the edit log does not fit the program: ", parts...,
+                   "; the program was changed after it was rewritten"));
+}
+
+absl::StatusOr<OpEdits> Read(const EditLog::OpChange& change, const Op& op) {
+  OpEdits edits;
+  if (change.has_original()) {
+    edits.original = std::make_unique<OpDesc>();
+    if (!edits.original->ParseFromString(change.original())) {
+      return DoesNotFit(Describe(op), ": the original op cannot be read");
+    }
+    return edits;
+  }
+  if (!Fits(change, op.desc())) return DoesNotFit(Describe(op), " has other slots");
+  for (const EditLog::OpChange::Argument& argument : change.arguments()) {
+    edits.arguments.push_back(
+        {argument.is_output(), argument.slot(), argument.index(),
+         argument.has_name() ? std::make_optional(argument.name()) : std::nullopt});
+  }
+  for (const EditLog::OpChange::Attribute& attribute : change.attributes()) {
+    OpDesc::Attr original;
+    if (!original.ParseFromString(attribute.original())) {
+      return DoesNotFit(Describe(op), ": an original attribute cannot be read");
+    }
+    edits.attributes.emplace_back(attribute.position(), std::move(original));
+  }
+  edits.attributes_added = change.attributes_added();
+  return edits;
+}
+
+}  // namespace
+
+void Program::SetEditLog(const EditLog* log) {
+  if (log == nullptr) {
+    state_->desc.clear_edit_log();
+  } else {
+    *state_->desc.mutable_edit_log() = *log;
+  }
+}
+
+EditLog Program::MakeEditLog() const {
+  EditLog log;
+  for (const Block& block : state_->blocks) {
+    EditLog::BlockEdits edits;
+    state_->StoreOpEdits(block, edits);
+    state_->StoreVariableEdits(block, edits);
+    if (edits.ops_size() + edits.vars_size() > 0) {
+      edits.set_block(block.index());
+      *log.add_blocks() = std::move(edits);
+    }
+  }
+  return log;
+}
+
+void ProgramState::StoreOpEdits(const Block& block, EditLog::BlockEdits& edits) const {
+  int index = 0;
+  for (const Op* op = block.first_; op != nullptr; op = op->next_) {
+    const OpEdits* made = op->edits_.get();
+    if (made != nullptr && !(op->removed_ && op->inserted())) {
+      EditLog::OpEdit edit;
+      edit.set_index(index);
+      if (op->removed_) {
+        edit.set_removed(Original(*op->desc_, *made).SerializeAsString());
+      } else if (op->inserted()) {
+        edit.set_inserted_by(*made->inserted_by);
+      } else {
+        Store(*made, *edit.mutable_changed());
+      }
+      if (!edit.has_changed() || !IsEmpty(edit.changed())) *edits.add_ops() = std::move(edit);
+    }
+    if (!op->removed_) ++index;
+  }
+}
+
+void ProgramState::StoreVariableEdits(const Block& block, EditLog::BlockEdits& edits) const {
+  int index = 0;
+  for (const Variable* variable : block.variables_) {
+    const VariableEdits* made = variable->edits_.get();
+    if (made != nullptr && !(variable->removed_ && variable->inserted())) {
+      EditLog::VarEdit& edit = *edits.add_vars();
+      edit.set_index(index);
+      const VarDesc& original = made->original != nullptr ? *made->original : *variable->desc_;
+      if (variable->removed_) {
+        edit.set_removed(original.SerializeAsString());
+      } else if (variable->inserted()) {
+        edit.set_inserted_by(*made->inserted_by);
+      } else {
+        edit.set_original(original.SerializeAsString());
+      }
+    }
+    if (!variable->removed_) ++index;
+  }
+}
+
+absl::Status Program::AdoptEditLog(const EditLog& log) {
+  state_->Flush();
+  for (const EditLog::BlockEdits& edits : log.blocks()) {
+    if (edits.block() < 0 || edits.block() >= block_count()) {
+      return DoesNotFit("there is no block ", edits.block());
+    }
+    Block& block = state_->blocks[edits.block()];
+    RETURN_IF_ERROR(state_->AdoptOpEdits(block, edits));
+    RETURN_IF_ERROR(state_->AdoptVariableEdits(block, edits));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramState::AdoptOpEdits(Block& block, const EditLog::BlockEdits& edits) {
+  Op* at = block.first_;
+  int index = 0;
+  for (const EditLog::OpEdit& edit : edits.ops()) {
+    for (; at != nullptr && index < edit.index(); ++index) at = at->next_;
+    if (index != edit.index() || (at == nullptr && !edit.has_removed())) {
+      return DoesNotFit("block ", block.index(), " has no op ", edit.index());
+    }
+    switch (edit.edit_case()) {
+      case EditLog::OpEdit::kInsertedBy:
+        EditsOf(*at).inserted_by = &*pass_names.insert(edit.inserted_by()).first;
+        break;
+      case EditLog::OpEdit::kChanged: {
+        ASSIGN_OR_RETURN(EditsOf(*at), Read(edit.changed(), *at));
+        break;
+      }
+      case EditLog::OpEdit::kRemoved: {
+        auto desc = std::make_unique<OpDesc>();
+        if (!desc->ParseFromString(edit.removed())) {
+          return DoesNotFit("block ", block.index(), ": a removed op cannot be read");
+        }
+        Op& op = *NewOp(block, desc.get());
+        EditsOf(op).unplaced = std::move(desc);
+        Place(op, at == nullptr ? block.last_ : at->previous_);
+        op.removed_ = true;
+        --block.op_count_;
+        break;
+      }
+      case EditLog::OpEdit::EDIT_NOT_SET:
+        return DoesNotFit("block ", block.index(), ", op ", index, ": an edit of no kind");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramState::AdoptVariableEdits(Block& block, const EditLog::BlockEdits& edits) {
+  const std::vector<Variable*> declared = std::exchange(block.variables_, {});
+  size_t next = 0;
+  for (const EditLog::VarEdit& edit : edits.vars()) {
+    while (next < declared.size() && static_cast<int>(next) < edit.index()) {
+      block.variables_.push_back(declared[next++]);
+    }
+    if (static_cast<int>(next) != edit.index() ||
+        (next == declared.size() && !edit.has_removed())) {
+      return DoesNotFit("block ", block.index(), " has no variable ", edit.index());
+    }
+    if (edit.has_inserted_by()) {
+      EditsOf(*declared[next]).inserted_by = &*pass_names.insert(edit.inserted_by()).first;
+      continue;
+    }
+    auto desc = std::make_unique<VarDesc>();
+    if (!desc->ParseFromString(edit.has_removed() ? edit.removed() : edit.original())) {
+      return DoesNotFit("block ", block.index(), ": an original variable cannot be read");
+    }
+    if (edit.has_removed()) {
+      Variable& variable = *NewVariable(block, Intern(desc->name()), desc.get());
+      variable.removed_ = true;
+      EditsOf(variable).unplaced = std::move(desc);
+    } else {
+      EditsOf(*declared[next]).original = std::move(desc);
+    }
+  }
+  block.variables_.insert(block.variables_.end(), declared.begin() + next, declared.end());
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,112 @@
+// Undoing edits.
+
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/program.h"
+#include "proto/program_state.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+
+void RevertFineEdits(const OpEdits& edits, OpDesc& desc) {
+  // Added arguments are taken from the end of their slots, so the last edit goes first.
+  for (auto edit = edits.arguments.rbegin(); edit != edits.arguments.rend(); ++edit) {
+    OpDesc::Var* slot =
+        edit->is_output ? desc.mutable_outputs(edit->slot) : desc.mutable_inputs(edit->slot);
+    if (edit->original.has_value()) {
+      slot->set_arguments(edit->index, *edit->original);
+    } else {
+      slot->mutable_arguments()->RemoveLast();
+    }
+  }
+  for (const auto& [position, original] : edits.attributes)
+    *desc.mutable_attrs(position) = original;
+  for (int i = 0; i < edits.attributes_added; ++i) desc.mutable_attrs()->RemoveLast();
+}
+
+bool Program::edited() const { return state_->edited; }
+
+void ProgramState::RevertOp(Op& op) {
+  if (op.edits_ == nullptr) return;
+  if (op.inserted()) {
+    if (!op.removed_) RemoveOp(op);
+    return;
+  }
+  if (!op.removed_) UnlinkArguments(op);
+  if (op.edits_->original != nullptr) {
+    op.desc_->Swap(op.edits_->original.get());
+  } else {
+    RevertFineEdits(*op.edits_, *op.desc_);
+  }
+  if (op.removed_) {
+    op.removed_ = false;
+    ++op.block_->op_count_;
+    op.block_->stale_ = true;
+    // Its blocks were in order when it stood here before.
+    LinkSubBlocks(op).IgnoreError();
+    ForgetValues();
+  }
+}
+
+void Program::RevertEdits() {
+  ProgramState& state = *state_;
+  if (!state.edited) return;
+  for (Block& block : state.blocks) {
+    std::vector<Op*> edited;
+    for (Op* op = block.first_; op != nullptr; op = op->next_) {
+      if (op->edits_ != nullptr) edited.push_back(op);
+    }
+    for (Op* op : edited) state.RevertOp(*op);
+    std::vector<Variable*> kept;
+    for (Variable* variable : block.variables_) {
+      VariableEdits* edits = variable->edits_.get();
+      if (variable->inserted()) {
+        block.stale_ |= !std::exchange(variable->removed_, true);
+        continue;
+      }
+      if (edits != nullptr && edits->original != nullptr) {
+        variable->desc_->Swap(edits->original.get());
+      }
+      block.stale_ |= std::exchange(variable->removed_, false);
+      kept.push_back(variable);
+    }
+    if (block.stale_) state.FlushBlock(block);
+    block.variables_ = std::move(kept);
+    for (Op* op : edited) {
+      if (!op->removed_) state.LinkArguments(*op);
+    }
+  }
+  ForgetEdits();
+}
+
+void Program::ForgetEdits() {
+  ProgramState& state = *state_;
+  state.Flush();
+  for (Block& block : state.blocks) {
+    for (Op* op = block.first_; op != nullptr; op = op->next_) {
+      if (op->removed_) {
+        state.Unplace(*op);
+      } else {
+        op->edits_.reset();
+      }
+    }
+    std::vector<Variable*> kept;
+    for (Variable* variable : block.variables_) {
+      if (variable->removed_) continue;
+      variable->edits_.reset();
+      kept.push_back(variable);
+    }
+    block.variables_ = std::move(kept);
+    block.stale_ = false;
+  }
+  for (Name& name : state.names) name.reserved = false;
+  state.fresh_counters.clear();
+  state.edited = false;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,114 @@
+// What a Program holds: shared by program.cc, values.cc, edits.cc and rewriter.cc, and by nobody
+// else.
+
+#ifndef FIXPOINT_PROTO_PROGRAM_STATE_H_
+#define FIXPOINT_PROTO_PROGRAM_STATE_H_
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// An interned name and the variables that blocks declare under it.
+struct Name {
+  std::string text;
+  std::vector<Variable*> variables;
+  bool reserved = false;  // handed out by Rewriter::FreshName
+};
+
+// What was done to an op since Create or ForgetEdits.
+struct OpEdits {
+  struct ArgumentEdit {
+    bool is_output;
+    int slot;
+    int index;
+    std::optional<std::string> original;  // nothing: the argument was added
+  };
+
+  const std::string* inserted_by = nullptr;
+  std::vector<ArgumentEdit> arguments;
+  std::vector<std::pair<int, OpDesc::Attr>> attributes;  // position, what stood there
+  int attributes_added = 0;                              // at the end
+  std::unique_ptr<OpDesc> original;  // the whole op, where the lists above cannot say it
+  std::unique_ptr<OpDesc> unplaced;  // owns the message while no block's message does
+};
+
+// Undoes what the lists of `edits` say on an op's message.
+void RevertFineEdits(const OpEdits& edits, OpDesc& desc);
+
+// What was done to a variable since Create or ForgetEdits.
+struct VariableEdits {
+  const std::string* inserted_by = nullptr;
+  std::unique_ptr<VarDesc> original;
+  std::unique_ptr<VarDesc> unplaced;
+};
+
+struct ProgramState {
+  std::string name;
+  ProgramDesc desc;
+  std::deque<Block> blocks;
+  std::deque<Op> ops;
+  std::deque<Variable> variables;
+  std::deque<Argument> arguments;
+  std::deque<Name> names;
+  absl::flat_hash_map<absl::string_view, Name*> name_table;
+  absl::flat_hash_map<std::string, int> fresh_counters;
+  std::set<std::string> pass_names;
+  bool edited = false;
+
+  absl::Status Index();
+
+  Name* Intern(absl::string_view text);
+  Variable* Resolve(const Block& block, const Name& name) const;
+  // Finds or, for a name that nobody declares, makes the variable that an argument means.
+  Variable* ResolveOrDeclare(const Block& block, absl::string_view name);
+
+  Variable* NewVariable(Block& block, Name* name, VarDesc* desc);
+  Op* NewOp(Block& block, OpDesc* desc);
+  // Makes the arguments of an op's message, or, of one that has some, makes them anew.
+  void LinkArguments(Op& op);
+  void UnlinkArguments(Op& op);
+  Argument* NewArgument(Op& op, bool is_output, int slot, int index);
+  void Link(Argument& argument, Variable* variable);
+  void Unlink(Argument& argument);
+
+  // Reads the sub-block attributes of an op that stands in a block. Error: an index out of order.
+  absl::Status LinkSubBlocks(Op& op);
+  void UnlinkSubBlocks(Op& op);
+
+  // Puts an op between its neighbours in the list, and gives it a place in the order.
+  void Place(Op& op, Op* after);
+  void Unplace(Op& op);
+  void ForgetValues();
+
+  void Flush();
+  void FlushBlock(Block& block);
+
+  // Takes an op out of the program; its node keeps its place.
+  void RemoveOp(Op& op);
+  bool InUse(const Name& name) const;
+
+  void StoreOpEdits(const Block& block, EditLog::BlockEdits& edits) const;
+  void StoreVariableEdits(const Block& block, EditLog::BlockEdits& edits) const;
+  absl::Status AdoptOpEdits(Block& block, const EditLog::BlockEdits& edits);
+  absl::Status AdoptVariableEdits(Block& block, const EditLog::BlockEdits& edits);
+
+  OpEdits& EditsOf(Op& op);
+  VariableEdits& EditsOf(Variable& variable);
+  void RevertOp(Op& op);
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_PROGRAM_STATE_H_

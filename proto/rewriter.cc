@@ -1,0 +1,249 @@
+#include "proto/rewriter.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/program_state.h"
+
+namespace fixpoint {
+namespace {
+
+// The graph is handed out read-only, so that a Rewriter is the only editor; this is where it
+// becomes writable again.
+template <typename Node>
+Node& Writable(const Node& node) {
+  return const_cast<Node&>(node);
+}
+
+}  // namespace
+
+Rewriter::Rewriter(Program* program, absl::string_view pass)
+    : state_(*program->state_), pass_(&*state_.pass_names.emplace(pass).first) {}
+
+const Op& Rewriter::InsertBefore(const Op& place, OpDesc op) {
+  return Insert(place.block(), Writable(place).previous_, std::move(op));
+}
+
+const Op& Rewriter::InsertAfter(const Op& place, OpDesc op) {
+  return Insert(place.block(), &Writable(place), std::move(op));
+}
+
+const Op& Rewriter::Prepend(const Block& block, OpDesc op) {
+  return Insert(block, nullptr, std::move(op));
+}
+
+const Op& Rewriter::Append(const Block& block, OpDesc op) {
+  return Insert(block, Writable(block).last_, std::move(op));
+}
+
+const Op& Rewriter::Insert(const Block& block, Op* after, OpDesc desc) {
+  ++edit_count_;
+  auto owned = std::make_unique<OpDesc>(std::move(desc));
+  Op& op = *state_.NewOp(Writable(block), owned.get());
+  OpEdits& edits = state_.EditsOf(op);
+  edits.inserted_by = pass_;
+  edits.unplaced = std::move(owned);
+  state_.Place(op, after);
+  state_.LinkArguments(op);
+  const absl::Status status = state_.LinkSubBlocks(op);
+  CHECK(status.ok()) << status.message();
+  if (!op.sub_blocks_.empty()) state_.ForgetValues();
+  return op;
+}
+
+void Rewriter::Remove(const Op& op) {
+  CHECK(!op.removed()) << Describe(op);
+  ++edit_count_;
+  state_.RemoveOp(Writable(op));
+}
+
+OpEdits* Rewriter::EditsOfOriginal(Op& op) {
+  OpEdits& edits = state_.EditsOf(op);
+  return edits.inserted_by != nullptr || edits.original != nullptr ? nullptr : &edits;
+}
+
+void Rewriter::KeepWhole(Op& op) {
+  OpEdits* edits = EditsOfOriginal(op);
+  if (edits == nullptr) return;
+  auto original = std::make_unique<OpDesc>(*op.desc_);
+  RevertFineEdits(*edits, *original);
+  *edits = OpEdits{nullptr, {}, {}, 0, std::move(original), std::move(edits->unplaced)};
+}
+
+void Rewriter::SetArgument(const Argument& argument, absl::string_view name) {
+  if (argument.name() == name) return;
+  ++edit_count_;
+  Argument& changed = Writable(argument);
+  if (OpEdits* edits = EditsOfOriginal(*changed.op_)) {
+    const bool known = std::any_of(
+        edits->arguments.begin(), edits->arguments.end(), [&](const OpEdits::ArgumentEdit& edit) {
+          return edit.is_output == argument.is_output() && edit.slot == argument.slot() &&
+                 edit.index == argument.index();
+        });
+    if (!known) {
+      edits->arguments.push_back(
+          {argument.is_output(), argument.slot(), argument.index(), std::string(argument.name())});
+    }
+  }
+  OpDesc& desc = *changed.op_->desc_;
+  OpDesc::Var* slot = argument.is_output() ? desc.mutable_outputs(argument.slot())
+                                           : desc.mutable_inputs(argument.slot());
+  state_.Unlink(changed);
+  slot->set_arguments(argument.index(), std::string(name));
+  state_.Link(changed, state_.ResolveOrDeclare(*changed.op_->block_, name));
+}
+
+void Rewriter::AddInput(const Op& op, absl::string_view slot, absl::string_view name) {
+  AddArgument(op, /*is_output=*/false, slot, name);
+}
+
+void Rewriter::AddOutput(const Op& op, absl::string_view slot, absl::string_view name) {
+  AddArgument(op, /*is_output=*/true, slot, name);
+}
+
+void Rewriter::AddArgument(const Op& op, bool is_output, absl::string_view slot_name,
+                           absl::string_view name) {
+  ++edit_count_;
+  Op& changed = Writable(op);
+  auto* slots = is_output ? changed.desc_->mutable_outputs() : changed.desc_->mutable_inputs();
+  int slot = 0;
+  while (slot < slots->size() && (*slots)[slot].parameter() != slot_name) ++slot;
+  if (slot == slots->size()) {
+    KeepWhole(changed);
+    slots->Add()->set_parameter(std::string(slot_name));
+  }
+  const int index = (*slots)[slot].arguments_size();
+  if (OpEdits* edits = EditsOfOriginal(changed)) {
+    edits->arguments.push_back({is_output, slot, index, std::nullopt});
+  }
+  (*slots)[slot].add_arguments(std::string(name));
+  Argument* argument = state_.NewArgument(changed, is_output, slot, index);
+  std::vector<Argument*>& arguments = is_output ? changed.outputs_ : changed.inputs_;
+  arguments.insert(
+      std::upper_bound(arguments.begin(), arguments.end(), slot,
+                       [](int wanted, const Argument* a) { return wanted < a->slot(); }),
+      argument);
+  state_.Link(*argument, state_.ResolveOrDeclare(*changed.block_, name));
+}
+
+void Rewriter::RemoveInputs(const Op& op, absl::string_view slot) {
+  RemoveSlot(op, /*is_output=*/false, slot);
+}
+
+void Rewriter::RemoveOutputs(const Op& op, absl::string_view slot) {
+  RemoveSlot(op, /*is_output=*/true, slot);
+}
+
+void Rewriter::RemoveSlot(const Op& op, bool is_output, absl::string_view slot_name) {
+  Op& changed = Writable(op);
+  auto* slots = is_output ? changed.desc_->mutable_outputs() : changed.desc_->mutable_inputs();
+  const auto slot = std::find_if(slots->begin(), slots->end(), [&](const OpDesc::Var& var) {
+    return var.parameter() == slot_name;
+  });
+  if (slot == slots->end()) return;
+  ++edit_count_;
+  KeepWhole(changed);
+  state_.UnlinkArguments(changed);
+  slots->erase(slot);
+  state_.LinkArguments(changed);
+}
+
+void Rewriter::SetAttr(const Op& op, OpDesc::Attr attr) {
+  CHECK(attr.type() != AttrType::BLOCK && attr.type() != AttrType::BLOCKS) << attr.name();
+  ++edit_count_;
+  Op& changed = Writable(op);
+  OpEdits* edits = EditsOfOriginal(changed);
+  auto* attrs = changed.desc_->mutable_attrs();
+  for (int position = 0; position < attrs->size(); ++position) {
+    if ((*attrs)[position].name() != attr.name()) continue;
+    if (edits != nullptr && position < attrs->size() - edits->attributes_added) {
+      const bool known =
+          std::any_of(edits->attributes.begin(), edits->attributes.end(),
+                      [position](const auto& edit) { return edit.first == position; });
+      if (!known) edits->attributes.emplace_back(position, (*attrs)[position]);
+    }
+    (*attrs)[position] = std::move(attr);
+    return;
+  }
+  if (edits != nullptr) ++edits->attributes_added;
+  *attrs->Add() = std::move(attr);
+}
+
+void Rewriter::RemoveAttr(const Op& op, absl::string_view name) {
+  Op& changed = Writable(op);
+  auto* attrs = changed.desc_->mutable_attrs();
+  const auto attr = std::find_if(attrs->begin(), attrs->end(),
+                                 [&](const OpDesc::Attr& a) { return a.name() == name; });
+  if (attr == attrs->end()) return;
+  CHECK(attr->type() != AttrType::BLOCK && attr->type() != AttrType::BLOCKS) << attr->name();
+  ++edit_count_;
+  KeepWhole(changed);
+  attrs->erase(attr);
+}
+
+void Rewriter::SetType(const Op& op, absl::string_view type) {
+  ++edit_count_;
+  Op& changed = Writable(op);
+  KeepWhole(changed);
+  changed.desc_->set_type(std::string(type));
+}
+
+absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, VarDesc desc) {
+  Name* name = state_.Intern(desc.name());
+  if (state_.InUse(*name)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("block ", block.index(), ": \"", desc.name(),
+                     "\" cannot be declared: the name is in use; FreshName gives one that is not"));
+  }
+  ++edit_count_;
+  auto owned = std::make_unique<VarDesc>(std::move(desc));
+  Variable* variable = state_.NewVariable(Writable(block), name, owned.get());
+  VariableEdits& edits = state_.EditsOf(*variable);
+  edits.inserted_by = pass_;
+  edits.unplaced = std::move(owned);
+  variable->block_->stale_ = true;
+  return variable;
+}
+
+void Rewriter::SetVariable(const Variable& variable, VarDesc desc) {
+  CHECK(variable.desc() != nullptr && variable.name() == desc.name()) << variable.name();
+  ++edit_count_;
+  Variable& changed = Writable(variable);
+  VariableEdits& edits = state_.EditsOf(changed);
+  if (edits.inserted_by == nullptr && edits.original == nullptr) {
+    edits.original = std::make_unique<VarDesc>(*changed.desc_);
+  }
+  *changed.desc_ = std::move(desc);
+}
+
+void Rewriter::Remove(const Variable& variable) {
+  CHECK(variable.desc() != nullptr && !variable.is_used()) << variable.name();
+  ++edit_count_;
+  Variable& removed = Writable(variable);
+  state_.EditsOf(removed);
+  removed.removed_ = true;
+  removed.block_->stale_ = true;
+}
+
+std::string Rewriter::FreshName(absl::string_view base) {
+  const auto taken = [this](absl::string_view text) {
+    const Name* name = state_.Intern(text);
+    return name->reserved || state_.InUse(*name);
+  };
+  std::string name(base);
+  if (taken(name)) {
+    int& counter = state_.fresh_counters[name];
+    do {
+      name = absl::StrCat(base, "_", ++counter);
+    } while (taken(name));
+  }
+  state_.Intern(name)->reserved = true;
+  return name;
+}
+
+}  // namespace fixpoint

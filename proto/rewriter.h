@@ -1,0 +1,74 @@
+// The only way to edit a program. Every edit keeps the index right, costs O(1) (amortized, and
+// linear in the op's own size), and is written down so that it can be undone.
+
+#ifndef FIXPOINT_PROTO_REWRITER_H_
+#define FIXPOINT_PROTO_REWRITER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+class Rewriter {
+ public:
+  // `pass` is who makes the edits: it is written down with what is inserted.
+  // REQUIRES: the program outlives the rewriter.
+  Rewriter(Program* program, absl::string_view pass);
+
+  // Inserts an op. Names that nobody declares stay undeclared. REQUIRES: the ops and blocks are the
+  // program's, and not removed; blocks that the new op runs have a higher index than its own.
+  const Op& InsertBefore(const Op& place, OpDesc op);
+  const Op& InsertAfter(const Op& place, OpDesc op);
+  const Op& Prepend(const Block& block, OpDesc op);
+  const Op& Append(const Block& block, OpDesc op);
+
+  void Remove(const Op& op);
+
+  // Makes an argument another name, looked up where the op stands.
+  void SetArgument(const Argument& argument, absl::string_view name);
+  // Adds an argument at the end of a slot, which is added where the op has none of that name.
+  void AddInput(const Op& op, absl::string_view slot, absl::string_view name);
+  void AddOutput(const Op& op, absl::string_view slot, absl::string_view name);
+  // Removes a slot with its arguments, if the op has it.
+  void RemoveInputs(const Op& op, absl::string_view slot);
+  void RemoveOutputs(const Op& op, absl::string_view slot);
+
+  // Sets the attribute of that name, which is added where the op has none. REQUIRES: it is not of
+  // type BLOCK or BLOCKS.
+  void SetAttr(const Op& op, OpDesc::Attr attr);
+  void RemoveAttr(const Op& op, absl::string_view name);
+  void SetType(const Op& op, absl::string_view type);
+
+  // Declares a variable. Error (kFailedPrecondition): the name is in use in the program.
+  absl::StatusOr<const Variable*> AddVariable(const Block& block, VarDesc desc);
+  // Replaces a declaration. REQUIRES: the variable is declared, and `desc` has its name.
+  void SetVariable(const Variable& variable, VarDesc desc);
+  // REQUIRES: the variable is declared and nobody uses it.
+  void Remove(const Variable& variable);
+
+  // A name that nothing in the program uses: `base`, or `base_1`, `base_2`, ... The same edits to
+  // the same program give the same names.
+  std::string FreshName(absl::string_view base);
+
+  // How many edits were made through this rewriter.
+  int edit_count() const { return edit_count_; }
+
+ private:
+  const Op& Insert(const Block& block, Op* after, OpDesc desc);
+  OpEdits* EditsOfOriginal(Op& op);
+  void KeepWhole(Op& op);
+  void AddArgument(const Op& op, bool is_output, absl::string_view slot, absl::string_view name);
+  void RemoveSlot(const Op& op, bool is_output, absl::string_view slot);
+
+  ProgramState& state_;
+  const std::string* pass_;
+  int edit_count_ = 0;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_REWRITER_H_

@@ -1,0 +1,180 @@
+#include "proto/value_analysis.h"
+
+#include <algorithm>
+#include <memory>
+#include <tuple>
+
+#include "proto/control_flow.h"
+
+namespace fixpoint {
+
+const Value* Argument::value() const {
+  if (variable_ == nullptr) return nullptr;
+  ValueAnalysis::Ensure(*variable_);
+  return value_;
+}
+
+absl::Span<const Value* const> Variable::values() const {
+  ValueAnalysis::Ensure(const_cast<Variable&>(*this));
+  return values_;
+}
+
+void ValueAnalysis::Ensure(Variable& variable) {
+  if (variable.values_known_) return;
+  ValueAnalysis(variable).Run();
+  variable.values_known_ = true;
+}
+
+void ValueAnalysis::Run() {
+  // The entry value comes first among the owned ones; the others are found by what made them.
+  if (variable_.owned_values_.empty()) NewValue();
+  for (const auto& value : variable_.owned_values_) {
+    value->live_ = false;
+    value->readers_.clear();
+    value->merged_.clear();
+    if (value->origin_ == Value::Origin::kLoopHead || value->origin_ == Value::Origin::kExit) {
+      merges_[{value->run_block_, value->origin_}] = value.get();
+    }
+  }
+  variable_.values_.clear();
+  CollectEvents();
+  Value* entry = variable_.owned_values_.front().get();
+  entry->block_ = variable_.block_;
+  Walk(*variable_.block_, entry);
+}
+
+void ValueAnalysis::CollectEvents() {
+  for (Argument* a = variable_.first_argument_; a != nullptr; a = a->next_) {
+    const Block* block = a->op_->block_;
+    BlockEvents& events = blocks_[block];
+    events.events.push_back({a->op_, a->is_output_ ? Event::kWrite : Event::kRead, a, nullptr});
+    events.writes |= a->is_output_;
+  }
+  std::vector<const Block*> used;
+  for (const auto& [block, events] : blocks_) used.push_back(block);
+  std::sort(used.begin(), used.end(),
+            [](const Block* a, const Block* b) { return a->index() < b->index(); });
+  for (const Block* block : used) PlaceRun(block);
+  for (auto& [block, events] : blocks_) {
+    std::sort(events.events.begin(), events.events.end(), Before);
+  }
+}
+
+void ValueAnalysis::PlaceRun(const Block* block) {
+  const Block* declaring = variable_.block_;
+  while (block != declaring) {
+    const bool writes = blocks_[block].writes;
+    const bool placed = std::exchange(blocks_[block].placed, true);
+    const Op* owner = block->owner();
+    const bool at_the_end = block->forward() == declaring || owner == nullptr;
+    const Block* above = at_the_end ? declaring : &owner->block();
+    BlockEvents& events = blocks_[above];
+    if (!placed) {
+      events.events.push_back({at_the_end ? nullptr : owner, Event::kRunBlock, nullptr, block});
+    }
+    if (placed && events.writes >= writes) return;
+    // What a block that no op runs writes reaches nobody.
+    events.writes |= writes && owner != nullptr;
+    block = above;
+  }
+}
+
+bool ValueAnalysis::Before(const Event& a, const Event& b) {
+  const auto place = [](const Event& event) {
+    const bool at_the_end = event.op == nullptr;
+    return std::make_tuple(at_the_end, at_the_end ? 0 : event.op->order_, event.kind,
+                           event.argument == nullptr ? event.block->index() : event.argument->slot_,
+                           event.argument == nullptr ? 0 : event.argument->index_);
+  };
+  return place(a) < place(b);
+}
+
+Value* ValueAnalysis::Walk(const Block& block, Value* current) {
+  const auto it = blocks_.find(&block);
+  if (it == blocks_.end()) return current;
+  for (const Event& event : it->second.events) {
+    switch (event.kind) {
+      case Event::kRead:
+        Live(current);
+        current->readers_.push_back(event.argument);
+        event.argument->value_ = current;
+        break;
+      case Event::kRunBlock:
+        current = RunBlock(event, current);
+        break;
+      case Event::kWrite:
+        if (current->origin_ == Value::Origin::kExit && current->op_ == event.op) {
+          current->written_by_ = event.argument;
+          event.argument->value_ = current;
+        } else {
+          current = Written(*event.argument);
+        }
+        break;
+    }
+  }
+  return current;
+}
+
+Value* ValueAnalysis::RunBlock(const Event& event, Value* current) {
+  const Block& block = *event.block;
+  const Op* owner = block.owner();
+  if (owner == nullptr || !blocks_[&block].writes) {
+    Walk(block, current);
+    return current;
+  }
+  Live(current);
+  if (RunsAtMostOnce(owner->type())) {
+    Value* after = Walk(block, current);
+    Value* exit = Merge(Value::Origin::kExit, event);
+    exit->merged_ = {current, after};
+    return exit;
+  }
+  Value* head = Merge(Value::Origin::kLoopHead, event);
+  Value* after = Walk(block, head);
+  head->merged_ = {current, after};
+  Value* exit = Merge(Value::Origin::kExit, event);
+  exit->merged_ = {head};
+  return exit;
+}
+
+Value* ValueAnalysis::Merge(Value::Origin origin, const Event& event) {
+  Value*& value = merges_[{event.block, origin}];
+  if (value == nullptr) value = NewValue();
+  value->origin_ = origin;
+  value->run_block_ = event.block;
+  value->op_ = event.block->owner();
+  value->written_by_ = nullptr;
+  value->block_ = origin == Value::Origin::kLoopHead ? event.block : &value->op_->block();
+  Live(value);
+  return value;
+}
+
+Value* ValueAnalysis::Written(Argument& argument) {
+  Value* value = argument.value_;
+  if (value == nullptr || value->variable_ != &variable_ || value->written_by_ != &argument ||
+      value->origin_ != Value::Origin::kWrite) {
+    value = NewValue();
+  }
+  value->origin_ = Value::Origin::kWrite;
+  value->op_ = argument.op_;
+  value->written_by_ = &argument;
+  value->block_ = argument.op_->block_;
+  argument.value_ = value;
+  Live(value);
+  return value;
+}
+
+Value* ValueAnalysis::NewValue() {
+  variable_.owned_values_.push_back(std::make_unique<Value>());
+  Value* value = variable_.owned_values_.back().get();
+  value->variable_ = &variable_;
+  return value;
+}
+
+void ValueAnalysis::Live(Value* value) {
+  if (value->live_) return;
+  value->live_ = true;
+  variable_.values_.push_back(value);
+}
+
+}  // namespace fixpoint

@@ -52,8 +52,8 @@ struct QuantizableInput {
 // `Output@GRAD` for the gradient of what is in slot Output.
 struct GradientSchema {
   struct Slot {
-    std::string name;    // of the gradient op
-    std::string source;  // forward slot, or forward slot + "@GRAD"
+    std::string name;               // of the gradient op
+    std::string source;             // forward slot, or forward slot + "@GRAD"
     bool source_is_output = false;  // of the forward op
   };
   std::string type;

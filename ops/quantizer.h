@@ -1,0 +1,133 @@
+// A quantizer: what computes the scale of one value. Its arithmetic on spans, and the recipe by
+// which it is written into a program; no pass knows one by name.
+//
+// Adding one: a file in ops/quantizers, a row in all_quantizers.inc, a test
+// (docs/adding_a_quantizer.md).
+
+#ifndef FIXPOINT_OPS_QUANTIZER_H_
+#define FIXPOINT_OPS_QUANTIZER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/era.h"
+#include "ops/op_schema.h"
+#include "proto/program.pb.h"
+#include "proto/quant_config.pb.h"
+
+namespace fixpoint {
+
+// A number that sets a quantizer: QuantSpec.parameters.
+struct QuantizerParameter {
+  std::string name;
+  double default_value;
+  double min;
+  double max;
+  std::string doc;
+  // False: the reference's op cannot be told; other than by default it is for our own runtime.
+  bool reference_has_it = true;
+};
+
+// State that lives from step to step: a persistable variable of the program.
+struct QuantizerState {
+  enum class Extent { kOne, kChannels, kWindow };
+  std::string name;  // what is added to the value's name: "scale", "state", ...
+  VarType::Type dtype = VarType::FP32;
+  Extent extent = Extent::kOne;
+  // Slots of the quantize op, "" for none; where both are given, one variable is in both.
+  std::string input;
+  std::string output;
+  bool is_scale = false;       // what a frozen program reads; a profile's range initialises it
+  bool training_only = false;  // not read and not written when is_test is true
+};
+
+// How a quantizer is simulated: an op that quantizes, and one that dequantizes or, fused, none.
+struct QuantizerRecipe {
+  QuantSpec::Form form = QuantSpec::SEPARATE;
+  std::string quantize_op;    // X -> Out
+  std::string dequantize_op;  // X -> Out; "" where quantize_op does both
+  Eras eras = Eras::kAll;     // in which the reference has the ops
+  bool reference_runs_it = true;
+  // The scale's output, and the dequantize op's input that reads it.
+  std::string scale_output = "OutScale";
+  std::string scale_input_of_dequantize = "Scale";
+  // The zero point's, of affine quantizers; "" for none.
+  std::string zero_point_output;
+  std::string zero_point_input_of_dequantize;
+  std::string step_counter_input;  // an INT64 [1] that counts steps; "" for none
+  bool has_is_test = false;
+  std::vector<QuantizerState> state;
+};
+
+class Quantizer {
+ public:
+  virtual ~Quantizer() = default;
+
+  // The row's name, "moving_average_abs_max", and a sentence for the generated list.
+  virtual absl::string_view name() const = 0;
+  virtual absl::string_view doc() const = 0;
+
+  virtual QuantSpec::Granularity granularity() const { return QuantSpec::PER_TENSOR; }
+  virtual QuantSpec::Scheme scheme() const { return QuantSpec::SYMMETRIC; }
+  // Whether the scale is found anew from each tensor, so that there is none to freeze.
+  virtual bool is_dynamic() const = 0;
+  virtual absl::Span<const QuantizerParameter> parameters() const { return {}; }
+  virtual absl::Span<const QuantizerRecipe> recipes() const = 0;
+
+  // Attributes of the ops of a recipe.
+  virtual std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const = 0;
+  virtual std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const = 0;
+  // What a state starts from.
+  virtual double InitialValue(const QuantizerState& state, const QuantSpec& spec) const = 0;
+
+  // One step of a per-tensor quantizer whose scale is not a parameter: takes in a tensor and gives
+  // the range (abs-max) that it is quantized with. `state` holds the recipe's states in order, and
+  // `step` the number of the step, counted from 1.
+  virtual float Observe(const QuantSpec& spec, absl::Span<const float> values,
+                        absl::Span<const absl::Span<float>> state, int64_t step) const = 0;
+};
+
+// The quantizers that a transpile can use: the built-in ones, and a user's own.
+class QuantizerTable {
+ public:
+  // Those of all_quantizers.inc.
+  QuantizerTable();
+  QuantizerTable(QuantizerTable&&) = default;
+  QuantizerTable& operator=(QuantizerTable&&) = default;
+
+  // Error (kInvalidArgument): the name is taken.
+  absl::Status Add(std::unique_ptr<Quantizer> quantizer);
+  // Null where there is none of that name.
+  const Quantizer* Find(absl::string_view name) const;
+  // In the order of the table.
+  absl::Span<const std::unique_ptr<Quantizer>> all() const { return quantizers_; }
+  // The quantizer and recipe that an op belongs to, by its type; nulls for any other op.
+  struct Match {
+    const Quantizer* quantizer = nullptr;
+    const QuantizerRecipe* recipe = nullptr;
+  };
+  Match FindByQuantizeOp(absl::string_view op_type) const;
+
+ private:
+  std::vector<std::unique_ptr<Quantizer>> quantizers_;
+};
+
+// A parameter of a spec, or the quantizer's default for it.
+double Parameter(const Quantizer& quantizer, const QuantSpec& spec, absl::string_view name);
+
+// Whether a spec with no field absent is one that the quantizer can do: bits, granularity, scheme,
+// form, and parameters that it knows, in their range. Error (kInvalidArgument): what is wrong and
+// what would be right.
+absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec);
+
+// The recipe of a spec's form in an era; null where there is none.
+const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& spec, Era era);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_QUANTIZER_H_

@@ -1,0 +1,65 @@
+// channel_wise_abs_max: one range per channel of a weight, its own largest absolute value.
+// The reference's fake_channel_wise_quantize_abs_max (Krishnamoorthi 2018, arXiv 1806.08342, §2.4).
+
+#include <memory>
+#include <vector>
+
+#include "ops/quantizer.h"
+#include "ops/quantizers/abs_max_attrs.h"
+
+namespace fixpoint {
+namespace {
+
+class ChannelWiseAbsMaxQuantizer final : public Quantizer {
+ public:
+  absl::string_view name() const override { return "channel_wise_abs_max"; }
+  absl::string_view doc() const override {
+    return "One range per output channel of a weight: the channel's largest absolute value.";
+  }
+  QuantSpec::Granularity granularity() const override { return QuantSpec::PER_CHANNEL; }
+  bool is_dynamic() const override { return true; }
+
+  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+
+  // Fluid's ops have no quant_axis and mean axis 0.
+  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const override {
+    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
+    if (era == Era::kPaddle2) attrs.push_back(MakeIntAttr("quant_axis", spec.axis()));
+    return attrs;
+  }
+  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const override {
+    std::vector<OpDesc::Attr> attrs = {MakeIntsAttr("quant_bits", {BitLength(spec)})};
+    if (era == Era::kPaddle2) attrs.push_back(MakeIntAttr("quant_axis", spec.axis()));
+    return attrs;
+  }
+  double InitialValue(const QuantizerState&, const QuantSpec&) const override { return 0; }
+
+  // Of one channel's values.
+  float Observe(const QuantSpec&, absl::Span<const float> values,
+                absl::Span<const absl::Span<float>>, int64_t) const override {
+    return AbsMax(values);
+  }
+
+ private:
+  static std::vector<QuantizerRecipe> Recipes() {
+    QuantizerRecipe separate;
+    separate.quantize_op = "fake_channel_wise_quantize_abs_max";
+    separate.dequantize_op = "fake_channel_wise_dequantize_max_abs";
+    separate.scale_input_of_dequantize = "Scales";
+    QuantizerRecipe fused;
+    fused.form = QuantSpec::FUSED;
+    fused.quantize_op = "fake_channel_wise_quantize_dequantize_abs_max";
+    fused.eras = Eras::kPaddle2;
+    return {separate, fused};
+  }
+
+  const std::vector<QuantizerRecipe> recipes_ = Recipes();
+};
+
+}  // namespace
+
+std::unique_ptr<Quantizer> MakeChannelWiseAbsMax() {
+  return std::make_unique<ChannelWiseAbsMaxQuantizer>();
+}
+
+}  // namespace fixpoint

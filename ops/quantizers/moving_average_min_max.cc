@@ -1,0 +1,103 @@
+// moving_average_min_max: an affine quantizer over exponential moving averages of the smallest and
+// the largest value (Jacob et al. 2018, arXiv 1712.05877, §3.1).
+// Ops of Fixpoint's own, fake_quantize_moving_average_min_max and fake_dequantize_affine; the
+// reference's quantize_linear has a zero point but does not read it.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "ops/quant_math.h"
+#include "ops/quantizer.h"
+#include "ops/quantizers/moving_average.h"
+#include "proto/attributes.h"
+
+namespace fixpoint {
+namespace {
+
+class MovingAverageMinMaxQuantizer final : public Quantizer {
+ public:
+  absl::string_view name() const override { return "moving_average_min_max"; }
+  absl::string_view doc() const override {
+    return "Exponential moving averages of the smallest and the largest value, with a zero point.";
+  }
+  QuantSpec::Scheme scheme() const override { return QuantSpec::AFFINE; }
+  bool is_dynamic() const override { return false; }
+
+  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
+  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+
+  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
+    return {
+        MakeIntAttr("bit_length", spec.bits()),
+        MakeBoolAttr("unsigned_codes", spec.signedness() == QuantSpec::UNSIGNED),
+        MakeIntAttr("round_type", spec.rounding() == QuantSpec::HALF_TO_EVEN ? 0 : 1),
+        MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")))};
+  }
+  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec&, Era) const override { return {}; }
+  double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
+    return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
+  }
+
+  // States: scale (the step between two codes), zero_point, state, accum_min, accum_max, [1] each.
+  // The range is widened to hold 0, so that 0 is a code; a tensor of zeros has scale 1. Gives the
+  // scale.
+  float Observe(const QuantSpec& spec, absl::Span<const float> values,
+                absl::Span<const absl::Span<float>> state, int64_t) const override {
+    const float rate = static_cast<float>(Parameter(*this, spec, "moving_rate"));
+    float smallest = 0;
+    float largest = 0;
+    for (const float value : values) {
+      if (!std::isfinite(value)) continue;
+      smallest = std::min(smallest, value);
+      largest = std::max(largest, value);
+    }
+    const float count = state[2][0] = rate * state[2][0] + 1.0f;
+    const float min = (state[3][0] = rate * state[3][0] + smallest) / count;
+    const float max = (state[4][0] = rate * state[4][0] + largest) / count;
+    const bool is_unsigned = spec.signedness() == QuantSpec::UNSIGNED;
+    const float codes = std::ldexp(1.0f, spec.bits()) - 1.0f;
+    const float lowest_code = is_unsigned ? 0.0f : -std::ldexp(1.0f, spec.bits() - 1);
+    const float scale = max > min ? (max - min) / codes : 1.0f;
+    state[1][0] =
+        std::clamp(RoundHalfToEven(lowest_code - min / scale), lowest_code, lowest_code + codes);
+    return state[0][0] = scale;
+  }
+
+ private:
+  static std::vector<QuantizerParameter> Parameters() {
+    return {{"moving_rate", 0.9, 0, 1, "share of what was that a step keeps"},
+            {"initial_scale", 1, 1e-30, 1e30, "the scale before the first step"}};
+  }
+
+  static std::vector<QuantizerRecipe> Recipes() {
+    QuantizerRecipe recipe;
+    recipe.quantize_op = "fake_quantize_moving_average_min_max";
+    recipe.dequantize_op = "fake_dequantize_affine";
+    recipe.reference_runs_it = false;
+    recipe.zero_point_output = "OutZeroPoint";
+    recipe.zero_point_input_of_dequantize = "ZeroPoint";
+    recipe.has_is_test = true;
+    QuantizerState scale = CarriedState("scale", "InScale", "OutScale");
+    scale.is_scale = true;
+    scale.training_only = false;
+    QuantizerState zero_point = CarriedState("zero_point", "InZeroPoint", "OutZeroPoint");
+    zero_point.training_only = false;
+    recipe.state = {scale, zero_point, CarriedState("state", "InState", "OutState"),
+                    CarriedState("accum_min", "InAccumMin", "OutAccumMin"),
+                    CarriedState("accum_max", "InAccumMax", "OutAccumMax")};
+    return {recipe};
+  }
+
+  const std::vector<QuantizerParameter> parameters_ = Parameters();
+  const std::vector<QuantizerRecipe> recipes_ = Recipes();
+};
+
+}  // namespace
+
+std::unique_ptr<Quantizer> MakeMovingAverageMinMax() {
+  return std::make_unique<MovingAverageMinMaxQuantizer>();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,65 @@
+// range_abs_max: the largest absolute value of a window of steps.
+// The reference's fake_quantize_range_abs_max, with its rule for what leaves the window.
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "ops/quantizer.h"
+#include "ops/quantizers/abs_max_attrs.h"
+#include "ops/quantizers/window.h"
+
+namespace fixpoint {
+namespace {
+
+class RangeAbsMaxQuantizer final : public Quantizer {
+ public:
+  absl::string_view name() const override { return "range_abs_max"; }
+  absl::string_view doc() const override {
+    return "The largest absolute value of the last window_size steps.";
+  }
+  bool is_dynamic() const override { return false; }
+
+  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
+  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+
+  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
+    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
+    attrs.push_back(
+        MakeIntAttr("window_size", static_cast<int32_t>(Parameter(*this, spec, "window_size"))));
+    return attrs;
+  }
+  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
+    return SymmetricDequantizeAttrs(spec);
+  }
+  double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
+    return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
+  }
+
+  // States: scale [1], scales [window_size].
+  float Observe(const QuantSpec&, absl::Span<const float> values,
+                absl::Span<const absl::Span<float>> state, int64_t step) const override {
+    float& scale = state[0][0];
+    const absl::Span<float> window = state[1];
+    const float current = AbsMax(values);
+    const float removed = window[step % window.size()];
+    window[step % window.size()] = current;
+    if (scale < current) {
+      scale = current;
+    } else if (std::fabs(removed - scale) < 1e-6f) {
+      scale = AbsMax(window.subspan(0, std::min<size_t>(step, window.size())));
+    }
+    return scale;
+  }
+
+ private:
+  const std::vector<QuantizerParameter> parameters_ = WindowParameters();
+  const std::vector<QuantizerRecipe> recipes_ = {WindowRecipe("fake_quantize_range_abs_max")};
+};
+
+}  // namespace
+
+std::unique_ptr<Quantizer> MakeRangeAbsMax() { return std::make_unique<RangeAbsMaxQuantizer>(); }
+
+}  // namespace fixpoint

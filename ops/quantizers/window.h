@@ -1,0 +1,43 @@
+// What the quantizers over a window of steps share: its buffer, and the slots of their ops.
+
+#ifndef FIXPOINT_OPS_QUANTIZERS_WINDOW_H_
+#define FIXPOINT_OPS_QUANTIZERS_WINDOW_H_
+
+#include <string>
+#include <vector>
+
+#include "ops/quantizer.h"
+
+namespace fixpoint {
+
+inline std::vector<QuantizerParameter> WindowParameters() {
+  return {{"window_size", 10000, 1, 1e9, "steps that the window spans"},
+          {"initial_scale", 0.001, 0, 1e30,
+           "the scale before the first step; the reference's 0.001 stays as a lower bound for "
+           "ever, 0 does not"}};
+}
+
+// A recipe of an op with the slots of fake_quantize_range_abs_max. States: scale, scales.
+inline QuantizerRecipe WindowRecipe(const std::string& quantize_op) {
+  QuantizerRecipe recipe;
+  recipe.quantize_op = quantize_op;
+  recipe.dequantize_op = "fake_dequantize_max_abs";
+  recipe.step_counter_input = "Iter";
+  recipe.has_is_test = true;
+  QuantizerState scale;
+  scale.name = "scale";
+  scale.input = "InScale";
+  scale.output = "OutScale";
+  scale.is_scale = true;
+  QuantizerState scales;
+  scales.name = "scales";
+  scales.extent = QuantizerState::Extent::kWindow;
+  scales.output = "OutScales";
+  scales.training_only = true;
+  recipe.state = {scale, scales};
+  return recipe;
+}
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_QUANTIZERS_WINDOW_H_

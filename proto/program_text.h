@@ -1,0 +1,42 @@
+// The text form of a program: one op per line, small enough to write by hand, and lossless.
+// docs/program_text.md has the grammar.
+//
+// PrintProgram and ParseProgramText are each other's inverse on messages: presence, order,
+// unknown fields, NaN bits and missing required fields are kept. Where the short form of an
+// attribute, variable or op cannot say something, its serialized message is written as a string.
+
+#ifndef FIXPOINT_PROTO_PROGRAM_TEXT_H_
+#define FIXPOINT_PROTO_PROGRAM_TEXT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+struct ProgramTextOptions {
+  // False leaves out the attributes that tell where in someone's source an op was made
+  // (op_callstack and the like). Such a text is for reading.
+  bool debug_attributes = true;
+};
+
+// Time and memory are linear in the program.
+std::string PrintProgram(const ProgramDesc& program, const ProgramTextOptions& options = {});
+
+// One line without its end.
+std::string PrintOp(const OpDesc& op, const ProgramTextOptions& options = {});
+std::string PrintVar(const VarDesc& var);
+
+// Reads what PrintProgram writes and what people write: comments from # to the end of the line,
+// line breaks inside brackets, `var` and op lines alone for the one block of a program. Required
+// fields may be missing, as in ProgramDesc::ParsePartial.
+//
+// Errors: kInvalidArgument with up to 20 lines `file_name:line:column: what is wrong; what would
+// be right`. The depth of calls is fixed; memory is linear in the text.
+absl::StatusOr<ProgramDesc> ParseProgramText(absl::string_view text, absl::string_view file_name);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_PROGRAM_TEXT_H_

@@ -1,0 +1,26 @@
+// What the text form and messages to people call the types of variables and of attributes.
+
+#ifndef FIXPOINT_PROTO_TYPE_NAMES_H_
+#define FIXPOINT_PROTO_TYPE_NAMES_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// "f32", "i64", "bf16" for element types, "lod_tensor", "fetch_list" for kinds of variables.
+absl::string_view TypeName(VarType::Type type);
+
+// The inverse; nothing if no type is called so.
+absl::optional<VarType::Type> FindType(absl::string_view name);
+
+// "int", "float64s", "block".
+absl::string_view AttrTypeName(AttrType type);
+
+// The inverse; nothing if no type is called so.
+absl::optional<AttrType> FindAttrType(absl::string_view name);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_TYPE_NAMES_H_

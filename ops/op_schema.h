@@ -20,10 +20,14 @@ namespace fixpoint {
 
 class InferContext;
 
+// What the reference appends to a variable's name to name its gradient.
+inline constexpr char kGradientSuffix[] = "@GRAD";
+
 // In which eras a slot, attribute or gradient exists.
 enum class Eras { kAll, kFluid, kPaddle2 };
 bool Includes(Eras eras, Era era);
 
+// A slot, or an attribute, that is not the same in both eras has an entry for each.
 struct SlotSchema {
   std::string name;
   bool list = false;      // any number of arguments
@@ -41,11 +45,20 @@ struct AttrSchema {
 
 // An input that can be computed on integers.
 struct QuantizableInput {
-  // kWeight: a parameter is expected here; kActivation: it is not; kAddend: bias or residual, float
-  // unless asked for.
-  enum class Kind { kWeight, kActivation, kAddend };
+  // kWeight: a parameter is expected here; kActivation: it is not; kOperand: a weight if it is a
+  // parameter, else an activation; kAddend: bias or residual, float unless asked for.
+  enum class Kind { kWeight, kActivation, kOperand, kAddend };
   std::string slot;
   Kind kind = Kind::kActivation;
+};
+
+// What an op does to quantize, or to simulate it.
+enum class QuantOp {
+  kNone,
+  kQuantize,            // real values to codes, whatever type holds them
+  kDequantize,          // codes to real values
+  kQuantizeDequantize,  // both: real values to those that codes can hold
+  kObserve,             // follows a range, and lets the values pass
 };
 
 // A gradient op as its forward op's maker lists it. Names are the forward op's slots: `Input`, and
@@ -53,8 +66,10 @@ struct QuantizableInput {
 struct GradientSchema {
   struct Slot {
     std::string name;               // of the gradient op
-    std::string source;             // forward slot, or forward slot + "@GRAD"
+    std::string source;             // forward slot
     bool source_is_output = false;  // of the forward op
+    bool is_gradient = false;       // of what is in `source`; else that itself
+    Eras eras = Eras::kAll;
   };
   std::string type;
   std::vector<Slot> inputs;
@@ -68,6 +83,7 @@ class OpSchema {
   using InferFunction = std::function<absl::Status(InferContext&)>;
   // The channel axis of a weight in `slot` of `op`: the axis of the output features.
   using AxisFunction = std::function<std::optional<int>(const Op& op, absl::string_view slot)>;
+  using KeepsRangeFunction = std::function<bool(const OpDesc& op)>;
   // The gradient ops of a forward op, where a GradientSchema cannot say it (one op per input, an
   // attribute that changes).
   using GradientFunction = std::function<std::vector<OpDesc>(const OpDesc& forward, Era era)>;
@@ -78,7 +94,11 @@ class OpSchema {
   absl::Span<const SlotSchema> inputs() const { return inputs_; }
   absl::Span<const SlotSchema> outputs() const { return outputs_; }
   absl::Span<const AttrSchema> attrs() const { return attrs_; }
-  // Null where the op has no such attribute in that era.
+  // The slot of that era; else of the other, because files mix what their writer's release mixed
+  // (2.0 still wrote the Bias slot of conv2d). Null where the op never had such a slot.
+  const SlotSchema* FindInput(absl::string_view name, Era era) const;
+  const SlotSchema* FindOutput(absl::string_view name, Era era) const;
+  // Likewise; null where the op never had such an attribute.
   const AttrSchema* FindAttr(absl::string_view name, Era era) const;
 
   const InferFunction& infer() const { return infer_; }
@@ -88,12 +108,17 @@ class OpSchema {
   // Output slots whose range may be quantized or observed.
   absl::Span<const std::string> quantizable_outputs() const { return quantizable_outputs_; }
   // Whether the outputs hold only values of the input (reshape, transpose, max pooling, ...), so
-  // that they share its scale.
-  bool keeps_range() const { return keeps_range_; }
-  // The channel axis of a weight; nothing where the slot is no weight or the axis is not known.
+  // that they share its scale: for every op of this type, and for this op.
+  bool keeps_range() const { return keeps_range_ != nullptr && !keeps_range_depends_; }
+  bool KeepsRange(const OpDesc& op) const { return keeps_range_ != nullptr && keeps_range_(op); }
+  QuantOp quant_op() const { return quant_op_; }
+  // The axis of the output features of a weight, along which it may have a scale per channel;
+  // nothing where the slot is no weight or the axis is not known. A grouped conv2d_transpose has
+  // fewer entries on that axis than output channels: entry j serves channel j of every group.
   std::optional<int> WeightAxis(const Op& op, absl::string_view slot) const;
 
-  // The forward op type that this gradient op type belongs to, "" for any other op.
+  // The forward op type that this gradient op type belongs to, "" for any other op and for one
+  // that several forward types share.
   const std::string& gradient_of() const { return gradient_of_; }
   absl::Span<const GradientSchema> gradients() const { return gradients_; }
   // The gradient ops of `forward`, as the reference's maker of that era makes them: attributes
@@ -102,6 +127,7 @@ class OpSchema {
   std::vector<OpDesc> MakeGradient(const OpDesc& forward, Era era) const;
 
  private:
+  friend class OpList;
   friend class OpSchemaBuilder;
 
   std::string type_;
@@ -112,7 +138,9 @@ class OpSchema {
   InferFunction infer_;
   std::vector<QuantizableInput> quantizable_inputs_;
   std::vector<std::string> quantizable_outputs_;
-  bool keeps_range_ = false;
+  KeepsRangeFunction keeps_range_;
+  bool keeps_range_depends_ = false;  // on attributes
+  QuantOp quant_op_ = QuantOp::kNone;
   AxisFunction weight_axis_;
   std::string gradient_of_;
   std::vector<GradientSchema> gradients_;
@@ -124,6 +152,9 @@ const OpSchema* FindOpSchema(absl::string_view type);
 
 // Every schema, by type.
 std::vector<const OpSchema*> AllOpSchemas();
+
+// The schema of an attribute that every op may carry (op_role, op_callstack, ...), or null.
+const AttrSchema* FindCommonAttr(absl::string_view name);
 
 // An op's attribute, or its default in that era; null where it has neither.
 const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era);

@@ -1,0 +1,217 @@
+// Convolution and transposed convolution.
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/op_schema_builder.h"
+#include "ops/window.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+using Kind = QuantizableInput::Kind;
+
+// An image and what slides over it.
+struct Geometry {
+  int channel_axis;
+  int height_axis;
+  Window window;
+};
+
+absl::Status CheckRank(absl::string_view slot, const TensorInfo& tensor) {
+  if (tensor.rank() == 4) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(slot, " is ", DimsText(tensor.dims), "; want 4 dimensions"));
+}
+
+absl::StatusOr<Geometry> ReadGeometry(InferContext& op, const TensorInfo& input,
+                                      const TensorInfo& filter) {
+  RETURN_IF_ERROR(CheckRank("Input", input));
+  RETURN_IF_ERROR(CheckRank("Filter", filter));
+  Geometry geometry;
+  const bool channels_last = IsChannelsLast(op.String("data_format"));
+  geometry.channel_axis = channels_last ? 3 : 1;
+  geometry.height_axis = channels_last ? 1 : 2;
+  const WindowAttrs attrs{op.Ints("strides"), op.Ints("paddings"), op.Ints("dilations"),
+                          op.String("padding_algorithm")};
+  ASSIGN_OR_RETURN(geometry.window, MakeWindow(attrs, filter.dims.subspan(2),
+                                               input.dims.subspan(geometry.height_axis, 2)));
+  return geometry;
+}
+
+absl::StatusOr<int64_t> ReadGroups(InferContext& op) {
+  const int64_t groups = op.Int("groups");
+  if (groups >= 1) return groups;
+  return absl::InvalidArgumentError(absl::StrCat("groups is ", groups, "; want 1 or more"));
+}
+
+absl::StatusOr<int64_t> TimesGroups(int64_t channels, int64_t groups) {
+  if (channels < 0) return kUnknownDim;
+  int64_t product;
+  if (!__builtin_mul_overflow(channels, groups, &product)) return product;
+  return absl::InvalidArgumentError(
+      absl::StrCat(groups, " groups of ", channels, " channels are more than an int64 holds"));
+}
+
+absl::Status InferConv2d(InferContext& op) {
+  const TensorInfo input = op.Input("Input");
+  const TensorInfo filter = op.Input("Filter");
+  op.SetOutput("Output", input.dtype, std::nullopt);
+  if (!input.has_dims() || !filter.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Geometry geometry, ReadGeometry(op, input, filter));
+  ASSIGN_OR_RETURN(const int64_t groups, ReadGroups(op));
+  ASSIGN_OR_RETURN(const int64_t channels, TimesGroups(filter.dims[1], groups));
+  if (!MayBeEqual(channels, input.dims[geometry.channel_axis])) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Filter ", DimsText(filter.dims), " with ", groups, " groups reads ", channels,
+        " channels; Input ", DimsText(input.dims), " has ", input.dims[geometry.channel_axis]));
+  }
+  if (filter.dims[0] > 0 && filter.dims[0] % groups != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Filter makes ", filter.dims[0], " channels; want a multiple of the ", groups, " groups"));
+  }
+  Dims out(input.dims.begin(), input.dims.end());
+  out[geometry.channel_axis] = filter.dims[0];
+  for (int i = 0; i < 2; ++i) {
+    int64_t& size = out[geometry.height_axis + i];
+    ASSIGN_OR_RETURN(size, WindowCount(size, geometry.window[i]));
+  }
+  op.SetOutput("Output", input.dtype, out);
+  return absl::OkStatus();
+}
+
+// What `output_size` or `output_padding` make of the size that the formula gives.
+absl::StatusOr<int64_t> ChosenSize(int64_t made, const WindowAxis& axis, int i,
+                                   const std::vector<int64_t>& output_size,
+                                   const std::vector<int64_t>& output_padding) {
+  if (made < 0) return kUnknownDim;
+  const int64_t wanted = !output_size.empty()      ? output_size[i]
+                         : !output_padding.empty() ? made + output_padding[i]
+                                                   : made;
+  if (wanted >= made && wanted < made + axis.stride) return wanted;
+  return absl::InvalidArgumentError(absl::StrCat("the output's size is to be ", wanted, "; want ",
+                                                 made, " to ", made + axis.stride - 1));
+}
+
+absl::Status CheckTwoOrNone(absl::string_view name, const std::vector<int64_t>& values) {
+  if (values.empty() || values.size() == 2) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, " has ", values.size(), " values; want 2 or none"));
+}
+
+absl::Status InferConv2dTranspose(InferContext& op) {
+  const TensorInfo input = op.Input("Input");
+  const TensorInfo filter = op.Input("Filter");
+  op.SetOutput("Output", input.dtype, std::nullopt);
+  if (!input.has_dims() || !filter.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Geometry geometry, ReadGeometry(op, input, filter));
+  ASSIGN_OR_RETURN(const int64_t groups, ReadGroups(op));
+  if (!MayBeEqual(filter.dims[0], input.dims[geometry.channel_axis])) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Filter ", DimsText(filter.dims), " reads ", filter.dims[0], " channels; Input ",
+        DimsText(input.dims), " has ", input.dims[geometry.channel_axis]));
+  }
+  const std::vector<int64_t> output_size = op.Ints("output_size");
+  const std::vector<int64_t> output_padding =
+      op.era() == Era::kPaddle2 ? op.Ints("output_padding") : std::vector<int64_t>();
+  RETURN_IF_ERROR(CheckTwoOrNone("output_size", output_size));
+  RETURN_IF_ERROR(CheckTwoOrNone("output_padding", output_padding));
+  Dims out(input.dims.begin(), input.dims.end());
+  ASSIGN_OR_RETURN(out[geometry.channel_axis], TimesGroups(filter.dims[1], groups));
+  for (int i = 0; i < 2; ++i) {
+    int64_t& size = out[geometry.height_axis + i];
+    ASSIGN_OR_RETURN(const int64_t made, TransposedSize(size, geometry.window[i]));
+    ASSIGN_OR_RETURN(size, ChosenSize(made, geometry.window[i], i, output_size, output_padding));
+  }
+  op.SetOutput("Output", input.dtype, out);
+  return absl::OkStatus();
+}
+
+OpSchema::AxisFunction FilterAxis(int axis) {
+  return [axis](const Op&, absl::string_view slot) {
+    return slot == "Filter" ? std::optional<int>(axis) : std::nullopt;
+  };
+}
+
+void DefineWindow(OpSchemaBuilder& op) {
+  op.Attr("strides", Ints({1, 1}))
+      .Attr("paddings", Ints({0, 0}))
+      .Attr("padding_algorithm", String("EXPLICIT"))
+      .Attr("dilations", Ints({1, 1}))
+      .Attr("groups", Int(1))
+      .Attr("data_format", String("NCHW"));
+}
+
+OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
+  OpSchemaBuilder& op =
+      ops.Define(absl::StrCat(type, "(Input, Filter, Bias?@1, ResidualData?@1) -> (Output)"));
+  DefineWindow(op);
+  return op.Attr("fuse_brelu", Bool(false), Eras::kFluid)
+      .Attr("fuse_brelu_threshold", Float(6), Eras::kFluid)
+      .Hints(
+          "is_test, use_mkldnn, use_addto@2, workspace_size_MB, exhaustive_search, "
+          "force_fp32_output")
+      .Infer(InferConv2d)
+      .QuantizableInput("Input", Kind::kActivation)
+      .QuantizableInput("Filter", Kind::kWeight)
+      .QuantizableInput("Bias", Kind::kAddend)
+      .QuantizableInput("ResidualData", Kind::kAddend)
+      .QuantizableOutputs({"Output"})
+      .WeightAxis(FilterAxis(0))
+      .Gradient(absl::StrCat(type,
+                             "_grad(Input, Filter, Bias@1, Output@GRAD) -> "
+                             "(Input@GRAD, Filter@GRAD, Bias@GRAD@1)"));
+}
+
+OpSchemaBuilder& DefineTransposed(OpList& ops, absl::string_view type) {
+  OpSchemaBuilder& op = ops.Define(absl::StrCat(type, "(Input, Filter, Bias?) -> (Output)"));
+  DefineWindow(op);
+  return op.Attr("output_size", Ints({}))
+      .Attr("output_padding", Ints({}), Eras::kPaddle2)
+      .Hints(
+          "is_test, use_mkldnn, workspace_size_MB, fuse_relu, fuse_activation, fuse_alpha, "
+          "fuse_beta, force_fp32_output@2, mkldnn_data_type@2")
+      .Infer(InferConv2dTranspose)
+      .QuantizableInput("Input", Kind::kActivation)
+      .QuantizableInput("Filter", Kind::kWeight)
+      .QuantizableInput("Bias", Kind::kAddend)
+      .QuantizableOutputs({"Output"})
+      .WeightAxis(FilterAxis(1))
+      .Gradient(absl::StrCat(type,
+                             "_grad(Input, Filter, Bias, Output@GRAD) -> "
+                             "(Input@GRAD, Filter@GRAD, Bias@GRAD@1)"));
+}
+
+}  // namespace
+
+std::vector<OpSchema> ConvolutionOps() {
+  OpList ops;
+  DefineConvolution(ops, "conv2d")
+      .Doc("Cross-correlation of Input [N,C,H,W] (or [N,H,W,C]) with Filter [O,C/groups,h,w].")
+      .Attr("use_cudnn", Bool(false), Eras::kFluid)
+      .Attr("use_cudnn", Bool(true), Eras::kPaddle2)
+      .Attr("fuse_relu_before_depthwise_conv", Bool(false), Eras::kFluid)
+      .Hints(
+          "use_quantizer@1, fuse_relu@1, fuse_activation@1, fuse_alpha@1, fuse_beta@1, "
+          "fuse_residual_connection@1, Scale_in@1, Scale_out@1, Scale_in_eltwise@1, "
+          "Scale_weights@1");
+  DefineConvolution(ops, "depthwise_conv2d")
+      .Doc("conv2d with as many groups as Input has channels.")
+      .Attr("fuse_relu_before_depthwise_conv", Bool(false))
+      .Hints(
+          "use_cudnn, use_quantizer, fuse_relu, fuse_activation, fuse_alpha, fuse_beta, "
+          "fuse_residual_connection, Scale_in, Scale_out, Scale_in_eltwise, Scale_weights, "
+          "mkldnn_data_type@2");
+  DefineTransposed(ops, "conv2d_transpose")
+      .Doc(
+          "Gradient of conv2d with respect to its input, of Input [N,C,H,W] and Filter "
+          "[C,O/groups,h,w]. Entry j of Filter's axis 1 serves output channel j of every group.")
+      .Attr("use_cudnn", Bool(false), Eras::kFluid)
+      .Attr("use_cudnn", Bool(true), Eras::kPaddle2);
+  DefineTransposed(ops, "depthwise_conv2d_transpose")
+      .Doc("conv2d_transpose with as many groups as Input has channels.")
+      .Hints("use_cudnn");
+  return ops.Build();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,53 @@
+// Ops of two tensors, element by element, with the reference's axis rule for broadcasting.
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/infer_rules.h"
+#include "ops/op_schema_builder.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+absl::Status InferElementwise(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims() || !y.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Dims out, BroadcastAtAxis(x.dims, y.dims, op.Int("axis")));
+  op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
+OpSchemaBuilder& Define(OpList& ops, absl::string_view type, absl::string_view doc,
+                        absl::string_view gradient_inputs = "X, Y, Out@GRAD") {
+  return ops.Define(absl::StrCat(type, "(X, Y) -> (Out)"))
+      .Doc(absl::StrCat(doc, " Y stands at X's dimensions from `axis` on; -1: where X ends."))
+      .Attr("axis", Int(-1))
+      .Hints("use_mkldnn, use_quantizer@2, mkldnn_data_type@2, Scale_x@2, Scale_y@2, Scale_out@2")
+      .Infer(InferElementwise)
+      .Gradient(absl::StrCat(type, "_grad(", gradient_inputs, ") -> (X@GRAD, Y@GRAD)"));
+}
+
+void Quantizable(OpSchemaBuilder& op) {
+  op.QuantizableInput("X", QuantizableInput::Kind::kActivation)
+      .QuantizableInput("Y", QuantizableInput::Kind::kActivation)
+      .QuantizableOutputs({"Out"});
+}
+
+}  // namespace
+
+std::vector<OpSchema> ElementwiseOps() {
+  OpList ops;
+  constexpr char kFormats[] = "x_data_format@1, y_data_format@1";
+  Quantizable(Define(ops, "elementwise_add", "Out = X + Y.").Hints(kFormats));
+  Quantizable(Define(ops, "elementwise_sub", "Out = X - Y.").Hints(kFormats));
+  Quantizable(Define(ops, "elementwise_mul", "Out = X * Y.").Hints(kFormats));
+  Define(ops, "elementwise_div", "Out = X / Y.", "X, Y, Out, Out@GRAD").Hints(kFormats);
+  Define(ops, "elementwise_max", "Out = max(X, Y).").Hints(kFormats);
+  Define(ops, "elementwise_min", "Out = min(X, Y).").Hints("x_data_format, y_data_format");
+  Define(ops, "elementwise_pow", "Out = X ^ Y.").Hints(kFormats).QuantizableOutputs({"Out"});
+  return ops.Build();
+}
+
+}  // namespace fixpoint

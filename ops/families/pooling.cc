@@ -1,0 +1,77 @@
+// Pooling over windows of an image.
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/infer.h"
+#include "ops/op_schema_builder.h"
+#include "ops/window.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+absl::Status InferPool2d(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims()) return absl::OkStatus();
+  if (x.rank() != 4) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(x.dims), "; want 4 dimensions"));
+  }
+  const int height_axis = IsChannelsLast(op.String("data_format")) ? 1 : 2;
+  const std::vector<int64_t> ksize = op.Ints("ksize");
+  if (!op.Bool("global_pooling") && (ksize.size() != 2 || ksize[0] < 1 || ksize[1] < 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ksize is [", absl::StrJoin(ksize, ", "), "]; want two positive numbers"));
+  }
+  Dims out(x.dims.begin(), x.dims.end());
+  if (op.Bool("global_pooling")) {
+    out[height_axis] = out[height_axis + 1] = 1;
+  } else if (op.Bool("adaptive")) {
+    out[height_axis] = ksize[0];
+    out[height_axis + 1] = ksize[1];
+  } else {
+    const WindowAttrs attrs{
+        op.Ints("strides"), op.Ints("paddings"), {1, 1}, op.String("padding_algorithm")};
+    ASSIGN_OR_RETURN(const Window window, MakeWindow(attrs, ksize, x.dims.subspan(height_axis, 2)));
+    for (int i = 0; i < 2; ++i) {
+      int64_t& size = out[height_axis + i];
+      ASSIGN_OR_RETURN(size, WindowCount(size, window[i], op.Bool("ceil_mode")));
+    }
+  }
+  op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
+bool IsMaxPooling(const OpDesc& op) { return StringAttr(op, "pooling_type") == "max"; }
+
+}  // namespace
+
+std::vector<OpSchema> PoolingOps() {
+  OpList ops;
+  ops.Define("pool2d(X) -> (Out)")
+      .Doc(
+          "Maximum or average over windows of X [N,C,H,W]. global_pooling: over the whole image. "
+          "adaptive: ksize is the output's size. exclusive: an average counts no padding.")
+      .Attr("pooling_type", Required(STRING), Eras::kFluid)
+      .Attr("pooling_type", String(""), Eras::kPaddle2)
+      .Attr("ksize", Required(INTS))
+      .Attr("global_pooling", Bool(false))
+      .Attr("strides", Ints({1, 1}))
+      .Attr("paddings", Ints({0, 0}))
+      .Attr("padding_algorithm", String("EXPLICIT"))
+      .Attr("exclusive", Bool(true))
+      .Attr("adaptive", Bool(false))
+      .Attr("ceil_mode", Bool(false))
+      .Attr("data_format", String("NCHW"))
+      .Hints("is_test, use_cudnn, use_mkldnn, use_quantizer, mkldnn_data_type@2")
+      .Infer(InferPool2d)
+      .QuantizableInput("X", QuantizableInput::Kind::kActivation)
+      .QuantizableOutputs({"Out"})
+      .KeepsRangeIf(IsMaxPooling)
+      .Gradient("pool2d_grad(X, Out, Out@GRAD) -> (X@GRAD)");
+  return ops.Build();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,215 @@
+// Matrix products.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/infer_rules.h"
+#include "ops/op_schema_builder.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+using Kind = QuantizableInput::Kind;
+
+// Splits dims into the two that `columns` leading ones and the rest are flattened to.
+absl::StatusOr<std::pair<DimsView, DimsView>> SplitDims(absl::string_view slot, DimsView dims,
+                                                        absl::string_view attr, int64_t columns) {
+  if (columns < 1 || columns >= static_cast<int64_t>(dims.size())) {
+    return absl::InvalidArgumentError(absl::StrCat(attr, " is ", columns, " and ", slot, " is ",
+                                                   DimsText(dims), "; want 1 to ",
+                                                   static_cast<int64_t>(dims.size()) - 1));
+  }
+  return std::make_pair(dims.subspan(0, columns), dims.subspan(columns));
+}
+
+absl::Status InferMul(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims() || !y.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto x_parts,
+                   SplitDims("X", x.dims, "x_num_col_dims", op.Int("x_num_col_dims")));
+  ASSIGN_OR_RETURN(const auto y_parts,
+                   SplitDims("Y", y.dims, "y_num_col_dims", op.Int("y_num_col_dims")));
+  ASSIGN_OR_RETURN(const int64_t x_inner, ElementCount(x_parts.second));
+  ASSIGN_OR_RETURN(const int64_t y_inner, ElementCount(y_parts.first));
+  if (!MayBeEqual(x_inner, y_inner)) {
+    return absl::InvalidArgumentError(absl::StrCat("X ", DimsText(x.dims), " has rows of ", x_inner,
+                                                   " and Y ", DimsText(y.dims), " has columns of ",
+                                                   y_inner, "; want equal numbers"));
+  }
+  Dims out(x_parts.first.begin(), x_parts.first.end());
+  out.insert(out.end(), y_parts.second.begin(), y_parts.second.end());
+  op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
+// Dims of a product over the last two dimensions, the leading ones broadcast. A vector X is a row
+// and a vector Y a column, which the result then has not. Two vectors give a scalar: no dims.
+absl::StatusOr<Dims> ProductDims(DimsView x_dims, bool transpose_x, DimsView y_dims,
+                                 bool transpose_y) {
+  const bool x_is_vector = x_dims.size() == 1;
+  const bool y_is_vector = y_dims.size() == 1;
+  Dims x(x_dims.begin(), x_dims.end());
+  Dims y(y_dims.begin(), y_dims.end());
+  if (x_is_vector) {
+    x.insert(x.begin(), 1);
+  } else if (transpose_x) {
+    std::swap(x[x.size() - 1], x[x.size() - 2]);
+  }
+  if (y_is_vector) {
+    y.push_back(1);
+  } else if (transpose_y) {
+    std::swap(y[y.size() - 1], y[y.size() - 2]);
+  }
+  if (!MayBeEqual(x.back(), y[y.size() - 2])) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X ", DimsText(x_dims), transpose_x ? " transposed" : "", " has rows of ",
+                     x.back(), " and Y ", DimsText(y_dims), transpose_y ? " transposed" : "",
+                     " has columns of ", y[y.size() - 2], "; want equal numbers"));
+  }
+  ASSIGN_OR_RETURN(Dims out, Broadcast(DimsView(x).subspan(0, x.size() - 2),
+                                       DimsView(y).subspan(0, y.size() - 2)));
+  if (!x_is_vector) out.push_back(x[x.size() - 2]);
+  if (!y_is_vector) out.push_back(y.back());
+  return out;
+}
+
+OpSchema::InferFunction InferMatmul(const char* transpose_x, const char* transpose_y) {
+  return [transpose_x, transpose_y](InferContext& op) -> absl::Status {
+    const TensorInfo x = op.Input("X");
+    const TensorInfo y = op.Input("Y");
+    op.SetOutput("Out", x.dtype, std::nullopt);
+    if (!x.has_dims() || !y.has_dims()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(Dims out,
+                     ProductDims(x.dims, op.Bool(transpose_x), y.dims, op.Bool(transpose_y)));
+    if (out.empty()) out.push_back(1);
+    op.SetOutput("Out", x.dtype, out);
+    return absl::OkStatus();
+  };
+}
+
+// matmul can also reshape and transpose its result, where oneDNN does all three in one.
+absl::Status InferFusedMatmul(InferContext& op) {
+  if (op.era() == Era::kFluid &&
+      (!op.Ints("fused_reshape_Out").empty() || op.Int("head_number") > 1)) {
+    op.SetOutput("Out", op.Input("X").dtype, std::nullopt);
+    return absl::OkStatus();
+  }
+  return InferMatmul("transpose_X", "transpose_Y")(op);
+}
+
+absl::Status InferFc(InferContext& op) {
+  const TensorInfo input = op.Input("Input");
+  const TensorInfo w = op.Input("W");
+  op.SetOutput("Out", input.dtype, std::nullopt);
+  if (!input.has_dims() || w.rank() != 2) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const auto parts,
+                   SplitDims("Input", input.dims, "in_num_col_dims", op.Int("in_num_col_dims")));
+  // Padded weights have 4 rows and 4 columns more than they mean.
+  const int64_t padding = op.Bool("padding_weights") ? 4 : 0;
+  Dims out(parts.first.begin(), parts.first.end());
+  out.push_back(w.dims[1] < 0 ? kUnknownDim : w.dims[1] - padding);
+  op.SetOutput("Out", input.dtype, out);
+  return absl::OkStatus();
+}
+
+int RankOf(const Op& op, absl::string_view slot) {
+  const Argument* argument = op.Input(slot);
+  if (argument == nullptr || argument->variable() == nullptr) return 0;
+  const VarType::TensorDesc* tensor = argument->variable()->tensor();
+  return tensor != nullptr ? tensor->dims_size() : 0;
+}
+
+// Y [K, N]: axis 1. Y [k1, k2, N] with y_num_col_dims 2: axis 2. Where several axes are flattened
+// to the output features, none of them is theirs alone.
+std::optional<int> MulWeightAxis(const Op& op, absl::string_view slot) {
+  if (slot == "Y") {
+    const int64_t columns = IntAttr(op.desc(), "y_num_col_dims").value_or(1);
+    if (columns >= 1 && columns == RankOf(op, "Y") - 1) return static_cast<int>(columns);
+  } else if (slot == "X" && RankOf(op, "X") > 1 &&
+             IntAttr(op.desc(), "x_num_col_dims").value_or(1) == 1) {
+    return 0;
+  }
+  return std::nullopt;
+}
+
+// The last axis of Y, the last but one of X, the other one if transposed. A vector has none.
+OpSchema::AxisFunction MatmulWeightAxis(const char* transpose_x, const char* transpose_y) {
+  return [transpose_x, transpose_y](const Op& op, absl::string_view slot) -> std::optional<int> {
+    if (slot != "X" && slot != "Y") return std::nullopt;
+    const int rank = RankOf(op, slot);
+    if (rank < 2) return std::nullopt;
+    const bool is_x = slot == "X";
+    const bool transposed = BoolAttr(op.desc(), is_x ? transpose_x : transpose_y).value_or(false);
+    return is_x == transposed ? rank - 1 : rank - 2;
+  };
+}
+
+OpSchemaBuilder& Quantizable(OpSchemaBuilder& op) {
+  return op.QuantizableInput("X", Kind::kOperand)
+      .QuantizableInput("Y", Kind::kOperand)
+      .QuantizableOutputs({"Out"});
+}
+
+}  // namespace
+
+std::vector<OpSchema> ProductOps() {
+  OpList ops;
+  Quantizable(ops.Define("mul(X, Y) -> (Out)"))
+      .Doc(
+          "Product of X and Y, each flattened to two dimensions: X after x_num_col_dims, Y after "
+          "y_num_col_dims.")
+      .Attr("x_num_col_dims", Int(1))
+      .Attr("y_num_col_dims", Int(1))
+      .Attr("scale_x", Float(1))
+      .Attr("scale_y", Floats({1}))
+      .Attr("scale_out", Float(1))
+      .Hints("use_mkldnn, force_fp32_output")
+      .Infer(InferMul)
+      .WeightAxis(MulWeightAxis)
+      .Gradient("mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+
+  Quantizable(ops.Define("matmul(X, Y) -> (Out)"))
+      .Doc("alpha times the product of X and Y over their last two dimensions.")
+      .Attr("transpose_X", Bool(false))
+      .Attr("transpose_Y", Bool(false))
+      .Attr("alpha", Float(1))
+      .Attr("head_number", Int(1))
+      .Attr("fused_reshape_Out", Ints({}), Eras::kFluid)
+      .Attr("fused_transpose_Out", Ints({}), Eras::kFluid)
+      .Hints(
+          "use_mkldnn, use_quantizer, mkldnn_data_type@2, Scale_x, Scale_y, Scale_out, "
+          "force_fp32_output")
+      .Infer(InferFusedMatmul)
+      .WeightAxis(MatmulWeightAxis("transpose_X", "transpose_Y"))
+      .Gradient("matmul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+
+  Quantizable(ops.Define("matmul_v2(X, Y) -> (Out)"))
+      .Doc("Product of X and Y over their last two dimensions, the others broadcast.")
+      .Attr("trans_x", Bool(false))
+      .Attr("trans_y", Bool(false))
+      .Hints("use_mkldnn, mkldnn_data_type")
+      .Infer(InferMatmul("trans_x", "trans_y"))
+      .WeightAxis(MatmulWeightAxis("trans_x", "trans_y"))
+      .Gradient("matmul_v2_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+
+  ops.Define("fc(Input, W, Bias?) -> (Out)")
+      .Doc(
+          "Input, flattened after in_num_col_dims, times W [K,N], plus Bias, then the activation. "
+          "Made by the reference's inference passes.")
+      .Attr("in_num_col_dims", Int(1))
+      .Attr("activation_type", String(""))
+      .Attr("padding_weights", Bool(false))
+      .Hints(
+          "use_mkldnn, use_quantizer, mkldnn_data_type@2, Scale_in, Scale_weights, Scale_out, "
+          "force_fp32_output, @ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@@1")
+      .Infer(InferFc);
+  return ops.Build();
+}
+
+}  // namespace fixpoint

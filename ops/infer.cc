@@ -1,0 +1,150 @@
+#include "ops/infer.h"
+
+#include <utility>
+
+#include "proto/attributes.h"
+
+namespace fixpoint {
+namespace {
+
+using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
+
+int Count(const Slots& slots, absl::string_view name) {
+  for (const OpDesc::Var& slot : slots) {
+    if (slot.parameter() == name) return slot.arguments_size();
+  }
+  return 0;
+}
+
+// Position of an argument among all arguments; -1 where there is none.
+int Position(const Slots& slots, absl::string_view name, int index) {
+  int position = 0;
+  for (const OpDesc::Var& slot : slots) {
+    if (slot.parameter() == name) return index < slot.arguments_size() ? position + index : -1;
+    position += slot.arguments_size();
+  }
+  return -1;
+}
+
+int CountAll(const Slots& slots) {
+  int count = 0;
+  for (const OpDesc::Var& slot : slots) count += slot.arguments_size();
+  return count;
+}
+
+}  // namespace
+
+TensorInfo TensorInfoOf(const VarDesc* variable) {
+  TensorInfo info;
+  if (variable == nullptr) return info;
+  const VarType& type = variable->type();
+  info.kind = type.type();
+  const VarType::TensorDesc* tensor = nullptr;
+  if (type.has_lod_tensor()) {
+    tensor = &type.lod_tensor().tensor();
+    info.lod_level = type.lod_tensor().lod_level();
+  } else if (type.has_selected_rows()) {
+    tensor = &type.selected_rows();
+  } else if (type.has_tensor_array()) {
+    tensor = &type.tensor_array().tensor();
+    info.lod_level = type.tensor_array().lod_level();
+  }
+  if (tensor != nullptr) {
+    info.dtype = tensor->data_type();
+    info.dims = DimsView(tensor->dims().data(), tensor->dims_size());
+  }
+  return info;
+}
+
+InferContext::InferContext(const OpDesc& op, const OpSchema& schema, Era era,
+                           absl::Span<const VarDesc* const> inputs)
+    : op_(&op),
+      schema_(&schema),
+      era_(era),
+      inputs_(inputs),
+      outputs_(static_cast<size_t>(CountAll(op.outputs()))) {}
+
+int InferContext::InputCount(absl::string_view slot) const { return Count(op_->inputs(), slot); }
+
+int InferContext::OutputCount(absl::string_view slot) const { return Count(op_->outputs(), slot); }
+
+TensorInfo InferContext::Input(absl::string_view slot, int index) const {
+  const int position = Position(op_->inputs(), slot, index);
+  return position < 0 ? TensorInfo() : TensorInfoOf(inputs_[position]);
+}
+
+const OpDesc::Attr* InferContext::Attr(absl::string_view name) {
+  if (const OpDesc::Attr* attr = FindAttr(*op_, name); attr != nullptr) return attr;
+  const AttrSchema* schema = schema_->FindAttr(name, era_);
+  if (schema != nullptr && schema->default_value) return &*schema->default_value;
+  attribute_unknown_ = true;
+  return nullptr;
+}
+
+template <typename T>
+T InferContext::Known(std::optional<T> value) {
+  if (value) return *std::move(value);
+  attribute_unknown_ = true;
+  return T();
+}
+
+int64_t InferContext::Int(absl::string_view name) {
+  const OpDesc::Attr* attr = Attr(name);
+  return attr != nullptr ? Known(IntValue(*attr)) : 0;
+}
+
+double InferContext::Float(absl::string_view name) {
+  const OpDesc::Attr* attr = Attr(name);
+  return attr != nullptr ? Known(FloatValue(*attr)) : 0;
+}
+
+bool InferContext::Bool(absl::string_view name) {
+  const OpDesc::Attr* attr = Attr(name);
+  return attr != nullptr && Known(BoolValue(*attr));
+}
+
+std::string InferContext::String(absl::string_view name) {
+  const OpDesc::Attr* attr = Attr(name);
+  return attr != nullptr ? Known(StringValue(*attr)) : "";
+}
+
+std::vector<int64_t> InferContext::Ints(absl::string_view name) {
+  const OpDesc::Attr* attr = Attr(name);
+  return attr != nullptr ? Known(IntsValue(*attr)) : std::vector<int64_t>();
+}
+
+void InferContext::SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
+                             std::optional<Dims> dims) {
+  const int position = Position(op_->outputs(), slot, index);
+  if (position >= 0) outputs_[position] = {dtype, std::move(dims)};
+}
+
+void InferContext::SetOutputLike(absl::string_view slot, int index, const TensorInfo& tensor) {
+  std::optional<Dims> dims;
+  if (tensor.has_dims()) dims.emplace(tensor.dims.begin(), tensor.dims.end());
+  SetOutput(slot, index, tensor.dtype, std::move(dims));
+}
+
+absl::Status Infer(InferContext& context) {
+  if (context.schema_->infer() == nullptr) return absl::OkStatus();
+  absl::Status status = context.schema_->infer()(context);
+  if (!status.ok() || context.attribute_unknown_) {
+    for (InferredOutput& output : context.outputs_) output = {};
+  }
+  return context.attribute_unknown_ ? absl::OkStatus() : status;
+}
+
+absl::StatusOr<std::vector<InferredOutput>> InferOutputs(
+    const OpDesc& op, Era era, const std::function<const VarDesc*(absl::string_view)>& find) {
+  const OpSchema* schema = FindOpSchema(op.type());
+  if (schema == nullptr) return std::vector<InferredOutput>(CountAll(op.outputs()));
+  std::vector<const VarDesc*> inputs;
+  for (const OpDesc::Var& slot : op.inputs()) {
+    for (const std::string& argument : slot.arguments()) inputs.push_back(find(argument));
+  }
+  InferContext context(op, *schema, era, inputs);
+  if (absl::Status status = Infer(context); !status.ok()) return status;
+  return std::vector<InferredOutput>(context.outputs().begin(), context.outputs().end());
+}
+
+}  // namespace fixpoint

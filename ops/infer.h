@@ -1,0 +1,115 @@
+// Inference of dtypes and dimensions, one op at a time, from what its inputs' variables declare.
+//
+// What is not known stays unknown and is no error: an input without a description, a rank that is
+// not given, a dimension -1, an attribute whose value comes from a tensor.
+
+#ifndef FIXPOINT_OPS_INFER_H_
+#define FIXPOINT_OPS_INFER_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/dims.h"
+#include "ops/era.h"
+#include "ops/op_schema.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+using DataType = VarType::Type;
+
+// What is known of an input tensor.
+struct TensorInfo {
+  VarType::Type kind = VarType::LOD_TENSOR;
+  std::optional<DataType> dtype;
+  // Empty where the rank is not known, and of a scalar: the messages do not tell them apart.
+  DimsView dims;
+  int lod_level = 0;
+
+  bool has_dims() const { return !dims.empty(); }
+  int rank() const { return static_cast<int>(dims.size()); }
+};
+
+// What a variable's description says of its tensor; nothing for null.
+TensorInfo TensorInfoOf(const VarDesc* variable);
+
+// What is inferred of an output.
+struct InferredOutput {
+  std::optional<DataType> dtype;
+  std::optional<Dims> dims;
+};
+
+// One op, its inputs, and the outputs to be inferred: what a schema's InferFunction works on.
+class InferContext {
+ public:
+  // `inputs` are the descriptions of the input variables, in the order of the message (slot by
+  // slot), null where nothing is known; outputs likewise. All must outlive the context.
+  InferContext(const OpDesc& op, const OpSchema& schema, Era era,
+               absl::Span<const VarDesc* const> inputs);
+
+  const OpDesc& op() const { return *op_; }
+  Era era() const { return era_; }
+
+  int InputCount(absl::string_view slot) const;
+  int OutputCount(absl::string_view slot) const;
+  bool HasInput(absl::string_view slot) const { return InputCount(slot) > 0; }
+  // What is known of an argument; nothing is where the slot has no such argument.
+  TensorInfo Input(absl::string_view slot, int index = 0) const;
+
+  // An attribute, or its default. Where its value cannot be told (it comes from a tensor, or is
+  // missing, or of another kind), these give 0, "" or nothing, and the outputs become unknown.
+  int64_t Int(absl::string_view name);
+  double Float(absl::string_view name);
+  bool Bool(absl::string_view name);
+  std::string String(absl::string_view name);
+  std::vector<int64_t> Ints(absl::string_view name);
+
+  // State what an output is. A slot or argument that the op does not name is passed over.
+  void SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
+                 std::optional<Dims> dims);
+  void SetOutput(absl::string_view slot, std::optional<DataType> dtype, std::optional<Dims> dims) {
+    SetOutput(slot, 0, dtype, std::move(dims));
+  }
+  // As an input is: dtype and dimensions, as far as they are known.
+  void SetOutputLike(absl::string_view slot, int index, const TensorInfo& tensor);
+  void SetOutputLike(absl::string_view slot, const TensorInfo& tensor) {
+    SetOutputLike(slot, 0, tensor);
+  }
+
+  // Outputs in the order of the message.
+  absl::Span<const InferredOutput> outputs() const { return outputs_; }
+
+ private:
+  friend absl::Status Infer(InferContext& context);
+
+  const OpDesc::Attr* Attr(absl::string_view name);
+  template <typename T>
+  T Known(std::optional<T> value);
+
+  const OpDesc* op_;
+  const OpSchema* schema_;
+  Era era_;
+  absl::Span<const VarDesc* const> inputs_;
+  absl::InlinedVector<InferredOutput, 4> outputs_;
+  bool attribute_unknown_ = false;
+};
+
+// Runs the schema's inference, if it has one. Error (kInvalidArgument): the inputs or attributes
+// contradict each other or the op; the outputs are then unknown.
+absl::Status Infer(InferContext& context);
+
+// The same for an op that is not in a program yet. `find` gives a name's description, or null.
+absl::StatusOr<std::vector<InferredOutput>> InferOutputs(
+    const OpDesc& op, Era era, const std::function<const VarDesc*(absl::string_view)>& find);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_INFER_H_

@@ -1,0 +1,172 @@
+#include "ops/op_schema.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ops/families.h"
+#include "proto/attributes.h"
+
+namespace fixpoint {
+namespace {
+
+// Prefers an entry of `era` to one of the other.
+template <typename Entry>
+const Entry* FindEntry(const std::vector<Entry>& entries, absl::string_view name, Era era) {
+  const Entry* of_other_era = nullptr;
+  for (const Entry& entry : entries) {
+    if (entry.name != name) continue;
+    if (Includes(entry.eras, era)) return &entry;
+    of_other_era = &entry;
+  }
+  return of_other_era;
+}
+
+class Registry {
+ public:
+  Registry() {
+    for (std::vector<OpSchema> family : AllFamilies()) {
+      std::move(family.begin(), family.end(), std::back_inserter(schemas_));
+    }
+    by_type_.reserve(schemas_.size());
+    for (const OpSchema& schema : schemas_) {
+      CHECK(by_type_.emplace(schema.type(), &schema).second)
+          << schema.type() << " is defined twice";
+    }
+  }
+
+  const OpSchema* Find(absl::string_view type) const {
+    const auto found = by_type_.find(type);
+    return found != by_type_.end() ? found->second : nullptr;
+  }
+
+  std::vector<const OpSchema*> All() const {
+    std::vector<const OpSchema*> all;
+    for (const OpSchema& schema : schemas_) all.push_back(&schema);
+    std::sort(all.begin(), all.end(),
+              [](const OpSchema* a, const OpSchema* b) { return a->type() < b->type(); });
+    return all;
+  }
+
+ private:
+  std::vector<OpSchema> schemas_;
+  absl::flat_hash_map<absl::string_view, const OpSchema*> by_type_;
+};
+
+const Registry& GetRegistry() {
+  static const Registry* const registry = new Registry();
+  return *registry;
+}
+
+const OpDesc::Var* FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,
+                            absl::string_view name) {
+  for (const OpDesc::Var& slot : slots) {
+    if (slot.parameter() == name) return &slot;
+  }
+  return nullptr;
+}
+
+// Fills a slot of a gradient op from the forward op's arguments.
+void AddGradientSlot(const GradientSchema::Slot& slot, const OpDesc& forward,
+                     google::protobuf::RepeatedPtrField<OpDesc::Var>* slots) {
+  OpDesc::Var* made = slots->Add();
+  made->set_parameter(slot.name);
+  const OpDesc::Var* source =
+      FindSlot(slot.source_is_output ? forward.outputs() : forward.inputs(), slot.source);
+  if (source == nullptr) return;
+  for (const std::string& argument : source->arguments()) {
+    made->add_arguments(slot.is_gradient && argument != kEmptyArgument
+                            ? absl::StrCat(argument, kGradientSuffix)
+                            : argument);
+  }
+}
+
+OpDesc MakeGradientOp(const GradientSchema& gradient, const OpDesc& forward, Era era) {
+  OpDesc op;
+  op.set_type(gradient.type);
+  for (const GradientSchema::Slot& slot : gradient.inputs) {
+    if (Includes(slot.eras, era)) AddGradientSlot(slot, forward, op.mutable_inputs());
+  }
+  for (const GradientSchema::Slot& slot : gradient.outputs) {
+    if (Includes(slot.eras, era)) AddGradientSlot(slot, forward, op.mutable_outputs());
+  }
+  return op;
+}
+
+// Copies the forward op's attributes, with the role that the backward pass has.
+void AddGradientAttrs(const OpDesc& forward, OpDesc* op) {
+  for (const OpDesc::Attr& attr : forward.attrs()) {
+    if (attr.name() == "op_role" || attr.name() == "op_role_var") continue;
+    if (FindAttr(*op, attr.name()) == nullptr) *op->add_attrs() = attr;
+  }
+  *op->add_attrs() = MakeIntAttr("op_role", kBackward);
+}
+
+}  // namespace
+
+bool Includes(Eras eras, Era era) {
+  return eras == Eras::kAll || (eras == Eras::kFluid) == (era == Era::kFluid);
+}
+
+const SlotSchema* OpSchema::FindInput(absl::string_view name, Era era) const {
+  return FindEntry(inputs_, name, era);
+}
+
+const SlotSchema* OpSchema::FindOutput(absl::string_view name, Era era) const {
+  return FindEntry(outputs_, name, era);
+}
+
+const AttrSchema* OpSchema::FindAttr(absl::string_view name, Era era) const {
+  return FindEntry(attrs_, name, era);
+}
+
+std::optional<int> OpSchema::WeightAxis(const Op& op, absl::string_view slot) const {
+  return weight_axis_ != nullptr ? weight_axis_(op, slot) : std::nullopt;
+}
+
+std::vector<OpDesc> OpSchema::MakeGradient(const OpDesc& forward, Era era) const {
+  std::vector<OpDesc> made;
+  if (gradient_ != nullptr) {
+    made = gradient_(forward, era);
+  } else {
+    for (const GradientSchema& gradient : gradients_) {
+      if (Includes(gradient.eras, era)) made.push_back(MakeGradientOp(gradient, forward, era));
+    }
+  }
+  for (OpDesc& op : made) AddGradientAttrs(forward, &op);
+  return made;
+}
+
+const AttrSchema* FindCommonAttr(absl::string_view name) {
+  static const auto* const attrs = new std::vector<AttrSchema>({
+      {"op_role", INT, MakeIntAttr("op_role", kUnspecified)},
+      {"op_role_var", STRINGS, MakeStringsAttr("op_role_var", {})},
+      {"op_namescope", STRING, MakeStringAttr("op_namescope", "")},
+      {"op_callstack", STRINGS, MakeStringsAttr("op_callstack", {})},
+      {"op_device", STRING, MakeStringAttr("op_device", "")},
+      {"with_quant_attr", BOOLEAN, MakeBoolAttr("with_quant_attr", false), Eras::kPaddle2},
+  });
+  return FindEntry(*attrs, name, Era::kPaddle2);
+}
+
+const OpSchema* FindOpSchema(absl::string_view type) { return GetRegistry().Find(type); }
+
+std::vector<const OpSchema*> AllOpSchemas() { return GetRegistry().All(); }
+
+const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era) {
+  if (const OpDesc::Attr* attr = FindAttr(op, name); attr != nullptr) return attr;
+  const AttrSchema* schema = FindCommonAttr(name);
+  if (schema == nullptr) {
+    const OpSchema* op_schema = FindOpSchema(op.type());
+    if (op_schema == nullptr) return nullptr;
+    schema = op_schema->FindAttr(name, era);
+    if (schema == nullptr || !Includes(schema->eras, era)) return nullptr;
+  }
+  return schema->default_value ? &*schema->default_value : nullptr;
+}
+
+}  // namespace fixpoint

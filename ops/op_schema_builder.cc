@@ -1,0 +1,308 @@
+#include "ops/op_schema_builder.h"
+
+#include <glog/logging.h>
+
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "ops/infer_rules.h"
+#include "proto/attributes.h"
+
+namespace fixpoint {
+namespace {
+
+// One entry of a signature: `name`, `name=source`, with its marks.
+struct Entry {
+  std::string name;
+  std::string source;
+  bool list = false;
+  bool optional = false;
+  Eras eras = Eras::kAll;
+};
+
+struct Signature {
+  std::string type;
+  std::vector<Entry> inputs;
+  std::vector<Entry> outputs;
+};
+
+Eras ConsumeEras(absl::string_view* text) {
+  if (absl::ConsumeSuffix(text, "@1")) return Eras::kFluid;
+  if (absl::ConsumeSuffix(text, "@2")) return Eras::kPaddle2;
+  return Eras::kAll;
+}
+
+std::vector<Entry> ParseEntries(absl::string_view text) {
+  std::vector<Entry> entries;
+  for (absl::string_view item : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
+    item = absl::StripAsciiWhitespace(item);
+    Entry entry;
+    entry.eras = ConsumeEras(&item);
+    entry.optional = absl::ConsumeSuffix(&item, "?");
+    entry.list = absl::ConsumeSuffix(&item, "*");
+    const std::vector<std::string> names = absl::StrSplit(item, '=');
+    entry.name = names.front();
+    entry.source = names.back();
+    entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+Signature ParseSignature(absl::string_view text) {
+  const size_t open = text.find('(');
+  const size_t arrow = text.find(") -> (");
+  CHECK(open != absl::string_view::npos && arrow != absl::string_view::npos &&
+        absl::EndsWith(text, ")"))
+      << text;
+  Signature signature;
+  signature.type = std::string(text.substr(0, open));
+  signature.inputs = ParseEntries(text.substr(open + 1, arrow - open - 1));
+  text = text.substr(arrow + 6);
+  signature.outputs = ParseEntries(text.substr(0, text.size() - 1));
+  return signature;
+}
+
+std::vector<SlotSchema> SlotsOf(const std::vector<Entry>& entries) {
+  std::vector<SlotSchema> slots;
+  slots.reserve(entries.size());
+  for (const Entry& entry : entries) {
+    slots.push_back({entry.name, entry.list, entry.optional, entry.eras});
+  }
+  return slots;
+}
+
+const SlotSchema* FindSlot(const std::vector<SlotSchema>& slots, absl::string_view name) {
+  for (const SlotSchema& slot : slots) {
+    if (slot.name == name) return &slot;
+  }
+  return nullptr;
+}
+
+std::vector<GradientSchema::Slot> GradientSlots(const OpSchema& forward,
+                                                const std::vector<Entry>& entries) {
+  std::vector<GradientSchema::Slot> slots;
+  for (const Entry& entry : entries) {
+    absl::string_view source = entry.source;
+    GradientSchema::Slot slot;
+    slot.name = entry.name;
+    slot.is_gradient = absl::ConsumeSuffix(&source, kGradientSuffix);
+    slot.source = std::string(source);
+    slot.eras = entry.eras;
+    slot.source_is_output = forward.FindOutput(source, Era::kFluid) != nullptr;
+    CHECK(slot.source_is_output || forward.FindInput(source, Era::kFluid) != nullptr)
+        << forward.type() << " has no slot " << source;
+    slots.push_back(std::move(slot));
+  }
+  return slots;
+}
+
+Eras Both(Eras a, Eras b) { return a == Eras::kAll ? b : a; }
+
+// Adds what a gradient's line says to the slots of its op.
+void AddSlots(const OpSchema& forward, const std::vector<GradientSchema::Slot>& gradient_slots,
+              Eras eras, bool outputs, std::vector<SlotSchema>* slots) {
+  for (const GradientSchema::Slot& slot : gradient_slots) {
+    const SlotSchema* source = slot.source_is_output ? forward.FindOutput(slot.source, Era::kFluid)
+                                                     : forward.FindInput(slot.source, Era::kFluid);
+    // A gradient that nobody wants is left out.
+    const bool optional = outputs || source->optional;
+    if (FindSlot(*slots, slot.name) == nullptr) {
+      slots->push_back({slot.name, source->list, optional, Both(eras, slot.eras)});
+    } else {
+      for (SlotSchema& known : *slots) {
+        if (known.name == slot.name) known.eras = Eras::kAll;
+      }
+    }
+  }
+}
+
+AttrDefault Default(OpDesc::Attr attr) {
+  const AttrType type = attr.type();
+  return {type, std::move(attr)};
+}
+
+// The attributes that OpSchemaBuilder::Hints names, with the one default they have everywhere.
+const absl::flat_hash_map<absl::string_view, AttrDefault>& HintDefaults() {
+  static const auto* const defaults = new absl::flat_hash_map<absl::string_view, AttrDefault>({
+      {"@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", Bool(true)},
+      {"Scale_in", Float(1)},
+      {"Scale_in_eltwise", Float(1)},
+      {"Scale_out", Float(1)},
+      {"Scale_weights", Floats({1})},
+      {"Scale_x", Float(1)},
+      {"Scale_y", Float(1)},
+      {"exhaustive_search", Bool(false)},
+      {"force_cpu", Bool(false)},
+      {"force_fp32_output", Bool(false)},
+      {"fuse_activation", String("")},
+      {"fuse_alpha", Float(0)},
+      {"fuse_beta", Float(0)},
+      {"fuse_relu", Bool(false)},
+      {"fuse_residual_connection", Bool(false)},
+      {"is_test", Bool(false)},
+      {"mkldnn_data_type", String("float32")},
+      {"skip_eager_deletion_vars", Strings({})},
+      {"use_addto", Bool(false)},
+      {"use_cudnn", Bool(false)},
+      {"use_mkldnn", Bool(false)},
+      {"use_quantizer", Bool(false)},
+      {"workspace_size_MB", Int(512)},
+      {"x_data_format", String("")},
+      {"y_data_format", String("")},
+  });
+  return *defaults;
+}
+
+}  // namespace
+
+AttrDefault Int(int32_t value) { return Default(MakeIntAttr("", value)); }
+AttrDefault Long(int64_t value) { return Default(MakeLongAttr("", value)); }
+AttrDefault Float(float value) { return Default(MakeFloatAttr("", value)); }
+AttrDefault Bool(bool value) { return Default(MakeBoolAttr("", value)); }
+AttrDefault String(absl::string_view value) { return Default(MakeStringAttr("", value)); }
+AttrDefault Ints(const std::vector<int32_t>& values) { return Default(MakeIntsAttr("", values)); }
+AttrDefault Longs(const std::vector<int64_t>& values) { return Default(MakeLongsAttr("", values)); }
+AttrDefault Floats(const std::vector<float>& values) { return Default(MakeFloatsAttr("", values)); }
+AttrDefault Strings(const std::vector<std::string>& values) {
+  return Default(MakeStringsAttr("", values));
+}
+
+AttrDefault EmptyList(AttrType type) {
+  OpDesc::Attr attr;
+  attr.set_type(type);
+  return Default(std::move(attr));
+}
+
+AttrDefault Required(AttrType type) { return {type, std::nullopt}; }
+
+OpSchemaBuilder::OpSchemaBuilder(absl::string_view text) : gradient_infer_(InferGradients) {
+  const Signature signature = ParseSignature(text);
+  schema_.type_ = signature.type;
+  schema_.inputs_ = SlotsOf(signature.inputs);
+  schema_.outputs_ = SlotsOf(signature.outputs);
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Doc(absl::string_view doc) {
+  schema_.doc_ = std::string(doc);
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Attr(absl::string_view name, AttrDefault value, Eras eras) {
+  AttrSchema attr{std::string(name), value.type, std::move(value.value), eras};
+  if (attr.default_value) attr.default_value->set_name(attr.name);
+  schema_.attrs_.push_back(std::move(attr));
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Hints(absl::string_view names) {
+  for (absl::string_view name : absl::StrSplit(names, ", ")) {
+    const Eras eras = ConsumeEras(&name);
+    const auto found = HintDefaults().find(name);
+    CHECK(found != HintDefaults().end()) << name;
+    Attr(name, found->second, eras);
+  }
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Infer(OpSchema::InferFunction infer) {
+  schema_.infer_ = std::move(infer);
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::QuantizableInput(absl::string_view slot,
+                                                   QuantizableInput::Kind kind) {
+  CHECK(FindSlot(schema_.inputs_, slot) != nullptr) << schema_.type_ << " has no input " << slot;
+  schema_.quantizable_inputs_.push_back({std::string(slot), kind});
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::QuantizableOutputs(std::initializer_list<const char*> slots) {
+  for (const char* slot : slots) {
+    CHECK(FindSlot(schema_.outputs_, slot) != nullptr)
+        << schema_.type_ << " has no output " << slot;
+    schema_.quantizable_outputs_.emplace_back(slot);
+  }
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::KeepsRange() {
+  schema_.keeps_range_ = [](const OpDesc&) { return true; };
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::KeepsRangeIf(OpSchema::KeepsRangeFunction keeps_range) {
+  schema_.keeps_range_ = std::move(keeps_range);
+  schema_.keeps_range_depends_ = true;
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Quantizes(QuantOp quant_op) {
+  schema_.quant_op_ = quant_op;
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::WeightAxis(OpSchema::AxisFunction axis) {
+  schema_.weight_axis_ = std::move(axis);
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Gradient(absl::string_view text, Eras eras) {
+  const Signature signature = ParseSignature(text);
+  schema_.gradients_.push_back({signature.type, GradientSlots(schema_, signature.inputs),
+                                GradientSlots(schema_, signature.outputs), eras});
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::GradientBy(OpSchema::GradientFunction gradient) {
+  schema_.gradient_ = std::move(gradient);
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::GradientInfer(OpSchema::InferFunction infer) {
+  gradient_infer_ = std::move(infer);
+  return *this;
+}
+
+std::vector<OpSchema> OpSchemaBuilder::BuildGradients() const {
+  std::vector<OpSchema> made;
+  for (const GradientSchema& gradient : schema_.gradients_) {
+    if (!absl::StrContains(gradient.type, "_grad")) continue;  // a forward op serves
+    if (made.empty() || made.back().type_ != gradient.type) {
+      OpSchema& schema = made.emplace_back();
+      schema.type_ = gradient.type;
+      schema.doc_ = absl::StrCat("Gradient of ", schema_.type_, ".");
+      schema.attrs_ = schema_.attrs_;
+      schema.infer_ = gradient_infer_;
+      schema.gradient_of_ = schema_.type_;
+    }
+    AddSlots(schema_, gradient.inputs, gradient.eras, /*outputs=*/false, &made.back().inputs_);
+    AddSlots(schema_, gradient.outputs, gradient.eras, /*outputs=*/true, &made.back().outputs_);
+  }
+  return made;
+}
+
+std::vector<OpSchema> OpList::Build() const {
+  std::vector<OpSchema> schemas;
+  absl::flat_hash_map<std::string, int> gradients;  // position in `schemas`
+  for (const OpSchemaBuilder& builder : builders_) schemas.push_back(builder.Build());
+  for (const OpSchemaBuilder& builder : builders_) {
+    for (OpSchema& gradient : builder.BuildGradients()) {
+      const auto [known, is_new] = gradients.emplace(gradient.type(), schemas.size());
+      if (is_new) {
+        schemas.push_back(std::move(gradient));
+      } else {
+        OpSchema& shared = schemas[known->second];
+        shared.gradient_of_.clear();
+      }
+    }
+  }
+  return schemas;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,98 @@
+// How an op is written down: ops/families/*.cc hold nothing else.
+//
+//   ops.Define("mul(X, Y) -> (Out)")
+//       .Doc("Matrix product of X and Y, each flattened to two dimensions.")
+//       .Attr("x_num_col_dims", Int(1))
+//       .Gradient("mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+
+#ifndef FIXPOINT_OPS_OP_SCHEMA_BUILDER_H_
+#define FIXPOINT_OPS_OP_SCHEMA_BUILDER_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ops/op_schema.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// The type and the default of an attribute.
+struct AttrDefault {
+  AttrType type;
+  std::optional<OpDesc::Attr> value;
+};
+AttrDefault Int(int32_t value);
+AttrDefault Long(int64_t value);
+AttrDefault Float(float value);
+AttrDefault Bool(bool value);
+AttrDefault String(absl::string_view value);
+AttrDefault Ints(const std::vector<int32_t>& values);
+AttrDefault Longs(const std::vector<int64_t>& values);
+AttrDefault Floats(const std::vector<float>& values);
+AttrDefault Strings(const std::vector<std::string>& values);
+// An empty list of any other type.
+AttrDefault EmptyList(AttrType type);
+// An attribute that the op must carry.
+AttrDefault Required(AttrType type);
+
+// Defines one op and, from its gradients' lines, its gradient ops. A definition that does not make
+// sense is a defect of ours and ends the program.
+class OpSchemaBuilder {
+ public:
+  // "type(Slot, Slot) -> (Slot)". After a slot's name: `?` may be absent, `*` any number of
+  // arguments, `@1` only before 2.0, `@2` only since.
+  explicit OpSchemaBuilder(absl::string_view signature);
+
+  OpSchemaBuilder& Doc(absl::string_view doc);
+  OpSchemaBuilder& Attr(absl::string_view name, AttrDefault value, Eras eras = Eras::kAll);
+  // Attributes that choose how an op is run, not what it computes, and that many ops have:
+  // "use_cudnn@1, use_mkldnn". `@1` and `@2` as above.
+  OpSchemaBuilder& Hints(absl::string_view names);
+  OpSchemaBuilder& Infer(OpSchema::InferFunction infer);
+
+  OpSchemaBuilder& QuantizableInput(absl::string_view slot, QuantizableInput::Kind kind);
+  OpSchemaBuilder& QuantizableOutputs(std::initializer_list<const char*> slots);
+  OpSchemaBuilder& KeepsRange();
+  OpSchemaBuilder& KeepsRangeIf(OpSchema::KeepsRangeFunction keeps_range);
+  OpSchemaBuilder& Quantizes(QuantOp quant_op);
+  OpSchemaBuilder& WeightAxis(OpSchema::AxisFunction axis);
+
+  // "mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)": the gradient op's slots in terms of the forward
+  // op's, marked as those; where the names differ, "scale(X=Out@GRAD) -> (Out=X@GRAD)". Unless an
+  // op of that type is defined on its own, this defines it.
+  OpSchemaBuilder& Gradient(absl::string_view signature, Eras eras = Eras::kAll);
+  // For gradient ops that a line cannot say; their lines, if any, still define them.
+  OpSchemaBuilder& GradientBy(OpSchema::GradientFunction gradient);
+  // How the gradient ops' outputs follow from their inputs. By default each gradient has the type
+  // of its forward variable, where the gradient op reads that.
+  OpSchemaBuilder& GradientInfer(OpSchema::InferFunction infer);
+
+ private:
+  friend class OpList;
+
+  OpSchema Build() const { return schema_; }
+  std::vector<OpSchema> BuildGradients() const;
+
+  OpSchema schema_;
+  OpSchema::InferFunction gradient_infer_;
+};
+
+// The ops of one family.
+class OpList {
+ public:
+  OpSchemaBuilder& Define(absl::string_view signature) { return builders_.emplace_back(signature); }
+  std::vector<OpSchema> Build() const;
+
+ private:
+  std::deque<OpSchemaBuilder> builders_;  // keeps references
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_OP_SCHEMA_BUILDER_H_

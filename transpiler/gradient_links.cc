@@ -1,0 +1,154 @@
+#include "transpiler/gradient_links.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "ops/op_schema.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr absl::string_view kGradientSuffix = "@GRAD";
+
+// What an op reads in some of its slots, slot by slot, with a null after each.
+template <typename Item, typename Get>
+std::vector<Item> Read(const Op& op, const std::vector<std::string>& slots, Get get) {
+  std::vector<Item> items;
+  for (const std::string& slot : slots) {
+    for (const Argument* argument : op.Inputs(slot)) items.push_back(get(*argument));
+    items.push_back(nullptr);
+  }
+  return items;
+}
+
+std::vector<const Value*> ValuesRead(const Op& op, const std::vector<std::string>& slots) {
+  return Read<const Value*>(op, slots, [](const Argument& a) { return a.value(); });
+}
+
+std::vector<const Variable*> VariablesRead(const Op& op, const std::vector<std::string>& slots) {
+  return Read<const Variable*>(op, slots, [](const Argument& a) { return a.variable(); });
+}
+
+// "y" of "y@GRAD" and of "y@GRAD@RENAME@block0@1".
+absl::string_view WithoutGradientSuffix(absl::string_view name) {
+  const size_t suffix = name.find(kGradientSuffix);
+  return suffix == absl::string_view::npos ? name : name.substr(0, suffix);
+}
+
+// Whether `gradient` takes in the gradient of one of the outputs of `forward`.
+bool TakesInGradientOf(const Op& gradient, const Op& forward) {
+  for (const Argument* argument : gradient.inputs()) {
+    const absl::string_view slot = argument->slot_name();
+    if (!absl::EndsWith(slot, kGradientSuffix)) continue;
+    const auto outputs = forward.Outputs(absl::StripSuffix(slot, kGradientSuffix));
+    if (argument->index() < static_cast<int>(outputs.size()) &&
+        outputs[argument->index()]->name() == WithoutGradientSuffix(argument->name())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string ForwardTypeOf(const std::string& type) {
+  const OpSchema* schema = FindOpSchema(type);
+  if (schema != nullptr) return schema->gradient_of();
+  absl::string_view stem = type;
+  while (absl::ConsumeSuffix(&stem, "_grad")) {
+    const OpSchema* forward = FindOpSchema(stem);
+    if (forward != nullptr && forward->gradient_of().empty()) return std::string(stem);
+  }
+  return stem == type ? "" : std::string(stem);
+}
+
+bool IsForward(const Op& op) {
+  return (op.role() & (kBackward | kOptimize | kLearningRate)) == 0 &&
+         ForwardTypeOf(op.type()).empty();
+}
+
+GradientLinks::GradientLinks(const Program& program) {
+  std::vector<std::pair<const Op*, std::string>> gradients;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      std::string forward_type = ForwardTypeOf(op.type());
+      if (!forward_type.empty()) {
+        gradients.emplace_back(&op, std::move(forward_type));
+      } else if ((op.role() & (kBackward | kOptimize)) == 0) {
+        forward_ops_[op.type()].push_back(&op);
+      }
+      has_gradients_ |= !forward_type.empty() || (op.role() & kBackward) != 0;
+    }
+  }
+  has_gradients_ |= !gradients.empty();
+  for (const auto& [gradient, forward_type] : gradients) Link(*gradient, forward_type);
+}
+
+void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
+  const auto forward = forward_ops_.find(forward_type);
+  if (forward == forward_ops_.end()) return;
+  // The slots that the gradient op repeats; each forward op of a type has the same input slots as
+  // far as this is concerned, but a slot may be missing where it is empty.
+  std::vector<std::string> slots;
+  const OpSchema* schema = FindOpSchema(forward_type);
+  for (const OpDesc::Var& slot : gradient.desc().inputs()) {
+    const bool repeats =
+        slot.arguments_size() > 0 &&
+        (schema == nullptr
+             ? !forward->second.front()->Inputs(slot.parameter()).empty()
+             : std::any_of(schema->inputs().begin(), schema->inputs().end(),
+                           [&](const SlotSchema& s) { return s.name == slot.parameter(); }));
+    if (repeats) slots.push_back(slot.parameter());
+  }
+  if (slots.empty()) return;
+  const Signature signature(forward_type, std::move(slots));
+  const Op* found = FindForward(gradient, signature);
+  if (found != nullptr) {
+    gradients_[found].push_back(&gradient);
+    return;
+  }
+  uncertain_.emplace(std::make_pair(forward_type, VariablesRead(gradient, signature.second)),
+                     &gradient);
+  if (std::find(uncertain_signatures_.begin(), uncertain_signatures_.end(), signature) ==
+      uncertain_signatures_.end()) {
+    uncertain_signatures_.push_back(signature);
+  }
+}
+
+const Op* GradientLinks::FindForward(const Op& gradient, const Signature& signature) {
+  const auto [index, is_new] = by_values_.try_emplace(signature);
+  if (is_new) {
+    for (const Op* op : forward_ops_[signature.first]) {
+      index->second[ValuesRead(*op, signature.second)].push_back(op);
+    }
+  }
+  const auto it = index->second.find(ValuesRead(gradient, signature.second));
+  if (it == index->second.end()) return nullptr;
+  if (it->second.size() == 1) return it->second.front();
+  const Op* found = nullptr;
+  for (const Op* op : it->second) {
+    if (!TakesInGradientOf(gradient, *op)) continue;
+    if (found != nullptr) return nullptr;
+    found = op;
+  }
+  return found;
+}
+
+absl::Span<const Op* const> GradientLinks::GradientsOf(const Op& forward) const {
+  const auto it = gradients_.find(&forward);
+  if (it == gradients_.end()) return {};
+  return it->second;
+}
+
+const Op* GradientLinks::UncertainGradientOf(const Op& forward) const {
+  for (const auto& [type, slots] : uncertain_signatures_) {
+    if (type != forward.type()) continue;
+    const auto it = uncertain_.find(std::make_pair(type, VariablesRead(forward, slots)));
+    if (it != uncertain_.end()) return it->second;
+  }
+  return nullptr;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,58 @@
+// Which gradient op belongs to which forward op.
+//
+// A gradient op belongs to the forward op whose slots hold the values that it repeats; names alone
+// would follow a variable through its in-place writes. Where several forward ops read the same
+// values, the output whose gradient it takes in decides.
+
+#ifndef FIXPOINT_TRANSPILER_GRADIENT_LINKS_H_
+#define FIXPOINT_TRANSPILER_GRADIENT_LINKS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+class GradientLinks {
+ public:
+  // Links every op with the Backward bit, or whose type says that it is a gradient op. Linear in
+  // the program.
+  explicit GradientLinks(const Program& program);
+
+  // The gradient ops of a forward op, in program order: of its gradient's gradient too.
+  absl::Span<const Op* const> GradientsOf(const Op& forward) const;
+  // A gradient op that repeats a value of `forward` by name, with no forward op that is certainly
+  // its own; null where there is none. Rewriting `forward` would leave that gradient behind.
+  const Op* UncertainGradientOf(const Op& forward) const;
+  bool has_gradients() const { return has_gradients_; }
+
+ private:
+  using Signature = std::pair<std::string, std::vector<std::string>>;
+  using Values = std::vector<const Value*>;
+
+  void Link(const Op& gradient, const std::string& forward_type);
+  const Op* FindForward(const Op& gradient, const Signature& signature);
+
+  absl::flat_hash_map<std::string, std::vector<const Op*>> forward_ops_;
+  absl::flat_hash_map<Signature, absl::flat_hash_map<Values, std::vector<const Op*>>> by_values_;
+  absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
+  // Unlinked gradient ops, by forward type and the variables that they repeat.
+  absl::flat_hash_map<std::pair<std::string, std::vector<const Variable*>>, const Op*> uncertain_;
+  std::vector<Signature> uncertain_signatures_;
+  bool has_gradients_ = false;
+};
+
+// The forward op type of a gradient op type ("conv2d" of "conv2d_grad" and "conv2d_grad_grad"), or
+// "" of a type that is none.
+std::string ForwardTypeOf(const std::string& type);
+
+// Whether an op belongs to the forward part: neither Backward, Optimize nor a gradient by type.
+bool IsForward(const Op& op);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_GRADIENT_LINKS_H_

@@ -1,0 +1,183 @@
+#include "transpiler/target.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/status_macros.h"
+#include "proto/text_message.h"
+
+namespace fixpoint {
+namespace {
+
+struct BuiltIn {
+  const char* name;
+  const char* text;
+};
+
+constexpr BuiltIn kBuiltIn[] = {
+#include "transpiler/builtin_targets.inc"
+};
+
+// All complaints about a target's text, one a line.
+std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
+  std::vector<std::string> complaints;
+  const auto complain = [&complaints](const auto&... parts) {
+    complaints.push_back(absl::StrCat(parts...));
+  };
+  const auto check_spec = [&](const QuantSpec& spec, absl::string_view place) {
+    if (spec.has_quantizer() && quantizers.Find(spec.quantizer()) == nullptr) {
+      complain(place, ": there is no quantizer \"", spec.quantizer(), "\"");
+    }
+  };
+  if (target.name().empty()) complain("name is missing");
+  if (!target.conventions().has_era()) complain("conventions.era is missing");
+  if (!target.conventions().has_scale_suffix()) complain("conventions.scale_suffix is missing");
+  for (const auto* spec : {&target.weights(), &target.activations()}) {
+    const absl::string_view place = spec == &target.weights() ? "weights" : "activations";
+    if (!spec->has_quantizer()) complain(place, ".quantizer is missing");
+    if (!spec->has_bits()) complain(place, ".bits is missing");
+    if (!spec->has_signedness()) complain(place, ".signedness is missing");
+    if (!spec->has_rounding()) complain(place, ".rounding is missing");
+    if (!spec->has_form()) complain(place, ".form is missing");
+    check_spec(*spec, place);
+  }
+  if (target.ops().empty()) complain("ops is empty: the target computes nothing in integers");
+  for (int i = 0; i < target.ops_size(); ++i) {
+    const Target::QuantizedOp& op = target.ops(i);
+    const std::string place = absl::StrCat("ops[", i, "]");
+    if (op.types().empty()) complain(place, ".types is empty");
+    if (op.inputs().empty()) complain(place, ".inputs is empty");
+    for (const Target::Slot& slot : op.inputs()) {
+      if (slot.name().empty()) complain(place, ": a slot has no name");
+      if (!slot.has_role()) complain(place, ": slot ", slot.name(), " has no role");
+    }
+    if (op.needs_weight() && op.no_weight()) {
+      complain(place, ": needs_weight and no_weight exclude each other");
+    }
+    for (const Target::Condition& condition : op.when()) {
+      if (condition.attr().empty() || condition.has_equals() == condition.has_is()) {
+        complain(place, ".when: a condition has an attr and one of equals and is");
+      }
+    }
+    check_spec(op.weights(), absl::StrCat(place, ".weights"));
+    check_spec(op.activations(), absl::StrCat(place, ".activations"));
+  }
+  for (int i = 0; i < target.outputs_size(); ++i) {
+    check_spec(target.outputs(i).spec(), absl::StrCat("outputs[", i, "].spec"));
+  }
+  for (const auto* abilities : {&target.weight_abilities(), &target.activation_abilities()}) {
+    for (const std::string& name : abilities->quantizers()) {
+      if (quantizers.Find(name) == nullptr) complain("abilities: no quantizer \"", name, "\"");
+    }
+  }
+  return complaints;
+}
+
+template <typename List, typename Name>
+std::string Names(const List& list, Name name) {
+  return absl::StrJoin(list, ", ", [&name](std::string* out, const auto& item) {
+    absl::StrAppend(out, name(item));
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> BuiltInTargets() {
+  std::vector<std::string> names;
+  for (const BuiltIn& target : kBuiltIn) names.push_back(target.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::StatusOr<Target> BuiltInTarget(absl::string_view name) {
+  for (const BuiltIn& target : kBuiltIn) {
+    if (name == target.name) return ParseTarget(target.text, name, QuantizerTable());
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there is no target \"", name, "\"; there are ",
+                                                 absl::StrJoin(BuiltInTargets(), ", ")));
+}
+
+absl::StatusOr<Target> LoadTarget(const std::string& name_or_path,
+                                  const QuantizerTable& quantizers) {
+  if (!absl::StrContains(name_or_path, '/') && !absl::StrContains(name_or_path, '.')) {
+    return BuiltInTarget(name_or_path);
+  }
+  Target target;
+  RETURN_IF_ERROR(LoadTextMessage(name_or_path, &target));
+  const std::vector<std::string> complaints = Complaints(target, quantizers);
+  if (complaints.empty()) return target;
+  return absl::InvalidArgumentError(
+      absl::StrCat(name_or_path, ": ", absl::StrJoin(complaints, absl::StrCat("\n", name_or_path, ": "))));
+}
+
+absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view name,
+                                   const QuantizerTable& quantizers) {
+  Target target;
+  RETURN_IF_ERROR(ParseTextMessage(text, name, &target));
+  const std::vector<std::string> complaints = Complaints(target, quantizers);
+  if (complaints.empty()) return target;
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": ", absl::StrJoin(complaints, absl::StrCat("\n", name, ": "))));
+}
+
+absl::Status CheckAbilities(const Target& target, const Target::Abilities& abilities,
+                            const Quantizer& quantizer, const QuantSpec& spec) {
+  const auto cannot = [&target](const auto&... parts) {
+    return absl::FailedPreconditionError(absl::StrCat("target ", target.name(), ": ", parts...));
+  };
+  const auto allows = [](const auto& list, auto wanted) {
+    return list.empty() || std::find(list.begin(), list.end(), wanted) != list.end();
+  };
+  if (!allows(abilities.quantizers(), spec.quantizer())) {
+    return cannot("quantizer ", spec.quantizer(), " is not among its ",
+                  absl::StrJoin(abilities.quantizers(), ", "));
+  }
+  if ((abilities.has_min_bits() && spec.bits() < abilities.min_bits()) ||
+      (abilities.has_max_bits() && spec.bits() > abilities.max_bits())) {
+    return cannot(spec.bits(), " bits; it does ", abilities.min_bits(), " to ",
+                  abilities.max_bits());
+  }
+  if (!allows(abilities.granularities(), spec.granularity())) {
+    return cannot(QuantSpec::Granularity_Name(spec.granularity()), "; it does ",
+                  Names(abilities.granularities(),
+                        [](int g) { return QuantSpec::Granularity_Name(QuantSpec::Granularity(g)); }));
+  }
+  if (!allows(abilities.schemes(), spec.scheme())) {
+    return cannot(QuantSpec::Scheme_Name(spec.scheme()), "; it does ",
+                  Names(abilities.schemes(),
+                        [](int s) { return QuantSpec::Scheme_Name(QuantSpec::Scheme(s)); }));
+  }
+  if (!allows(abilities.signedness(), spec.signedness())) {
+    return cannot(QuantSpec::Signedness_Name(spec.signedness()), "; it does ",
+                  Names(abilities.signedness(),
+                        [](int s) { return QuantSpec::Signedness_Name(QuantSpec::Signedness(s)); }));
+  }
+  if (!allows(abilities.roundings(), spec.rounding())) {
+    return cannot(QuantSpec::Rounding_Name(spec.rounding()), "; it does ",
+                  Names(abilities.roundings(),
+                        [](int r) { return QuantSpec::Rounding_Name(QuantSpec::Rounding(r)); }));
+  }
+  const QuantizerRecipe* recipe = FindRecipe(quantizer, spec, EraOf(target));
+  if (recipe == nullptr) {
+    return cannot("quantizer ", quantizer.name(), " has no ", QuantSpec::Form_Name(spec.form()),
+                  " form in its era");
+  }
+  if (abilities.reference_ops_only()) {
+    if (!recipe->reference_runs_it) {
+      return cannot("quantizer ", quantizer.name(), " is not among the reference's ops");
+    }
+    for (const QuantizerParameter& parameter : quantizer.parameters()) {
+      if (!parameter.reference_has_it &&
+          Parameter(quantizer, spec, parameter.name) != parameter.default_value) {
+        return cannot("quantizer ", quantizer.name(), ": the reference's op has no ",
+                      parameter.name);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,43 @@
+// Targets: built in (transpiler/targets) or the user's files.
+
+#ifndef FIXPOINT_TRANSPILER_TARGET_H_
+#define FIXPOINT_TRANSPILER_TARGET_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/era.h"
+#include "ops/quantizer.h"
+#include "proto/target.pb.h"
+
+namespace fixpoint {
+
+// The names of the built-in targets, sorted.
+std::vector<std::string> BuiltInTargets();
+
+// A built-in target by name. Error (kInvalidArgument): there is none of that name.
+absl::StatusOr<Target> BuiltInTarget(absl::string_view name);
+
+// A built-in target by name, or else the target in the file of that name, checked.
+absl::StatusOr<Target> LoadTarget(const std::string& name_or_path,
+                                  const QuantizerTable& quantizers);
+
+// Reads a target's text and checks it. `name` is for messages.
+absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view name,
+                                   const QuantizerTable& quantizers);
+
+// Whether the target can do a spec with no field absent. Error (kFailedPrecondition): what it
+// cannot, and what it can.
+absl::Status CheckAbilities(const Target& target, const Target::Abilities& abilities,
+                            const Quantizer& quantizer, const QuantSpec& spec);
+
+inline Era EraOf(const Target& target) {
+  return target.conventions().era() == Target::Conventions::FLUID ? Era::kFluid : Era::kPaddle2;
+}
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_TARGET_H_

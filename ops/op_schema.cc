@@ -169,4 +169,8 @@ const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era 
   return schema->default_value ? &*schema->default_value : nullptr;
 }
 
+Era EraOf(const Program& program) {
+  return EraOf(program.version(), program.Proto().has_op_version_map());
+}
+
 }  // namespace fixpoint

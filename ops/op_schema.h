@@ -111,6 +111,8 @@ class OpSchema {
   // that they share its scale: for every op of this type, and for this op.
   bool keeps_range() const { return keeps_range_ != nullptr && !keeps_range_depends_; }
   bool KeepsRange(const OpDesc& op) const { return keeps_range_ != nullptr && keeps_range_(op); }
+  // Whether the outputs are never negative, whatever the inputs are (relu, sigmoid, ...).
+  bool never_negative() const { return never_negative_; }
   QuantOp quant_op() const { return quant_op_; }
   // The axis of the output features of a weight, along which it may have a scale per channel;
   // nothing where the slot is no weight or the axis is not known. A grouped conv2d_transpose has
@@ -140,6 +142,7 @@ class OpSchema {
   std::vector<std::string> quantizable_outputs_;
   KeepsRangeFunction keeps_range_;
   bool keeps_range_depends_ = false;  // on attributes
+  bool never_negative_ = false;
   QuantOp quant_op_ = QuantOp::kNone;
   AxisFunction weight_axis_;
   std::string gradient_of_;
@@ -155,6 +158,9 @@ std::vector<const OpSchema*> AllOpSchemas();
 
 // The schema of an attribute that every op may carry (op_role, op_callstack, ...), or null.
 const AttrSchema* FindCommonAttr(absl::string_view name);
+
+// The era of a program's writer.
+Era EraOf(const Program& program);
 
 // An op's attribute, or its default in that era; null where it has neither.
 const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era);

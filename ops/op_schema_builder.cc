@@ -242,6 +242,11 @@ OpSchemaBuilder& OpSchemaBuilder::KeepsRangeIf(OpSchema::KeepsRangeFunction keep
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::NeverNegative() {
+  schema_.never_negative_ = true;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::Quantizes(QuantOp quant_op) {
   schema_.quant_op_ = quant_op;
   return *this;

@@ -60,6 +60,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& QuantizableOutputs(std::initializer_list<const char*> slots);
   OpSchemaBuilder& KeepsRange();
   OpSchemaBuilder& KeepsRangeIf(OpSchema::KeepsRangeFunction keeps_range);
+  OpSchemaBuilder& NeverNegative();
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
   OpSchemaBuilder& WeightAxis(OpSchema::AxisFunction axis);
 

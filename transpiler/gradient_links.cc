@@ -10,8 +10,6 @@
 namespace fixpoint {
 namespace {
 
-constexpr absl::string_view kGradientSuffix = "@GRAD";
-
 // What an op reads in some of its slots, slot by slot, with a null after each.
 template <typename Item, typename Get>
 std::vector<Item> Read(const Op& op, const std::vector<std::string>& slots, Get get) {

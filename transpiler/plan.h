@@ -19,9 +19,9 @@ namespace fixpoint {
 struct Site {
   const Value* value = nullptr;
   QuantPlan::Role role = QuantPlan::ACTIVATION;
-  QuantSpec spec;                                // no field absent that has a meaning
-  std::vector<const Argument*> readers;          // of forward ops
-  std::vector<const Argument*> gradient_readers; // of their gradient ops
+  QuantSpec spec;                                 // no field absent that has a meaning
+  std::vector<const Argument*> readers;           // of forward ops
+  std::vector<const Argument*> gradient_readers;  // of their gradient ops
   std::string shared_scale;
   std::optional<QuantPlan::Range> range;
   bool observe = false;
@@ -38,7 +38,7 @@ struct Decision {
 
 struct Plan {
   std::string target;
-  bool is_inference = false;  // the program has no backward op
+  bool is_inference = false;        // the program has no backward op
   std::vector<Site> sites;          // in the order of their first readers
   std::vector<Decision> decisions;  // in program order
 };

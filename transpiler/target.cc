@@ -109,8 +109,8 @@ absl::StatusOr<Target> LoadTarget(const std::string& name_or_path,
   RETURN_IF_ERROR(LoadTextMessage(name_or_path, &target));
   const std::vector<std::string> complaints = Complaints(target, quantizers);
   if (complaints.empty()) return target;
-  return absl::InvalidArgumentError(
-      absl::StrCat(name_or_path, ": ", absl::StrJoin(complaints, absl::StrCat("\n", name_or_path, ": "))));
+  return absl::InvalidArgumentError(absl::StrCat(
+      name_or_path, ": ", absl::StrJoin(complaints, absl::StrCat("\n", name_or_path, ": "))));
 }
 
 absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view name,
@@ -142,8 +142,9 @@ absl::Status CheckAbilities(const Target& target, const Target::Abilities& abili
   }
   if (!allows(abilities.granularities(), spec.granularity())) {
     return cannot(QuantSpec::Granularity_Name(spec.granularity()), "; it does ",
-                  Names(abilities.granularities(),
-                        [](int g) { return QuantSpec::Granularity_Name(QuantSpec::Granularity(g)); }));
+                  Names(abilities.granularities(), [](int g) {
+                    return QuantSpec::Granularity_Name(QuantSpec::Granularity(g));
+                  }));
   }
   if (!allows(abilities.schemes(), spec.scheme())) {
     return cannot(QuantSpec::Scheme_Name(spec.scheme()), "; it does ",
@@ -152,8 +153,9 @@ absl::Status CheckAbilities(const Target& target, const Target::Abilities& abili
   }
   if (!allows(abilities.signedness(), spec.signedness())) {
     return cannot(QuantSpec::Signedness_Name(spec.signedness()), "; it does ",
-                  Names(abilities.signedness(),
-                        [](int s) { return QuantSpec::Signedness_Name(QuantSpec::Signedness(s)); }));
+                  Names(abilities.signedness(), [](int s) {
+                    return QuantSpec::Signedness_Name(QuantSpec::Signedness(s));
+                  }));
   }
   if (!allows(abilities.roundings(), spec.rounding())) {
     return cannot(QuantSpec::Rounding_Name(spec.rounding()), "; it does ",

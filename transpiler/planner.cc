@@ -1,0 +1,420 @@
+#include "transpiler/planner.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+#include "transpiler/gradient_links.h"
+#include "transpiler/parameters.h"
+#include "transpiler/rules.h"
+#include "transpiler/target.h"
+
+namespace fixpoint {
+namespace {
+
+// What an op's slot is to become, or why it stays float.
+struct SlotPlan {
+  const Argument* argument;
+  QuantPlan::Role role;
+  QuantSpec spec;
+};
+
+class Planner {
+ public:
+  Planner(const Program& program, const QuantConfig& config, const Target& target,
+          const QuantizerTable& quantizers)
+      : program_(program),
+        config_(config),
+        target_(target),
+        quantizers_(quantizers),
+        era_(EraOf(program)),
+        rules_(config),
+        links_(program) {
+    for (const Target::QuantizedOp& op : target.ops()) {
+      for (const std::string& type : op.types()) target_ops_[type].push_back(&op);
+    }
+    for (const Target::ObservedOutputs& outputs : target.outputs()) {
+      for (const std::string& type : outputs.types()) target_outputs_[type] = &outputs;
+    }
+  }
+
+  absl::StatusOr<Plan> Make();
+
+ private:
+  void PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches);
+  void PlanOutputs(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches);
+  // What each slot of an entry becomes; false, with the reason in `decision`, where the op stays
+  // float.
+  bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
+                 const Rules::OpMatches& matches, std::vector<SlotPlan>& slots, Decision& decision);
+  // The entry of the target that computes this op, or why none does.
+  const Target::QuantizedOp* ChooseEntry(const Op& op, const Rules::OpMatches& matches,
+                                         Decision& decision);
+  bool IsAskedFor(const Op& op, const Rules::OpMatches& matches) const;
+  std::optional<Reason> WhySkipped(const Op& op, std::string& detail) const;
+  std::optional<Reason> WhyNotEntry(const Op& op, const Target::QuantizedOp& entry,
+                                    const Rules::OpMatches& matches, std::string& detail);
+  // Why the value that an argument reads cannot be quantized.
+  std::optional<Reason> WhyNotValue(const Argument& argument, std::string& detail) const;
+  std::optional<Reason> CompleteSpec(const Argument& argument, const OpSchema& schema,
+                                     QuantPlan::Role role, QuantSpec& spec, std::string& detail);
+  QuantSpec DefaultSpec(QuantPlan::Role role, const QuantSpec& of_op) const;
+  void CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec);
+  bool IsNeverNegative(const Value& value) const;
+
+  Site& SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
+               const std::string& shared_scale, bool observe);
+  void AddReader(Site& site, const Argument& argument);
+
+  const Program& program_;
+  const QuantConfig& config_;
+  const Target& target_;
+  const QuantizerTable& quantizers_;
+  const Era era_;
+  Rules rules_;
+  GradientLinks links_;
+  Parameters parameters_;
+  absl::flat_hash_map<std::string, std::vector<const Target::QuantizedOp*>> target_ops_;
+  absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
+  absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
+  absl::btree_set<std::string> checked_specs_;
+  std::vector<absl::Status> complaints_;
+  Plan plan_;
+};
+
+absl::StatusOr<Plan> Planner::Make() {
+  plan_.target = target_.name();
+  plan_.is_inference = !links_.has_gradients();
+  for (int b = 0; b < program_.block_count(); ++b) {
+    for (const Op& op : program_.block(b).ops()) {
+      const OpSchema* schema = FindOpSchema(op.type());
+      if (schema == nullptr || !IsForward(op)) continue;
+      if (schema->quantizable_inputs().empty() && schema->quantizable_outputs().empty()) continue;
+      const Rules::OpMatches matches = rules_.Match(op);
+      if (!schema->quantizable_inputs().empty()) PlanOp(op, *schema, matches);
+      if (config_.observe_outputs()) PlanOutputs(op, *schema, matches);
+    }
+  }
+  if (absl::Status status = rules_.CheckAllMatched(); !status.ok()) complaints_.push_back(status);
+  if (complaints_.empty()) return std::move(plan_);
+  return absl::Status(complaints_.front().code(),
+                      absl::StrJoin(complaints_, "\n", [](std::string* out, const absl::Status& s) {
+                        absl::StrAppend(out, std::string(s.message()));
+                      }));
+}
+
+bool Planner::IsAskedFor(const Op& op, const Rules::OpMatches& matches) const {
+  const auto& types = config_.also_quantize();
+  if (std::find(types.begin(), types.end(), op.type()) != types.end()) return true;
+  return std::any_of(matches.rules.begin(), matches.rules.end(),
+                     [this](int rule) { return config_.rules(rule).has_spec(); });
+}
+
+std::optional<Reason> Planner::WhyNotEntry(const Op& op, const Target::QuantizedOp& entry,
+                                           const Rules::OpMatches& matches, std::string& detail) {
+  for (const Target::Condition& condition : entry.when()) {
+    const OpDesc::Attr* attr = AttrOrDefault(op.desc(), condition.attr(), era_);
+    const bool met = attr != nullptr && (condition.has_equals() ? attr->s() == condition.equals()
+                                                                : attr->b() == condition.is());
+    if (!met) {
+      detail = condition.attr();
+      return Reason::kConditionNotMet;
+    }
+  }
+  int weights = 0;
+  for (const Target::Slot& slot : entry.inputs()) {
+    if (slot.role() == Target::ADDEND) continue;
+    const auto arguments = op.Inputs(slot.name());
+    if (arguments.empty()) {
+      detail = slot.name();
+      return Reason::kMissingInput;
+    }
+    for (const Argument* argument : arguments) {
+      if (argument->value() == nullptr) {
+        detail = slot.name();
+        return Reason::kMissingInput;
+      }
+      const bool is_weight = parameters_.IsWeight(*argument->value());
+      weights += is_weight;
+      if (slot.role() == Target::WEIGHT && !is_weight) {
+        detail = absl::StrCat(slot.name(), " is ", argument->name());
+        return Reason::kNoWeight;
+      }
+      if (is_weight && (entry.no_weight() || slot.role() == Target::ACTIVATION)) {
+        detail = absl::StrCat(slot.name(), " is ", argument->name());
+        return Reason::kHasWeight;
+      }
+    }
+  }
+  if (entry.needs_weight() && weights == 0) return Reason::kNoWeight;
+  if (entry.on_request() && !IsAskedFor(op, matches)) return Reason::kOnRequest;
+  return std::nullopt;
+}
+
+std::optional<Reason> Planner::WhySkipped(const Op& op, std::string& detail) const {
+  if (BoolAttr(op.desc(), "skip_quant").value_or(false)) return Reason::kSkippedByAttribute;
+  const std::string scope = StringAttr(op.desc(), "op_namescope").value_or("");
+  for (const std::string& skipped : target_.skip_scopes()) {
+    if (!ScopeContains(scope, skipped)) continue;
+    detail = scope;
+    return Reason::kSkippedByScope;
+  }
+  return std::nullopt;
+}
+
+const Target::QuantizedOp* Planner::ChooseEntry(const Op& op, const Rules::OpMatches& matches,
+                                                Decision& decision) {
+  const auto it = target_ops_.find(op.type());
+  if (it == target_ops_.end()) {
+    decision.reason = Reason::kNotInTarget;
+    return nullptr;
+  }
+  if (const std::optional<Reason> skipped = WhySkipped(op, decision.detail)) {
+    decision.reason = *skipped;
+    return nullptr;
+  }
+  // Of several entries for a type the first that fits counts; if none does, the last one's reason.
+  for (const Target::QuantizedOp* entry : it->second) {
+    std::string detail;
+    const std::optional<Reason> why_not = WhyNotEntry(op, *entry, matches, detail);
+    if (!why_not.has_value()) return entry;
+    decision.reason = *why_not;
+    decision.detail = std::move(detail);
+  }
+  return nullptr;
+}
+
+std::optional<Reason> Planner::WhyNotValue(const Argument& argument, std::string& detail) const {
+  const Variable& variable = *argument.variable();
+  detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
+  if (variable.desc() == nullptr) return Reason::kUndeclared;
+  const VarType& type = variable.desc()->type();
+  if (type.type() == VarType::SELECTED_ROWS) return Reason::kSelectedRows;
+  if (type.type() != VarType::LOD_TENSOR) return Reason::kTensorArray;
+  if (variable.tensor() == nullptr) return Reason::kUnknownShape;
+  if (variable.tensor()->data_type() != VarType::FP32) {
+    absl::StrAppend(&detail, ", ", VarType::Type_Name(variable.tensor()->data_type()));
+    return Reason::kNotFloat;
+  }
+  const Op* writer = argument.value()->op();
+  const OpSchema* schema = writer == nullptr ? nullptr : FindOpSchema(writer->type());
+  if (schema != nullptr && schema->quant_op() != QuantOp::kNone &&
+      schema->quant_op() != QuantOp::kObserve) {
+    return Reason::kAlreadyQuantized;
+  }
+  return std::nullopt;
+}
+
+bool Planner::IsNeverNegative(const Value& value) const {
+  const Value* at = &value;
+  while (at->origin() == Value::Origin::kWrite) {
+    const OpSchema* schema = FindOpSchema(at->op()->type());
+    if (schema == nullptr) return false;
+    if (schema->never_negative()) return true;
+    const Argument* source = at->op()->Input("X");
+    if (!schema->KeepsRange(at->op()->desc()) || source == nullptr || source->value() == nullptr) {
+      return false;
+    }
+    at = source->value();
+  }
+  return false;
+}
+
+QuantSpec Planner::DefaultSpec(QuantPlan::Role role, const QuantSpec& of_op) const {
+  const bool is_weight = role == QuantPlan::WEIGHT;
+  QuantSpec spec = is_weight ? target_.weights() : target_.activations();
+  spec.MergeFrom(is_weight ? config_.weights() : config_.activations());
+  spec.MergeFrom(of_op);
+  return spec;
+}
+
+std::optional<Reason> Planner::CompleteSpec(const Argument& argument, const OpSchema& schema,
+                                            QuantPlan::Role role, QuantSpec& spec,
+                                            std::string& detail) {
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  if (quantizer != nullptr) {
+    if (!spec.has_granularity()) spec.set_granularity(quantizer->granularity());
+    if (!spec.has_scheme()) spec.set_scheme(quantizer->scheme());
+  }
+  detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
+  if (spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {
+    spec.set_signedness(spec.scheme() == QuantSpec::AFFINE || IsNeverNegative(*argument.value())
+                            ? QuantSpec::UNSIGNED
+                            : QuantSpec::SIGNED);
+  } else if (spec.signedness() == QuantSpec::UNSIGNED && spec.scheme() == QuantSpec::SYMMETRIC &&
+             !IsNeverNegative(*argument.value())) {
+    return Reason::kMayBeNegative;
+  }
+  if (spec.granularity() != QuantSpec::PER_CHANNEL) {
+    spec.clear_axis();
+  } else {
+    const VarType::TensorDesc& tensor = *argument.variable()->tensor();
+    if (!spec.has_axis()) {
+      const std::optional<int> axis = schema.WeightAxis(argument.op(), argument.slot_name());
+      if (!axis.has_value()) return Reason::kAxisUnknown;
+      spec.set_axis(*axis);
+    }
+    if (spec.axis() < 0 || spec.axis() >= tensor.dims_size()) return Reason::kUnknownShape;
+    if (tensor.dims(spec.axis()) <= 0) return Reason::kUnknownShape;
+    const auto& axes = target_.weight_abilities().axes();
+    if (!axes.empty() && std::find(axes.begin(), axes.end(), spec.axis()) == axes.end()) {
+      absl::StrAppend(&detail, ", axis ", spec.axis());
+      return Reason::kAxisUnknown;
+    }
+  }
+  CheckSpecOnce(role, spec);
+  return std::nullopt;
+}
+
+void Planner::CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec) {
+  if (!checked_specs_.insert(absl::StrCat(role, spec.ShortDebugString())).second) return;
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  absl::Status status;
+  if (quantizer == nullptr) {
+    const std::string known = absl::StrJoin(
+        quantizers_.all(), ", ", [](std::string* out, const std::unique_ptr<Quantizer>& q) {
+          absl::StrAppend(out, std::string(q->name()));
+        });
+    status = absl::InvalidArgumentError(
+        absl::StrCat("there is no quantizer \"", spec.quantizer(), "\"; there are ", known));
+  } else {
+    status = CheckSpec(*quantizer, spec);
+    if (status.ok()) {
+      status = CheckAbilities(
+          target_,
+          role == QuantPlan::WEIGHT ? target_.weight_abilities() : target_.activation_abilities(),
+          *quantizer, spec);
+    }
+  }
+  if (!status.ok()) complaints_.push_back(std::move(status));
+}
+
+Site& Planner::SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
+                      const std::string& shared_scale, bool observe) {
+  std::string key = absl::StrCat(spec.ShortDebugString(), "|", shared_scale, "|", observe);
+  const auto [it, is_new] =
+      site_of_.try_emplace(std::make_pair(&value, std::move(key)), plan_.sites.size());
+  if (is_new) {
+    Site site;
+    site.value = &value;
+    site.role = role;
+    site.spec = spec;
+    site.shared_scale = shared_scale;
+    site.observe = observe;
+    plan_.sites.push_back(std::move(site));
+  }
+  return plan_.sites[it->second];
+}
+
+void Planner::AddReader(Site& site, const Argument& argument) {
+  site.readers.push_back(&argument);
+  for (const Op* gradient : links_.GradientsOf(argument.op())) {
+    const auto repeated = gradient->Inputs(argument.slot_name());
+    if (argument.index() < static_cast<int>(repeated.size())) {
+      site.gradient_readers.push_back(repeated[argument.index()]);
+    }
+  }
+}
+
+void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches) {
+  Decision decision;
+  decision.op = &op;
+  std::vector<SlotPlan> slots;
+  if (const Target::QuantizedOp* entry = ChooseEntry(op, matches, decision)) {
+    decision.quantized = PlanSlots(op, schema, *entry, matches, slots, decision);
+    const std::string shared = entry->shared_scale() ? std::string(op.outputs()[0]->name()) : "";
+    if (decision.quantized) {
+      for (const SlotPlan& slot : slots) {
+        AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
+                  *slot.argument);
+      }
+    }
+  }
+  plan_.decisions.push_back(std::move(decision));
+}
+
+bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
+                        const Rules::OpMatches& matches, std::vector<SlotPlan>& slots,
+                        Decision& decision) {
+  bool asked_by_rule = false;
+  for (const Target::Slot& slot : entry.inputs()) {
+    const Rules::SlotAction action = rules_.Resolve(matches, slot.name());
+    if (slot.role() == Target::ADDEND && !action.asks_for_slot) continue;
+    decision.rule = action.rule;
+    if (action.skip) {
+      decision.reason = Reason::kSkippedByRule;
+      decision.detail = slot.name();
+      continue;
+    }
+    for (const Argument* argument : op.Inputs(slot.name())) {
+      std::optional<Reason> why_not = WhyNotValue(*argument, decision.detail);
+      SlotPlan planned{argument, QuantPlan::ACTIVATION, {}};
+      if (!why_not.has_value()) {
+        if (parameters_.IsWeight(*argument->value())) planned.role = QuantPlan::WEIGHT;
+        planned.spec =
+            DefaultSpec(planned.role,
+                        planned.role == QuantPlan::WEIGHT ? entry.weights() : entry.activations());
+        planned.spec.MergeFrom(action.spec);
+        why_not = CompleteSpec(*argument, schema, planned.role, planned.spec, decision.detail);
+      }
+      if (why_not.has_value()) {
+        decision.reason = *why_not;
+        return false;
+      }
+      asked_by_rule |= action.asks;
+      slots.push_back(std::move(planned));
+    }
+  }
+  if (slots.empty()) return false;
+  if (const Op* gradient = links_.UncertainGradientOf(op)) {
+    decision.reason = Reason::kGradientNotUnique;
+    decision.detail = Describe(*gradient);
+    return false;
+  }
+  decision.reason = asked_by_rule ? Reason::kByRule : Reason::kByTarget;
+  decision.detail = "";
+  if (!asked_by_rule) decision.rule = "";
+  return true;
+}
+
+void Planner::PlanOutputs(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches) {
+  const auto it = target_outputs_.find(op.type());
+  if (it == target_outputs_.end()) return;
+  for (const std::string& slot : schema.quantizable_outputs()) {
+    const Rules::SlotAction action = rules_.Resolve(matches, slot);
+    if (action.skip) continue;
+    for (const Argument* argument : op.Outputs(slot)) {
+      std::string detail;
+      if (argument->value() == nullptr || WhyNotValue(*argument, detail).has_value()) continue;
+      QuantSpec spec = DefaultSpec(QuantPlan::ACTIVATION, it->second->spec());
+      if (CompleteSpec(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
+      const Value& value = *argument->value();
+      if (!it->second->quantize()) {
+        SiteOf(value, QuantPlan::ACTIVATION, spec, "", /*observe=*/true);
+        continue;
+      }
+      Site& site = SiteOf(value, QuantPlan::ACTIVATION, spec, "", /*observe=*/false);
+      for (const Argument* reader : value.readers()) {
+        if (IsForward(reader->op())) AddReader(site, *reader);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const Program& program, const QuantConfig& config,
+                              const Target& target, const QuantizerTable& quantizers) {
+  return Planner(program, config, target, quantizers).Make();
+}
+
+}  // namespace fixpoint

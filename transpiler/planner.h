@@ -1,0 +1,23 @@
+// Decides what is quantized and how: program, configuration and target in, plan out. Changes
+// nothing. Linear in the program.
+
+#ifndef FIXPOINT_TRANSPILER_PLANNER_H_
+#define FIXPOINT_TRANSPILER_PLANNER_H_
+
+#include "absl/status/statusor.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "proto/quant_config.pb.h"
+#include "proto/target.pb.h"
+#include "transpiler/plan.h"
+
+namespace fixpoint {
+
+// Errors (kInvalidArgument): a rule that matches nothing; a spec that its quantizer cannot do;
+// (kFailedPrecondition): a spec that the target cannot do. All complaints at once.
+absl::StatusOr<Plan> MakePlan(const Program& program, const QuantConfig& config,
+                              const Target& target, const QuantizerTable& quantizers);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PLANNER_H_

@@ -1,0 +1,64 @@
+// Building op and variable messages in an expression.
+
+#ifndef FIXPOINT_PROTO_OP_BUILDER_H_
+#define FIXPOINT_PROTO_OP_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "proto/attributes.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// OpDesc scale = OpBuilder("scale").Input("X", "x").Output("Out", "y").Attr(MakeFloatAttr(...));
+class OpBuilder {
+ public:
+  explicit OpBuilder(absl::string_view type) { op_.set_type(std::string(type)); }
+
+  OpBuilder& Input(absl::string_view slot, absl::string_view argument) {
+    Add(op_.add_inputs(), slot, argument);
+    return *this;
+  }
+  OpBuilder& Output(absl::string_view slot, absl::string_view argument) {
+    Add(op_.add_outputs(), slot, argument);
+    return *this;
+  }
+  OpBuilder& Attr(OpDesc::Attr attr) {
+    *op_.add_attrs() = std::move(attr);
+    return *this;
+  }
+  OpBuilder& Attrs(std::vector<OpDesc::Attr> attrs) {
+    for (OpDesc::Attr& attr : attrs) Attr(std::move(attr));
+    return *this;
+  }
+
+  OpDesc Build() { return std::move(op_); }
+
+ private:
+  static void Add(OpDesc::Var* var, absl::string_view slot, absl::string_view argument) {
+    var->set_parameter(std::string(slot));
+    var->add_arguments(std::string(argument));
+  }
+
+  OpDesc op_;
+};
+
+// A dense tensor's declaration.
+inline VarDesc MakeTensorVar(absl::string_view name, VarType::Type dtype,
+                             const std::vector<int64_t>& dims) {
+  VarDesc var;
+  var.set_name(std::string(name));
+  var.mutable_type()->set_type(VarType::LOD_TENSOR);
+  VarType::TensorDesc* tensor = var.mutable_type()->mutable_lod_tensor()->mutable_tensor();
+  tensor->set_data_type(dtype);
+  for (const int64_t dim : dims) tensor->add_dims(dim);
+  return var;
+}
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_OP_BUILDER_H_

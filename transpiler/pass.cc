@@ -1,0 +1,35 @@
+#include "transpiler/pass.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace fixpoint {
+
+#define FIXPOINT_PASS(name) std::unique_ptr<Pass> Make##name();
+#include "transpiler/passes/all_passes.inc"
+#undef FIXPOINT_PASS
+
+PassTable::PassTable() {
+#define FIXPOINT_PASS(name) passes_.push_back(Make##name());
+#include "transpiler/passes/all_passes.inc"
+#undef FIXPOINT_PASS
+}
+
+absl::Status PassTable::Add(std::unique_ptr<Pass> pass) {
+  if (Find(pass->name()) != nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is a pass \"", pass->name(), "\" already"));
+  }
+  passes_.push_back(std::move(pass));
+  return absl::OkStatus();
+}
+
+const Pass* PassTable::Find(absl::string_view name) const {
+  for (const auto& pass : passes_) {
+    if (pass->name() == name) return pass.get();
+  }
+  return nullptr;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,85 @@
+// A pass: one step of a rewrite. A pass decides nothing that a plan, configuration or target says,
+// edits through a Rewriter alone, and leaves a program that verifies.
+
+#ifndef FIXPOINT_TRANSPILER_PASS_H_
+#define FIXPOINT_TRANSPILER_PASS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "proto/quant_config.pb.h"
+#include "proto/target.pb.h"
+#include "runtime/scope.h"
+#include "transpiler/plan.h"
+
+namespace fixpoint {
+
+// A persistable variable that a pass declared, and what it starts from.
+struct NewState {
+  const Variable* variable = nullptr;
+  double initial_value = 0;
+};
+
+// What the passes of one pipeline share.
+struct PassContext {
+  const QuantConfig& config;
+  const Target& target;
+  const QuantizerTable& quantizers;
+
+  // The startup program; null where none was given.
+  Program* startup = nullptr;
+  // The parameters; null where the pipeline needs none.
+  Scope* scope = nullptr;
+  // What a pruned program computes from what; empty: what it fetches and feeds.
+  std::vector<std::string> feeds;
+  std::vector<std::string> fetches;
+
+  Plan plan;
+  std::vector<NewState> new_state;
+  // What the user is told in a line each.
+  std::vector<std::string> notes;
+};
+
+class Pass {
+ public:
+  virtual ~Pass() = default;
+
+  // A verb: "insert_quantizers".
+  virtual absl::string_view name() const = 0;
+  // A sentence for the generated list.
+  virtual absl::string_view doc() const = 0;
+  // What must hold before, and what holds afterwards: names of facts, which the pipeline checks
+  // for order before anything is run.
+  virtual std::vector<std::string> Requires() const { return {}; }
+  virtual std::vector<std::string> Establishes() const { return {}; }
+
+  virtual absl::Status Run(Program& program, PassContext& context) const = 0;
+};
+
+// The passes that a pipeline can name: the built-in ones, and a user's own.
+class PassTable {
+ public:
+  // Those of passes/all_passes.inc.
+  PassTable();
+  PassTable(PassTable&&) = default;
+  PassTable& operator=(PassTable&&) = default;
+
+  // Error (kInvalidArgument): the name is taken.
+  absl::Status Add(std::unique_ptr<Pass> pass);
+  // Null where there is none of that name.
+  const Pass* Find(absl::string_view name) const;
+  absl::Span<const std::unique_ptr<Pass>> all() const { return passes_; }
+
+ private:
+  std::vector<std::unique_ptr<Pass>> passes_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PASS_H_

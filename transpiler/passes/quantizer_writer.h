@@ -1,0 +1,83 @@
+// Writes the sites of a plan into a program, one after the other, in one pass over them.
+
+#ifndef FIXPOINT_TRANSPILER_PASSES_QUANTIZER_WRITER_H_
+#define FIXPOINT_TRANSPILER_PASSES_QUANTIZER_WRITER_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "proto/rewriter.h"
+#include "transpiler/pass.h"
+#include "transpiler/plan.h"
+
+namespace fixpoint {
+
+class QuantizerWriter {
+ public:
+  // REQUIRES: both outlive the writer.
+  QuantizerWriter(Program* program, PassContext* context, absl::string_view pass);
+
+  // Writes every site of the plan, and marks what was changed.
+  absl::Status WriteAll();
+
+ private:
+  // Where a site's ops go: each after the one before it.
+  struct Place {
+    const Block* block;
+    const Op* after;   // null: at the head of the block
+    const Op* before;  // if not null, before this op instead
+    int role;          // op_role of what is inserted
+  };
+  // A site with the quantizer, recipe and variables that write it.
+  struct Writing {
+    const Site* site;
+    const Quantizer* quantizer;
+    const QuantizerRecipe* recipe;
+    Place place;
+    bool is_test;
+  };
+
+  absl::Status Write(const Site& site);
+  absl::Status WriteSharedScale(const std::vector<const Site*>& sites);
+  absl::StatusOr<Writing> Begin(const Site& site, absl::Span<const QuantizerRecipe> recipes);
+  Place PlaceOf(const Value& value, const Site& site) const;
+
+  // Declares the state of a recipe and names it in the op's slots.
+  absl::Status AddState(Writing& writing, OpDesc& quantize);
+  absl::StatusOr<std::string> AddStepCounter();
+  absl::StatusOr<std::string> DeclareTensor(const Block& block, const std::string& base,
+                                            VarType::Type dtype, const std::vector<int64_t>& dims,
+                                            bool persistable, double initial_value);
+  // Declares a variable like `like`, for the value's codes or its quantized numbers.
+  absl::StatusOr<std::string> DeclareLike(const Writing& writing, absl::string_view suffix);
+  void Insert(Writing& writing, OpDesc op);
+  void Rewire(const Site& site, const std::string& name);
+  void Point(const Argument& argument, const std::string& name);
+  // Adds a name that a block reads to what the ops that run the block say they read.
+  void Capture(const Argument& reader, const Block& declaring, const std::string& name);
+  void Mark();
+
+  Program& program_;
+  PassContext& context_;
+  Rewriter rewriter_;
+  // The last op that was inserted after an op, or at the head of a block.
+  absl::flat_hash_map<const Op*, const Op*> last_after_;
+  absl::flat_hash_map<const Block*, const Op*> last_at_head_;
+  std::string step_counter_;
+  absl::flat_hash_set<std::pair<const Op*, std::string>> captured_;
+  // What the marks are to say, by op in the order of the edits.
+  std::vector<const Op*> changed_;
+  absl::flat_hash_map<const Op*, std::vector<std::string>> changes_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PASSES_QUANTIZER_WRITER_H_

@@ -1,0 +1,51 @@
+// Runs passes in order: checks the order first, verifies after each, and undoes everything if one
+// fails.
+
+#ifndef FIXPOINT_TRANSPILER_PIPELINE_H_
+#define FIXPOINT_TRANSPILER_PIPELINE_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "transpiler/pass.h"
+
+namespace fixpoint {
+
+struct PipelineOptions {
+  // Verify after each pass: an error that the program did not have before is a defect of the pass
+  // (kInternal).
+  bool verify = true;
+  // End after the pass of this name; "" for the last one.
+  std::string stop_after;
+  // Called after each pass with the program as it then is.
+  std::function<void(const Pass& pass, Program& program, double seconds)> after_pass;
+};
+
+class Pipeline {
+ public:
+  // Passes by name, separated by commas. Errors (kInvalidArgument): there is no such pass; a pass
+  // requires a fact that none before it establishes.
+  static absl::StatusOr<Pipeline> Parse(absl::string_view text, const PassTable& passes);
+
+  // The text that Parse reads.
+  std::string ToText() const;
+
+  // Runs the passes. If one fails, `program` and the startup program are as they were before, and
+  // the error names the pass.
+  absl::Status Run(Program& program, PassContext& context, const PipelineOptions& options) const;
+
+ private:
+  absl::Status RunPasses(Program& program, PassContext& context,
+                         const PipelineOptions& options) const;
+
+  std::vector<const Pass*> passes_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PIPELINE_H_

@@ -38,32 +38,54 @@ absl::StatusOr<int64_t> TensorBytes(VarType::Type dtype, absl::Span<const int64_
 // "[2,3]"
 std::string DimsText(absl::Span<const int64_t> dims);
 
-// The element type that C++ has a type for. FP16 and BF16 have none: their tensors are read as
-// bytes().
+// The data type whose elements are of the C++ type T. FP16 and BF16 have no C++ type: their tensors
+// are read as bytes().
 template <typename T>
-inline constexpr VarType::Type kDataTypeOf = VarType::RAW;
+constexpr VarType::Type DataTypeOf() = delete;
 template <>
-inline constexpr VarType::Type kDataTypeOf<bool> = VarType::BOOL;
+constexpr VarType::Type DataTypeOf<bool>() {
+  return VarType::BOOL;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<int8_t> = VarType::INT8;
+constexpr VarType::Type DataTypeOf<int8_t>() {
+  return VarType::INT8;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<uint8_t> = VarType::UINT8;
+constexpr VarType::Type DataTypeOf<uint8_t>() {
+  return VarType::UINT8;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<int16_t> = VarType::INT16;
+constexpr VarType::Type DataTypeOf<int16_t>() {
+  return VarType::INT16;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<int32_t> = VarType::INT32;
+constexpr VarType::Type DataTypeOf<int32_t>() {
+  return VarType::INT32;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<int64_t> = VarType::INT64;
+constexpr VarType::Type DataTypeOf<int64_t>() {
+  return VarType::INT64;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<uint64_t> = VarType::SIZE_T;
+constexpr VarType::Type DataTypeOf<uint64_t>() {
+  return VarType::SIZE_T;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<float> = VarType::FP32;
+constexpr VarType::Type DataTypeOf<float>() {
+  return VarType::FP32;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<double> = VarType::FP64;
+constexpr VarType::Type DataTypeOf<double>() {
+  return VarType::FP64;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<std::complex<float>> = VarType::COMPLEX64;
+constexpr VarType::Type DataTypeOf<std::complex<float>>() {
+  return VarType::COMPLEX64;
+}
 template <>
-inline constexpr VarType::Type kDataTypeOf<std::complex<double>> = VarType::COMPLEX128;
+constexpr VarType::Type DataTypeOf<std::complex<double>>() {
+  return VarType::COMPLEX128;
+}
 
 class Tensor {
  public:
@@ -82,7 +104,7 @@ class Tensor {
   // REQUIRES: as many values as dims have elements.
   template <typename T>
   static Tensor FromValues(std::vector<int64_t> dims, absl::Span<const T> values) {
-    Tensor tensor = AllocateOrDie(kDataTypeOf<T>, std::move(dims), values.size());
+    Tensor tensor = AllocateOrDie(DataTypeOf<T>(), std::move(dims), values.size());
     std::copy(values.begin(), values.end(), tensor.mutable_data<T>().begin());
     return tensor;
   }
@@ -104,15 +126,15 @@ class Tensor {
   absl::Span<const uint8_t> bytes() const { return {memory_.get(), byte_size()}; }
   absl::Span<uint8_t> mutable_bytes() { return {memory_.get(), byte_size()}; }
 
-  // REQUIRES: dtype() is kDataTypeOf<T>.
+  // REQUIRES: dtype() is DataTypeOf<T>().
   template <typename T>
   absl::Span<const T> data() const {
-    CheckHolds(kDataTypeOf<T>);
+    CheckHolds(DataTypeOf<T>());
     return {reinterpret_cast<const T*>(memory_.get()), static_cast<size_t>(size_)};
   }
   template <typename T>
   absl::Span<T> mutable_data() {
-    CheckHolds(kDataTypeOf<T>);
+    CheckHolds(DataTypeOf<T>());
     return {reinterpret_cast<T*>(memory_.get()), static_cast<size_t>(size_)};
   }
 

@@ -1,7 +1,7 @@
-"""Every external repository of the build: Debian's libraries and one pinned wheel."""
+"""Every external repository of the build: Debian's libraries, and oneDNN's wheel where needed."""
 
 load("//third_party:bazel_stubs.bzl", "bazel_stubs")
-load("//third_party:onednn_wheel.bzl", "onednn_wheel")
+load("//third_party:onednn.bzl", "onednn")
 load("//third_party:reference_data.bzl", "reference_data")
 load("//third_party:system_library.bzl", "system_library")
 
@@ -49,6 +49,7 @@ proto_lang_toolchain(
             "flat_hash_set": "absl_flat_hash_set",
             "hash": "absl_hash",
             "inlined_vector": "absl_inlined_vector",
+            "optional": "absl_optional",
             "span": "absl_span",
             "status": "absl_status",
             "statusor": "absl_statusor",
@@ -101,17 +102,8 @@ proto_lang_toolchain(
         modules = {"zlib": "zlib"},
     )
 
-    # oneDNN, choice 1: Debian's 2.6.3.
-    system_library(
-        name = "onednn_debian",
-        debian_packages = ["libdnnl-dev"],
-        headers = ["oneapi/dnnl/dnnl.hpp"],
-        libraries = {"onednn": ["-ldnnl"]},
-    )
-
-    # oneDNN, choice 2: the 2023.2.0 wheels (oneDNN 3.2.0, CPU, GNU OpenMP).
-    onednn_wheel(
-        name = "onednn_wheel",
+    onednn(
+        name = "onednn",
         requirements = "//third_party:onednn_requirements.txt",
     )
 

@@ -1,0 +1,68 @@
+// Reads a file from front to back and tells whether what a format promises is there before memory
+// is taken for it.
+
+#ifndef FIXPOINT_RUNTIME_BYTE_READER_H_
+#define FIXPOINT_RUNTIME_BYTE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "absl/types/span.h"
+
+namespace fixpoint {
+
+// Errors name the byte, not the file, which the caller knows: kDataLoss, "byte 12: the data needs
+// 16 bytes, 4 are left".
+class ByteReader {
+ public:
+  // Opens a regular file, a pipe or a device. kNotFound; kInvalidArgument for what cannot be
+  // opened, and for a folder. These errors name the file.
+  static absl::StatusOr<ByteReader> Open(const std::string& path);
+
+  // Reads `bytes`, which must outlive the reader.
+  static ByteReader Over(absl::string_view bytes);
+
+  // Bytes that were read.
+  uint64_t position() const { return position_; }
+
+  // Fails unless `size` more bytes are there. Of a regular file the length tells; from a pipe they
+  // are read ahead, so that memory grows only as they arrive.
+  absl::Status Expect(absl::string_view what, uint64_t size);
+
+  // Fills `out`.
+  absl::Status Read(absl::string_view what, absl::Span<uint8_t> out);
+
+  // Little endian.
+  absl::StatusOr<uint32_t> ReadU32(absl::string_view what);
+  absl::StatusOr<uint64_t> ReadU64(absl::string_view what);
+
+  absl::StatusOr<bool> AtEnd();
+
+ private:
+  struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  using File = std::unique_ptr<std::FILE, CloseFile>;
+
+  ByteReader(File file, absl::string_view bytes, absl::optional<uint64_t> length);
+
+  template <typename T>
+  absl::StatusOr<T> ReadNumber(absl::string_view what);
+
+  File file_;  // nullptr where bytes_ are read.
+  absl::string_view bytes_;
+  absl::optional<uint64_t> length_;  // Of a pipe there is none.
+  uint64_t position_ = 0;
+  std::string ahead_;  // What a pipe gave and nobody has read yet.
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_BYTE_READER_H_

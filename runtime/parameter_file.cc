@@ -1,0 +1,345 @@
+#include "runtime/parameter_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/btree_set.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "proto/atomic_file.h"
+#include "proto/status_macros.h"
+#include "runtime/staged_directory.h"
+#include "runtime/tensor_stream.h"
+
+namespace fixpoint {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(prefix, status.message()));
+}
+
+std::string Quoted(absl::string_view name) {
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(name), "\"");
+}
+
+std::string Variable(const ParameterInfo& parameter) {
+  return absl::StrCat("variable ", Quoted(parameter.name), ": ");
+}
+
+std::string Counted(size_t count, absl::string_view noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
+// The dims that a program declares of selected rows: those of the tensor that they are a part of.
+// REQUIRES: `dims`, those of the rows, are not empty.
+std::vector<int64_t> WholeDims(int64_t height, std::vector<int64_t> dims) {
+  dims[0] = height;
+  return dims;
+}
+
+absl::Status CheckDims(const ParameterInfo& parameter, const std::vector<int64_t>& dims) {
+  const std::vector<int64_t>& declared = parameter.dims;
+  const bool agree =
+      declared.empty() || std::equal(declared.begin(), declared.end(), dims.begin(), dims.end(),
+                                     [](int64_t a, int64_t b) { return a == -1 || a == b; });
+  if (agree) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the dims are ", DimsText(dims), "; the program declares ", DimsText(declared)));
+}
+
+// Reads one stream. The dims are compared before memory is taken for the data.
+absl::StatusOr<Scope::Value> ReadValue(const ParameterInfo& parameter, ByteReader& reader) {
+  const uint64_t position = reader.position();
+  const auto check = [&](const std::vector<int64_t>& dims) {
+    return Prefixed(absl::StrCat("byte ", position, ": "), CheckDims(parameter, dims));
+  };
+  if (parameter.kind == VarType::SELECTED_ROWS) {
+    ASSIGN_OR_RETURN(SelectedRowsHeader header, ReadSelectedRowsHeader(reader));
+    RETURN_IF_ERROR(check(WholeDims(header.height, header.value.dims)));
+    return ReadSelectedRowsData(std::move(header), reader);
+  }
+  ASSIGN_OR_RETURN(TensorHeader header, ReadTensorHeader(reader));
+  RETURN_IF_ERROR(check(header.dims));
+  return ReadTensorData(std::move(header), reader);
+}
+
+absl::Status CheckKinds(const std::vector<ParameterInfo>& parameters, bool combined) {
+  for (const ParameterInfo& parameter : parameters) {
+    const bool is_rows = parameter.kind == VarType::SELECTED_ROWS;
+    if (is_rows && combined) {
+      return absl::UnimplementedError(
+          absl::StrCat(Variable(parameter),
+                       "a combined parameter file cannot hold SELECTED_ROWS; use a folder with one "
+                       "file per variable"));
+    }
+    if (!is_rows && parameter.kind != VarType::LOD_TENSOR) {
+      return absl::UnimplementedError(
+          absl::StrCat(Variable(parameter), "a persistable ", VarType::Type_Name(parameter.kind),
+                       " has no parameter file; LOD_TENSOR and SELECTED_ROWS have"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A name that leads out of its folder, or to the program beside the parameters, is refused.
+absl::Status CheckFileName(const ParameterInfo& parameter) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(parameter.name, '/');
+  const bool is_path = std::none_of(parts.begin(), parts.end(), [](absl::string_view part) {
+    return part.empty() || part == "." || part == "..";
+  });
+  if (is_path && !absl::StrContains(parameter.name, '\0') && parameter.name != "__model__") {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      Variable(parameter),
+      "the name cannot be that of a file in the folder; use a combined parameter file"));
+}
+
+absl::Status CheckFileNames(const std::vector<ParameterInfo>& parameters) {
+  absl::btree_set<absl::string_view> names;
+  for (const ParameterInfo& parameter : parameters) {
+    RETURN_IF_ERROR(CheckFileName(parameter));
+    names.insert(parameter.name);
+  }
+  for (const ParameterInfo& parameter : parameters) {
+    const absl::string_view name = parameter.name;
+    for (size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
+      if (names.contains(name.substr(0, slash))) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            Variable(parameter), "variable ", Quoted(name.substr(0, slash)),
+            " cannot be both a file and the folder of this one; use a combined parameter file"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What a file with these parameters holds, for the message that it does not.
+std::string ListText(const std::vector<ParameterInfo>& parameters) {
+  if (parameters.empty()) return "the program has no parameters, so it should be empty";
+  if (parameters.size() == 1) {
+    return absl::StrCat("it should hold ", Quoted(parameters[0].name), " alone");
+  }
+  return absl::StrCat("it should hold ", parameters.size(), " parameters, ",
+                      Quoted(parameters.front().name), " to ", Quoted(parameters.back().name));
+}
+
+absl::Status CheckEnd(const std::vector<ParameterInfo>& parameters, ByteReader& reader) {
+  const uint64_t position = reader.position();
+  ASSIGN_OR_RETURN(const bool at_end, reader.AtEnd());
+  if (at_end) return absl::OkStatus();
+  const absl::StatusOr<TensorHeader> next = ReadTensorHeader(reader);
+  return absl::InvalidArgumentError(absl::StrCat(
+      "byte ", position, ": ",
+      next.ok() ? absl::StrCat("another tensor follows, ", VarType::Type_Name(next->dtype), " ",
+                               DimsText(next->dims))
+                : "bytes follow that are no tensor",
+      "; ", ListText(parameters), "; was the file written for another program?"));
+}
+
+// One file: the streams of the parameters in their order, and nothing after them.
+absl::StatusOr<Scope> ReadStreams(const std::vector<ParameterInfo>& parameters,
+                                  ByteReader& reader) {
+  Scope scope;
+  for (const ParameterInfo& parameter : parameters) {
+    ASSIGN_OR_RETURN(const bool at_end, reader.AtEnd());
+    if (at_end) {
+      return absl::DataLossError(
+          absl::StrCat(Variable(parameter), "byte ", reader.position(), ": the file ends after ",
+                       Counted(scope.size(), "tensor"), "; ", ListText(parameters)));
+    }
+    absl::StatusOr<Scope::Value> value = ReadValue(parameter, reader);
+    if (!value.ok()) return Prefixed(Variable(parameter), value.status());
+    scope.Set(parameter.name, *std::move(value));
+  }
+  RETURN_IF_ERROR(CheckEnd(parameters, reader));
+  return scope;
+}
+
+// Up to three files of the folder that no parameter names, which may be the ones that are meant.
+std::string OtherFiles(const std::string& directory, const std::vector<ParameterInfo>& parameters) {
+  absl::btree_set<std::string> others;
+  std::error_code error;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    others.insert(it->path().filename().string());
+  }
+  for (const ParameterInfo& parameter : parameters) others.erase(parameter.name);
+  if (others.empty()) return "the folder has no other files";
+  std::string text = "of other files the folder has ";
+  size_t shown = 0;
+  for (const std::string& other : others) {
+    if (shown == 3) {
+      absl::StrAppend(&text, " and ", others.size() - shown, " more");
+      break;
+    }
+    absl::StrAppend(&text, shown == 0 ? "" : ", ", Quoted(other));
+    ++shown;
+  }
+  return text;
+}
+
+absl::Status CheckAllThere(const std::string& directory,
+                           const std::vector<ParameterInfo>& parameters) {
+  std::vector<absl::string_view> missing;
+  for (const ParameterInfo& parameter : parameters) {
+    std::error_code error;
+    if (!fs::exists(fs::path(directory) / parameter.name, error)) {
+      missing.push_back(parameter.name);
+    }
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(
+      "there is no file for variable ", Quoted(missing[0]), " (", missing.size(), " of ",
+      Counted(parameters.size(), "parameter"), " missing); ", OtherFiles(directory, parameters)));
+}
+
+absl::StatusOr<Scope> ReadSeparateParameters(const ProgramDesc& program,
+                                             const std::string& directory) {
+  const std::vector<ParameterInfo> parameters = ParametersOf(program);
+  const std::string prefix = absl::StrCat(directory, ": ");
+  RETURN_IF_ERROR(Prefixed(prefix, CheckKinds(parameters, /*combined=*/false)));
+  RETURN_IF_ERROR(Prefixed(prefix, CheckFileNames(parameters)));
+  RETURN_IF_ERROR(Prefixed(prefix, CheckAllThere(directory, parameters)));
+  Scope scope;
+  for (const ParameterInfo& parameter : parameters) {
+    const std::string file = (fs::path(directory) / parameter.name).string();
+    ASSIGN_OR_RETURN(ByteReader reader, ByteReader::Open(file));
+    absl::StatusOr<Scope> one = ReadStreams({parameter}, reader);
+    if (!one.ok()) return Prefixed(absl::StrCat(file, ": "), one.status());
+    scope.Set(parameter.name, std::move(*one->FindOrNull(parameter.name)));
+  }
+  return scope;
+}
+
+// The value to write, which is of the program's kind and dims.
+absl::StatusOr<const Scope::Value*> ValueToSave(const ParameterInfo& parameter,
+                                                const Scope& scope) {
+  const auto refused = [&](absl::string_view why) {
+    return absl::FailedPreconditionError(absl::StrCat(Variable(parameter), why));
+  };
+  const Scope::Value* value = scope.FindOrNull(parameter.name);
+  if (value == nullptr) return refused("it is not in the scope");
+  const bool is_rows = std::holds_alternative<SelectedRows>(*value);
+  if (is_rows != (parameter.kind == VarType::SELECTED_ROWS)) {
+    return refused(absl::StrCat("the scope holds ", is_rows ? "SELECTED_ROWS" : "LOD_TENSOR",
+                                "; the program declares ", VarType::Type_Name(parameter.kind)));
+  }
+  std::vector<int64_t> dims;
+  if (is_rows) {
+    const auto& [rows, height, rows_value] = std::get<SelectedRows>(*value);
+    dims = rows_value.dims();
+    if (dims.empty() || static_cast<uint64_t>(dims[0]) != rows.size()) {
+      return refused(absl::StrCat("the dims of the rows are ", DimsText(dims), "; there are ",
+                                  rows.size(), " row ids"));
+    }
+    dims = WholeDims(height, std::move(dims));
+  } else {
+    dims = std::get<Tensor>(*value).dims();
+  }
+  const absl::Status status = CheckDims(parameter, dims);
+  if (!status.ok()) return refused(status.message());
+  return value;
+}
+
+absl::Status AppendValue(const Scope::Value& value, AtomicFile& file) {
+  const auto* selected = std::get_if<SelectedRows>(&value);
+  const Tensor& tensor = selected != nullptr ? selected->value : std::get<Tensor>(value);
+  RETURN_IF_ERROR(file.Append(selected != nullptr ? SelectedRowsStreamHeader(*selected)
+                                                  : TensorStreamHeader(tensor)));
+  const absl::Span<const uint8_t> bytes = tensor.bytes();
+  return file.Append({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+// What to write for each parameter, all of it checked before a file is touched.
+absl::StatusOr<std::vector<const Scope::Value*>> ValuesToSave(
+    const std::vector<ParameterInfo>& parameters, const Scope& scope) {
+  std::vector<const Scope::Value*> values;
+  for (const ParameterInfo& parameter : parameters) {
+    ASSIGN_OR_RETURN(const Scope::Value* value, ValueToSave(parameter, scope));
+    values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<ParameterInfo> ParametersOf(const ProgramDesc& program) {
+  absl::btree_map<absl::string_view, const VarDesc*> by_name;
+  for (const BlockDesc& block : program.blocks()) {
+    for (const VarDesc& var : block.vars()) {
+      switch (var.type().type()) {
+        case VarType::FEED_MINIBATCH:
+        case VarType::FETCH_LIST:
+        case VarType::READER:
+        case VarType::RAW:
+          continue;
+        default:
+          if (var.persistable()) by_name.emplace(var.name(), &var);
+      }
+    }
+  }
+  std::vector<ParameterInfo> parameters;
+  for (const auto& [name, var] : by_name) {
+    const VarType& type = var->type();
+    const VarType::TensorDesc& tensor =
+        type.type() == VarType::SELECTED_ROWS ? type.selected_rows() : type.lod_tensor().tensor();
+    parameters.push_back({std::string(name),
+                          type.type(),
+                          tensor.data_type(),
+                          {tensor.dims().begin(), tensor.dims().end()}});
+  }
+  return parameters;
+}
+
+absl::StatusOr<Scope> LoadParameters(const ProgramDesc& program, const std::string& path) {
+  std::error_code error;
+  if (fs::is_directory(path, error)) return ReadSeparateParameters(program, path);
+  ASSIGN_OR_RETURN(ByteReader reader, ByteReader::Open(path));
+  return ReadCombinedParameters(program, path, reader);
+}
+
+absl::StatusOr<Scope> ReadCombinedParameters(const ProgramDesc& program, const std::string& name,
+                                             ByteReader& reader) {
+  const std::vector<ParameterInfo> parameters = ParametersOf(program);
+  const std::string prefix = absl::StrCat(name, ": ");
+  RETURN_IF_ERROR(Prefixed(prefix, CheckKinds(parameters, /*combined=*/true)));
+  absl::StatusOr<Scope> scope = ReadStreams(parameters, reader);
+  if (!scope.ok()) return Prefixed(prefix, scope.status());
+  return scope;
+}
+
+absl::Status SaveCombinedParameters(const ProgramDesc& program, const Scope& scope,
+                                    const std::string& file) {
+  const std::vector<ParameterInfo> parameters = ParametersOf(program);
+  RETURN_IF_ERROR(CheckKinds(parameters, /*combined=*/true));
+  ASSIGN_OR_RETURN(const std::vector<const Scope::Value*> values, ValuesToSave(parameters, scope));
+  ASSIGN_OR_RETURN(AtomicFile output, AtomicFile::Create(file));
+  for (const Scope::Value* value : values) RETURN_IF_ERROR(AppendValue(*value, output));
+  return output.Commit();
+}
+
+absl::Status SaveSeparateParameters(const ProgramDesc& program, const Scope& scope,
+                                    const std::string& directory) {
+  const std::vector<ParameterInfo> parameters = ParametersOf(program);
+  RETURN_IF_ERROR(CheckKinds(parameters, /*combined=*/false));
+  RETURN_IF_ERROR(CheckFileNames(parameters));
+  ASSIGN_OR_RETURN(const std::vector<const Scope::Value*> values, ValuesToSave(parameters, scope));
+  ASSIGN_OR_RETURN(StagedDirectory staged, StagedDirectory::Create(directory));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    ASSIGN_OR_RETURN(AtomicFile output, staged.CreateFile(parameters[i].name));
+    RETURN_IF_ERROR(AppendValue(*values[i], output));
+    RETURN_IF_ERROR(output.Commit());
+  }
+  return staged.Commit();
+}
+
+}  // namespace fixpoint

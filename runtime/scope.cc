@@ -1,0 +1,57 @@
+#include "runtime/scope.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+
+Scope Scope::Clone() const {
+  Scope copy;
+  for (const auto& [name, value] : values_) {
+    std::visit([&, &name = name](const auto& held) { copy.Set(name, held.Clone()); }, value);
+  }
+  return copy;
+}
+
+absl::StatusOr<const Tensor*> Scope::Find(absl::string_view name) const {
+  const Value* value = FindOrNull(name);
+  if (value == nullptr) {
+    return absl::NotFoundError(absl::StrCat("variable \"", name, "\" is not in the scope"));
+  }
+  const Tensor* tensor = std::get_if<Tensor>(value);
+  if (tensor == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("variable \"", name, "\" holds selected rows, not a tensor"));
+  }
+  return tensor;
+}
+
+absl::StatusOr<Tensor*> Scope::Find(absl::string_view name) {
+  ASSIGN_OR_RETURN(const Tensor* tensor, std::as_const(*this).Find(name));
+  return const_cast<Tensor*>(tensor);
+}
+
+const Scope::Value* Scope::FindOrNull(absl::string_view name) const {
+  const auto it = values_.find(name);
+  return it == values_.end() ? nullptr : &it->second;
+}
+
+Scope::Value* Scope::FindOrNull(absl::string_view name) {
+  return const_cast<Value*>(std::as_const(*this).FindOrNull(name));
+}
+
+void Scope::Set(absl::string_view name, Value value) {
+  values_.insert_or_assign(std::string(name), std::move(value));
+}
+
+bool Scope::Erase(absl::string_view name) {
+  const auto it = values_.find(name);
+  if (it == values_.end()) return false;
+  values_.erase(it);
+  return true;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,51 @@
+// The values of a program's variables by name, in ascending byte-wise order of the names.
+
+#ifndef FIXPOINT_RUNTIME_SCOPE_H_
+#define FIXPOINT_RUNTIME_SCOPE_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint {
+
+// Not synchronized. Pointers to a value stay valid until it is set anew or erased.
+class Scope {
+ public:
+  using Value = std::variant<Tensor, SelectedRows>;
+  using Values = std::map<std::string, Value, std::less<>>;
+
+  Scope() = default;
+  Scope(Scope&&) noexcept = default;
+  Scope& operator=(Scope&&) noexcept = default;
+  Scope Clone() const;
+
+  // kNotFound: there is no such variable; kFailedPrecondition: it holds selected rows.
+  absl::StatusOr<const Tensor*> Find(absl::string_view name) const;
+  absl::StatusOr<Tensor*> Find(absl::string_view name);
+
+  // nullptr where there is no such variable.
+  const Value* FindOrNull(absl::string_view name) const;
+  Value* FindOrNull(absl::string_view name);
+
+  // Puts the value in the place of what `name` held.
+  void Set(absl::string_view name, Value value);
+  // Returns whether there was one.
+  bool Erase(absl::string_view name);
+
+  size_t size() const { return values_.size(); }
+  Values::const_iterator begin() const { return values_.begin(); }
+  Values::const_iterator end() const { return values_.end(); }
+
+ private:
+  Values values_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_SCOPE_H_

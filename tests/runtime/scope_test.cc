@@ -1,0 +1,90 @@
+#include "runtime/scope.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <utility>
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+
+SelectedRows RowsOf(std::vector<int64_t> rows, absl::Span<const float> values) {
+  const auto count = static_cast<int64_t>(rows.size());
+  return {std::move(rows), /*height=*/10, Tensor::FromValues<float>({count, 1}, values)};
+}
+
+std::vector<std::string> Names(const Scope& scope) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : scope) names.push_back(name);
+  return names;
+}
+
+TEST(Scope, IteratesInByteWiseOrderOfTheNames) {
+  Scope scope;
+  for (const char* name : {"fc_10.w_0", "fc_2.w_0", "\xc3\xa9", "fc_10.w_00", "Fc"}) {
+    scope.Set(name, Tensor::FromValues<float>({}, {0.0f}));
+  }
+  EXPECT_THAT(Names(scope), ElementsAre("Fc", "fc_10.w_0", "fc_10.w_00", "fc_2.w_0", "\xc3\xa9"));
+}
+
+TEST(Scope, SetReplaces) {
+  Scope scope;
+  scope.Set("w", Tensor::FromValues<float>({2}, {1, 2}));
+  scope.Set("w", Tensor::FromValues<int8_t>({1}, {3}));
+  EXPECT_EQ(scope.size(), 1u);
+  EXPECT_THAT((*scope.Find("w"))->data<int8_t>(), ElementsAre(3));
+}
+
+TEST(Scope, FindGivesWhatCanBeWritten) {
+  Scope scope;
+  scope.Set("w", Tensor::FromValues<float>({2}, {1, 2}));
+  (*scope.Find("w"))->mutable_data<float>()[0] = 5;
+  EXPECT_THAT((*std::as_const(scope).Find("w"))->data<float>(), ElementsAre(5, 2));
+}
+
+TEST(Scope, FindSaysWhatIsMissing) {
+  Scope scope;
+  scope.Set("rows", RowsOf({1}, {2}));
+  EXPECT_EQ(scope.Find("w").status(), absl::NotFoundError("variable \"w\" is not in the scope"));
+  EXPECT_EQ(scope.Find("rows").status(),
+            absl::FailedPreconditionError("variable \"rows\" holds selected rows, not a tensor"));
+  EXPECT_EQ(scope.FindOrNull("w"), nullptr);
+}
+
+TEST(Scope, EraseTellsWhetherThereWasSomething) {
+  Scope scope;
+  scope.Set("w", Tensor::FromValues<float>({}, {0.0f}));
+  EXPECT_TRUE(scope.Erase("w"));
+  EXPECT_FALSE(scope.Erase("w"));
+  EXPECT_EQ(scope.size(), 0u);
+}
+
+TEST(Scope, ACloneIsApartFromItsOriginal) {
+  Scope scope;
+  scope.Set("rows", RowsOf({1, 4}, {2, 3}));
+  scope.Set("w", Tensor::FromValues<float>({2}, {1, 2}));
+  const Scope clone = scope.Clone();
+  (*scope.Find("w"))->mutable_data<float>()[0] = 5;
+  scope.Erase("rows");
+  EXPECT_THAT(Names(clone), ElementsAre("rows", "w"));
+  EXPECT_THAT((*clone.Find("w"))->data<float>(), ElementsAre(1, 2));
+  const auto& rows = std::get<SelectedRows>(*clone.FindOrNull("rows"));
+  EXPECT_THAT(rows.rows, ElementsAre(1, 4));
+  EXPECT_EQ(rows.height, 10);
+  EXPECT_THAT(rows.value.data<float>(), ElementsAre(2, 3));
+}
+
+TEST(Scope, PointersStayValidWhileOthersAreSet) {
+  Scope scope;
+  scope.Set("m", Tensor::FromValues<float>({}, {1.0f}));
+  const Tensor* tensor = *std::as_const(scope).Find("m");
+  for (char name = 'a'; name <= 'z'; ++name) {
+    if (name != 'm') scope.Set(std::string(1, name), Tensor::FromValues<float>({}, {0.0f}));
+  }
+  EXPECT_EQ(*std::as_const(scope).Find("m"), tensor);
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -53,6 +53,11 @@ double Parameter(const Quantizer& quantizer, const QuantSpec& spec, absl::string
   return 0;
 }
 
+double Quantizer::ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
+                               float max) const {
+  return state.is_scale ? std::max(std::fabs(min), std::fabs(max)) : InitialValue(state, spec);
+}
+
 namespace {
 
 template <typename... Parts>

@@ -61,6 +61,7 @@ struct QuantizerRecipe {
   std::string zero_point_input_of_dequantize;
   std::string step_counter_input;  // an INT64 [1] that counts steps; "" for none
   bool has_is_test = false;
+  bool observer_needs_output = false;  // of an observer: its Out, a copy of X, may not be absent
   std::vector<QuantizerState> state;
 };
 
@@ -78,10 +79,16 @@ class Quantizer {
   virtual bool is_dynamic() const = 0;
   virtual absl::Span<const QuantizerParameter> parameters() const { return {}; }
   virtual absl::Span<const QuantizerRecipe> recipes() const = 0;
+  // Recipes that only record the range: quantize_op is the observer.
+  virtual absl::Span<const QuantizerRecipe> observers() const { return {}; }
 
   // Attributes of the ops of a recipe.
   virtual std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const = 0;
   virtual std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const = 0;
+  virtual std::vector<OpDesc::Attr> ObserverAttrs(const QuantSpec&) const { return {}; }
+  // What a state holds when the range of the values is known to be `min` to `max`.
+  virtual double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
+                              float max) const;
   // What a state starts from.
   virtual double InitialValue(const QuantizerState& state, const QuantSpec& spec) const = 0;
 

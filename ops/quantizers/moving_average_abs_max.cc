@@ -1,6 +1,8 @@
 // moving_average_abs_max: an exponential moving average of the largest absolute value.
 // The reference's fake_quantize_moving_average_abs_max and its fused form.
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <vector>
 
@@ -21,6 +23,7 @@ class MovingAverageAbsMaxQuantizer final : public Quantizer {
 
   absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+  absl::Span<const QuantizerRecipe> observers() const override { return observers_; }
 
   std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
     std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
@@ -31,11 +34,21 @@ class MovingAverageAbsMaxQuantizer final : public Quantizer {
     }
     return attrs;
   }
+  std::vector<OpDesc::Attr> ObserverAttrs(const QuantSpec& spec) const override {
+    return {
+        MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")))};
+  }
   std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
     return SymmetricDequantizeAttrs(spec);
   }
   double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
     return Parameter(*this, spec, state.is_scale ? "initial_scale" : "initial_state");
+  }
+  double ValueOfRange(const QuantizerState& state, const QuantSpec&, float min,
+                      float max) const override {
+    // A first observation of that range.
+    if (state.name == "state") return 1;
+    return std::max(std::fabs(min), std::fabs(max));
   }
 
   // States: scale, state, accum, [1] each.
@@ -68,8 +81,23 @@ class MovingAverageAbsMaxQuantizer final : public Quantizer {
     return {separate, fused};
   }
 
+  // The reference's moving_average_abs_max_scale; before 2.0 its Out had to be there.
+  static std::vector<QuantizerRecipe> Observers() {
+    QuantizerRecipe observer = Recipes().front();
+    observer.quantize_op = "moving_average_abs_max_scale";
+    observer.dequantize_op = "";
+    observer.eras = Eras::kPaddle2;
+    QuantizerState& scale = observer.state.front();
+    scale.input = "";
+    QuantizerRecipe fluid = observer;
+    fluid.eras = Eras::kFluid;
+    fluid.observer_needs_output = true;
+    return {observer, fluid};
+  }
+
   const std::vector<QuantizerParameter> parameters_ = MovingAverageParameters();
   const std::vector<QuantizerRecipe> recipes_ = Recipes();
+  const std::vector<QuantizerRecipe> observers_ = Observers();
 };
 
 }  // namespace

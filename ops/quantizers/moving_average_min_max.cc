@@ -40,6 +40,15 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
     return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
   }
 
+  double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
+                      float max) const override {
+    const AffineParams params = ParamsOf(spec, std::min(min, 0.0f), std::max(max, 0.0f));
+    if (state.is_scale) return params.scale;
+    if (state.name == "zero_point") return params.zero_point;
+    if (state.name == "accum_min") return min;
+    return state.name == "accum_max" ? max : 1;
+  }
+
   // States: scale (the step between two codes), zero_point, state, accum_min, accum_max, [1] each.
   // The range is widened to hold 0, so that 0 is a code; a tensor of zeros has scale 1. Gives the
   // scale.
@@ -56,16 +65,25 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
     const float count = state[2][0] = rate * state[2][0] + 1.0f;
     const float min = (state[3][0] = rate * state[3][0] + smallest) / count;
     const float max = (state[4][0] = rate * state[4][0] + largest) / count;
+    const AffineParams params = ParamsOf(spec, min, max);
+    state[1][0] = params.zero_point;
+    return state[0][0] = params.scale;
+  }
+
+ private:
+  struct AffineParams {
+    float scale;
+    float zero_point;
+  };
+  static AffineParams ParamsOf(const QuantSpec& spec, float min, float max) {
     const bool is_unsigned = spec.signedness() == QuantSpec::UNSIGNED;
     const float codes = std::ldexp(1.0f, spec.bits()) - 1.0f;
     const float lowest_code = is_unsigned ? 0.0f : -std::ldexp(1.0f, spec.bits() - 1);
     const float scale = max > min ? (max - min) / codes : 1.0f;
-    state[1][0] =
-        std::clamp(RoundHalfToEven(lowest_code - min / scale), lowest_code, lowest_code + codes);
-    return state[0][0] = scale;
+    const float zero_point = RoundHalfToEven(lowest_code - min / scale);
+    return {scale, std::clamp(zero_point, lowest_code, lowest_code + codes)};
   }
 
- private:
   static std::vector<QuantizerParameter> Parameters() {
     return {{"moving_rate", 0.9, 0, 1, "share of what was that a step keeps"},
             {"initial_scale", 1, 1e-30, 1e30, "the scale before the first step"}};

@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-#include "transpiler/passes/quantizer_writer.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/quantizer_writer.h"
 
 namespace fixpoint {
 namespace {

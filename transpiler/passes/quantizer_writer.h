@@ -47,8 +47,15 @@ class QuantizerWriter {
 
   absl::Status Write(const Site& site);
   absl::Status WriteSharedScale(const std::vector<const Site*>& sites);
-  absl::StatusOr<Writing> Begin(const Site& site, absl::Span<const QuantizerRecipe> recipes);
-  Place PlaceOf(const Value& value, const Site& site) const;
+  // Inserts an observer of the site's value; gives the name of its scale.
+  absl::StatusOr<std::string> Observe(const Site& site, const Place& place);
+  absl::StatusOr<Writing> Begin(const Site& site, const Place& place, bool observer = false) const;
+  Place PlaceOf(const Site& site) const;
+
+  // The quantize op without its state; `numbers` becomes the name of its output.
+  absl::StatusOr<OpDesc> BeginQuantizeOp(const Writing& writing, std::string* numbers);
+  // Inserts it, and the dequantize op if the recipe has one, and points the readers at the result.
+  absl::Status FinishQuantizeOp(Writing& writing, OpDesc quantize, const std::string& numbers);
 
   // Declares the state of a recipe and names it in the op's slots.
   absl::Status AddState(Writing& writing, OpDesc& quantize);
@@ -67,6 +74,7 @@ class QuantizerWriter {
 
   Program& program_;
   PassContext& context_;
+  const std::string pass_;
   Rewriter rewriter_;
   // The last op that was inserted after an op, or at the head of a block.
   absl::flat_hash_map<const Op*, const Op*> last_after_;

@@ -1,0 +1,51 @@
+// initialize_state: gives each persistable variable that a pass declared its first value, by one
+// fill_constant in the startup program.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/op_builder.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "transpiler/marks.h"
+#include "transpiler/pass.h"
+
+namespace fixpoint {
+namespace {
+
+class InitializeState final : public Pass {
+ public:
+  absl::string_view name() const override { return "initialize_state"; }
+  absl::string_view doc() const override {
+    return "Initialises each new persistable variable once in the startup program.";
+  }
+  std::vector<std::string> Requires() const override { return {"quantizers_inserted"}; }
+  std::vector<std::string> Establishes() const override { return {"state_initialized"}; }
+
+  absl::Status Run(Program&, PassContext& context) const override {
+    Rewriter rewriter(context.startup, name());
+    const Block& block = context.startup->block(0);
+    for (const NewState& state : context.new_state) {
+      RETURN_IF_ERROR(rewriter.AddVariable(block, *state.variable->desc()).status());
+      const VarType::TensorDesc& tensor = *state.variable->tensor();
+      rewriter.Append(
+          block, OpBuilder("fill_constant")
+                     .Output("Out", state.variable->name())
+                     .Attr(MakeLongsAttr("shape", {tensor.dims().begin(), tensor.dims().end()}))
+                     .Attr(MakeIntAttr("dtype", tensor.data_type()))
+                     .Attr(MakeFloatAttr("value", static_cast<float>(state.initial_value)))
+                     .Attr(MakeBoolAttr("force_cpu", tensor.data_type() == VarType::INT64))
+                     .Attr(MakeIntAttr("op_role", kForward))
+                     .Attr(MakeStringAttr(kInsertedByAttr, name()))
+                     .Build());
+    }
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeInitializeState() { return std::make_unique<InitializeState>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,376 @@
+#include "transpiler/passes/quantizer_writer.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/gradient_links.h"
+#include "transpiler/marks.h"
+#include "transpiler/target.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kStepCounter[] = "@STEP_COUNTER@";
+
+// The slot in which an op that runs a block names what the block reads of the outside.
+absl::string_view CaptureSlot(const std::string& type) {
+  if (type == "while" || type == "while_grad") return "X";
+  if (type == "conditional_block" || type == "conditional_block_grad") return "Input";
+  if (type == "recurrent" || type == "recurrent_grad") return "parameters";
+  return "";
+}
+
+void AddSlot(google::protobuf::RepeatedPtrField<OpDesc::Var>* slots, const std::string& slot,
+             const std::string& name) {
+  OpDesc::Var* var = slots->Add();
+  var->set_parameter(slot);
+  var->add_arguments(name);
+}
+
+// The argument of an output slot; "" where there is no such slot.
+std::string OutputOf(const OpDesc& op, const std::string& slot) {
+  for (const OpDesc::Var& var : op.outputs()) {
+    if (var.parameter() == slot) return var.arguments(0);
+  }
+  return "";
+}
+
+// The op of `block` in which `op` runs: itself, or the one that runs the block that it is in.
+const Op& AncestorIn(const Block& block, const Op& op) {
+  const Op* at = &op;
+  while (&at->block() != &block && at->block().owner() != nullptr) at = at->block().owner();
+  return *at;
+}
+
+}  // namespace
+
+QuantizerWriter::QuantizerWriter(Program* program, PassContext* context, absl::string_view pass)
+    : program_(*program), context_(*context), pass_(pass), rewriter_(program, pass) {}
+
+absl::Status QuantizerWriter::WriteAll() {
+  absl::btree_map<std::string, std::vector<const Site*>> shared;
+  for (const Site& site : context_.plan.sites) {
+    if (!site.shared_scale.empty()) shared[site.shared_scale].push_back(&site);
+  }
+  for (const Site& site : context_.plan.sites) {
+    if (site.shared_scale.empty()) {
+      RETURN_IF_ERROR(Write(site));
+      continue;
+    }
+    // The whole group is written where its first site stands.
+    std::vector<const Site*>& group = shared[site.shared_scale];
+    if (group.front() == &site) RETURN_IF_ERROR(WriteSharedScale(group));
+  }
+  Mark();
+  return absl::OkStatus();
+}
+
+QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
+  const Value& value = *site.value;
+  Place place{&value.block(), nullptr, nullptr, kForward};
+  const Op* first_reader = site.readers.empty() ? value.op() : &site.readers.front()->op();
+  if (context_.target.conventions().copy_op_role() && first_reader != nullptr) {
+    place.role = first_reader->role();
+  }
+  switch (value.origin()) {
+    case Value::Origin::kWrite:
+    case Value::Origin::kExit:
+      place.after = value.op();
+      break;
+    case Value::Origin::kLoopHead:
+      break;
+    case Value::Origin::kEntry:
+      // Before the first reader, out of the loops that it is in.
+      if (first_reader != nullptr) place.before = &AncestorIn(value.block(), *first_reader);
+      break;
+  }
+  return place;
+}
+
+absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site,
+                                                                const Place& place,
+                                                                bool observer) const {
+  const Quantizer* quantizer = context_.quantizers.Find(site.spec.quantizer());
+  if (quantizer == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("plan: there is no quantizer \"", site.spec.quantizer(), "\""));
+  }
+  const Era era = EraOf(context_.target);
+  for (const QuantizerRecipe& recipe : observer ? quantizer->observers() : quantizer->recipes()) {
+    if (!Includes(recipe.eras, era) || (!observer && recipe.form != site.spec.form())) continue;
+    return Writing{&site, quantizer, &recipe, place,
+                   context_.plan.is_inference && recipe.has_is_test};
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "plan: \"", site.value->variable().name(), "\": quantizer ", quantizer->name(), " has no ",
+      observer ? "observer" : absl::StrCat(QuantSpec::Form_Name(site.spec.form()), " form"),
+      " in the target's era"));
+}
+
+absl::StatusOr<std::string> QuantizerWriter::DeclareTensor(const Block& block,
+                                                           const std::string& base,
+                                                           VarType::Type dtype,
+                                                           const std::vector<int64_t>& dims,
+                                                           bool persistable, double initial_value) {
+  VarDesc var = MakeTensorVar(rewriter_.FreshName(base), dtype, dims);
+  if (persistable) var.set_persistable(true);
+  // Persistable variables live in block 0, whatever block uses them.
+  ASSIGN_OR_RETURN(const Variable* variable,
+                   rewriter_.AddVariable(persistable ? program_.block(0) : block, std::move(var)));
+  if (persistable) context_.new_state.push_back({variable, initial_value});
+  return variable->name();
+}
+
+absl::StatusOr<std::string> QuantizerWriter::DeclareLike(const Writing& writing,
+                                                         absl::string_view suffix) {
+  const Variable& like = writing.site->value->variable();
+  VarDesc var;
+  var.set_name(rewriter_.FreshName(absl::StrCat(like.name(), suffix)));
+  *var.mutable_type() = like.desc()->type();
+  ASSIGN_OR_RETURN(const Variable* variable,
+                   rewriter_.AddVariable(*writing.place.block, std::move(var)));
+  return variable->name();
+}
+
+absl::StatusOr<std::string> QuantizerWriter::AddStepCounter() {
+  if (!step_counter_.empty()) return step_counter_;
+  const Variable* found = program_.Find(program_.block(0), kStepCounter);
+  if (found != nullptr && found->persistable()) {
+    for (const Argument* argument : found->arguments()) {
+      if (argument->is_output() && argument->op().type() == "increment") {
+        return step_counter_ = kStepCounter;
+      }
+    }
+  }
+  ASSIGN_OR_RETURN(step_counter_, DeclareTensor(program_.block(0), kStepCounter, VarType::INT64,
+                                                {1}, /*persistable=*/true, 0));
+  rewriter_.Prepend(program_.block(0), OpBuilder("increment")
+                                           .Input("X", step_counter_)
+                                           .Output("Out", step_counter_)
+                                           .Attr(MakeFloatAttr("step", 1.0f))
+                                           .Attr(MakeIntAttr("op_role", kForward))
+                                           .Attr(MakeStringAttr(kInsertedByAttr, pass_))
+                                           .Build());
+  return step_counter_;
+}
+
+absl::Status QuantizerWriter::AddState(Writing& writing, OpDesc& quantize) {
+  const Site& site = *writing.site;
+  const Variable& variable = site.value->variable();
+  const std::string& scale_suffix = context_.target.conventions().scale_suffix();
+  for (const QuantizerState& state : writing.recipe->state) {
+    if (writing.is_test && state.training_only) continue;
+    std::vector<int64_t> dims = {1};
+    if (state.extent == QuantizerState::Extent::kChannels) {
+      dims = {variable.tensor()->dims(site.spec.axis())};
+    } else if (state.extent == QuantizerState::Extent::kWindow) {
+      dims = {static_cast<int64_t>(Parameter(*writing.quantizer, site.spec, "window_size"))};
+    }
+    double initial = writing.quantizer->InitialValue(state, site.spec);
+    if (site.range.has_value()) {
+      initial =
+          writing.quantizer->ValueOfRange(state, site.spec, site.range->min(), site.range->max());
+    }
+    const std::string suffix =
+        state.is_scale ? scale_suffix : absl::StrCat(scale_suffix.substr(0, 1), state.name);
+    ASSIGN_OR_RETURN(const std::string name,
+                     DeclareTensor(*writing.place.block, variable.name() + suffix, state.dtype,
+                                   dims, /*persistable=*/true, initial));
+    if (!state.input.empty()) AddSlot(quantize.mutable_inputs(), state.input, name);
+    if (!state.output.empty()) AddSlot(quantize.mutable_outputs(), state.output, name);
+  }
+  if (!writing.recipe->step_counter_input.empty() && !writing.is_test) {
+    ASSIGN_OR_RETURN(const std::string counter, AddStepCounter());
+    AddSlot(quantize.mutable_inputs(), writing.recipe->step_counter_input, counter);
+  }
+  return absl::OkStatus();
+}
+
+void QuantizerWriter::Insert(Writing& writing, OpDesc op) {
+  Place& place = writing.place;
+  *op.add_attrs() = MakeIntAttr("op_role", place.role);
+  *op.add_attrs() = MakeStringAttr(kInsertedByAttr, pass_);
+  if (place.before != nullptr) {
+    rewriter_.InsertBefore(*place.before, std::move(op));
+    return;
+  }
+  const Op*& last = place.after == nullptr ? last_at_head_[place.block] : last_after_[place.after];
+  if (last != nullptr) {
+    last = &rewriter_.InsertAfter(*last, std::move(op));
+  } else if (place.after != nullptr) {
+    last = &rewriter_.InsertAfter(*place.after, std::move(op));
+  } else {
+    last = &rewriter_.Prepend(*place.block, std::move(op));
+  }
+}
+
+absl::StatusOr<OpDesc> QuantizerWriter::BeginQuantizeOp(const Writing& writing,
+                                                        std::string* numbers) {
+  const bool fused = writing.recipe->dequantize_op.empty();
+  OpBuilder builder(writing.recipe->quantize_op);
+  builder.Input("X", writing.site->value->variable().name());
+  ASSIGN_OR_RETURN(*numbers, DeclareLike(writing, fused ? ".quant_dequant" : ".quantized"));
+  builder.Output("Out", *numbers)
+      .Attrs(writing.quantizer->QuantizeAttrs(writing.site->spec, EraOf(context_.target)));
+  if (writing.recipe->has_is_test) builder.Attr(MakeBoolAttr("is_test", writing.is_test));
+  return builder.Build();
+}
+
+absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpDesc quantize,
+                                               const std::string& numbers) {
+  const std::string scale = OutputOf(quantize, writing.recipe->scale_output);
+  const std::string zero_point = OutputOf(quantize, writing.recipe->zero_point_output);
+  Insert(writing, std::move(quantize));
+  if (writing.recipe->dequantize_op.empty()) {
+    Rewire(*writing.site, numbers);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::string dequantized, DeclareLike(writing, ".quantized.dequantized"));
+  OpBuilder builder(writing.recipe->dequantize_op);
+  builder.Input("X", numbers).Input(writing.recipe->scale_input_of_dequantize, scale);
+  if (!zero_point.empty()) {
+    builder.Input(writing.recipe->zero_point_input_of_dequantize, zero_point);
+  }
+  Insert(writing,
+         builder.Output("Out", dequantized)
+             .Attrs(writing.quantizer->DequantizeAttrs(writing.site->spec, EraOf(context_.target)))
+             .Build());
+  Rewire(*writing.site, dequantized);
+  return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::Write(const Site& site) {
+  if (site.observe) return Observe(site, PlaceOf(site)).status();
+  ASSIGN_OR_RETURN(Writing writing, Begin(site, PlaceOf(site)));
+  std::string numbers;
+  ASSIGN_OR_RETURN(OpDesc quantize, BeginQuantizeOp(writing, &numbers));
+  RETURN_IF_ERROR(AddState(writing, quantize));
+  if (OutputOf(quantize, writing.recipe->scale_output).empty()) {
+    // A dynamic quantizer's scale is an output like any other.
+    const Target::Conventions& conventions = context_.target.conventions();
+    const Variable& variable = site.value->variable();
+    const bool per_channel = site.spec.granularity() == QuantSpec::PER_CHANNEL;
+    const bool persists = site.role == QuantPlan::WEIGHT && conventions.weight_scales_persist();
+    ASSIGN_OR_RETURN(
+        const std::string scale,
+        DeclareTensor(*writing.place.block, variable.name() + conventions.scale_suffix(),
+                      VarType::FP32, {per_channel ? variable.tensor()->dims(site.spec.axis()) : 1},
+                      persists, 0.001));
+    AddSlot(quantize.mutable_outputs(), writing.recipe->scale_output, scale);
+  }
+  return FinishQuantizeOp(writing, std::move(quantize), numbers);
+}
+
+absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Place& place) {
+  ASSIGN_OR_RETURN(Writing writing, Begin(site, place, /*observer=*/true));
+  OpBuilder builder(writing.recipe->quantize_op);
+  builder.Input("X", site.value->variable().name());
+  if (writing.recipe->observer_needs_output) {
+    ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, ".observed"));
+    builder.Output("Out", copy);
+  }
+  OpDesc observe = builder.Attrs(writing.quantizer->ObserverAttrs(site.spec))
+                       .Attr(MakeBoolAttr("is_test", writing.is_test))
+                       .Build();
+  RETURN_IF_ERROR(AddState(writing, observe));
+  std::string scale = OutputOf(observe, writing.recipe->scale_output);
+  Insert(writing, std::move(observe));
+  return scale;
+}
+
+absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& sites) {
+  // Each input is observed, and the largest of the ranges quantizes all of them. Both happen
+  // directly before the op that reads them, where all are known.
+  const Op& reader = sites.front()->readers.front()->op();
+  Place place{&reader.block(), nullptr, &reader, PlaceOf(*sites.front()).role};
+  std::string shared;
+  for (const Site* site : sites) {
+    ASSIGN_OR_RETURN(const std::string range, Observe(*site, place));
+    if (shared.empty()) {
+      shared = range;
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::string larger,
+                     DeclareTensor(*place.block, site->shared_scale + ".shared_scale",
+                                   VarType::FP32, {1}, /*persistable=*/false, 0));
+    ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
+    Insert(writing, OpBuilder("elementwise_max")
+                        .Input("X", shared)
+                        .Input("Y", range)
+                        .Output("Out", larger)
+                        .Attr(MakeIntAttr("axis", -1))
+                        .Build());
+    shared = larger;
+  }
+  for (const Site* site : sites) {
+    ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
+    writing.is_test = true;  // reads the scale that it is given, and follows no state
+    std::string numbers;
+    ASSIGN_OR_RETURN(OpDesc quantize, BeginQuantizeOp(writing, &numbers));
+    for (const QuantizerState& state : writing.recipe->state) {
+      if (!state.is_scale) continue;
+      AddSlot(quantize.mutable_inputs(), state.input, shared);
+      AddSlot(quantize.mutable_outputs(), state.output, shared);
+    }
+    RETURN_IF_ERROR(FinishQuantizeOp(writing, std::move(quantize), numbers));
+  }
+  return absl::OkStatus();
+}
+
+void QuantizerWriter::Rewire(const Site& site, const std::string& name) {
+  for (const Argument* reader : site.readers) Point(*reader, name);
+  for (const Argument* reader : site.gradient_readers) Point(*reader, name);
+}
+
+void QuantizerWriter::Point(const Argument& argument, const std::string& name) {
+  const Op& op = argument.op();
+  std::vector<std::string>& changes = changes_[&op];
+  if (changes.empty()) changed_.push_back(&op);
+  changes.push_back(
+      absl::StrCat(argument.slot_name(), ".", argument.index(), "=", argument.name()));
+  rewriter_.SetArgument(argument, name);
+  Capture(argument, argument.variable()->block(), name);
+}
+
+void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
+                              const std::string& name) {
+  const Block* block = &reader.op().block();
+  while (block != &declaring && block->forward() != &declaring && block->owner() != nullptr) {
+    const Op& owner = *block->owner();
+    block = &owner.block();
+    const absl::string_view slot = CaptureSlot(owner.type());
+    if (slot.empty() || !captured_.emplace(&owner, name).second) continue;
+    const auto note = [&](bool is_output, absl::string_view in_slot, absl::string_view argument) {
+      std::vector<std::string>& changes = changes_[&owner];
+      if (changes.empty()) changed_.push_back(&owner);
+      changes.push_back(absl::StrCat(
+          in_slot, ".", (is_output ? owner.Outputs(in_slot) : owner.Inputs(in_slot)).size(), "+"));
+      if (is_output) {
+        rewriter_.AddOutput(owner, in_slot, argument);
+      } else {
+        rewriter_.AddInput(owner, in_slot, argument);
+      }
+    };
+    note(false, slot, name);
+    // The gradients of what is captured stand at the same positions.
+    const std::string gradients = absl::StrCat(slot, kGradientSuffix);
+    if (!owner.Outputs(gradients).empty()) note(true, gradients, kEmptyArgument);
+  }
+}
+
+void QuantizerWriter::Mark() {
+  const bool reference_marks = context_.target.conventions().reference_marks();
+  for (const Op* op : changed_) {
+    if (reference_marks && IsForward(*op) && op->sub_blocks().empty()) {
+      rewriter_.SetAttr(*op, MakeStringAttr("quantization_type", "qat_with_weight"));
+      rewriter_.SetAttr(*op, MakeBoolAttr("with_quant_attr", true));
+    }
+    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, changes_[op]));
+  }
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,76 @@
+#include "transpiler/pipeline.h"
+
+#include <chrono>
+#include <set>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+
+absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text, const PassTable& passes) {
+  Pipeline pipeline;
+  std::set<std::string> established;
+  for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
+    const absl::string_view name = absl::StripAsciiWhitespace(part);
+    const Pass* pass = passes.Find(name);
+    if (pass == nullptr) {
+      const std::string known =
+          absl::StrJoin(passes.all(), ", ", [](std::string* out, const std::unique_ptr<Pass>& p) {
+            absl::StrAppend(out, std::string(p->name()));
+          });
+      return absl::InvalidArgumentError(
+          absl::StrCat("pipeline: there is no pass \"", name, "\"; there are ", known));
+    }
+    for (const std::string& fact : pass->Requires()) {
+      if (established.count(fact) == 0) {
+        return absl::InvalidArgumentError(absl::StrCat("pipeline: ", name, " requires \"", fact,
+                                                       "\", which no pass before it establishes"));
+      }
+    }
+    for (const std::string& fact : pass->Establishes()) established.insert(fact);
+    pipeline.passes_.push_back(pass);
+  }
+  if (pipeline.passes_.empty()) {
+    return absl::InvalidArgumentError("pipeline: it names no pass");
+  }
+  return pipeline;
+}
+
+std::string Pipeline::ToText() const {
+  return absl::StrJoin(passes_, ",", [](std::string* out, const Pass* pass) {
+    absl::StrAppend(out, std::string(pass->name()));
+  });
+}
+
+absl::Status Pipeline::Run(Program& program, PassContext& context,
+                           const PipelineOptions& options) const {
+  program.ForgetEdits();
+  if (context.startup != nullptr) context.startup->ForgetEdits();
+  absl::Status status = RunPasses(program, context, options);
+  if (!status.ok()) {
+    program.RevertEdits();
+    if (context.startup != nullptr) context.startup->RevertEdits();
+  }
+  return status;
+}
+
+absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
+                                 const PipelineOptions& options) const {
+  for (const Pass* pass : passes_) {
+    const auto start = std::chrono::steady_clock::now();
+    if (absl::Status status = pass->Run(program, context); !status.ok()) {
+      return absl::Status(status.code(),
+                          absl::StrCat(std::string(status.message()), " [in ", pass->name(), "]"));
+    }
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (options.after_pass) options.after_pass(*pass, program, seconds.count());
+    if (pass->name() == options.stop_after) break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

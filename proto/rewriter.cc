@@ -131,6 +131,19 @@ void Rewriter::AddArgument(const Op& op, bool is_output, absl::string_view slot_
   state_.Link(*argument, state_.ResolveOrDeclare(*changed.block_, name));
 }
 
+void Rewriter::RemoveLastArgument(const Op& op, bool is_input, absl::string_view slot) {
+  ++edit_count_;
+  Op& changed = Writable(op);
+  KeepWhole(changed);
+  const Argument& last = *(is_input ? op.Inputs(slot) : op.Outputs(slot)).back();
+  const int position = last.slot();
+  state_.UnlinkArguments(changed);
+  (is_input ? changed.desc_->mutable_inputs(position) : changed.desc_->mutable_outputs(position))
+      ->mutable_arguments()
+      ->RemoveLast();
+  state_.LinkArguments(changed);
+}
+
 void Rewriter::RemoveInputs(const Op& op, absl::string_view slot) {
   RemoveSlot(op, /*is_output=*/false, slot);
 }

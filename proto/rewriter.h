@@ -33,6 +33,8 @@ class Rewriter {
   // Adds an argument at the end of a slot, which is added where the op has none of that name.
   void AddInput(const Op& op, absl::string_view slot, absl::string_view name);
   void AddOutput(const Op& op, absl::string_view slot, absl::string_view name);
+  // Takes the last argument from a slot. REQUIRES: the slot has one.
+  void RemoveLastArgument(const Op& op, bool is_input, absl::string_view slot);
   // Removes a slot with its arguments, if the op has it.
   void RemoveInputs(const Op& op, absl::string_view slot);
   void RemoveOutputs(const Op& op, absl::string_view slot);

@@ -14,6 +14,7 @@
 #include "ops/quantizer.h"
 #include "proto/program.h"
 #include "proto/quant_config.pb.h"
+#include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"
 #include "runtime/scope.h"
 #include "transpiler/plan.h"
@@ -28,6 +29,9 @@ struct NewState {
 
 // What the passes of one pipeline share.
 struct PassContext {
+  PassContext(const QuantConfig& config, const Target& target, const QuantizerTable& quantizers)
+      : config(config), target(target), quantizers(quantizers) {}
+
   const QuantConfig& config;
   const Target& target;
   const QuantizerTable& quantizers;
@@ -40,6 +44,8 @@ struct PassContext {
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
 
+  // Ranges that quantizers begin with; null where none were given.
+  const RangeProfile* profile = nullptr;
   Plan plan;
   std::vector<NewState> new_state;
   // What the user is told in a line each.

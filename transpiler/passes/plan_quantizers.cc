@@ -7,6 +7,7 @@
 
 #include "proto/status_macros.h"
 #include "transpiler/pass.h"
+#include "transpiler/plan_file.h"
 #include "transpiler/planner.h"
 
 namespace fixpoint {
@@ -21,10 +22,15 @@ class PlanQuantizers final : public Pass {
   std::vector<std::string> Establishes() const override { return {"planned"}; }
 
   absl::Status Run(Program& program, PassContext& context) const override {
-    if (context.plan.is_given) return absl::OkStatus();
-    ASSIGN_OR_RETURN(context.plan,
-                     MakePlan(program, context.config, context.target, context.quantizers));
-    return absl::OkStatus();
+    if (!context.plan.is_given) {
+      ASSIGN_OR_RETURN(context.plan,
+                       MakePlan(program, context.config, context.target, context.quantizers));
+    }
+    if (context.plan.is_inference) {
+      context.notes.push_back("the program has no backward op: it is rewritten for inference");
+    }
+    return context.profile == nullptr ? absl::OkStatus()
+                                      : MergeProfile(*context.profile, context.plan);
   }
 };
 

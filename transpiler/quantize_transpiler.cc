@@ -1,0 +1,75 @@
+#include "transpiler/quantize_transpiler.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/fingerprint.h"
+#include "proto/status_macros.h"
+#include "transpiler/plan_file.h"
+#include "transpiler/quantized_already.h"
+#include "transpiler/target.h"
+#include "transpiler/undo_by_marks.h"
+
+namespace fixpoint {
+namespace {
+
+void StoreEditLog(Program* program, const QuantPlan* plan) {
+  EditLog log = program->MakeEditLog();
+  log.set_fingerprint(Fingerprint(program->Proto()));
+  if (plan != nullptr) *log.mutable_plan() = *plan;
+  program->SetEditLog(&log);
+  program->ForgetEdits();
+}
+
+}  // namespace
+
+absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptions& options) {
+  TranspileResult result;
+  std::string who = WhoQuantized(*program);
+  if (!who.empty() && (program->Proto().has_edit_log() || !options.config.allow_quantized())) {
+    result.left_alone = std::move(who);
+    return result;
+  }
+  const QuantizerTable built_in_quantizers;
+  const PassTable built_in_passes;
+  const QuantizerTable& quantizers =
+      options.quantizers == nullptr ? built_in_quantizers : *options.quantizers;
+  const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
+  Target target;
+  if (options.target.has_value()) {
+    target = *options.target;
+  } else {
+    const std::string& name = options.config.target();
+    ASSIGN_OR_RETURN(target, LoadTarget(name.empty() ? kDefaultTarget : name, quantizers));
+  }
+  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(options.pipeline, passes));
+
+  Program own_startup;
+  PassContext context(options.config, target, quantizers);
+  context.startup = options.startup == nullptr ? &own_startup : options.startup;
+  context.profile = options.profile;
+  if (options.plan != nullptr) {
+    ASSIGN_OR_RETURN(context.plan, PlanFromProto(*options.plan, *program));
+  }
+  RETURN_IF_ERROR(pipeline.Run(*program, context, options.pipeline_options));
+
+  const QuantPlan plan = PlanToProto(context.plan, *program);
+  if (program->edited()) StoreEditLog(program, &plan);
+  if (context.startup->edited()) StoreEditLog(context.startup, nullptr);
+  if (options.startup == nullptr) result.new_startup = std::move(own_startup);
+  result.plan = std::move(context.plan);
+  result.notes = std::move(context.notes);
+  return result;
+}
+
+absl::Status Untranspile(Program* program) {
+  if (!program->Proto().has_edit_log()) return UndoByMarks(program);
+  const EditLog log = program->Proto().edit_log();
+  program->SetEditLog(nullptr);
+  if (Fingerprint(program->Proto()) != log.fingerprint()) return UndoByMarks(program);
+  absl::Status status = program->AdoptEditLog(log);
+  if (status.ok()) program->RevertEdits();
+  return status;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,109 @@
+#include "transpiler/undo_by_marks.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "proto/attributes.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "transpiler/marks.h"
+
+namespace fixpoint {
+namespace {
+
+// "Input.0=x" or "X.3+".
+struct Change {
+  absl::string_view slot;
+  int index = 0;
+  bool added = false;
+  absl::string_view original;
+};
+
+bool ParseChange(absl::string_view text, Change& change) {
+  const size_t end = text.find_first_of("=+");
+  if (end == absl::string_view::npos) return false;
+  change.added = text[end] == '+';
+  change.original = text.substr(end + 1);
+  const absl::string_view place = text.substr(0, end);
+  const size_t dot = place.rfind('.');
+  if (dot == absl::string_view::npos) return false;
+  change.slot = place.substr(0, dot);
+  return absl::SimpleAtoi(place.substr(dot + 1), &change.index) && change.index >= 0;
+}
+
+absl::Status RestoreOp(const Op& op, Rewriter& rewriter) {
+  const auto misfit = [&op](absl::string_view mark) {
+    return absl::InvalidArgumentError(absl::StrCat(Describe(op), ": the mark \"", mark, "\" of ",
+                                                   kRewiredAttr, " does not fit the op"));
+  };
+  const std::vector<std::string> marks = *StringsAttr(op.desc(), kRewiredAttr);
+  // Added arguments go from the end of their slots.
+  for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) {
+    Change change;
+    if (!ParseChange(*mark, change)) return misfit(*mark);
+    const auto inputs = op.Inputs(change.slot);
+    const auto outputs = op.Outputs(change.slot);
+    const auto& arguments = inputs.empty() ? outputs : inputs;
+    if (change.index >= static_cast<int>(arguments.size())) return misfit(*mark);
+    if (change.added) {
+      if (change.index + 1 != static_cast<int>(arguments.size())) return misfit(*mark);
+      rewriter.RemoveLastArgument(op, !inputs.empty(), change.slot);
+    } else {
+      rewriter.SetArgument(*arguments[change.index], change.original);
+    }
+  }
+  rewriter.RemoveAttr(op, kRewiredAttr);
+  return absl::OkStatus();
+}
+
+absl::Status Undo(Program* program) {
+  Rewriter rewriter(program, "undo_by_marks");
+  std::vector<const Variable*> unused;
+  bool marked = false;
+  for (int b = 0; b < program->block_count(); ++b) {
+    for (const Op& op : program->block(b).ops()) {
+      if (op.FindAttr(kInsertedByAttr) != nullptr) {
+        marked = true;
+        for (const Argument* output : op.outputs()) {
+          if (output->variable() != nullptr) unused.push_back(output->variable());
+        }
+        for (const Argument* input : op.inputs()) {
+          if (input->variable() != nullptr) unused.push_back(input->variable());
+        }
+        rewriter.Remove(op);
+      } else if (StringsAttr(op.desc(), kRewiredAttr).has_value()) {
+        marked = true;
+        RETURN_IF_ERROR(RestoreOp(op, rewriter));
+      }
+    }
+  }
+  if (!marked) {
+    return absl::FailedPreconditionError(
+        "there is nothing to undo: the program has neither an edit log nor marks of Fixpoint");
+  }
+  // What only the removed ops wrote or read was theirs.
+  for (const Variable* variable : unused) {
+    if (!variable->removed() && variable->desc() != nullptr && !variable->is_used()) {
+      rewriter.Remove(*variable);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status UndoByMarks(Program* program) {
+  program->ForgetEdits();
+  absl::Status status = Undo(program);
+  if (status.ok()) {
+    program->ForgetEdits();
+  } else {
+    program->RevertEdits();
+  }
+  return status;
+}
+
+}  // namespace fixpoint

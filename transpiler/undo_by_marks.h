@@ -1,0 +1,18 @@
+// Undoing a rewrite where the edit log is lost or the program was changed since.
+
+#ifndef FIXPOINT_TRANSPILER_UNDO_BY_MARKS_H_
+#define FIXPOINT_TRANSPILER_UNDO_BY_MARKS_H_
+
+#include "absl/status/status.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// Removes what marked ops inserted, and puts back what stood in the slots of marked ops.
+// Errors: kFailedPrecondition: there is no mark; kInvalidArgument: a mark does not fit its op.
+// The program is then as before.
+absl::Status UndoByMarks(Program* program);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_UNDO_BY_MARKS_H_

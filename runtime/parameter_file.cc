@@ -110,14 +110,14 @@ absl::Status CheckFileNames(const std::vector<ParameterInfo>& parameters) {
     RETURN_IF_ERROR(CheckFileName(parameter));
     names.insert(parameter.name);
   }
-  for (const ParameterInfo& parameter : parameters) {
-    const absl::string_view name = parameter.name;
-    for (size_t slash = name.find('/'); slash != name.npos; slash = name.find('/', slash + 1)) {
-      if (names.contains(name.substr(0, slash))) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            Variable(parameter), "variable ", Quoted(name.substr(0, slash)),
-            " cannot be both a file and the folder of this one; use a combined parameter file"));
-      }
+  for (const absl::string_view name : names) {
+    const std::string folder = absl::StrCat(name, "/");
+    const auto inside = names.lower_bound(folder);
+    if (inside != names.end() && absl::StartsWith(*inside, folder)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("variable ", Quoted(name),
+                       ": the name cannot be both that of a file and of the folder of ",
+                       Quoted(*inside), "; use a combined parameter file"));
     }
   }
   return absl::OkStatus();

@@ -221,13 +221,14 @@ TEST(SaveParameters, RefusesNamesThatAreNoFilesOfTheFolder) {
 
 TEST(SaveParameters, RefusesANameThatIsTheFolderOfAnother) {
   const TemporaryFolder folder;
+  // "a!" comes between the two in the order of the names.
+  const std::vector<DeclaredParameter> parameters = {{"a", {2}}, {"a!", {2}}, {"a/b/c", {2}}};
   Scope scope;
-  for (const char* name : {"a", "a/b/c"}) scope.Set(name, Pair());
-  EXPECT_EQ(
-      SaveSeparateParameters(ProgramWith({{"a", {2}}, {"a/b/c", {2}}}), scope, folder.Path("out")),
-      absl::FailedPreconditionError(
-          "variable \"a/b/c\": variable \"a\" cannot be both a file and the folder of this one; "
-          "use a combined parameter file"));
+  for (const DeclaredParameter& parameter : parameters) scope.Set(parameter.name, Pair());
+  EXPECT_EQ(SaveSeparateParameters(ProgramWith(parameters), scope, folder.Path("out")),
+            absl::FailedPreconditionError(
+                "variable \"a\": the name cannot be both that of a file and of the folder of "
+                "\"a/b/c\"; use a combined parameter file"));
   EXPECT_THAT(folder.Files(), IsEmpty());
 }
 

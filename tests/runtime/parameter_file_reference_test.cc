@@ -80,6 +80,16 @@ TEST(ReferenceParameters, ComeBackByteForByteInBothForms) {
   }
 }
 
+TEST(ReferenceParameters, OfEveryProgramHaveAFileForm) {
+  SKIP_WITHOUT_REFERENCE_DATA();
+  for (const std::string& path : ReferencePrograms()) {
+    if (absl::StrContains(path, "NOT_PARSEABLE")) continue;  // The layout before February 2018.
+    for (const ParameterInfo& parameter : ParametersOf(ReadProgram(path))) {
+      EXPECT_EQ(parameter.kind, VarType::LOD_TENSOR) << path << ": " << parameter.name;
+    }
+  }
+}
+
 TEST(ReferenceParameters, FrozenWeightsAreInt8InTheFile) {
   SKIP_WITHOUT_REFERENCE_DATA();
   const std::string folder =

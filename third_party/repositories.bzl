@@ -45,6 +45,7 @@ proto_lang_toolchain(
         headers = ["absl/status/status.h"],
         modules = {
             "btree": "absl_btree",
+            "cleanup": "absl_cleanup",
             "flat_hash_map": "absl_flat_hash_map",
             "flat_hash_set": "absl_flat_hash_set",
             "hash": "absl_hash",

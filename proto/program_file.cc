@@ -1,0 +1,215 @@
+#include "proto/program_file.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/text_format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <limits>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "proto/atomic_file.h"
+#include "proto/foreign_file.h"
+#include "proto/gzip.h"
+#include "proto/input_file.h"
+#include "proto/legacy_layout.h"
+#include "proto/program_text.h"
+#include "proto/required_fields.h"
+#include "proto/status_macros.h"
+#include "proto/text_scanner.h"
+#include "proto/wire_damage.h"
+
+namespace fixpoint {
+namespace {
+
+using ::google::protobuf::TextFormat;
+
+// Protobuf counts bytes in an int.
+constexpr size_t kMaxBytes = std::numeric_limits<int>::max();
+
+// Deeper than any message of the schema.
+constexpr int kMaxTextFormatDepth = 32;
+constexpr size_t kMaxErrors = 20;
+
+// Every text form is free of control characters; a binary program has some in each block.
+bool IsText(absl::string_view bytes) {
+  return std::none_of(bytes.begin(), bytes.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') || byte == 0x7f;
+  });
+}
+
+// Protobuf's text begins with a field: `blocks {`, `version: {`. Both text forms have the same
+// comments.
+bool IsProtobufText(absl::string_view text) {
+  TextScanner scanner(text);
+  scanner.SkipLineEnds();
+  const google::protobuf::Descriptor& descriptor = *ProgramDesc::descriptor();
+  for (int i = 0; i < descriptor.field_count(); ++i) {
+    if (!scanner.AtWord(descriptor.field(i)->name())) continue;
+    const char next = scanner.PeekPastName();
+    return next == '{' || next == ':' || next == '<';
+  }
+  return false;
+}
+
+class CollectedErrors : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit CollectedErrors(absl::string_view file_name) : file_name_(file_name) {}
+
+  void AddError(int line, int column, const std::string& message) override {
+    if (lines_.size() == kMaxErrors) return;
+    lines_.push_back(absl::StrCat(file_name_, ":", line + 1, ":", column + 1, ": ",
+                                  absl::StripSuffix(message, "."),
+                                  "; expected protobuf text of a ProgramDesc"));
+  }
+
+  absl::Status status() const { return absl::InvalidArgumentError(absl::StrJoin(lines_, "\n")); }
+
+ private:
+  std::string file_name_;
+  std::vector<std::string> lines_;
+};
+
+absl::StatusOr<ProgramDesc> ParseProtobufText(absl::string_view text, absl::string_view name) {
+  CollectedErrors errors(name);
+  TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  parser.AllowPartialMessage(true);
+  parser.SetRecursionLimit(kMaxTextFormatDepth);
+  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
+  ProgramDesc program;
+  if (!parser.Parse(&stream, &program)) return errors.status();
+  return program;
+}
+
+absl::Status ParseBinary(absl::string_view bytes, absl::string_view name, LoadedProgram* loaded) {
+  // Names may be any bytes; protobuf would warn of those that are not UTF-8.
+  google::protobuf::LogSilencer no_warnings;
+  if (!loaded->program.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return DescribeWireDamage(bytes, name);
+  }
+  if (HasLegacyLayout(loaded->program)) {
+    ASSIGN_OR_RETURN(loaded->program, ConvertLegacyLayout(bytes, name));
+    loaded->converted = true;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LoadedProgram> ParsePlainBytes(absl::string_view bytes, absl::string_view name) {
+  if (bytes.size() > kMaxBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": has ", bytes.size(), " bytes; expected at most ", kMaxBytes));
+  }
+  if (bytes.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(name, ": is empty; expected a program"));
+  }
+  RETURN_IF_ERROR(RefuseForeignFile(bytes, name));
+  LoadedProgram loaded;
+  if (!IsText(bytes)) {
+    loaded.format = ProgramFormat::kBinary;
+    RETURN_IF_ERROR(ParseBinary(bytes, name, &loaded));
+  } else if (IsProtobufText(bytes)) {
+    loaded.format = ProgramFormat::kProtobufText;
+    ASSIGN_OR_RETURN(loaded.program, ParseProtobufText(bytes, name));
+  } else {
+    loaded.format = ProgramFormat::kText;
+    ASSIGN_OR_RETURN(loaded.program, ParseProgramText(bytes, name));
+  }
+  RETURN_IF_ERROR(CheckRequiredFields(loaded.program, name));
+  if (loaded.program.blocks().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": has no block; expected a serialized program"));
+  }
+  return loaded;
+}
+
+std::string SerializeDeterministically(const ProgramDesc& program) {
+  google::protobuf::LogSilencer no_warnings;
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  program.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+absl::StatusOr<std::string> PrintProtobufText(const ProgramDesc& program, const std::string& path) {
+  std::string text;
+  TextFormat::PrintToString(program, &text);
+  const absl::StatusOr<ProgramDesc> parsed = ParseProtobufText(text, path);
+  if (!parsed.ok() || SerializeDeterministically(*parsed) != SerializeDeterministically(program)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path,
+                     ": the program has what protobuf's text format loses (unknown fields "
+                     "or NaN bits); expected the text form or the binary one"));
+  }
+  return text;
+}
+
+absl::StatusOr<std::string> Format(const ProgramDesc& program, ProgramFormat format,
+                                   const std::string& path) {
+  switch (format) {
+    case ProgramFormat::kBinary:
+      return SerializeDeterministically(program);
+    case ProgramFormat::kText:
+      return PrintProgram(program);
+    case ProgramFormat::kProtobufText:
+      return PrintProtobufText(program, path);
+  }
+  return absl::InternalError(absl::StrCat(path, ": no such format"));
+}
+
+absl::Status WriteToStandardOutput(absl::string_view bytes) {
+  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
+      std::fflush(stdout) == 0) {
+    return absl::OkStatus();
+  }
+  return absl::UnavailableError(
+      absl::StrCat("standard output: cannot be written: ",
+                   std::error_code(errno, std::generic_category()).message()));
+}
+
+}  // namespace
+
+absl::StatusOr<LoadedProgram> ParseProgramBytes(absl::string_view bytes, absl::string_view name,
+                                                const ProgramFileLimits& limits) {
+  if (!IsGzip(bytes)) return ParsePlainBytes(bytes, name);
+  ASSIGN_OR_RETURN(const std::string expanded, Gunzip(bytes, limits.max_expanded_bytes, name));
+  if (IsGzip(expanded)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": is gzipped twice; expected a program gzipped once"));
+  }
+  ASSIGN_OR_RETURN(LoadedProgram loaded, ParsePlainBytes(expanded, name));
+  loaded.gzipped = true;
+  return loaded;
+}
+
+absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
+                                          const ProgramFileLimits& limits) {
+  ASSIGN_OR_RETURN(const std::string bytes, ReadInputFile(path, kMaxBytes));
+  return ParseProgramBytes(bytes, InputName(path), limits);
+}
+
+absl::Status SaveProgram(const ProgramDesc& program, ProgramFormat format,
+                         const std::string& path) {
+  RETURN_IF_ERROR(CheckRequiredFields(program, path));
+  if (program.ByteSizeLong() > kMaxBytes) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": the program has more than the ", kMaxBytes, " bytes that protobuf can express"));
+  }
+  ASSIGN_OR_RETURN(const std::string bytes, Format(program, format, path));
+  return path == "-" ? WriteToStandardOutput(bytes) : WriteFileAtomically(path, bytes);
+}
+
+}  // namespace fixpoint

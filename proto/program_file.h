@@ -1,0 +1,58 @@
+// Programs as files: read in whatever form they stand in, written whole or not at all.
+
+#ifndef FIXPOINT_PROTO_PROGRAM_FILE_H_
+#define FIXPOINT_PROTO_PROGRAM_FILE_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+enum class ProgramFormat {
+  kBinary,        // protobuf's wire format: the reference's own, `__model__` or `.pdmodel`
+  kText,          // program_text.h
+  kProtobufText,  // protobuf's text format
+};
+
+struct LoadedProgram {
+  ProgramDesc program;
+  ProgramFormat format = ProgramFormat::kBinary;
+  bool gzipped = false;
+  bool converted = false;  // from the layout before February 2018 (legacy_layout.h)
+};
+
+struct ProgramFileLimits {
+  // What a gzipped file may expand to: a thousandfold of the largest known program, and still
+  // small enough for any machine.
+  size_t max_expanded_bytes = size_t{1} << 29;
+};
+
+// The program in the file at `path`, or in standard input for "-". Its form is found out by its
+// content, not by its name. Every required field is there, and at least one block.
+//
+// Errors: kNotFound, kInvalidArgument or kDataLoss for a file that is missing, malformed, cut off,
+// of more than 2 GiB, or something else (a parameter file, a pickle, JSON); kUnimplemented for a
+// program of PaddlePaddle 3 in its own format.
+absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
+                                          const ProgramFileLimits& limits = {});
+
+// The same for bytes that messages call `name`.
+absl::StatusOr<LoadedProgram> ParseProgramBytes(absl::string_view bytes, absl::string_view name,
+                                                const ProgramFileLimits& limits = {});
+
+// Writes `program` to `path` (atomic_file.h), or to standard output for "-". The same program
+// always gives the same bytes.
+//
+// Errors: kUnavailable if the file cannot be written; kInvalidArgument for a missing required
+// field; kFailedPrecondition for a program that is too large for protobuf, or that protobuf's text
+// format cannot express (unknown fields, NaN bits).
+absl::Status SaveProgram(const ProgramDesc& program, ProgramFormat format, const std::string& path);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_PROGRAM_FILE_H_

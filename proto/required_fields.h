@@ -1,0 +1,19 @@
+// Whether the messages of a program have what protobuf requires of them, told by place.
+
+#ifndef FIXPOINT_PROTO_REQUIRED_FIELDS_H_
+#define FIXPOINT_PROTO_REQUIRED_FIELDS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// OK, or kInvalidArgument for the first required field that is missing:
+// "file_name: block 0, op 17 (conv2d), attribute 2 (axis): type is missing; ...". An enumerator
+// that the schema does not know leaves its field missing too; the message has its value.
+absl::Status CheckRequiredFields(const ProgramDesc& program, absl::string_view file_name);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_REQUIRED_FIELDS_H_

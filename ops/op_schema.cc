@@ -94,6 +94,12 @@ OpDesc MakeGradientOp(const GradientSchema& gradient, const OpDesc& forward, Era
   for (const GradientSchema::Slot& slot : gradient.outputs) {
     if (Includes(slot.eras, era)) AddGradientSlot(slot, forward, op.mutable_outputs());
   }
+  // The reference writes slots by name.
+  const auto by_name = [](const OpDesc::Var& a, const OpDesc::Var& b) {
+    return a.parameter() < b.parameter();
+  };
+  std::sort(op.mutable_inputs()->begin(), op.mutable_inputs()->end(), by_name);
+  std::sort(op.mutable_outputs()->begin(), op.mutable_outputs()->end(), by_name);
   return op;
 }
 

@@ -123,9 +123,11 @@ class OpSchema {
   // that several forward types share.
   const std::string& gradient_of() const { return gradient_of_; }
   absl::Span<const GradientSchema> gradients() const { return gradients_; }
+  // Whether what this schema says of gradients is all: without any, the op stops the backward pass.
+  // False for an op that the reference differentiates in a way that is not written down here.
+  bool gradient_known() const { return gradient_known_; }
   // The gradient ops of `forward`, as the reference's maker of that era makes them: attributes
-  // copied, op_role Backward, every gradient named `<variable>@GRAD`. None: the op stops the
-  // backward pass.
+  // copied, op_role Backward, every gradient named `<variable>@GRAD`. REQUIRES: gradient_known().
   std::vector<OpDesc> MakeGradient(const OpDesc& forward, Era era) const;
 
  private:
@@ -148,6 +150,7 @@ class OpSchema {
   std::string gradient_of_;
   std::vector<GradientSchema> gradients_;
   GradientFunction gradient_;
+  bool gradient_known_ = true;
 };
 
 // The schema of an op type; null for one that is not known, which is carried and reported.

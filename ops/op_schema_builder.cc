@@ -269,6 +269,11 @@ OpSchemaBuilder& OpSchemaBuilder::GradientBy(OpSchema::GradientFunction gradient
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::GradientNotKnown() {
+  schema_.gradient_known_ = false;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::GradientInfer(OpSchema::InferFunction infer) {
   gradient_infer_ = std::move(infer);
   return *this;

@@ -70,6 +70,8 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Gradient(absl::string_view signature, Eras eras = Eras::kAll);
   // For gradient ops that a line cannot say; their lines, if any, still define them.
   OpSchemaBuilder& GradientBy(OpSchema::GradientFunction gradient);
+  // The reference has gradient ops for this op that are not written down here.
+  OpSchemaBuilder& GradientNotKnown();
   // How the gradient ops' outputs follow from their inputs. By default each gradient has the type
   // of its forward variable, where the gradient op reads that.
   OpSchemaBuilder& GradientInfer(OpSchema::InferFunction infer);

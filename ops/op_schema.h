@@ -84,9 +84,10 @@ class OpSchema {
   // The channel axis of a weight in `slot` of `op`: the axis of the output features.
   using AxisFunction = std::function<std::optional<int>(const Op& op, absl::string_view slot)>;
   using KeepsRangeFunction = std::function<bool(const OpDesc& op)>;
-  // The gradient ops of a forward op, where a GradientSchema cannot say it (one op per input, an
-  // attribute that changes).
-  using GradientFunction = std::function<std::vector<OpDesc>(const OpDesc& forward, Era era)>;
+  // Changes, or makes, the gradient ops of a forward op where GradientSchemas cannot say them (one
+  // op per input, other attributes than the forward op's).
+  using GradientFunction =
+      std::function<void(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients)>;
 
   const std::string& type() const { return type_; }
   const std::string& doc() const { return doc_; }

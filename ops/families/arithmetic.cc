@@ -1,7 +1,5 @@
 // Sums and scales of whole tensors, and what clips them.
 
-#include <limits>
-
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
@@ -33,13 +31,19 @@ absl::Status InferSum(InferContext& op) {
   return absl::OkStatus();
 }
 
+// Writes all arguments to one slot of another op.
+void CopyArguments(const google::protobuf::RepeatedPtrField<OpDesc::Var>& from,
+                   absl::string_view slot, OpDesc::Var* to) {
+  to->set_parameter(std::string(slot));
+  for (const OpDesc::Var& var : from) to->mutable_arguments()->MergeFrom(var.arguments());
+}
+
 // One scale op for each term.
-std::vector<OpDesc> SumGradient(const OpDesc& forward, Era) {
-  std::vector<OpDesc> made;
-  if (forward.outputs_size() != 1 || forward.outputs(0).arguments_size() != 1) return made;
+void MakeSumGradients(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+  if (forward.outputs_size() != 1 || forward.outputs(0).arguments_size() != 1) return;
   for (const OpDesc::Var& slot : forward.inputs()) {
     for (const std::string& term : slot.arguments()) {
-      OpDesc& op = made.emplace_back();
+      OpDesc& op = gradients->emplace_back();
       op.set_type("scale");
       OpDesc::Var* x = op.add_inputs();
       x->set_parameter("X");
@@ -50,26 +54,27 @@ std::vector<OpDesc> SumGradient(const OpDesc& forward, Era) {
       *op.add_attrs() = MakeFloatAttr("scale", 1);
     }
   }
-  return made;
 }
 
 // Runs backwards: what is counted up is counted down again, in place.
-std::vector<OpDesc> IncrementGradient(const OpDesc& forward, Era) {
-  OpDesc op;
+void MakeIncrementGradient(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+  OpDesc& op = gradients->emplace_back();
   op.set_type("increment");
-  for (const OpDesc::Var& slot : forward.outputs()) {
-    OpDesc::Var* x = op.add_inputs();
-    *x = slot;
-    x->set_parameter("X");
+  CopyArguments(forward.outputs(), "X", op.add_inputs());
+  CopyArguments(forward.inputs(), "Out", op.add_outputs());
+  const double step = FloatAttr(forward, "step").value_or(1);
+  *op.add_attrs() = MakeFloatAttr("step", -static_cast<float>(step));
+}
+
+// Scales the gradient by the same factor, and adds nothing to it.
+void SetScaleGradientAttrs(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+  for (OpDesc& op : *gradients) {
+    op.clear_attrs();
+    const double scale = FloatAttr(forward, "scale").value_or(1);
+    *op.add_attrs() = MakeFloatAttr("scale", static_cast<float>(scale));
+    *op.add_attrs() = MakeFloatAttr("bias", 0);
+    *op.add_attrs() = MakeBoolAttr("bias_after_scale", true);
   }
-  for (const OpDesc::Var& slot : forward.inputs()) {
-    OpDesc::Var* out = op.add_outputs();
-    *out = slot;
-    out->set_parameter("Out");
-  }
-  *op.add_attrs() =
-      MakeFloatAttr("step", -static_cast<float>(FloatAttr(forward, "step").value_or(1)));
-  return {op};
 }
 
 absl::Status InferScalar(InferContext& op) {
@@ -89,22 +94,24 @@ std::vector<OpSchema> ArithmeticOps() {
       .Hints("use_mkldnn@2")
       .Infer(SameAs("X", {"Out"}))
       .QuantizableOutputs({"Out"})
-      .Gradient("scale(X=Out@GRAD, ScaleTensor) -> (Out=X@GRAD)");
+      .Gradient("scale(X=Out@GRAD, ScaleTensor) -> (Out=X@GRAD)")
+      .GradientBy(SetScaleGradientAttrs);
   ops.Define("sum(X*) -> (Out)")
       .Doc("Sum of tensors of one shape.")
       .Hints("use_mkldnn, mkldnn_data_type@2")
       .Infer(InferSum)
-      .GradientBy(SumGradient);
+      .GradientBy(MakeSumGradients);
   ops.Define("increment(X) -> (Out)")
       .Doc("Out = X + step, in place as a rule.")
       .Attr("step", Float(1))
       .Infer(SameAs("X", {"Out"}))
-      .GradientBy(IncrementGradient);
+      .GradientBy(MakeIncrementGradient);
   ops.Define("mean(X) -> (Out)")
       .Doc("Mean of all elements: [1], since 2.5 a scalar.")
       .Infer(InferScalar)
       .QuantizableOutputs({"Out"})
-      .Gradient("mean_grad(X, Out@GRAD) -> (X@GRAD)");
+      .Gradient("mean_grad(X, Out@GRAD) -> (X@GRAD)")
+      .GradientBy(ClearGradientAttrs);
   ops.Define("clip(X, Min?, Max?) -> (Out)")
       .Doc("Out = min(max(X, min), max).")
       .Attr("min", Required(FLOAT))

@@ -28,8 +28,9 @@ absl::Status InferLogical(InferContext& op) {
 
 absl::Status InferAccuracy(InferContext& op) {
   op.SetOutput("Accuracy", VarType::FP32, Dims{1});
-  op.SetOutput("Correct", VarType::INT32, Dims{1});
-  op.SetOutput("Total", VarType::INT32, Dims{1});
+  // INT32, whatever 2.x declares.
+  op.SetOutput("Correct", std::nullopt, Dims{1});
+  op.SetOutput("Total", std::nullopt, Dims{1});
   return absl::OkStatus();
 }
 

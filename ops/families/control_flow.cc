@@ -13,7 +13,7 @@ absl::Status InferScalarInt64(InferContext& op) {
 }
 
 // The gradient op's block is a new one that the backward pass fills; its maker cannot.
-std::vector<OpDesc> MadeByBackwardPass(const OpDesc&, Era) { return {}; }
+void LeaveToBackwardPass(const OpDesc&, Era, std::vector<OpDesc>* gradients) { gradients->clear(); }
 
 void DefineBlocks(OpList& ops) {
   ops.Define("while(X*, Condition*) -> (Out*, StepScopes)")
@@ -23,7 +23,7 @@ void DefineBlocks(OpList& ops) {
       .Attr("sub_block", Required(BLOCK))
       .Hints("is_test, skip_eager_deletion_vars")
       .Gradient("while_grad(X, Out, StepScopes, Out@GRAD) -> (X@GRAD)")
-      .GradientBy(MadeByBackwardPass)
+      .GradientBy(LeaveToBackwardPass)
       .GradientNotKnown();
   ops.Define("conditional_block(Cond*, Input*) -> (Out*, Scope)")
       .Doc("Runs sub_block if Cond holds (is_scalar_condition), or if no Cond is empty.")
@@ -31,7 +31,7 @@ void DefineBlocks(OpList& ops) {
       .Attr("is_scalar_condition", Bool(false))
       .Hints("skip_eager_deletion_vars")
       .Gradient("conditional_block_grad(Cond, Input, Out, Out@GRAD, Scope) -> (Input@GRAD)")
-      .GradientBy(MadeByBackwardPass)
+      .GradientBy(LeaveToBackwardPass)
       .GradientNotKnown();
   ops.Define("recurrent(inputs*, initial_states*, parameters*) -> (outputs*, step_scopes)")
       .Doc("Runs sub_block once per time step of inputs.")

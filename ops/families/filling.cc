@@ -60,27 +60,14 @@ absl::Status InferRange(InferContext& op) {
 }
 
 // Casts the gradient back.
-std::vector<OpDesc> CastGradient(const OpDesc& forward, Era) {
-  OpDesc op;
-  op.set_type("cast");
-  const auto add = [](const google::protobuf::RepeatedPtrField<OpDesc::Var>& from, const char* name,
-                      OpDesc::Var* made) {
-    made->set_parameter(name);
-    for (const OpDesc::Var& slot : from) {
-      for (const std::string& argument : slot.arguments()) {
-        made->add_arguments(absl::StrCat(argument, kGradientSuffix));
-      }
-    }
-  };
-  add(forward.outputs(), "X", op.add_inputs());
-  add(forward.inputs(), "Out", op.add_outputs());
-  const auto swapped = [&](const char* name, const char* from) {
-    const std::optional<int64_t> dtype = IntAttr(forward, from);
-    if (dtype) *op.add_attrs() = MakeIntAttr(name, static_cast<int32_t>(*dtype));
-  };
-  swapped("in_dtype", "out_dtype");
-  swapped("out_dtype", "in_dtype");
-  return {op};
+void SetCastGradientAttrs(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+  for (OpDesc& op : *gradients) {
+    op.clear_attrs();
+    const int64_t from = IntAttr(forward, "out_dtype").value_or(VarType::FP32);
+    const int64_t to = IntAttr(forward, "in_dtype").value_or(VarType::FP32);
+    *op.add_attrs() = MakeIntAttr("in_dtype", static_cast<int32_t>(from));
+    *op.add_attrs() = MakeIntAttr("out_dtype", static_cast<int32_t>(to));
+  }
 }
 
 void DefineRandom(OpList& ops) {
@@ -174,7 +161,8 @@ std::vector<OpSchema> FillingOps() {
       .Infer(SameAs("X", {"Out"}))
       .KeepsRange()
       .QuantizableOutputs({"Out"})
-      .Gradient("assign(X=Out@GRAD) -> (Out=X@GRAD)");
+      .Gradient("assign(X=Out@GRAD) -> (Out=X@GRAD)")
+      .GradientBy(ClearGradientAttrs);
   ops.Define("cast(X) -> (Out)")
       .Doc("X as out_dtype.")
       .Attr("out_dtype", Required(INT))
@@ -182,7 +170,8 @@ std::vector<OpSchema> FillingOps() {
       .Hints("use_mkldnn@2")
       .Infer(InferCast)
       .QuantizableOutputs({"Out"})
-      .GradientBy(CastGradient);
+      .Gradient("cast(X=Out@GRAD) -> (Out=X@GRAD)")
+      .GradientBy(SetCastGradientAttrs);
   return ops.Build();
 }
 

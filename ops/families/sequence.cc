@@ -1,9 +1,12 @@
 // Ops over sequences: rows of a tensor, cut by its offsets (LoD) or padded.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
+#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -39,6 +42,18 @@ OpSchema::InferFunction InferGated(int gates, std::vector<const char*> outputs) 
   };
 }
 
+// Only MAX's gradient op has the slot.
+void DropMaxIndexUnlessMax(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+  if (StringAttr(forward, "pooltype") == "MAX") return;
+  for (OpDesc& op : *gradients) {
+    auto* inputs = op.mutable_inputs();
+    inputs->erase(
+        std::remove_if(inputs->begin(), inputs->end(),
+                       [](const OpDesc::Var& slot) { return slot.parameter() == "MaxIndex"; }),
+        inputs->end());
+  }
+}
+
 }  // namespace
 
 std::vector<OpSchema> SequenceOps() {
@@ -57,7 +72,8 @@ std::vector<OpSchema> SequenceOps() {
       .Attr("pad_value", Float(0))
       .Hints("is_test")
       .Infer(SameAs("X", {"Out"}))
-      .Gradient("sequence_pool_grad(X, MaxIndex, Out@GRAD) -> (X@GRAD)");
+      .Gradient("sequence_pool_grad(X, MaxIndex, Out@GRAD) -> (X@GRAD)")
+      .GradientBy(DropMaxIndexUnlessMax);
   ops.Define("sequence_softmax(X) -> (Out)")
       .Doc("Softmax over each sequence.")
       .Attr("data_format", String("AnyLayout"))

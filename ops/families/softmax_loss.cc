@@ -46,15 +46,15 @@ absl::Status InferCrossEntropy(InferContext& op) {
   op.SetOutput("Y", x.dtype, loss);
   op.SetOutput("MatchX", x.dtype, loss);
   Dims x_shape(x.dims.begin(), x.dims.end());
-  x_shape.insert(x_shape.begin(), 0);
+  x_shape.push_back(0);
   op.SetOutput("XShape", x.dtype, x_shape);
   return absl::OkStatus();
 }
 
-// The gradient op reads what has X's dimensions but for a 0 in front.
+// The gradient op reads what has X's dimensions and a 0 after them.
 absl::Status InferCrossEntropy2Gradient(InferContext& op) {
   TensorInfo x = op.Input("XShape");
-  if (x.has_dims()) x.dims.remove_prefix(1);
+  if (x.has_dims()) x.dims.remove_suffix(1);
   x.dtype = op.Input("MatchX").dtype;
   op.SetOutputLike("X@GRAD", x);
   return absl::OkStatus();

@@ -94,16 +94,20 @@ OpDesc MakeGradientOp(const GradientSchema& gradient, const OpDesc& forward, Era
   for (const GradientSchema::Slot& slot : gradient.outputs) {
     if (Includes(slot.eras, era)) AddGradientSlot(slot, forward, op.mutable_outputs());
   }
+  // The reference writes slots by name.
+  const auto by_name = [](const OpDesc::Var& a, const OpDesc::Var& b) {
+    return a.parameter() < b.parameter();
+  };
+  std::sort(op.mutable_inputs()->begin(), op.mutable_inputs()->end(), by_name);
+  std::sort(op.mutable_outputs()->begin(), op.mutable_outputs()->end(), by_name);
   return op;
 }
 
-// Copies the forward op's attributes, with the role that the backward pass has.
-void AddGradientAttrs(const OpDesc& forward, OpDesc* op) {
+// Copies the forward op's attributes, but for what each pass sets anew.
+void CopyAttrs(const OpDesc& forward, OpDesc* gradient) {
   for (const OpDesc::Attr& attr : forward.attrs()) {
-    if (attr.name() == "op_role" || attr.name() == "op_role_var") continue;
-    if (FindAttr(*op, attr.name()) == nullptr) *op->add_attrs() = attr;
+    if (attr.name() != "op_role" && attr.name() != "op_role_var") *gradient->add_attrs() = attr;
   }
-  *op->add_attrs() = MakeIntAttr("op_role", kBackward);
 }
 
 }  // namespace
@@ -130,14 +134,13 @@ std::optional<int> OpSchema::WeightAxis(const Op& op, absl::string_view slot) co
 
 std::vector<OpDesc> OpSchema::MakeGradient(const OpDesc& forward, Era era) const {
   std::vector<OpDesc> made;
-  if (gradient_ != nullptr) {
-    made = gradient_(forward, era);
-  } else {
-    for (const GradientSchema& gradient : gradients_) {
-      if (Includes(gradient.eras, era)) made.push_back(MakeGradientOp(gradient, forward, era));
-    }
+  for (const GradientSchema& gradient : gradients_) {
+    if (!Includes(gradient.eras, era)) continue;
+    made.push_back(MakeGradientOp(gradient, forward, era));
+    CopyAttrs(forward, &made.back());
   }
-  for (OpDesc& op : made) AddGradientAttrs(forward, &op);
+  if (gradient_ != nullptr) gradient_(forward, era, &made);
+  for (OpDesc& op : made) *op.add_attrs() = MakeIntAttr("op_role", kBackward);
   return made;
 }
 

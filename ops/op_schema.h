@@ -84,9 +84,10 @@ class OpSchema {
   // The channel axis of a weight in `slot` of `op`: the axis of the output features.
   using AxisFunction = std::function<std::optional<int>(const Op& op, absl::string_view slot)>;
   using KeepsRangeFunction = std::function<bool(const OpDesc& op)>;
-  // The gradient ops of a forward op, where a GradientSchema cannot say it (one op per input, an
-  // attribute that changes).
-  using GradientFunction = std::function<std::vector<OpDesc>(const OpDesc& forward, Era era)>;
+  // Changes, or makes, the gradient ops of a forward op where GradientSchemas cannot say them (one
+  // op per input, other attributes than the forward op's).
+  using GradientFunction =
+      std::function<void(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients)>;
 
   const std::string& type() const { return type_; }
   const std::string& doc() const { return doc_; }
@@ -123,9 +124,11 @@ class OpSchema {
   // that several forward types share.
   const std::string& gradient_of() const { return gradient_of_; }
   absl::Span<const GradientSchema> gradients() const { return gradients_; }
+  // Whether what this schema says of gradients is all: without any, the op stops the backward pass.
+  // False for an op that the reference differentiates in a way that is not written down here.
+  bool gradient_known() const { return gradient_known_; }
   // The gradient ops of `forward`, as the reference's maker of that era makes them: attributes
-  // copied, op_role Backward, every gradient named `<variable>@GRAD`. None: the op stops the
-  // backward pass.
+  // copied, op_role Backward, every gradient named `<variable>@GRAD`. REQUIRES: gradient_known().
   std::vector<OpDesc> MakeGradient(const OpDesc& forward, Era era) const;
 
  private:
@@ -148,6 +151,7 @@ class OpSchema {
   std::string gradient_of_;
   std::vector<GradientSchema> gradients_;
   GradientFunction gradient_;
+  bool gradient_known_ = true;
 };
 
 // The schema of an op type; null for one that is not known, which is carried and reported.

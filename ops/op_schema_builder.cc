@@ -181,6 +181,10 @@ AttrDefault EmptyList(AttrType type) {
 
 AttrDefault Required(AttrType type) { return {type, std::nullopt}; }
 
+void ClearGradientAttrs(const OpDesc&, Era, std::vector<OpDesc>* gradients) {
+  for (OpDesc& op : *gradients) op.clear_attrs();
+}
+
 OpSchemaBuilder::OpSchemaBuilder(absl::string_view text) : gradient_infer_(InferGradients) {
   const Signature signature = ParseSignature(text);
   schema_.type_ = signature.type;
@@ -266,6 +270,11 @@ OpSchemaBuilder& OpSchemaBuilder::Gradient(absl::string_view text, Eras eras) {
 
 OpSchemaBuilder& OpSchemaBuilder::GradientBy(OpSchema::GradientFunction gradient) {
   schema_.gradient_ = std::move(gradient);
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::GradientNotKnown() {
+  schema_.gradient_known_ = false;
   return *this;
 }
 

@@ -41,6 +41,9 @@ AttrDefault EmptyList(AttrType type);
 // An attribute that the op must carry.
 AttrDefault Required(AttrType type);
 
+// For OpSchemaBuilder::GradientBy: makers that copy no attributes.
+void ClearGradientAttrs(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients);
+
 // Defines one op and, from its gradients' lines, its gradient ops. A definition that does not make
 // sense is a defect of ours and ends the program.
 class OpSchemaBuilder {
@@ -68,8 +71,10 @@ class OpSchemaBuilder {
   // op's, marked as those; where the names differ, "scale(X=Out@GRAD) -> (Out=X@GRAD)". Unless an
   // op of that type is defined on its own, this defines it.
   OpSchemaBuilder& Gradient(absl::string_view signature, Eras eras = Eras::kAll);
-  // For gradient ops that a line cannot say; their lines, if any, still define them.
+  // For gradient ops that a line cannot say: changes what the lines, if any, make.
   OpSchemaBuilder& GradientBy(OpSchema::GradientFunction gradient);
+  // The reference has gradient ops for this op that are not written down here.
+  OpSchemaBuilder& GradientNotKnown();
   // How the gradient ops' outputs follow from their inputs. By default each gradient has the type
   // of its forward variable, where the gradient op reads that.
   OpSchemaBuilder& GradientInfer(OpSchema::InferFunction infer);

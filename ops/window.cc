@@ -73,7 +73,7 @@ absl::StatusOr<int64_t> WindowCount(int64_t size, const WindowAxis& axis, bool c
   if (size < 0 || axis.kernel < 0) return kUnknownDim;
   const absl::int128 padded = absl::int128(size) + axis.pad_before + axis.pad_after;
   const absl::int128 room = padded - Extent(axis);
-  if (axis.kernel < 1 || room < 0) {
+  if (axis.kernel < 1 || room <= -axis.stride) {
     return absl::InvalidArgumentError(
         absl::StrCat("no window of ", axis.kernel, " (dilation ", axis.dilation, ") fits in ", size,
                      " with paddings ", axis.pad_before, " and ", axis.pad_after));

@@ -39,8 +39,8 @@ struct WindowAttrs {
 // length or range.
 absl::StatusOr<Window> MakeWindow(const WindowAttrs& attrs, DimsView kernel, DimsView size);
 
-// How many windows fit: floor((size + pads - extent) / stride) + 1, or ceil in place of floor.
-// Error: none fits.
+// How many windows fit: (size + pads - extent) / stride + 1, rounded towards zero or, with
+// ceil_mode, up. So a window may stick out where it is the only one. Error: none fits.
 absl::StatusOr<int64_t> WindowCount(int64_t size, const WindowAxis& axis, bool ceil_mode = false);
 
 // The size that a transposed convolution makes: (size - 1) * stride - pads + extent.

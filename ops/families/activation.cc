@@ -1,0 +1,150 @@
+// Functions of one tensor, element by element.
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer_rules.h"
+#include "ops/op_schema_builder.h"
+
+namespace fixpoint {
+namespace {
+
+// What a gradient op reads beside Out@GRAD.
+enum class GradientReads { kX, kOut };
+
+OpSchemaBuilder& Define(OpList& ops, absl::string_view type, GradientReads reads,
+                        absl::string_view doc) {
+  return ops.Define(absl::StrCat(type, "(X) -> (Out)"))
+      .Doc(doc)
+      .Infer(SameAs("X", {"Out"}))
+      .Gradient(absl::StrCat(type, "_grad(", reads == GradientReads::kX ? "X" : "Out",
+                             ", Out@GRAD) -> (X@GRAD)"))
+      .GradientInfer(SameAs("Out@GRAD", {"X@GRAD"}));
+}
+
+// Ops that the reference does not differentiate in a way that is known here.
+OpSchemaBuilder& DefineForward(OpList& ops, absl::string_view type, absl::string_view doc) {
+  return ops.Define(absl::StrCat(type, "(X) -> (Out)"))
+      .Doc(doc)
+      .Infer(SameAs("X", {"Out"}))
+      .GradientNotKnown();
+}
+
+void DefineRectifiers(OpList& ops) {
+  Define(ops, "relu", GradientReads::kOut,
+         "Out = max(X, 0). NaN stays NaN in 1.x and gives 0 in 2.x.")
+      .Hints("use_mkldnn, use_cudnn")
+      .QuantizableOutputs({"Out"});
+  Define(ops, "relu6", GradientReads::kOut, "Out = min(max(X, 0), threshold).")
+      .Attr("threshold", Float(6))
+      .Hints("use_mkldnn@2")
+      .QuantizableOutputs({"Out"});
+  ops.Define("leaky_relu(X) -> (Out)")
+      .Doc("Out = X where X >= 0, else alpha * X.")
+      .Attr("alpha", Float(0.02f))
+      .Hints("use_mkldnn")
+      .Infer(SameAs("X", {"Out"}))
+      .QuantizableOutputs({"Out"})
+      .Gradient("leaky_relu_grad(Out, Out@GRAD) -> (X@GRAD)", Eras::kFluid)
+      .Gradient("leaky_relu_grad(X, Out@GRAD) -> (X@GRAD)", Eras::kPaddle2)
+      .GradientInfer(SameAs("Out@GRAD", {"X@GRAD"}));
+  ops.Define("prelu(X, Alpha) -> (Out)")
+      .Doc("leaky_relu with a learned alpha: one (mode all), per channel, or per element.")
+      .Attr("mode", String("all"))
+      .Attr("data_format", String("NCHW"), Eras::kPaddle2)
+      .Hints("is_test@2, use_mkldnn@2, mkldnn_data_type@2")
+      .Infer(SameAs("X", {"Out"}))
+      .QuantizableOutputs({"Out"})
+      .Gradient("prelu_grad(X, Alpha, Out@GRAD) -> (X@GRAD, Alpha@GRAD)");
+  DefineForward(ops, "elu", "Out = X where X >= 0, else alpha * (exp(X) - 1).")
+      .Attr("alpha", Float(1))
+      .Hints("use_mkldnn@2");
+  DefineForward(ops, "selu", "Out = scale * X where X > 0, else scale * alpha * (exp(X) - 1).")
+      .Attr("scale", Float(1.0507009873554804934193349852946f))
+      .Attr("alpha", Float(1.6732632423543772848170429916717f));
+  DefineForward(ops, "brelu", "Out = min(max(X, t_min), t_max).")
+      .Attr("t_min", Float(0))
+      .Attr("t_max", Float(24));
+  DefineForward(ops, "thresholded_relu", "Out = X where X > threshold, else 0.")
+      .Attr("threshold", Float(1));
+}
+
+void DefineSmooth(OpList& ops) {
+  Define(ops, "sigmoid", GradientReads::kOut, "Out = 1 / (1 + exp(-X)).")
+      .Hints("use_mkldnn, use_cudnn")
+      .QuantizableOutputs({"Out"});
+  Define(ops, "tanh", GradientReads::kOut, "Hyperbolic tangent.")
+      .Hints("use_mkldnn, use_cudnn")
+      .QuantizableOutputs({"Out"});
+  Define(ops, "hard_sigmoid", GradientReads::kOut, "Out = min(max(slope * X + offset, 0), 1).")
+      .Attr("slope", Float(0.2f))
+      .Attr("offset", Float(0.5f))
+      .QuantizableOutputs({"Out"});
+  Define(ops, "hard_swish", GradientReads::kX,
+         "Out = X * min(max(X + offset, 0), threshold) / scale.")
+      .Attr("threshold", Float(6))
+      .Attr("scale", Float(6))
+      .Attr("offset", Float(3))
+      .Hints("use_mkldnn@2")
+      .QuantizableOutputs({"Out"});
+  Define(ops, "swish", GradientReads::kX, "Out = X * sigmoid(beta * X).")
+      .Attr("beta", Float(1))
+      .Hints("use_mkldnn")
+      .QuantizableOutputs({"Out"});
+  Define(ops, "gelu", GradientReads::kX,
+         "Out = X * (1 + erf(X / sqrt(2))) / 2; approximate: by tanh.")
+      .Attr("approximate", Bool(false))
+      .Hints("use_mkldnn, use_cudnn@1, mkldnn_data_type@2")
+      .QuantizableOutputs({"Out"});
+  Define(ops, "silu", GradientReads::kX, "Out = X * sigmoid(X).").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "softplus",
+                "Out = log(1 + exp(beta * X)) / beta; X where beta * X > threshold.")
+      .Attr("beta", Float(1), Eras::kPaddle2)
+      .Attr("threshold", Float(20), Eras::kPaddle2)
+      .Hints("use_mkldnn, use_cudnn")
+      .QuantizableOutputs({"Out"});
+  DefineForward(ops, "softsign", "Out = X / (1 + |X|).").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "logsigmoid", "Out = log(sigmoid(X)).").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "soft_relu", "Out = log(1 + exp(max(min(X, threshold), -threshold))).")
+      .Attr("threshold", Float(40));
+  DefineForward(ops, "mish", "Out = X * tanh(softplus(X)).")
+      .Attr("threshold", Float(20))
+      .Hints("use_mkldnn@2");
+}
+
+void DefineFunctions(OpList& ops) {
+  Define(ops, "abs", GradientReads::kX, "Out = |X|.")
+      .Hints("use_mkldnn, use_cudnn@1")
+      .QuantizableOutputs({"Out"});
+  Define(ops, "exp", GradientReads::kOut, "Out = e^X.").Hints("use_mkldnn, use_cudnn");
+  Define(ops, "log", GradientReads::kX, "Natural logarithm.").Hints("use_mkldnn, use_cudnn");
+  Define(ops, "sqrt", GradientReads::kOut, "Square root.").Hints("use_mkldnn, use_cudnn");
+  Define(ops, "square", GradientReads::kX, "Out = X^2.")
+      .Hints("use_mkldnn, use_cudnn")
+      .QuantizableOutputs({"Out"});
+  DefineForward(ops, "rsqrt", "Out = 1 / sqrt(X).").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "reciprocal", "Out = 1 / X.").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "sin", "Sine.").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "cos", "Cosine.").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "ceil", "The next integer not below X.").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "floor", "The next integer not above X.").Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "round", "The nearest integer, halves away from zero.")
+      .Hints("use_mkldnn, use_cudnn");
+  DefineForward(ops, "sign", "-1, 0 or 1.");
+  ops.Define("pow(X, FactorTensor?) -> (Out)")
+      .Doc("Out = X^factor; FactorTensor [1] goes before the attribute.")
+      .Attr("factor", Float(1))
+      .Infer(SameAs("X", {"Out"}))
+      .QuantizableOutputs({"Out"})
+      .GradientNotKnown();
+}
+
+}  // namespace
+
+std::vector<OpSchema> ActivationOps() {
+  OpList ops;
+  DefineRectifiers(ops);
+  DefineSmooth(ops);
+  DefineFunctions(ops);
+  return ops.Build();
+}
+
+}  // namespace fixpoint

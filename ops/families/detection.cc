@@ -1,0 +1,230 @@
+// Object detection, and resizing of images.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/infer_rules.h"
+#include "ops/op_schema_builder.h"
+#include "ops/window.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+// Boxes and Variances are [H, W, priors, 4], of Input's H and W.
+absl::Status InferPriorBox(InferContext& op) {
+  const TensorInfo input = op.Input("Input");
+  const auto floats = [&](const char* name) {
+    return FloatsAttr(op.op(), name).value_or(std::vector<double>());
+  };
+  std::vector<double> ratios = {1};
+  const auto add = [&](double ratio) {
+    const bool known = std::any_of(ratios.begin(), ratios.end(),
+                                   [&](double r) { return std::abs(r - ratio) < 1e-6; });
+    if (!known) ratios.push_back(ratio);
+    return !known;
+  };
+  for (double ratio : floats("aspect_ratios")) {
+    if (!(ratio > 0)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("aspect_ratios has ", ratio, "; want positive numbers"));
+    }
+    if (add(ratio) && op.Bool("flip")) ratios.push_back(1 / ratio);
+  }
+  if (input.rank() != 4) return absl::OkStatus();
+  const int64_t priors =
+      static_cast<int64_t>(ratios.size() * floats("min_sizes").size() + floats("max_sizes").size());
+  for (const char* slot : {"Boxes", "Variances"}) {
+    op.SetOutput(slot, input.dtype, Dims{input.dims[2], input.dims[3], priors, 4});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InferYoloBox(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const int64_t classes = op.Int("class_num");
+  const int64_t anchors = static_cast<int64_t>(op.Ints("anchors").size()) / 2;
+  if (x.rank() != 4) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int64_t boxes, ElementCount({x.dims[2], x.dims[3], anchors}));
+  op.SetOutput("Boxes", x.dtype, Dims{x.dims[0], boxes, 4});
+  op.SetOutput("Scores", x.dtype, Dims{x.dims[0], boxes, classes});
+  return absl::OkStatus();
+}
+
+absl::Status InferPairs(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (x.has_dims() && y.has_dims()) op.SetOutput("Out", x.dtype, Dims{x.dims[0], y.dims[0]});
+  return absl::OkStatus();
+}
+
+// New sizes of H and W; unknown where a tensor gives them, or a scale of an unknown size.
+absl::Status InferResize(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (x.rank() != 4) return absl::OkStatus();
+  const int height_axis = IsChannelsLast(op.String("data_layout")) ? 1 : 2;
+  Dims out(x.dims.begin(), x.dims.end());
+  const bool from_tensor =
+      op.HasInput("OutSize") || op.HasInput("SizeTensor") || op.HasInput("Scale");
+  const OpDesc::Attr* attr = AttrOrDefault(op.op(), "scale", op.era());
+  std::vector<double> scales;
+  if (attr != nullptr) {
+    scales = FloatsValue(*attr).value_or(std::vector<double>());
+    // Version 1 has one number.
+    if (const std::optional<double> scale = FloatValue(*attr); scale) scales = {*scale};
+  }
+  if (scales.size() == 1) scales.push_back(scales[0]);
+  for (int i = 0; i < 2; ++i) {
+    int64_t& size = out[height_axis + i];
+    const int64_t wanted = op.Int(i == 0 ? "out_h" : "out_w");
+    const double scale = scales.size() == 2 ? scales[i] : 0;
+    if (from_tensor || (scale > 0 && size < 0)) {
+      size = kUnknownDim;
+    } else if (scale > 0) {
+      const double scaled = std::floor(static_cast<double>(size) * static_cast<float>(scale));
+      if (!(scaled < 9e18)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("scale ", scale, " of ", size, " is more than an int64 holds"));
+      }
+      size = static_cast<int64_t>(scaled);
+    } else if (wanted > 0) {
+      size = wanted;
+    } else {
+      return absl::InvalidArgumentError("neither out_h and out_w nor scale is positive");
+    }
+  }
+  op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
+absl::Status InferRoiAlign(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo rois = op.Input("ROIs");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (x.rank() != 4 || !rois.has_dims()) return absl::OkStatus();
+  op.SetOutput("Out", x.dtype,
+               Dims{rois.dims[0], x.dims[1], op.Int("pooled_height"), op.Int("pooled_width")});
+  return absl::OkStatus();
+}
+
+OpSchemaBuilder& DefineResize(OpList& ops, absl::string_view type, absl::string_view doc) {
+  return ops.Define(absl::StrCat(type, "(X, OutSize?, SizeTensor*?, Scale?) -> (Out)"))
+      .Doc(absl::StrCat(doc, " To out_h x out_w, or by scale."))
+      .Attr("data_layout", String("NCHW"))
+      .Attr("out_d", Int(0))
+      .Attr("out_h", Int(0))
+      .Attr("out_w", Int(0))
+      .Attr("interp_method", String("bilinear"))
+      .Attr("align_corners", Bool(true))
+      .Attr("align_mode", Int(1))
+      .Hints("use_mkldnn@2")
+      .Infer(InferResize)
+      .QuantizableOutputs({"Out"})
+      .Gradient(absl::StrCat(type, "_grad(X, OutSize, SizeTensor, Scale, Out@GRAD) -> (X@GRAD)"));
+}
+
+void DefineBoxes(OpList& ops) {
+  ops.Define("prior_box(Input, Image) -> (Boxes, Variances)")
+      .Doc("Boxes of several sizes and shapes around each place of Input.")
+      .Attr("min_sizes", Required(FLOATS))
+      .Attr("max_sizes", Floats({}))
+      .Attr("aspect_ratios", Required(FLOATS), Eras::kFluid)
+      .Attr("aspect_ratios", Floats({}), Eras::kPaddle2)
+      .Attr("variances", Required(FLOATS), Eras::kFluid)
+      .Attr("variances", Floats({}), Eras::kPaddle2)
+      .Attr("flip", Bool(true))
+      .Attr("clip", Bool(true))
+      .Attr("step_w", Float(0))
+      .Attr("step_h", Float(0))
+      .Attr("offset", Float(0.5f))
+      .Attr("min_max_aspect_ratios_order", Bool(false))
+      .Hints("use_mkldnn, use_quantizer, mkldnn_data_type@2")
+      .Infer(InferPriorBox);
+  ops.Define("box_coder(PriorBox, PriorBoxVar?, TargetBox) -> (OutputBox)")
+      .Doc("Boxes relative to prior boxes, or back.")
+      .Attr("code_type", String("encode_center_size"))
+      .Attr("box_normalized", Bool(true))
+      .Attr("axis", Int(0))
+      .Attr("variance", Floats({}))
+      .QuantizableOutputs({"OutputBox"});
+  ops.Define("iou_similarity(X, Y) -> (Out)")
+      .Doc("Intersection over union of each box of X with each of Y.")
+      .Attr("box_normalized", Bool(true))
+      .Infer(InferPairs);
+  ops.Define("yolo_box(X, ImgSize) -> (Boxes, Scores)")
+      .Doc("Boxes and scores from YOLO's output.")
+      .Attr("class_num", Required(INT), Eras::kFluid)
+      .Attr("class_num", Int(1), Eras::kPaddle2)
+      .Attr("anchors", Ints({}))
+      .Attr("downsample_ratio", Int(32))
+      .Attr("conf_thresh", Float(0.01f))
+      .Attr("clip_bbox", Bool(true))
+      .Attr("scale_x_y", Float(1))
+      .Attr("iou_aware", Bool(false), Eras::kPaddle2)
+      .Attr("iou_aware_factor", Float(0.5f), Eras::kPaddle2)
+      .Infer(InferYoloBox);
+  ops.Define("roi_align(X, ROIs, RoisLod?@1, RoisNum?@2) -> (Out)")
+      .Doc("Averages of X over a grid in each region.")
+      .Attr("spatial_scale", Float(1))
+      .Attr("pooled_height", Int(1))
+      .Attr("pooled_width", Int(1))
+      .Attr("sampling_ratio", Int(-1))
+      .Attr("aligned", Bool(false), Eras::kPaddle2)
+      .Infer(InferRoiAlign)
+      .QuantizableOutputs({"Out"})
+      .GradientNotKnown();
+}
+
+void DefineMatching(OpList& ops) {
+  ops.Define("bipartite_match(DistMat) -> (ColToRowMatchIndices, ColToRowMatchDist)")
+      .Doc("Matches prior boxes with true ones, greedily.")
+      .Attr("match_type", String("bipartite"))
+      .Attr("dist_threshold", Float(0.5f));
+  ops.Define("target_assign(X, MatchIndices, NegIndices?) -> (Out, OutWeight)")
+      .Doc("Each prior box's target, and its weight.")
+      .Attr("mismatch_value", Int(0));
+  ops.Define(
+         "mine_hard_examples(ClsLoss, LocLoss?, MatchIndices, MatchDist) -> "
+         "(NegIndices, UpdatedMatchIndices)")
+      .Doc("The unmatched boxes of the largest loss.")
+      .Attr("neg_pos_ratio", Float(1))
+      .Attr("neg_dist_threshold", Float(0.5f))
+      .Attr("sample_size", Int(0))
+      .Attr("mining_type", String("max_negative"));
+  for (const bool v1 : {true, false}) {
+    ops.Define(v1 ? "multiclass_nms(BBoxes, Scores) -> (Out)"
+                  : "multiclass_nms3(BBoxes, Scores, RoisNum?) -> (Out, Index, NmsRoisNum?)")
+        .Doc("The best boxes of each class, without those that overlap a better one.")
+        .Attr("background_label", Int(0))
+        .Attr("score_threshold", Required(FLOAT))
+        .Attr("nms_top_k", Required(INT))
+        .Attr("nms_threshold", Float(0.3f))
+        .Attr("nms_eta", Float(1))
+        .Attr("keep_top_k", Required(INT))
+        .Attr("normalized", Bool(true));
+  }
+}
+
+}  // namespace
+
+std::vector<OpSchema> DetectionOps() {
+  OpList ops;
+  DefineBoxes(ops);
+  DefineMatching(ops);
+  DefineResize(ops, "nearest_interp", "The nearest element.").Attr("scale", Float(0)).KeepsRange();
+  DefineResize(ops, "nearest_interp_v2", "The nearest element.")
+      .Attr("scale", Floats({}))
+      .KeepsRange();
+  DefineResize(ops, "bilinear_interp", "Linear between neighbours.").Attr("scale", Float(0));
+  DefineResize(ops, "bilinear_interp_v2", "Linear between neighbours.").Attr("scale", Floats({}));
+  return ops.Build();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,233 @@
+// Ops that find, pick or place elements: embeddings, top-k, gather, one-hot, assignment.
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/infer_rules.h"
+#include "ops/op_schema_builder.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+// Rows of W [V, D]. Version 1 has Ids [..., 1], version 2 Ids [...].
+OpSchema::InferFunction InferLookup(bool drops_last_dim) {
+  return [drops_last_dim](InferContext& op) -> absl::Status {
+    const TensorInfo w = op.Input("W");
+    const TensorInfo ids = op.Input("Ids");
+    op.SetOutput("Out", w.dtype, std::nullopt);
+    if (!w.has_dims() || !ids.has_dims()) return absl::OkStatus();
+    if (w.rank() != 2) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("W is ", DimsText(w.dims), "; want 2 dimensions"));
+    }
+    Dims out(ids.dims.begin(), ids.dims.end());
+    if (drops_last_dim) {
+      if (!MayBeEqual(out.back(), 1)) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("Ids is ", DimsText(ids.dims), "; want a last dimension of 1"));
+      }
+      out.pop_back();
+    }
+    out.push_back(w.dims[1]);
+    op.SetOutput("Out", w.dtype, out);
+    return absl::OkStatus();
+  };
+}
+
+absl::Status InferTopK(InferContext& op, int64_t axis) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  op.SetOutput("Indices", VarType::INT64, std::nullopt);
+  if (!x.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int i, NormalizeAxis(axis, x.rank()));
+  const int64_t k = op.HasInput("K") ? kUnknownDim : op.Int("k");
+  if (!op.HasInput("K") && (k < 1 || (x.dims[i] >= 0 && k > x.dims[i]))) {
+    return absl::InvalidArgumentError(absl::StrCat("k is ", k, " and X is ", DimsText(x.dims),
+                                                   "; want 1 to the size of axis ", i));
+  }
+  Dims out(x.dims.begin(), x.dims.end());
+  out[i] = k;
+  op.SetOutput("Out", x.dtype, out);
+  op.SetOutput("Indices", VarType::INT64, out);
+  return absl::OkStatus();
+}
+
+absl::Status InferArgMax(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  DataType dtype = VarType::INT64;
+  if (op.Int("dtype") >= 0) {
+    ASSIGN_OR_RETURN(dtype, DataTypeAttr(op, "dtype"));
+  }
+  op.SetOutput("Out", dtype, std::nullopt);
+  if (!x.has_dims() || op.Bool("flatten")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
+  Dims out(x.dims.begin(), x.dims.end());
+  if (op.Bool("keepdims")) {
+    out[axis] = 1;
+  } else {
+    out.erase(out.begin() + axis);
+  }
+  if (!out.empty()) op.SetOutput("Out", dtype, out);
+  return absl::OkStatus();
+}
+
+absl::Status InferArgSort(InferContext& op) {
+  TensorInfo x = op.Input("X");
+  op.SetOutputLike("Out", x);
+  x.dtype = VarType::INT64;
+  op.SetOutputLike("Indices", x);
+  return absl::OkStatus();
+}
+
+OpSchema::InferFunction InferOneHot(bool replaces_last_dim) {
+  return [replaces_last_dim](InferContext& op) -> absl::Status {
+    ASSIGN_OR_RETURN(const DataType dtype, DataTypeAttr(op, "dtype"));
+    const TensorInfo x = op.Input("X");
+    op.SetOutput("Out", dtype, std::nullopt);
+    if (!x.has_dims()) return absl::OkStatus();
+    Dims out(x.dims.begin(), x.dims.end());
+    if (replaces_last_dim) out.pop_back();
+    out.push_back(op.HasInput("depth_tensor") ? kUnknownDim : op.Int("depth"));
+    op.SetOutput("Out", dtype, out);
+    return absl::OkStatus();
+  };
+}
+
+absl::Status InferGather(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo index = op.Input("Index");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (!x.has_dims() || !index.has_dims() || op.HasInput("Axis")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
+  Dims out(x.dims.begin(), x.dims.end());
+  out[axis] = index.dims[0];
+  op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
+void DefineEmbeddings(OpList& ops) {
+  ops.Define("lookup_table(W, Ids) -> (Out)")
+      .Doc("Rows of W [V,D] at Ids [...,1]; a row of zeros at padding_idx.")
+      .Attr("is_sparse", Bool(false))
+      .Attr("is_distributed", Bool(false))
+      .Attr("padding_idx", Long(-1))
+      .Attr("grad_inplace", Bool(false))
+      .Attr("remote_prefetch", Bool(false))
+      .Attr("trainer_id", Int(0))
+      .Attr("slot", Int(0), Eras::kPaddle2)
+      .Attr("height_sections", Longs({}))
+      .Attr("epmap", Strings({}))
+      .Attr("table_names", Strings({}))
+      .Attr("entry_config", String(""), Eras::kPaddle2)
+      .Attr("entry", String("none"), Eras::kPaddle2)
+      .Attr("table_class", String("none"), Eras::kPaddle2)
+      .Hints("is_test@2")
+      .Infer(InferLookup(/*drops_last_dim=*/true))
+      .QuantizableOutputs({"Out"})
+      .Gradient("lookup_table_grad(W, Ids, Out@GRAD) -> (W@GRAD)");
+  ops.Define("lookup_table_v2(W, Ids) -> (Out)")
+      .Doc("Rows of W [V,D] at Ids [...]; a row of zeros at padding_idx.")
+      .Attr("is_sparse", Bool(false))
+      .Attr("is_distributed", Bool(false))
+      .Attr("padding_idx", Long(-1))
+      .Attr("remote_prefetch", Bool(false))
+      .Attr("trainer_id", Int(0))
+      .Attr("slot", Int(0), Eras::kPaddle2)
+      .Attr("height_sections", Longs({}))
+      .Attr("epmap", Strings({}))
+      .Attr("table_names", Strings({}))
+      .Infer(InferLookup(/*drops_last_dim=*/false))
+      .QuantizableOutputs({"Out"})
+      .Gradient("lookup_table_v2_grad(W, Ids, Out@GRAD) -> (W@GRAD)");
+}
+
+void DefineSearch(OpList& ops) {
+  ops.Define("top_k(X, K?) -> (Out, Indices)")
+      .Doc("The k largest of each row.")
+      .Attr("k", Int(1))
+      .Infer([](InferContext& op) { return InferTopK(op, -1); })
+      .Gradient("top_k_grad(X, Indices, Out@GRAD) -> (X@GRAD)");
+  ops.Define("top_k_v2(X, K?) -> (Out, Indices)")
+      .Doc("The k largest (or smallest) along axis.")
+      .Attr("k", Int(1))
+      .Attr("axis", Int(-1))
+      .Attr("largest", Bool(true))
+      .Attr("sorted", Bool(true))
+      .Infer([](InferContext& op) { return InferTopK(op, op.Int("axis")); })
+      .QuantizableOutputs({"Out", "Indices"})
+      .Gradient("top_k_v2_grad(X, K, Indices, Out@GRAD) -> (X@GRAD)");
+  ops.Define("arg_max(X) -> (Out)")
+      .Doc("Index of the largest along axis.")
+      .Attr("axis", Required(LONG))
+      .Attr("keepdims", Bool(false))
+      .Attr("flatten", Bool(false), Eras::kPaddle2)
+      .Attr("dtype", Int(-1), Eras::kFluid)
+      .Attr("dtype", Int(3), Eras::kPaddle2)
+      .Infer(InferArgMax)
+      .QuantizableOutputs({"Out"});
+  ops.Define("argsort(X) -> (Out, Indices)")
+      .Doc("X sorted along axis, and where each came from.")
+      .Attr("axis", Int(-1))
+      .Attr("descending", Bool(false))
+      .Infer(InferArgSort)
+      .GradientNotKnown();
+}
+
+}  // namespace
+
+std::vector<OpSchema> IndexingOps() {
+  OpList ops;
+  DefineEmbeddings(ops);
+  DefineSearch(ops);
+  for (const bool v1 : {true, false}) {
+    ops.Define(absl::StrCat(v1 ? "one_hot" : "one_hot_v2", "(X, depth_tensor?) -> (Out)"))
+        .Doc(v1 ? "Rows of one 1 among zeros, of X [...,1]."
+                : "Rows of one 1 among zeros, of X [...].")
+        .Attr("depth", Int(-1))
+        .Attr("dtype", Int(5))
+        .Attr("allow_out_of_range", Bool(false))
+        .Infer(InferOneHot(v1))
+        .GradientNotKnown();
+  }
+  ops.Define("gather(X, Index, Axis?@2) -> (Out)")
+      .Doc("X's entries at Index along axis.")
+      .Attr("overwrite", Bool(true), Eras::kFluid)
+      .Attr("axis", Int(0), Eras::kPaddle2)
+      .Infer(InferGather)
+      .KeepsRange()
+      .QuantizableOutputs({"Out"})
+      .GradientNotKnown();
+  ops.Define("scatter(X, Ids, Updates) -> (Out)")
+      .Doc("X with rows Ids replaced by, or added to, Updates.")
+      .Attr("overwrite", Bool(true))
+      .Infer(SameAs("X", {"Out"}))
+      .GradientNotKnown();
+  ops.Define("where(Condition, X, Y) -> (Out)")
+      .Doc("X where Condition, else Y.")
+      .QuantizableOutputs({"Out"})
+      .GradientNotKnown();
+  ops.Define("where_index(Condition) -> (Out)").Doc("Indices of what is true.").GradientNotKnown();
+  ops.Define(
+         "set_value(Input, ValueTensor?, StartsTensorList*?, EndsTensorList*?, StepsTensorList*?) "
+         "-> (Out)")
+      .Doc("Input with a slice of it replaced by values.")
+      .Attr("dtype", Int(5))
+      .Attr("axes", Required(LONGS))
+      .Attr("starts", Longs({}))
+      .Attr("ends", Longs({}))
+      .Attr("steps", Longs({}))
+      .Attr("decrease_axes", Longs({}))
+      .Attr("none_axes", Longs({}))
+      .Attr("values", EmptyList(SCALARS))
+      .Attr("shape", Longs({}))
+      .Infer(SameAs("Input", {"Out"}))
+      .GradientNotKnown();
+  ops.Define("merge_selected_rows(X) -> (Out)")
+      .Doc("Sparse rows, those of one index added up.")
+      .Infer(SameAs("X", {"Out"}));
+  ops.Define("get_tensor_from_selected_rows(X) -> (Out)")
+      .Doc("The rows of a sparse tensor as a dense one.");
+  return ops.Build();
+}
+
+}  // namespace fixpoint

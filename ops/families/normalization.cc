@@ -1,0 +1,139 @@
+// Normalization, and dropout.
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/infer_rules.h"
+#include "ops/op_schema_builder.h"
+#include "ops/window.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+absl::Status CheckVector(InferContext& op, absl::string_view slot, int64_t length) {
+  const TensorInfo vector = op.Input(slot);
+  if (!vector.has_dims()) return absl::OkStatus();
+  const absl::StatusOr<int64_t> count = ElementCount(vector.dims);
+  if (count.ok() && MayBeEqual(*count, length)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(slot, " is ", DimsText(vector.dims), "; want ", length, " elements"));
+}
+
+absl::Status InferBatchNorm(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutputLike("Y", x);
+  int64_t channels = kUnknownDim;
+  if (x.has_dims()) {
+    const bool channels_last = IsChannelsLast(op.String("data_layout"));
+    channels = x.rank() == 1 ? x.dims[0] : channels_last ? x.dims.back() : x.dims[1];
+  }
+  for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
+    RETURN_IF_ERROR(CheckVector(op, slot, channels));
+  }
+  const std::optional<DataType> dtype = op.Input("Mean").dtype;
+  for (const char* slot : {"MeanOut", "VarianceOut", "SavedMean", "SavedVariance"}) {
+    op.SetOutput(slot, dtype, Dims{channels});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InferLayerNorm(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutputLike("Y", x);
+  if (!x.has_dims()) return absl::OkStatus();
+  const int64_t begin = op.Int("begin_norm_axis");
+  if (begin < 1 || begin >= x.rank()) {
+    return absl::InvalidArgumentError(absl::StrCat("begin_norm_axis is ", begin, " and X is ",
+                                                   DimsText(x.dims), "; want 1 to ", x.rank() - 1));
+  }
+  ASSIGN_OR_RETURN(const int64_t rows, ElementCount(x.dims.subspan(0, begin)));
+  ASSIGN_OR_RETURN(const int64_t width, ElementCount(x.dims.subspan(begin)));
+  RETURN_IF_ERROR(CheckVector(op, "Scale", width));
+  RETURN_IF_ERROR(CheckVector(op, "Bias", width));
+  // Releases differ in whether the rows are one dimension or X's own.
+  if (op.era() == Era::kPaddle2) return absl::OkStatus();
+  op.SetOutput("Mean", std::nullopt, Dims{rows});
+  op.SetOutput("Variance", std::nullopt, Dims{rows});
+  return absl::OkStatus();
+}
+
+absl::Status InferDropout(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutputLike("Out", x);
+  TensorInfo mask = x;
+  mask.dtype = std::nullopt;  // before 1.5 that of X
+  if (op.era() == Era::kPaddle2) mask.dtype = VarType::UINT8;
+  op.SetOutputLike("Mask", mask);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<OpSchema> NormalizationOps() {
+  OpList ops;
+  ops.Define(
+         "batch_norm(X, Scale@1, Bias@1, Scale?@2, Bias?@2, Mean, Variance, MomentumTensor?) -> "
+         "(Y, MeanOut, VarianceOut, SavedMean, SavedVariance, ReserveSpace?)")
+      .Doc(
+          "Y = (X - mean) / sqrt(variance + epsilon) * Scale + Bias per channel; the batch's own "
+          "mean and variance unless is_test or use_global_stats. SavedVariance is 1 / "
+          "sqrt(variance "
+          "+ epsilon).")
+      .Attr("momentum", Float(0.9f))
+      .Attr("epsilon", Float(1e-5f))
+      .Attr("data_layout", String("NCHW"))
+      .Attr("is_test", Bool(false))
+      .Attr("use_global_stats", Bool(false))
+      .Attr("trainable_statistics", Bool(false))
+      .Attr("fuse_with_relu", Bool(false))
+      .Hints("use_mkldnn")
+      .Infer(InferBatchNorm)
+      .QuantizableOutputs({"Y"})
+      .Gradient(
+          "batch_norm_grad(X, Scale, Bias, MeanOut@2, VarianceOut@2, SavedMean, SavedVariance, "
+          "ReserveSpace, Y@GRAD) -> (X@GRAD, Scale@GRAD, Bias@GRAD)");
+  ops.Define("layer_norm(X, Scale?, Bias?) -> (Y, Mean, Variance)")
+      .Doc("Normalizes over the axes from begin_norm_axis on. Mean and Variance [rows].")
+      .Attr("epsilon", Float(1e-5f))
+      .Attr("begin_norm_axis", Int(1))
+      .Hints("is_test@2, use_mkldnn@2, mkldnn_data_type@2")
+      .Infer(InferLayerNorm)
+      .QuantizableOutputs({"Y"})
+      .Gradient(
+          "layer_norm_grad(X, Scale, Bias, Mean, Variance, Y@GRAD) -> "
+          "(X@GRAD, Scale@GRAD, Bias@GRAD)");
+  ops.Define(
+         "instance_norm(X, Scale@1, Bias@1, Scale?@2, Bias?@2) -> (Y, SavedMean, SavedVariance)")
+      .Doc("Normalizes each image and channel on its own.")
+      .Attr("epsilon", Float(1e-5f))
+      .Infer(SameAs("X", {"Y"}))
+      .QuantizableOutputs({"Y"})
+      .Gradient(
+          "instance_norm_grad(X, Scale, SavedMean, SavedVariance, Y@GRAD) -> "
+          "(X@GRAD, Scale@GRAD, Bias@GRAD)");
+  ops.Define("group_norm(X, Scale?, Bias?) -> (Y, Mean, Variance)")
+      .Doc("Normalizes each image over groups of channels.")
+      .Attr("epsilon", Float(1e-5f))
+      .Attr("groups", Required(INT), Eras::kFluid)
+      .Attr("groups", Int(-1), Eras::kPaddle2)
+      .Attr("data_layout", String("NCHW"))
+      .Infer(SameAs("X", {"Y"}))
+      .QuantizableOutputs({"Y", "Mean", "Variance"})
+      .GradientNotKnown();
+  ops.Define("dropout(X, Seed?) -> (Out, Mask)")
+      .Doc(
+          "Drops elements with dropout_prob. upscale_in_train divides the others by 1 - p; "
+          "downgrade_in_infer multiplies by it in inference.")
+      .Attr("dropout_prob", Float(0.5f))
+      .Attr("is_test", Bool(false))
+      .Attr("fix_seed", Bool(false))
+      .Attr("seed", Int(0))
+      .Attr("dropout_implementation", String("downgrade_in_infer"))
+      .Infer(InferDropout)
+      .QuantizableOutputs({"Out"})
+      .Gradient("dropout_grad(Mask, Out@GRAD) -> (X@GRAD)")
+      .GradientInfer(SameAs("Out@GRAD", {"X@GRAD"}));
+  return ops.Build();
+}
+
+}  // namespace fixpoint

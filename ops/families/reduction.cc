@@ -1,0 +1,99 @@
+// Reductions over axes.
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/infer_rules.h"
+#include "ops/op_schema_builder.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+absl::Status InferReduce(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  std::optional<DataType> dtype = x.dtype;
+  if (op.Int("out_dtype") >= 0) {
+    ASSIGN_OR_RETURN(dtype, DataTypeAttr(op, "out_dtype"));
+  }
+  op.SetOutput("Out", dtype, std::nullopt);
+  if (!x.has_dims() || op.HasInput("AxisTensor") || op.HasInput("AxisTensorList")) {
+    return absl::OkStatus();
+  }
+  const std::vector<int64_t> axes = op.Ints("dim");
+  std::vector<bool> reduced(x.rank(), op.Bool("reduce_all") || axes.empty());
+  for (int64_t axis : axes) {
+    ASSIGN_OR_RETURN(const int i, NormalizeAxis(axis, x.rank()));
+    reduced[i] = true;
+  }
+  const bool keep = op.Bool("keep_dim");
+  Dims out;
+  for (int i = 0; i < x.rank(); ++i) {
+    if (!reduced[i]) out.push_back(x.dims[i]);
+    if (reduced[i] && keep) out.push_back(1);
+  }
+  // All reduced: [1], since 2.5 a scalar.
+  if (out.empty()) out.push_back(1);
+  op.SetOutput("Out", dtype, out);
+  return absl::OkStatus();
+}
+
+absl::Status InferReduceToBool(InferContext& op) {
+  RETURN_IF_ERROR(InferReduce(op));
+  op.SetOutput("Out", VarType::BOOL, op.outputs().empty() ? std::nullopt : op.outputs()[0].dims);
+  return absl::OkStatus();
+}
+
+OpSchemaBuilder& DefineReduce(OpList& ops, absl::string_view type, absl::string_view doc) {
+  return ops.Define(absl::StrCat(type, "(X) -> (Out)"))
+      .Doc(absl::StrCat(doc, " Over the axes `dim`, or all."))
+      .Attr("dim", Ints({0}))
+      .Attr("keep_dim", Bool(false))
+      .Attr("reduce_all", Bool(false))
+      .Attr("in_dtype", Int(-1))
+      .Attr("out_dtype", Int(-1))
+      .Hints("use_mkldnn@2")
+      .Infer(InferReduce);
+}
+
+void DefineReduceToBool(OpList& ops, absl::string_view type, absl::string_view doc) {
+  ops.Define(absl::StrCat(type, "(X, AxisTensor?@2, AxisTensorList*?@2) -> (Out)"))
+      .Doc(absl::StrCat(doc, " Over the axes `dim`, or all."))
+      .Attr("dim", Ints({0}), Eras::kFluid)
+      .Attr("dim", Longs({0}), Eras::kPaddle2)
+      .Attr("keep_dim", Bool(false))
+      .Attr("reduce_all", Bool(false))
+      .Attr("in_dtype", Int(-1))
+      .Attr("out_dtype", Int(-1))
+      .Hints("use_mkldnn@2")
+      .Infer(InferReduceToBool);
+}
+
+}  // namespace
+
+std::vector<OpSchema> ReductionOps() {
+  OpList ops;
+  DefineReduce(ops, "reduce_sum", "Sum.")
+      .QuantizableOutputs({"Out"})
+      .Gradient("reduce_sum_grad(X, Out@GRAD) -> (X@GRAD)");
+  DefineReduce(ops, "reduce_mean", "Mean.")
+      .QuantizableOutputs({"Out"})
+      .Gradient("reduce_mean_grad(X, Out@GRAD) -> (X@GRAD)");
+  DefineReduce(ops, "reduce_max", "Maximum.").QuantizableOutputs({"Out"}).GradientNotKnown();
+  DefineReduce(ops, "reduce_min", "Minimum.").GradientNotKnown();
+  DefineReduce(ops, "reduce_prod", "Product.").GradientNotKnown();
+  DefineReduceToBool(ops, "reduce_all", "Whether all are true.");
+  DefineReduceToBool(ops, "reduce_any", "Whether any is true.");
+  ops.Define("cumsum(X) -> (Out)")
+      .Doc("Running sum along axis.")
+      .Attr("axis", Int(-1))
+      .Attr("flatten", Bool(false), Eras::kPaddle2)
+      .Attr("exclusive", Bool(false))
+      .Attr("reverse", Bool(false))
+      .QuantizableOutputs({"Out"})
+      .GradientNotKnown();
+  return ops.Build();
+}
+
+}  // namespace fixpoint

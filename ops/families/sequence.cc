@@ -1,0 +1,133 @@
+// Ops over sequences: rows of a tensor, cut by its offsets (LoD) or padded.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/infer_rules.h"
+#include "ops/op_schema_builder.h"
+#include "proto/attributes.h"
+
+namespace fixpoint {
+namespace {
+
+absl::Status InferSequenceConv(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo filter = op.Input("Filter");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  if (x.rank() != 2 || filter.rank() != 2) return absl::OkStatus();
+  const int64_t length = op.Int("contextLength");
+  int64_t rows = kUnknownDim;
+  if (length < 1 || (x.dims[1] >= 0 && __builtin_mul_overflow(length, x.dims[1], &rows)) ||
+      !MayBeEqual(rows, filter.dims[0])) {
+    return absl::InvalidArgumentError(absl::StrCat("Filter is ", DimsText(filter.dims), ", X ",
+                                                   DimsText(x.dims), " and contextLength ", length,
+                                                   "; want contextLength * X's width rows"));
+  }
+  op.SetOutput("Out", x.dtype, Dims{x.dims[0], filter.dims[1]});
+  return absl::OkStatus();
+}
+
+// `gates` gates side by side in each row of Input.
+OpSchema::InferFunction InferGated(int gates, std::vector<const char*> outputs) {
+  return [gates, outputs](InferContext& op) {
+    const TensorInfo input = op.Input("Input");
+    for (const char* slot : outputs) {
+      op.SetOutput(slot, input.dtype, std::nullopt);
+      if (input.rank() != 2) continue;
+      const int64_t width = input.dims[1] < 0 ? kUnknownDim : input.dims[1] / gates;
+      op.SetOutput(slot, input.dtype, Dims{input.dims[0], width});
+    }
+    return absl::OkStatus();
+  };
+}
+
+// Only MAX's gradient op has the slot.
+void DropMaxIndexUnlessMax(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+  if (StringAttr(forward, "pooltype") == "MAX") return;
+  for (OpDesc& op : *gradients) {
+    auto* inputs = op.mutable_inputs();
+    inputs->erase(
+        std::remove_if(inputs->begin(), inputs->end(),
+                       [](const OpDesc::Var& slot) { return slot.parameter() == "MaxIndex"; }),
+        inputs->end());
+  }
+}
+
+}  // namespace
+
+std::vector<OpSchema> SequenceOps() {
+  OpList ops;
+  ops.Define("sequence_conv(X, PaddingData?, Filter) -> (Out)")
+      .Doc("Product of Filter [contextLength*D,M] with the rows around each row of X.")
+      .Attr("paddingTrainable", Bool(false))
+      .Attr("contextLength", Required(INT))
+      .Attr("contextStart", Int(0))
+      .Attr("contextStride", Int(1))
+      .Infer(InferSequenceConv)
+      .Gradient("sequence_conv_grad(X, Filter, Out@GRAD) -> (X@GRAD, Filter@GRAD)");
+  ops.Define("sequence_pool(X) -> (Out, MaxIndex)")
+      .Doc("One row per sequence: its AVERAGE, SUM, SQRT, MAX, LAST or FIRST.")
+      .Attr("pooltype", String("AVERAGE"))
+      .Attr("pad_value", Float(0))
+      .Hints("is_test")
+      .Infer(SameAs("X", {"Out"}))
+      .Gradient("sequence_pool_grad(X, MaxIndex, Out@GRAD) -> (X@GRAD)")
+      .GradientBy(DropMaxIndexUnlessMax);
+  ops.Define("sequence_softmax(X) -> (Out)")
+      .Doc("Softmax over each sequence.")
+      .Attr("data_format", String("AnyLayout"))
+      .Hints("use_cudnn")
+      .Infer(SameAs("X", {"Out"}))
+      .GradientNotKnown();
+  ops.Define("sequence_expand(X, Y) -> (Out)")
+      .Doc("X's sequences repeated as Y's offsets say.")
+      .Attr("ref_level", Int(-1))
+      .GradientNotKnown();
+  ops.Define("lod_reset(X, Y?) -> (Out)")
+      .Doc("X with other offsets.")
+      .Attr("target_lod", Ints({}))
+      .Attr("append", Bool(false))
+      .Infer(SameAs("X", {"Out"}))
+      .GradientNotKnown();
+  ops.Define("lstm(Input, H0?, C0?, Weight, Bias) -> (Hidden, Cell, BatchGate, BatchCellPreAct)")
+      .Doc("LSTM over sequences; Input [T,4D] holds the gates' projections, Weight is [D,4D].")
+      .Attr("use_peepholes", Bool(true))
+      .Attr("is_reverse", Bool(false))
+      .Attr("gate_activation", String("sigmoid"))
+      .Attr("cell_activation", String("tanh"))
+      .Attr("candidate_activation", String("tanh"))
+      .Hints("is_test@2")
+      .Infer(InferGated(4, {"Hidden", "Cell", "BatchCellPreAct"}))
+      .QuantizableOutputs({"Hidden"})
+      .Gradient(
+          "lstm_grad(Input, H0, C0, Weight, Bias, Hidden, Cell, BatchGate, BatchCellPreAct, "
+          "Hidden@GRAD) -> (Input@GRAD, Weight@GRAD, Bias@GRAD, H0@GRAD, C0@GRAD)");
+  ops.Define(
+         "gru(Input, H0?, Weight, Bias?) -> (BatchGate, BatchResetHiddenPrev, BatchHidden, Hidden)")
+      .Doc("GRU over sequences; Input [T,3D] holds the gates' projections, Weight is [D,3D].")
+      .Attr("activation", String("tanh"))
+      .Attr("gate_activation", String("sigmoid"))
+      .Attr("is_reverse", Bool(false))
+      .Attr("origin_mode", Bool(false))
+      .Hints("is_test@2")
+      .Infer(InferGated(3, {"Hidden", "BatchHidden", "BatchResetHiddenPrev"}))
+      .QuantizableOutputs({"Hidden"})
+      .GradientNotKnown();
+  ops.Define(
+         "rnn(Input, PreState*, WeightList*, SequenceLength?) -> "
+         "(Out, DropoutState?, State*, Reserve)")
+      .Doc("Layers of a recurrent network (mode LSTM, GRU, RNN_TANH, RNN_RELU), Input [T,N,D].")
+      .Attr("dropout_prob", Float(0))
+      .Attr("is_bidirec", Bool(false))
+      .Attr("input_size", Int(10))
+      .Attr("hidden_size", Int(100))
+      .Attr("num_layers", Int(1))
+      .Attr("mode", String("RNN_TANH"))
+      .Attr("seed", Int(0))
+      .Hints("is_test")
+      .GradientNotKnown();
+  return ops.Build();
+}
+
+}  // namespace fixpoint

@@ -16,9 +16,12 @@
 
 namespace fixpoint {
 
+// Whether an attribute of that name only tells where in someone's source an op was made, or for
+// which device (op_callstack and the like).
+bool IsDebugAttr(absl::string_view name);
+
 struct ProgramTextOptions {
-  // False leaves out the attributes that tell where in someone's source an op was made
-  // (op_callstack and the like). Such a text is for reading.
+  // False leaves out debug attributes. Such a text is for reading.
   bool debug_attributes = true;
 };
 
@@ -28,6 +31,8 @@ std::string PrintProgram(const ProgramDesc& program, const ProgramTextOptions& o
 // One line without its end.
 std::string PrintOp(const OpDesc& op, const ProgramTextOptions& options = {});
 std::string PrintVar(const VarDesc& var);
+// What stands after the = of an attribute; the whole message where it has no short form.
+std::string PrintAttrValue(const OpDesc::Attr& attr);
 
 // Reads what PrintProgram writes and what people write: comments from # to the end of the line,
 // line breaks inside brackets, `var` and op lines alone for the one block of a program. Required

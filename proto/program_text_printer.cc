@@ -217,10 +217,6 @@ void AppendAttr(const VarDesc::Attr& attr, std::string* text) {
   AppendAttr(same, text);
 }
 
-bool IsDebugAttr(const std::string& name) {
-  return name == "op_callstack" || name == "op_namescope" || name == "op_device";
-}
-
 template <typename Attrs>
 void AppendAttrs(const Attrs& attrs, const ProgramTextOptions& options, std::string* text) {
   const char* separator = " {";
@@ -487,6 +483,10 @@ void AppendHeader(const ProgramDesc& program, std::string* text) {
 
 }  // namespace
 
+bool IsDebugAttr(absl::string_view name) {
+  return name == "op_callstack" || name == "op_namescope" || name == "op_device";
+}
+
 std::string PrintProgram(const ProgramDesc& program, const ProgramTextOptions& options) {
   std::string text;
   AppendHeader(program, &text);
@@ -503,6 +503,16 @@ std::string PrintOp(const OpDesc& op, const ProgramTextOptions& options) {
 std::string PrintVar(const VarDesc& var) {
   std::string text;
   AppendVar(var, &text);
+  return text;
+}
+
+std::string PrintAttrValue(const OpDesc::Attr& attr) {
+  std::string text;
+  if (IsPlainAttr(attr)) {
+    AppendValue(attr, &text);
+  } else {
+    AppendSerialized(attr, &text);
+  }
   return text;
 }
 

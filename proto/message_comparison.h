@@ -1,0 +1,39 @@
+// The differences between two messages that belong together, part by part.
+
+#ifndef FIXPOINT_PROTO_MESSAGE_COMPARISON_H_
+#define FIXPOINT_PROTO_MESSAGE_COMPARISON_H_
+
+#include <vector>
+
+#include "proto/program.h"
+#include "proto/program.pb.h"
+#include "proto/program_correspondence.h"
+#include "proto/program_diff.h"
+
+namespace fixpoint {
+
+// Each function gives the parts that differ; with DiffOptions::strict at least one where the
+// serialized messages are not the same bytes (apart from temporaries and debug attributes that
+// the options ignore). Parts that only one of the two has are "absent" from the other.
+
+// REQUIRES: the ops are of the corresponding programs.
+std::vector<Difference::Part> CompareOps(const Op& a, const Op& b,
+                                         const ProgramCorrespondence& correspondence,
+                                         const DiffOptions& options);
+
+// Names do not count.
+std::vector<Difference::Part> CompareDeclarations(const VarDesc& a, const VarDesc& b,
+                                                  const DiffOptions& options);
+
+// Of all but variables and ops.
+std::vector<Difference::Part> CompareBlockHeaders(const BlockDesc& a, const BlockDesc& b,
+                                                  const ProgramCorrespondence& correspondence,
+                                                  const DiffOptions& options);
+
+// Of all but the blocks.
+std::vector<Difference::Part> CompareProgramHeaders(const ProgramDesc& a, const ProgramDesc& b,
+                                                    const DiffOptions& options);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_MESSAGE_COMPARISON_H_

@@ -1,0 +1,21 @@
+#include "proto/named_variables.h"
+
+namespace fixpoint {
+
+NamedVariables::NamedVariables(const Program& program) {
+  for (int i = 0; i < program.block_count(); ++i) {
+    for (const Op& op : program.block(i).ops()) {
+      for (const Argument* output : op.outputs()) {
+        if (output->variable() == nullptr) continue;
+        written_.insert(output->variable());
+        if (op.type() == "feed") fed_.insert(output->variable());
+      }
+    }
+  }
+}
+
+bool NamedVariables::Contains(const Variable& variable) const {
+  return variable.persistable() || fed_.contains(&variable) || !written_.contains(&variable);
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,58 @@
+#include "proto/nearest_name.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr size_t kLongestName = 256;
+
+// The edits between two names ("optimal string alignment"), or some number above `limit`.
+size_t EditDistance(absl::string_view a, absl::string_view b, size_t limit) {
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > limit) return limit + 1;
+  std::vector<size_t> before_last(b.size() + 1);
+  std::vector<size_t> last(b.size() + 1);
+  std::vector<size_t> now(b.size() + 1);
+  std::iota(last.begin(), last.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    now[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      now[j] = std::min({replaced, last[j] + 1, now[j - 1] + 1});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        now[j] = std::min(now[j], before_last[j - 2] + 1);
+      }
+    }
+    std::swap(before_last, last);
+    std::swap(last, now);
+  }
+  return last[b.size()];
+}
+
+}  // namespace
+
+std::string NearestName(absl::string_view name, absl::Span<const std::string> candidates) {
+  if (name.size() > kLongestName) return "";
+  size_t limit = std::max<size_t>(1, name.size() / 3);
+  const std::string* nearest = nullptr;
+  for (const std::string& candidate : candidates) {
+    const size_t distance = EditDistance(name, candidate, limit);
+    if (distance > limit || (nearest != nullptr && distance == limit)) continue;
+    nearest = &candidate;
+    limit = distance;
+  }
+  return nearest == nullptr ? "" : *nearest;
+}
+
+std::string DidYouMean(absl::string_view name, absl::Span<const std::string> candidates) {
+  const std::string nearest = NearestName(name, candidates);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+}
+
+}  // namespace fixpoint

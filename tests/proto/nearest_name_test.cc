@@ -1,0 +1,40 @@
+#include "proto/nearest_name.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace fixpoint {
+namespace {
+
+TEST(NearestName, TakesTheFewestEdits) {
+  const std::vector<std::string> names = {"stats", "text", "diff", "dot", "verify"};
+  EXPECT_EQ(NearestName("stat", names), "stats");
+  EXPECT_EQ(NearestName("dif", names), "diff");
+  EXPECT_EQ(NearestName("tetx", names), "text");
+  EXPECT_EQ(NearestName("vrefiy", names), "verify");
+  EXPECT_EQ(NearestName("dott", names), "dot");
+}
+
+TEST(NearestName, TheFirstOfEqualsIsTaken) { EXPECT_EQ(NearestName("w_3", {"w_1", "w_2"}), "w_1"); }
+
+TEST(NearestName, IsEmptyWhereNothingIsNear) {
+  EXPECT_EQ(NearestName("optimize", {"stats", "text"}), "");
+  EXPECT_EQ(NearestName("", {"stats"}), "");
+  EXPECT_EQ(NearestName("stats", {}), "");
+  EXPECT_EQ(NearestName(std::string(257, 'x'), {std::string(257, 'x')}), "");
+}
+
+TEST(NearestName, ASwapOfNeighboursIsOneEdit) {
+  EXPECT_EQ(NearestName("dto", {"dot"}), "dot");
+  EXPECT_EQ(NearestName("tod", {"dot"}), "");
+}
+
+TEST(NearestName, DidYouMeanIsTheEndOfAMessage) {
+  EXPECT_EQ(DidYouMean("stat", {"stats"}), "; did you mean stats?");
+  EXPECT_EQ(DidYouMean("nothing", {"stats"}), "");
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,254 @@
+#include "tools/command_line.h"
+
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <new>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "proto/nearest_name.h"
+#include "proto/status_macros.h"
+#include "tools/version.h"
+
+namespace fixpoint {
+namespace {
+
+// Marks the errors of UsageError.
+constexpr char kUsagePayload[] = "fixpoint/usage";
+
+constexpr char kDefectAdvice[] =
+    "This is a defect of Fixpoint and not of its input. Please report it, with this message, the "
+    "command line and the program that it was given.";
+
+std::vector<std::string> FlagNames(const ToolHelp& help) {
+  std::vector<std::string> names = {"help", "version"};
+  for (const FlagGroup& group : help.flag_groups) {
+    names.insert(names.end(), group.flags.begin(), group.flags.end());
+  }
+  return names;
+}
+
+std::string FlagHelp(const std::string& name) {
+  const gflags::CommandLineFlagInfo flag = gflags::GetCommandLineFlagInfoOrDie(name.c_str());
+  const bool is_bool = flag.type == "bool";
+  const bool is_on = is_bool && flag.default_value == "true";
+  const std::string left =
+      absl::StrCat("--", is_on ? "no" : "", name, is_bool ? "" : absl::StrCat("=", flag.type));
+  const std::string tail =
+      is_bool || flag.default_value.empty() ? "" : absl::StrCat(" [", flag.default_value, "]");
+  return absl::StrFormat("  %-24s %s%s\n", left, flag.description, tail);
+}
+
+std::string HelpText(const ToolHelp& help) {
+  std::string text = absl::StrCat(help.name, ": ", help.purpose, "\n\n");
+  for (const std::string& line : help.usage) absl::StrAppend(&text, "  ", line, "\n");
+  for (const FlagGroup& group : help.flag_groups) {
+    absl::StrAppend(&text, "\n", group.title, "\n");
+    for (const std::string& name : group.flags) text += FlagHelp(name);
+  }
+  text += "\nExamples:\n";
+  for (const std::string& example : help.examples) absl::StrAppend(&text, "  ", example, "\n");
+  return text;
+}
+
+std::string SeeHelp(const ToolHelp& help) {
+  return absl::StrCat(help.name, " --help shows how it is used\n");
+}
+
+class CommandLineParser {
+ public:
+  CommandLineParser(int argc, const char* const* argv, const ToolHelp& help)
+      : words_(argv + std::min(argc, 1), argv + argc), help_(help), known_(FlagNames(help)) {}
+
+  CommandLine Parse(std::ostream& out, std::ostream& err) {
+    if (const absl::Status status = ParseWords(out); !status.ok()) {
+      err << help_.name << ": " << status.message() << "\n" << SeeHelp(help_);
+      line_.exit_code = kWrongUsage;
+    }
+    return std::move(line_);
+  }
+
+ private:
+  absl::Status ParseWords(std::ostream& out) {
+    for (size_t i = 0; i < words_.size() && !line_.exit_code; ++i) {
+      const std::string& word = words_[i];
+      if (word == "--") {
+        line_.arguments.insert(line_.arguments.end(), words_.begin() + i + 1, words_.end());
+        break;
+      }
+      if (word.size() < 2 || word[0] != '-') {
+        line_.arguments.push_back(word);
+        continue;
+      }
+      const absl::string_view flag = absl::StripPrefix(absl::StripPrefix(word, "-"), "-");
+      const size_t equals = flag.find('=');
+      const std::string name(flag.substr(0, equals));
+      std::optional<std::string> value;
+      if (equals != absl::string_view::npos) value = std::string(flag.substr(equals + 1));
+      if (name == "help" || name == "h") {
+        out << HelpText(help_);
+        line_.exit_code = kDone;
+      } else if (name == "version") {
+        out << help_.name << " (Fixpoint) " << kVersion << "\n";
+        line_.exit_code = kDone;
+      } else {
+        RETURN_IF_ERROR(SetFlag(name, value, &i));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool IsKnown(absl::string_view name) const {
+    return std::find(known_.begin(), known_.end(), name) != known_.end();
+  }
+
+  // `at`: the flag's place among the words; moved on where the next one is its value.
+  absl::Status SetFlag(std::string name, std::optional<std::string> value, size_t* at) {
+    bool negated = false;
+    if (!IsKnown(name) && absl::StartsWith(name, "no") && IsKnown(name.substr(2))) {
+      name = name.substr(2);
+      negated = true;
+    }
+    if (!IsKnown(name)) {
+      return UsageError(absl::StrCat("unknown flag --", name, Suggestion(name)));
+    }
+    const std::string type = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).type;
+    if (negated && (type != "bool" || value)) {
+      return UsageError(absl::StrCat("unknown flag --no", name, "; only a flag that is on or off ",
+                                     "has a --no form, and that takes no value"));
+    }
+    if (type == "bool" && !value) value = negated ? "false" : "true";
+    if (!value) {
+      if (*at + 1 == words_.size()) {
+        return UsageError(absl::StrCat("--", name, " needs a value of type ", type));
+      }
+      value = words_[++*at];
+    }
+    if (gflags::SetCommandLineOption(name.c_str(), value->c_str()).empty()) {
+      return UsageError(absl::StrCat("--", name, "=", *value, ": not a good value; one of type ",
+                                     type, " is expected"));
+    }
+    line_.flags.push_back(name);
+    return absl::OkStatus();
+  }
+
+  std::string Suggestion(const std::string& name) const {
+    const std::string nearest = NearestName(name, known_);
+    return nearest.empty() ? "" : absl::StrCat("; did you mean --", nearest, "?");
+  }
+
+  const std::vector<std::string> words_;
+  const ToolHelp& help_;
+  const std::vector<std::string> known_;
+  CommandLine line_;
+};
+
+// `bazel run` starts a tool in its runfiles, and says where it was called from.
+absl::Status ReturnToCallersDirectory() {
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (folder == nullptr || chdir(folder) == 0) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(folder, ": ", std::strerror(errno),
+                                          "; it is the folder that the tool was called from"));
+}
+
+// A failed CHECK ends here, its message being printed.
+[[noreturn]] void EndAsDefect() {
+  std::cerr << kDefectAdvice << std::endl;
+  _exit(kOwnDefect);
+}
+
+int ReportError(const absl::Status& status, const ToolHelp& help) {
+  std::cerr << help.name << ": " << status.message() << "\n";
+  const ExitCode code = ExitCodeOf(status);
+  if (code == kWrongUsage) std::cerr << SeeHelp(help);
+  if (code == kOwnDefect) std::cerr << kDefectAdvice << "\n";
+  return code;
+}
+
+}  // namespace
+
+ExitCode ExitCodeOf(const absl::Status& status) {
+  if (status.GetPayload(kUsagePayload)) return kWrongUsage;
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kDone;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kDataLoss:
+      return kBadInput;
+    case absl::StatusCode::kUnimplemented:
+    case absl::StatusCode::kFailedPrecondition:
+      return kNotPossible;
+    case absl::StatusCode::kUnavailable:
+      return kCannotWrite;
+    default:
+      return kOwnDefect;
+  }
+}
+
+CommandLine ParseCommandLine(int argc, const char* const* argv, const ToolHelp& help,
+                             std::ostream& out, std::ostream& err) {
+  return CommandLineParser(argc, argv, help).Parse(out, err);
+}
+
+absl::Status UsageError(absl::string_view message) {
+  absl::Status status = absl::InvalidArgumentError(message);
+  status.SetPayload(kUsagePayload, absl::Cord());
+  return status;
+}
+
+int RunTool(int argc, const char* const* argv, const ToolHelp& help,
+            const std::function<absl::StatusOr<ExitCode>(const CommandLine&)>& run) {
+  // A write to a closed pipe is then an error like any other.
+  std::signal(SIGPIPE, SIG_IGN);
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(help.name.c_str());
+  google::InstallFailureFunction(&EndAsDefect);
+  const CommandLine line = ParseCommandLine(argc, argv, help, std::cout, std::cerr);
+  std::cout.flush();
+  if (line.exit_code) return *line.exit_code;
+  if (const absl::Status status = ReturnToCallersDirectory(); !status.ok()) {
+    return ReportError(status, help);
+  }
+  try {
+    const absl::StatusOr<ExitCode> code = run(line);
+    return code.ok() ? *code : ReportError(code.status(), help);
+  } catch (const std::bad_alloc&) {
+    return ReportError(absl::FailedPreconditionError("there is not enough memory"), help);
+  }
+}
+
+absl::Status WriteStandardOutput(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written >= 0) {
+      bytes.remove_prefix(written);
+    } else if (errno == EPIPE) {
+      return absl::OkStatus();
+    } else if (errno != EINTR) {
+      return absl::UnavailableError(
+          absl::StrCat("standard output: cannot be written: ", std::strerror(errno)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBinaryOutput(absl::string_view path) {
+  if (path != "-" || isatty(STDOUT_FILENO) == 0) return absl::OkStatus();
+  return UsageError(
+      "standard output is a terminal, and what would be written there is not text; name a file, or "
+      "pipe it on");
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,110 @@
+#include "tools/json.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kReplacement[] = "\xef\xbf\xbd";  // U+FFFD
+
+// The length of the UTF-8 sequence that `bytes` begins with; 0 if it begins with none (Unicode
+// 15, table 3-7). REQUIRES: bytes is not empty.
+size_t SequenceLength(absl::string_view bytes) {
+  const auto byte = [bytes](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const size_t length = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
+  if (length == 0 || bytes.size() < length) return 0;
+  const unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  const unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (size_t i = 2; i < length; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xbf) return 0;
+  }
+  return length;
+}
+
+void AppendString(absl::string_view value, std::string* text) {
+  text->push_back('"');
+  while (!value.empty()) {
+    const size_t length = SequenceLength(value);
+    if (length == 0) {
+      text->append(kReplacement);
+    } else if (value[0] == '"' || value[0] == '\\') {
+      absl::StrAppend(text, "\\", value.substr(0, 1));
+    } else if (static_cast<unsigned char>(value[0]) < 0x20) {
+      absl::StrAppendFormat(text, "\\u%04x", value[0]);
+    } else {
+      absl::StrAppend(text, value.substr(0, length));
+    }
+    value.remove_prefix(length == 0 ? 1 : length);
+  }
+  text->push_back('"');
+}
+
+}  // namespace
+
+JsonWriter& JsonWriter::Key(absl::string_view key) {
+  Separate();
+  AppendString(key, &text_);
+  text_ += ": ";
+  after_key_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::String(absl::string_view value) {
+  Separate();
+  AppendString(value, &text_);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Int(int64_t value) {
+  Separate();
+  absl::StrAppend(&text_, value);
+  return *this;
+}
+
+JsonWriter& JsonWriter::Bool(bool value) {
+  Separate();
+  text_ += value ? "true" : "false";
+  return *this;
+}
+
+std::string JsonWriter::Take() {
+  text_ += "\n";
+  return std::move(text_);
+}
+
+JsonWriter& JsonWriter::Open(char bracket) {
+  Separate();
+  text_ += bracket;
+  ++depth_;
+  first_ = true;
+  return *this;
+}
+
+JsonWriter& JsonWriter::Close(char bracket) {
+  --depth_;
+  if (!first_) BreakLine();
+  text_ += bracket;
+  first_ = false;
+  return *this;
+}
+
+void JsonWriter::Separate() {
+  if (after_key_) {
+    after_key_ = false;
+    return;
+  }
+  if (!first_) text_ += ",";
+  if (depth_ > 0) BreakLine();
+  first_ = false;
+}
+
+void JsonWriter::BreakLine() { text_.append(1, '\n').append(2 * depth_, ' '); }
+
+}  // namespace fixpoint

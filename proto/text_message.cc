@@ -3,13 +3,11 @@
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/input_file.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -50,23 +48,8 @@ absl::Status ParseTextMessage(absl::string_view text, absl::string_view name,
 }
 
 absl::Status LoadTextMessage(const std::string& path, google::protobuf::Message* message) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    return absl::NotFoundError(absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
-  }
-  std::string text;
-  char buffer[1 << 14];
-  while (file.read(buffer, sizeof(buffer)) || file.gcount() > 0) {
-    text.append(buffer, file.gcount());
-    if (text.size() > kLargestFile) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          path, ": is over ", kLargestFile >> 20, " MiB, which no file of this kind is"));
-    }
-  }
-  if (file.bad()) {
-    return absl::DataLossError(absl::StrCat(path, ": cannot be read: ", std::strerror(errno)));
-  }
-  return ParseTextMessage(text, path, message);
+  ASSIGN_OR_RETURN(const std::string text, ReadInputFile(path, kLargestFile));
+  return ParseTextMessage(text, InputName(path), message);
 }
 
 std::string PrintTextMessage(const google::protobuf::Message& message) {

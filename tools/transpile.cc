@@ -1,0 +1,210 @@
+// transpile: a program in, the rewritten program out, and an account of what was done.
+
+#include <gflags/gflags.h>
+
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "proto/atomic_file.h"
+#include "proto/program.h"
+#include "proto/program_file.h"
+#include "proto/program_text.h"
+#include "proto/status_macros.h"
+#include "proto/text_message.h"
+#include "tools/command_line.h"
+#include "tools/transpile_report.h"
+#include "transpiler/plan_file.h"
+#include "transpiler/quantize_transpiler.h"
+
+DEFINE_string(mode, "train",
+              "train: quantize a program; test: make a test program from it; "
+              "freeze: make the int8 program.");
+DEFINE_string(config, "", "Configuration (proto/quant_config.proto as text).");
+DEFINE_string(target, "", "Built-in target or target file; overrides the configuration's.");
+DEFINE_string(startup, "", "Startup program, rewritten too.");
+DEFINE_string(output, "", "Where the program goes; beside the input by default; - for stdout.");
+DEFINE_string(startup_output, "", "Where the startup program goes; beside the output by default.");
+DEFINE_string(plan, "", "Follow this plan instead of making one.");
+DEFINE_string(save_plan, "", "Write the plan to this file.");
+DEFINE_string(profile, "", "Ranges that quantizers begin with (RangeProfile as text).");
+DEFINE_bool(dry_run, false, "Do everything but write.");
+DEFINE_bool(explain, false, "Tell each op's decision, reason and rule.");
+DEFINE_bool(json, false, "Print the report as JSON.");
+DEFINE_bool(undo, false, "Give the program back as it was before.");
+DEFINE_string(print_after, "", "Print the program after these passes (comma separated, or all).");
+DEFINE_string(stop_after, "", "End after this pass.");
+DEFINE_string(pass_pipeline, "", "The passes to run, comma separated.");
+
+namespace fixpoint {
+namespace {
+
+ToolHelp Help() {
+  ToolHelp help;
+  help.name = "transpile";
+  help.purpose = "Rewrites a training program so that it trains as the integers will run.";
+  help.usage = {"transpile PROGRAM [flags]           quantize, and write PROGRAM.quantized",
+                "transpile --undo PROGRAM [flags]    give the original back"};
+  help.flag_groups = {{"What to do:", {"mode", "config", "target", "plan", "profile", "undo"}},
+                      {"Files:", {"startup", "output", "startup_output", "save_plan", "dry_run"}},
+                      {"Report:", {"explain", "json"}},
+                      {"Passes:", {"pass_pipeline", "print_after", "stop_after"}}};
+  help.examples = {"transpile examples/data/lenet.train.txt",
+                   "transpile --target=onednn_int8 --explain --dry_run "
+                   "examples/data/lenet.train.txt"};
+  return help;
+}
+
+// "dir/lenet.pdmodel.gz" and "quantized" give "dir/lenet.quantized.pdmodel"; a name without an
+// extension gets the word at its end.
+std::string Beside(const std::string& path, const std::string& word) {
+  const std::string plain(absl::StripSuffix(path, ".gz"));
+  const size_t slash = plain.rfind('/');
+  const size_t dot = plain.rfind('.');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash) || dot == 0) {
+    return absl::StrCat(plain, ".", word);
+  }
+  return absl::StrCat(plain.substr(0, dot), ".", word, plain.substr(dot));
+}
+
+struct NamedProgram {
+  Program program;
+  ProgramFormat format;
+};
+
+absl::StatusOr<NamedProgram> Load(const std::string& path) {
+  ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(path));
+  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(loaded.program), path));
+  return NamedProgram{std::move(program), loaded.format};
+}
+
+absl::Status CheckOutput(const std::string& input, const std::string& output,
+                         ProgramFormat format) {
+  if (output == input && output != "-") {
+    return UsageError(absl::StrCat("the output would replace the input ", input));
+  }
+  return format == ProgramFormat::kBinary ? CheckBinaryOutput(output) : absl::OkStatus();
+}
+
+absl::StatusOr<TranspileOptions> MakeOptions() {
+  TranspileOptions options;
+  if (!FLAGS_config.empty()) RETURN_IF_ERROR(LoadTextMessage(FLAGS_config, &options.config));
+  if (!FLAGS_target.empty()) options.config.set_target(FLAGS_target);
+  if (!FLAGS_pass_pipeline.empty()) options.pipeline = FLAGS_pass_pipeline;
+  options.pipeline_options.stop_after = FLAGS_stop_after;
+  const std::vector<std::string> printed =
+      absl::StrSplit(FLAGS_print_after, ',', absl::SkipWhitespace());
+  if (!printed.empty()) {
+    options.pipeline_options.after_pass = [printed](const Pass& pass, Program& program, double) {
+      for (const std::string& name : printed) {
+        if (name != "all" && name != pass.name()) continue;
+        std::cerr << "# after " << pass.name() << "\n" << PrintProgram(program.Proto());
+        return;
+      }
+    };
+  }
+  return options;
+}
+
+absl::StatusOr<ExitCode> Undo(const std::string& path) {
+  ASSIGN_OR_RETURN(NamedProgram loaded, Load(path));
+  RETURN_IF_ERROR(Untranspile(&loaded.program));
+  const std::string output = FLAGS_output.empty() ? Beside(path, "original") : FLAGS_output;
+  RETURN_IF_ERROR(CheckOutput(path, output, loaded.format));
+  if (FLAGS_dry_run) return kDone;
+  RETURN_IF_ERROR(SaveProgram(loaded.program.Proto(), loaded.format, output));
+  if (output != "-") RETURN_IF_ERROR(WriteStandardOutput(absl::StrCat("wrote ", output, "\n")));
+  return kDone;
+}
+
+absl::StatusOr<ExitCode> Run(const CommandLine& line) {
+  if (line.arguments.size() != 1) {
+    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
+  }
+  const std::string& path = line.arguments[0];
+  if (FLAGS_undo) return Undo(path);
+  if (FLAGS_mode != "train") {
+    return UsageError(absl::StrCat("--mode=", FLAGS_mode, "; there is train"));
+  }
+  ASSIGN_OR_RETURN(TranspileOptions options, MakeOptions());
+  QuantPlan plan;
+  if (!FLAGS_plan.empty()) {
+    RETURN_IF_ERROR(LoadTextMessage(FLAGS_plan, &plan));
+    options.plan = &plan;
+  }
+  RangeProfile profile;
+  if (!FLAGS_profile.empty()) {
+    RETURN_IF_ERROR(LoadTextMessage(FLAGS_profile, &profile));
+    options.profile = &profile;
+  }
+  ASSIGN_OR_RETURN(NamedProgram main, Load(path));
+  std::optional<NamedProgram> startup;
+  if (!FLAGS_startup.empty()) {
+    ASSIGN_OR_RETURN(startup, Load(FLAGS_startup));
+    options.startup = &startup->program;
+  }
+
+  const std::string output = !FLAGS_output.empty() ? FLAGS_output
+                             : path == "-"         ? "-"
+                                                   : Beside(path, "quantized");
+  RETURN_IF_ERROR(CheckOutput(path, output, main.format));
+  std::string startup_output = FLAGS_startup_output;
+  if (startup_output.empty()) {
+    if (startup.has_value()) {
+      startup_output = Beside(FLAGS_startup, "quantized");
+    } else if (output != "-") {
+      startup_output = Beside(output, "startup");
+    }
+  }
+  if (startup.has_value()) {
+    RETURN_IF_ERROR(CheckOutput(FLAGS_startup, startup_output, startup->format));
+  }
+
+  ASSIGN_OR_RETURN(TranspileResult result, Transpile(&main.program, options));
+  TranspileReport report;
+  report.program = path;
+  report.left_alone = result.left_alone;
+  report.notes = result.notes;
+  report.explain = FLAGS_explain;
+  if (main.program.Proto().has_edit_log()) report.plan = main.program.Proto().edit_log().plan();
+  if (!FLAGS_dry_run) {
+    if (!FLAGS_save_plan.empty()) {
+      RETURN_IF_ERROR(WriteFileAtomically(FLAGS_save_plan, PrintTextMessage(report.plan)));
+    }
+    if (result.left_alone.empty()) {
+      RETURN_IF_ERROR(SaveProgram(main.program.Proto(), main.format, output));
+      report.output = output;
+      const Program* changed_startup = startup.has_value()              ? &startup->program
+                                       : result.new_startup.has_value() ? &*result.new_startup
+                                                                        : nullptr;
+      if (changed_startup != nullptr && !startup_output.empty() &&
+          changed_startup->block(0).op_count() > 0) {
+        RETURN_IF_ERROR(SaveProgram(changed_startup->Proto(),
+                                    startup.has_value() ? startup->format : main.format,
+                                    startup_output));
+        report.startup_output = startup_output;
+      }
+    }
+  }
+  const std::string text = FLAGS_json ? ReportJson(report) : ReportText(report);
+  if (output == "-" && !FLAGS_dry_run) {
+    std::cerr << text;
+  } else {
+    RETURN_IF_ERROR(WriteStandardOutput(text));
+  }
+  return kDone;
+}
+
+}  // namespace
+}  // namespace fixpoint
+
+int main(int argc, char** argv) {
+  return fixpoint::RunTool(argc, argv, fixpoint::Help(), fixpoint::Run);
+}

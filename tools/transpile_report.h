@@ -1,0 +1,28 @@
+// What `transpile` tells about its work: for people, and as JSON.
+
+#ifndef FIXPOINT_TOOLS_TRANSPILE_REPORT_H_
+#define FIXPOINT_TOOLS_TRANSPILE_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "proto/quant_plan.pb.h"
+
+namespace fixpoint {
+
+struct TranspileReport {
+  std::string program;
+  std::string output;          // "" where none was written
+  std::string startup_output;  // "" where none was written
+  std::string left_alone;      // why nothing was done; "" where something was
+  std::vector<std::string> notes;
+  QuantPlan plan;
+  bool explain = false;
+};
+
+std::string ReportText(const TranspileReport& report);
+std::string ReportJson(const TranspileReport& report);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_TRANSPILE_REPORT_H_

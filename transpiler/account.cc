@@ -1,0 +1,77 @@
+#include "transpiler/account.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace fixpoint {
+
+Account MakeAccount(const QuantPlan& plan) {
+  struct Counts {
+    int total = 0;
+    int quantized = 0;
+    std::map<std::string, int> kept;
+  };
+  std::map<std::string, Counts> by_type;
+  Account account;
+  account.target = plan.target();
+  account.is_inference = plan.is_inference();
+  for (const QuantPlan::Decision& decision : plan.decisions()) {
+    Counts& counts = by_type[decision.type()];
+    ++counts.total;
+    ++account.total;
+    if (decision.quantized()) {
+      ++counts.quantized;
+      ++account.quantized;
+    } else {
+      ++counts.kept[decision.reason()];
+    }
+  }
+  for (auto& [type, counts] : by_type) {
+    account.lines.push_back(
+        {type, counts.total, counts.quantized, {counts.kept.begin(), counts.kept.end()}});
+  }
+  for (const QuantPlan::Site& site : plan.sites()) {
+    ++(site.observe()                     ? account.observers
+       : site.role() == QuantPlan::WEIGHT ? account.weight_quantizers
+                                          : account.activation_quantizers);
+  }
+  return account;
+}
+
+std::string AccountTable(const Account& account) {
+  size_t width = 7;
+  for (const AccountLine& line : account.lines) width = std::max(width, line.op_type.size());
+  std::string table =
+      absl::StrFormat("%-*s  %5s  %9s  %s\n", width, "op type", "ops", "quantized", "float");
+  for (const AccountLine& line : account.lines) {
+    const std::string kept =
+        absl::StrJoin(line.kept, ", ", [](std::string* out, const auto& reason) {
+          absl::StrAppend(out, reason.second, " ", reason.first);
+        });
+    absl::StrAppendFormat(&table, "%-*s  %5d  %9d  %s\n", width, line.op_type, line.total,
+                          line.quantized, kept.empty() ? "-" : kept);
+  }
+  absl::StrAppendFormat(&table, "%-*s  %5d  %9d  %d\n", width, "total", account.total,
+                        account.quantized, account.total - account.quantized);
+  return table;
+}
+
+std::string ExplainTable(const QuantPlan& plan) {
+  std::string table;
+  for (const QuantPlan::Decision& decision : plan.decisions()) {
+    absl::StrAppend(&table, "block ", decision.block(), ", op ", decision.op(), " (",
+                    decision.type(), ") -> ", decision.output(), ": ",
+                    decision.quantized() ? "quantized" : "float", ", ", decision.reason());
+    if (!decision.rule().empty()) absl::StrAppend(&table, " (", decision.rule(), ")");
+    if (!decision.detail().empty()) absl::StrAppend(&table, ": ", decision.detail());
+    absl::StrAppend(&table, "\n");
+  }
+  return table;
+}
+
+}  // namespace fixpoint

@@ -173,7 +173,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   report.left_alone = result.left_alone;
   report.notes = result.notes;
   report.explain = FLAGS_explain;
-  if (main.program.Proto().has_edit_log()) report.plan = main.program.Proto().edit_log().plan();
+  report.plan = std::move(result.plan);
   if (!FLAGS_dry_run) {
     if (!FLAGS_save_plan.empty()) {
       RETURN_IF_ERROR(WriteFileAtomically(FLAGS_save_plan, PrintTextMessage(report.plan)));

@@ -53,11 +53,10 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   }
   RETURN_IF_ERROR(pipeline.Run(*program, context, options.pipeline_options));
 
-  const QuantPlan plan = PlanToProto(context.plan, *program);
-  if (program->edited()) StoreEditLog(program, &plan);
+  result.plan = PlanToProto(context.plan, *program);
+  if (program->edited()) StoreEditLog(program, &result.plan);
   if (context.startup->edited()) StoreEditLog(context.startup, nullptr);
   if (options.startup == nullptr) result.new_startup = std::move(own_startup);
-  result.plan = std::move(context.plan);
   result.notes = std::move(context.notes);
   return result;
 }

@@ -19,7 +19,6 @@
 #include "proto/target.pb.h"
 #include "transpiler/pass.h"
 #include "transpiler/pipeline.h"
-#include "transpiler/plan.h"
 
 namespace fixpoint {
 
@@ -43,7 +42,8 @@ struct TranspileOptions {
 };
 
 struct TranspileResult {
-  Plan plan;
+  // What was decided and done; also in the program's edit log.
+  QuantPlan plan;
   // Why nothing was done, where nothing was: the program is quantized already.
   std::string left_alone;
   // Initialises what the program needs beyond what it needed before; only where no startup program

@@ -137,28 +137,28 @@ absl::Status CheckAbilities(const Target& target, const Target::Abilities& abili
   }
   if ((abilities.has_min_bits() && spec.bits() < abilities.min_bits()) ||
       (abilities.has_max_bits() && spec.bits() > abilities.max_bits())) {
-    return cannot(spec.bits(), " bits; it does ", abilities.min_bits(), " to ",
+    return cannot("bits ", spec.bits(), "; it does ", abilities.min_bits(), " to ",
                   abilities.max_bits());
   }
   if (!allows(abilities.granularities(), spec.granularity())) {
-    return cannot(QuantSpec::Granularity_Name(spec.granularity()), "; it does ",
+    return cannot("granularity ", QuantSpec::Granularity_Name(spec.granularity()), "; it does ",
                   Names(abilities.granularities(), [](int g) {
                     return QuantSpec::Granularity_Name(QuantSpec::Granularity(g));
                   }));
   }
   if (!allows(abilities.schemes(), spec.scheme())) {
-    return cannot(QuantSpec::Scheme_Name(spec.scheme()), "; it does ",
+    return cannot("scheme ", QuantSpec::Scheme_Name(spec.scheme()), "; it does ",
                   Names(abilities.schemes(),
                         [](int s) { return QuantSpec::Scheme_Name(QuantSpec::Scheme(s)); }));
   }
   if (!allows(abilities.signedness(), spec.signedness())) {
-    return cannot(QuantSpec::Signedness_Name(spec.signedness()), "; it does ",
+    return cannot("signedness ", QuantSpec::Signedness_Name(spec.signedness()), "; it does ",
                   Names(abilities.signedness(), [](int s) {
                     return QuantSpec::Signedness_Name(QuantSpec::Signedness(s));
                   }));
   }
   if (!allows(abilities.roundings(), spec.rounding())) {
-    return cannot(QuantSpec::Rounding_Name(spec.rounding()), "; it does ",
+    return cannot("rounding ", QuantSpec::Rounding_Name(spec.rounding()), "; it does ",
                   Names(abilities.roundings(),
                         [](int r) { return QuantSpec::Rounding_Name(QuantSpec::Rounding(r)); }));
   }

@@ -31,9 +31,11 @@ OpSchemaBuilder& DefineForward(OpList& ops, absl::string_view type, absl::string
 void DefineRectifiers(OpList& ops) {
   Define(ops, "relu", GradientReads::kOut,
          "Out = max(X, 0). NaN stays NaN in 1.x and gives 0 in 2.x.")
+      .NeverNegative()
       .Hints("use_mkldnn, use_cudnn")
       .QuantizableOutputs({"Out"});
   Define(ops, "relu6", GradientReads::kOut, "Out = min(max(X, 0), threshold).")
+      .NeverNegative()
       .Attr("threshold", Float(6))
       .Hints("use_mkldnn@2")
       .QuantizableOutputs({"Out"});
@@ -69,12 +71,14 @@ void DefineRectifiers(OpList& ops) {
 
 void DefineSmooth(OpList& ops) {
   Define(ops, "sigmoid", GradientReads::kOut, "Out = 1 / (1 + exp(-X)).")
+      .NeverNegative()
       .Hints("use_mkldnn, use_cudnn")
       .QuantizableOutputs({"Out"});
   Define(ops, "tanh", GradientReads::kOut, "Hyperbolic tangent.")
       .Hints("use_mkldnn, use_cudnn")
       .QuantizableOutputs({"Out"});
   Define(ops, "hard_sigmoid", GradientReads::kOut, "Out = min(max(slope * X + offset, 0), 1).")
+      .NeverNegative()
       .Attr("slope", Float(0.2f))
       .Attr("offset", Float(0.5f))
       .QuantizableOutputs({"Out"});
@@ -112,12 +116,14 @@ void DefineSmooth(OpList& ops) {
 
 void DefineFunctions(OpList& ops) {
   Define(ops, "abs", GradientReads::kX, "Out = |X|.")
+      .NeverNegative()
       .Hints("use_mkldnn, use_cudnn@1")
       .QuantizableOutputs({"Out"});
   Define(ops, "exp", GradientReads::kOut, "Out = e^X.").Hints("use_mkldnn, use_cudnn");
   Define(ops, "log", GradientReads::kX, "Natural logarithm.").Hints("use_mkldnn, use_cudnn");
   Define(ops, "sqrt", GradientReads::kOut, "Square root.").Hints("use_mkldnn, use_cudnn");
   Define(ops, "square", GradientReads::kX, "Out = X^2.")
+      .NeverNegative()
       .Hints("use_mkldnn, use_cudnn")
       .QuantizableOutputs({"Out"});
   DefineForward(ops, "rsqrt", "Out = 1 / sqrt(X).").Hints("use_mkldnn, use_cudnn");

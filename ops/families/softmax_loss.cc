@@ -73,6 +73,7 @@ absl::Status InferSmoothL1(InferContext& op) {
 std::vector<OpSchema> SoftmaxLossOps() {
   OpList ops;
   ops.Define("softmax(X) -> (Out)")
+      .NeverNegative()
       .Doc("exp(X - max) / sum, along axis; X - max is not let below -64.")
       .Attr("axis", Int(-1))
       .Attr("data_format", String("AnyLayout"))

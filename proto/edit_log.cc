@@ -40,14 +40,6 @@ bool IsEmpty(const EditLog::OpChange& change) {
          change.attributes_added() == 0;
 }
 
-// What an op was before it was edited.
-OpDesc Original(const OpDesc& desc, const OpEdits& edits) {
-  if (edits.original != nullptr) return *edits.original;
-  OpDesc original = desc;
-  RevertFineEdits(edits, original);
-  return original;
-}
-
 // Whether the fine edits of a log name slots, arguments and attributes that the op has.
 bool Fits(const EditLog::OpChange& change, const OpDesc& desc) {
   OpDesc rest = desc;
@@ -132,7 +124,7 @@ void ProgramState::StoreOpEdits(const Block& block, EditLog::BlockEdits& edits) 
       EditLog::OpEdit edit;
       edit.set_index(index);
       if (op->removed_) {
-        edit.set_removed(Original(*op->desc_, *made).SerializeAsString());
+        edit.set_removed(op->OriginalDesc().SerializeAsString());
       } else if (op->inserted()) {
         edit.set_inserted_by(*made->inserted_by);
       } else {

@@ -29,6 +29,22 @@ void RevertFineEdits(const OpEdits& edits, OpDesc& desc) {
   for (int i = 0; i < edits.attributes_added; ++i) desc.mutable_attrs()->RemoveLast();
 }
 
+OpDesc Op::OriginalDesc() const {
+  if (edits_ == nullptr) return *desc_;
+  if (edits_->original != nullptr) return *edits_->original;
+  OpDesc original = *desc_;
+  RevertFineEdits(*edits_, original);
+  return original;
+}
+
+std::vector<const Op*> Block::removed_ops() const {
+  std::vector<const Op*> removed;
+  for (const Op* op = first_; op != nullptr; op = op->next_) {
+    if (op->removed_ && !op->inserted()) removed.push_back(op);
+  }
+  return removed;
+}
+
 bool Program::edited() const { return state_->edited; }
 
 void ProgramState::RevertOp(Op& op) {

@@ -99,8 +99,12 @@ class Op {
   bool IsBefore(const Op& other) const { return order_ < other.order_; }
   // Position in the block; linear in the block's length: for messages and files only.
   int Index() const;
+  // What was done since Create or ForgetEdits.
   bool inserted() const;
   bool removed() const { return removed_; }
+  bool changed() const { return edits_ != nullptr && !inserted() && !removed_; }
+  // The message as it was before it was changed. REQUIRES: the op was not inserted.
+  OpDesc OriginalDesc() const;
 
  private:
   friend class Block;
@@ -153,6 +157,7 @@ class Variable {
   absl::Span<const Value* const> values() const;
   bool inserted() const;
   bool removed() const { return removed_; }
+  bool changed() const { return edits_ != nullptr && !inserted() && !removed_; }
 
  private:
   friend class Argument;
@@ -251,6 +256,8 @@ class Block {
   int op_count() const { return op_count_; }
   // The variables declared here, in the order of the message.
   std::vector<const Variable*> variables() const;
+  // Ops that were removed since Create or ForgetEdits and had not been inserted since.
+  std::vector<const Op*> removed_ops() const;
 
   const Block* parent() const { return parent_; }    // null of block 0
   const Block* forward() const { return forward_; }  // of a gradient block; else null

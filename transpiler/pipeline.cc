@@ -68,9 +68,9 @@ absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (options.after_pass) options.after_pass(*pass, program, seconds.count());
-    if (pass->name() == options.stop_after) break;
+    if (pass->name() == options.stop_after) return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return options.check_at_end ? options.check_at_end() : absl::OkStatus();
 }
 
 }  // namespace fixpoint

@@ -22,6 +22,8 @@ struct PipelineOptions {
   bool verify = true;
   // End after the pass of this name; "" for the last one.
   std::string stop_after;
+  // Called after the last pass; an error undoes everything.
+  std::function<absl::Status()> check_at_end;
   // Called after each pass with the program as it then is.
   std::function<void(const Pass& pass, Program& program, double seconds)> after_pass;
 };

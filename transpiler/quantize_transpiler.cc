@@ -3,8 +3,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "proto/fingerprint.h"
 #include "proto/status_macros.h"
+#include "transpiler/invariants.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/quantized_already.h"
 #include "transpiler/target.h"
@@ -12,6 +14,15 @@
 
 namespace fixpoint {
 namespace {
+
+absl::Status CheckInvariants(const InvariantChecker& invariants, const PassContext& context) {
+  const std::vector<Violation> violations = invariants.Check(context.plan, *context.startup);
+  if (violations.empty()) return absl::OkStatus();
+  return absl::InternalError(
+      absl::StrJoin(violations, "\n", [](std::string* out, const Violation& violation) {
+        absl::StrAppend(out, "invariant ", violation.invariant, ": ", violation.message);
+      }));
+}
 
 void StoreEditLog(Program* program, const QuantPlan* plan) {
   EditLog log = program->MakeEditLog();
@@ -51,7 +62,10 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (options.plan != nullptr) {
     ASSIGN_OR_RETURN(context.plan, PlanFromProto(*options.plan, *program));
   }
-  RETURN_IF_ERROR(pipeline.Run(*program, context, options.pipeline_options));
+  PipelineOptions pipeline_options = options.pipeline_options;
+  const InvariantChecker invariants(*program);
+  pipeline_options.check_at_end = [&]() { return CheckInvariants(invariants, context); };
+  RETURN_IF_ERROR(pipeline.Run(*program, context, pipeline_options));
 
   result.plan = PlanToProto(context.plan, *program);
   if (program->edited()) StoreEditLog(program, &result.plan);

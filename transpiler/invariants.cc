@@ -1,0 +1,257 @@
+#include "transpiler/invariants.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "proto/attributes.h"
+#include "transpiler/gradient_links.h"
+
+namespace fixpoint {
+namespace {
+
+template <typename Visit>
+void ForEachOp(const Program& program, Visit visit) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) visit(op);
+  }
+}
+
+std::vector<std::pair<const Op*, const Op*>> Links(const Program& program) {
+  std::vector<std::pair<const Op*, const Op*>> links;
+  const GradientLinks found(program);
+  ForEachOp(program, [&](const Op& op) {
+    for (const Op* gradient : found.GradientsOf(op)) links.emplace_back(&op, gradient);
+  });
+  return links;
+}
+
+// One check of one program; collects violations.
+class Check {
+ public:
+  Check(const Program& program, const Plan& plan, const Program& startup)
+      : program_(program), plan_(plan), startup_(startup) {
+    for (const Site& site : plan.sites) {
+      for (const auto* readers : {&site.readers, &site.gradient_readers}) {
+        for (const Argument* reader : *readers) site_of_[reader] = &site;
+      }
+    }
+  }
+
+  void GradientsReadWhatTheirForwardOpsRead(
+      const std::vector<std::pair<const Op*, const Op*>>& before);
+  void OptimizersAreUntouched();
+  void OneQuantizerForEachSite();
+  void NewVariablesAreDeclaredAndInitialised();
+  void NewReadsAreReached();
+  void NothingElseChanged();
+
+  std::vector<Violation> Take() {
+    std::stable_sort(
+        violations_.begin(), violations_.end(),
+        [](const Violation& a, const Violation& b) { return a.invariant < b.invariant; });
+    return std::move(violations_);
+  }
+
+ private:
+  template <typename... Parts>
+  void Violated(int invariant, const Parts&... parts) {
+    violations_.push_back({invariant, absl::StrCat(parts...)});
+  }
+  void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
+
+  const Program& program_;
+  const Plan& plan_;
+  const Program& startup_;
+  absl::flat_hash_map<const Argument*, const Site*> site_of_;
+  std::vector<Violation> violations_;
+};
+
+void Check::GradientsReadWhatTheirForwardOpsRead(
+    const std::vector<std::pair<const Op*, const Op*>>& before) {
+  // A gradient op is linked to the forward op whose values it repeats, so the links are the same
+  // exactly where the values are.
+  const auto now = Links(program_);
+  const absl::flat_hash_set<std::pair<const Op*, const Op*>> kept(now.begin(), now.end());
+  for (const auto& link : before) {
+    if (kept.count(link) == 0) {
+      Violated(1, Describe(*link.second), " no longer reads what ", Describe(*link.first),
+               " reads");
+    }
+  }
+  ForEachOp(program_, [this](const Op& op) {
+    if (!op.changed() || IsForward(op) || !op.sub_blocks().empty()) return;
+    const OpDesc original = op.OriginalDesc();
+    for (const Argument* input : op.inputs()) {
+      if (original.inputs(input->slot()).arguments(input->index()) != input->name() &&
+          site_of_.count(input) == 0) {
+        Violated(1, Describe(op), " reads ", std::string(input->name()), " in slot ",
+                 std::string(input->slot_name()), ", which the plan does not name");
+      }
+    }
+  });
+}
+
+void Check::OptimizersAreUntouched() {
+  ForEachOp(program_, [this](const Op& op) {
+    if (!op.changed()) return;
+    if ((op.role() & kOptimize) != 0) Violated(2, Describe(op), " was changed");
+    if (StringsAttr(op.desc(), "op_role_var") != StringsAttr(op.OriginalDesc(), "op_role_var")) {
+      Violated(2, Describe(op), ": op_role_var was edited");
+    }
+  });
+}
+
+void Check::SiteReadsItsQuantizer(const Site& site, const Variable*& result) {
+  const std::string value = site.value->variable().name();
+  for (const auto* readers : {&site.readers, &site.gradient_readers}) {
+    for (const Argument* reader : *readers) {
+      if (result == nullptr) result = reader->variable();
+      if (reader->variable() != result) {
+        Violated(3, Describe(reader->op()), " reads ", std::string(reader->name()), " in slot ",
+                 std::string(reader->slot_name()), ", not the quantized ", value);
+      }
+    }
+  }
+  if (result == nullptr || !result->inserted()) {
+    Violated(3, "\"", value, "\" has no quantizer");
+    return;
+  }
+  // From the result back to the value: dequantize, then quantize; or one op that does both.
+  const Argument* source = nullptr;
+  for (const Variable* at = result; at != nullptr && at->inserted();) {
+    const auto values = at->values();
+    const Op* writer = values.empty() ? nullptr : values.front()->op();
+    source = writer == nullptr ? nullptr : writer->Input("X");
+    at = source == nullptr ? nullptr : source->variable();
+  }
+  if (source == nullptr || source->value() != site.value) {
+    Violated(3, "\"", result->name(), "\" is not made of the value of \"", value,
+             "\" that the plan quantizes");
+  }
+}
+
+void Check::OneQuantizerForEachSite() {
+  absl::flat_hash_set<const Variable*> results;
+  for (const Site& site : plan_.sites) {
+    if (site.observe) continue;
+    const Variable* result = nullptr;
+    SiteReadsItsQuantizer(site, result);
+    if (result == nullptr) continue;
+    if (!results.insert(result).second) {
+      Violated(3, "\"", result->name(), "\" stands for two quantizers of the plan");
+    }
+    for (const Argument* argument : result->arguments()) {
+      const bool reads = !argument->is_output() && argument->op().sub_blocks().empty();
+      if (reads && site_of_.count(argument) == 0) {
+        Violated(3, Describe(argument->op()), " reads \"", result->name(),
+                 "\", which the plan does not say");
+      }
+    }
+  }
+}
+
+void Check::NewVariablesAreDeclaredAndInitialised() {
+  ForEachOp(program_, [this](const Op& op) {
+    if (!op.inserted() && !op.changed()) return;
+    const auto check = [this, &op](const Argument& argument) {
+      const Variable* variable = argument.variable();
+      if (variable == nullptr) return;
+      if (variable->desc() == nullptr) {
+        Violated(4, Describe(op), ": no block declares \"", variable->name(), "\"");
+      } else if (variable->inserted() && variable->tensor() == nullptr) {
+        Violated(4, "\"", variable->name(), "\" is declared without a tensor");
+      }
+    };
+    for (const Argument* argument : op.inputs()) check(*argument);
+    for (const Argument* argument : op.outputs()) check(*argument);
+  });
+  for (int b = 0; b < program_.block_count(); ++b) {
+    for (const Variable* variable : program_.block(b).variables()) {
+      if (!variable->inserted() || !variable->persistable()) continue;
+      int initialised = 0;
+      const Variable* there = startup_.Find(startup_.block(0), variable->name());
+      if (there != nullptr) {
+        for (const Argument* argument : there->arguments()) initialised += argument->is_output();
+      }
+      if (initialised != 1) {
+        Violated(4, "\"", variable->name(), "\" is initialised ", initialised,
+                 " times in the startup program");
+      }
+    }
+  }
+}
+
+void Check::NewReadsAreReached() {
+  ForEachOp(program_, [this](const Op& op) {
+    if (op.inserted() && (op.role() & (kBackward | kOptimize)) != 0) {
+      Violated(5, Describe(op), " has op_role ", op.role(), "; new ops belong to the forward part");
+    }
+    for (const Argument* input : op.inputs()) {
+      const Variable* variable = input->variable();
+      if (variable == nullptr || !variable->inserted() || variable->persistable()) continue;
+      if (input->value()->origin() == Value::Origin::kEntry) {
+        Violated(5, Describe(op), " reads \"", variable->name(), "\" before it is written");
+      }
+    }
+  });
+}
+
+void Check::NothingElseChanged() {
+  for (int b = 0; b < program_.block_count(); ++b) {
+    for (const Op* op : program_.block(b).removed_ops()) {
+      Violated(6, "block ", b, ": an op was removed: ", op->type());
+    }
+    for (const Variable* variable : program_.block(b).variables()) {
+      if (variable->changed()) Violated(6, "\"", variable->name(), "\" was declared anew");
+    }
+  }
+  ForEachOp(program_, [this](const Op& op) {
+    if (op.inserted()) {
+      for (const Argument* output : op.outputs()) {
+        if (output->variable() != nullptr && !output->variable()->inserted() &&
+            output->name() != "@STEP_COUNTER@") {
+          Violated(6, Describe(op), " is new and writes \"", output->variable()->name(),
+                   "\", which is not");
+        }
+      }
+    }
+    if (!op.changed()) return;
+    const OpDesc original = op.OriginalDesc();
+    if (op.type() != original.type()) Violated(6, Describe(op), " was a ", original.type());
+    if (!op.sub_blocks().empty()) return;  // says more of what its block reads
+    for (const Argument* output : op.outputs()) {
+      if (original.outputs(output->slot()).arguments(output->index()) != output->name()) {
+        Violated(6, Describe(op), " writes ", std::string(output->name()), " where it wrote ",
+                 original.outputs(output->slot()).arguments(output->index()));
+      }
+    }
+    for (const Argument* input : op.inputs()) {
+      if (original.inputs(input->slot()).arguments(input->index()) != input->name() &&
+          site_of_.count(input) == 0) {
+        Violated(6, Describe(op), " was changed in slot ", std::string(input->slot_name()),
+                 ", which the plan does not name");
+      }
+    }
+  });
+}
+
+}  // namespace
+
+InvariantChecker::InvariantChecker(const Program& program)
+    : program_(program), links_(Links(program)) {}
+
+std::vector<Violation> InvariantChecker::Check(const Plan& plan, const Program& startup) const {
+  fixpoint::Check check(program_, plan, startup);
+  check.GradientsReadWhatTheirForwardOpsRead(links_);
+  check.OptimizersAreUntouched();
+  check.OneQuantizerForEachSite();
+  check.NewVariablesAreDeclaredAndInitialised();
+  check.NewReadsAreReached();
+  check.NothingElseChanged();
+  return check.Take();
+}
+
+}  // namespace fixpoint

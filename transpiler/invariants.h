@@ -1,0 +1,51 @@
+// What a transpile keeps true, checked by code after each one:
+//
+//   1. A gradient op's slot that belongs to a rewired forward slot reads the same value as that
+//      forward slot; every other slot of a gradient op reads what it read before.
+//   2. Every optimizer op reads and writes the float parameter it read and wrote before;
+//      op_role_var is never edited.
+//   3. A value has one quantizer for each way in which it is quantized; every reader that the plan
+//      names reads its result, and no other op does.
+//   4. Every variable that a new or changed op names is declared, as a tensor; each new persistable
+//      one is initialised exactly once in the startup program.
+//   5. Every read of a new variable is reached by a write or is of a persistable; new ops belong to
+//      the forward part.
+//   6. An op or variable that the plan does not name is the same message as before, in the same
+//      order; new ops write only new variables.
+
+#ifndef FIXPOINT_TRANSPILER_INVARIANTS_H_
+#define FIXPOINT_TRANSPILER_INVARIANTS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/program.h"
+#include "transpiler/plan.h"
+
+namespace fixpoint {
+
+struct Violation {
+  int invariant = 0;
+  std::string message;
+};
+
+class InvariantChecker {
+ public:
+  // Takes down what must still hold later. REQUIRES: the program outlives the checker, and has no
+  // edits yet.
+  explicit InvariantChecker(const Program& program);
+
+  // Every violation after the plan was applied, by number. `startup` is the startup program, as it
+  // then is. Linear in the program.
+  std::vector<Violation> Check(const Plan& plan, const Program& startup) const;
+
+ private:
+  const Program& program_;
+  // Which gradient op belonged to which forward op, and how many arguments each op had.
+  std::vector<std::pair<const Op*, const Op*>> links_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_INVARIANTS_H_

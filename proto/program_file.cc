@@ -113,15 +113,16 @@ absl::StatusOr<LoadedProgram> ParsePlainBytes(absl::string_view bytes, absl::str
   if (bytes.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": is empty; expected a program"));
   }
-  RETURN_IF_ERROR(RefuseForeignFile(bytes, name));
   LoadedProgram loaded;
   if (!IsText(bytes)) {
+    RETURN_IF_ERROR(RefuseForeignBinary(bytes, name));
     loaded.format = ProgramFormat::kBinary;
     RETURN_IF_ERROR(ParseBinary(bytes, name, &loaded));
   } else if (IsProtobufText(bytes)) {
     loaded.format = ProgramFormat::kProtobufText;
     ASSIGN_OR_RETURN(loaded.program, ParseProtobufText(bytes, name));
   } else {
+    RETURN_IF_ERROR(RefuseForeignText(bytes, name));
     loaded.format = ProgramFormat::kText;
     ASSIGN_OR_RETURN(loaded.program, ParseProgramText(bytes, name));
   }

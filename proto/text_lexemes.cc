@@ -1,5 +1,8 @@
 #include "proto/text_lexemes.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -65,6 +68,17 @@ void AppendInfinity(Float value, std::string* text) {
   text->append(value < 0 ? "-inf" : "inf");
 }
 
+// Deterministic, so that a message with a map always gives the same text.
+std::string SerializedBytes(const google::protobuf::Message& message) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  message.SerializePartialToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
 }  // namespace
 
 bool IsNameStart(char c) { return MayStartName(c); }
@@ -120,6 +134,11 @@ void AppendDouble(double value, std::string* text) {
     AppendFinite(value, text);
   }
   text->push_back('d');
+}
+
+void AppendSerialized(const google::protobuf::Message& message, std::string* text) {
+  text->append("serialized ");
+  AppendQuoted(SerializedBytes(message), text);
 }
 
 }  // namespace fixpoint

@@ -79,6 +79,18 @@ TEST(ParseProgramBytes, TextMayBeVariablesAndOpsAlone) {
   EXPECT_EQ(loaded->program.blocks(0).ops_size(), 2);
 }
 
+// A binary program begins with a line feed and the size of block 0, which may be any character.
+TEST(ParseProgramBytes, ABinaryProgramIsOneWhateverItsSize) {
+  for (size_t length = 0; length < 200; ++length) {
+    ProgramDesc program = Program();
+    program.mutable_blocks(0)->mutable_ops(0)->set_type(std::string(length, 'f'));
+    const absl::StatusOr<LoadedProgram> loaded =
+        ParseProgramBytes(program.SerializeAsString(), "p");
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    EXPECT_EQ(loaded->format, ProgramFormat::kBinary);
+  }
+}
+
 TEST(ParseProgramBytes, ConvertsTheLayoutBeforeFebruary2018) {
   LegacyVarDesc var;
   var.set_name("x");

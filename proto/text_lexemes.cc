@@ -1,8 +1,5 @@
 #include "proto/text_lexemes.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "proto/deterministic_bytes.h"
 
 namespace fixpoint {
 namespace {
@@ -66,17 +64,6 @@ void AppendFinite(Float value, std::string* text) {
 template <typename Float>
 void AppendInfinity(Float value, std::string* text) {
   text->append(value < 0 ? "-inf" : "inf");
-}
-
-// Deterministic, so that a message with a map always gives the same text.
-std::string SerializedBytes(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializePartialToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
 }
 
 }  // namespace
@@ -138,7 +125,7 @@ void AppendDouble(double value, std::string* text) {
 
 void AppendSerialized(const google::protobuf::Message& message, std::string* text) {
   text->append("serialized ");
-  AppendQuoted(SerializedBytes(message), text);
+  AppendQuoted(DeterministicBytes(message), text);
 }
 
 }  // namespace fixpoint

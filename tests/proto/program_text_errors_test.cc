@@ -31,26 +31,30 @@ void ExpectErrors(const Mistakes& mistakes) {
 }
 
 const char kValue[] =
-    R"(a value: 1, 1L, 1.0, 1.0d, true, "text", block(1), var(x), scalar(1L), or a list of these like [1, 2] or ints[])";
+    "a value: 1, 1L, 1.0, 1.0d, true, \"text\", block(1), var(x), scalar(1L), or a list of these "
+    "like [1, 2] or ints[]";
 
 TEST(ProgramTextErrors, LinesThatBeginNothing) {
   ExpectErrors({
       {"f",
        R"(p:1:2: found the end of the text; expected "(" before the slots of an op, like (X=x))"},
       {"1",
-       R"(p:1:1: found "1"; expected a line that begins with program, block, var or the type of an op)"},
+       "p:1:1: found \"1\"; expected a line that begins with program, block, var or the type of an "
+       "op"},
       {")",
        "p:1:1: found \")\"; expected a line that begins with program, block, var or the type of an "
        "op"},
       {"f() g()",
        R"(p:1:5: found "g"; expected -> (outputs), {attributes} or the end of the line)"},
       {"}",
-       R"(p:1:1: "}" ends no block; expected a line that begins with program, block, var or the type of an op)"},
+       "p:1:1: \"}\" ends no block; expected a line that begins with program, block, var or the "
+       "type of an op"},
       {"op f()", R"(p:1:4: found "f"; expected serialized and quoted bytes)"},
       {R"("\x01")",
        R"(p:1:7: found the end of the text; expected "(" before the slots of an op, like (X=x))"},
       {"\377()",
-       R"(p:1:1: found "\xff"; expected a line that begins with program, block, var or the type of an op)"},
+       "p:1:1: found \"\\xff\"; expected a line that begins with program, block, var or the type "
+       "of an op"},
   });
 }
 
@@ -71,7 +75,8 @@ TEST(ProgramTextErrors, LinesInTheWrongPlace) {
 TEST(ProgramTextErrors, Header) {
   ExpectErrors({
       {"program versoin=1",
-       R"(p:1:9: found "versoin"; expected version, op_versions, retired_version, retired_op_compatible_map, edit_log or unknown)"},
+       "p:1:9: found \"versoin\"; expected version, op_versions, retired_version, "
+       "retired_op_compatible_map, edit_log or unknown"},
       {"program version 1", R"(p:1:17: found "1"; expected "=" after version)"},
       {"program version=x", R"(p:1:17: found "x"; expected a version number)"},
       {"program version=1 version=2", "p:1:26: version is given twice; expected it once"},
@@ -89,7 +94,8 @@ TEST(ProgramTextErrors, Header) {
       {R"(program unknown="\x08")",
        "p:1:9: these bytes are not a sequence of fields; expected protobuf's wire format"},
       {R"(program unknown=""x)",
-       R"(p:1:19: found "x"; expected version, op_versions, retired_version, retired_op_compatible_map, edit_log or unknown)"},
+       "p:1:19: found \"x\"; expected version, op_versions, retired_version, "
+       "retired_op_compatible_map, edit_log or unknown"},
       {"program retired_version=8", R"(p:1:25: found "8"; expected quoted bytes)"},
   });
 }
@@ -116,7 +122,8 @@ TEST(ProgramTextErrors, Variables) {
       {"var x f33[1]",
        R"(p:1:7: "f33" is not the type of an element; expected the likes of f32, i64, u8 or bool)"},
       {"var x f33",
-       R"(p:1:7: "f33" is not the type of a variable; expected the likes of f32[-1,10] or fetch_list)"},
+       "p:1:7: \"f33\" is not the type of a variable; expected the likes of f32[-1,10] or "
+       "fetch_list"},
       {"var x f32[1", R"(p:1:12: found the end of the text; expected "," or "]")"},
       {"var x f32[1,]", R"(p:1:13: found "]"; expected an extent)"},
       {"var x f32[1.5]", R"(p:1:11: found "1.5"; expected an extent)"},
@@ -127,7 +134,8 @@ TEST(ProgramTextErrors, Variables) {
       {"var x f32[] lod=99999999999",
        R"(p:1:17: "99999999999" is out of range; expected a level of 32 bits)"},
       {"var x f32[] persistent",
-       R"(p:1:13: "persistent" is not a property of a variable; expected persistable, need_check_feed, is_parameter, stop_gradient or {attributes})"},
+       "p:1:13: \"persistent\" is not a property of a variable; expected persistable, "
+       "need_check_feed, is_parameter, stop_gradient or {attributes}"},
       {"var x raw persistable persistable", "p:1:23: persistable is given twice; expected it once"},
       {"var x raw persistable=yes", R"(p:1:23: found "yes"; expected true or false)"},
       {"var x raw f32[1]",
@@ -139,7 +147,7 @@ TEST(ProgramTextErrors, Variables) {
       {"var x f32[1] lod_tensor=f32[1]", "p:1:25: lod_tensor is described twice; expected it once"},
       {"var x tuple(f33)", R"(p:1:13: "f33" is not a type; expected the likes of f32)"},
       {"var x reader(f33[])",
-       R"(p:1:14: "f33" is not the type of an element; expected the likes of f32, i64, u8 or bool)"},
+       "p:1:14: \"f33\" is not the type of an element; expected the likes of f32, i64, u8 or bool"},
       {"var x raw {a=1.0}",
        "p:1:12: an attribute of a variable is no float; expected an int, a string or ints"},
       {R"(var x raw {serialized "x"})",
@@ -147,7 +155,8 @@ TEST(ProgramTextErrors, Variables) {
       {R"(var serialized "x")",
        "p:1:5: these bytes are no VarDesc; expected its protobuf wire format"},
       {"var x raw f()",
-       R"(p:1:11: "f" is not a property of a variable; expected persistable, need_check_feed, is_parameter, stop_gradient or {attributes})"},
+       "p:1:11: \"f\" is not a property of a variable; expected persistable, need_check_feed, "
+       "is_parameter, stop_gradient or {attributes}"},
   });
 }
 
@@ -185,7 +194,8 @@ TEST(ProgramTextErrors, Attributes) {
       {"f() {a=x}", absl::StrCat(R"(p:1:8: found "x"; expected )", kValue)},
       {"f() {a=ints}", absl::StrCat(R"(p:1:8: found "ints"; expected )", kValue)},
       {"f() {a=int[]}",
-       R"(p:1:8: "int" is not the type of a list; expected ints, longs, floats, float64s, strings, booleans, blocks, vars or scalars)"},
+       "p:1:8: \"int\" is not the type of a list; expected ints, longs, floats, float64s, strings, "
+       "booleans, blocks, vars or scalars"},
       {"f() {a=ints[1]}",
        R"(p:1:13: found "1"; expected "]" (elements show their type themselves, like [1, 2]))"},
       {"f() {a=[1, 1L]}",
@@ -231,7 +241,8 @@ TEST(ProgramTextErrors, Numbers) {
        "p:1:8: these are not the bits of a NaN; expected nan(0x7fc00000)"},
       {"f() {a=nan(0x7fc00000}", "p:1:22: found \"}\"; expected \")\" after the bits of a NaN"},
       {"f() {a=nan(0x7ff00000000000000)d}",
-       R"(p:1:12: found "0x7ff00000000000000"; expected the bits of a NaN: 0x and up to 16 hexadecimal digits)"},
+       "p:1:12: found \"0x7ff00000000000000\"; expected the bits of a NaN: 0x and up to 16 "
+       "hexadecimal digits"},
       {"f() {a=nanx}", absl::StrCat(R"(p:1:8: found "nanx"; expected )", kValue)},
       {"f() {a=scalar(1)}",
        "p:1:15: a scalar is no int; expected scalar(true), scalar(1L), scalar(1.0d) or "
@@ -247,9 +258,11 @@ TEST(ProgramTextErrors, Numbers) {
 TEST(ProgramTextErrors, Strings) {
   ExpectErrors({
       {R"("f)",
-       R"(p:1:1: the type of an op begins here and does not end on its line; expected a closing ", and \n for a line end)"},
+       "p:1:1: the type of an op begins here and does not end on its line; expected a closing \", "
+       "and \\n for a line end"},
       {"f(X=\"a\nb\")",
-       R"(p:1:5: the name of a variable begins here and does not end on its line; expected a closing ", and \n for a line end)"},
+       "p:1:5: the name of a variable begins here and does not end on its line; expected a closing "
+       "\", and \\n for a line end"},
       {R"(f() {a="\q"})",
        R"(p:1:9: a backslash that escapes nothing; expected \\, \", \n, \t or \xHH)"},
       {R"(f() {a="\x4"})",

@@ -4,8 +4,6 @@
 #include "proto/program_text.h"
 
 #include <gmock/gmock.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -20,6 +18,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "proto/deterministic_bytes.h"
 #include "tests/testing/random_message.h"
 #include "tests/testing/reference_data.h"
 
@@ -38,23 +37,13 @@ Message FromTextFormat(const std::string& text) {
   return message;
 }
 
-std::string Bytes(const google::protobuf::Message& message) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializePartialToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
-
 // Expects `text` to say `program` and to be what the printer writes for it.
 void ExpectText(const ProgramDesc& program, const std::string& text) {
   EXPECT_EQ(PrintProgram(program), text);
   const absl::StatusOr<ProgramDesc> parsed = ParseProgramText(text, "program.txt");
   ASSERT_TRUE(parsed.ok()) << parsed.status() << "\n" << text;
   EXPECT_EQ(parsed->DebugString(), program.DebugString());
-  EXPECT_EQ(Bytes(*parsed), Bytes(program));
+  EXPECT_EQ(DeterministicBytes(*parsed), DeterministicBytes(program));
 }
 
 ProgramDesc ProgramOf(const OpDesc& op) {
@@ -451,7 +440,7 @@ TEST(ProgramText, EveryMessageComesBackByteForByte) {
     const std::string text = PrintProgram(program);
     const absl::StatusOr<ProgramDesc> parsed = ParseProgramText(text, "program.txt");
     ASSERT_TRUE(parsed.ok()) << parsed.status() << "\n" << text;
-    ASSERT_EQ(Bytes(*parsed), Bytes(program)) << text;
+    ASSERT_EQ(DeterministicBytes(*parsed), DeterministicBytes(program)) << text;
     ASSERT_EQ(PrintProgram(*parsed), text);
   }
 }

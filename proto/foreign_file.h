@@ -8,9 +8,12 @@
 
 namespace fixpoint {
 
-// OK unless `bytes` are a known kind of file that is no program: then what they are, and what to
-// give instead. kUnimplemented for a program of PaddlePaddle 3 in JSON, else kInvalidArgument.
-absl::Status RefuseForeignFile(absl::string_view bytes, absl::string_view file_name);
+// OK unless `bytes`, which are no text, are a known kind of file that is no program: then
+// kInvalidArgument with what they are, and what to give instead.
+absl::Status RefuseForeignBinary(absl::string_view bytes, absl::string_view file_name);
+
+// The same for text; kUnimplemented for a program of PaddlePaddle 3 in JSON.
+absl::Status RefuseForeignText(absl::string_view text, absl::string_view file_name);
 
 }  // namespace fixpoint
 

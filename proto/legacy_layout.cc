@@ -111,7 +111,10 @@ absl::StatusOr<VarDesc> ConvertVar(const std::string& bytes) {
 bool HasLegacyLayout(const ProgramDesc& program) {
   for (const BlockDesc& block : program.blocks()) {
     for (const VarDesc& var : block.vars()) {
-      if (HasField(var.unknown_fields(), kTypeField, UnknownField::TYPE_VARINT)) return true;
+      if (!var.has_type() &&
+          HasField(var.unknown_fields(), kTypeField, UnknownField::TYPE_VARINT)) {
+        return true;
+      }
     }
   }
   return false;

@@ -1,10 +1,6 @@
 #include "proto/program_file.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/tokenizer.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
-#include <google/protobuf/text_format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,12 +8,10 @@
 #include <limits>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/strip.h"
 #include "proto/atomic_file.h"
+#include "proto/deterministic_bytes.h"
 #include "proto/foreign_file.h"
 #include "proto/gzip.h"
 #include "proto/input_file.h"
@@ -25,20 +19,15 @@
 #include "proto/program_text.h"
 #include "proto/required_fields.h"
 #include "proto/status_macros.h"
+#include "proto/text_message.h"
 #include "proto/text_scanner.h"
 #include "proto/wire_damage.h"
 
 namespace fixpoint {
 namespace {
 
-using ::google::protobuf::TextFormat;
-
 // Protobuf counts bytes in an int.
 constexpr size_t kMaxBytes = std::numeric_limits<int>::max();
-
-// Deeper than any message of the schema.
-constexpr int kMaxTextFormatDepth = 32;
-constexpr size_t kMaxErrors = 20;
 
 // Every text form is free of control characters; a binary program has some in each block.
 bool IsText(absl::string_view bytes) {
@@ -62,36 +51,6 @@ bool IsProtobufText(absl::string_view text) {
   return false;
 }
 
-class CollectedErrors : public google::protobuf::io::ErrorCollector {
- public:
-  explicit CollectedErrors(absl::string_view file_name) : file_name_(file_name) {}
-
-  void AddError(int line, int column, const std::string& message) override {
-    if (lines_.size() == kMaxErrors) return;
-    lines_.push_back(absl::StrCat(file_name_, ":", line + 1, ":", column + 1, ": ",
-                                  absl::StripSuffix(message, "."),
-                                  "; expected protobuf text of a ProgramDesc"));
-  }
-
-  absl::Status status() const { return absl::InvalidArgumentError(absl::StrJoin(lines_, "\n")); }
-
- private:
-  std::string file_name_;
-  std::vector<std::string> lines_;
-};
-
-absl::StatusOr<ProgramDesc> ParseProtobufText(absl::string_view text, absl::string_view name) {
-  CollectedErrors errors(name);
-  TextFormat::Parser parser;
-  parser.RecordErrorsTo(&errors);
-  parser.AllowPartialMessage(true);
-  parser.SetRecursionLimit(kMaxTextFormatDepth);
-  google::protobuf::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
-  ProgramDesc program;
-  if (!parser.Parse(&stream, &program)) return errors.status();
-  return program;
-}
-
 absl::Status ParseBinary(absl::string_view bytes, absl::string_view name, LoadedProgram* loaded) {
   // Names may be any bytes; protobuf would warn of those that are not UTF-8.
   google::protobuf::LogSilencer no_warnings;
@@ -113,15 +72,16 @@ absl::StatusOr<LoadedProgram> ParsePlainBytes(absl::string_view bytes, absl::str
   if (bytes.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(name, ": is empty; expected a program"));
   }
-  RETURN_IF_ERROR(RefuseForeignFile(bytes, name));
   LoadedProgram loaded;
   if (!IsText(bytes)) {
+    RETURN_IF_ERROR(RefuseForeignBinary(bytes, name));
     loaded.format = ProgramFormat::kBinary;
     RETURN_IF_ERROR(ParseBinary(bytes, name, &loaded));
   } else if (IsProtobufText(bytes)) {
     loaded.format = ProgramFormat::kProtobufText;
-    ASSIGN_OR_RETURN(loaded.program, ParseProtobufText(bytes, name));
+    RETURN_IF_ERROR(ParseTextMessage(bytes, name, &loaded.program));
   } else {
+    RETURN_IF_ERROR(RefuseForeignText(bytes, name));
     loaded.format = ProgramFormat::kText;
     ASSIGN_OR_RETURN(loaded.program, ParseProgramText(bytes, name));
   }
@@ -133,24 +93,13 @@ absl::StatusOr<LoadedProgram> ParsePlainBytes(absl::string_view bytes, absl::str
   return loaded;
 }
 
-std::string SerializeDeterministically(const ProgramDesc& program) {
-  google::protobuf::LogSilencer no_warnings;
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  program.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
-
-absl::StatusOr<std::string> PrintProtobufText(const ProgramDesc& program, const std::string& path) {
-  std::string text;
-  TextFormat::PrintToString(program, &text);
-  const absl::StatusOr<ProgramDesc> parsed = ParseProtobufText(text, path);
-  if (!parsed.ok() || SerializeDeterministically(*parsed) != SerializeDeterministically(program)) {
+absl::StatusOr<std::string> PrintProtobufText(const ProgramDesc& program, const std::string& name) {
+  const std::string text = PrintTextMessage(program);
+  ProgramDesc parsed;
+  if (!ParseTextMessage(text, name, &parsed).ok() ||
+      DeterministicBytes(parsed) != DeterministicBytes(program)) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path,
+        absl::StrCat(name,
                      ": the program has what protobuf's text format loses (unknown fields "
                      "or NaN bits); expected the text form or the binary one"));
   }
@@ -158,16 +107,16 @@ absl::StatusOr<std::string> PrintProtobufText(const ProgramDesc& program, const 
 }
 
 absl::StatusOr<std::string> Format(const ProgramDesc& program, ProgramFormat format,
-                                   const std::string& path) {
+                                   const std::string& name) {
   switch (format) {
     case ProgramFormat::kBinary:
-      return SerializeDeterministically(program);
+      return DeterministicBytes(program);
     case ProgramFormat::kText:
       return PrintProgram(program);
     case ProgramFormat::kProtobufText:
-      return PrintProtobufText(program, path);
+      return PrintProtobufText(program, name);
   }
-  return absl::InternalError(absl::StrCat(path, ": no such format"));
+  return absl::InternalError(absl::StrCat(name, ": no such format"));
 }
 
 absl::Status WriteToStandardOutput(absl::string_view bytes) {
@@ -203,13 +152,16 @@ absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
 
 absl::Status SaveProgram(const ProgramDesc& program, ProgramFormat format,
                          const std::string& path) {
-  RETURN_IF_ERROR(CheckRequiredFields(program, path));
+  const bool to_standard_output = path == "-";
+  const std::string name = to_standard_output ? "standard output" : path;
+  RETURN_IF_ERROR(CheckRequiredFields(program, name));
   if (program.ByteSizeLong() > kMaxBytes) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, ": the program has more than the ", kMaxBytes, " bytes that protobuf can express"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, ": the program has more than the ", kMaxBytes,
+                     " bytes that protobuf can express; expected a smaller one"));
   }
-  ASSIGN_OR_RETURN(const std::string bytes, Format(program, format, path));
-  return path == "-" ? WriteToStandardOutput(bytes) : WriteFileAtomically(path, bytes);
+  ASSIGN_OR_RETURN(const std::string bytes, Format(program, format, name));
+  return to_standard_output ? WriteToStandardOutput(bytes) : WriteFileAtomically(path, bytes);
 }
 
 }  // namespace fixpoint

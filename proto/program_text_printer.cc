@@ -1,10 +1,8 @@
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/unknown_field_set.h>
 
-#include <cstdint>
 #include <string>
 
+#include "proto/attribute_text.h"
 #include "proto/program_text.h"
 #include "proto/text_lexemes.h"
 #include "proto/type_names.h"
@@ -12,24 +10,7 @@
 namespace fixpoint {
 namespace {
 
-using ::google::protobuf::Message;
 using ::google::protobuf::UnknownFieldSet;
-
-// Deterministic, so that a message with a map always gives the same text.
-std::string SerializedBytes(const Message& message) {
-  std::string bytes;
-  ::google::protobuf::io::StringOutputStream stream(&bytes);
-  ::google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  message.SerializePartialToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
-}
-
-void AppendSerialized(const Message& message, std::string* text) {
-  text->append("serialized ");
-  AppendQuoted(SerializedBytes(message), text);
-}
 
 void AppendUnknownFields(const UnknownFieldSet& fields, std::string* text) {
   if (fields.empty()) return;
@@ -43,178 +24,6 @@ void AppendFlag(absl::string_view name, bool value, std::string* text) {
   text->push_back(' ');
   text->append(name.data(), name.size());
   if (!value) text->append("=false");
-}
-
-void AppendBool(bool value, std::string* text) { text->append(value ? "true" : "false"); }
-
-void AppendInt(int32_t value, std::string* text) { AppendInteger(value, text); }
-
-void AppendLong(int64_t value, std::string* text) {
-  AppendInteger(value, text);
-  text->push_back('L');
-}
-
-void AppendBlockReference(int32_t block, std::string* text) {
-  text->append("block(");
-  AppendInteger(block, text);
-  text->push_back(')');
-}
-
-void AppendVarReference(const std::string& name, std::string* text) {
-  text->append("var(");
-  AppendName(name, text);
-  text->push_back(')');
-}
-
-bool IsPlainScalar(const Scalar& scalar) {
-  if (!scalar.has_type() || !scalar.unknown_fields().empty()) return false;
-  const int fields = scalar.has_b() + scalar.has_i() + scalar.has_r() + scalar.has_c();
-  if (fields != 1) return false;
-  switch (scalar.type()) {
-    case Scalar::BOOLEAN:
-      return scalar.has_b();
-    case Scalar::LONG:
-      return scalar.has_i();
-    case Scalar::FLOAT64:
-      return scalar.has_r();
-    case Scalar::COMPLEX128:
-      return scalar.has_c() && scalar.c().has_r() && scalar.c().has_i() &&
-             scalar.c().unknown_fields().empty();
-  }
-  return false;
-}
-
-// REQUIRES: IsPlainScalar(scalar).
-void AppendScalar(const Scalar& scalar, std::string* text) {
-  text->append("scalar(");
-  switch (scalar.type()) {
-    case Scalar::BOOLEAN:
-      AppendBool(scalar.b(), text);
-      break;
-    case Scalar::LONG:
-      AppendLong(scalar.i(), text);
-      break;
-    case Scalar::FLOAT64:
-      AppendDouble(scalar.r(), text);
-      break;
-    case Scalar::COMPLEX128:
-      AppendDouble(scalar.c().r(), text);
-      text->append(", ");
-      AppendDouble(scalar.c().i(), text);
-      break;
-  }
-  text->push_back(')');
-}
-
-constexpr uint32_t Bit(AttrType type) { return uint32_t{1} << type; }
-
-constexpr bool IsListType(AttrType type) {
-  constexpr uint32_t kLists = Bit(INTS) | Bit(FLOATS) | Bit(STRINGS) | Bit(BOOLEANS) | Bit(BLOCKS) |
-                              Bit(LONGS) | Bit(FLOAT64S) | Bit(VARS) | Bit(SCALARS);
-  return (Bit(type) & kLists) != 0;
-}
-
-// The attribute types whose value field holds something.
-uint32_t FilledValueFields(const OpDesc::Attr& attr) {
-  const auto bit_if = [](bool filled, AttrType type) { return filled ? Bit(type) : 0; };
-  return bit_if(attr.has_i(), INT) | bit_if(attr.has_f(), FLOAT) | bit_if(attr.has_s(), STRING) |
-         bit_if(attr.ints_size() > 0, INTS) | bit_if(attr.floats_size() > 0, FLOATS) |
-         bit_if(attr.strings_size() > 0, STRINGS) | bit_if(attr.has_b(), BOOLEAN) |
-         bit_if(attr.bools_size() > 0, BOOLEANS) | bit_if(attr.has_block_idx(), BLOCK) |
-         bit_if(attr.has_l(), LONG) | bit_if(attr.blocks_idx_size() > 0, BLOCKS) |
-         bit_if(attr.longs_size() > 0, LONGS) | bit_if(attr.float64s_size() > 0, FLOAT64S) |
-         bit_if(attr.has_var_name(), VAR) | bit_if(attr.vars_name_size() > 0, VARS) |
-         bit_if(attr.has_float64(), FLOAT64) | bit_if(attr.has_scalar(), SCALAR) |
-         bit_if(attr.scalars_size() > 0, SCALARS);
-}
-
-bool IsPlainAttr(const OpDesc::Attr& attr) {
-  if (!attr.has_name() || !attr.has_type() || !attr.unknown_fields().empty()) return false;
-  const uint32_t expected = Bit(attr.type());
-  const uint32_t filled = FilledValueFields(attr);
-  if (filled != expected && !(filled == 0 && IsListType(attr.type()))) return false;
-  if (attr.type() == SCALAR) return IsPlainScalar(attr.scalar());
-  for (const Scalar& scalar : attr.scalars()) {
-    if (!IsPlainScalar(scalar)) return false;
-  }
-  return true;
-}
-
-template <typename List, typename AppendElement>
-void AppendList(AttrType type, const List& list, AppendElement append_element, std::string* text) {
-  if (list.empty()) text->append(AttrTypeName(type).data(), AttrTypeName(type).size());
-  text->push_back('[');
-  bool first = true;
-  for (const auto& element : list) {
-    if (!first) text->append(", ");
-    first = false;
-    append_element(element, text);
-  }
-  text->push_back(']');
-}
-
-// REQUIRES: IsPlainAttr(attr).
-void AppendValue(const OpDesc::Attr& attr, std::string* text) {
-  switch (attr.type()) {
-    case INT:
-      return AppendInt(attr.i(), text);
-    case FLOAT:
-      return AppendFloat(attr.f(), text);
-    case STRING:
-      return AppendQuoted(attr.s(), text);
-    case INTS:
-      return AppendList(INTS, attr.ints(), AppendInt, text);
-    case FLOATS:
-      return AppendList(FLOATS, attr.floats(), AppendFloat, text);
-    case STRINGS:
-      return AppendList(STRINGS, attr.strings(), AppendQuoted, text);
-    case BOOLEAN:
-      return AppendBool(attr.b(), text);
-    case BOOLEANS:
-      return AppendList(BOOLEANS, attr.bools(), AppendBool, text);
-    case BLOCK:
-      return AppendBlockReference(attr.block_idx(), text);
-    case LONG:
-      return AppendLong(attr.l(), text);
-    case BLOCKS:
-      return AppendList(BLOCKS, attr.blocks_idx(), AppendBlockReference, text);
-    case LONGS:
-      return AppendList(LONGS, attr.longs(), AppendLong, text);
-    case FLOAT64S:
-      return AppendList(FLOAT64S, attr.float64s(), AppendDouble, text);
-    case VAR:
-      return AppendVarReference(attr.var_name(), text);
-    case VARS:
-      return AppendList(VARS, attr.vars_name(), AppendVarReference, text);
-    case FLOAT64:
-      return AppendDouble(attr.float64(), text);
-    case SCALAR:
-      return AppendScalar(attr.scalar(), text);
-    case SCALARS:
-      return AppendList(SCALARS, attr.scalars(), AppendScalar, text);
-  }
-}
-
-void AppendAttr(const OpDesc::Attr& attr, std::string* text) {
-  if (!IsPlainAttr(attr)) return AppendSerialized(attr, text);
-  AppendName(attr.name(), text);
-  text->push_back('=');
-  AppendValue(attr, text);
-}
-
-// A variable's attribute has three kinds of value, under other field numbers than an op's.
-void AppendAttr(const VarDesc::Attr& attr, std::string* text) {
-  OpDesc::Attr same;
-  if (attr.has_name()) same.set_name(attr.name());
-  if (attr.has_type()) same.set_type(attr.type());
-  if (attr.has_i()) same.set_i(attr.i());
-  if (attr.has_s()) same.set_s(attr.s());
-  same.mutable_ints()->CopyFrom(attr.ints());
-  const bool has_kind = attr.type() == INT || attr.type() == STRING || attr.type() == INTS;
-  if (!has_kind || !attr.unknown_fields().empty() || !IsPlainAttr(same)) {
-    return AppendSerialized(attr, text);
-  }
-  AppendAttr(same, text);
 }
 
 template <typename Attrs>
@@ -508,11 +317,7 @@ std::string PrintVar(const VarDesc& var) {
 
 std::string PrintAttrValue(const OpDesc::Attr& attr) {
   std::string text;
-  if (IsPlainAttr(attr)) {
-    AppendValue(attr, &text);
-  } else {
-    AppendSerialized(attr, &text);
-  }
+  AppendAttrValue(attr, &text);
   return text;
 }
 

@@ -7,6 +7,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "proto/deterministic_bytes.h"
 
 namespace fixpoint {
 namespace {
@@ -120,6 +121,11 @@ void AppendDouble(double value, std::string* text) {
     AppendFinite(value, text);
   }
   text->push_back('d');
+}
+
+void AppendSerialized(const google::protobuf::Message& message, std::string* text) {
+  text->append("serialized ");
+  AppendQuoted(DeterministicBytes(message), text);
 }
 
 }  // namespace fixpoint

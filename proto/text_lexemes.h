@@ -4,6 +4,8 @@
 #ifndef FIXPOINT_PROTO_TEXT_LEXEMES_H_
 #define FIXPOINT_PROTO_TEXT_LEXEMES_H_
 
+#include <google/protobuf/message.h>
+
 #include <charconv>
 #include <cstdint>
 #include <string>
@@ -33,6 +35,9 @@ void AppendQuoted(absl::string_view bytes, std::string* text);
 // "nan", "nan(0x7fc00001)". A double has the suffix d: "0.5d", "nan(0xfff8000000000000)d".
 void AppendFloat(float value, std::string* text);
 void AppendDouble(double value, std::string* text);
+
+// `serialized "..."`, the whole message; the same message always gives the same text.
+void AppendSerialized(const google::protobuf::Message& message, std::string* text);
 
 template <typename Integer>
 void AppendInteger(Integer value, std::string* text) {

@@ -40,6 +40,7 @@ absl::Status ParseTextMessage(absl::string_view text, absl::string_view name,
   Errors errors(name);
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
+  parser.AllowPartialMessage(true);
   parser.SetRecursionLimit(32);
   if (!parser.ParseFromString(std::string(text), message)) {
     return absl::InvalidArgumentError(errors.Text());

@@ -99,6 +99,8 @@ bool TextScanner::AtNumber() const {
          AtWord("nand");
 }
 
+bool TextScanner::AtSerialized() const { return AtWord("serialized") && PeekPastName() == '"'; }
+
 bool TextScanner::TryConsume(char c) {
   if (AtEnd() || text_[offset_] != c) return false;
   if (c == '(' || c == '[' || c == '{') ++open_brackets_;
@@ -261,6 +263,25 @@ bool TextScanner::ReadNumber(Number* number) {
   return true;
 }
 
+bool TextScanner::ReadBool(bool* value) {
+  *value = TryConsumeWord("true");
+  return *value || TryConsumeWord("false") || FailHere("true or false");
+}
+
+bool TextScanner::ReadSerialized(google::protobuf::Message* message) {
+  const size_t start = offset_;
+  TryConsumeWord("serialized");
+  if (Peek() != '"') return FailHere("quoted bytes");
+  if (!Unquote("a message", &unquoted_)) return false;
+  if (message->ParsePartialFromString(unquoted_)) return true;
+  return Fail(start, absl::StrCat("these bytes are no ", message->GetDescriptor()->name(),
+                                  "; expected its protobuf wire format"));
+}
+
+bool TextScanner::FailInSequence(char close) {
+  return FailHere(absl::StrCat("\",\" or \"", absl::string_view(&close, 1), "\""));
+}
+
 bool TextScanner::ReadSpecialFloat(bool negative, Number* number) {
   const size_t start = offset_ - (negative ? 1 : 0);
   const absl::string_view word = BareNameHere();
@@ -322,8 +343,8 @@ bool TextScanner::Fail(size_t offset, absl::string_view message) {
   return false;
 }
 
-bool TextScanner::FailHere(absl::string_view message) {
-  return Fail(offset_, absl::StrCat("found ", Found(), "; expected ", message));
+bool TextScanner::FailHere(absl::string_view expected) {
+  return Fail(offset_, absl::StrCat("found ", Found(), "; expected ", expected));
 }
 
 bool TextScanner::Recover() {

@@ -5,6 +5,8 @@
 #ifndef FIXPOINT_PROTO_TEXT_SCANNER_H_
 #define FIXPOINT_PROTO_TEXT_SCANNER_H_
 
+#include <google/protobuf/message.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -39,8 +41,9 @@ class TextScanner {
   // What follows the bare name that the scanner stands at, past blanks; '\0' if it is none.
   char PeekPastName() const;
   bool AtWord(absl::string_view word) const;
-  bool AtName() const;    // bare or quoted
-  bool AtNumber() const;  // or what begins like one
+  bool AtName() const;        // bare or quoted
+  bool AtNumber() const;      // or what begins like one
+  bool AtSerialized() const;  // `serialized "..."`
 
   // Passes `c`, or leaves all as it is. Round, square and curly brackets are counted.
   bool TryConsume(char c);
@@ -52,7 +55,8 @@ class TextScanner {
   // Passes line ends, and what is blank between them.
   void SkipLineEnds();
 
-  // The functions below return false after they noted an error.
+  // The functions below return false after they noted an error, which says that `what` was
+  // expected, or `c` at the place that `where` tells.
   bool Consume(char c, absl::string_view where);
 
   // A bare name or a quoted string. The view holds until the next call.
@@ -61,11 +65,25 @@ class TextScanner {
   bool ReadNumber(Number* number);
   bool ReadInt32(absl::string_view what, int32_t* value);
   bool ReadInt64(absl::string_view what, int64_t* value);
+  bool ReadBool(bool* value);
+  bool ReadSerialized(google::protobuf::Message* message);
+
+  // Things with commas between them up to the bracket `close`; the opening one is passed already.
+  // `read_one` reads one of them, or returns false after it noted an error.
+  template <typename ReadOne>
+  bool ReadSequence(char close, ReadOne read_one) {
+    if (TryConsume(close)) return true;
+    while (true) {
+      if (!read_one()) return false;
+      if (TryConsume(close)) return true;
+      if (!TryConsume(',')) return FailInSequence(close);
+    }
+  }
 
   // Notes an error at `offset`; returns false.
   bool Fail(size_t offset, absl::string_view message);
-  // The same here: "<what is found here> <message>".
-  bool FailHere(absl::string_view message);
+  // The same here: "found <what stands here>; expected <expected>".
+  bool FailHere(absl::string_view expected);
 
   // After an error: passes the rest of the line. False if there is no sense in going on, as the
   // line ends inside brackets or there are enough errors.
@@ -88,7 +106,9 @@ class TextScanner {
   template <typename Integer>
   bool ReadInteger(absl::string_view what, Integer* value);
   bool ReadSpecialFloat(bool negative, Number* number);
+  // The bits of a NaN in parentheses, if they are given.
   bool ReadNanBits(uint64_t* bits, bool* given);
+  bool FailInSequence(char close);
   std::string Found() const;
 
   absl::string_view text_;

@@ -1,0 +1,27 @@
+// Attributes in the text form, whose type shows in their value: `axis=1`, `shape=[1L, 2L]`,
+// `starts=ints[]`; docs/program_text.md has all of them.
+
+#ifndef FIXPOINT_PROTO_ATTRIBUTE_TEXT_H_
+#define FIXPOINT_PROTO_ATTRIBUTE_TEXT_H_
+
+#include <string>
+
+#include "proto/program.pb.h"
+#include "proto/text_scanner.h"
+
+namespace fixpoint {
+
+// `name=value`, or the serialized message where the value is not in the one field of its type.
+void AppendAttr(const OpDesc::Attr& attr, std::string* text);
+void AppendAttr(const VarDesc::Attr& attr, std::string* text);
+
+// The value alone; the serialized message in the same case.
+void AppendAttrValue(const OpDesc::Attr& attr, std::string* text);
+
+// Reads what AppendAttr writes; false after an error was noted.
+bool ParseAttr(TextScanner* scanner, OpDesc::Attr* attr);
+bool ParseAttr(TextScanner* scanner, VarDesc::Attr* attr);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_ATTRIBUTE_TEXT_H_

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <google/protobuf/message.h>
+#include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -426,9 +427,10 @@ block 1 parent=0 {
 }
 )");
   const std::string original_bytes = original.Proto().SerializePartialAsString();
+  const google::protobuf::LogSilencer names_need_not_be_utf8;
   std::mt19937 random(1);
   int compared = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1000; ++round) {
     ProgramDesc desc = original.Proto();
     ChangeSomething(&random, &desc);
     const std::string bytes = desc.SerializePartialAsString();
@@ -441,7 +443,7 @@ block 1 parent=0 {
     ASSERT_EQ(PrintDiff(DiffPrograms(*changed, *changed, IgnoreNames())), "");
     DiffPrograms(original, *changed, IgnoreNames());
   }
-  EXPECT_GT(compared, 2000);
+  EXPECT_GT(compared, 600);
 }
 
 }  // namespace

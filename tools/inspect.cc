@@ -170,8 +170,9 @@ ToolHelp Help() {
         absl::StrCat(command, std::string(24 - command.size(), ' '), " ", subcommand.purpose));
     help.flag_groups.push_back({absl::StrCat("Flags of ", subcommand.name, ":"), subcommand.flags});
   }
-  help.examples = {"inspect diff --ignore_names float.pdmodel quantized.pdmodel",
-                   "inspect dot --nobackward __model__ | dot -Tsvg > model.svg"};
+  help.examples = {
+      "inspect stats examples/data/lenet.train.txt",
+      "inspect dot --nobackward examples/data/lenet.train.txt | dot -Tsvg > lenet.svg"};
   return help;
 }
 

@@ -215,6 +215,14 @@ void ClearWrittenDefaults(Message* message) {
   }
 }
 
+std::string PresentFields(const BlockDesc& block) {
+  std::vector<absl::string_view> names;
+  if (block.has_idx()) names.push_back("idx");
+  if (block.has_parent_idx()) names.push_back("parent_idx");
+  if (block.has_forward_block_idx()) names.push_back("forward_block_idx");
+  return absl::StrJoin(names, ", ");
+}
+
 std::string NumberText(bool present, int64_t number) {
   return present ? absl::StrCat(number) : kAbsent;
 }
@@ -317,9 +325,8 @@ std::vector<Part> CompareBlockHeaders(const BlockDesc& a, const BlockDesc& b,
   compare("parent block", a.parent_idx(), b.parent_idx());
   compare("forward block", a.forward_block_idx(), b.forward_block_idx());
   CompareBytes("unknown fields", Bytes(a.unknown_fields()), Bytes(b.unknown_fields()), &parts);
-  if (options.strict && parts.empty() && a.has_forward_block_idx() != b.has_forward_block_idx()) {
-    parts.push_back({"forward block", NumberText(a.has_forward_block_idx(), -1),
-                     NumberText(b.has_forward_block_idx(), -1)});
+  if (options.strict && parts.empty() && PresentFields(a) != PresentFields(b)) {
+    parts.push_back({"fields that are written", PresentFields(a), PresentFields(b)});
   }
   return parts;
 }

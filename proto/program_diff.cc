@@ -1,5 +1,7 @@
 #include "proto/program_diff.h"
 
+#include <google/protobuf/stubs/logging.h>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -197,6 +199,8 @@ class Differ {
 }  // namespace
 
 ProgramDiff DiffPrograms(const Program& a, const Program& b, const DiffOptions& options) {
+  // Names need not be UTF-8, of which protobuf's debug builds would complain.
+  const google::protobuf::LogSilencer no_warnings;
   return Differ(a, b, options).Run();
 }
 

@@ -35,10 +35,6 @@ std::string Quoted(const std::vector<std::string>& lines) {
   return absl::StrCat("\"", absl::StrJoin(escaped, "\\n"), "\"");
 }
 
-std::string TensorText(const VarType::TensorDesc& tensor) {
-  return absl::StrCat(TypeName(tensor.data_type()), "[", absl::StrJoin(tensor.dims(), ","), "]");
-}
-
 bool IsQuantizeOp(const Op& op) { return absl::StrContains(op.type(), "quantize"); }
 
 class DotPrinter {
@@ -118,7 +114,7 @@ class DotPrinter {
   void AppendValue(const Value& value, const std::string& indent) {
     const Variable& variable = value.variable();
     std::vector<std::string> label = {NameText(variable.name())};
-    if (variable.tensor() != nullptr) label.push_back(TensorText(*variable.tensor()));
+    if (variable.tensor() != nullptr) label.push_back(TensorTypeName(*variable.tensor()));
     absl::StrAppend(&text_, indent, "  ", ValueId(value), " [label=", Quoted(label));
     if (variable.persistable()) {
       absl::StrAppend(&text_, ", shape=note, style=filled, fillcolor=\"", kPersistableColor, "\"");

@@ -2,6 +2,9 @@
 
 #include <glog/logging.h>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 namespace fixpoint {
 namespace {
 
@@ -60,6 +63,10 @@ absl::optional<VarType::Type> FindType(absl::string_view name) {
     if (name == kTypeNames[i]) return static_cast<VarType::Type>(i);
   }
   return absl::nullopt;
+}
+
+std::string TensorTypeName(const VarType::TensorDesc& tensor) {
+  return absl::StrCat(TypeName(tensor.data_type()), "[", absl::StrJoin(tensor.dims(), ","), "]");
 }
 
 absl::string_view AttrTypeName(AttrType type) {

@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_PROTO_TYPE_NAMES_H_
 #define FIXPOINT_PROTO_TYPE_NAMES_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 #include "absl/types/optional.h"
 #include "proto/program.pb.h"
@@ -14,6 +16,9 @@ absl::string_view TypeName(VarType::Type type);
 
 // The inverse; nothing if no type is called so.
 absl::optional<VarType::Type> FindType(absl::string_view name);
+
+// "f32[-1,3]"
+std::string TensorTypeName(const VarType::TensorDesc& tensor);
 
 // "int", "float64s", "block".
 absl::string_view AttrTypeName(AttrType type);

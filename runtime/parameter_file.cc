@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "ops/dims.h"
 #include "proto/atomic_file.h"
 #include "proto/status_macros.h"
 #include "runtime/staged_directory.h"

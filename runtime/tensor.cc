@@ -3,7 +3,7 @@
 #include <glog/logging.h>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "ops/dims.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -41,7 +41,7 @@ size_t ElementSize(VarType::Type dtype) {
   }
 }
 
-absl::StatusOr<int64_t> ElementCount(absl::Span<const int64_t> dims) {
+absl::StatusOr<int64_t> TensorSize(absl::Span<const int64_t> dims) {
   // An empty tensor's other extents are bounded too, so that strides never overflow.
   int64_t count = 1;
   bool empty = false;
@@ -66,17 +66,13 @@ absl::StatusOr<int64_t> TensorBytes(VarType::Type dtype, absl::Span<const int64_
     return absl::InvalidArgumentError(
         absl::StrCat("data type ", VarType::Type_Name(dtype), " is not one of tensor elements"));
   }
-  ASSIGN_OR_RETURN(const int64_t count, ElementCount(dims));
+  ASSIGN_OR_RETURN(const int64_t count, TensorSize(dims));
   int64_t bytes;
   if (!Multiply(count, element_size, &bytes)) {
     return absl::InvalidArgumentError(
         absl::StrCat("dims ", DimsText(dims), ": the number of bytes exceeds 2^63 - 1"));
   }
   return bytes;
-}
-
-std::string DimsText(absl::Span<const int64_t> dims) {
-  return absl::StrCat("[", absl::StrJoin(dims, ","), "]");
 }
 
 absl::StatusOr<Tensor> Tensor::Allocate(VarType::Type dtype, std::vector<int64_t> dims) {

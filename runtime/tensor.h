@@ -30,13 +30,10 @@ size_t ElementSize(VarType::Type dtype);
 
 // The product of the extents; 1 for a scalar, which has none. kInvalidArgument where an extent is
 // negative, or where the product of those that are not 0 exceeds int64.
-absl::StatusOr<int64_t> ElementCount(absl::Span<const int64_t> dims);
+absl::StatusOr<int64_t> TensorSize(absl::Span<const int64_t> dims);
 
-// Bytes of the elements. kInvalidArgument as ElementCount, or where dtype is not one of elements.
+// Bytes of the elements. kInvalidArgument as TensorSize, or where dtype is not one of elements.
 absl::StatusOr<int64_t> TensorBytes(VarType::Type dtype, absl::Span<const int64_t> dims);
-
-// "[2,3]"
-std::string DimsText(absl::Span<const int64_t> dims);
 
 // The data type whose elements are of the C++ type T. FP16 and BF16 have no C++ type: their tensors
 // are read as bytes().

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/dims.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

@@ -76,7 +76,7 @@ TEST(LoadParameters, SaysWhatIsWrongWithACombinedFile) {
       {{{"a", {2, -1}}},
        Pairs(1),
        absl::InvalidArgumentError("DIR/p: variable \"a\": byte 0: the dims are [2]; the program "
-                                  "declares [2,-1]")},
+                                  "declares [2, -1]")},
       // The dims do not agree, so that nothing is said of the data that is missing.
       {{{"a", {2}}},
        HexBytes("00000000 0000000000000000 00000000 08000000 0805 10ffffffff0f"),
@@ -129,8 +129,8 @@ TEST(LoadParameters, SaysWhatIsWrongWithAFolder) {
            "DIR/long: byte 32: another tensor follows, FP32 [2]; it should hold \"long\" alone; "
            "was the file written for another program?")},
       {{{"rows", {6, 1}, kRows}},
-       absl::InvalidArgumentError("DIR/rows: variable \"rows\": byte 0: the dims are [5,1]; the "
-                                  "program declares [6,1]")},
+       absl::InvalidArgumentError("DIR/rows: variable \"rows\": byte 0: the dims are [5, 1]; the "
+                                  "program declares [6, 1]")},
       {{{"sub", {2}}}, absl::InvalidArgumentError("DIR/sub: is a folder, not a file")},
       {{{"../a", {2}}},
        absl::FailedPreconditionError("DIR: variable \"../a\": the name cannot be that of a file "
@@ -171,7 +171,7 @@ TEST(SaveParameters, SaysWhatTheScopeLacksBeforeAFileIsTouched) {
       {{"a", {2}, kRows},
        "variable \"a\": the scope holds LOD_TENSOR; the program declares SELECTED_ROWS"},
       {{"rows", {6, 2}, kRows},
-       "variable \"rows\": the dims are [5,2]; the program declares [6,2]"},
+       "variable \"rows\": the dims are [5, 2]; the program declares [6, 2]"},
       {{"torn rows", {5, 2}, kRows},
        "variable \"torn rows\": the dims of the rows are [2]; there are 1 row ids"},
   };

@@ -236,7 +236,7 @@ TEST(TensorStream, SaysWhatIsWrong) {
       {start + "0d000000 0805 10ffffffffffffffffff01",
        InvalidArgumentError("byte 20: dims [-1]: the extent -1 is negative")},
       {start + "16000000 0805 10ffffffffffffffff7f 10ffffffffffffffff7f",
-       InvalidArgumentError("byte 20: dims [9223372036854775807,9223372036854775807]: the number "
+       InvalidArgumentError("byte 20: dims [9223372036854775807, 9223372036854775807]: the number "
                             "of elements exceeds 2^63 - 1")},
       {start + "0c000000 0805 10ffffffffffffffff7f",
        InvalidArgumentError(

@@ -27,11 +27,11 @@ TEST(ElementSize, IsThatOfTheReference) {
   }
 }
 
-TEST(ElementCount, IsTheProductOfTheExtents) {
-  EXPECT_EQ(*ElementCount({2, 3, 4}), 24);
-  EXPECT_EQ(*ElementCount({}), 1);
-  EXPECT_EQ(*ElementCount({5, 0}), 0);
-  EXPECT_EQ(*ElementCount({kTwoTo62}), kTwoTo62);
+TEST(TensorSize, IsTheProductOfTheExtents) {
+  EXPECT_EQ(*TensorSize({2, 3, 4}), 24);
+  EXPECT_EQ(*TensorSize({}), 1);
+  EXPECT_EQ(*TensorSize({5, 0}), 0);
+  EXPECT_EQ(*TensorSize({kTwoTo62}), kTwoTo62);
 }
 
 TEST(TensorBytes, RefusesWhatHasNoSize) {
@@ -41,13 +41,13 @@ TEST(TensorBytes, RefusesWhatHasNoSize) {
     std::string message;
   };
   const Case cases[] = {
-      {VarType::FP32, {2, -1}, "dims [2,-1]: the extent -1 is negative"},
+      {VarType::FP32, {2, -1}, "dims [2, -1]: the extent -1 is negative"},
       {VarType::INT8,
        {kTwoTo62, 2},
-       "dims [4611686018427387904,2]: the number of elements exceeds 2^63 - 1"},
+       "dims [4611686018427387904, 2]: the number of elements exceeds 2^63 - 1"},
       {VarType::INT8,
        {0, kTwoTo62, 2},
-       "dims [0,4611686018427387904,2]: the number of elements exceeds 2^63 - 1"},
+       "dims [0, 4611686018427387904, 2]: the number of elements exceeds 2^63 - 1"},
       {VarType::FP32,
        {kTwoTo62},
        "dims [4611686018427387904]: the number of bytes exceeds 2^63 - 1"},

@@ -1,12 +1,21 @@
 #include "tools/command_line.h"
 
+#include <fcntl.h>
 #include <gflags/gflags.h>
+#include <glog/logging.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <functional>
+#include <new>
 #include <sstream>
 #include <string>
 #include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 DEFINE_bool(json, false, "as JSON");
 DEFINE_bool(backward, true, "without backward ops");

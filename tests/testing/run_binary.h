@@ -1,0 +1,31 @@
+// Runs a binary of ours as a process of its own, as a user does.
+
+#ifndef FIXPOINT_TESTS_TESTING_RUN_BINARY_H_
+#define FIXPOINT_TESTS_TESTING_RUN_BINARY_H_
+
+#include <string>
+#include <vector>
+
+namespace fixpoint {
+
+struct BinaryRun {
+  int exit_code = 0;  // 128 + n where signal n ended it
+  std::string out;
+  std::string err;
+};
+
+struct RunBinaryOptions {
+  std::string input;  // on standard input
+  // What BUILD_WORKING_DIRECTORY says, as under `bazel run`; "": it is not set.
+  std::string callers_directory;
+  // Where standard output goes instead of BinaryRun::out: "/dev/full", or "closed pipe".
+  std::string output;
+};
+
+// `target` is a path in the workspace ("tools/inspect") that the test's target names as data.
+BinaryRun RunBinary(const std::string& target, const std::vector<std::string>& arguments,
+                    const RunBinaryOptions& options = {});
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TESTS_TESTING_RUN_BINARY_H_

@@ -1,0 +1,211 @@
+// inspect: what a program holds, as counts, text, a graph, or the difference from another one.
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "proto/nearest_name.h"
+#include "proto/program.h"
+#include "proto/program_diff.h"
+#include "proto/program_dot.h"
+#include "proto/program_file.h"
+#include "proto/program_text.h"
+#include "proto/status_macros.h"
+#include "tools/command_line.h"
+#include "tools/diff_json.h"
+#include "tools/json.h"
+#include "tools/program_stats.h"
+
+DEFINE_bool(json, false, "one JSON document instead of text for people");
+DEFINE_bool(debug_attributes, true, "leaves out op_callstack, op_namescope and op_device");
+DEFINE_bool(ignore_names, false, "compares temporaries by what writes them, not by name");
+DEFINE_bool(strict, false, "compares every field: order, defaults that are written out, ...");
+DEFINE_bool(backward, true, "leaves out backward ops");
+DEFINE_bool(optimizer, true, "leaves out optimizer ops");
+
+namespace fixpoint {
+namespace {
+
+// Of the JSON documents; a new one means that a program which reads them has to change.
+constexpr int kSchemaVersion = 1;
+
+using Paths = std::vector<std::string>;
+
+struct InputProgram {
+  LoadedProgram file;  // without its program
+  Program program;
+};
+
+absl::StatusOr<InputProgram> LoadInput(const std::string& path) {
+  ASSIGN_OR_RETURN(LoadedProgram file, LoadProgram(path));
+  const std::string name = path == "-" ? "standard input" : path;
+  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(file.program), name));
+  return InputProgram{std::move(file), std::move(program)};
+}
+
+absl::string_view FormatName(ProgramFormat format) {
+  switch (format) {
+    case ProgramFormat::kBinary:
+      return "binary";
+    case ProgramFormat::kText:
+      return "text";
+    case ProgramFormat::kProtobufText:
+      return "protobuf text";
+  }
+  return "";
+}
+
+std::string FileText(const LoadedProgram& file) {
+  return absl::StrCat(FormatName(file.format), file.gzipped ? ", gzipped" : "",
+                      file.converted ? ", converted from the layout before February 2018" : "");
+}
+
+absl::StatusOr<ExitCode> Stats(const Paths& paths) {
+  ASSIGN_OR_RETURN(const InputProgram input, LoadInput(paths[0]));
+  const ProgramStats stats = CollectStats(input.program);
+  if (!FLAGS_json) {
+    RETURN_IF_ERROR(
+        WriteStandardOutput(absl::StrCat("file        ", input.program.name(), "\nformat      ",
+                                         FileText(input.file), "\n", PrintStats(stats))));
+    return kDone;
+  }
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema_version").Int(kSchemaVersion);
+  json.Key("file").String(input.program.name());
+  json.Key("format").String(FormatName(input.file.format));
+  json.Key("gzipped").Bool(input.file.gzipped);
+  json.Key("converted").Bool(input.file.converted);
+  WriteStats(stats, &json);
+  json.EndObject();
+  RETURN_IF_ERROR(WriteStandardOutput(json.Take()));
+  return kDone;
+}
+
+absl::StatusOr<ExitCode> Text(const Paths& paths) {
+  ASSIGN_OR_RETURN(const LoadedProgram file, LoadProgram(paths[0]));
+  ProgramTextOptions options;
+  options.debug_attributes = FLAGS_debug_attributes;
+  RETURN_IF_ERROR(WriteStandardOutput(PrintProgram(file.program, options)));
+  return kDone;
+}
+
+absl::StatusOr<ExitCode> Diff(const Paths& paths) {
+  if (paths[0] == "-" && paths[1] == "-") {
+    return UsageError("diff: only one of the two programs can be standard input");
+  }
+  ASSIGN_OR_RETURN(const InputProgram a, LoadInput(paths[0]));
+  ASSIGN_OR_RETURN(const InputProgram b, LoadInput(paths[1]));
+  DiffOptions options;
+  options.ignore_temporary_names = FLAGS_ignore_names;
+  options.ignore_debug_attributes = !FLAGS_debug_attributes;
+  options.strict = FLAGS_strict;
+  const ProgramDiff diff = DiffPrograms(a.program, b.program, options);
+  const ExitCode code = diff.differences.empty() ? kDone : kAnswerIsNo;
+  if (!FLAGS_json) {
+    const std::string heading =
+        absl::StrCat("--- ", a.program.name(), "\n+++ ", b.program.name(), "\n");
+    RETURN_IF_ERROR(
+        WriteStandardOutput(code == kDone ? "" : absl::StrCat(heading, PrintDiff(diff))));
+    return code;
+  }
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema_version").Int(kSchemaVersion);
+  json.Key("a").String(a.program.name());
+  json.Key("b").String(b.program.name());
+  WriteDiff(diff, &json);
+  json.EndObject();
+  RETURN_IF_ERROR(WriteStandardOutput(json.Take()));
+  return code;
+}
+
+absl::StatusOr<ExitCode> Dot(const Paths& paths) {
+  ASSIGN_OR_RETURN(const InputProgram input, LoadInput(paths[0]));
+  DotOptions options;
+  options.backward_ops = FLAGS_backward;
+  options.optimizer_ops = FLAGS_optimizer;
+  RETURN_IF_ERROR(WriteStandardOutput(PrintDot(input.program, options)));
+  return kDone;
+}
+
+struct Subcommand {
+  std::string name;
+  std::string arguments;
+  std::string purpose;
+  size_t path_count;
+  std::vector<std::string> flags;
+  absl::StatusOr<ExitCode> (*run)(const Paths& paths);
+};
+
+std::vector<Subcommand> Subcommands() {
+  return {
+      {"stats", "PROGRAM", "what it holds, counted", 1, {"json"}, &Stats},
+      {"text", "PROGRAM", "the program, an op a line", 1, {"debug_attributes"}, &Text},
+      {"diff",
+       "A B",
+       "what is different; exits with 1 if anything is",
+       2,
+       {"ignore_names", "strict", "debug_attributes", "json"},
+       &Diff},
+      {"dot", "PROGRAM", "a graph for Graphviz", 1, {"backward", "optimizer"}, &Dot},
+  };
+}
+
+ToolHelp Help() {
+  ToolHelp help;
+  help.name = "inspect";
+  help.purpose = "shows what a program is. A program is a file in any form, or - for stdin.";
+  for (const Subcommand& subcommand : Subcommands()) {
+    const std::string command =
+        absl::StrCat("inspect ", subcommand.name, " ", subcommand.arguments);
+    help.usage.push_back(
+        absl::StrCat(command, std::string(24 - command.size(), ' '), " ", subcommand.purpose));
+    help.flag_groups.push_back({absl::StrCat("Flags of ", subcommand.name, ":"), subcommand.flags});
+  }
+  help.examples = {
+      "inspect stats examples/data/lenet.train.txt",
+      "inspect dot --nobackward examples/data/lenet.train.txt | dot -Tsvg > lenet.svg"};
+  return help;
+}
+
+absl::StatusOr<ExitCode> Run(const CommandLine& line) {
+  const std::vector<Subcommand> subcommands = Subcommands();
+  std::vector<std::string> names;
+  for (const Subcommand& subcommand : subcommands) names.push_back(subcommand.name);
+  if (line.arguments.empty()) {
+    return UsageError("a subcommand is missing: stats, text, diff or dot");
+  }
+  const std::string& name = line.arguments[0];
+  const auto chosen =
+      std::find_if(subcommands.begin(), subcommands.end(),
+                   [&name](const Subcommand& subcommand) { return subcommand.name == name; });
+  if (chosen == subcommands.end()) {
+    return UsageError(absl::StrCat("unknown subcommand ", name, DidYouMean(name, names)));
+  }
+  for (const std::string& flag : line.flags) {
+    if (std::find(chosen->flags.begin(), chosen->flags.end(), flag) == chosen->flags.end()) {
+      return UsageError(absl::StrCat("--", flag, " is not a flag of ", name));
+    }
+  }
+  const Paths paths(line.arguments.begin() + 1, line.arguments.end());
+  if (paths.size() != chosen->path_count) {
+    return UsageError(absl::StrCat(name, " takes ", chosen->arguments, ", and was given ",
+                                   paths.size(), paths.size() == 1 ? " file" : " files"));
+  }
+  return chosen->run(paths);
+}
+
+}  // namespace
+}  // namespace fixpoint
+
+int main(int argc, char** argv) {
+  return fixpoint::RunTool(argc, argv, fixpoint::Help(), &fixpoint::Run);
+}

@@ -96,9 +96,9 @@ absl::StatusOr<OpEdits> Read(const EditLog::OpChange& change, const Op& op) {
 
 void Program::SetEditLog(const EditLog* log) {
   if (log == nullptr) {
-    state_->desc.clear_edit_log();
+    state_->desc->clear_edit_log();
   } else {
-    *state_->desc.mutable_edit_log() = *log;
+    *state_->desc->mutable_edit_log() = *log;
   }
 }
 
@@ -186,12 +186,12 @@ absl::Status ProgramState::AdoptOpEdits(Block& block, const EditLog::BlockEdits&
         break;
       }
       case EditLog::OpEdit::kRemoved: {
-        auto desc = std::make_unique<OpDesc>();
-        if (!desc->ParseFromString(edit.removed())) {
+        OpDesc desc;
+        if (!desc.ParseFromString(edit.removed())) {
           return DoesNotFit("block ", block.index(), ": a removed op cannot be read");
         }
-        Op& op = *NewOp(block, desc.get());
-        EditsOf(op).unplaced = std::move(desc);
+        Op& op = *NewOp(block, Own(desc));
+        EditsOf(op);
         Place(op, at == nullptr ? block.last_ : at->previous_);
         op.removed_ = true;
         --block.op_count_;
@@ -224,9 +224,9 @@ absl::Status ProgramState::AdoptVariableEdits(Block& block, const EditLog::Block
       return DoesNotFit("block ", block.index(), ": an original variable cannot be read");
     }
     if (edit.has_removed()) {
-      Variable& variable = *NewVariable(block, Intern(desc->name()), desc.get());
+      Variable& variable = *NewVariable(block, Intern(desc->name()), Own(*desc));
       variable.removed_ = true;
-      EditsOf(variable).unplaced = std::move(desc);
+      EditsOf(variable);
     } else {
       EditsOf(*declared[next]).original = std::move(desc);
     }

@@ -55,10 +55,11 @@ void ProgramState::RevertOp(Op& op) {
   }
   if (!op.removed_) UnlinkArguments(op);
   if (op.edits_->original != nullptr) {
-    op.desc_->Swap(op.edits_->original.get());
+    *op.desc_ = *op.edits_->original;
   } else {
     RevertFineEdits(*op.edits_, *op.desc_);
   }
+  ReadOp(op);
   if (op.removed_) {
     op.removed_ = false;
     ++op.block_->op_count_;
@@ -86,7 +87,7 @@ void Program::RevertEdits() {
         continue;
       }
       if (edits != nullptr && edits->original != nullptr) {
-        variable->desc_->Swap(edits->original.get());
+        *variable->desc_ = *edits->original;
       }
       block.stale_ |= std::exchange(variable->removed_, false);
       kept.push_back(variable);

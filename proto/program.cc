@@ -60,8 +60,6 @@ const OpDesc::Attr* Op::FindAttr(absl::string_view name) const {
   return fixpoint::FindAttr(*desc_, name);
 }
 
-int Op::role() const { return static_cast<int>(IntAttr(*desc_, "op_role").value_or(0)); }
-
 const Op* Op::next() const {
   const Op* op = next_;
   while (op != nullptr && op->removed_) op = op->next_;
@@ -85,8 +83,6 @@ bool Op::inserted() const { return edits_ != nullptr && edits_->inserted_by != n
 std::string Describe(const Op& op) {
   return absl::StrCat("block ", op.block().index(), ", op ", op.Index(), " (", op.type(), ")");
 }
-
-const std::string& Variable::name() const { return name_->text; }
 
 bool Variable::inserted() const { return edits_ != nullptr && edits_->inserted_by != nullptr; }
 
@@ -141,28 +137,32 @@ std::vector<const Variable*> Block::variables() const {
 Program::Program(std::unique_ptr<ProgramState> state) : state_(std::move(state)) {}
 
 Program::Program() {
-  ProgramDesc desc;
-  BlockDesc* block = desc.add_blocks();
+  ProgramMessage message;
+  BlockDesc* block = message->add_blocks();
   block->set_idx(0);
   block->set_parent_idx(-1);
-  *this = *Create(std::move(desc));
+  *this = *Create(std::move(message));
 }
 
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-absl::StatusOr<Program> Program::Create(ProgramDesc desc, absl::string_view name) {
+absl::StatusOr<Program> Program::Create(const ProgramDesc& desc, absl::string_view name) {
+  return Create(ProgramMessage(desc), name);
+}
+
+absl::StatusOr<Program> Program::Create(ProgramMessage message, absl::string_view name) {
   auto state = std::make_unique<ProgramState>();
   state->name = std::string(name);
-  state->desc = std::move(desc);
+  state->desc = std::move(message);
   RETURN_IF_ERROR(state->Index());
   return Program(std::move(state));
 }
 
 const ProgramDesc& Program::Proto() const {
   state_->Flush();
-  return state_->desc;
+  return *state_->desc;
 }
 
 Program Program::Clone() const { return *Create(Proto(), name()); }
@@ -170,7 +170,8 @@ Program Program::Clone() const { return *Create(Proto(), name()); }
 const std::string& Program::name() const { return state_->name; }
 int Program::block_count() const { return static_cast<int>(state_->blocks.size()); }
 const Block& Program::block(int index) const { return state_->blocks[index]; }
-int64_t Program::version() const { return state_->desc.version().version(); }
+int64_t Program::version() const { return state_->desc->version().version(); }
+int Program::type_count() const { return static_cast<int>(state_->type_ids.size()); }
 
 const Variable* Program::Find(const Block& block, absl::string_view name) const {
   const auto it = state_->name_table.find(name);
@@ -183,18 +184,20 @@ bool Program::HasName(absl::string_view name) const {
 }
 
 bool ProgramState::InUse(const Name& name) const {
-  return std::any_of(name.variables.begin(), name.variables.end(), [](const Variable* variable) {
-    return !variable->removed() && (variable->desc() != nullptr || variable->is_used());
-  });
+  for (const Variable* variable = name.first; variable != nullptr;
+       variable = variable->same_name_) {
+    if (!variable->removed_ && (variable->desc_ != nullptr || variable->is_used())) return true;
+  }
+  return false;
 }
 
 absl::Status ProgramState::Index() {
   const auto error = [this](auto... parts) {
     return absl::InvalidArgumentError(absl::StrCat(name, name.empty() ? "" : ": ", parts...));
   };
-  if (desc.blocks_size() == 0) return error("the program has no block; block 0 is its main block");
-  for (int i = 0; i < desc.blocks_size(); ++i) {
-    BlockDesc& block_desc = *desc.mutable_blocks(i);
+  if (desc->blocks_size() == 0) return error("the program has no block; block 0 is its main block");
+  for (int i = 0; i < desc->blocks_size(); ++i) {
+    BlockDesc& block_desc = *desc->mutable_blocks(i);
     if (block_desc.idx() != i) {
       return error("block ", i, " says that it is block ", block_desc.idx(),
                    "; blocks stand in the order of their idx");
@@ -210,12 +213,13 @@ absl::Status ProgramState::Index() {
                    "; the forward block stands before its gradient block");
     }
     Block& block = blocks.emplace_back();
+    block.state_ = this;
     block.desc_ = &block_desc;
     if (i > 0) block.parent_ = &blocks[parent];
     if (forward >= 0) block.forward_ = &blocks[forward];
   }
   size_t name_count = 0;
-  for (const BlockDesc& block : desc.blocks()) name_count += block.vars_size();
+  for (const BlockDesc& block : desc->blocks()) name_count += block.vars_size();
   name_table.reserve(name_count);
   for (Block& block : blocks) {
     block.variables_.reserve(block.desc_->vars_size());
@@ -263,7 +267,7 @@ Name* ProgramState::Intern(absl::string_view text) {
 
 Variable* ProgramState::Resolve(const Block& block, const Name& name) const {
   const auto declared_in = [&name](const Block* block) -> Variable* {
-    for (Variable* variable : name.variables) {
+    for (Variable* variable = name.first; variable != nullptr; variable = variable->same_name_) {
       if (variable->block_ == block && !variable->removed_ && variable->desc_ != nullptr) {
         return variable;
       }
@@ -272,7 +276,7 @@ Variable* ProgramState::Resolve(const Block& block, const Name& name) const {
   };
   const Block* at = &block;
   if (Variable* variable = declared_in(at)) return variable;
-  if (name.variables.empty()) return nullptr;
+  if (name.first == nullptr) return nullptr;
   // A gradient block sees what its forward block sees, and that before its own ancestors.
   if (at->forward() != nullptr) {
     for (at = at->forward(); at != nullptr; at = at->parent()) {
@@ -290,7 +294,7 @@ Variable* ProgramState::ResolveOrDeclare(const Block& block, absl::string_view t
   if (text == kEmptyArgument) return nullptr;
   Name* name = Intern(text);
   if (Variable* variable = Resolve(block, *name)) return variable;
-  for (Variable* variable : name->variables) {
+  for (Variable* variable = name->first; variable != nullptr; variable = variable->same_name_) {
     if (variable->desc_ == nullptr && !variable->removed_) return variable;
   }
   return NewVariable(blocks[0], name, nullptr);
@@ -299,9 +303,10 @@ Variable* ProgramState::ResolveOrDeclare(const Block& block, absl::string_view t
 Variable* ProgramState::NewVariable(Block& block, Name* name, VarDesc* desc) {
   Variable& variable = variables.emplace_back();
   variable.name_ = name;
+  variable.name_text_ = &name->text;
+  variable.same_name_ = std::exchange(name->first, &variable);
   variable.desc_ = desc;
   variable.block_ = &block;
-  name->variables.push_back(&variable);
   if (desc != nullptr) block.variables_.push_back(&variable);
   return &variable;
 }
@@ -310,7 +315,19 @@ Op* ProgramState::NewOp(Block& block, OpDesc* desc) {
   Op& op = ops.emplace_back();
   op.desc_ = desc;
   op.block_ = &block;
+  ReadOp(op);
   return &op;
+}
+
+void ProgramState::ReadOp(Op& op) {
+  op.type_id_ =
+      type_ids.try_emplace(op.desc_->type(), static_cast<int>(type_ids.size())).first->second;
+  op.role_ = static_cast<int>(IntAttr(*op.desc_, "op_role").value_or(0));
+}
+
+absl::Span<Argument*> ProgramState::NewArguments(size_t count) {
+  if (count == 0) return {};
+  return {google::protobuf::Arena::CreateArray<Argument*>(desc.arena(), count), count};
 }
 
 Argument* ProgramState::NewArgument(Op& op, bool is_output, int slot, int index) {
@@ -323,18 +340,22 @@ Argument* ProgramState::NewArgument(Op& op, bool is_output, int slot, int index)
 }
 
 void ProgramState::LinkArguments(Op& op) {
-  const auto link = [&](const auto& slots, bool is_output, std::vector<Argument*>& arguments) {
-    arguments.clear();
+  const auto link = [&](const auto& slots, bool is_output) {
+    size_t count = 0;
+    for (const OpDesc::Var& slot : slots) count += slot.arguments_size();
+    const absl::Span<Argument*> arguments = NewArguments(count);
+    size_t next = 0;
     for (int slot = 0; slot < slots.size(); ++slot) {
       for (int index = 0; index < slots[slot].arguments_size(); ++index) {
         Argument* argument = NewArgument(op, is_output, slot, index);
-        arguments.push_back(argument);
+        arguments[next++] = argument;
         Link(*argument, ResolveOrDeclare(*op.block_, slots[slot].arguments(index)));
       }
     }
+    return arguments;
   };
-  link(op.desc_->inputs(), false, op.inputs_);
-  link(op.desc_->outputs(), true, op.outputs_);
+  op.inputs_ = link(op.desc_->inputs(), false);
+  op.outputs_ = link(op.desc_->outputs(), true);
 }
 
 void ProgramState::UnlinkArguments(Op& op) {
@@ -464,29 +485,16 @@ void ProgramState::Flush() {
 
 void ProgramState::FlushBlock(Block& block) {
   auto& ops = *block.desc_->mutable_ops();
-  std::vector<OpDesc*> placed_ops(ops.size());
-  ops.UnsafeArenaExtractSubrange(0, ops.size(), placed_ops.data());
+  ops.UnsafeArenaExtractSubrange(0, ops.size(), nullptr);
   ops.Reserve(block.op_count_);
   for (Op* op = block.first_; op != nullptr; op = op->next_) {
-    if (op->removed_) {
-      OpEdits& edits = EditsOf(*op);
-      if (edits.unplaced == nullptr) edits.unplaced.reset(op->desc_);
-      continue;
-    }
-    if (op->edits_ != nullptr) op->edits_->unplaced.release();
-    ops.UnsafeArenaAddAllocated(op->desc_);
+    if (!op->removed_) ops.UnsafeArenaAddAllocated(op->desc_);
   }
   auto& vars = *block.desc_->mutable_vars();
-  std::vector<VarDesc*> placed_vars(vars.size());
-  vars.UnsafeArenaExtractSubrange(0, vars.size(), placed_vars.data());
+  vars.UnsafeArenaExtractSubrange(0, vars.size(), nullptr);
+  vars.Reserve(static_cast<int>(block.variables_.size()));
   for (Variable* variable : block.variables_) {
-    if (variable->removed_) {
-      VariableEdits& edits = EditsOf(*variable);
-      if (edits.unplaced == nullptr) edits.unplaced.reset(variable->desc_);
-      continue;
-    }
-    if (variable->edits_ != nullptr) variable->edits_->unplaced.release();
-    vars.UnsafeArenaAddAllocated(variable->desc_);
+    if (!variable->removed_) vars.UnsafeArenaAddAllocated(variable->desc_);
   }
   block.stale_ = false;
 }

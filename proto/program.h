@@ -15,11 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/program.pb.h"
+#include "proto/program_message.h"
 
 namespace fixpoint {
 
@@ -72,6 +74,8 @@ class Op {
  public:
   const OpDesc& desc() const { return *desc_; }
   const std::string& type() const { return desc_->type(); }
+  // The same number for ops of one type: below Program::type_count().
+  int type_id() const { return type_id_; }
   const Block& block() const { return *block_; }
 
   // All arguments, slot by slot in the order of the message.
@@ -87,7 +91,7 @@ class Op {
   // The attribute, or null. Typed reading: attributes.h.
   const OpDesc::Attr* FindAttr(absl::string_view name) const;
   // op_role, a set of bits (OpRole); 0 where absent.
-  int role() const;
+  int role() const { return role_; }
 
   // The blocks that this op runs (attributes of type BLOCK and BLOCKS).
   absl::Span<const Block* const> sub_blocks() const { return sub_blocks_; }
@@ -119,10 +123,12 @@ class Op {
   Op* previous_ = nullptr;  // a removed op keeps its place, so that undo finds it
   Op* next_ = nullptr;
   uint64_t order_ = 0;
-  std::vector<Argument*> inputs_;
-  std::vector<Argument*> outputs_;
+  absl::Span<Argument*> inputs_;
+  absl::Span<Argument*> outputs_;
   std::vector<const Block*> sub_blocks_;
   std::unique_ptr<OpEdits> edits_;
+  int32_t role_ = 0;
+  int32_t type_id_ = 0;
   bool removed_ = false;
 };
 
@@ -141,7 +147,7 @@ enum OpRole : int {
 // One variable of one block: what a name means there and in the blocks below.
 class Variable {
  public:
-  const std::string& name() const;
+  const std::string& name() const { return *name_text_; }
   // Null where no block declares the name; such a variable belongs to block 0.
   const VarDesc* desc() const { return desc_; }
   const Block& block() const { return *block_; }
@@ -168,11 +174,13 @@ class Variable {
   friend struct ProgramState;
 
   Name* name_ = nullptr;
+  const std::string* name_text_ = nullptr;
+  Variable* same_name_ = nullptr;  // the next variable of that name, of another block
   VarDesc* desc_ = nullptr;
   Block* block_ = nullptr;
   Argument* first_argument_ = nullptr;
-  std::vector<std::unique_ptr<Value>> owned_values_;
-  std::vector<const Value*> values_;
+  absl::InlinedVector<Value*, 2> all_values_;    // those that are no more among them
+  absl::InlinedVector<const Value*, 2> values_;  // in program order
   std::unique_ptr<VariableEdits> edits_;
   bool values_known_ = false;
   bool removed_ = false;
@@ -212,8 +220,8 @@ class Value {
   const Argument* written_by_ = nullptr;
   const Block* block_ = nullptr;
   const Block* run_block_ = nullptr;  // of a merge: the block whose runs it merges
-  std::vector<const Argument*> readers_;
-  std::vector<const Value*> merged_;
+  absl::InlinedVector<const Argument*, 2> readers_;
+  absl::InlinedVector<const Value*, 2> merged_;
   bool live_ = false;
 };
 
@@ -271,6 +279,7 @@ class Block {
   friend class ValueAnalysis;
   friend struct ProgramState;
 
+  ProgramState* state_ = nullptr;
   BlockDesc* desc_ = nullptr;
   const Block* parent_ = nullptr;
   const Block* forward_ = nullptr;
@@ -290,7 +299,8 @@ class Program {
   // Indexes a program. Errors (kInvalidArgument): no block; a block whose idx is not its position;
   // a parent, forward or sub-block index that does not exist or does not come in order (which a
   // cycle never does); blocks nested deeper than 256. `name` is for messages.
-  static absl::StatusOr<Program> Create(ProgramDesc desc, absl::string_view name = "");
+  static absl::StatusOr<Program> Create(ProgramMessage message, absl::string_view name = "");
+  static absl::StatusOr<Program> Create(const ProgramDesc& desc, absl::string_view name = "");
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   ~Program();
@@ -303,6 +313,8 @@ class Program {
   const std::string& name() const;
   int block_count() const;
   const Block& block(int index) const;
+  // How many types its ops are of.
+  int type_count() const;
   // Version.version of the writer: 2006002 is 2.6.2; 0 where it is absent or a development build.
   int64_t version() const;
 

@@ -54,11 +54,11 @@ bool IsProtobufText(absl::string_view text) {
 absl::Status ParseBinary(absl::string_view bytes, absl::string_view name, LoadedProgram* loaded) {
   // Names may be any bytes; protobuf would warn of those that are not UTF-8.
   google::protobuf::LogSilencer no_warnings;
-  if (!loaded->program.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (!loaded->program->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return DescribeWireDamage(bytes, name);
   }
-  if (HasLegacyLayout(loaded->program)) {
-    ASSIGN_OR_RETURN(loaded->program, ConvertLegacyLayout(bytes, name));
+  if (HasLegacyLayout(*loaded->program)) {
+    ASSIGN_OR_RETURN(*loaded->program, ConvertLegacyLayout(bytes, name));
     loaded->converted = true;
   }
   return absl::OkStatus();
@@ -79,14 +79,14 @@ absl::StatusOr<LoadedProgram> ParsePlainBytes(absl::string_view bytes, absl::str
     RETURN_IF_ERROR(ParseBinary(bytes, name, &loaded));
   } else if (IsProtobufText(bytes)) {
     loaded.format = ProgramFormat::kProtobufText;
-    RETURN_IF_ERROR(ParseTextMessage(bytes, name, &loaded.program));
+    RETURN_IF_ERROR(ParseTextMessage(bytes, name, &*loaded.program));
   } else {
     RETURN_IF_ERROR(RefuseForeignText(bytes, name));
     loaded.format = ProgramFormat::kText;
-    ASSIGN_OR_RETURN(loaded.program, ParseProgramText(bytes, name));
+    ASSIGN_OR_RETURN(*loaded.program, ParseProgramText(bytes, name));
   }
-  RETURN_IF_ERROR(CheckRequiredFields(loaded.program, name));
-  if (loaded.program.blocks().empty()) {
+  RETURN_IF_ERROR(CheckRequiredFields(*loaded.program, name));
+  if (loaded.program->blocks().empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": has no block; expected a serialized program"));
   }

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/program.pb.h"
+#include "proto/program_message.h"
 
 namespace fixpoint {
 
@@ -20,7 +21,7 @@ enum class ProgramFormat {
 };
 
 struct LoadedProgram {
-  ProgramDesc program;
+  ProgramMessage program;
   ProgramFormat format = ProgramFormat::kBinary;
   bool gzipped = false;
   bool converted = false;  // from the layout before February 2018 (legacy_layout.h)

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "proto/program.h"
 #include "proto/program.pb.h"
 
@@ -23,8 +24,8 @@ namespace fixpoint {
 // An interned name and the variables that blocks declare under it.
 struct Name {
   std::string text;
-  std::vector<Variable*> variables;
-  bool reserved = false;  // handed out by Rewriter::FreshName
+  Variable* first = nullptr;  // the others by Variable::same_name_
+  bool reserved = false;      // handed out by Rewriter::FreshName
 };
 
 // What was done to an op since Create or ForgetEdits.
@@ -41,7 +42,6 @@ struct OpEdits {
   std::vector<std::pair<int, OpDesc::Attr>> attributes;  // position, what stood there
   int attributes_added = 0;                              // at the end
   std::unique_ptr<OpDesc> original;  // the whole op, where the lists above cannot say it
-  std::unique_ptr<OpDesc> unplaced;  // owns the message while no block's message does
 };
 
 // Undoes what the lists of `edits` say on an op's message.
@@ -51,18 +51,20 @@ void RevertFineEdits(const OpEdits& edits, OpDesc& desc);
 struct VariableEdits {
   const std::string* inserted_by = nullptr;
   std::unique_ptr<VarDesc> original;
-  std::unique_ptr<VarDesc> unplaced;
 };
 
 struct ProgramState {
   std::string name;
-  ProgramDesc desc;
+  // Owns every message, those of removed ops and variables too.
+  ProgramMessage desc;
   std::deque<Block> blocks;
   std::deque<Op> ops;
   std::deque<Variable> variables;
   std::deque<Argument> arguments;
+  std::deque<Value> values;
   std::deque<Name> names;
   absl::flat_hash_map<absl::string_view, Name*> name_table;
+  absl::flat_hash_map<std::string, int> type_ids;
   absl::flat_hash_map<std::string, int> fresh_counters;
   std::set<std::string> pass_names;
   bool edited = false;
@@ -75,10 +77,20 @@ struct ProgramState {
   Variable* ResolveOrDeclare(const Block& block, absl::string_view name);
 
   Variable* NewVariable(Block& block, Name* name, VarDesc* desc);
+  // Copies a message to the program's memory.
+  template <typename Message>
+  Message* Own(const Message& message) {
+    Message* own = google::protobuf::Arena::CreateMessage<Message>(desc.arena());
+    *own = message;
+    return own;
+  }
   Op* NewOp(Block& block, OpDesc* desc);
+  // Reads the type and the role of an op's message again.
+  void ReadOp(Op& op);
   // Makes the arguments of an op's message, or, of one that has some, makes them anew.
   void LinkArguments(Op& op);
   void UnlinkArguments(Op& op);
+  absl::Span<Argument*> NewArguments(size_t count);
   Argument* NewArgument(Op& op, bool is_output, int slot, int index);
   void Link(Argument& argument, Variable* variable);
   void Unlink(Argument& argument);

@@ -43,11 +43,8 @@ const Op& Rewriter::Append(const Block& block, OpDesc op) {
 
 const Op& Rewriter::Insert(const Block& block, Op* after, OpDesc desc) {
   ++edit_count_;
-  auto owned = std::make_unique<OpDesc>(std::move(desc));
-  Op& op = *state_.NewOp(Writable(block), owned.get());
-  OpEdits& edits = state_.EditsOf(op);
-  edits.inserted_by = pass_;
-  edits.unplaced = std::move(owned);
+  Op& op = *state_.NewOp(Writable(block), state_.Own(desc));
+  state_.EditsOf(op).inserted_by = pass_;
   state_.Place(op, after);
   state_.LinkArguments(op);
   const absl::Status status = state_.LinkSubBlocks(op);
@@ -72,7 +69,8 @@ void Rewriter::KeepWhole(Op& op) {
   if (edits == nullptr) return;
   auto original = std::make_unique<OpDesc>(*op.desc_);
   RevertFineEdits(*edits, *original);
-  *edits = OpEdits{nullptr, {}, {}, 0, std::move(original), std::move(edits->unplaced)};
+  *edits = OpEdits();
+  edits->original = std::move(original);
 }
 
 void Rewriter::SetArgument(const Argument& argument, absl::string_view name) {
@@ -123,11 +121,15 @@ void Rewriter::AddArgument(const Op& op, bool is_output, absl::string_view slot_
   }
   (*slots)[slot].add_arguments(std::string(name));
   Argument* argument = state_.NewArgument(changed, is_output, slot, index);
-  std::vector<Argument*>& arguments = is_output ? changed.outputs_ : changed.inputs_;
-  arguments.insert(
+  absl::Span<Argument*>& arguments = is_output ? changed.outputs_ : changed.inputs_;
+  const absl::Span<Argument*> longer = state_.NewArguments(arguments.size() + 1);
+  const auto place =
       std::upper_bound(arguments.begin(), arguments.end(), slot,
-                       [](int wanted, const Argument* a) { return wanted < a->slot(); }),
-      argument);
+                       [](int wanted, const Argument* a) { return wanted < a->slot(); });
+  auto end = std::copy(arguments.begin(), place, longer.begin());
+  *end++ = argument;
+  std::copy(place, arguments.end(), end);
+  arguments = longer;
   state_.Link(*argument, state_.ResolveOrDeclare(*changed.block_, name));
 }
 
@@ -181,10 +183,12 @@ void Rewriter::SetAttr(const Op& op, OpDesc::Attr attr) {
       if (!known) edits->attributes.emplace_back(position, (*attrs)[position]);
     }
     (*attrs)[position] = std::move(attr);
+    state_.ReadOp(changed);
     return;
   }
   if (edits != nullptr) ++edits->attributes_added;
   *attrs->Add() = std::move(attr);
+  state_.ReadOp(changed);
 }
 
 void Rewriter::RemoveAttr(const Op& op, absl::string_view name) {
@@ -197,6 +201,7 @@ void Rewriter::RemoveAttr(const Op& op, absl::string_view name) {
   ++edit_count_;
   KeepWhole(changed);
   attrs->erase(attr);
+  state_.ReadOp(changed);
 }
 
 void Rewriter::SetType(const Op& op, absl::string_view type) {
@@ -204,6 +209,7 @@ void Rewriter::SetType(const Op& op, absl::string_view type) {
   Op& changed = Writable(op);
   KeepWhole(changed);
   changed.desc_->set_type(std::string(type));
+  state_.ReadOp(changed);
 }
 
 absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, VarDesc desc) {
@@ -214,17 +220,15 @@ absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, VarDes
                      "\" cannot be declared: the name is in use; FreshName gives one that is not"));
   }
   ++edit_count_;
-  auto owned = std::make_unique<VarDesc>(std::move(desc));
-  Variable* variable = state_.NewVariable(Writable(block), name, owned.get());
-  VariableEdits& edits = state_.EditsOf(*variable);
-  edits.inserted_by = pass_;
-  edits.unplaced = std::move(owned);
+  Variable* variable = state_.NewVariable(Writable(block), name, state_.Own(desc));
+  state_.EditsOf(*variable).inserted_by = pass_;
   variable->block_->stale_ = true;
   return variable;
 }
 
 void Rewriter::SetVariable(const Variable& variable, VarDesc desc) {
-  CHECK(variable.desc() != nullptr && variable.name() == desc.name()) << variable.name();
+  CHECK(variable.desc() != nullptr && variable.name() == desc.name())
+      << variable.name();
   ++edit_count_;
   Variable& changed = Writable(variable);
   VariableEdits& edits = state_.EditsOf(changed);

@@ -1,10 +1,11 @@
 #include "proto/value_analysis.h"
 
 #include <algorithm>
-#include <memory>
 #include <tuple>
 
+#include "absl/container/inlined_vector.h"
 #include "proto/control_flow.h"
+#include "proto/program_state.h"
 
 namespace fixpoint {
 
@@ -21,26 +22,55 @@ absl::Span<const Value* const> Variable::values() const {
 
 void ValueAnalysis::Ensure(Variable& variable) {
   if (variable.values_known_) return;
-  ValueAnalysis(variable).Run();
+  ValueAnalysis analysis(variable);
+  analysis.Begin();
+  if (!analysis.RunInOneBlock()) analysis.Run();
   variable.values_known_ = true;
 }
 
-void ValueAnalysis::Run() {
-  // The entry value comes first among the owned ones; the others are found by what made them.
-  if (variable_.owned_values_.empty()) NewValue();
-  for (const auto& value : variable_.owned_values_) {
+void ValueAnalysis::Begin() {
+  if (variable_.all_values_.empty()) NewValue();
+  for (Value* value : variable_.all_values_) {
     value->live_ = false;
     value->readers_.clear();
     value->merged_.clear();
-    if (value->origin_ == Value::Origin::kLoopHead || value->origin_ == Value::Origin::kExit) {
-      merges_[{value->run_block_, value->origin_}] = value.get();
-    }
   }
   variable_.values_.clear();
+  variable_.all_values_.front()->block_ = variable_.block_;
+}
+
+bool ValueAnalysis::RunInOneBlock() {
+  absl::InlinedVector<Argument*, 8> arguments;
+  for (Argument* a = variable_.first_argument_; a != nullptr; a = a->next_) {
+    if (a->op_->block_ != variable_.block_) return false;
+    arguments.push_back(a);
+  }
+  std::sort(arguments.begin(), arguments.end(), [](const Argument* a, const Argument* b) {
+    return std::make_tuple(a->op_->order_, a->is_output_, a->slot_, a->index_) <
+           std::make_tuple(b->op_->order_, b->is_output_, b->slot_, b->index_);
+  });
+  Value* current = variable_.all_values_.front();
+  for (Argument* argument : arguments) {
+    current = argument->is_output_ ? Written(*argument) : Read(*argument, current);
+  }
+  return true;
+}
+
+void ValueAnalysis::Run() {
+  for (Value* value : variable_.all_values_) {
+    if (value->origin_ == Value::Origin::kLoopHead || value->origin_ == Value::Origin::kExit) {
+      merges_[{value->run_block_, value->origin_}] = value;
+    }
+  }
   CollectEvents();
-  Value* entry = variable_.owned_values_.front().get();
-  entry->block_ = variable_.block_;
-  Walk(*variable_.block_, entry);
+  Walk(*variable_.block_, variable_.all_values_.front());
+}
+
+Value* ValueAnalysis::Read(Argument& argument, Value* current) {
+  Live(current);
+  current->readers_.push_back(&argument);
+  argument.value_ = current;
+  return current;
 }
 
 void ValueAnalysis::CollectEvents() {
@@ -95,9 +125,7 @@ Value* ValueAnalysis::Walk(const Block& block, Value* current) {
   for (const Event& event : it->second.events) {
     switch (event.kind) {
       case Event::kRead:
-        Live(current);
-        current->readers_.push_back(event.argument);
-        event.argument->value_ = current;
+        Read(*event.argument, current);
         break;
       case Event::kRunBlock:
         current = RunBlock(event, current);
@@ -165,9 +193,9 @@ Value* ValueAnalysis::Written(Argument& argument) {
 }
 
 Value* ValueAnalysis::NewValue() {
-  variable_.owned_values_.push_back(std::make_unique<Value>());
-  Value* value = variable_.owned_values_.back().get();
+  Value* value = &variable_.block_->state_->values.emplace_back();
   value->variable_ = &variable_;
+  variable_.all_values_.push_back(value);
   return value;
 }
 

@@ -30,6 +30,8 @@ class ValueAnalysis {
   static void Ensure(Variable& variable);
 
  private:
+  explicit ValueAnalysis(Variable& variable) : variable_(variable) {}
+
   // Something that happens to the variable in one block, in the order of `Before`.
   struct Event {
     enum Kind { kRead, kRunBlock, kWrite };
@@ -44,9 +46,12 @@ class ValueAnalysis {
     bool placed = false;  // is an event of the block above already
   };
 
-  explicit ValueAnalysis(Variable& variable) : variable_(variable) {}
-
   void Run();
+  // The same for a variable that only its own block uses, as nearly all are; false for any other.
+  bool RunInOneBlock();
+  Value* Read(Argument& argument, Value* current);
+  // Forgets who reads what; the first value is then the entry value.
+  void Begin();
   void CollectEvents();
   // Puts the run of `block` among the events of the blocks above it, up to the declaring one.
   void PlaceRun(const Block* block);

@@ -46,7 +46,7 @@ struct InputProgram {
 absl::StatusOr<InputProgram> LoadInput(const std::string& path) {
   ASSIGN_OR_RETURN(LoadedProgram file, LoadProgram(path));
   const std::string name = path == "-" ? "standard input" : path;
-  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(file.program), name));
+  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(*file.program), name));
   return InputProgram{std::move(file), std::move(program)};
 }
 
@@ -93,7 +93,7 @@ absl::StatusOr<ExitCode> Text(const Paths& paths) {
   ASSIGN_OR_RETURN(const LoadedProgram file, LoadProgram(paths[0]));
   ProgramTextOptions options;
   options.debug_attributes = FLAGS_debug_attributes;
-  RETURN_IF_ERROR(WriteStandardOutput(PrintProgram(file.program, options)));
+  RETURN_IF_ERROR(WriteStandardOutput(PrintProgram(*file.program, options)));
   return kDone;
 }
 

@@ -17,12 +17,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::StatusOr<fixpoint::LoadedProgram> loaded = fixpoint::ParseProgramBytes(
       absl::string_view(reinterpret_cast<const char*>(data), size), "fuzz", limits);
   if (!loaded.ok()) return 0;
-  const std::string text = fixpoint::PrintProgram(loaded->program);
-  for (const std::string& saved : {loaded->program.SerializeAsString(), text}) {
+  const std::string text = fixpoint::PrintProgram(*loaded->program);
+  for (const std::string& saved : {loaded->program->SerializeAsString(), text}) {
     const absl::StatusOr<fixpoint::LoadedProgram> again =
         fixpoint::ParseProgramBytes(saved, "again", limits);
     CHECK(again.ok()) << again.status() << "\n" << text;
-    CHECK_EQ(fixpoint::PrintProgram(again->program), text);
+    CHECK_EQ(fixpoint::PrintProgram(*again->program), text);
   }
   return 0;
 }

@@ -66,7 +66,7 @@ TEST(ParseProgramBytes, FindsTheFormatOutByContent) {
       EXPECT_EQ(loaded->format, format);
       EXPECT_EQ(loaded->gzipped, gzipped);
       EXPECT_FALSE(loaded->converted);
-      EXPECT_EQ(PrintProgram(loaded->program), kText);
+      EXPECT_EQ(PrintProgram(*loaded->program), kText);
     }
   }
 }
@@ -76,7 +76,7 @@ TEST(ParseProgramBytes, TextMayBeVariablesAndOpsAlone) {
       ParseProgramBytes("version(X=x)\nblocks(X=x)\n", "p");
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_EQ(loaded->format, ProgramFormat::kText);
-  EXPECT_EQ(loaded->program.blocks(0).ops_size(), 2);
+  EXPECT_EQ(loaded->program->blocks(0).ops_size(), 2);
 }
 
 // A binary program begins with a line feed and the size of block 0, which may be any character.
@@ -103,7 +103,7 @@ TEST(ParseProgramBytes, ConvertsTheLayoutBeforeFebruary2018) {
   const absl::StatusOr<LoadedProgram> loaded = ParseProgramBytes(program.SerializeAsString(), "p");
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_TRUE(loaded->converted);
-  EXPECT_EQ(PrintProgram(loaded->program), "program\nblock 0 {\n  var x fetch_list\n}\n");
+  EXPECT_EQ(PrintProgram(*loaded->program), "program\nblock 0 {\n  var x fetch_list\n}\n");
 }
 
 TEST(ParseProgramBytes, RefusesWhatIsNoProgram) {
@@ -165,7 +165,7 @@ TEST(LoadProgram, ReadsFilesAndSaysWhichItCannotRead) {
   const TemporaryFolder folder;
   const absl::StatusOr<LoadedProgram> loaded = LoadProgram(folder.Write("p.json", kText));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
-  EXPECT_EQ(PrintProgram(loaded->program), kText);
+  EXPECT_EQ(PrintProgram(*loaded->program), kText);
   EXPECT_EQ(LoadProgram("no/such/file").status(),
             absl::NotFoundError("no/such/file: cannot be read: No such file or directory"));
   const std::string broken = folder.Write("broken", "relu\n");
@@ -201,7 +201,7 @@ TEST(SaveProgram, EveryFormatLoadsAgain) {
     const absl::StatusOr<LoadedProgram> loaded = LoadProgram(folder.Path("p"));
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     EXPECT_EQ(loaded->format, format);
-    EXPECT_EQ(loaded->program.SerializeAsString(), Program().SerializeAsString());
+    EXPECT_EQ(loaded->program->SerializeAsString(), Program().SerializeAsString());
   }
   EXPECT_THAT(folder.Files(), ElementsAre("p"));
 }

@@ -1,0 +1,42 @@
+// A program's messages together with the memory that they live in: an arena, so that a large
+// program is read fast and given up at once.
+
+#ifndef FIXPOINT_PROTO_PROGRAM_MESSAGE_H_
+#define FIXPOINT_PROTO_PROGRAM_MESSAGE_H_
+
+#include <google/protobuf/arena.h>
+
+#include <memory>
+
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// Moves cost nothing. A moved-from one may only be assigned to or destroyed.
+class ProgramMessage {
+ public:
+  ProgramMessage()
+      : arena_(std::make_unique<google::protobuf::Arena>(Options())),
+        message_(google::protobuf::Arena::CreateMessage<ProgramDesc>(arena_.get())) {}
+  // Copies the message into an arena.
+  explicit ProgramMessage(const ProgramDesc& program) : ProgramMessage() { *message_ = program; }
+
+  ProgramDesc& operator*() const { return *message_; }
+  ProgramDesc* operator->() const { return message_; }
+  google::protobuf::Arena* arena() const { return arena_.get(); }
+
+ private:
+  static google::protobuf::ArenaOptions Options() {
+    google::protobuf::ArenaOptions options;
+    options.start_block_size = 1 << 14;
+    options.max_block_size = 1 << 20;
+    return options;
+  }
+
+  std::unique_ptr<google::protobuf::Arena> arena_;
+  ProgramDesc* message_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_PROGRAM_MESSAGE_H_

@@ -30,7 +30,8 @@ using DataType = VarType::Type;
 struct TensorInfo {
   VarType::Type kind = VarType::LOD_TENSOR;
   std::optional<DataType> dtype;
-  // Empty where the rank is not known, and of a scalar: the messages do not tell them apart.
+  // Empty where the rank is not known (or past kMostDims), and of a scalar: the messages do not
+  // tell the two apart.
   DimsView dims;
   int lod_level = 0;
 
@@ -90,7 +91,16 @@ class InferContext {
  private:
   friend absl::Status Infer(InferContext& context);
 
+  // Where a slot's arguments are among all arguments.
+  struct SlotRange {
+    absl::string_view name;  // in the message; "": no such slot
+    int first = 0;
+    int count = 0;
+  };
+
   const OpDesc::Attr* Attr(absl::string_view name);
+  const SlotRange& InputRange(absl::string_view slot) const;
+  const SlotRange& OutputRange(absl::string_view slot) const;
   template <typename T>
   T Known(std::optional<T> value);
 
@@ -99,6 +109,9 @@ class InferContext {
   Era era_;
   absl::Span<const VarDesc* const> inputs_;
   absl::InlinedVector<InferredOutput, 4> outputs_;
+  // The slots that were asked for last: most are asked for more than once.
+  mutable SlotRange last_input_;
+  mutable SlotRange last_output_;
   bool attribute_unknown_ = false;
 };
 

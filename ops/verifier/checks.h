@@ -1,0 +1,66 @@
+// The parts of the verifier; verifier.cc runs them.
+
+#ifndef FIXPOINT_OPS_VERIFIER_CHECKS_H_
+#define FIXPOINT_OPS_VERIFIER_CHECKS_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ops/era.h"
+#include "ops/op_schema.h"
+#include "ops/verifier.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// Where checks leave what they find.
+class FindingList {
+ public:
+  void Error(FindingCode code, const Op& op, std::string message) {
+    findings_.push_back({Severity::kError, code, &op.block(), &op, std::move(message)});
+  }
+  void Error(FindingCode code, const Block& block, std::string message) {
+    findings_.push_back({Severity::kError, code, &block, nullptr, std::move(message)});
+  }
+  void Warning(FindingCode code, const Op& op, std::string message) {
+    findings_.push_back({Severity::kWarning, code, &op.block(), &op, std::move(message)});
+  }
+  void Warning(FindingCode code, const Block& block, std::string message) {
+    findings_.push_back({Severity::kWarning, code, &block, nullptr, std::move(message)});
+  }
+
+  std::vector<Finding> TakeInProgramOrder();
+
+ private:
+  std::vector<Finding> findings_;
+};
+
+// An op with its schema, null where there is none.
+struct KnownOp {
+  const Op* op;
+  const OpSchema* schema;
+};
+
+// 1, 2, 3.
+void CheckBlock(const Block& block, FindingList* findings);
+// 5, 6. Whether the op may be looked at further.
+bool CheckForm(const KnownOp& known, Era era, FindingList* findings);
+// 7.
+void CheckNames(const Op& op, FindingList* findings);
+// 8. REQUIRES: CheckForm found nothing wrong.
+void CheckTypes(const KnownOp& known, Era era, FindingList* findings);
+// 9.
+void CheckReads(const Op& op, bool has_feed_ops, FindingList* findings);
+// 10. Of all ops of the program, in order.
+void CheckGradients(const std::vector<KnownOp>& ops, Era era, FindingList* findings);
+// 11, 12, 13.
+void CheckRoles(const Program& program, const KnownOp& known, FindingList* findings);
+// 14, 15, 16. Of all ops of the program.
+void CheckQuantization(const std::vector<KnownOp>& ops, Era era, FindingList* findings);
+// 17.
+void CheckStartup(const Program& program, const Program& startup, FindingList* findings);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_VERIFIER_CHECKS_H_

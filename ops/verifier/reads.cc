@@ -1,0 +1,81 @@
+// Names and the values that they stand for.
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ops/verifier/checks.h"
+
+namespace fixpoint {
+namespace {
+
+// Kinds of variable that are there without an op's writing them.
+bool ExistsByItself(const Variable& variable) {
+  switch (variable.desc()->type().type()) {
+    case VarType::FEED_MINIBATCH:
+    case VarType::FETCH_LIST:
+    case VarType::READER:
+    case VarType::RAW:
+      return true;
+    default:
+      return variable.persistable();
+  }
+}
+
+// The first op that writes a variable, or runs a block that does; null where none does.
+const Op* FirstWriter(const Variable& variable) {
+  for (const Value* value : variable.values()) {
+    if (value->op() != nullptr) return value->op();
+  }
+  return nullptr;
+}
+
+// Whether a variable looks like one that is fed and then updated in place.
+bool MayBeFed(const Variable& variable, const Op& first_writer) {
+  if (variable.desc()->need_check_feed()) return true;
+  for (const Argument* input : first_writer.inputs()) {
+    if (input->variable() == &variable) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void CheckNames(const Op& op, FindingList* findings) {
+  const auto check = [&](const Argument& argument) {
+    if (argument.variable() == nullptr || argument.variable()->desc() != nullptr) return;
+    findings->Error(FindingCode::kDanglingName, op,
+                    absl::StrCat(argument.is_output() ? "output " : "input ", argument.slot_name(),
+                                 argument.is_output() ? " writes \"" : " reads \"", argument.name(),
+                                 "\", which neither block ", op.block().index(),
+                                 " nor one that it stands in declares"));
+  };
+  for (const Argument* input : op.inputs()) check(*input);
+  for (const Argument* output : op.outputs()) check(*output);
+}
+
+void CheckReads(const Op& op, bool has_feed_ops, FindingList* findings) {
+  for (const Argument* input : op.inputs()) {
+    const Variable* variable = input->variable();
+    // What an op hands to the block that it runs enters there unwritten.
+    if (variable == nullptr || variable->desc() == nullptr || variable->block().index() != 0) {
+      continue;
+    }
+    if (input->value()->origin() != Value::Origin::kEntry || ExistsByItself(*variable)) continue;
+    // A loop's gradient op takes the gradients that it does not find for zero.
+    if (!op.sub_blocks().empty() && absl::EndsWith(input->slot_name(), kGradientSuffix)) continue;
+    const std::string read =
+        absl::StrCat("input ", input->slot_name(), " reads \"", input->name(), "\", ");
+    if (const Op* writer = FirstWriter(*variable); writer != nullptr) {
+      if (!has_feed_ops && MayBeFed(*variable, *writer)) continue;
+      findings->Error(FindingCode::kUnreachedRead, op,
+                      absl::StrCat(read, "which is written only later and is not persistable"));
+    } else if (has_feed_ops) {  // without them, what no op writes is fed
+      findings->Error(FindingCode::kUnreachedRead, op,
+                      absl::StrCat(read, "which no op writes and no feed op fills"));
+    } else if (absl::EndsWith(input->name(), kGradientSuffix)) {
+      findings->Error(FindingCode::kUnreachedRead, op,
+                      absl::StrCat(read, "a gradient that no op writes"));
+    }
+  }
+}
+
+}  // namespace fixpoint

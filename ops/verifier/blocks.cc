@@ -75,16 +75,17 @@ void CheckOwner(const Block& block, FindingList* findings) {
 
 }  // namespace
 
+void CheckSubBlocks(const Op& op, FindingList* findings) {
+  for (const Block* run : op.sub_blocks()) {
+    if (run->owner() == &op) continue;
+    findings->Error(FindingCode::kBlockStructure, op,
+                    absl::StrCat("the op runs block ", run->index(),
+                                 ", which another op runs too; want a block of its own"));
+  }
+}
+
 void CheckBlock(const Block& block, FindingList* findings) {
   CheckOwner(block, findings);
-  for (const Op& op : block.ops()) {
-    for (const Block* run : op.sub_blocks()) {
-      if (run->owner() == &op) continue;
-      findings->Error(FindingCode::kBlockStructure, op,
-                      absl::StrCat("the op runs block ", run->index(),
-                                   ", which another op runs too; want a block of its own"));
-    }
-  }
   absl::flat_hash_set<absl::string_view> names;
   names.reserve(block.desc().vars_size());
   for (const VarDesc& variable : block.desc().vars()) {

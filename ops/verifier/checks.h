@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_OPS_VERIFIER_CHECKS_H_
 #define FIXPOINT_OPS_VERIFIER_CHECKS_H_
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,8 @@ struct KnownOp {
 
 // 1, 2, 3.
 void CheckBlock(const Block& block, FindingList* findings);
+// 3, of an op that runs blocks.
+void CheckSubBlocks(const Op& op, FindingList* findings);
 // 5, 6. Whether the op may be looked at further.
 bool CheckForm(const KnownOp& known, Era era, FindingList* findings);
 // 7.
@@ -52,11 +55,22 @@ void CheckNames(const Op& op, FindingList* findings);
 void CheckTypes(const KnownOp& known, Era era, FindingList* findings);
 // 9.
 void CheckReads(const Op& op, bool has_feed_ops, FindingList* findings);
-// 10. Of all ops of the program, in order.
-void CheckGradients(const std::vector<KnownOp>& ops, Era era, FindingList* findings);
+// 10. Looks at each op once, while it is at hand anyway, and compares when all are known.
+class GradientCheck {
+ public:
+  GradientCheck(Era era, FindingList* findings);
+  ~GradientCheck();
+  // REQUIRES: the op has a schema.
+  void Add(const KnownOp& known);
+  void Finish();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
 // 11, 12, 13.
 void CheckRoles(const Program& program, const KnownOp& known, FindingList* findings);
-// 14, 15, 16. Of all ops of the program.
+// 14, 15, 16. Of all ops that quantize, dequantize or observe.
 void CheckQuantization(const std::vector<KnownOp>& ops, Era era, FindingList* findings);
 // 17.
 void CheckStartup(const Program& program, const Program& startup, FindingList* findings);

@@ -1,8 +1,11 @@
 // Gradient ops against the forward ops that they belong to.
 
+#include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -11,8 +14,8 @@
 namespace fixpoint {
 namespace {
 
-// What a gradient op reads of its forward op, slot by slot. In a gradient block, whose values are
-// those of another run, variables stand for them.
+// The values in the slots that a gradient op repeats of its forward op, slot by slot, each ended by
+// null. In a sub-block, whose gradients are another block's, variables stand for the values.
 using Key = absl::InlinedVector<const void*, 8>;
 
 // Which slots of a GradientSchema's inputs a gradient op has, as bits.
@@ -22,8 +25,12 @@ using SlotMask = uint64_t;
 // not make us index its ops for each.
 constexpr int kMostForms = 8;
 
-const void* Identity(const Argument& argument, bool by_variable) {
-  if (by_variable) return argument.variable();
+// Stands for kEmptyArgument; null ends a slot.
+constexpr char kNothing = 0;
+
+const void* Identity(const Argument& argument) {
+  if (argument.variable() == nullptr) return &kNothing;
+  if (argument.op().block().index() != 0) return argument.variable();
   return argument.value();
 }
 
@@ -32,40 +39,87 @@ absl::Span<const Argument* const> SourceArguments(const Op& forward,
   return slot.source_is_output ? forward.Outputs(slot.source) : forward.Inputs(slot.source);
 }
 
-void Append(absl::Span<const Argument* const> arguments, bool by_variable, Key* key) {
-  for (const Argument* argument : arguments) key->push_back(Identity(*argument, by_variable));
-  key->push_back(nullptr);  // the end of the slot
+// What an op reads, or, as a forward op, has for its gradient op to read.
+struct Reads {
+  const Op* op;
+  Key key;
+};
+
+void Append(absl::Span<const Argument* const> arguments, Key* key) {
+  for (const Argument* argument : arguments) key->push_back(Identity(*argument));
+  key->push_back(nullptr);
 }
 
-class GradientCheck {
+SlotMask FilledSlots(const Key& key) {
+  SlotMask mask = 0;
+  int slot = 0;
+  for (size_t i = 0; i < key.size() && slot < 64; ++i) {
+    if (key[i] == nullptr) {
+      ++slot;
+    } else {
+      mask |= SlotMask{1} << slot;
+    }
+  }
+  return mask;
+}
+
+// The key without the slots that are not in the mask.
+Key Select(const Key& key, SlotMask mask) {
+  Key selected;
+  int slot = 0;
+  for (const void* identity : key) {
+    const bool in_mask = slot < 64 && (mask >> slot & 1) != 0;
+    if (in_mask) selected.push_back(identity);
+    if (identity == nullptr) ++slot;
+  }
+  return selected;
+}
+
+}  // namespace
+
+class GradientCheck::Impl {
  public:
-  GradientCheck(const std::vector<KnownOp>& ops, Era era, FindingList* findings)
-      : era_(era), findings_(findings) {
-    for (const KnownOp& known : ops) {
-      if (known.schema != nullptr && !known.schema->gradients().empty()) {
-        forward_ops_[known.schema].push_back(known.op);
+  Impl(Era era, FindingList* findings) : era_(era), findings_(findings) {}
+
+  void Add(const KnownOp& known) {
+    for (const GradientSchema& form : known.schema->gradients()) {
+      Reads reads{known.op, {}};
+      for (const GradientSchema::Slot& slot : form.inputs) {
+        if (!slot.is_gradient) Append(SourceArguments(*known.op, slot), &reads.key);
+      }
+      forward_ops_[&form].push_back(std::move(reads));
+    }
+    if (known.schema->gradient_of().empty()) return;
+    const OpSchema* forward = FindOpSchema(known.schema->gradient_of());
+    // The gradient op of one that runs a block reads what its scopes kept.
+    if (forward == nullptr || !known.op->sub_blocks().empty()) return;
+    const GradientSchema* form = FindForm(*forward, known.op->type());
+    if (form == nullptr) return;
+    Gradient gradient{forward, form, {known.op, {}}};
+    for (const GradientSchema::Slot& slot : form->inputs) {
+      if (!slot.is_gradient) Append(known.op->Inputs(slot.name), &gradient.reads.key);
+    }
+    gradients_.push_back(std::move(gradient));
+  }
+
+  void Finish() {
+    for (const Gradient& gradient : gradients_) {
+      const SlotMask mask = FilledSlots(gradient.reads.key);
+      if (mask == 0) continue;
+      const Index* index = FindIndex(*gradient.form, mask);
+      if (index != nullptr && !index->contains(Select(gradient.reads.key, mask))) {
+        Report(*gradient.reads.op, *gradient.forward, *gradient.form);
       }
     }
   }
 
-  void Check(const KnownOp& gradient) {
-    const OpSchema* forward = FindOpSchema(gradient.schema->gradient_of());
-    // The gradient op of one that runs a block reads what its scopes kept.
-    if (forward == nullptr || !gradient.op->sub_blocks().empty()) return;
-    const GradientSchema* form = FindForm(*forward, gradient.op->type());
-    if (form == nullptr) return;
-    const SlotMask mask = PresentSlots(*gradient.op, *form);
-    if (mask == 0) return;
-    const Index* index =
-        FindIndex(*forward, *form, mask, gradient.op->block().forward() != nullptr);
-    if (index == nullptr) return;
-    const Key key = KeyOfGradient(*gradient.op, *form, mask);
-    if (index->find(key) == index->end()) Report(*gradient.op, *forward, *form, mask);
-  }
-
  private:
-  using Index = absl::flat_hash_map<Key, const Op*>;
-  using IndexKey = std::pair<const GradientSchema*, std::pair<SlotMask, bool>>;
+  struct Gradient {
+    const OpSchema* forward;
+    const GradientSchema* form;
+    Reads reads;
+  };
+  using Index = absl::flat_hash_set<Key>;
 
   const GradientSchema* FindForm(const OpSchema& forward, const std::string& type) const {
     const GradientSchema* found = nullptr;
@@ -77,39 +131,18 @@ class GradientCheck {
     return found;
   }
 
-  static SlotMask PresentSlots(const Op& gradient, const GradientSchema& form) {
-    SlotMask mask = 0;
-    for (size_t i = 0; i < form.inputs.size() && i < 64; ++i) {
-      const GradientSchema::Slot& slot = form.inputs[i];
-      if (!slot.is_gradient && !gradient.Inputs(slot.name).empty()) mask |= SlotMask{1} << i;
+  // What each forward op has in those slots; null where there are more forms than are looked at.
+  const Index* FindIndex(const GradientSchema& form, SlotMask mask) {
+    const auto [known, is_new] = indexes_.try_emplace({&form, mask});
+    if (!is_new) return &known->second;
+    Index& index = known->second;
+    if (++forms_[&form] > kMostForms) {
+      indexes_.erase(known);
+      return nullptr;
     }
-    return mask;
-  }
-
-  static Key KeyOfGradient(const Op& gradient, const GradientSchema& form, SlotMask mask) {
-    Key key;
-    const bool by_variable = gradient.block().forward() != nullptr;
-    for (size_t i = 0; i < form.inputs.size(); ++i) {
-      if ((mask >> i & 1) != 0) Append(gradient.Inputs(form.inputs[i].name), by_variable, &key);
-    }
-    return key;
-  }
-
-  // Null where there are more forms than are looked at.
-  const Index* FindIndex(const OpSchema& forward, const GradientSchema& form, SlotMask mask,
-                         bool by_variable) {
-    const IndexKey index_key(&form, {mask, by_variable});
-    const auto known = indexes_.find(index_key);
-    if (known != indexes_.end()) return &known->second;
-    if (++forms_[&form] > kMostForms) return nullptr;
-    Index& index = indexes_[index_key];
-    for (const Op* op : forward_ops_[&forward]) {
-      Key key;
-      for (size_t i = 0; i < form.inputs.size(); ++i) {
-        if ((mask >> i & 1) != 0) Append(SourceArguments(*op, form.inputs[i]), by_variable, &key);
-      }
-      index.emplace(std::move(key), op);
-    }
+    const auto ops = forward_ops_.find(&form);
+    if (ops == forward_ops_.end()) return &index;
+    for (const Reads& reads : ops->second) index.insert(Select(reads.key, mask));
     return &index;
   }
 
@@ -141,23 +174,18 @@ class GradientCheck {
     return nullptr;
   }
 
-  void Report(const Op& gradient, const OpSchema& forward, const GradientSchema& form,
-              SlotMask mask) {
+  void Report(const Op& gradient, const OpSchema& forward, const GradientSchema& form) {
     // Messages are made for a few; to look for the forward op of each could take long.
     constexpr int kMostExplained = 64;
     const Op* op = ++reported_ <= kMostExplained ? ForwardByName(gradient, forward, form) : nullptr;
-    const bool by_variable = gradient.block().forward() != nullptr;
     for (size_t i = 0; op != nullptr && i < form.inputs.size(); ++i) {
-      if ((mask >> i & 1) == 0) continue;
       const auto read = gradient.Inputs(form.inputs[i].name);
+      if (form.inputs[i].is_gradient || read.empty()) continue;
       const auto source = SourceArguments(*op, form.inputs[i]);
       for (size_t k = 0; k < std::max(read.size(), source.size()); ++k) {
         const Argument* want = k < source.size() ? source[k] : nullptr;
         const Argument* got = k < read.size() ? read[k] : nullptr;
-        if (want != nullptr && got != nullptr &&
-            Identity(*want, by_variable) == Identity(*got, by_variable)) {
-          continue;
-        }
+        if (want != nullptr && got != nullptr && Identity(*want) == Identity(*got)) continue;
         ReportSlot(gradient, *op, form.inputs[i], got, want);
         return;
       }
@@ -182,19 +210,20 @@ class GradientCheck {
 
   const Era era_;
   FindingList* findings_;
-  absl::flat_hash_map<const OpSchema*, std::vector<const Op*>> forward_ops_;
-  absl::flat_hash_map<IndexKey, Index> indexes_;
+  absl::flat_hash_map<const GradientSchema*, std::vector<Reads>> forward_ops_;
+  std::vector<Gradient> gradients_;
+  absl::flat_hash_map<std::pair<const GradientSchema*, SlotMask>, Index> indexes_;
   absl::flat_hash_map<const GradientSchema*, int> forms_;
   int reported_ = 0;
 };
 
-}  // namespace
+GradientCheck::GradientCheck(Era era, FindingList* findings)
+    : impl_(std::make_unique<Impl>(era, findings)) {}
 
-void CheckGradients(const std::vector<KnownOp>& ops, Era era, FindingList* findings) {
-  GradientCheck check(ops, era, findings);
-  for (const KnownOp& known : ops) {
-    if (known.schema != nullptr && !known.schema->gradient_of().empty()) check.Check(known);
-  }
-}
+GradientCheck::~GradientCheck() = default;
+
+void GradientCheck::Add(const KnownOp& known) { impl_->Add(known); }
+
+void GradientCheck::Finish() { impl_->Finish(); }
 
 }  // namespace fixpoint

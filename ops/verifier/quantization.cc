@@ -132,9 +132,8 @@ void CheckState(const KnownOp& known, Era era, FindingList* findings) {
 void CheckQuantization(const std::vector<KnownOp>& ops, Era era, FindingList* findings) {
   NextWrites next_writes;
   for (const KnownOp& known : ops) {
-    if (known.schema == nullptr) continue;
     const QuantOp what = known.schema->quant_op();
-    if (what == QuantOp::kNone || what == QuantOp::kDequantize) continue;
+    if (what == QuantOp::kDequantize) continue;
     CheckState(known, era, findings);
     if (what == QuantOp::kObserve) continue;
     CheckNesting(*known.op, findings);

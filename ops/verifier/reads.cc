@@ -59,7 +59,7 @@ void CheckReads(const Op& op, bool has_feed_ops, FindingList* findings) {
     if (variable == nullptr || variable->desc() == nullptr || variable->block().index() != 0) {
       continue;
     }
-    if (input->value()->origin() != Value::Origin::kEntry || ExistsByItself(*variable)) continue;
+    if (ExistsByItself(*variable) || input->value()->origin() != Value::Origin::kEntry) continue;
     // A loop's gradient op takes the gradients that it does not find for zero.
     if (!op.sub_blocks().empty() && absl::EndsWith(input->slot_name(), kGradientSuffix)) continue;
     const std::string read =

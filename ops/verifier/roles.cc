@@ -1,8 +1,10 @@
 // What an op's role says of it, and optimizers.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "ops/verifier/checks.h"
+#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -15,8 +17,8 @@ bool IsOptimizer(const OpSchema& schema) {
          schema.FindInput("Grad", Era::kFluid) != nullptr;
 }
 
-void CheckRoleVar(const Program& program, const Op& op, FindingList* findings) {
-  const OpDesc::Attr* attr = op.FindAttr("op_role_var");
+void CheckRoleVar(const Program& program, const Op& op, const OpDesc::Attr* attr,
+                  FindingList* findings) {
   if (attr == nullptr || attr->strings().empty()) return;
   if (attr->strings_size() % 2 != 0) {
     findings->Error(FindingCode::kOpRoleVar, op,
@@ -67,9 +69,15 @@ void CheckRoles(const Program& program, const KnownOp& known, FindingList* findi
   const Op& op = *known.op;
   const bool is_optimizer = IsOptimizer(*known.schema);
   if (is_optimizer) CheckUpdate(op, findings);
-  const OpDesc::Attr* attr = op.FindAttr("op_role");
-  if (attr == nullptr) return;
-  const int role = op.role();
+  const OpDesc::Attr* role_attr = nullptr;
+  const OpDesc::Attr* role_var = nullptr;
+  for (const OpDesc::Attr& attr : op.desc().attrs()) {
+    if (attr.name() == "op_role") role_attr = &attr;
+    if (attr.name() == "op_role_var") role_var = &attr;
+  }
+  CheckRoleVar(program, op, role_var, findings);
+  if (role_attr == nullptr) return;
+  const int role = static_cast<int>(IntValue(*role_attr).value_or(0));
   if ((role & ~kKnownBits) != 0) {
     findings->Warning(FindingCode::kRole, op,
                       absl::StrCat("op_role is ", role, ", which has bits without a meaning"));
@@ -84,7 +92,6 @@ void CheckRoles(const Program& program, const KnownOp& known, FindingList* findi
                       absl::StrCat("op_role of an optimizer is ", role, "; want the Optimize bit (",
                                    static_cast<int>(kOptimize), ")"));
   }
-  CheckRoleVar(program, op, findings);
 }
 
 }  // namespace fixpoint

@@ -101,13 +101,14 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
   FindingList findings;
   const Era era = EraOf(program.version(), program.Proto().has_op_version_map());
   const bool has_feed_ops = HasFeedOps(program);
-  std::vector<KnownOp> ops;
+  GradientCheck gradients(era, &findings);
+  std::vector<KnownOp> quantization_ops;
   for (int b = 0; b < program.block_count(); ++b) {
     const Block& block = program.block(b);
     CheckBlock(block, &findings);
     for (const Op& op : block.ops()) {
       const KnownOp known{&op, FindOpSchema(op.type())};
-      ops.push_back(known);
+      CheckSubBlocks(op, &findings);
       CheckNames(op, &findings);
       CheckReads(op, has_feed_ops, &findings);
       if (known.schema == nullptr) {
@@ -117,10 +118,12 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
       }
       if (CheckForm(known, era, &findings)) CheckTypes(known, era, &findings);
       CheckRoles(program, known, &findings);
+      gradients.Add(known);
+      if (known.schema->quant_op() != QuantOp::kNone) quantization_ops.push_back(known);
     }
   }
-  CheckGradients(ops, era, &findings);
-  CheckQuantization(ops, era, &findings);
+  gradients.Finish();
+  CheckQuantization(quantization_ops, era, &findings);
   if (options.startup != nullptr) CheckStartup(program, *options.startup, &findings);
   return findings.TakeInProgramOrder();
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "ops/era.h"
 #include "ops/op_schema.h"
 #include "ops/verifier.h"
@@ -31,10 +32,14 @@ class FindingList {
     findings_.push_back({Severity::kWarning, code, &block, nullptr, std::move(message)});
   }
 
+  // "block 0, op 17 (conv2d)", as Describe says it. The first call counts the ops of the block.
+  std::string Place(const Op& op);
+
   std::vector<Finding> TakeInProgramOrder();
 
  private:
   std::vector<Finding> findings_;
+  absl::flat_hash_map<const Op*, int> indexes_;  // of ops of blocks that were counted
 };
 
 // An op with its schema, null where there is none.
@@ -54,7 +59,18 @@ void CheckNames(const Op& op, FindingList* findings);
 // 8. REQUIRES: CheckForm found nothing wrong.
 void CheckTypes(const KnownOp& known, Era era, FindingList* findings);
 // 9.
-void CheckReads(const Op& op, bool has_feed_ops, FindingList* findings);
+class ReadCheck {
+ public:
+  ReadCheck(const Program& program, FindingList* findings);
+  void Check(const Op& op);
+
+ private:
+  bool MayBeFed(const Variable& variable, const Op& first_writer);
+
+  bool has_feed_ops_;
+  FindingList* findings_;
+  absl::flat_hash_map<const Variable*, bool> may_be_fed_;
+};
 // 10. Looks at each op once, while it is at hand anyway, and compares when all are known.
 class GradientCheck {
  public:

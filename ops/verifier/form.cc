@@ -103,16 +103,14 @@ bool MayBe(const OpDesc::Attr& attr, AttrType want) {
   }
 }
 
-// Whether the op carries the attribute with another value than `attr`; 2.x writes some twice.
-bool HasAnotherValue(const OpDesc& op, const OpDesc::Attr& attr) {
-  const OpDesc::Attr* first = FindAttr(op, attr.name());
-  return first->SerializePartialAsString() != attr.SerializePartialAsString();
+bool AreEqual(const OpDesc::Attr& a, const OpDesc::Attr& b) {
+  return a.SerializePartialAsString() == b.SerializePartialAsString();
 }
 
 bool CheckAttrs(const KnownOp& known, Era era, FindingList* findings) {
   const Op& op = *known.op;
   const absl::Span<const AttrSchema> schema = known.schema->attrs();
-  absl::InlinedVector<bool, 32> seen(schema.size(), false);
+  absl::InlinedVector<const OpDesc::Attr*, 32> seen(schema.size(), nullptr);
   bool fine = true;
   const auto error = [&](FindingCode code, std::string message) {
     findings->Error(code, op, std::move(message));
@@ -125,11 +123,12 @@ bool CheckAttrs(const KnownOp& known, Era era, FindingList* findings) {
       if (want == nullptr) continue;
     } else {
       const size_t i = want - schema.data();
-      if (seen[i] && HasAnotherValue(op.desc(), attr)) {
+      // 2.x writes some twice, with one value.
+      if (seen[i] != nullptr && !AreEqual(*seen[i], attr)) {
         error(FindingCode::kDuplicateAttr,
               absl::StrCat("attribute ", attr.name(), " is there twice, with two values"));
       }
-      seen[i] = true;
+      seen[i] = &attr;
     }
     if (!MayBe(attr, want->type)) {
       error(FindingCode::kAttrType,
@@ -138,7 +137,7 @@ bool CheckAttrs(const KnownOp& known, Era era, FindingList* findings) {
     }
   }
   for (size_t i = 0; i < schema.size(); ++i) {
-    if (seen[i] || schema[i].default_value || !Includes(schema[i].eras, era)) continue;
+    if (seen[i] != nullptr || schema[i].default_value || !Includes(schema[i].eras, era)) continue;
     error(FindingCode::kMissingAttr,
           absl::StrCat("attribute ", schema[i].name, " is missing and has no default; want ",
                        AttrType_Name(schema[i].type)));

@@ -151,12 +151,12 @@ class GradientCheck::Impl {
                                  const GradientSchema& form) {
     for (const GradientSchema::Slot& slot : form.inputs) {
       if (!slot.is_gradient) continue;
-      for (const Argument* argument : gradient.Inputs(slot.name)) {
-        absl::string_view name = argument->name();
-        if (!absl::ConsumeSuffix(&name, kGradientSuffix)) continue;
-        const Op* op = LastWriter(gradient, name, forward.type());
-        if (op != nullptr) return op;
-      }
+      const auto arguments = gradient.Inputs(slot.name);
+      if (arguments.empty()) continue;
+      absl::string_view name = arguments.front()->name();
+      if (!absl::ConsumeSuffix(&name, kGradientSuffix)) continue;
+      const Op* op = LastWriter(gradient, name, forward.type());
+      if (op != nullptr) return op;
     }
     return nullptr;
   }
@@ -201,11 +201,12 @@ class GradientCheck::Impl {
                                  : std::string("nothing");
     };
     const bool same_name = got != nullptr && want != nullptr && got->name() == want->name();
-    findings_->Error(FindingCode::kGradientMismatch, gradient,
-                     absl::StrCat("input ", slot.name, " reads ", text(got),
-                                  same_name ? " after it was written again" : "", "; want ",
-                                  same_name ? "the value of it" : text(want), ", which ",
-                                  Describe(forward), slot.source_is_output ? " writes" : " reads"));
+    findings_->Error(
+        FindingCode::kGradientMismatch, gradient,
+        absl::StrCat("input ", slot.name, " reads ", text(got),
+                     same_name ? " after it was written again" : "", "; want ",
+                     same_name ? "the value of it" : text(want), ", which ",
+                     findings_->Place(forward), slot.source_is_output ? " writes" : " reads"));
   }
 
   const Era era_;

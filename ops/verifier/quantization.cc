@@ -43,7 +43,7 @@ void CheckNesting(const Op& quantize, FindingList* findings) {
   }
   findings->Error(FindingCode::kNestedQuantize, quantize,
                   absl::StrCat("\"", quantize.Input("X")->name(), "\" was quantized by ",
-                               Describe(*writer), " already; want it quantized once"));
+                               findings->Place(*writer), " already; want it quantized once"));
 }
 
 // When a variable was next written after a value, in the value's own block.
@@ -82,7 +82,7 @@ void CheckStaleReaders(const Argument& result, const Argument& x, const Op& writ
     findings->Error(FindingCode::kStaleQuantizedRead, op,
                     absl::StrCat("input ", reader->slot_name(), " reads \"", reader->name(),
                                  "\", the quantized copy of \"", x.name(), "\", which ",
-                                 Describe(write), " has written since"));
+                                 findings->Place(write), " has written since"));
   }
 }
 

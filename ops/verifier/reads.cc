@@ -28,11 +28,9 @@ const Op* FirstWriter(const Variable& variable) {
   return nullptr;
 }
 
-// Whether a variable looks like one that is fed and then updated in place.
-bool MayBeFed(const Variable& variable, const Op& first_writer) {
-  if (variable.desc()->need_check_feed()) return true;
-  for (const Argument* input : first_writer.inputs()) {
-    if (input->variable() == &variable) return true;
+bool HasFeedOps(const Program& program) {
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == "feed") return true;
   }
   return false;
 }
@@ -52,7 +50,19 @@ void CheckNames(const Op& op, FindingList* findings) {
   for (const Argument* output : op.outputs()) check(*output);
 }
 
-void CheckReads(const Op& op, bool has_feed_ops, FindingList* findings) {
+ReadCheck::ReadCheck(const Program& program, FindingList* findings)
+    : has_feed_ops_(HasFeedOps(program)), findings_(findings) {}
+
+// Whether a variable looks like one that is fed and then updated in place.
+bool ReadCheck::MayBeFed(const Variable& variable, const Op& first_writer) {
+  const auto [known, is_new] = may_be_fed_.try_emplace(&variable, false);
+  if (!is_new) return known->second;
+  bool may_be_fed = variable.desc()->need_check_feed();
+  for (const Argument* input : first_writer.inputs()) may_be_fed |= input->variable() == &variable;
+  return known->second = may_be_fed;
+}
+
+void ReadCheck::Check(const Op& op) {
   for (const Argument* input : op.inputs()) {
     const Variable* variable = input->variable();
     // What an op hands to the block that it runs enters there unwritten.
@@ -62,18 +72,19 @@ void CheckReads(const Op& op, bool has_feed_ops, FindingList* findings) {
     if (ExistsByItself(*variable) || input->value()->origin() != Value::Origin::kEntry) continue;
     // A loop's gradient op takes the gradients that it does not find for zero.
     if (!op.sub_blocks().empty() && absl::EndsWith(input->slot_name(), kGradientSuffix)) continue;
-    const std::string read =
-        absl::StrCat("input ", input->slot_name(), " reads \"", input->name(), "\", ");
+    const auto read = [&] {
+      return absl::StrCat("input ", input->slot_name(), " reads \"", input->name(), "\", ");
+    };
     if (const Op* writer = FirstWriter(*variable); writer != nullptr) {
-      if (!has_feed_ops && MayBeFed(*variable, *writer)) continue;
-      findings->Error(FindingCode::kUnreachedRead, op,
-                      absl::StrCat(read, "which is written only later and is not persistable"));
-    } else if (has_feed_ops) {  // without them, what no op writes is fed
-      findings->Error(FindingCode::kUnreachedRead, op,
-                      absl::StrCat(read, "which no op writes and no feed op fills"));
+      if (!has_feed_ops_ && MayBeFed(*variable, *writer)) continue;
+      findings_->Error(FindingCode::kUnreachedRead, op,
+                       absl::StrCat(read(), "which is written only later and is not persistable"));
+    } else if (has_feed_ops_) {  // without them, what no op writes is fed
+      findings_->Error(FindingCode::kUnreachedRead, op,
+                       absl::StrCat(read(), "which no op writes and no feed op fills"));
     } else if (absl::EndsWith(input->name(), kGradientSuffix)) {
-      findings->Error(FindingCode::kUnreachedRead, op,
-                      absl::StrCat(read, "a gradient that no op writes"));
+      findings_->Error(FindingCode::kUnreachedRead, op,
+                       absl::StrCat(read(), "a gradient that no op writes"));
     }
   }
 }

@@ -11,13 +11,6 @@
 namespace fixpoint {
 namespace {
 
-bool HasFeedOps(const Program& program) {
-  for (const Op& op : program.block(0).ops()) {
-    if (op.type() == "feed") return true;
-  }
-  return false;
-}
-
 // Appends the paragraph of one finding.
 void AppendText(const Program& program, const Finding& finding, int op_index, std::string* text) {
   absl::StrAppend(text, finding.severity == Severity::kError ? "error: " : "warning: ");
@@ -88,6 +81,16 @@ absl::string_view CodeName(FindingCode code) {
   return "";
 }
 
+std::string FindingList::Place(const Op& op) {
+  auto found = indexes_.find(&op);
+  if (found == indexes_.end()) {
+    int index = 0;
+    for (const Op& other : op.block().ops()) indexes_.emplace(&other, index++);
+    found = indexes_.find(&op);
+  }
+  return absl::StrCat("block ", op.block().index(), ", op ", found->second, " (", op.type(), ")");
+}
+
 std::vector<Finding> FindingList::TakeInProgramOrder() {
   std::stable_sort(findings_.begin(), findings_.end(), [](const Finding& a, const Finding& b) {
     if (a.block != b.block) return a.block->index() < b.block->index();
@@ -100,7 +103,7 @@ std::vector<Finding> FindingList::TakeInProgramOrder() {
 std::vector<Finding> Verify(const Program& program, const VerifyOptions& options) {
   FindingList findings;
   const Era era = EraOf(program.version(), program.Proto().has_op_version_map());
-  const bool has_feed_ops = HasFeedOps(program);
+  ReadCheck reads(program, &findings);
   GradientCheck gradients(era, &findings);
   std::vector<KnownOp> quantization_ops;
   for (int b = 0; b < program.block_count(); ++b) {
@@ -110,7 +113,7 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
       const KnownOp known{&op, FindOpSchema(op.type())};
       CheckSubBlocks(op, &findings);
       CheckNames(op, &findings);
-      CheckReads(op, has_feed_ops, &findings);
+      reads.Check(op);
       if (known.schema == nullptr) {
         findings.Warning(FindingCode::kUnknownOp, op,
                          "the op type is not known; the op is carried as it is");

@@ -127,25 +127,39 @@ std::vector<int64_t> InferContext::Ints(absl::string_view name) {
 }
 
 void InferContext::SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
-                             std::optional<Dims> dims) {
-  if (dims) {
-    for (int64_t& dim : *dims) dim = std::max(dim, kUnknownDim);
-  }
+                             const Dims& dims) {
   const SlotRange& range = OutputRange(slot);
-  if (index < range.count) outputs_[range.first + index] = {dtype, std::move(dims)};
+  if (index >= range.count) return;
+  InferredOutput& output = outputs_[range.first + index];
+  output.dtype = dtype;
+  output.dims = dims;
+  for (int64_t& dim : *output.dims) dim = std::max(dim, kUnknownDim);
+}
+
+void InferContext::SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
+                             std::nullopt_t) {
+  const SlotRange& range = OutputRange(slot);
+  if (index >= range.count) return;
+  outputs_[range.first + index].dtype = dtype;
+  outputs_[range.first + index].dims.reset();
 }
 
 void InferContext::SetOutputLike(absl::string_view slot, int index, const TensorInfo& tensor) {
-  std::optional<Dims> dims;
-  if (tensor.has_dims()) dims.emplace(tensor.dims.begin(), tensor.dims.end());
-  SetOutput(slot, index, tensor.dtype, std::move(dims));
+  if (tensor.has_dims()) {
+    SetOutput(slot, index, tensor.dtype, Dims(tensor.dims.begin(), tensor.dims.end()));
+  } else {
+    SetOutput(slot, index, tensor.dtype, std::nullopt);
+  }
 }
 
 absl::Status Infer(InferContext& context) {
   if (context.schema_->infer() == nullptr) return absl::OkStatus();
   absl::Status status = context.schema_->infer()(context);
   if (!status.ok() || context.attribute_unknown_) {
-    for (InferredOutput& output : context.outputs_) output = {};
+    for (InferredOutput& output : context.outputs_) {
+      output.dtype.reset();
+      output.dims.reset();
+    }
   }
   return context.attribute_unknown_ ? absl::OkStatus() : status;
 }

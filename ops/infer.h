@@ -73,11 +73,22 @@ class InferContext {
   std::string String(absl::string_view name);
   std::vector<int64_t> Ints(absl::string_view name);
 
-  // State what an output is. A slot or argument that the op does not name is passed over.
+  // State what an output is: its dims, std::nullopt where they are not known, or what an optional
+  // holds. A slot or argument that the op does not name is passed over.
   void SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
-                 std::optional<Dims> dims);
-  void SetOutput(absl::string_view slot, std::optional<DataType> dtype, std::optional<Dims> dims) {
-    SetOutput(slot, 0, dtype, std::move(dims));
+                 const Dims& dims);
+  void SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype, std::nullopt_t);
+  template <typename SomeDims>
+  void SetOutput(absl::string_view slot, std::optional<DataType> dtype, const SomeDims& dims) {
+    SetOutput(slot, 0, dtype, dims);
+  }
+  void SetOutput(absl::string_view slot, std::optional<DataType> dtype,
+                 const std::optional<Dims>& dims) {
+    if (dims) {
+      SetOutput(slot, 0, dtype, *dims);
+    } else {
+      SetOutput(slot, 0, dtype, std::nullopt);
+    }
   }
   // As an input is: dtype and dimensions, as far as they are known.
   void SetOutputLike(absl::string_view slot, int index, const TensorInfo& tensor);

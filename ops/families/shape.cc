@@ -15,8 +15,9 @@ namespace fixpoint {
 namespace {
 
 // Sets Out, and XShape, which holds X's dimensions after a 0 for the gradient op to read.
-void SetReshaped(InferContext& op, const TensorInfo& x, std::optional<Dims> out) {
-  op.SetOutput("Out", x.dtype, std::move(out));
+template <typename SomeDims>
+void SetReshaped(InferContext& op, const TensorInfo& x, const SomeDims& out) {
+  op.SetOutput("Out", x.dtype, out);
   if (!x.has_dims()) return;
   Dims x_shape(x.dims.begin(), x.dims.end());
   x_shape.insert(x_shape.begin(), 0);
@@ -62,7 +63,7 @@ absl::Status InferReshape(InferContext& op) {
   if (x.has_dims() && !op.HasInput("Shape") && !op.HasInput("ShapeTensor") && !shape.empty()) {
     ASSIGN_OR_RETURN(out, ReshapedDims(x.dims, shape));
   }
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -85,7 +86,7 @@ absl::Status InferTranspose(InferContext& op) {
         absl::StrCat("axis is [", absl::StrJoin(permutation, ", "), "] and X is ", DimsText(x.dims),
                      "; want a permutation of its ", x.rank(), " axes"));
   }
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -108,7 +109,7 @@ absl::Status InferSqueeze(InferContext& op) {
     }
     if (out->empty()) out.reset();
   }
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -128,7 +129,7 @@ absl::Status InferUnsqueeze(InferContext& op) {
       out->insert(out->begin() + i, 1);
     }
   }
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -166,7 +167,7 @@ absl::Status InferFlattenRange(InferContext& op) {
   Dims out(x.dims.begin(), x.dims.begin() + start);
   out.push_back(flat);
   out.insert(out.end(), x.dims.begin() + stop + 1, x.dims.end());
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 

@@ -18,6 +18,9 @@ using DimsView = absl::Span<const int64_t>;
 // A dimension that is not known before a program runs. Any negative one reads as this.
 inline constexpr int64_t kUnknownDim = -1;
 
+// No tensor of the reference has more than 9; a description with more than this is not read.
+inline constexpr int kMostDims = 64;
+
 // "[-1, 3, 8, 8]".
 std::string DimsText(DimsView dims);
 

@@ -1,5 +1,6 @@
 #include "ops/infer.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "proto/attributes.h"
@@ -8,23 +9,6 @@ namespace fixpoint {
 namespace {
 
 using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
-
-int Count(const Slots& slots, absl::string_view name) {
-  for (const OpDesc::Var& slot : slots) {
-    if (slot.parameter() == name) return slot.arguments_size();
-  }
-  return 0;
-}
-
-// Position of an argument among all arguments; -1 where there is none.
-int Position(const Slots& slots, absl::string_view name, int index) {
-  int position = 0;
-  for (const OpDesc::Var& slot : slots) {
-    if (slot.parameter() == name) return index < slot.arguments_size() ? position + index : -1;
-    position += slot.arguments_size();
-  }
-  return -1;
-}
 
 int CountAll(const Slots& slots) {
   int count = 0;
@@ -51,7 +35,9 @@ TensorInfo TensorInfoOf(const VarDesc* variable) {
   }
   if (tensor != nullptr) {
     info.dtype = tensor->data_type();
-    info.dims = DimsView(tensor->dims().data(), tensor->dims_size());
+    if (tensor->dims_size() <= kMostDims) {
+      info.dims = DimsView(tensor->dims().data(), tensor->dims_size());
+    }
   }
   return info;
 }
@@ -64,13 +50,40 @@ InferContext::InferContext(const OpDesc& op, const OpSchema& schema, Era era,
       inputs_(inputs),
       outputs_(static_cast<size_t>(CountAll(op.outputs()))) {}
 
-int InferContext::InputCount(absl::string_view slot) const { return Count(op_->inputs(), slot); }
+namespace {
 
-int InferContext::OutputCount(absl::string_view slot) const { return Count(op_->outputs(), slot); }
+template <typename Range>
+const Range& FindRange(const Slots& slots, absl::string_view name, Range* last) {
+  if (!last->name.empty() && last->name == name) return *last;
+  *last = {};
+  int first = 0;
+  for (const OpDesc::Var& slot : slots) {
+    if (slot.parameter() == name) {
+      *last = {slot.parameter(), first, slot.arguments_size()};
+      break;
+    }
+    first += slot.arguments_size();
+  }
+  return *last;
+}
+
+}  // namespace
+
+const InferContext::SlotRange& InferContext::InputRange(absl::string_view slot) const {
+  return FindRange(op_->inputs(), slot, &last_input_);
+}
+
+const InferContext::SlotRange& InferContext::OutputRange(absl::string_view slot) const {
+  return FindRange(op_->outputs(), slot, &last_output_);
+}
+
+int InferContext::InputCount(absl::string_view slot) const { return InputRange(slot).count; }
+
+int InferContext::OutputCount(absl::string_view slot) const { return OutputRange(slot).count; }
 
 TensorInfo InferContext::Input(absl::string_view slot, int index) const {
-  const int position = Position(op_->inputs(), slot, index);
-  return position < 0 ? TensorInfo() : TensorInfoOf(inputs_[position]);
+  const SlotRange& range = InputRange(slot);
+  return index < range.count ? TensorInfoOf(inputs_[range.first + index]) : TensorInfo();
 }
 
 const OpDesc::Attr* InferContext::Attr(absl::string_view name) {
@@ -114,22 +127,39 @@ std::vector<int64_t> InferContext::Ints(absl::string_view name) {
 }
 
 void InferContext::SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
-                             std::optional<Dims> dims) {
-  const int position = Position(op_->outputs(), slot, index);
-  if (position >= 0) outputs_[position] = {dtype, std::move(dims)};
+                             const Dims& dims) {
+  const SlotRange& range = OutputRange(slot);
+  if (index >= range.count) return;
+  InferredOutput& output = outputs_[range.first + index];
+  output.dtype = dtype;
+  output.dims = dims;
+  for (int64_t& dim : *output.dims) dim = std::max(dim, kUnknownDim);
+}
+
+void InferContext::SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
+                             std::nullopt_t) {
+  const SlotRange& range = OutputRange(slot);
+  if (index >= range.count) return;
+  outputs_[range.first + index].dtype = dtype;
+  outputs_[range.first + index].dims.reset();
 }
 
 void InferContext::SetOutputLike(absl::string_view slot, int index, const TensorInfo& tensor) {
-  std::optional<Dims> dims;
-  if (tensor.has_dims()) dims.emplace(tensor.dims.begin(), tensor.dims.end());
-  SetOutput(slot, index, tensor.dtype, std::move(dims));
+  if (tensor.has_dims()) {
+    SetOutput(slot, index, tensor.dtype, Dims(tensor.dims.begin(), tensor.dims.end()));
+  } else {
+    SetOutput(slot, index, tensor.dtype, std::nullopt);
+  }
 }
 
 absl::Status Infer(InferContext& context) {
   if (context.schema_->infer() == nullptr) return absl::OkStatus();
   absl::Status status = context.schema_->infer()(context);
   if (!status.ok() || context.attribute_unknown_) {
-    for (InferredOutput& output : context.outputs_) output = {};
+    for (InferredOutput& output : context.outputs_) {
+      output.dtype.reset();
+      output.dims.reset();
+    }
   }
   return context.attribute_unknown_ ? absl::OkStatus() : status;
 }

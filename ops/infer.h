@@ -30,7 +30,8 @@ using DataType = VarType::Type;
 struct TensorInfo {
   VarType::Type kind = VarType::LOD_TENSOR;
   std::optional<DataType> dtype;
-  // Empty where the rank is not known, and of a scalar: the messages do not tell them apart.
+  // Empty where the rank is not known (or past kMostDims), and of a scalar: the messages do not
+  // tell the two apart.
   DimsView dims;
   int lod_level = 0;
 
@@ -72,11 +73,22 @@ class InferContext {
   std::string String(absl::string_view name);
   std::vector<int64_t> Ints(absl::string_view name);
 
-  // State what an output is. A slot or argument that the op does not name is passed over.
+  // State what an output is: its dims, std::nullopt where they are not known, or what an optional
+  // holds. A slot or argument that the op does not name is passed over.
   void SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
-                 std::optional<Dims> dims);
-  void SetOutput(absl::string_view slot, std::optional<DataType> dtype, std::optional<Dims> dims) {
-    SetOutput(slot, 0, dtype, std::move(dims));
+                 const Dims& dims);
+  void SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype, std::nullopt_t);
+  template <typename SomeDims>
+  void SetOutput(absl::string_view slot, std::optional<DataType> dtype, const SomeDims& dims) {
+    SetOutput(slot, 0, dtype, dims);
+  }
+  void SetOutput(absl::string_view slot, std::optional<DataType> dtype,
+                 const std::optional<Dims>& dims) {
+    if (dims) {
+      SetOutput(slot, 0, dtype, *dims);
+    } else {
+      SetOutput(slot, 0, dtype, std::nullopt);
+    }
   }
   // As an input is: dtype and dimensions, as far as they are known.
   void SetOutputLike(absl::string_view slot, int index, const TensorInfo& tensor);
@@ -90,7 +102,16 @@ class InferContext {
  private:
   friend absl::Status Infer(InferContext& context);
 
+  // Where a slot's arguments are among all arguments.
+  struct SlotRange {
+    absl::string_view name;  // in the message; "": no such slot
+    int first = 0;
+    int count = 0;
+  };
+
   const OpDesc::Attr* Attr(absl::string_view name);
+  const SlotRange& InputRange(absl::string_view slot) const;
+  const SlotRange& OutputRange(absl::string_view slot) const;
   template <typename T>
   T Known(std::optional<T> value);
 
@@ -99,6 +120,9 @@ class InferContext {
   Era era_;
   absl::Span<const VarDesc* const> inputs_;
   absl::InlinedVector<InferredOutput, 4> outputs_;
+  // The slots that were asked for last: most are asked for more than once.
+  mutable SlotRange last_input_;
+  mutable SlotRange last_output_;
   bool attribute_unknown_ = false;
 };
 

@@ -113,6 +113,23 @@ absl::StatusOr<DataType> DataTypeAttr(InferContext& op, absl::string_view name) 
   return static_cast<DataType>(value);
 }
 
+absl::StatusOr<Dims> ShapeAttr(InferContext& op, absl::string_view name) {
+  const std::vector<int64_t> values = op.Ints(name);
+  Dims dims(values.begin(), values.end());
+  if (std::any_of(dims.begin(), dims.end(), [](int64_t dim) { return dim < kUnknownDim; })) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, " is ", DimsText(dims), "; want sizes, or -1 where one is not known"));
+  }
+  if (absl::StatusOr<int64_t> count = ElementCount(dims); !count.ok()) return count.status();
+  return dims;
+}
+
+absl::StatusOr<int64_t> PositiveAttr(InferContext& op, absl::string_view name) {
+  const int64_t value = op.Int(name);
+  if (value >= 1) return value;
+  return absl::InvalidArgumentError(absl::StrCat(name, " is ", value, "; want 1 or more"));
+}
+
 OpSchema::InferFunction ShapeFromAttr(std::vector<std::string> shape_tensors) {
   return [shape_tensors = std::move(shape_tensors)](InferContext& op) -> absl::Status {
     ASSIGN_OR_RETURN(const DataType dtype, DataTypeAttr(op, "dtype"));
@@ -121,11 +138,10 @@ OpSchema::InferFunction ShapeFromAttr(std::vector<std::string> shape_tensors) {
       op.SetOutput("Out", dtype, std::nullopt);
       return absl::OkStatus();
     }
-    const std::vector<int64_t> shape = op.Ints("shape");
-    Dims dims(shape.begin(), shape.end());
-    if (absl::StatusOr<int64_t> count = ElementCount(dims); !count.ok()) return count.status();
+    ASSIGN_OR_RETURN(Dims dims, ShapeAttr(op, "shape"));
     // No shape is a scalar's, which the messages cannot tell from an unknown one.
-    op.SetOutput("Out", dtype, dims.empty() ? std::nullopt : std::optional<Dims>(std::move(dims)));
+    op.SetOutput("Out", dtype, std::nullopt);
+    if (!dims.empty()) op.SetOutput("Out", dtype, dims);
     return absl::OkStatus();
   };
 }

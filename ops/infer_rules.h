@@ -38,6 +38,12 @@ absl::StatusOr<Dims> Broadcast(DimsView x, DimsView y);
 // dims where one of the `shape_tensors` slots decides.
 OpSchema::InferFunction ShapeFromAttr(std::vector<std::string> shape_tensors);
 
+// A shape that an attribute gives. Error: a size below -1, or more elements than an int64 counts.
+absl::StatusOr<Dims> ShapeAttr(InferContext& context, absl::string_view name);
+
+// An attribute that must be 1 or more.
+absl::StatusOr<int64_t> PositiveAttr(InferContext& context, absl::string_view name);
+
 // An attribute `dtype`, as a data type of tensors. Error: it is none.
 absl::StatusOr<DataType> DataTypeAttr(InferContext& context, absl::string_view name);
 

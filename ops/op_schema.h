@@ -69,6 +69,7 @@ struct GradientSchema {
     std::string source;             // forward slot
     bool source_is_output = false;  // of the forward op
     bool is_gradient = false;       // of what is in `source`; else that itself
+    bool optional = false;          // some makers leave it out
     Eras eras = Eras::kAll;
   };
   std::string type;

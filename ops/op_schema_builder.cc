@@ -94,6 +94,7 @@ std::vector<GradientSchema::Slot> GradientSlots(const OpSchema& forward,
     slot.is_gradient = absl::ConsumeSuffix(&source, kGradientSuffix);
     slot.source = std::string(source);
     slot.eras = entry.eras;
+    slot.optional = entry.optional;
     slot.source_is_output = forward.FindOutput(source, Era::kFluid) != nullptr;
     CHECK(slot.source_is_output || forward.FindInput(source, Era::kFluid) != nullptr)
         << forward.type() << " has no slot " << source;
@@ -111,7 +112,7 @@ void AddSlots(const OpSchema& forward, const std::vector<GradientSchema::Slot>& 
     const SlotSchema* source = slot.source_is_output ? forward.FindOutput(slot.source, Era::kFluid)
                                                      : forward.FindInput(slot.source, Era::kFluid);
     // A gradient that nobody wants is left out.
-    const bool optional = outputs || source->optional;
+    const bool optional = outputs || slot.optional || source->optional;
     if (FindSlot(*slots, slot.name) == nullptr) {
       slots->push_back({slot.name, source->list, optional, Both(eras, slot.eras)});
     } else {

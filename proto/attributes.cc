@@ -49,7 +49,14 @@ std::optional<double> FloatValue(const OpDesc::Attr& attr) {
 }
 
 std::optional<bool> BoolValue(const OpDesc::Attr& attr) {
-  return attr.type() == BOOLEAN ? std::optional<bool>(attr.b()) : std::nullopt;
+  switch (attr.type()) {
+    case BOOLEAN:
+      return attr.b();
+    case INT:
+      return attr.i() != 0;
+    default:
+      return std::nullopt;
+  }
 }
 
 std::optional<std::string> StringValue(const OpDesc::Attr& attr) {

@@ -16,9 +16,9 @@ namespace fixpoint {
 // The attribute of that name, or null.
 const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name);
 
-// The value of an attribute; nothing where it is of another kind. Integers widen (BOOLEAN
-// excepted): INT and LONG read as int64, INT, LONG, FLOAT and FLOAT64 as double, and the lists
-// alike, because files of some eras hold the narrower kind.
+// The value of an attribute; nothing where it is of another kind. Numbers widen, because files of
+// some eras hold the narrower kind: INT and LONG read as int64, INT, LONG, FLOAT and FLOAT64 as
+// double, and the lists alike. INT reads as bool too: is_test is 1 in files of 2018 and 2019.
 std::optional<int64_t> IntValue(const OpDesc::Attr& attr);
 std::optional<double> FloatValue(const OpDesc::Attr& attr);
 std::optional<bool> BoolValue(const OpDesc::Attr& attr);

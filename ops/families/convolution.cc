@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
+#include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
 #include "proto/status_macros.h"
@@ -39,12 +40,6 @@ absl::StatusOr<Geometry> ReadGeometry(InferContext& op, const TensorInfo& input,
   return geometry;
 }
 
-absl::StatusOr<int64_t> ReadGroups(InferContext& op) {
-  const int64_t groups = op.Int("groups");
-  if (groups >= 1) return groups;
-  return absl::InvalidArgumentError(absl::StrCat("groups is ", groups, "; want 1 or more"));
-}
-
 absl::StatusOr<int64_t> TimesGroups(int64_t channels, int64_t groups) {
   if (channels < 0) return kUnknownDim;
   int64_t product;
@@ -59,7 +54,7 @@ absl::Status InferConv2d(InferContext& op) {
   op.SetOutput("Output", input.dtype, std::nullopt);
   if (!input.has_dims() || !filter.has_dims()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Geometry geometry, ReadGeometry(op, input, filter));
-  ASSIGN_OR_RETURN(const int64_t groups, ReadGroups(op));
+  ASSIGN_OR_RETURN(const int64_t groups, PositiveAttr(op, "groups"));
   ASSIGN_OR_RETURN(const int64_t channels, TimesGroups(filter.dims[1], groups));
   if (!MayBeEqual(channels, input.dims[geometry.channel_axis])) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -105,7 +100,7 @@ absl::Status InferConv2dTranspose(InferContext& op) {
   op.SetOutput("Output", input.dtype, std::nullopt);
   if (!input.has_dims() || !filter.has_dims()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Geometry geometry, ReadGeometry(op, input, filter));
-  ASSIGN_OR_RETURN(const int64_t groups, ReadGroups(op));
+  ASSIGN_OR_RETURN(const int64_t groups, PositiveAttr(op, "groups"));
   if (!MayBeEqual(filter.dims[0], input.dims[geometry.channel_axis])) {
     return absl::InvalidArgumentError(absl::StrCat(
         "Filter ", DimsText(filter.dims), " reads ", filter.dims[0], " channels; Input ",

@@ -47,7 +47,7 @@ absl::Status InferPriorBox(InferContext& op) {
 
 absl::Status InferYoloBox(InferContext& op) {
   const TensorInfo x = op.Input("X");
-  const int64_t classes = op.Int("class_num");
+  ASSIGN_OR_RETURN(const int64_t classes, PositiveAttr(op, "class_num"));
   const int64_t anchors = static_cast<int64_t>(op.Ints("anchors").size()) / 2;
   if (x.rank() != 4) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int64_t boxes, ElementCount({x.dims[2], x.dims[3], anchors}));
@@ -109,8 +109,9 @@ absl::Status InferRoiAlign(InferContext& op) {
   const TensorInfo rois = op.Input("ROIs");
   op.SetOutput("Out", x.dtype, std::nullopt);
   if (x.rank() != 4 || !rois.has_dims()) return absl::OkStatus();
-  op.SetOutput("Out", x.dtype,
-               Dims{rois.dims[0], x.dims[1], op.Int("pooled_height"), op.Int("pooled_width")});
+  ASSIGN_OR_RETURN(const int64_t height, PositiveAttr(op, "pooled_height"));
+  ASSIGN_OR_RETURN(const int64_t width, PositiveAttr(op, "pooled_width"));
+  op.SetOutput("Out", x.dtype, Dims{rois.dims[0], x.dims[1], height, width});
   return absl::OkStatus();
 }
 

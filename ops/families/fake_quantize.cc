@@ -47,10 +47,7 @@ absl::Status InferObserver(InferContext& op) {
 
 absl::Status InferRange(InferContext& op) {
   RETURN_IF_ERROR(InferPerTensor(op));
-  const int64_t window = op.Int("window_size");
-  if (window < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("window_size is ", window, "; want 1 or more"));
-  }
+  ASSIGN_OR_RETURN(const int64_t window, PositiveAttr(op, "window_size"));
   op.SetOutput("OutScales", op.Input("X").dtype, Dims{window});
   return absl::OkStatus();
 }

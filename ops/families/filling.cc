@@ -13,9 +13,8 @@ namespace {
 // `shape`, but as long as Input on one axis.
 absl::Status InferBatchSizeLike(InferContext& op) {
   ASSIGN_OR_RETURN(const DataType dtype, DataTypeAttr(op, "dtype"));
-  const std::vector<int64_t> shape = op.Ints("shape");
+  ASSIGN_OR_RETURN(Dims out, ShapeAttr(op, "shape"));
   const TensorInfo input = op.Input("Input");
-  Dims out(shape.begin(), shape.end());
   op.SetOutput("Out", dtype, std::nullopt);
   if (out.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const int to,

@@ -87,7 +87,11 @@ OpSchema::InferFunction InferOneHot(bool replaces_last_dim) {
     if (!x.has_dims()) return absl::OkStatus();
     Dims out(x.dims.begin(), x.dims.end());
     if (replaces_last_dim) out.pop_back();
-    out.push_back(op.HasInput("depth_tensor") ? kUnknownDim : op.Int("depth"));
+    int64_t depth = kUnknownDim;
+    if (!op.HasInput("depth_tensor")) {
+      ASSIGN_OR_RETURN(depth, PositiveAttr(op, "depth"));
+    }
+    out.push_back(depth);
     op.SetOutput("Out", dtype, out);
     return absl::OkStatus();
   };

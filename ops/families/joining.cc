@@ -205,13 +205,12 @@ absl::Status InferExpandV2(InferContext& op) {
   if (!x.has_dims() || op.HasInput("Shape") || op.HasInput("expand_shapes_tensor")) {
     return absl::OkStatus();
   }
-  const std::vector<int64_t> shape = op.Ints("shape");
-  if (shape.size() < x.dims.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("shape has ", shape.size(), " values and X is ",
+  ASSIGN_OR_RETURN(Dims out, ShapeAttr(op, "shape"));
+  if (out.size() < x.dims.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("shape has ", out.size(), " values and X is ",
                                                    DimsText(x.dims), "; want at least ", x.rank()));
   }
-  Dims out(shape.begin(), shape.end());
-  const size_t added = shape.size() - x.dims.size();
+  const size_t added = out.size() - x.dims.size();
   for (size_t i = 0; i < x.dims.size(); ++i) {
     // -1 keeps X's dimension.
     if (out[added + i] < 0) out[added + i] = x.dims[i];

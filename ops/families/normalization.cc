@@ -103,7 +103,8 @@ std::vector<OpSchema> NormalizationOps() {
           "layer_norm_grad(X, Scale, Bias, Mean, Variance, Y@GRAD) -> "
           "(X@GRAD, Scale@GRAD, Bias@GRAD)");
   ops.Define(
-         "instance_norm(X, Scale@1, Bias@1, Scale?@2, Bias?@2) -> (Y, SavedMean, SavedVariance)")
+         "instance_norm(X, Scale@1, Bias@1, Scale?@2, Bias?@2) -> (Y, SavedMean@1, "
+         "SavedVariance@1, SavedMean?@2, SavedVariance?@2)")
       .Doc("Normalizes each image and channel on its own.")
       .Attr("epsilon", Float(1e-5f))
       .Infer(SameAs("X", {"Y"}))
@@ -120,7 +121,7 @@ std::vector<OpSchema> NormalizationOps() {
       .Infer(SameAs("X", {"Y"}))
       .QuantizableOutputs({"Y", "Mean", "Variance"})
       .GradientNotKnown();
-  ops.Define("dropout(X, Seed?) -> (Out, Mask)")
+  ops.Define("dropout(X, Seed?) -> (Out, Mask@1, Mask?@2)")
       .Doc(
           "Drops elements with dropout_prob. upscale_in_train divides the others by 1 - p; "
           "downgrade_in_infer multiplies by it in inference.")

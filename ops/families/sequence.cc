@@ -72,7 +72,7 @@ std::vector<OpSchema> SequenceOps() {
       .Attr("pad_value", Float(0))
       .Hints("is_test")
       .Infer(SameAs("X", {"Out"}))
-      .Gradient("sequence_pool_grad(X, MaxIndex, Out@GRAD) -> (X@GRAD)")
+      .Gradient("sequence_pool_grad(X, MaxIndex?, Out@GRAD) -> (X@GRAD)")
       .GradientBy(DropMaxIndexUnlessMax);
   ops.Define("sequence_softmax(X) -> (Out)")
       .Doc("Softmax over each sequence.")
@@ -90,7 +90,9 @@ std::vector<OpSchema> SequenceOps() {
       .Attr("append", Bool(false))
       .Infer(SameAs("X", {"Out"}))
       .GradientNotKnown();
-  ops.Define("lstm(Input, H0?, C0?, Weight, Bias) -> (Hidden, Cell, BatchGate, BatchCellPreAct)")
+  ops.Define(
+         "lstm(Input, H0?, C0?, Weight, Bias) -> (Hidden, Cell, BatchGate@1, BatchCellPreAct@1, "
+         "BatchGate?@2, BatchCellPreAct?@2)")
       .Doc("LSTM over sequences; Input [T,4D] holds the gates' projections, Weight is [D,4D].")
       .Attr("use_peepholes", Bool(true))
       .Attr("is_reverse", Bool(false))
@@ -104,7 +106,8 @@ std::vector<OpSchema> SequenceOps() {
           "lstm_grad(Input, H0, C0, Weight, Bias, Hidden, Cell, BatchGate, BatchCellPreAct, "
           "Hidden@GRAD) -> (Input@GRAD, Weight@GRAD, Bias@GRAD, H0@GRAD, C0@GRAD)");
   ops.Define(
-         "gru(Input, H0?, Weight, Bias?) -> (BatchGate, BatchResetHiddenPrev, BatchHidden, Hidden)")
+         "gru(Input, H0?, Weight, Bias?) -> (BatchGate@1, BatchResetHiddenPrev@1, BatchHidden@1, "
+         "BatchGate?@2, BatchResetHiddenPrev?@2, BatchHidden?@2, Hidden)")
       .Doc("GRU over sequences; Input [T,3D] holds the gates' projections, Weight is [D,3D].")
       .Attr("activation", String("tanh"))
       .Attr("gate_activation", String("sigmoid"))

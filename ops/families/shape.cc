@@ -8,14 +8,16 @@
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
+#include "ops/window.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
 namespace {
 
 // Sets Out, and XShape, which holds X's dimensions after a 0 for the gradient op to read.
-void SetReshaped(InferContext& op, const TensorInfo& x, std::optional<Dims> out) {
-  op.SetOutput("Out", x.dtype, std::move(out));
+template <typename SomeDims>
+void SetReshaped(InferContext& op, const TensorInfo& x, const SomeDims& out) {
+  op.SetOutput("Out", x.dtype, out);
   if (!x.has_dims()) return;
   Dims x_shape(x.dims.begin(), x.dims.end());
   x_shape.insert(x_shape.begin(), 0);
@@ -61,7 +63,7 @@ absl::Status InferReshape(InferContext& op) {
   if (x.has_dims() && !op.HasInput("Shape") && !op.HasInput("ShapeTensor") && !shape.empty()) {
     ASSIGN_OR_RETURN(out, ReshapedDims(x.dims, shape));
   }
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -84,7 +86,7 @@ absl::Status InferTranspose(InferContext& op) {
         absl::StrCat("axis is [", absl::StrJoin(permutation, ", "), "] and X is ", DimsText(x.dims),
                      "; want a permutation of its ", x.rank(), " axes"));
   }
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -107,7 +109,7 @@ absl::Status InferSqueeze(InferContext& op) {
     }
     if (out->empty()) out.reset();
   }
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -127,7 +129,7 @@ absl::Status InferUnsqueeze(InferContext& op) {
       out->insert(out->begin() + i, 1);
     }
   }
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -165,7 +167,7 @@ absl::Status InferFlattenRange(InferContext& op) {
   Dims out(x.dims.begin(), x.dims.begin() + start);
   out.push_back(flat);
   out.insert(out.end(), x.dims.begin() + stop + 1, x.dims.end());
-  SetReshaped(op, x, std::move(out));
+  SetReshaped(op, x, out);
   return absl::OkStatus();
 }
 
@@ -177,6 +179,32 @@ absl::Status InferShuffleChannel(InferContext& op) {
         "group is ", group, " and X is ", DimsText(x.dims), "; want a divisor of its channels"));
   }
   op.SetOutputLike("Out", x);
+  return absl::OkStatus();
+}
+
+absl::Status InferPixelShuffle(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  op.SetOutput("Out", x.dtype, std::nullopt);
+  const int64_t factor = op.Int("upscale_factor");
+  if (x.rank() != 4) return absl::OkStatus();
+  const bool channels_last = IsChannelsLast(op.String("data_format"));
+  const int channel = channels_last ? 3 : 1;
+  const int height = channels_last ? 1 : 2;
+  constexpr int64_t kLargestFactor = 1 << 15;
+  if (factor < 1 || factor > kLargestFactor ||
+      (x.dims[channel] >= 0 && x.dims[channel] % (factor * factor) != 0)) {
+    return absl::InvalidArgumentError(absl::StrCat("upscale_factor is ", factor, " and X is ",
+                                                   DimsText(x.dims),
+                                                   "; want a square of it to divide X's channels"));
+  }
+  Dims out(x.dims.begin(), x.dims.end());
+  if (out[channel] > 0) out[channel] /= factor * factor;
+  for (int i = height; i < height + 2; ++i) {
+    if (out[i] >= 0 && __builtin_mul_overflow(out[i], factor, &out[i])) {
+      return absl::InvalidArgumentError("the output's size is more than an int64 holds");
+    }
+  }
+  op.SetOutput("Out", x.dtype, out);
   return absl::OkStatus();
 }
 
@@ -208,7 +236,7 @@ void DefineReshape(OpList& ops) {
       .KeepsRange()
       .QuantizableOutputs({"Out"})
       .Gradient("flatten_grad(X, Out@GRAD) -> (X@GRAD)");
-  ops.Define("flatten2(X) -> (Out, XShape)")
+  ops.Define("flatten2(X) -> (Out, XShape@1, XShape?@2)")
       .Doc("Two dimensions: X's before axis, and the others.")
       .Attr("axis", Int(1))
       .Hints("use_mkldnn@2, mkldnn_data_type@2")
@@ -216,7 +244,7 @@ void DefineReshape(OpList& ops) {
       .KeepsRange()
       .QuantizableOutputs({"Out"})
       .Gradient("flatten2_grad(XShape, Out@GRAD) -> (X@GRAD)");
-  ops.Define("flatten_contiguous_range(X) -> (Out, XShape)")
+  ops.Define("flatten_contiguous_range(X) -> (Out, XShape?)")
       .Doc("Flattens the axes from start_axis to stop_axis to one.")
       .Attr("start_axis", Int(1))
       .Attr("stop_axis", Int(1))
@@ -234,7 +262,7 @@ void DefineSqueeze(OpList& ops) {
       .KeepsRange()
       .QuantizableOutputs({"Out"})
       .Gradient("squeeze_grad(X, Out@GRAD) -> (X@GRAD)");
-  ops.Define("squeeze2(X) -> (Out, XShape)")
+  ops.Define("squeeze2(X) -> (Out, XShape@1, XShape?@2)")
       .Doc("X without its dimensions of 1: those that `axes` names, or all.")
       .Attr("axes", Ints({}))
       .Hints("use_mkldnn@2, mkldnn_data_type@2")
@@ -249,7 +277,7 @@ void DefineSqueeze(OpList& ops) {
       .KeepsRange()
       .QuantizableOutputs({"Out"})
       .Gradient("unsqueeze_grad(X, Out@GRAD) -> (X@GRAD)");
-  ops.Define("unsqueeze2(X, AxesTensor?, AxesTensorList*?) -> (Out, XShape)")
+  ops.Define("unsqueeze2(X, AxesTensor?, AxesTensorList*?) -> (Out, XShape@1, XShape?@2)")
       .Doc("X with a dimension of 1 inserted at each of `axes`, one after another.")
       .Attr("axes", Ints({}))
       .Infer(InferUnsqueeze)
@@ -273,7 +301,7 @@ std::vector<OpSchema> ShapeOps() {
       .KeepsRange()
       .QuantizableOutputs({"Out"})
       .Gradient("transpose_grad(X, Out, Out@GRAD) -> (X@GRAD)");
-  ops.Define("transpose2(X) -> (Out, XShape)")
+  ops.Define("transpose2(X) -> (Out, XShape@1, XShape?@2)")
       .Doc("X with its axes in the order `axis`.")
       .Attr("axis", Required(INTS))
       .Attr("data_format", String("AnyLayout"))
@@ -289,6 +317,13 @@ std::vector<OpSchema> ShapeOps() {
       .Infer(InferShuffleChannel)
       .KeepsRange()
       .QuantizableOutputs({"Out"})
+      .GradientNotKnown();
+  ops.Define("pixel_shuffle(X) -> (Out)")
+      .Doc("Groups of upscale_factor^2 channels become upscale_factor x upscale_factor pixels.")
+      .Attr("upscale_factor", Int(1))
+      .Attr("data_format", String("NCHW"), Eras::kPaddle2)
+      .Infer(InferPixelShuffle)
+      .KeepsRange()
       .GradientNotKnown();
   return ops.Build();
 }

@@ -54,7 +54,8 @@ std::string DefaultText(const std::string& type, const std::string& text) {
 std::string FlagsOf(absl::string_view flags) {
   std::string kept;
   if (absl::StrContains(flags, '*')) kept += '*';
-  if (absl::StrContains(flags, '?')) kept += '?';
+  // 2.x leaves extra slots out of files.
+  if (absl::StrContains(flags, '?') || absl::StrContains(flags, 'x')) kept += '?';
   return kept;
 }
 

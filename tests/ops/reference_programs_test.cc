@@ -16,43 +16,16 @@
 #include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "proto/program.h"
+#include "tests/ops/reference_program.h"
 #include "tests/testing/reference_data.h"
 
 namespace fixpoint {
 namespace {
 
-struct NamedProgram {
-  std::string path;
-  Program program;
-
-  Era era() const { return EraOf(program.version(), program.Proto().has_op_version_map()); }
-};
-
-// Every program of a path that holds `part`.
-std::vector<NamedProgram> LoadPrograms(absl::string_view part) {
-  std::vector<NamedProgram> programs;
-  for (const std::string& path : ReferencePrograms()) {
-    if (!absl::StrContains(path, part) || absl::StrContains(path, "NOT_PARSEABLE")) continue;
-    ProgramDesc desc;
-    EXPECT_TRUE(desc.ParseFromString(ReadFileOrDie(path))) << path;
-    absl::StatusOr<Program> program = Program::Create(std::move(desc), path);
-    EXPECT_TRUE(program.ok()) << program.status();
-    if (program.ok()) programs.push_back({path, *std::move(program)});
-  }
-  return programs;
-}
-
-template <typename Visit>
-void ForEachOp(const Program& program, Visit visit) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) visit(op);
-  }
-}
-
 TEST(ReferencePrograms, HoldNoOpWithoutASchema) {
   SKIP_WITHOUT_REFERENCE_DATA();
   std::map<std::string, int> unknown;
-  for (const NamedProgram& file : LoadPrograms("models/")) {
+  for (const ReferenceProgram& file : LoadReferencePrograms("models/")) {
     ForEachOp(file.program, [&](const Op& op) {
       if (FindOpSchema(op.type()) == nullptr) ++unknown[op.type()];
     });
@@ -98,7 +71,7 @@ void CompareOutputs(const Op& op, Era era, std::map<std::string, int>* differenc
 TEST(ReferencePrograms, DeclareWhatIsInferred) {
   SKIP_WITHOUT_REFERENCE_DATA();
   std::map<std::string, int> differences;
-  for (const NamedProgram& file : LoadPrograms("models/")) {
+  for (const ReferenceProgram& file : LoadReferencePrograms("models/")) {
     ForEachOp(file.program, [&](const Op& op) { CompareOutputs(op, file.era(), &differences); });
   }
   EXPECT_THAT(differences, testing::IsEmpty());
@@ -165,7 +138,7 @@ TEST(ReferencePrograms, HoldTheGradientOpsThatTheSchemasMake) {
   SKIP_WITHOUT_REFERENCE_DATA();
   std::map<std::string, int> differences;
   int compared = 0;
-  for (const NamedProgram& file : LoadPrograms("train_main.pdmodel")) {
+  for (const ReferenceProgram& file : LoadReferencePrograms("train_main.pdmodel")) {
     std::multimap<std::string, OpDesc> made;
     ForEachOp(file.program, [&](const Op& op) {
       const OpSchema* schema = FindOpSchema(op.type());

@@ -58,6 +58,11 @@ TEST(Attributes, IntegersWidenToFloat) {
   EXPECT_THAT(FloatsAttr(OpWith(MakeLongsAttr("a", {4})), "a"), Optional(ElementsAre(4.0)));
 }
 
+TEST(Attributes, AnIntReadsAsBool) {
+  EXPECT_THAT(BoolAttr(OpWith(MakeIntAttr("is_test", 1)), "is_test"), Optional(true));
+  EXPECT_THAT(BoolAttr(OpWith(MakeIntAttr("is_test", 0)), "is_test"), Optional(false));
+}
+
 TEST(Attributes, DoublesRead) {
   OpDesc::Attr one = Of(FLOAT64);
   one.set_float64(0.1);
@@ -71,7 +76,7 @@ TEST(Attributes, NothingNarrowsOrCrossesKinds) {
   EXPECT_EQ(IntAttr(OpWith(MakeFloatAttr("a", 1)), "a"), std::nullopt);
   EXPECT_EQ(IntAttr(OpWith(MakeBoolAttr("a", true)), "a"), std::nullopt);
   EXPECT_EQ(FloatAttr(OpWith(MakeBoolAttr("a", true)), "a"), std::nullopt);
-  EXPECT_EQ(BoolAttr(OpWith(MakeIntAttr("a", 1)), "a"), std::nullopt);
+  EXPECT_EQ(BoolAttr(OpWith(MakeLongAttr("a", 1)), "a"), std::nullopt);
   EXPECT_EQ(IntsAttr(OpWith(MakeIntAttr("a", 1)), "a"), std::nullopt);
   EXPECT_EQ(IntsAttr(OpWith(MakeFloatsAttr("a", {1})), "a"), std::nullopt);
   EXPECT_EQ(StringAttr(OpWith(MakeStringsAttr("a", {"x"})), "a"), std::nullopt);

@@ -1,0 +1,144 @@
+// Programs that simulate quantization.
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ops/verifier/checks.h"
+#include "proto/attributes.h"
+
+namespace fixpoint {
+namespace {
+
+QuantOp QuantOpOf(const Op& op) {
+  const OpSchema* schema = FindOpSchema(op.type());
+  return schema != nullptr ? schema->quant_op() : QuantOp::kNone;
+}
+
+bool IsForward(const Op& op) { return (op.role() & (kBackward | kOptimize)) == 0; }
+
+// The op that wrote what an op reads in X; null where no op did.
+const Op* WriterOfX(const Op& op) {
+  const Argument* x = op.Input("X");
+  if (x == nullptr || x->value() == nullptr || x->value()->written_by() == nullptr) return nullptr;
+  return x->value()->op();
+}
+
+// The result, in whichever of the two slots the op has it.
+const Argument* ResultOf(const Op& op) {
+  const Argument* out = op.Output("Out");
+  return out != nullptr ? out : op.Output("Y");
+}
+
+void CheckNesting(const Op& quantize, FindingList* findings) {
+  const Op* writer = WriterOfX(quantize);
+  if (writer == nullptr) return;
+  QuantOp what = QuantOpOf(*writer);
+  if (what == QuantOp::kDequantize) {
+    writer = WriterOfX(*writer);
+    if (writer == nullptr) return;
+    what = QuantOpOf(*writer);
+    if (what != QuantOp::kQuantize) return;  // the dequantized result of a product
+  } else if (what != QuantOp::kQuantizeDequantize && what != QuantOp::kQuantize) {
+    return;
+  }
+  findings->Error(FindingCode::kNestedQuantize, quantize,
+                  absl::StrCat("\"", quantize.Input("X")->name(), "\" was quantized by ",
+                               findings->Place(*writer), " already; want it quantized once"));
+}
+
+// When a variable was next written after a value, in the value's own block.
+class NextWrites {
+ public:
+  // Null where nothing writes it again.
+  const Op* After(const Value& value) {
+    const Variable& variable = value.variable();
+    if (known_.insert(&variable).second) Add(variable);
+    const auto found = next_.find(&value);
+    return found != next_.end() ? found->second : nullptr;
+  }
+
+ private:
+  void Add(const Variable& variable) {
+    const Value* previous = nullptr;
+    for (const Value* value : variable.values()) {
+      const bool is_write = value->origin() == Value::Origin::kWrite;
+      if (previous != nullptr && is_write && &value->op()->block() == &previous->block()) {
+        next_[previous] = value->op();
+      }
+      previous = value;
+    }
+  }
+
+  absl::flat_hash_set<const Variable*> known_;
+  absl::flat_hash_map<const Value*, const Op*> next_;
+};
+
+// Finds the forward readers of `result`, the quantized copy, that stand after `write`.
+void CheckStaleReaders(const Argument& result, const Argument& x, const Op& write,
+                       FindingList* findings) {
+  for (const Argument* reader : result.value()->readers()) {
+    const Op& op = reader->op();
+    if (&op.block() != &write.block() || !write.IsBefore(op) || !IsForward(op)) continue;
+    findings->Error(FindingCode::kStaleQuantizedRead, op,
+                    absl::StrCat("input ", reader->slot_name(), " reads \"", reader->name(),
+                                 "\", the quantized copy of \"", x.name(), "\", which ",
+                                 findings->Place(write), " has written since"));
+  }
+}
+
+void CheckStaleness(const Op& quantize, NextWrites* next_writes, FindingList* findings) {
+  const Argument* x = quantize.Input("X");
+  const Argument* result = ResultOf(quantize);
+  if (x == nullptr || x->value() == nullptr || result == nullptr || result->value() == nullptr) {
+    return;
+  }
+  const Op* write = next_writes->After(*x->value());
+  if (write == nullptr || &write->block() != &quantize.block()) return;
+  CheckStaleReaders(*result, *x, *write, findings);
+  for (const Argument* reader : result->value()->readers()) {
+    if (QuantOpOf(reader->op()) != QuantOp::kDequantize) continue;
+    const Argument* copy = ResultOf(reader->op());
+    if (copy != nullptr && copy->value() != nullptr) CheckStaleReaders(*copy, *x, *write, findings);
+  }
+}
+
+// State that a training step reads and writes, by the slots that hold it.
+constexpr std::pair<const char*, const char*> kState[] = {
+    {"InScale", "OutScale"}, {"InState", "OutState"}, {"InAccum", "OutAccum"}};
+
+void CheckState(const KnownOp& known, Era era, FindingList* findings) {
+  const Op& op = *known.op;
+  const OpDesc::Attr* is_test = AttrOrDefault(op.desc(), "is_test", era);
+  if (is_test == nullptr || BoolValue(*is_test).value_or(true)) return;
+  for (const auto& [in_slot, out_slot] : kState) {
+    if (known.schema->FindInput(in_slot, era) == nullptr) continue;
+    const Argument* in = op.Input(in_slot);
+    const Argument* out = op.Output(out_slot);
+    if (in == nullptr || out == nullptr) {
+      findings->Error(FindingCode::kQuantizerState, op,
+                      absl::StrCat("is_test is false, and ", in == nullptr ? "input " : "output ",
+                                   in == nullptr ? in_slot : out_slot,
+                                   " is missing; want the state that a training step updates"));
+    } else if (in->variable() != out->variable()) {
+      findings->Error(FindingCode::kQuantizerState, op,
+                      absl::StrCat(in_slot, " is \"", in->name(), "\" and ", out_slot, " is \"",
+                                   out->name(), "\"; want one variable, updated in place"));
+    }
+  }
+}
+
+}  // namespace
+
+void CheckQuantization(const std::vector<KnownOp>& ops, Era era, FindingList* findings) {
+  NextWrites next_writes;
+  for (const KnownOp& known : ops) {
+    const QuantOp what = known.schema->quant_op();
+    if (what == QuantOp::kDequantize) continue;
+    CheckState(known, era, findings);
+    if (what == QuantOp::kObserve) continue;
+    CheckNesting(*known.op, findings);
+    CheckStaleness(*known.op, &next_writes, findings);
+  }
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,92 @@
+// Names and the values that they stand for.
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ops/verifier/checks.h"
+
+namespace fixpoint {
+namespace {
+
+// Kinds of variable that are there without an op's writing them.
+bool ExistsByItself(const Variable& variable) {
+  switch (variable.desc()->type().type()) {
+    case VarType::FEED_MINIBATCH:
+    case VarType::FETCH_LIST:
+    case VarType::READER:
+    case VarType::RAW:
+      return true;
+    default:
+      return variable.persistable();
+  }
+}
+
+// The first op that writes a variable, or runs a block that does; null where none does.
+const Op* FirstWriter(const Variable& variable) {
+  for (const Value* value : variable.values()) {
+    if (value->op() != nullptr) return value->op();
+  }
+  return nullptr;
+}
+
+bool HasFeedOps(const Program& program) {
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == "feed") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void CheckNames(const Op& op, FindingList* findings) {
+  const auto check = [&](const Argument& argument) {
+    if (argument.variable() == nullptr || argument.variable()->desc() != nullptr) return;
+    findings->Error(FindingCode::kDanglingName, op,
+                    absl::StrCat(argument.is_output() ? "output " : "input ", argument.slot_name(),
+                                 argument.is_output() ? " writes \"" : " reads \"", argument.name(),
+                                 "\", which neither block ", op.block().index(),
+                                 " nor one that it stands in declares"));
+  };
+  for (const Argument* input : op.inputs()) check(*input);
+  for (const Argument* output : op.outputs()) check(*output);
+}
+
+ReadCheck::ReadCheck(const Program& program, FindingList* findings)
+    : has_feed_ops_(HasFeedOps(program)), findings_(findings) {}
+
+// Whether a variable looks like one that is fed and then updated in place.
+bool ReadCheck::MayBeFed(const Variable& variable, const Op& first_writer) {
+  const auto [known, is_new] = may_be_fed_.try_emplace(&variable, false);
+  if (!is_new) return known->second;
+  bool may_be_fed = variable.desc()->need_check_feed();
+  for (const Argument* input : first_writer.inputs()) may_be_fed |= input->variable() == &variable;
+  return known->second = may_be_fed;
+}
+
+void ReadCheck::Check(const Op& op) {
+  for (const Argument* input : op.inputs()) {
+    const Variable* variable = input->variable();
+    // What an op hands to the block that it runs enters there unwritten.
+    if (variable == nullptr || variable->desc() == nullptr || variable->block().index() != 0) {
+      continue;
+    }
+    if (ExistsByItself(*variable) || input->value()->origin() != Value::Origin::kEntry) continue;
+    // A loop's gradient op takes the gradients that it does not find for zero.
+    if (!op.sub_blocks().empty() && absl::EndsWith(input->slot_name(), kGradientSuffix)) continue;
+    const auto read = [&] {
+      return absl::StrCat("input ", input->slot_name(), " reads \"", input->name(), "\", ");
+    };
+    if (const Op* writer = FirstWriter(*variable); writer != nullptr) {
+      if (!has_feed_ops_ && MayBeFed(*variable, *writer)) continue;
+      findings_->Error(FindingCode::kUnreachedRead, op,
+                       absl::StrCat(read(), "which is written only later and is not persistable"));
+    } else if (has_feed_ops_) {  // without them, what no op writes is fed
+      findings_->Error(FindingCode::kUnreachedRead, op,
+                       absl::StrCat(read(), "which no op writes and no feed op fills"));
+    } else if (absl::EndsWith(input->name(), kGradientSuffix)) {
+      findings_->Error(FindingCode::kUnreachedRead, op,
+                       absl::StrCat(read(), "a gradient that no op writes"));
+    }
+  }
+}
+
+}  // namespace fixpoint

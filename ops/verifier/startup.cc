@@ -1,0 +1,53 @@
+// A program and the one that initializes it.
+
+#include "absl/strings/str_cat.h"
+#include "ops/infer.h"
+#include "ops/verifier/checks.h"
+
+namespace fixpoint {
+namespace {
+
+bool HoldsTensor(const Variable& variable) {
+  const VarType::Type kind = variable.desc()->type().type();
+  return kind == VarType::LOD_TENSOR || kind == VarType::SELECTED_ROWS;
+}
+
+int CountWrites(const Variable& variable) {
+  int writes = 0;
+  for (const Argument* argument : variable.arguments()) writes += argument->is_output();
+  return writes;
+}
+
+}  // namespace
+
+void CheckStartup(const Program& program, const Program& startup, FindingList* findings) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    const Block& block = program.block(b);
+    for (const Variable* variable : block.variables()) {
+      if (!variable->persistable() || !variable->is_used() || !HoldsTensor(*variable)) continue;
+      const Variable* initialized = startup.Find(startup.block(0), variable->name());
+      const int writes = initialized != nullptr ? CountWrites(*initialized) : 0;
+      if (writes == 0) {
+        findings->Error(FindingCode::kUninitialized, block,
+                        absl::StrCat("persistable \"", variable->name(),
+                                     "\" is not initialized by the startup program"));
+        continue;
+      }
+      if (writes > 1) {
+        findings->Warning(FindingCode::kInitializedTwice, block,
+                          absl::StrCat("persistable \"", variable->name(), "\" is written ", writes,
+                                       " times by the startup program; want once"));
+      }
+      const TensorInfo here = TensorInfoOf(variable->desc());
+      const TensorInfo there = TensorInfoOf(initialized->desc());
+      if (here.has_dims() && there.has_dims() && !MayBeEqual(here.dims, there.dims)) {
+        findings->Error(
+            FindingCode::kShape, block,
+            absl::StrCat("persistable \"", variable->name(), "\" is ", DimsText(here.dims),
+                         ", and the startup program makes it ", DimsText(there.dims)));
+      }
+    }
+  }
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,34 @@
+#include "ops/dims.h"
+
+#include <gtest/gtest.h>
+
+namespace fixpoint {
+namespace {
+
+TEST(Dims, AreCounted) {
+  EXPECT_EQ(*ElementCount({2, 3, 4}), 24);
+  EXPECT_EQ(*ElementCount({}), 1);
+  EXPECT_EQ(*ElementCount({-1, 3}), kUnknownDim);
+  EXPECT_EQ(*ElementCount({-1, 0}), 0);
+}
+
+TEST(Dims, ThatAreTooManyToCountAreAnError) {
+  EXPECT_EQ(ElementCount({1LL << 32, 1LL << 31}).status().message(),
+            "a tensor [4294967296, 2147483648] has more elements than an int64 holds");
+}
+
+TEST(Dims, MayBeEqualWhereUnknown) {
+  EXPECT_TRUE(MayBeEqual({-1, 3}, {7, 3}));
+  EXPECT_FALSE(MayBeEqual({7, 3}, {8, 3}));
+  EXPECT_FALSE(MayBeEqual({7}, {7, 1}));
+}
+
+TEST(Dims, AxesCountFromEitherEnd) {
+  EXPECT_EQ(*NormalizeAxis(-1, 4), 3);
+  EXPECT_EQ(*NormalizeAxis(0, 4), 0);
+  EXPECT_EQ(NormalizeAxis(4, 4).status().message(),
+            "axis 4 is not one of a tensor of 4 dimensions; want -4 to 3");
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,35 @@
+// The reference programs, loaded.
+
+#ifndef FIXPOINT_TESTS_OPS_REFERENCE_PROGRAM_H_
+#define FIXPOINT_TESTS_OPS_REFERENCE_PROGRAM_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ops/era.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+struct ReferenceProgram {
+  std::string path;
+  Program program;
+
+  Era era() const { return EraOf(program.version(), program.Proto().has_op_version_map()); }
+};
+
+// Those whose path holds `part`, in the order of their paths; none where they are absent.
+std::vector<ReferenceProgram> LoadReferencePrograms(absl::string_view part);
+
+// Calls `visit` with each op of each block.
+template <typename Visit>
+void ForEachOp(const Program& program, Visit visit) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) visit(op);
+  }
+}
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TESTS_OPS_REFERENCE_PROGRAM_H_

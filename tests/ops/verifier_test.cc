@@ -1,0 +1,491 @@
+// One planted fault per case, with the text that it is reported by.
+
+#include "ops/verifier.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/ops/text_program.h"
+
+namespace fixpoint {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* program;
+  const char* findings;
+};
+
+class VerifierFinds : public testing::TestWithParam<Case> {};
+
+TEST_P(VerifierFinds, AndSaysWhere) {
+  const Program program = ProgramFromText(GetParam().program);
+  EXPECT_EQ(FindingsText(program, Verify(program)), GetParam().findings);
+}
+
+std::string CaseName(const testing::TestParamInfo<Case>& info) { return info.param.name; }
+
+constexpr Case kForm[] = {
+    {"NothingInASoundProgram", R"(
+var x f32[-1,4]
+var w f32[4,2] persistable
+var y f32[-1,2]
+mul(X=x, Y=w) -> (Out=y)
+)",
+     ""},
+    {"AnUnknownOp", R"(
+var x f32[-1,4]
+warp(X=x) -> (Out=x)
+)",
+     R"(warning: p: block 0, op 0 (warp): the op type is not known; the op is carried as it is [unknown_op]
+    warp(X=x) -> (Out=x)
+)"},
+    {"AMissingInput", R"(
+var x f32[-1,4]
+mul(X=x) -> (Out=x)
+)",
+     R"(error: p: block 0, op 0 (mul): input Y is missing [missing_slot]
+    mul(X=x) -> (Out=x)
+)"},
+    {"AnEmptyInputThatIsRequired", R"(
+var x f32[-1,4]
+relu(X=[]) -> (Out=x)
+)",
+     R"(error: p: block 0, op 0 (relu): input X is missing [missing_slot]
+    relu(X=[]) -> (Out=x)
+)"},
+    {"ASlotThatTheOpHasNot", R"(
+var x f32[-1,4]
+relu(X=x, Y=x) -> (Out=x)
+)",
+     R"(warning: p: block 0, op 0 (relu): the op has no input Y [unknown_slot]
+    relu(X=x, Y=x) -> (Out=x)
+)"},
+    {"TwoArgumentsWhereThereIsRoomForOne", R"(
+var x f32[-1,4]
+relu(X=[x, x]) -> (Out=x)
+)",
+     R"(error: p: block 0, op 0 (relu): input X has 2 arguments; want one [arity]
+    relu(X=[x, x]) -> (Out=x)
+)"},
+    {"ASlotTwice", R"(
+var x f32[-1,4]
+relu(X=x, X=x) -> (Out=x)
+)",
+     R"(error: p: block 0, op 0 (relu): input X is there twice; want it once [arity]
+    relu(X=x, X=x) -> (Out=x)
+)"},
+    {"AnAttributeOfAnotherType", R"(
+var x f32[-1,4]
+scale(X=x) -> (Out=x) {scale="2"}
+)",
+     R"(error: p: block 0, op 0 (scale): attribute scale is of type STRING; want FLOAT [attr_type]
+    scale(X=x) -> (Out=x) {scale="2"}
+)"},
+    {"NothingInANarrowerNumber", R"(
+var x f32[-1,4]
+scale(X=x) -> (Out=x) {scale=2}
+)",
+     ""},
+    {"AMissingAttribute", R"(
+var x f32[-1,4]
+cast(X=x) -> (Out=x) {in_dtype=5}
+)",
+     R"(error: p: block 0, op 0 (cast): attribute out_dtype is missing and has no default; want INT [missing_attr]
+    cast(X=x) -> (Out=x) {in_dtype=5}
+)"},
+    {"AnAttributeWithTwoValues", R"(
+var x f32[-1,4]
+scale(X=x) -> (Out=x) {scale=2.0, scale=3.0}
+)",
+     R"(error: p: block 0, op 0 (scale): attribute scale is there twice, with two values [duplicate_attr]
+    scale(X=x) -> (Out=x) {scale=2.0, scale=3.0}
+)"},
+};
+INSTANTIATE_TEST_SUITE_P(Form, VerifierFinds, testing::ValuesIn(kForm), CaseName);
+
+constexpr Case kNames[] = {
+    {"AReadOfNothing", R"(
+var y f32[-1,4]
+relu(X=x) -> (Out=y)
+)",
+     R"(error: p: block 0, op 0 (relu): input X reads "x", which neither block 0 nor one that it stands in declares [dangling_name]
+    relu(X=x) -> (Out=y)
+)"},
+    {"AWriteToNothing", R"(
+var x f32[-1,4]
+relu(X=x) -> (Out=y)
+)",
+     R"(error: p: block 0, op 0 (relu): output Out writes "y", which neither block 0 nor one that it stands in declares [dangling_name]
+    relu(X=x) -> (Out=y)
+)"},
+    {"ANameDeclaredTwice", R"(
+var x f32[-1,4]
+var x f32[-1,4]
+relu(X=x) -> (Out=x)
+)",
+     R"(error: p: block 0: variable "x" is declared twice [duplicate_variable]
+)"},
+    {"ANegativeSize", R"(
+var x f32[-2,4]
+relu(X=x) -> (Out=x)
+)",
+     R"(warning: p: block 0: variable "x" is [-2, 4]; want sizes, or -1 where one is not known [variable_type]
+)"},
+    {"AReadBeforeTheWrite", R"(
+var feed feed_minibatch persistable
+var x f32[-1,4]
+var y f32[-1,4]
+var z f32[-1,4]
+feed(X=feed) -> (Out=x) {col=0}
+relu(X=y) -> (Out=z)
+relu(X=x) -> (Out=y)
+)",
+     R"(error: p: block 0, op 1 (relu): input X reads "y", which is written only later and is not persistable [unreached_read]
+    relu(X=y) -> (Out=z)
+)"},
+    {"AReadOfWhatIsNeverWritten", R"(
+var feed feed_minibatch persistable
+var x f32[-1,4]
+var y f32[-1,4]
+var z f32[-1,4]
+feed(X=feed) -> (Out=x) {col=0}
+elementwise_add(X=x, Y=y) -> (Out=z)
+)",
+     R"(error: p: block 0, op 1 (elementwise_add): input Y reads "y", which no op writes and no feed op fills [unreached_read]
+    elementwise_add(X=x, Y=y) -> (Out=z)
+)"},
+    {"AGradientThatNoOpWrites", R"(
+var x f32[-1,4]
+var y f32[-1,4]
+var y@GRAD f32[-1,4]
+var x@GRAD f32[-1,4]
+relu(X=x) -> (Out=y)
+relu_grad(Out=y, Out@GRAD=y@GRAD) -> (X@GRAD=x@GRAD)
+)",
+     R"(error: p: block 0, op 1 (relu_grad): input Out@GRAD reads "y@GRAD", a gradient that no op writes [unreached_read]
+    relu_grad(Out=y, Out@GRAD=y@GRAD) -> (X@GRAD=x@GRAD)
+)"},
+    {"ABlockThatNoOpRuns", R"(
+block 0 {
+  var x f32[4]
+  relu(X=x) -> (Out=x)
+}
+block 1 parent=0 {
+}
+)",
+     R"(warning: p: block 1: no op runs this block [block_structure]
+)"},
+    {"ABlockThatTwoOpsRun", R"(
+block 0 {
+  var c bool[1]
+  var s step_scopes
+  while(X=c, Condition=c) -> (Out=c, StepScopes=s) {sub_block=block(1)}
+  while(X=c, Condition=c) -> (Out=c, StepScopes=s) {sub_block=block(1)}
+}
+block 1 parent=0 {
+}
+)",
+     R"(error: p: block 0, op 1 (while): the op runs block 1, which another op runs too; want a block of its own [block_structure]
+    while(X=c, Condition=c) -> (Out=c, StepScopes=s) {sub_block=block(1)}
+)"},
+};
+INSTANTIATE_TEST_SUITE_P(Names, VerifierFinds, testing::ValuesIn(kNames), CaseName);
+
+constexpr Case kTypes[] = {
+    {"AShapeThatDoesNotFollow", R"(
+var x f32[-1,4]
+var w f32[4,2] persistable
+var y f32[-1,3]
+mul(X=x, Y=w) -> (Out=y)
+)",
+     R"(error: p: block 0, op 0 (mul): output Out "y" is declared [-1, 3]; want [-1, 2] [shape]
+    mul(X=x, Y=w) -> (Out=y)
+)"},
+    {"ADtypeThatDoesNotFollow", R"(
+var x f32[-1,4]
+var y i32[-1,4]
+relu(X=x) -> (Out=y)
+)",
+     R"(error: p: block 0, op 0 (relu): output Out "y" is declared INT32; want FP32 [dtype]
+    relu(X=x) -> (Out=y)
+)"},
+    {"InputsThatContradictEachOther", R"(
+var x f32[1,4,8,8]
+var w f32[16,3,3,3] persistable
+var y f32[1,16,6,6]
+conv2d(Input=x, Filter=w) -> (Output=y)
+)",
+     R"(error: p: block 0, op 0 (conv2d): Filter [16, 3, 3, 3] with 1 groups reads 3 channels; Input [1, 4, 8, 8] has 4 [shape]
+    conv2d(Input=x, Filter=w) -> (Output=y)
+)"},
+    {"AScaleDeclaredAsItsInput", R"(
+var x f32[8,4]
+var q f32[8,4]
+var s f32[8,4]
+fake_quantize_abs_max(X=x) -> (Out=q, OutScale=s)
+)",
+     R"(error: p: block 0, op 0 (fake_quantize_abs_max): output OutScale "s" is declared [8, 4]; want [1] [shape]
+    fake_quantize_abs_max(X=x) -> (Out=q, OutScale=s)
+)"},
+};
+INSTANTIATE_TEST_SUITE_P(Types, VerifierFinds, testing::ValuesIn(kTypes), CaseName);
+
+constexpr Case kTraining[] = {
+    {"NothingInATrainingStep", R"(
+var x f32[-1,4] need_check_feed
+var w f32[4,2] persistable
+var y f32[-1,2]
+var y@GRAD f32[-1,2]
+var w@GRAD f32[4,2]
+var lr f32[1] persistable
+mul(X=x, Y=w) -> (Out=y) {op_role=0}
+fill_any_like(X=y) -> (Out=y@GRAD) {value=1.0, op_role=1}
+mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1, op_role_var=["w", "w@GRAD"]}
+sgd(Param=w, Grad=w@GRAD, LearningRate=lr) -> (ParamOut=w) {op_role=2, op_role_var=["w", "w@GRAD"]}
+)",
+     ""},
+    {"AGradientOpThatReadsAnotherVariable", R"(
+var x f32[-1,4]
+var w f32[4,2] persistable
+var v f32[4,2] persistable
+var y f32[-1,2]
+var y@GRAD f32[-1,2]
+var w@GRAD f32[4,2]
+mul(X=x, Y=w) -> (Out=y)
+fill_any_like(X=y) -> (Out=y@GRAD) {value=1.0}
+mul_grad(X=x, Y=v, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD)
+)",
+     R"(error: p: block 0, op 2 (mul_grad): input Y reads "v"; want "w", which block 0, op 0 (mul) reads [gradient_mismatch]
+    mul_grad(X=x, Y=v, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD)
+)"},
+    {"AGradientOpThatReadsAfterAWriteInPlace", R"(
+var x f32[-1,4]
+var w f32[4,2] persistable
+var y f32[-1,2]
+var y@GRAD f32[-1,2]
+var w@GRAD f32[4,2]
+mul(X=x, Y=w) -> (Out=y)
+scale(X=x) -> (Out=x) {scale=2.0}
+fill_any_like(X=y) -> (Out=y@GRAD) {value=1.0}
+mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD)
+)",
+     R"(error: p: block 0, op 3 (mul_grad): input X reads "x" after it was written again; want the value of it, which block 0, op 0 (mul) reads [gradient_mismatch]
+    mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD)
+)"},
+    {"AGradientOpWithoutItsForwardOp", R"(
+var y f32[-1,2]
+var g f32[-1,2]
+var h f32[-1,2]
+relu_grad(Out=y, Out@GRAD=g) -> (X@GRAD=h)
+)",
+     R"(error: p: block 0, op 0 (relu_grad): no relu has the values that this op reads [gradient_mismatch]
+    relu_grad(Out=y, Out@GRAD=g) -> (X@GRAD=h)
+)"},
+    {"AGradientOpInTheForwardRole", R"(
+var x f32[-1,4]
+var g f32[-1,4]
+var h f32[-1,4]
+relu(X=x) -> (Out=x) {op_role=0}
+relu_grad(Out=x, Out@GRAD=g) -> (X@GRAD=h) {op_role=0}
+)",
+     R"(warning: p: block 0, op 1 (relu_grad): op_role of a gradient op is 0; want the Backward bit (1) [role]
+    relu_grad(Out=x, Out@GRAD=g) -> (X@GRAD=h) {op_role=0}
+)"},
+    {"BitsOfARoleThatMeanNothing", R"(
+var x f32[-1,4]
+relu(X=x) -> (Out=x) {op_role=512}
+)",
+     R"(warning: p: block 0, op 0 (relu): op_role is 512, which has bits without a meaning [role]
+    relu(X=x) -> (Out=x) {op_role=512}
+)"},
+    {"AnOptimizerOutOfItsRole", R"(
+var w f32[4,2] persistable
+var g f32[4,2]
+var lr f32[1] persistable
+sgd(Param=w, Grad=g, LearningRate=lr) -> (ParamOut=w) {op_role=0}
+)",
+     R"(warning: p: block 0, op 0 (sgd): op_role of an optimizer is 0; want the Optimize bit (2) [role]
+    sgd(Param=w, Grad=g, LearningRate=lr) -> (ParamOut=w) {op_role=0}
+)"},
+    {"AnOptimizerThatUpdatesAnotherVariable", R"(
+var w f32[4,2] persistable
+var v f32[4,2] persistable
+var g f32[4,2]
+var lr f32[1] persistable
+sgd(Param=w, Grad=g, LearningRate=lr) -> (ParamOut=v)
+)",
+     R"(error: p: block 0, op 0 (sgd): Param is "w" and ParamOut is "v"; want one variable [optimizer_update]
+    sgd(Param=w, Grad=g, LearningRate=lr) -> (ParamOut=v)
+)"},
+    {"AnOptimizerOfWhatIsNoParameter", R"(
+var w f32[4,2]
+var g f32[4,2]
+var lr f32[1] persistable
+sgd(Param=w, Grad=g, LearningRate=lr) -> (ParamOut=w)
+)",
+     R"(error: p: block 0, op 0 (sgd): Param "w" is not persistable; want a parameter [optimizer_update]
+    sgd(Param=w, Grad=g, LearningRate=lr) -> (ParamOut=w)
+)"},
+    {"ARoleVariableThatIsNoParameter", R"(
+var w.dequantized f32[4,2]
+var w@GRAD f32[4,2]
+relu(X=w.dequantized) -> (Out=w@GRAD) {op_role=1, op_role_var=["w.dequantized", "w@GRAD"]}
+)",
+     R"(error: p: block 0, op 0 (relu): op_role_var names "w.dequantized", which is not persistable; want the parameter whose gradient is "w@GRAD" [op_role_var]
+    relu(X=w.dequantized) -> (Out=w@GRAD) {op_role=1, op_role_var=["w.dequantized", "w@GRAD"]}
+)"},
+    {"ARoleVariableThatIsNotDeclared", R"(
+var w f32[4,2] persistable
+relu(X=w) -> (Out=w) {op_role=1, op_role_var=["w", "w@GRAD"]}
+)",
+     R"(error: p: block 0, op 0 (relu): op_role_var names "w@GRAD", which nothing declares; want the gradient of "w" [op_role_var]
+    relu(X=w) -> (Out=w) {op_role=1, op_role_var=["w", "w@GRAD"]}
+)"},
+    {"RoleVariablesThatAreNoPairs", R"(
+var w f32[4,2] persistable
+relu(X=w) -> (Out=w) {op_role=1, op_role_var=["w"]}
+)",
+     R"(error: p: block 0, op 0 (relu): op_role_var has 1 names; want pairs of a parameter and its gradient [op_role_var]
+    relu(X=w) -> (Out=w) {op_role=1, op_role_var=["w"]}
+)"},
+};
+INSTANTIATE_TEST_SUITE_P(Training, VerifierFinds, testing::ValuesIn(kTraining), CaseName);
+
+constexpr Case kQuantization[] = {
+    {"WhatIsQuantizedTwice", R"(
+var w f32[4,2] persistable
+var q f32[4,2]
+var d f32[4,2]
+var qq f32[4,2]
+var s f32[1]
+var ss f32[1]
+fake_quantize_abs_max(X=w) -> (Out=q, OutScale=s)
+fake_dequantize_max_abs(X=q, Scale=s) -> (Out=d) {max_range=127.0}
+fake_quantize_abs_max(X=d) -> (Out=qq, OutScale=ss)
+)",
+     R"(error: p: block 0, op 2 (fake_quantize_abs_max): "d" was quantized by block 0, op 0 (fake_quantize_abs_max) already; want it quantized once [nested_quantize]
+    fake_quantize_abs_max(X=d) -> (Out=qq, OutScale=ss)
+)"},
+    {"NothingInTheDequantizedResultOfAProduct", R"(
+var x f32[3,4]
+var w f32[4,2] persistable
+var s f32[1] persistable
+var o f32[3,2]
+var d f32[3,2]
+var q f32[3,2]
+var t f32[1]
+mul(X=x, Y=w) -> (Out=o)
+fake_dequantize_max_abs(X=o, Scale=s) -> (Out=d) {max_range=16129.0}
+fake_quantize_abs_max(X=d) -> (Out=q, OutScale=t)
+)",
+     ""},
+    {"AQuantizedCopyReadAfterTheOriginalChanged", R"(
+var x f32[3,4]
+var w f32[4,2] persistable
+var x.q f32[3,4]
+var x.dq f32[3,4]
+var s f32[1]
+var a f32[3,2]
+var b f32[3,2]
+fake_quantize_abs_max(X=x) -> (Out=x.q, OutScale=s)
+fake_dequantize_max_abs(X=x.q, Scale=s) -> (Out=x.dq) {max_range=127.0}
+mul(X=x.dq, Y=w) -> (Out=a)
+scale(X=x) -> (Out=x) {scale=2.0}
+mul(X=x.dq, Y=w) -> (Out=b)
+)",
+     R"(error: p: block 0, op 4 (mul): input X reads "x.dq", the quantized copy of "x", which block 0, op 3 (scale) has written since [stale_quantized_read]
+    mul(X=x.dq, Y=w) -> (Out=b)
+)"},
+    {"NothingInAGradientOpThatReadsTheOldCopy", R"(
+var x f32[3,4]
+var w f32[4,2] persistable
+var x.q f32[3,4]
+var s f32[1]
+var a f32[3,2]
+var a@GRAD f32[3,2]
+var w@GRAD f32[4,2]
+fake_quantize_dequantize_abs_max(X=x) -> (Out=x.q, OutScale=s)
+mul(X=x.q, Y=w) -> (Out=a) {op_role=0}
+scale(X=x) -> (Out=x) {scale=2.0}
+fill_any_like(X=a) -> (Out=a@GRAD) {op_role=1}
+mul_grad(X=x.q, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
+)",
+     ""},
+    {"ALearningQuantizerWithoutItsState", R"(
+var x f32[3,4]
+var q f32[3,4]
+var s f32[1] persistable
+fake_quantize_moving_average_abs_max(X=x, InScale=s) -> (Out=q, OutScale=s) {is_test=false}
+)",
+     R"(error: p: block 0, op 0 (fake_quantize_moving_average_abs_max): is_test is false, and input InState is missing; want the state that a training step updates [quantizer_state]
+    fake_quantize_moving_average_abs_max(X=x, InScale=s) -> (Out=q, OutScale=s) {is_test=false}
+error: p: block 0, op 0 (fake_quantize_moving_average_abs_max): is_test is false, and input InAccum is missing; want the state that a training step updates [quantizer_state]
+    fake_quantize_moving_average_abs_max(X=x, InScale=s) -> (Out=q, OutScale=s) {is_test=false}
+)"},
+    {"StateThatIsNotUpdatedInPlace", R"(
+var x f32[3,4]
+var q f32[3,4]
+var s f32[1] persistable
+var t f32[1] persistable
+var n i64[1] persistable
+var window f32[10000] persistable
+fake_quantize_range_abs_max(X=x, InScale=s, Iter=n) -> (Out=q, OutScale=t, OutScales=window)
+)",
+     R"(error: p: block 0, op 0 (fake_quantize_range_abs_max): InScale is "s" and OutScale is "t"; want one variable, updated in place [quantizer_state]
+    fake_quantize_range_abs_max(X=x, InScale=s, Iter=n) -> (Out=q, OutScale=t, OutScales=window)
+)"},
+};
+INSTANTIATE_TEST_SUITE_P(Quantization, VerifierFinds, testing::ValuesIn(kQuantization), CaseName);
+
+TEST(Verifier, FindsWhatTheStartupProgramLeavesOut) {
+  const Program program = ProgramFromText(R"(
+var w f32[4,2] persistable
+var b f32[2] persistable
+var s f32[1] persistable
+var x f32[-1,4]
+var y f32[-1,2]
+mul(X=x, Y=w) -> (Out=y)
+elementwise_add(X=y, Y=b) -> (Out=y)
+scale(X=s) -> (Out=s)
+)");
+  const Program startup = ProgramFromText(R"(
+var w f32[2,4] persistable
+var s f32[1] persistable
+fill_constant() -> (Out=w) {shape=[2L, 4L], value=0.0}
+fill_constant() -> (Out=s) {shape=[1L], value=0.0}
+fill_constant() -> (Out=s) {shape=[1L], value=1.0}
+)");
+  VerifyOptions options;
+  options.startup = &startup;
+  EXPECT_EQ(
+      FindingsText(program, Verify(program, options)),
+      R"(error: p: block 0: persistable "w" is [4, 2], and the startup program makes it [2, 4] [shape]
+error: p: block 0: persistable "b" is not initialized by the startup program [uninitialized]
+warning: p: block 0: persistable "s" is written 2 times by the startup program; want once [initialized_twice]
+)");
+}
+
+TEST(Verifier, OrdersFindingsAsTheProgramDoes) {
+  const Program program = ProgramFromText(R"(
+var x f32[-1,4]
+var x f32[-1,4]
+warp(X=x) -> (Out=x)
+relu(X=[]) -> (Out=y)
+)");
+  std::vector<std::string> codes;
+  for (const Finding& finding : Verify(program)) codes.emplace_back(CodeName(finding.code));
+  EXPECT_EQ(codes, (std::vector<std::string>{"duplicate_variable", "unknown_op", "dangling_name",
+                                             "missing_slot"}));
+}
+
+TEST(Verifier, WarningsAreNoErrors) {
+  const Program program = ProgramFromText("var x f32[4]\nwarp(X=x) -> (Out=x)\n");
+  const std::vector<Finding> findings = Verify(program);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_FALSE(HasErrors(findings));
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "benchmarks/op_mix.h"
+#include "ops/verifier.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "transpiler/invariants.h"
@@ -123,22 +124,20 @@ Result Run(int ops, int rounds, const std::string& tool) {
     out = std::string();
     Program program;
     times.Measure("index", [&] { program = *Program::Create(std::move(desc)); });
+    times.Measure("verify", [&] { CHECK(!HasErrors(Verify(program))); });
     {
       PassContext context(config, target, quantizers);
       Program startup;
       context.startup = &startup;
-      const InvariantChecker* checker = nullptr;
-      times.Measure("invariants, before", [&] { checker = new InvariantChecker(program); });
-      times.Measure("plan", [&] {
-        CHECK(passes.Find("plan_quantizers")->Run(program, context).ok());
-      });
+      times.Measure("plan",
+                    [&] { CHECK(passes.Find("plan_quantizers")->Run(program, context).ok()); });
       times.Measure("edits", [&] {
         CHECK(passes.Find("insert_quantizers")->Run(program, context).ok());
         CHECK(passes.Find("initialize_state")->Run(program, context).ok());
         program.Proto();
       });
-      times.Measure("invariants", [&] { CHECK(checker->Check(context.plan, startup).empty()); });
-      delete checker;
+      times.Measure("invariants",
+                    [&] { CHECK(CheckInvariants(program, context.plan, startup).empty()); });
       rewritten_heap = HeapBytes() - heap;
       times.Measure("undo", [&] { program.RevertEdits(); });
     }
@@ -147,7 +146,8 @@ Result Run(int ops, int rounds, const std::string& tool) {
     times.Add("the tool, as a process", milliseconds);
     tool_peak = std::max(tool_peak, peak);
   }
-  std::printf("%d ops, %.1f MB, %d rounds\n", ops, static_cast<double>(bytes.size()) * 1e-6, rounds);
+  std::printf("%d ops, %.1f MB, %d rounds\n", ops, static_cast<double>(bytes.size()) * 1e-6,
+              rounds);
   for (const std::string& step : times.steps()) {
     std::printf("  %-24s %9.1f ms\n", step.c_str(), times.Median(step));
   }
@@ -158,7 +158,8 @@ Result Run(int ops, int rounds, const std::string& tool) {
   std::printf("  index + plan + edits : parse           %6.2f   (bound 1)\n", rewrite / parse);
   std::printf("  the tool : parse + serialize           %6.2f   (bound 2.5)\n",
               tool_time / (parse + serialize));
-  std::printf("  heap of the message                    %6.1f MB\n", static_cast<double>(parsed_heap) * 1e-6);
+  std::printf("  heap of the message                    %6.1f MB\n",
+              static_cast<double>(parsed_heap) * 1e-6);
   std::printf("  heap when rewritten : of the message   %6.2f   (bound 3)\n",
               static_cast<double>(rewritten_heap) / static_cast<double>(parsed_heap));
   std::printf("  the tool's peak : of the message       %6.2f\n\n",

@@ -2,9 +2,8 @@
 //
 // What is checked, by the code of the finding:
 //    1 duplicate_variable  A block declares a name once.
-//    2 variable_type       Declared tensors have a tensor's data type, dimensions of -1 or more,
-//    and
-//                          at most 64 of them.
+//    2 variable_type       Declared tensors have a tensor's data type, and at most 64 dimensions
+//                          of -1 or more.
 //    3 block_structure     Every block but the first is run by one op, which stands in its parent.
 //    4 unknown_op          Every op type has a schema. (A warning; checks 5 to 10 need one.)
 //    5 missing_slot, unknown_slot, arity
@@ -17,7 +16,7 @@
 //                          what follows from them.
 //    9 unreached_read      What is read was written, fed, or is persistable.
 //   10 gradient_mismatch   A gradient op reads the values that its forward op read and wrote.
-//   11 role               op_role has known bits; gradient ops are Backward, optimizers Optimize.
+//   11 role                op_role has known bits; gradient ops are Backward, optimizers Optimize.
 //   12 op_role_var        Its pairs name a parameter and its gradient.
 //   13 optimizer_update    An optimizer updates a persistable parameter in place.
 //   14 nested_quantize     Nothing is quantized that was quantized and dequantized just before.
@@ -88,6 +87,9 @@ struct Finding {
 
 struct VerifyOptions {
   const Program* startup = nullptr;
+  // Only the ops that were inserted or changed since Program::ForgetEdits, and without check 10:
+  // what a rewrite can afford after each of its steps.
+  bool edited_only = false;
 };
 
 // Findings in the order of the program: by block, a block's own before its ops'. Time is linear in

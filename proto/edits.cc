@@ -1,5 +1,6 @@
 // Undoing edits.
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -7,13 +8,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/program_state.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
 
-void RevertFineEdits(const OpEdits& edits, OpDesc& desc) {
+namespace {
+
+void RevertArguments(const OpEdits& edits, OpDesc& desc) {
   // Added arguments are taken from the end of their slots, so the last edit goes first.
   for (auto edit = edits.arguments.rbegin(); edit != edits.arguments.rend(); ++edit) {
     OpDesc::Var* slot =
@@ -24,6 +28,12 @@ void RevertFineEdits(const OpEdits& edits, OpDesc& desc) {
       slot->mutable_arguments()->RemoveLast();
     }
   }
+}
+
+}  // namespace
+
+void RevertFineEdits(const OpEdits& edits, OpDesc& desc) {
+  RevertArguments(edits, desc);
   for (const auto& [position, original] : edits.attributes)
     *desc.mutable_attrs(position) = original;
   for (int i = 0; i < edits.attributes_added; ++i) desc.mutable_attrs()->RemoveLast();
@@ -35,6 +45,29 @@ OpDesc Op::OriginalDesc() const {
   OpDesc original = *desc_;
   RevertFineEdits(*edits_, original);
   return original;
+}
+
+OpDesc Op::OriginalSlots() const {
+  const bool is_whole = edits_ != nullptr && edits_->original != nullptr;
+  const OpDesc& from = is_whole ? *edits_->original : *desc_;
+  OpDesc slots;
+  slots.set_type(from.type());
+  *slots.mutable_inputs() = from.inputs();
+  *slots.mutable_outputs() = from.outputs();
+  if (edits_ != nullptr && !is_whole) RevertArguments(*edits_, slots);
+  return slots;
+}
+
+bool Op::ChangedAttr(absl::string_view name) const {
+  if (edits_ == nullptr) return false;
+  if (edits_->original != nullptr) {
+    const OpDesc::Attr* before = fixpoint::FindAttr(*edits_->original, name);
+    const OpDesc::Attr* now = FindAttr(name);
+    return before != nullptr &&
+           (now == nullptr || before->SerializeAsString() != now->SerializeAsString());
+  }
+  return std::any_of(edits_->attributes.begin(), edits_->attributes.end(),
+                     [name](const auto& edit) { return edit.second.name() == name; });
 }
 
 std::vector<const Op*> Block::removed_ops() const {

@@ -1,61 +1,63 @@
 #include "proto/fingerprint.h"
 
-#include <glog/logging.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream.h>
 #include <zlib.h>
 
-#include <vector>
+#include <string>
+
+#include "absl/strings/string_view.h"
 
 namespace fixpoint {
 namespace {
 
-// Hands out one buffer again and again, so that no second copy of the program is made.
-class ChecksumStream final : public google::protobuf::io::ZeroCopyOutputStream {
+// CRC-32 and length of a sequence of names.
+class Checksum {
  public:
-  bool Next(void** data, int* size) override {
-    Add(static_cast<int>(buffer_.size()));
-    used_ = true;
-    *data = buffer_.data();
-    *size = static_cast<int>(buffer_.size());
-    return true;
+  Checksum() { buffer_.reserve(kBufferSize); }
+
+  void Add(absl::string_view name, char kind) {
+    if (buffer_.size() + name.size() + 1 > kBufferSize) Flush();
+    buffer_.push_back(kind);
+    buffer_.append(name.data(), name.size());
   }
-  void BackUp(int count) override {
-    Add(static_cast<int>(buffer_.size()) - count);
-    used_ = false;
-  }
-  int64_t ByteCount() const override { return length_; }
 
   uint64_t Result() {
-    Add(static_cast<int>(buffer_.size()));
-    return (static_cast<uint64_t>(length_) << 32) ^ checksum_;
+    Flush();
+    return (length_ << 32) ^ checksum_;
   }
 
  private:
-  void Add(int size) {
-    if (!used_) return;
-    checksum_ = crc32_z(checksum_, reinterpret_cast<const Bytef*>(buffer_.data()), size);
-    length_ += size;
-    used_ = false;
+  static constexpr size_t kBufferSize = 1 << 14;
+
+  void Flush() {
+    checksum_ = crc32_z(checksum_, reinterpret_cast<const Bytef*>(buffer_.data()), buffer_.size());
+    length_ += buffer_.size();
+    buffer_.clear();
   }
 
-  std::vector<char> buffer_ = std::vector<char>(1 << 16);
-  bool used_ = false;
-  int64_t length_ = 0;
+  std::string buffer_;
+  uint64_t length_ = 0;
   uLong checksum_ = crc32_z(0, nullptr, 0);
 };
 
 }  // namespace
 
 uint64_t Fingerprint(const ProgramDesc& program) {
-  CHECK(!program.has_edit_log());
-  ChecksumStream stream;
-  {
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    program.SerializePartialToCodedStream(&coded);
+  Checksum checksum;
+  for (const BlockDesc& block : program.blocks()) {
+    checksum.Add("", 'b');
+    for (const VarDesc& var : block.vars()) checksum.Add(var.name(), 'v');
+    for (const OpDesc& op : block.ops()) {
+      checksum.Add(op.type(), 'o');
+      for (const auto* slots : {&op.inputs(), &op.outputs()}) {
+        for (const OpDesc::Var& slot : *slots) {
+          checksum.Add(slot.parameter(), slots == &op.inputs() ? 'i' : 'u');
+          for (const std::string& argument : slot.arguments()) checksum.Add(argument, 'a');
+        }
+      }
+      for (const OpDesc::Attr& attr : op.attrs()) checksum.Add(attr.name(), 't');
+    }
   }
-  return stream.Result();
+  return checksum.Result();
 }
 
 }  // namespace fixpoint

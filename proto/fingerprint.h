@@ -9,8 +9,9 @@
 
 namespace fixpoint {
 
-// A checksum of a serialized program: length and CRC-32. It guards against accident, not against
-// malice. REQUIRES: the program has no edit log.
+// A checksum of what an edit log speaks of: the blocks, the types, slots, arguments and attribute
+// names of their ops, and the names of their variables, in order. It guards against accident, not
+// against malice. What an attribute holds is no part of it: a log can be undone all the same.
 uint64_t Fingerprint(const ProgramDesc& program);
 
 }  // namespace fixpoint

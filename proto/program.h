@@ -109,6 +109,10 @@ class Op {
   bool changed() const { return edits_ != nullptr && !inserted() && !removed_; }
   // The message as it was before it was changed. REQUIRES: the op was not inserted.
   OpDesc OriginalDesc() const;
+  // The same without the attributes, which are most of a message.
+  OpDesc OriginalSlots() const;
+  // Whether an attribute that was there before has been changed or removed.
+  bool ChangedAttr(absl::string_view name) const;
 
  private:
   friend class Block;

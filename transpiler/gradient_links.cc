@@ -67,21 +67,32 @@ bool IsForward(const Op& op) {
          ForwardTypeOf(op.type()).empty();
 }
 
-GradientLinks::GradientLinks(const Program& program) {
-  std::vector<std::pair<const Op*, std::string>> gradients;
+const OpTypes::Known& OpTypes::Of(const Op& op) {
+  // Types that came after the program was looked at are at the end.
+  if (op.type_id() >= static_cast<int>(known_.size())) known_.resize(op.type_id() + 1);
+  Known& known = known_[op.type_id()];
+  if (!known.is_set) {
+    known = {true, FindOpSchema(op.type()), fixpoint::ForwardTypeOf(op.type())};
+  }
+  return known;
+}
+
+GradientLinks::GradientLinks(const Program& program,
+                             const absl::flat_hash_set<std::string>& forward_types) {
+  OpTypes types(program);
+  std::vector<std::pair<const Op*, const std::string*>> gradients;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
-      std::string forward_type = ForwardTypeOf(op.type());
+      const std::string& forward_type = types.ForwardTypeOf(op);
+      has_gradients_ |= !forward_type.empty() || (op.role() & kBackward) != 0;
       if (!forward_type.empty()) {
-        gradients.emplace_back(&op, std::move(forward_type));
-      } else if ((op.role() & (kBackward | kOptimize)) == 0) {
+        if (forward_types.count(forward_type) > 0) gradients.emplace_back(&op, &forward_type);
+      } else if ((op.role() & (kBackward | kOptimize)) == 0 && forward_types.count(op.type()) > 0) {
         forward_ops_[op.type()].push_back(&op);
       }
-      has_gradients_ |= !forward_type.empty() || (op.role() & kBackward) != 0;
     }
   }
-  has_gradients_ |= !gradients.empty();
-  for (const auto& [gradient, forward_type] : gradients) Link(*gradient, forward_type);
+  for (const auto& [gradient, forward_type] : gradients) Link(*gradient, *forward_type);
 }
 
 void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {

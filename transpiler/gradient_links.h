@@ -12,16 +12,17 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "ops/op_schema.h"
 #include "proto/program.h"
 
 namespace fixpoint {
 
 class GradientLinks {
  public:
-  // Links every op with the Backward bit, or whose type says that it is a gradient op. Linear in
-  // the program.
-  explicit GradientLinks(const Program& program);
+  // Links the gradient ops of forward ops of the given types. Linear in the program.
+  GradientLinks(const Program& program, const absl::flat_hash_set<std::string>& forward_types);
 
   // The gradient ops of a forward op, in program order: of its gradient's gradient too.
   absl::Span<const Op* const> GradientsOf(const Op& forward) const;
@@ -52,6 +53,27 @@ std::string ForwardTypeOf(const std::string& type);
 
 // Whether an op belongs to the forward part: neither Backward, Optimize nor a gradient by type.
 bool IsForward(const Op& op);
+
+// ForwardTypeOf and the schema of the ops of one program, looked up once for each type.
+class OpTypes {
+ public:
+  explicit OpTypes(const Program& program) : known_(program.type_count()) {}
+  const OpSchema* SchemaOf(const Op& op) { return Of(op).schema; }
+  const std::string& ForwardTypeOf(const Op& op) { return Of(op).forward_type; }
+  bool IsForward(const Op& op) {
+    return (op.role() & (kBackward | kOptimize | kLearningRate)) == 0 && ForwardTypeOf(op).empty();
+  }
+
+ private:
+  struct Known {
+    bool is_set = false;
+    const OpSchema* schema = nullptr;
+    std::string forward_type;
+  };
+  const Known& Of(const Op& op);
+
+  std::vector<Known> known_;
+};
 
 }  // namespace fixpoint
 

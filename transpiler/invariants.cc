@@ -6,7 +6,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "proto/attributes.h"
 #include "transpiler/gradient_links.h"
 
 namespace fixpoint {
@@ -19,13 +18,12 @@ void ForEachOp(const Program& program, Visit visit) {
   }
 }
 
-std::vector<std::pair<const Op*, const Op*>> Links(const Program& program) {
-  std::vector<std::pair<const Op*, const Op*>> links;
-  const GradientLinks found(program);
-  ForEachOp(program, [&](const Op& op) {
-    for (const Op* gradient : found.GradientsOf(op)) links.emplace_back(&op, gradient);
-  });
-  return links;
+// What stood where an argument stands; null where nothing did.
+const std::string* NameIn(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,
+                          const Argument& argument) {
+  if (argument.slot() >= slots.size()) return nullptr;
+  const OpDesc::Var& slot = slots[argument.slot()];
+  return argument.index() < slot.arguments_size() ? &slot.arguments(argument.index()) : nullptr;
 }
 
 // One check of one program; collects violations.
@@ -40,9 +38,7 @@ class Check {
     }
   }
 
-  void GradientsReadWhatTheirForwardOpsRead(
-      const std::vector<std::pair<const Op*, const Op*>>& before);
-  void OptimizersAreUntouched();
+  void GradientsReadWhatTheirForwardOpsRead();
   void OneQuantizerForEachSite();
   void NewVariablesAreDeclaredAndInitialised();
   void NewReadsAreReached();
@@ -60,6 +56,7 @@ class Check {
   void Violated(int invariant, const Parts&... parts) {
     violations_.push_back({invariant, absl::StrCat(parts...)});
   }
+  void OnlyPlannedArgumentsChanged(const Op& op);
   void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
 
   const Program& program_;
@@ -69,39 +66,18 @@ class Check {
   std::vector<Violation> violations_;
 };
 
-void Check::GradientsReadWhatTheirForwardOpsRead(
-    const std::vector<std::pair<const Op*, const Op*>>& before) {
-  // A gradient op is linked to the forward op whose values it repeats, so the links are the same
-  // exactly where the values are.
-  const auto now = Links(program_);
-  const absl::flat_hash_set<std::pair<const Op*, const Op*>> kept(now.begin(), now.end());
-  for (const auto& link : before) {
-    if (kept.count(link) == 0) {
-      Violated(1, Describe(*link.second), " no longer reads what ", Describe(*link.first),
-               " reads");
-    }
-  }
-  ForEachOp(program_, [this](const Op& op) {
-    if (!op.changed() || IsForward(op) || !op.sub_blocks().empty()) return;
-    const OpDesc original = op.OriginalDesc();
-    for (const Argument* input : op.inputs()) {
-      if (original.inputs(input->slot()).arguments(input->index()) != input->name() &&
-          site_of_.count(input) == 0) {
-        Violated(1, Describe(op), " reads ", std::string(input->name()), " in slot ",
-                 std::string(input->slot_name()), ", which the plan does not name");
+void Check::GradientsReadWhatTheirForwardOpsRead() {
+  for (const auto& [forward, gradient] : plan_.gradients) {
+    for (const Argument* repeated : gradient->inputs()) {
+      const auto read = forward->Inputs(repeated->slot_name());
+      if (repeated->index() < static_cast<int>(read.size()) &&
+          repeated->value() != read[repeated->index()]->value()) {
+        Violated(1, Describe(*gradient), " reads \"", std::string(repeated->name()), "\" in slot ",
+                 std::string(repeated->slot_name()), " where ", Describe(*forward), " reads \"",
+                 std::string(read[repeated->index()]->name()), "\"");
       }
     }
-  });
-}
-
-void Check::OptimizersAreUntouched() {
-  ForEachOp(program_, [this](const Op& op) {
-    if (!op.changed()) return;
-    if ((op.role() & kOptimize) != 0) Violated(2, Describe(op), " was changed");
-    if (StringsAttr(op.desc(), "op_role_var") != StringsAttr(op.OriginalDesc(), "op_role_var")) {
-      Violated(2, Describe(op), ": op_role_var was edited");
-    }
-  });
+  }
 }
 
 void Check::SiteReadsItsQuantizer(const Site& site, const Variable*& result) {
@@ -218,35 +194,38 @@ void Check::NothingElseChanged() {
         }
       }
     }
-    if (!op.changed()) return;
-    const OpDesc original = op.OriginalDesc();
-    if (op.type() != original.type()) Violated(6, Describe(op), " was a ", original.type());
-    if (!op.sub_blocks().empty()) return;  // says more of what its block reads
-    for (const Argument* output : op.outputs()) {
-      if (original.outputs(output->slot()).arguments(output->index()) != output->name()) {
-        Violated(6, Describe(op), " writes ", std::string(output->name()), " where it wrote ",
-                 original.outputs(output->slot()).arguments(output->index()));
-      }
-    }
-    for (const Argument* input : op.inputs()) {
-      if (original.inputs(input->slot()).arguments(input->index()) != input->name() &&
-          site_of_.count(input) == 0) {
-        Violated(6, Describe(op), " was changed in slot ", std::string(input->slot_name()),
-                 ", which the plan does not name");
-      }
-    }
+    if (op.changed()) OnlyPlannedArgumentsChanged(op);
   });
+}
+
+void Check::OnlyPlannedArgumentsChanged(const Op& op) {
+  if ((op.role() & kOptimize) != 0) Violated(2, Describe(op), " was changed");
+  if (op.ChangedAttr("op_role_var")) Violated(2, Describe(op), ": op_role_var was edited");
+  const OpDesc original = op.OriginalSlots();
+  if (op.type() != original.type()) Violated(6, Describe(op), " was a ", original.type());
+  if (!op.sub_blocks().empty()) return;  // says more of what its block reads
+  for (const Argument* output : op.outputs()) {
+    const std::string* before = NameIn(original.outputs(), *output);
+    if (before == nullptr || *before != output->name()) {
+      Violated(6, Describe(op), " writes \"", std::string(output->name()), "\" where it wrote \"",
+               before == nullptr ? "" : *before, "\"");
+    }
+  }
+  for (const Argument* input : op.inputs()) {
+    const std::string* before = NameIn(original.inputs(), *input);
+    if ((before == nullptr || *before != input->name()) && site_of_.count(input) == 0) {
+      Violated(IsForward(op) ? 6 : 1, Describe(op), " reads \"", std::string(input->name()),
+               "\" in slot ", std::string(input->slot_name()), ", which the plan does not name");
+    }
+  }
 }
 
 }  // namespace
 
-InvariantChecker::InvariantChecker(const Program& program)
-    : program_(program), links_(Links(program)) {}
-
-std::vector<Violation> InvariantChecker::Check(const Plan& plan, const Program& startup) const {
-  fixpoint::Check check(program_, plan, startup);
-  check.GradientsReadWhatTheirForwardOpsRead(links_);
-  check.OptimizersAreUntouched();
+std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
+                                       const Program& startup) {
+  Check check(program, plan, startup);
+  check.GradientsReadWhatTheirForwardOpsRead();
   check.OneQuantizerForEachSite();
   check.NewVariablesAreDeclaredAndInitialised();
   check.NewReadsAreReached();

@@ -17,7 +17,6 @@
 #define FIXPOINT_TRANSPILER_INVARIANTS_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "proto/program.h"
@@ -30,21 +29,10 @@ struct Violation {
   std::string message;
 };
 
-class InvariantChecker {
- public:
-  // Takes down what must still hold later. REQUIRES: the program outlives the checker, and has no
-  // edits yet.
-  explicit InvariantChecker(const Program& program);
-
-  // Every violation after the plan was applied, by number. `startup` is the startup program, as it
-  // then is. Linear in the program.
-  std::vector<Violation> Check(const Plan& plan, const Program& startup) const;
-
- private:
-  const Program& program_;
-  // Which gradient op belonged to which forward op, and how many arguments each op had.
-  std::vector<std::pair<const Op*, const Op*>> links_;
-};
+// Every violation by a program that a plan was applied to, by number. REQUIRES: the edits are still
+// known to the program. `startup` is the startup program, as it then is. Linear in the program.
+std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
+                                       const Program& startup);
 
 }  // namespace fixpoint
 

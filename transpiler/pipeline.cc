@@ -1,5 +1,6 @@
 #include "transpiler/pipeline.h"
 
+#include <algorithm>
 #include <chrono>
 #include <set>
 
@@ -7,9 +8,28 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ops/verifier.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
+namespace {
+
+// What a pass inserted is to be right; what else is wrong with a program is its writer's.
+absl::Status VerifyInserted(const Program& program) {
+  VerifyOptions options;
+  options.edited_only = true;
+  std::vector<Finding> findings = Verify(program, options);
+  findings.erase(std::remove_if(findings.begin(), findings.end(),
+                                [](const Finding& finding) {
+                                  return finding.severity != Severity::kError ||
+                                         finding.op == nullptr || !finding.op->inserted();
+                                }),
+                 findings.end());
+  if (findings.empty()) return absl::OkStatus();
+  return absl::InternalError(FindingsText(program, findings));
+}
+
+}  // namespace
 
 absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text, const PassTable& passes) {
   Pipeline pipeline;
@@ -65,6 +85,12 @@ absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
     if (absl::Status status = pass->Run(program, context); !status.ok()) {
       return absl::Status(status.code(),
                           absl::StrCat(std::string(status.message()), " [in ", pass->name(), "]"));
+    }
+    if (options.verify) {
+      if (absl::Status status = VerifyInserted(program); !status.ok()) {
+        return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " [after ",
+                                                        pass->name(), "]"));
+      }
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (options.after_pass) options.after_pass(*pass, program, seconds.count());

@@ -17,8 +17,7 @@
 namespace fixpoint {
 
 struct PipelineOptions {
-  // Verify after each pass: an error that the program did not have before is a defect of the pass
-  // (kInternal).
+  // Verify what each pass inserted: an error there is a defect of the pass (kInternal).
   bool verify = true;
   // End after the pass of this name; "" for the last one.
   std::string stop_after;

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/program.h"
@@ -42,6 +43,8 @@ struct Plan {
   bool is_inference = false;        // the program has no backward op
   std::vector<Site> sites;          // in the order of their first readers
   std::vector<Decision> decisions;  // in program order
+  // Each forward op that is rewired, with each of its gradient ops.
+  std::vector<std::pair<const Op*, const Op*>> gradients;
 };
 
 }  // namespace fixpoint

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "transpiler/gradient_links.h"
 
 namespace fixpoint {
 namespace {
@@ -225,6 +227,18 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& proto, const Program& progra
     plan.decisions.push_back(std::move(decision));
   }
   if (!reader.status().ok()) return reader.status();
+  absl::flat_hash_set<const Op*> rewired;
+  absl::flat_hash_set<std::string> types;
+  for (const Site& site : plan.sites) {
+    for (const Argument* argument : site.readers) {
+      rewired.insert(&argument->op());
+      types.insert(argument->op().type());
+    }
+  }
+  const GradientLinks links(program, types);
+  for (const Op* op : rewired) {
+    for (const Op* gradient : links.GradientsOf(*op)) plan.gradients.emplace_back(op, gradient);
+  }
   return plan;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
@@ -28,6 +29,23 @@ struct SlotPlan {
   QuantSpec spec;
 };
 
+// The op types whose inputs may be rewired. Where outputs are quantized, any op may read them.
+absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const QuantConfig& config,
+                                             const Target& target) {
+  absl::flat_hash_set<std::string> types;
+  for (const Target::QuantizedOp& op : target.ops()) {
+    types.insert(op.types().begin(), op.types().end());
+  }
+  const bool any_type =
+      config.observe_outputs() &&
+      std::any_of(target.outputs().begin(), target.outputs().end(),
+                  [](const Target::ObservedOutputs& outputs) { return outputs.quantize(); });
+  for (int b = 0; any_type && b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) types.insert(op.type());
+  }
+  return types;
+}
+
 class Planner {
  public:
   Planner(const Program& program, const QuantConfig& config, const Target& target,
@@ -38,7 +56,8 @@ class Planner {
         quantizers_(quantizers),
         era_(EraOf(program)),
         rules_(config),
-        links_(program) {
+        types_(program),
+        links_(program, LinkedTypes(program, config, target)) {
     for (const Target::QuantizedOp& op : target.ops()) {
       for (const std::string& type : op.types()) target_ops_[type].push_back(&op);
     }
@@ -81,6 +100,7 @@ class Planner {
   const QuantizerTable& quantizers_;
   const Era era_;
   Rules rules_;
+  OpTypes types_;
   GradientLinks links_;
   Parameters parameters_;
   absl::flat_hash_map<std::string, std::vector<const Target::QuantizedOp*>> target_ops_;
@@ -96,8 +116,8 @@ absl::StatusOr<Plan> Planner::Make() {
   plan_.is_inference = !links_.has_gradients();
   for (int b = 0; b < program_.block_count(); ++b) {
     for (const Op& op : program_.block(b).ops()) {
-      const OpSchema* schema = FindOpSchema(op.type());
-      if (schema == nullptr || !IsForward(op)) continue;
+      const OpSchema* schema = types_.SchemaOf(op);
+      if (schema == nullptr || !types_.IsForward(op)) continue;
       if (schema->quantizable_inputs().empty() && schema->quantizable_outputs().empty()) continue;
       const Rules::OpMatches matches = rules_.Match(op);
       if (!schema->quantizable_inputs().empty()) PlanOp(op, *schema, matches);
@@ -337,6 +357,9 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
         AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
                   *slot.argument);
       }
+      for (const Op* gradient : links_.GradientsOf(op)) {
+        plan_.gradients.emplace_back(&op, gradient);
+      }
     }
   }
   plan_.decisions.push_back(std::move(decision));
@@ -404,7 +427,11 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema, const Rules::OpM
       }
       Site& site = SiteOf(value, QuantPlan::ACTIVATION, spec, "", /*observe=*/false);
       for (const Argument* reader : value.readers()) {
-        if (IsForward(reader->op())) AddReader(site, *reader);
+        if (!types_.IsForward(reader->op())) continue;
+        AddReader(site, *reader);
+        for (const Op* gradient : links_.GradientsOf(reader->op())) {
+          plan_.gradients.emplace_back(&reader->op(), gradient);
+        }
       }
     }
   }

@@ -15,8 +15,9 @@
 namespace fixpoint {
 namespace {
 
-absl::Status CheckInvariants(const InvariantChecker& invariants, const PassContext& context) {
-  const std::vector<Violation> violations = invariants.Check(context.plan, *context.startup);
+absl::Status InvariantsHold(const Program& program, const PassContext& context) {
+  const std::vector<Violation> violations =
+      CheckInvariants(program, context.plan, *context.startup);
   if (violations.empty()) return absl::OkStatus();
   return absl::InternalError(
       absl::StrJoin(violations, "\n", [](std::string* out, const Violation& violation) {
@@ -63,8 +64,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     ASSIGN_OR_RETURN(context.plan, PlanFromProto(*options.plan, *program));
   }
   PipelineOptions pipeline_options = options.pipeline_options;
-  const InvariantChecker invariants(*program);
-  pipeline_options.check_at_end = [&]() { return CheckInvariants(invariants, context); };
+  pipeline_options.check_at_end = [&]() { return InvariantsHold(*program, context); };
   RETURN_IF_ERROR(pipeline.Run(*program, context, pipeline_options));
 
   result.plan = PlanToProto(context.plan, *program);

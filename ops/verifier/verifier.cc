@@ -108,8 +108,9 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
   std::vector<KnownOp> quantization_ops;
   for (int b = 0; b < program.block_count(); ++b) {
     const Block& block = program.block(b);
-    CheckBlock(block, &findings);
+    if (!options.edited_only) CheckBlock(block, &findings);
     for (const Op& op : block.ops()) {
+      if (options.edited_only && !op.inserted() && !op.changed()) continue;
       const KnownOp known{&op, FindOpSchema(op.type())};
       CheckSubBlocks(op, &findings);
       CheckNames(op, &findings);
@@ -121,7 +122,7 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
       }
       if (CheckForm(known, era, &findings)) CheckTypes(known, era, &findings);
       CheckRoles(program, known, &findings);
-      gradients.Add(known);
+      if (!options.edited_only) gradients.Add(known);
       if (known.schema->quant_op() != QuantOp::kNone) quantization_ops.push_back(known);
     }
   }

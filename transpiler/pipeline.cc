@@ -10,13 +10,15 @@
 #include "absl/strings/str_split.h"
 #include "ops/verifier.h"
 #include "proto/status_macros.h"
+#include "transpiler/target.h"
 
 namespace fixpoint {
 namespace {
 
 // What a pass inserted is to be right; what else is wrong with a program is its writer's.
-absl::Status VerifyInserted(const Program& program) {
+absl::Status VerifyInserted(const Program& program, Era era) {
   VerifyOptions options;
+  options.era = era;
   options.edited_only = true;
   std::vector<Finding> findings = Verify(program, options);
   findings.erase(std::remove_if(findings.begin(), findings.end(),
@@ -87,7 +89,7 @@ absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
                           absl::StrCat(std::string(status.message()), " [in ", pass->name(), "]"));
     }
     if (options.verify) {
-      if (absl::Status status = VerifyInserted(program); !status.ok()) {
+      if (absl::Status status = VerifyInserted(program, EraOf(context.target)); !status.ok()) {
         return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " [after ",
                                                         pass->name(), "]"));
       }

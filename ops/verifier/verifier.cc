@@ -102,7 +102,7 @@ std::vector<Finding> FindingList::TakeInProgramOrder() {
 
 std::vector<Finding> Verify(const Program& program, const VerifyOptions& options) {
   FindingList findings;
-  const Era era = EraOf(program.version(), program.Proto().has_op_version_map());
+  const Era era = options.era.has_value() ? *options.era : EraOf(program);
   ReadCheck reads(program, &findings);
   GradientCheck gradients(era, &findings);
   std::vector<KnownOp> quantization_ops;

@@ -176,8 +176,8 @@ std::string WhyFrozen(const Program& program, const QuantizerTable& quantizers) 
       if (codes == nullptr || codes->value() == nullptr) continue;
       const Value& value = *codes->value();
       if (value.origin() == Value::Origin::kWrite && IsQuantize(*value.op(), quantizers)) continue;
-      return absl::StrCat(Describe(op), " takes back codes that no quantize op of it computes (\"",
-                          codes->name(), "\")");
+      return absl::StrCat(Describe(op), " dequantizes \"", std::string(codes->name()),
+                          "\", which no quantize op computes");
     }
   }
   return "";

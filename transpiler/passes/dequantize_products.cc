@@ -248,7 +248,7 @@ class ProductDequantizer {
     const std::string out(output.name());
     VarDesc desc = *output.variable()->desc();
     desc.set_name(rewriter_.FreshName(absl::StrCat(out, ".codes")));
-    desc.set_persistable(false);
+    desc.clear_persistable();
     const std::string codes = desc.name();
     RETURN_IF_ERROR(rewriter_.AddVariable(output.variable()->block(), std::move(desc)).status());
     OpDesc::Var* x = dequantize.add_inputs();

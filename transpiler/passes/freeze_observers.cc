@@ -48,7 +48,7 @@ class FreezeObservers final : public Pass {
               absl::StrCat(Describe(op), ": wants one variable in input X and in output ",
                            match.recipe->scale_output));
         }
-        if (x->value()->origin() == Value::Origin::kWrite) {
+        if (x->value()->origin() == Value::Origin::kWrite && x->value()->op()->type() != "feed") {
           const auto range = ReadRange(Describe(op), *scale->variable(), *context.scope);
           if (range.ok()) {
             rewriter.SetAttr(*x->value()->op(), MakeFloatAttr("out_threshold", *range));

@@ -14,13 +14,16 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/parameters.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/captures.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/passes/parameter_writer.h"
 #include "transpiler/quantization_sites.h"
@@ -47,7 +50,7 @@ class ScaleFreezer {
     }
     if (affine_ > 0) {
       context_.notes.push_back(absl::StrCat(
-          affine_, " affine quantizers keep their own ops, which the reference cannot run"));
+          "affine quantizers, which keep ops that the reference cannot run: ", affine_));
     }
     return absl::OkStatus();
   }
@@ -83,8 +86,13 @@ class ScaleFreezer {
 
   absl::StatusOr<std::string> ParameterOf(const QuantizationSite& site, const StoredScale& scale) {
     if (scale.variable != nullptr) return scale.variable->name();
-    return parameters_.Add(absl::StrCat(site.input->name(), ".scale"),
-                           Tensor::FromValues<float>({1}, {scale.value}));
+    // Quantizers that share a scale share its parameter.
+    std::string& name = computed_[{site.scale->variable(), scale.value}];
+    if (name.empty()) {
+      ASSIGN_OR_RETURN(name, parameters_.Add(absl::StrCat(site.input->name(), ".scale"),
+                                             Tensor::FromValues<float>({1}, {scale.value})));
+    }
+    return name;
   }
 
   absl::Status WritePortable(const QuantizationSite& site, const std::string& scale) {
@@ -106,7 +114,9 @@ class ScaleFreezer {
           *op,
           InPlaceOf(*op, pass_, MakeDequantizeLinear(site, codes, scale, zero_point, out->name())));
     }
+    const Variable& old_scale = *site.scale->variable();
     for (const Op* op : site.ops()) rewriter_.Remove(*op);
+    CaptureParameters(site.quantize->block(), {scale, zero_point}, old_scale, &rewriter_);
     return absl::OkStatus();
   }
 
@@ -125,6 +135,7 @@ class ScaleFreezer {
   const absl::string_view pass_;
   Rewriter rewriter_;
   ParameterWriter parameters_;
+  absl::flat_hash_map<std::pair<const Variable*, float>, std::string> computed_;
   int affine_ = 0;
 };
 

@@ -27,6 +27,7 @@
 #include "proto/status_macros.h"
 #include "transpiler/parameters.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/captures.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/passes/parameter_writer.h"
 #include "transpiler/quantization_sites.h"
@@ -70,9 +71,10 @@ class WeightQuantizer {
     }
     for (const QuantizationSite* site : weight_sites) RETURN_IF_ERROR(Quantize(*site));
     if (outdated_ > 0) {
-      context_.notes.push_back(
-          absl::StrCat("the stored scales of ", outdated_,
-                       " weights are older than the weights; scales are those of the weights"));
+      context_.notes.push_back(absl::StrCat(
+          "weights whose stored scale is older than they are, so that they have one of "
+          "their own again: ",
+          outdated_));
     }
     return absl::OkStatus();
   }
@@ -93,7 +95,13 @@ class WeightQuantizer {
     for (const Op* op : site.dequantize) {
       RETURN_IF_ERROR(WriteDequantize(site, *written, *op, op->outputs().front()->name()));
     }
+    const Variable& weight = *site.input->variable();
     for (const Op* op : site.ops()) rewriter_.Remove(*op);
+    std::vector<std::string> names = {written->codes, written->scales};
+    if (context_.frozen_form == FrozenForm::kPortable) {
+      ASSIGN_OR_RETURN(names.emplace_back(), parameters_.ZeroPointOf(written->scales));
+    }
+    CaptureParameters(site.quantize->block(), names, weight, &rewriter_);
     return absl::OkStatus();
   }
 

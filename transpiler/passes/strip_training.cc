@@ -42,19 +42,23 @@ class StripTraining final : public Pass {
   std::vector<std::string> Establishes() const override { return {"training_stripped"}; }
 
   absl::Status Run(Program& program, PassContext&) const override {
-    Rewriter rewriter(&program, name());
-    // A block comes after the one whose op runs it, so owners are gone before their blocks' turn.
+    std::vector<const Op*> removed;
+    // A block comes after the one whose op runs it.
+    std::vector<bool> runs(program.block_count(), true);
     for (int b = 0; b < program.block_count(); ++b) {
       const Block& block = program.block(b);
-      const bool runs = b == 0 || block.owner() != nullptr;
+      const Op* owner = block.owner();
+      runs[b] = b == 0 || (owner != nullptr && runs[owner->block().index()] && !IsTraining(*owner));
       for (const Op& op : block.ops()) {
-        if (runs && !IsTraining(op)) {
+        if (runs[b] && !IsTraining(op)) {
           RETURN_IF_ERROR(CheckReads(op));
         } else {
-          rewriter.Remove(op);
+          removed.push_back(&op);
         }
       }
     }
+    Rewriter rewriter(&program, name());
+    for (const Op* op : removed) rewriter.Remove(*op);
     return absl::OkStatus();
   }
 };

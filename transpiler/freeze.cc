@@ -37,15 +37,20 @@ absl::Status InProgram(const Program& program, const absl::Status& status) {
 }
 
 // Error (kNotFound): a parameter of the program is not in the scope.
-absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& scope) {
+absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const Scope& trained) {
   Scope taken;
   for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
-    Scope::Value* value = scope.FindOrNull(parameter.name);
+    if (Scope::Value* value = made.FindOrNull(parameter.name); value != nullptr) {
+      taken.Set(parameter.name, std::move(*value));
+      continue;
+    }
+    const Scope::Value* value = trained.FindOrNull(parameter.name);
     if (value == nullptr) {
       return absl::NotFoundError(absl::StrCat(
           program.name(), ": the parameters have no variable \"", parameter.name, "\""));
     }
-    taken.Set(parameter.name, std::move(*value));
+    taken.Set(parameter.name,
+              std::visit([](const auto& held) { return Scope::Value(held.Clone()); }, *value));
   }
   return taken;
 }
@@ -66,8 +71,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   const QuantConfig config;
   const Target target;
   PassContext context(config, target, quantizers);
-  Scope parameters = scope.Clone();
-  context.scope = &parameters;
+  context.trained = &scope;
   context.feeds = options.feeds;
   context.fetches = options.fetches;
   context.frozen_form = options.form;
@@ -80,7 +84,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
     return InProgram(program, status);
   }
   model.program.ForgetEdits();
-  ASSIGN_OR_RETURN(model.scope, TakeParameters(model.program, parameters));
+  ASSIGN_OR_RETURN(model.scope, TakeParameters(model.program, context.new_parameters, scope));
   model.weights = context.quantized_weights;
   model.notes = std::move(context.notes);
   return model;

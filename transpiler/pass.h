@@ -53,8 +53,10 @@ struct PassContext {
 
   // The startup program; null where none was given.
   Program* startup = nullptr;
-  // The parameters; null where the pipeline needs none.
-  Scope* scope = nullptr;
+  // What was trained; null where the pipeline needs nothing of it.
+  const Scope* trained = nullptr;
+  // The values of parameters that passes declare.
+  Scope new_parameters;
   // What a pruned program computes from what; empty: what it fetches and feeds.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;

@@ -24,7 +24,7 @@ absl::StatusOr<FrozenModel> RunPasses(const Program& program, const Scope& scope
   const Target target;
   PassContext context(config, target, quantizers);
   FrozenModel made{program.Clone(), scope.Clone(), {}, {}};
-  context.scope = &made.scope;
+  context.trained = &scope;
   context.feeds = options.feeds;
   context.fetches = options.fetches;
   RETURN_IF_ERROR(pipeline.Run(made.program, context, options.pipeline_options));

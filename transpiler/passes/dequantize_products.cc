@@ -151,7 +151,7 @@ class ProductDequantizer {
       factor.scale = std::string(site.scale->name());
       factor.bits = site.bits;
       if (!site.is_dynamic) {
-        const auto stored = FindStoredScale(*site.scale, *context_.scope, context_.quantizers);
+        const auto stored = FindStoredScale(*site.scale, *context_.trained, context_.quantizers);
         if (stored.ok()) factor.scale_value = stored->value;
       }
       return factor;
@@ -173,7 +173,7 @@ class ProductDequantizer {
     if (const auto range = FloatAttr(op.desc(), "max_range"); range.has_value()) {
       while (factor.bits < 16 && LargestCode(factor.bits) < *range) ++factor.bits;
       while (factor.bits > 1 && LargestCode(factor.bits) > *range) --factor.bits;
-      const auto tensor = context_.scope->Find(factor.scale);
+      const auto tensor = std::as_const(context_.new_parameters).Find(factor.scale);
       if (!tensor.ok()) return std::nullopt;
       factor.scale_value = (*tensor)->data<float>()[0];
       return factor;

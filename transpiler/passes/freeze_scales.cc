@@ -39,7 +39,7 @@ class ScaleFreezer {
         context_(*context),
         pass_(pass),
         rewriter_(program, pass),
-        parameters_(*program, context->scope, &rewriter_) {}
+        parameters_(*program, context, &rewriter_) {}
 
   absl::Status FreezeAll() {
     ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,
@@ -59,7 +59,7 @@ class ScaleFreezer {
   absl::Status Freeze(const QuantizationSite& site) {
     if (site.is_dynamic) return CheckDynamic(site);
     ASSIGN_OR_RETURN(const StoredScale scale,
-                     FindStoredScale(*site.scale, *context_.scope, context_.quantizers));
+                     FindStoredScale(*site.scale, *context_.trained, context_.quantizers));
     if (scale.value == 0) {
       context_.notes.push_back(absl::StrCat(Describe(*site.quantize), ": the scale of \"",
                                             site.input->name(),

@@ -11,17 +11,18 @@
 #include "proto/program.h"
 #include "proto/program.pb.h"
 #include "proto/rewriter.h"
-#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "transpiler/pass.h"
 
 namespace fixpoint {
 
 class ParameterWriter {
  public:
   // REQUIRES: all outlive the writer.
-  ParameterWriter(const Program& program, Scope* scope, Rewriter* rewriter);
+  ParameterWriter(const Program& program, PassContext* context, Rewriter* rewriter);
 
   // Declares a persistable variable of block 0 named `base`, or like it, of the tensor's type and
-  // extents, and puts the tensor in the scope. Returns its name.
+  // extents, which holds the tensor. Returns its name.
   absl::StatusOr<std::string> Add(absl::string_view base, Tensor tensor);
 
   // The zeros of a scale, INT32 with its extents, which quantize_linear wants and does not read.
@@ -30,7 +31,7 @@ class ParameterWriter {
 
  private:
   const Program& program_;
-  Scope& scope_;
+  PassContext& context_;
   Rewriter& rewriter_;
   absl::flat_hash_map<std::string, std::string> zero_points_;
 };

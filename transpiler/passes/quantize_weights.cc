@@ -59,7 +59,7 @@ class WeightQuantizer {
         context_(*context),
         pass_(pass),
         rewriter_(program, pass),
-        parameters_(*program, context->scope, &rewriter_) {}
+        parameters_(*program, context, &rewriter_) {}
 
   absl::Status QuantizeAll() {
     ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,
@@ -124,7 +124,7 @@ class WeightQuantizer {
     options.axis = site.axis;
     if (!site.is_dynamic) {
       ASSIGN_OR_RETURN(const StoredScale stored,
-                       FindStoredScale(*site.scale, *context_.scope, context_.quantizers));
+                       FindStoredScale(*site.scale, *context_.trained, context_.quantizers));
       options.scale = stored.value;
     }
     const auto [it, is_new] =
@@ -139,7 +139,7 @@ class WeightQuantizer {
   absl::StatusOr<Written> WriteCodes(const QuantizationSite& site, const Variable& weight,
                                      const WeightCodesOptions& options) {
     const std::string op = Describe(*site.quantize);
-    const Scope::Value* value = context_.scope->FindOrNull(weight.name());
+    const Scope::Value* value = context_.trained->FindOrNull(weight.name());
     const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (tensor == nullptr) {
       return absl::NotFoundError(
@@ -185,7 +185,7 @@ class WeightQuantizer {
 
   // Counts scales that training stored before its last update of the weight.
   void CountOutdated(const QuantizationSite& site, const Tensor& scales) {
-    const Scope::Value* value = context_.scope->FindOrNull(site.scale->name());
+    const Scope::Value* value = context_.trained->FindOrNull(site.scale->name());
     const Tensor* stored = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (stored == nullptr || stored->dtype() != VarType::FP32 || stored->size() != scales.size()) {
       return;

@@ -44,6 +44,15 @@ QuantizerTable::Match QuantizerTable::FindByQuantizeOp(absl::string_view op_type
   return {};
 }
 
+QuantizerTable::Match QuantizerTable::FindByObserveOp(absl::string_view op_type) const {
+  for (const auto& quantizer : quantizers_) {
+    for (const QuantizerRecipe& recipe : quantizer->observers()) {
+      if (recipe.quantize_op == op_type) return {quantizer.get(), &recipe};
+    }
+  }
+  return {};
+}
+
 double Parameter(const Quantizer& quantizer, const QuantSpec& spec, absl::string_view name) {
   const auto it = spec.parameters().find(std::string(name));
   if (it != spec.parameters().end()) return it->second;

@@ -119,6 +119,8 @@ class QuantizerTable {
     const QuantizerRecipe* recipe = nullptr;
   };
   Match FindByQuantizeOp(absl::string_view op_type) const;
+  // Likewise of an op that only records a range.
+  Match FindByObserveOp(absl::string_view op_type) const;
 
  private:
   std::vector<std::unique_ptr<Quantizer>> quantizers_;

@@ -12,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "proto/atomic_file.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
@@ -20,6 +19,8 @@
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
 #include "tools/command_line.h"
+#include "tools/inference_modes.h"
+#include "tools/named_program.h"
 #include "tools/transpile_report.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/quantize_transpiler.h"
@@ -32,6 +33,18 @@ DEFINE_string(target, "", "Built-in target or target file; overrides the configu
 DEFINE_string(startup, "", "Startup program, rewritten too.");
 DEFINE_string(output, "", "Where the program goes; beside the input by default; - for stdout.");
 DEFINE_string(startup_output, "", "Where the startup program goes; beside the output by default.");
+DEFINE_string(params, "",
+              "Trained parameters to freeze the program with: a combined file or a folder.");
+DEFINE_string(params_output, "",
+              "Where the frozen parameters go, in the form they came in; beside them by default.");
+DEFINE_string(feeds, "",
+              "What the frozen program is fed, comma separated; by default what it is fed now.");
+DEFINE_string(fetches, "",
+              "What the frozen program computes, comma separated; by default what it fetches now.");
+DEFINE_string(frozen_form, "portable",
+              "portable: int8 weights and quantize_linear ops; legacy: codes as FP32 numbers, as "
+              "the reference's freeze; legacy_int8: the same stored as int8.");
+DEFINE_bool(allow_dynamic, false, "Let a frozen program find ranges of activations as it runs.");
 DEFINE_string(plan, "", "Follow this plan instead of making one.");
 DEFINE_string(save_plan, "", "Write the plan to this file.");
 DEFINE_string(profile, "", "Ranges that quantizers begin with (RangeProfile as text).");
@@ -51,46 +64,37 @@ ToolHelp Help() {
   help.name = "transpile";
   help.purpose = "Rewrites a training program so that it trains as the integers will run.";
   help.usage = {"transpile PROGRAM [flags]           quantize, and write PROGRAM.quantized",
+                "transpile --mode=test PROGRAM       write PROGRAM.test, for evaluation",
+                "transpile --mode=freeze --params=FILE PROGRAM",
+                "                                    write the int8 program and its parameters",
                 "transpile --undo PROGRAM [flags]    give the original back"};
-  help.flag_groups = {{"What to do:", {"mode", "config", "target", "plan", "profile", "undo"}},
-                      {"Files:", {"startup", "output", "startup_output", "save_plan", "dry_run"}},
-                      {"Report:", {"explain", "json"}},
-                      {"Passes:", {"pass_pipeline", "print_after", "stop_after"}}};
+  help.flag_groups = {
+      {"What to do:", {"mode", "config", "target", "plan", "profile", "undo"}},
+      {"Files:", {"startup", "output", "startup_output", "save_plan", "dry_run"}},
+      {"Freezing:",
+       {"params", "params_output", "feeds", "fetches", "frozen_form", "allow_dynamic"}},
+      {"Report:", {"explain", "json"}},
+      {"Passes:", {"pass_pipeline", "print_after", "stop_after"}}};
   help.examples = {"transpile examples/data/lenet.train.txt",
                    "transpile --target=onednn_int8 --explain --dry_run "
                    "examples/data/lenet.train.txt"};
   return help;
 }
 
-// "dir/lenet.pdmodel.gz" and "quantized" give "dir/lenet.quantized.pdmodel"; a name without an
-// extension gets the word at its end.
-std::string Beside(const std::string& path, const std::string& word) {
-  const std::string plain(absl::StripSuffix(path, ".gz"));
-  const size_t slash = plain.rfind('/');
-  const size_t dot = plain.rfind('.');
-  if (dot == std::string::npos || (slash != std::string::npos && dot < slash) || dot == 0) {
-    return absl::StrCat(plain, ".", word);
-  }
-  return absl::StrCat(plain.substr(0, dot), ".", word, plain.substr(dot));
-}
-
-struct NamedProgram {
-  Program program;
-  ProgramFormat format;
-};
-
-absl::StatusOr<NamedProgram> Load(const std::string& path) {
-  ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(path));
-  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(loaded.program), path));
-  return NamedProgram{std::move(program), loaded.format};
-}
-
-absl::Status CheckOutput(const std::string& input, const std::string& output,
-                         ProgramFormat format) {
-  if (output == input && output != "-") {
-    return UsageError(absl::StrCat("the output would replace the input ", input));
-  }
-  return format == ProgramFormat::kBinary ? CheckBinaryOutput(output) : absl::OkStatus();
+PipelineOptions MakePipelineOptions() {
+  PipelineOptions options;
+  options.stop_after = FLAGS_stop_after;
+  const std::vector<std::string> printed =
+      absl::StrSplit(FLAGS_print_after, ',', absl::SkipWhitespace());
+  if (printed.empty()) return options;
+  options.after_pass = [printed](const Pass& pass, Program& program, double) {
+    for (const std::string& name : printed) {
+      if (name != "all" && name != pass.name()) continue;
+      std::cerr << "# after " << pass.name() << "\n" << PrintProgram(program.Proto());
+      return;
+    }
+  };
+  return options;
 }
 
 absl::StatusOr<TranspileOptions> MakeOptions() {
@@ -98,23 +102,12 @@ absl::StatusOr<TranspileOptions> MakeOptions() {
   if (!FLAGS_config.empty()) RETURN_IF_ERROR(LoadTextMessage(FLAGS_config, &options.config));
   if (!FLAGS_target.empty()) options.config.set_target(FLAGS_target);
   if (!FLAGS_pass_pipeline.empty()) options.pipeline = FLAGS_pass_pipeline;
-  options.pipeline_options.stop_after = FLAGS_stop_after;
-  const std::vector<std::string> printed =
-      absl::StrSplit(FLAGS_print_after, ',', absl::SkipWhitespace());
-  if (!printed.empty()) {
-    options.pipeline_options.after_pass = [printed](const Pass& pass, Program& program, double) {
-      for (const std::string& name : printed) {
-        if (name != "all" && name != pass.name()) continue;
-        std::cerr << "# after " << pass.name() << "\n" << PrintProgram(program.Proto());
-        return;
-      }
-    };
-  }
+  options.pipeline_options = MakePipelineOptions();
   return options;
 }
 
 absl::StatusOr<ExitCode> Undo(const std::string& path) {
-  ASSIGN_OR_RETURN(NamedProgram loaded, Load(path));
+  ASSIGN_OR_RETURN(NamedProgram loaded, LoadNamedProgram(path));
   RETURN_IF_ERROR(Untranspile(&loaded.program));
   const std::string output = FLAGS_output.empty() ? Beside(path, "original") : FLAGS_output;
   RETURN_IF_ERROR(CheckOutput(path, output, loaded.format));
@@ -124,15 +117,7 @@ absl::StatusOr<ExitCode> Undo(const std::string& path) {
   return kDone;
 }
 
-absl::StatusOr<ExitCode> Run(const CommandLine& line) {
-  if (line.arguments.size() != 1) {
-    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
-  }
-  const std::string& path = line.arguments[0];
-  if (FLAGS_undo) return Undo(path);
-  if (FLAGS_mode != "train") {
-    return UsageError(absl::StrCat("--mode=", FLAGS_mode, "; there is train"));
-  }
+absl::StatusOr<ExitCode> Train(const std::string& path) {
   ASSIGN_OR_RETURN(TranspileOptions options, MakeOptions());
   QuantPlan plan;
   if (!FLAGS_plan.empty()) {
@@ -144,10 +129,10 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     RETURN_IF_ERROR(LoadTextMessage(FLAGS_profile, &profile));
     options.profile = &profile;
   }
-  ASSIGN_OR_RETURN(NamedProgram main, Load(path));
+  ASSIGN_OR_RETURN(NamedProgram main, LoadNamedProgram(path));
   std::optional<NamedProgram> startup;
   if (!FLAGS_startup.empty()) {
-    ASSIGN_OR_RETURN(startup, Load(FLAGS_startup));
+    ASSIGN_OR_RETURN(startup, LoadNamedProgram(FLAGS_startup));
     options.startup = &startup->program;
   }
 
@@ -200,6 +185,41 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     RETURN_IF_ERROR(WriteStandardOutput(text));
   }
   return kDone;
+}
+
+absl::StatusOr<ExitCode> Freeze(const std::string& path) {
+  FreezeCommand command;
+  command.program = path;
+  command.params = FLAGS_params;
+  command.output = FLAGS_output;
+  command.params_output = FLAGS_params_output;
+  command.options.feeds = absl::StrSplit(FLAGS_feeds, ',', absl::SkipWhitespace());
+  command.options.fetches = absl::StrSplit(FLAGS_fetches, ',', absl::SkipWhitespace());
+  command.options.allow_dynamic = FLAGS_allow_dynamic;
+  if (FLAGS_frozen_form == "legacy") {
+    command.options.form = FrozenForm::kLegacy;
+  } else if (FLAGS_frozen_form == "legacy_int8") {
+    command.options.form = FrozenForm::kLegacyInt8;
+  } else if (FLAGS_frozen_form != "portable") {
+    return UsageError(absl::StrCat("--frozen_form=", FLAGS_frozen_form,
+                                   "; there are portable, legacy and legacy_int8"));
+  }
+  command.options.pipeline_options = MakePipelineOptions();
+  command.dry_run = FLAGS_dry_run;
+  command.json = FLAGS_json;
+  return RunFreezeCommand(command);
+}
+
+absl::StatusOr<ExitCode> Run(const CommandLine& line) {
+  if (line.arguments.size() != 1) {
+    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
+  }
+  const std::string& path = line.arguments[0];
+  if (FLAGS_undo) return Undo(path);
+  if (FLAGS_mode == "train") return Train(path);
+  if (FLAGS_mode == "test") return RunTestCommand({path, FLAGS_output, FLAGS_dry_run});
+  if (FLAGS_mode == "freeze") return Freeze(path);
+  return UsageError(absl::StrCat("--mode=", FLAGS_mode, "; there are train, test and freeze"));
 }
 
 }  // namespace

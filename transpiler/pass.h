@@ -4,6 +4,7 @@
 #ifndef FIXPOINT_TRANSPILER_PASS_H_
 #define FIXPOINT_TRANSPILER_PASS_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,6 +28,20 @@ struct NewState {
   double initial_value = 0;
 };
 
+// How a frozen program says what was quantized.
+enum class FrozenForm {
+  kPortable,    // int8 weights; quantize_linear and dequantize_linear around what stays float
+  kLegacy,      // codes as FP32 numbers, and one dequantize op behind each product
+  kLegacyInt8,  // the same with codes stored as INT8, as the reference's convert_to_int8
+};
+
+// Weights that became codes.
+struct QuantizedWeights {
+  int count = 0;
+  int64_t float_bytes = 0;
+  int64_t code_bytes = 0;
+};
+
 // What the passes of one pipeline share.
 struct PassContext {
   PassContext(const QuantConfig& config, const Target& target, const QuantizerTable& quantizers)
@@ -38,11 +53,18 @@ struct PassContext {
 
   // The startup program; null where none was given.
   Program* startup = nullptr;
-  // The parameters; null where the pipeline needs none.
-  Scope* scope = nullptr;
+  // What was trained; null where the pipeline needs nothing of it.
+  const Scope* trained = nullptr;
+  // The values of parameters that passes declare.
+  Scope new_parameters;
   // What a pruned program computes from what; empty: what it fetches and feeds.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
+
+  FrozenForm frozen_form = FrozenForm::kPortable;
+  // Whether a frozen program may still find ranges of activations anew at every run.
+  bool allow_dynamic = false;
+  QuantizedWeights quantized_weights;
 
   // Ranges that quantizers begin with; null where none were given.
   const RangeProfile* profile = nullptr;

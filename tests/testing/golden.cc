@@ -12,20 +12,18 @@
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
+#include "tests/testing/golden_inference.h"
 #include "transpiler/account.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
-namespace {
 
-absl::StatusOr<Program> ParseProgram(const std::string& text, absl::string_view name) {
+absl::StatusOr<Program> ParseGoldenProgram(const std::string& text, absl::string_view name) {
   ASSIGN_OR_RETURN(ProgramDesc desc, ParseProgramText(text, name));
   return Program::Create(std::move(desc), name);
 }
 
-// The program as text, without the edit log and, unless marks are what the golden is about,
-// without those.
-std::string Print(const Program& program, bool marks) {
+std::string PrintGoldenProgram(const Program& program, bool marks) {
   ProgramDesc desc = program.Proto();
   desc.clear_edit_log();
   for (BlockDesc& block : *desc.mutable_blocks()) {
@@ -42,8 +40,6 @@ std::string Print(const Program& program, bool marks) {
   }
   return PrintProgram(desc);
 }
-
-}  // namespace
 
 std::string Golden::Setting(absl::string_view name) const {
   for (const auto& [setting, value] : settings) {
@@ -95,11 +91,12 @@ std::string PrintGolden(const Golden& golden) {
 }
 
 absl::StatusOr<Golden> Regenerate(const Golden& golden, absl::string_view name) {
+  if (!golden.Setting("mode").empty()) return RegenerateInference(golden, name);
   Golden made = golden;
-  ASSIGN_OR_RETURN(Program program, ParseProgram(*golden.Section("program"), name));
+  ASSIGN_OR_RETURN(Program program, ParseGoldenProgram(*golden.Section("program"), name));
   std::optional<Program> startup;
   if (const std::string* text = golden.Section("startup")) {
-    ASSIGN_OR_RETURN(startup, ParseProgram(*text, name));
+    ASSIGN_OR_RETURN(startup, ParseGoldenProgram(*text, name));
   }
   const std::string original = program.Proto().SerializeAsString();
 
@@ -121,9 +118,9 @@ absl::StatusOr<Golden> Regenerate(const Golden& golden, absl::string_view name) 
       text =
           result.ok() ? "(no error)\n" : absl::StrCat(std::string(result.status().message()), "\n");
     } else if (section == "becomes") {
-      text = Print(program, marks);
+      text = PrintGoldenProgram(program, marks);
     } else if (section == "startup becomes") {
-      text = Print(startup.has_value() ? *startup : *result->new_startup, marks);
+      text = PrintGoldenProgram(startup.has_value() ? *startup : *result->new_startup, marks);
     } else if (section == "account") {
       text = ExplainTable(result->plan);
     } else if (section == "left alone") {

@@ -11,6 +11,7 @@
 //
 // Sections that are given are made anew from `program` (and `startup`) and compared: `becomes` the
 // program, `startup becomes` the startup program, `account` the decisions, `error` the message.
+// With a setting `mode`, golden_inference.h says what is made.
 
 #ifndef FIXPOINT_TESTS_TESTING_GOLDEN_H_
 #define FIXPOINT_TESTS_TESTING_GOLDEN_H_
@@ -21,6 +22,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 
@@ -37,6 +39,11 @@ struct Golden {
 // Error (kInvalidArgument): the text is not a golden file.
 absl::StatusOr<Golden> ParseGolden(absl::string_view text, absl::string_view name);
 std::string PrintGolden(const Golden& golden);
+
+absl::StatusOr<Program> ParseGoldenProgram(const std::string& text, absl::string_view name);
+// The program as text, without the edit log and, unless marks are what the golden is about,
+// without those.
+std::string PrintGoldenProgram(const Program& program, bool marks);
 
 // The same golden with its sections as the code now makes them.
 absl::StatusOr<Golden> Regenerate(const Golden& golden, absl::string_view name);

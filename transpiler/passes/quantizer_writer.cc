@@ -9,20 +9,13 @@
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/marks.h"
+#include "transpiler/passes/captures.h"
 #include "transpiler/target.h"
 
 namespace fixpoint {
 namespace {
 
 constexpr char kStepCounter[] = "@STEP_COUNTER@";
-
-// The slot in which an op that runs a block names what the block reads of the outside.
-absl::string_view CaptureSlot(const std::string& type) {
-  if (type == "while" || type == "while_grad") return "X";
-  if (type == "conditional_block" || type == "conditional_block_grad") return "Input";
-  if (type == "recurrent" || type == "recurrent_grad") return "parameters";
-  return "";
-}
 
 void AddSlot(google::protobuf::RepeatedPtrField<OpDesc::Var>* slots, const std::string& slot,
              const std::string& name) {

@@ -1,0 +1,97 @@
+#include "tests/testing/golden_inference.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "proto/status_macros.h"
+#include "tests/testing/parameter_text.h"
+#include "transpiler/freeze.h"
+#include "transpiler/pipeline.h"
+#include "transpiler/test_program.h"
+
+namespace fixpoint {
+namespace {
+
+absl::StatusOr<FrozenModel> RunPasses(const Program& program, const Scope& scope,
+                                      const std::string& passes_text,
+                                      const FreezeOptions& options) {
+  const QuantizerTable quantizers;
+  const PassTable passes;
+  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(passes_text, passes));
+  const QuantConfig config;
+  const Target target;
+  PassContext context(config, target, quantizers);
+  FrozenModel made{program.Clone(), scope.Clone(), {}, {}};
+  context.trained = &scope;
+  context.feeds = options.feeds;
+  context.fetches = options.fetches;
+  RETURN_IF_ERROR(pipeline.Run(made.program, context, options.pipeline_options));
+  made.notes = std::move(context.notes);
+  return made;
+}
+
+absl::StatusOr<FreezeOptions> OptionsOf(const Golden& golden) {
+  FreezeOptions options;
+  options.feeds = absl::StrSplit(golden.Setting("feeds"), ", ", absl::SkipEmpty());
+  options.fetches = absl::StrSplit(golden.Setting("fetches"), ", ", absl::SkipEmpty());
+  options.allow_dynamic = golden.Setting("allow_dynamic") == "true";
+  const std::string form = golden.Setting("form");
+  if (form == "legacy") {
+    options.form = FrozenForm::kLegacy;
+  } else if (form == "legacy_int8") {
+    options.form = FrozenForm::kLegacyInt8;
+  } else if (!form.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("form: ", form, " is none"));
+  }
+  return options;
+}
+
+absl::StatusOr<FrozenModel> Make(const Golden& golden, const Program& program, const Scope& scope) {
+  ASSIGN_OR_RETURN(const FreezeOptions options, OptionsOf(golden));
+  const std::string mode = golden.Setting("mode");
+  if (mode == "freeze") return Freeze(program, scope, options);
+  if (mode == "passes") return RunPasses(program, scope, golden.Setting("pipeline"), options);
+  if (mode != "test") return absl::InvalidArgumentError(absl::StrCat("mode: ", mode, " is none"));
+  ASSIGN_OR_RETURN(Program test, MakeTestProgram(program));
+  return FrozenModel{std::move(test), scope.Clone(), {}, {}};
+}
+
+}  // namespace
+
+absl::StatusOr<Golden> RegenerateInference(const Golden& golden, absl::string_view name) {
+  Golden made = golden;
+  ASSIGN_OR_RETURN(const Program program, ParseGoldenProgram(*golden.Section("program"), "program.txt"));
+  Scope scope;
+  if (const std::string* text = golden.Section("parameters")) {
+    ASSIGN_OR_RETURN(scope, ParseParameters(*text, name));
+  }
+  const std::string program_before = program.Proto().SerializeAsString();
+  const std::string scope_before = PrintParameters(scope);
+  const absl::StatusOr<FrozenModel> model = Make(golden, program, scope);
+  if (program.Proto().SerializeAsString() != program_before ||
+      PrintParameters(scope) != scope_before) {
+    return absl::InternalError(absl::StrCat(name, ": what was given is changed"));
+  }
+  if (!model.ok() && golden.Section("error") == nullptr) return model.status();
+  const bool marks = golden.Setting("show") == "marks";
+  for (auto& [section, text] : made.sections) {
+    if (section == "error") {
+      text = model.ok() ? "(no error)\n"
+                        : absl::StrCat(absl::StatusCodeToString(model.status().code()), ": ",
+                                       std::string(model.status().message()), "\n");
+    } else if (section == "becomes") {
+      text = PrintGoldenProgram(model->program, marks);
+    } else if (section == "parameters become") {
+      text = PrintParameters(model->scope);
+    } else if (section == "notes") {
+      text = absl::StrCat(absl::StrJoin(model->notes, "\n"), "\n");
+    } else if (section != "program" && section != "parameters") {
+      return absl::InvalidArgumentError(absl::StrCat(name, ": unknown section ", section));
+    }
+  }
+  return made;
+}
+
+}  // namespace fixpoint

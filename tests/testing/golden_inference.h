@@ -1,0 +1,23 @@
+// Goldens of programs for inference: `mode: test` (MakeTestProgram), `mode: freeze` (Freeze) and
+// `mode: passes` (those that `pipeline` names).
+//
+// Of freezing, `form`, `feeds`, `fetches` and `allow_dynamic: true` are settings; the section
+// `parameters` is what was trained, `parameters become` what is left (parameter_text.h), and
+// `notes` what the user is told.
+
+#ifndef FIXPOINT_TESTS_TESTING_GOLDEN_INFERENCE_H_
+#define FIXPOINT_TESTS_TESTING_GOLDEN_INFERENCE_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tests/testing/golden.h"
+
+namespace fixpoint {
+
+// The same golden with its sections as the code now makes them. Checks that what is given to the
+// code stays as it is.
+absl::StatusOr<Golden> RegenerateInference(const Golden& golden, absl::string_view name);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TESTS_TESTING_GOLDEN_INFERENCE_H_

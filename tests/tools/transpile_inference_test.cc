@@ -1,0 +1,122 @@
+// transpile --mode=test and --mode=freeze as a user runs them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/testing/run_binary.h"
+#include "tests/testing/temporary_folder.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kProgram[] = R"(var x f32[-1,2]
+var s f32[1] persistable
+var x.d f32[-1,2]
+var w f32[2] persistable
+var w.d f32[2]
+var w.s f32[1]
+var y f32[-1,2]
+var fetch fetch_list persistable
+fake_quantize_dequantize_moving_average_abs_max(X=x, InScale=s) -> (Out=x.d, OutScale=s) {bit_length=8, is_test=false}
+fake_quantize_dequantize_abs_max(X=w) -> (Out=w.d, OutScale=w.s) {bit_length=8}
+elementwise_mul(X=x.d, Y=w.d) -> (Out=y) {axis=-1}
+fetch(X=y) -> (Out=fetch) {col=0}
+)";
+
+// A tensor of one file: version, no levels of detail, version, description, elements.
+std::string TensorFile(char extent, const std::string& elements) {
+  return std::string(16, '\0') + std::string("\x04\0\0\0\x08\x05\x10", 7) + extent + elements;
+}
+const std::string kTwo("\0\0\0\x40", 4);
+const std::string kMinusOne("\0\0\x80\xbf", 4);
+
+class TranspileInference : public testing::Test {
+ protected:
+  TranspileInference() {
+    folder_.Write("net.txt", kProgram);
+    folder_.Write("net.params", TensorFile(1, kTwo) + TensorFile(2, kTwo + kMinusOne));
+    folder_.Write("params/s", TensorFile(1, kTwo));
+    folder_.Write("params/w", TensorFile(2, kTwo + kMinusOne));
+  }
+
+  BinaryRun Run(std::vector<std::string> arguments) const {
+    RunBinaryOptions options;
+    options.callers_directory = folder_.Path();
+    arguments.push_back("net.txt");
+    return RunBinary("tools/transpile", arguments, options);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(TranspileInference, TestProgramGoesBesideTheProgram) {
+  const BinaryRun run = Run({"--mode=test"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "wrote net.test.txt\n");
+  EXPECT_THAT(folder_.Read("net.test.txt"), HasSubstr("{bit_length=8, is_test=true}"));
+}
+
+TEST_F(TranspileInference, CombinedParametersStayCombined) {
+  const BinaryRun run = Run({"--mode=freeze", "--params=net.params"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            "quantized weights: 1, 8 bytes of float, 2 bytes of codes\n"
+            "wrote net.frozen.txt\n"
+            "wrote net.frozen.params\n");
+  EXPECT_THAT(folder_.Read("net.frozen.txt"), HasSubstr("var w.int8 i8[2] persistable"));
+  EXPECT_THAT(folder_.Read("net.frozen.params"), HasSubstr("\x7f\xc0"));  // 127, -64
+}
+
+TEST_F(TranspileInference, SeparateParametersStaySeparate) {
+  const BinaryRun run =
+      Run({"--mode=freeze", "--params=params", "--output=out.txt", "--params_output=frozen"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(folder_.Files(),
+              ElementsAre("frozen/s", "frozen/s.zero_point", "frozen/w.int8", "frozen/w.int8.scale",
+                          "frozen/w.int8.scale.zero_point", "net.params", "net.txt", "out.txt",
+                          "params/s", "params/w"));
+}
+
+TEST_F(TranspileInference, DryRunWritesNothing) {
+  const BinaryRun run = Run({"--mode=freeze", "--params=params", "--dry_run", "--json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\"quantized_weights\""));
+  EXPECT_THAT(folder_.Files(), ElementsAre("net.params", "net.txt", "params/s", "params/w"));
+}
+
+TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
+  struct Case {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string error;
+  };
+  const std::vector<Case> cases = {
+      {{"--mode=deploy"}, 2, "--mode=deploy; there are train, test and freeze"},
+      {{"--mode=freeze"}, 2, "--mode=freeze wants the trained parameters"},
+      {{"--mode=freeze", "--params=params", "--frozen_form=onnx"},
+       2,
+       "--frozen_form=onnx; there are portable, legacy and legacy_int8"},
+      {{"--mode=freeze", "--params=params", "--params_output=params"},
+       2,
+       "the output would replace the input params"},
+      {{"--mode=freeze", "--params=missing"}, 3, "missing"},
+      {{"--mode=freeze", "--params=params", "--fetches=z"},
+       3,
+       "net.txt: the fetch \"z\" is no variable of block 0"},
+  };
+  for (const Case& c : cases) {
+    const BinaryRun run = Run(c.arguments);
+    EXPECT_EQ(run.exit_code, c.exit_code) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(c.error));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,36 @@
+#include "tools/named_program.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "proto/status_macros.h"
+#include "tools/command_line.h"
+
+namespace fixpoint {
+
+absl::StatusOr<NamedProgram> LoadNamedProgram(const std::string& path) {
+  ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(path));
+  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(loaded.program), path));
+  return NamedProgram{std::move(program), loaded.format};
+}
+
+std::string Beside(const std::string& path, const std::string& word) {
+  const std::string plain(absl::StripSuffix(path, ".gz"));
+  const size_t slash = plain.rfind('/');
+  const size_t dot = plain.rfind('.');
+  if (dot == std::string::npos || (slash != std::string::npos && dot < slash) || dot == 0) {
+    return absl::StrCat(plain, ".", word);
+  }
+  return absl::StrCat(plain.substr(0, dot), ".", word, plain.substr(dot));
+}
+
+absl::Status CheckOutput(const std::string& input, const std::string& output,
+                         ProgramFormat format) {
+  if (output == input && output != "-") {
+    return UsageError(absl::StrCat("the output would replace the input ", input));
+  }
+  return format == ProgramFormat::kBinary ? CheckBinaryOutput(output) : absl::OkStatus();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,93 @@
+#include "transpiler/freeze.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/parameter_file.h"
+#include "transpiler/quantization_sites.h"
+
+namespace fixpoint {
+namespace {
+
+// Error (kFailedPrecondition): there is nothing to freeze, or nothing left to.
+absl::Status CheckCanBeFrozen(const Program& program, const QuantizerTable& quantizers) {
+  if (const std::string why = WhyFrozen(program, quantizers); !why.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(program.name(), ": is frozen already: ", why));
+  }
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (op.type() == "quantize_linear" ||
+          quantizers.FindByQuantizeOp(op.type()).recipe != nullptr) {
+        return absl::OkStatus();
+      }
+    }
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(program.name(),
+                   ": has no op that quantizes, so there is nothing to freeze; transpile it "
+                   "and train it first"));
+}
+
+absl::Status InProgram(const Program& program, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(program.name(), ": ", std::string(status.message())));
+}
+
+// Error (kNotFound): a parameter of the program is not in the scope.
+absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const Scope& trained) {
+  Scope taken;
+  for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
+    if (Scope::Value* value = made.FindOrNull(parameter.name); value != nullptr) {
+      taken.Set(parameter.name, std::move(*value));
+      continue;
+    }
+    const Scope::Value* value = trained.FindOrNull(parameter.name);
+    if (value == nullptr) {
+      return absl::NotFoundError(absl::StrCat(
+          program.name(), ": the parameters have no variable \"", parameter.name, "\""));
+    }
+    taken.Set(parameter.name,
+              std::visit([](const auto& held) { return Scope::Value(held.Clone()); }, *value));
+  }
+  return taken;
+}
+
+}  // namespace
+
+absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
+                                   const FreezeOptions& options) {
+  std::optional<QuantizerTable> built_in;
+  const QuantizerTable& quantizers =
+      options.quantizers != nullptr ? *options.quantizers : built_in.emplace();
+  RETURN_IF_ERROR(CheckCanBeFrozen(program, quantizers));
+  const PassTable passes;
+  ASSIGN_OR_RETURN(
+      const Pipeline pipeline,
+      Pipeline::Parse(
+          options.form == FrozenForm::kPortable ? kFreezePipeline : kLegacyFreezePipeline, passes));
+  const QuantConfig config;
+  const Target target;
+  PassContext context(config, target, quantizers);
+  context.trained = &scope;
+  context.feeds = options.feeds;
+  context.fetches = options.fetches;
+  context.frozen_form = options.form;
+  context.allow_dynamic = options.allow_dynamic;
+
+  FrozenModel model{program.Clone(), Scope(), {}, {}};
+  model.program.SetEditLog(nullptr);
+  if (absl::Status status = pipeline.Run(model.program, context, options.pipeline_options);
+      !status.ok()) {
+    return InProgram(program, status);
+  }
+  model.program.ForgetEdits();
+  ASSIGN_OR_RETURN(model.scope, TakeParameters(model.program, context.new_parameters, scope));
+  model.weights = context.quantized_weights;
+  model.notes = std::move(context.notes);
+  return model;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,67 @@
+// From a trained program and its parameters to the program that is deployed: integer weights, fixed
+// ranges, nothing of training.
+
+#ifndef FIXPOINT_TRANSPILER_FREEZE_H_
+#define FIXPOINT_TRANSPILER_FREEZE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "runtime/scope.h"
+#include "transpiler/pass.h"
+#include "transpiler/pipeline.h"
+
+namespace fixpoint {
+
+inline constexpr char kFreezePipeline[] =
+    "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
+    "quantize_weights,prune_to_inference,remove_dead_variables";
+// Of the legacy forms.
+inline constexpr char kLegacyFreezePipeline[] =
+    "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
+    "quantize_weights,dequantize_products,prune_to_inference,remove_dead_variables";
+
+struct FreezeOptions {
+  FrozenForm form = FrozenForm::kPortable;
+  // What is fed and fetched; empty: what the program's feed and fetch ops say. Where the program
+  // has no feed op and none are named, it is fed what it needs and does not compute.
+  std::vector<std::string> feeds;
+  std::vector<std::string> fetches;
+  // Leaves activations whose range is found anew at every run as they are, instead of refusing.
+  bool allow_dynamic = false;
+  // A user's own quantizers; null: the built-in ones.
+  const QuantizerTable* quantizers = nullptr;
+  PipelineOptions pipeline_options;
+};
+
+struct FrozenModel {
+  Program program;
+  Scope scope;  // the program's parameters, and nothing else
+  QuantizedWeights weights;
+  std::vector<std::string> notes;
+};
+
+// Freezes a quantized program, of training or of inference, Fixpoint's or the reference's, with the
+// values of its persistable variables; both stay as they are. Block indexes stay too. Linear in the
+// program and in the parameters.
+//
+// In the portable form the result computes what MakeTestProgram(program) computes, bit for bit on
+// the same kernels, and every variable that both have holds the same; but a weight whose stored
+// range is not its own (the reference reads that of the last training step) has its own again.
+//
+// Errors name the op and the variable:
+//   kFailedPrecondition  nothing is quantized; it is frozen already; the range of an activation is
+//                        dynamic or computed; codes are read by an op that does not dequantize
+//   kInvalidArgument     a feed or fetch is not there; a scale or a weight is of a wrong type or
+//                        shape, NaN, infinite or negative
+//   kNotFound            the scope lacks a parameter
+//   kUnimplemented       a weight behind a cast or with a zero point
+absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
+                                   const FreezeOptions& options = {});
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_FREEZE_H_

@@ -1,0 +1,36 @@
+#include "transpiler/passes/parameter_writer.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+
+ParameterWriter::ParameterWriter(const Program& program, PassContext* context, Rewriter* rewriter)
+    : program_(program), context_(*context), rewriter_(*rewriter) {}
+
+absl::StatusOr<std::string> ParameterWriter::Add(absl::string_view base, Tensor tensor) {
+  VarDesc desc = MakeTensorVar(rewriter_.FreshName(base), tensor.dtype(), tensor.dims());
+  desc.set_persistable(true);
+  const std::string name = desc.name();
+  RETURN_IF_ERROR(rewriter_.AddVariable(program_.block(0), std::move(desc)).status());
+  context_.new_parameters.Set(name, std::move(tensor));
+  return name;
+}
+
+absl::StatusOr<std::string> ParameterWriter::ZeroPointOf(const std::string& scale) {
+  std::string& name = zero_points_[scale];
+  if (!name.empty()) return name;
+  const bool is_new = context_.new_parameters.FindOrNull(scale) != nullptr;
+  const Scope& holder = is_new ? context_.new_parameters : *context_.trained;
+  ASSIGN_OR_RETURN(const Tensor* tensor, holder.Find(scale));
+  ASSIGN_OR_RETURN(Tensor zeros, Tensor::Allocate(VarType::INT32, tensor->dims()));
+  std::memset(zeros.mutable_bytes().data(), 0, zeros.bytes().size());
+  ASSIGN_OR_RETURN(name, Add(absl::StrCat(scale, ".zero_point"), std::move(zeros)));
+  return name;
+}
+
+}  // namespace fixpoint

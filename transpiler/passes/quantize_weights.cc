@@ -1,0 +1,258 @@
+// quantize_weights: trained weights become codes in a parameter of their own, beside the float one,
+// which goes if nothing else reads it. For a separate quantizer, and likewise for a fused one:
+//
+//   fake_channel_wise_quantize_abs_max(X=w) -> (Out=q, OutScale=s) {quant_axis=0}
+//   fake_channel_wise_dequantize_max_abs(Scales=s, X=q) -> (Out=d) {quant_axis=0, quant_bits=[8]}
+//
+//   dequantize_linear(Scale=w.int8.scale, X=w.int8, ZeroPoint=w.int8.scale.zero_point) -> (Y=d)
+//
+// The legacy forms have the reference's older dequantize ops instead of dequantize_linear, and
+// codes in FP32 (`w.codes`) or INT8. In the portable form, codes of 9 to 16 bits are INT16 and
+// pass through a cast, because the reference's dequantize_linear does not take them. A dynamic
+// quantizer's scale is that of the weight as it is now, whatever the last training step found.
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
+#include "proto/op_builder.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "transpiler/parameters.h"
+#include "transpiler/pass.h"
+#include "transpiler/passes/captures.h"
+#include "transpiler/passes/linear_ops.h"
+#include "transpiler/passes/parameter_writer.h"
+#include "transpiler/quantization_sites.h"
+#include "transpiler/stored_scale.h"
+#include "transpiler/weight_codes.h"
+
+namespace fixpoint {
+namespace {
+
+// The parameter that a weight is; null where it is a cast of one to another type.
+const Variable* ParameterOf(const Value& weight) {
+  return weight.origin() == Value::Origin::kEntry ? &weight.variable() : nullptr;
+}
+
+Tensor AsFloat(const Tensor& codes) {
+  std::vector<float> values;
+  if (codes.dtype() == VarType::INT8) {
+    values.assign(codes.data<int8_t>().begin(), codes.data<int8_t>().end());
+  } else {
+    values.assign(codes.data<int16_t>().begin(), codes.data<int16_t>().end());
+  }
+  return Tensor::FromValues<float>(codes.dims(), values);
+}
+
+class WeightQuantizer {
+ public:
+  WeightQuantizer(Program* program, PassContext* context, absl::string_view pass)
+      : program_(*program),
+        context_(*context),
+        pass_(pass),
+        rewriter_(program, pass),
+        parameters_(*program, context, &rewriter_) {}
+
+  absl::Status QuantizeAll() {
+    ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,
+                     FindQuantizationSites(program_, context_.quantizers));
+    Parameters weights;
+    std::vector<const QuantizationSite*> weight_sites;
+    for (const QuantizationSite& site : sites) {
+      if (weights.IsWeight(*site.input->value())) weight_sites.push_back(&site);
+    }
+    for (const QuantizationSite* site : weight_sites) RETURN_IF_ERROR(Quantize(*site));
+    if (outdated_ > 0) {
+      context_.notes.push_back(absl::StrCat(
+          "weights whose stored scale is older than they are, so that they have one of "
+          "their own again: ",
+          outdated_));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // What a weight is quantized to depends on this alone.
+  using Key = std::tuple<std::string, int, int, int, float>;
+  struct Written {
+    std::string codes;
+    std::string scales;
+  };
+
+  absl::Status Quantize(const QuantizationSite& site) {
+    ASSIGN_OR_RETURN(const Written* written, Write(site));
+    if (site.fused) {
+      RETURN_IF_ERROR(WriteDequantize(site, *written, *site.quantize, site.result->name()));
+    }
+    for (const Op* op : site.dequantize) {
+      RETURN_IF_ERROR(WriteDequantize(site, *written, *op, op->outputs().front()->name()));
+    }
+    const Variable& weight = *site.input->variable();
+    for (const Op* op : site.ops()) rewriter_.Remove(*op);
+    std::vector<std::string> names = {written->codes, written->scales};
+    if (context_.frozen_form == FrozenForm::kPortable) {
+      ASSIGN_OR_RETURN(names.emplace_back(), parameters_.ZeroPointOf(written->scales));
+    }
+    CaptureParameters(site.quantize->block(), names, weight, &rewriter_);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<const Written*> Write(const QuantizationSite& site) {
+    const Variable* weight = ParameterOf(*site.input->value());
+    const std::string op = Describe(*site.quantize);
+    if (weight == nullptr) {
+      return absl::UnimplementedError(
+          absl::StrCat(op, ": quantizes \"", site.input->name(),
+                       "\", a parameter behind a cast; want the parameter itself, of type FP32"));
+    }
+    if (site.is_affine) {
+      return absl::UnimplementedError(
+          absl::StrCat(op, ": quantizes the weight \"", weight->name(),
+                       "\" with a zero point; want a symmetric quantizer for weights"));
+    }
+    WeightCodesOptions options;
+    options.bits = site.bits;
+    options.rounding = site.rounding;
+    options.axis = site.axis;
+    if (!site.is_dynamic) {
+      ASSIGN_OR_RETURN(const StoredScale stored,
+                       FindStoredScale(*site.scale, *context_.trained, context_.quantizers));
+      options.scale = stored.value;
+    }
+    const auto [it, is_new] =
+        written_.try_emplace(Key(weight->name(), options.bits, options.rounding, options.axis,
+                                 options.scale.value_or(-1.0f)));
+    if (is_new) {
+      ASSIGN_OR_RETURN(it->second, WriteCodes(site, *weight, options));
+    }
+    return &it->second;
+  }
+
+  absl::StatusOr<Written> WriteCodes(const QuantizationSite& site, const Variable& weight,
+                                     const WeightCodesOptions& options) {
+    const std::string op = Describe(*site.quantize);
+    const Scope::Value* value = context_.trained->FindOrNull(weight.name());
+    const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
+    if (tensor == nullptr) {
+      return absl::NotFoundError(
+          absl::StrCat(op, ": the parameters have no weight \"", weight.name(), "\""));
+    }
+    RETURN_IF_ERROR(CheckExtents(op, weight, *tensor));
+    absl::StatusOr<WeightCodes> made = MakeWeightCodes(*tensor, options);
+    if (!made.ok()) {
+      return absl::Status(made.status().code(),
+                          absl::StrCat(op, ": the weight \"", weight.name(), "\" ",
+                                       std::string(made.status().message())));
+    }
+    if (site.is_dynamic) CountOutdated(site, made->scales);
+    ++context_.quantized_weights.count;
+    context_.quantized_weights.float_bytes += tensor->bytes().size();
+    absl::string_view suffix = made->codes.dtype() == VarType::INT16 ? ".int16" : ".int8";
+    if (context_.frozen_form == FrozenForm::kLegacy) {
+      made->codes = AsFloat(made->codes);
+      suffix = ".codes";
+    }
+    context_.quantized_weights.code_bytes += made->codes.bytes().size();
+    Written written;
+    ASSIGN_OR_RETURN(written.codes,
+                     parameters_.Add(absl::StrCat(weight.name(), suffix), std::move(made->codes)));
+    ASSIGN_OR_RETURN(written.scales, parameters_.Add(absl::StrCat(written.codes, ".scale"),
+                                                     std::move(made->scales)));
+    return written;
+  }
+
+  static absl::Status CheckExtents(const std::string& op, const Variable& weight,
+                                   const Tensor& tensor) {
+    const auto& declared = weight.tensor()->dims();
+    bool equal = declared.size() == static_cast<int>(tensor.dims().size());
+    for (int i = 0; equal && i < declared.size(); ++i) {
+      equal = declared[i] < 0 || declared[i] == tensor.dims()[i];
+    }
+    if (equal || declared.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(op, ": the weight \"", weight.name(), "\" is ", DimsText(tensor.dims()),
+                     "; the program declares ",
+                     DimsText(std::vector<int64_t>(declared.begin(), declared.end()))));
+  }
+
+  // Counts scales that training stored before its last update of the weight.
+  void CountOutdated(const QuantizationSite& site, const Tensor& scales) {
+    const Scope::Value* value = context_.trained->FindOrNull(site.scale->name());
+    const Tensor* stored = value == nullptr ? nullptr : std::get_if<Tensor>(value);
+    if (stored == nullptr || stored->dtype() != VarType::FP32 || stored->size() != scales.size()) {
+      return;
+    }
+    outdated_ += stored->data<float>() != scales.data<float>();
+  }
+
+  absl::Status WriteDequantize(const QuantizationSite& site, const Written& written,
+                               const Op& place, absl::string_view out) {
+    OpDesc op;
+    if (context_.frozen_form == FrozenForm::kPortable) {
+      std::string codes = written.codes;
+      if (site.bits > 8) {
+        ASSIGN_OR_RETURN(codes, WriteCast(site, written, place));
+      }
+      ASSIGN_OR_RETURN(const std::string zero_point, parameters_.ZeroPointOf(written.scales));
+      op = MakeDequantizeLinear(site, codes, written.scales, zero_point, out);
+    } else {
+      op = MakeLegacyDequantize(site, written.codes, written.scales, out);
+    }
+    rewriter_.InsertBefore(place, InPlaceOf(place, pass_, std::move(op)));
+    return absl::OkStatus();
+  }
+
+  // The codes as FP32.
+  absl::StatusOr<std::string> WriteCast(const QuantizationSite& site, const Written& written,
+                                        const Op& place) {
+    const VarType::TensorDesc& weight = *site.input->variable()->tensor();
+    VarDesc desc = MakeTensorVar(rewriter_.FreshName(absl::StrCat(written.codes, ".float")),
+                                 VarType::FP32, {weight.dims().begin(), weight.dims().end()});
+    std::string name = desc.name();
+    RETURN_IF_ERROR(rewriter_.AddVariable(place.block(), std::move(desc)).status());
+    rewriter_.InsertBefore(place, InPlaceOf(place, pass_,
+                                            OpBuilder("cast")
+                                                .Input("X", written.codes)
+                                                .Output("Out", name)
+                                                .Attr(MakeIntAttr("in_dtype", VarType::INT16))
+                                                .Attr(MakeIntAttr("out_dtype", VarType::FP32))
+                                                .Build()));
+    return name;
+  }
+
+  Program& program_;
+  PassContext& context_;
+  const absl::string_view pass_;
+  Rewriter rewriter_;
+  ParameterWriter parameters_;
+  absl::btree_map<Key, Written> written_;
+  int outdated_ = 0;
+};
+
+class QuantizeWeights final : public Pass {
+ public:
+  absl::string_view name() const override { return "quantize_weights"; }
+  absl::string_view doc() const override {
+    return "Stores trained weights as codes, with an op that takes them back to real numbers.";
+  }
+  std::vector<std::string> Requires() const override { return {"test_mode"}; }
+  std::vector<std::string> Establishes() const override { return {"weights_quantized"}; }
+
+  absl::Status Run(Program& program, PassContext& context) const override {
+    return WeightQuantizer(&program, &context, name()).QuantizeAll();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeQuantizeWeights() { return std::make_unique<QuantizeWeights>(); }
+
+}  // namespace fixpoint

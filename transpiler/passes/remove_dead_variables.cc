@@ -1,0 +1,63 @@
+// remove_dead_variables: removes the variables that no op of the program names, in whichever block
+// the op and the variable are. What feeds and fetches are held in stays, and so do names that an op
+// with blocks of its own gives in attributes (states of `recurrent`).
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "proto/attributes.h"
+#include "proto/rewriter.h"
+#include "transpiler/pass.h"
+
+namespace fixpoint {
+namespace {
+
+absl::flat_hash_set<std::string> NamesInAttributes(const Program& program) {
+  absl::flat_hash_set<std::string> names;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      for (const OpDesc::Attr& attr : op.desc().attrs()) {
+        if (attr.type() == VAR) names.insert(attr.var_name());
+        if (attr.type() == VARS) names.insert(attr.vars_name().begin(), attr.vars_name().end());
+        if (op.sub_blocks().empty()) continue;
+        if (attr.type() == STRING) names.insert(attr.s());
+        if (attr.type() == STRINGS) names.insert(attr.strings().begin(), attr.strings().end());
+      }
+    }
+  }
+  return names;
+}
+
+bool HoldsFeedsOrFetches(const Variable& variable) {
+  const VarType::Type kind = variable.desc()->type().type();
+  return kind == VarType::FEED_MINIBATCH || kind == VarType::FETCH_LIST;
+}
+
+class RemoveDeadVariables final : public Pass {
+ public:
+  absl::string_view name() const override { return "remove_dead_variables"; }
+  absl::string_view doc() const override { return "Removes variables that no op names."; }
+
+  absl::Status Run(Program& program, PassContext&) const override {
+    Rewriter rewriter(&program, name());
+    const absl::flat_hash_set<std::string> named = NamesInAttributes(program);
+    for (int b = 0; b < program.block_count(); ++b) {
+      for (const Variable* variable : program.block(b).variables()) {
+        if (variable->is_used() || HoldsFeedsOrFetches(*variable) ||
+            named.contains(variable->name())) {
+          continue;
+        }
+        rewriter.Remove(*variable);
+      }
+    }
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeRemoveDeadVariables() { return std::make_unique<RemoveDeadVariables>(); }
+
+}  // namespace fixpoint

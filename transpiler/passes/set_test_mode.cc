@@ -1,0 +1,136 @@
+// set_test_mode: tells every op that has a test mode to run in it, and takes from quantize ops and
+// observers the state that only training uses, and the counter of steps with it:
+//
+//   increment(X=steps) -> (Out=steps) {step=1.0}
+//   fake_quantize_range_abs_max(InScale=s, Iter=steps, X=x) -> (Out=q, OutScale=s,
+//   OutScales=window)
+//
+//   fake_quantize_range_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
+//
+// A quantizer that finds its range anew from each tensor has no test mode: its is_test would read
+// the range of the last training step, which the last update of the weights outdated.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "proto/rewriter.h"
+#include "transpiler/pass.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kIsTest[] = "is_test";
+
+class TestModeSetter {
+ public:
+  TestModeSetter(Program* program, const PassContext& context, absl::string_view pass)
+      : program_(*program),
+        era_(EraOf(*program)),
+        quantizers_(context.quantizers),
+        rewriter_(program, pass) {}
+
+  void SetAll() {
+    for (int b = 0; b < program_.block_count(); ++b) {
+      for (const Op& op : program_.block(b).ops()) Set(op);
+    }
+    for (const Variable* counter : counters_) RemoveCounter(*counter);
+  }
+
+ private:
+  void Set(const Op& op) {
+    QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.type());
+    if (match.recipe == nullptr) match = quantizers_.FindByObserveOp(op.type());
+    if (match.recipe != nullptr) {
+      DropTrainingState(op, *match.recipe);
+      if (match.recipe->has_is_test) SetIsTest(op);
+    } else if (op.type() == "quantize_linear") {
+      SetQuantizeLinear(op);
+    } else if (HasTestMode(op)) {
+      SetIsTest(op);
+    }
+  }
+
+  bool HasTestMode(const Op& op) const {
+    if (op.FindAttr(kIsTest) != nullptr) return true;
+    const OpSchema* schema = FindOpSchema(op.type());
+    if (schema == nullptr) return false;
+    const AttrSchema* attr = schema->FindAttr(kIsTest, era_);
+    return attr != nullptr && Includes(attr->eras, era_);
+  }
+
+  void SetIsTest(const Op& op) {
+    const OpDesc::Attr* attr = op.FindAttr(kIsTest);
+    if (attr == nullptr || BoolValue(*attr) != true) {
+      rewriter_.SetAttr(op, MakeBoolAttr(kIsTest, true));
+    }
+  }
+
+  // Per channel it is a quantizer that finds its range anew.
+  void SetQuantizeLinear(const Op& op) {
+    const OpDesc::Attr* axis = AttrOrDefault(op.desc(), "quant_axis", Era::kPaddle2);
+    if (axis != nullptr && IntValue(*axis) != -1) return;
+    SetIsTest(op);
+    for (const char* slot : {"State", "Accum"}) {
+      rewriter_.RemoveInputs(op, absl::StrCat("In", slot));
+      rewriter_.RemoveOutputs(op, absl::StrCat("Out", slot));
+    }
+    rewriter_.RemoveOutputs(op, "OutScale");
+  }
+
+  void DropTrainingState(const Op& op, const QuantizerRecipe& recipe) {
+    for (const QuantizerState& state : recipe.state) {
+      if (!state.training_only) continue;
+      if (!state.input.empty()) rewriter_.RemoveInputs(op, state.input);
+      if (!state.output.empty()) rewriter_.RemoveOutputs(op, state.output);
+    }
+    if (recipe.step_counter_input.empty()) return;
+    for (const Argument* counter : op.Inputs(recipe.step_counter_input)) {
+      const Variable* variable = counter->variable();
+      if (variable != nullptr && seen_.insert(variable).second) counters_.push_back(variable);
+    }
+    rewriter_.RemoveInputs(op, recipe.step_counter_input);
+  }
+
+  // Removes the ops that count, unless something else reads the count.
+  void RemoveCounter(const Variable& counter) {
+    std::vector<const Op*> increments;
+    for (const Argument* argument : counter.arguments()) {
+      if (argument->op().type() != "increment") return;
+      if (argument->is_output()) increments.push_back(&argument->op());
+    }
+    for (const Op* op : increments) rewriter_.Remove(*op);
+  }
+
+  Program& program_;
+  const Era era_;
+  const QuantizerTable& quantizers_;
+  Rewriter rewriter_;
+  std::vector<const Variable*> counters_;
+  absl::flat_hash_set<const Variable*> seen_;
+};
+
+class SetTestMode final : public Pass {
+ public:
+  absl::string_view name() const override { return "set_test_mode"; }
+  absl::string_view doc() const override {
+    return "Sets is_test, and drops the state of quantizers that only training uses.";
+  }
+  std::vector<std::string> Requires() const override { return {"training_stripped"}; }
+  std::vector<std::string> Establishes() const override { return {"test_mode"}; }
+
+  absl::Status Run(Program& program, PassContext& context) const override {
+    TestModeSetter(&program, context, name()).SetAll();
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeSetTestMode() { return std::make_unique<SetTestMode>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,84 @@
+#include "transpiler/stored_scale.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+// Whether nothing but quantizers and observers writes the variable, which leave it as it is in test
+// mode.
+bool HoldsTrainedState(const Variable& variable, const QuantizerTable& quantizers) {
+  if (!variable.persistable()) return false;
+  for (const Argument* argument : variable.arguments()) {
+    if (!argument->is_output()) continue;
+    const std::string& type = argument->op().type();
+    if (type != "quantize_linear" && quantizers.FindByQuantizeOp(type).recipe == nullptr &&
+        quantizers.FindByObserveOp(type).recipe == nullptr) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<float> ReadRange(absl::string_view reader, const Variable& variable,
+                                const Scope& scope) {
+  const Scope::Value* value = scope.FindOrNull(variable.name());
+  const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
+  if (tensor == nullptr) {
+    return absl::NotFoundError(absl::StrCat(reader, ": the parameters have no scale \"",
+                                            variable.name(), "\"; want those that were trained"));
+  }
+  if (tensor->dtype() != VarType::FP32 || tensor->size() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        reader, ": the scale \"", variable.name(), "\" is ", VarType::Type_Name(tensor->dtype()),
+        " ", DimsText(tensor->dims()), "; want FP32 [1]"));
+  }
+  const float range = tensor->data<float>()[0];
+  if (!std::isfinite(range) || range < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(reader, ": the scale \"", variable.name(),
+                                                   "\" is ", range,
+                                                   "; want a finite number that is not negative"));
+  }
+  return range;
+}
+
+absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& scope,
+                                            const QuantizerTable& quantizers) {
+  const std::string reader = Describe(scale.op());
+  StoredScale stored;
+  std::vector<const Argument*> open = {&scale};
+  // A chain of maxima reads each of its inputs once; more steps than that are not such a chain.
+  for (int steps = 0; !open.empty(); ++steps) {
+    const Argument& argument = *open.back();
+    open.pop_back();
+    const Variable* variable = argument.variable();
+    if (variable != nullptr && HoldsTrainedState(*variable, quantizers)) {
+      ASSIGN_OR_RETURN(const float range, ReadRange(reader, *variable, scope));
+      stored.value = std::max(stored.value, range);
+      if (&argument == &scale && scope.Find(variable->name()).value()->size() == 1) {
+        stored.variable = variable;
+      }
+      continue;
+    }
+    const Value* value = argument.value();
+    if (value == nullptr || value->origin() != Value::Origin::kWrite ||
+        value->op()->type() != "elementwise_max" || steps > 10000) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(reader, ": the scale \"", scale.name(),
+                       "\" is computed when the program runs; want one that training left in a "
+                       "persistable variable"));
+    }
+    open.insert(open.end(), value->op()->inputs().begin(), value->op()->inputs().end());
+  }
+  return stored;
+}
+
+}  // namespace fixpoint

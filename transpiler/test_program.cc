@@ -1,0 +1,27 @@
+#include "transpiler/test_program.h"
+
+#include <optional>
+#include <utility>
+
+#include "proto/status_macros.h"
+#include "transpiler/pass.h"
+#include "transpiler/pipeline.h"
+
+namespace fixpoint {
+
+absl::StatusOr<Program> MakeTestProgram(const Program& training, const QuantizerTable* quantizers) {
+  std::optional<QuantizerTable> built_in;
+  if (quantizers == nullptr) quantizers = &built_in.emplace();
+  const PassTable passes;
+  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(kTestPipeline, passes));
+  const QuantConfig config;
+  const Target target;
+  PassContext context(config, target, *quantizers);
+  Program program = training.Clone();
+  program.SetEditLog(nullptr);
+  RETURN_IF_ERROR(pipeline.Run(program, context, PipelineOptions()));
+  program.ForgetEdits();
+  return program;
+}
+
+}  // namespace fixpoint

@@ -35,7 +35,8 @@ std::string Print(const Program& program, bool marks) {
                                  [marks](const OpDesc::Attr& attr) {
                                    return !marks && (absl::StartsWith(attr.name(), "fixpoint.") ||
                                                      attr.name() == "quantization_type" ||
-                                                     attr.name() == "with_quant_attr");
+                                                     attr.name() == "with_quant_attr" ||
+                                                     attr.name() == "activation_bits");
                                  }),
                   attrs.end());
     }

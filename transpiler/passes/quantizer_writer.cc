@@ -1,6 +1,7 @@
 #include "transpiler/passes/quantizer_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
@@ -334,7 +335,7 @@ QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
 
 void QuantizerWriter::Point(const Argument& argument, const Site& site, const std::string& name) {
   Change& change = ChangeOf(argument.op());
-  change.arguments.push_back(
+  change.marks.push_back(
       absl::StrCat(argument.slot_name(), ".", argument.index(), "=", argument.name()));
   if (site.role == QuantPlan::WEIGHT) {
     change.has_weight = true;
@@ -354,7 +355,7 @@ void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
     const absl::string_view slot = CaptureSlot(owner.type());
     if (slot.empty() || !captured_.emplace(&owner, name).second) continue;
     const auto note = [&](bool is_output, absl::string_view in_slot, absl::string_view argument) {
-      ChangeOf(owner).arguments.push_back(absl::StrCat(
+      ChangeOf(owner).marks.push_back(absl::StrCat(
           in_slot, ".", (is_output ? owner.Outputs(in_slot) : owner.Inputs(in_slot)).size(), "+"));
       if (is_output) {
         rewriter_.AddOutput(owner, in_slot, argument);
@@ -369,21 +370,27 @@ void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
   }
 }
 
+void QuantizerWriter::SetAttrMarked(const Op& op, OpDesc::Attr attr, Change& change) {
+  change.marks.push_back(AttributeMark(op, attr.name()));
+  rewriter_.SetAttr(op, std::move(attr));
+}
+
 void QuantizerWriter::Mark() {
   const bool reference_marks = context_.target.conventions().reference_marks();
   for (const Op* op : changed_) {
-    const Change& change = changes_[op];
+    Change& change = changes_[op];
     if (reference_marks && IsForward(*op) && op->sub_blocks().empty()) {
       // The reference's two passes: of products with a weight, and of what has none.
-      rewriter_.SetAttr(
-          *op, MakeStringAttr("quantization_type",
-                              change.has_weight ? "qat_with_weight" : "qat_without_weight"));
+      SetAttrMarked(*op,
+                    MakeStringAttr("quantization_type",
+                                   change.has_weight ? "qat_with_weight" : "qat_without_weight"),
+                    change);
       if (!change.has_weight) {
-        rewriter_.SetAttr(*op, MakeIntAttr("activation_bits", change.activation_bits));
+        SetAttrMarked(*op, MakeIntAttr("activation_bits", change.activation_bits), change);
       }
-      rewriter_.SetAttr(*op, MakeBoolAttr("with_quant_attr", true));
+      SetAttrMarked(*op, MakeBoolAttr("with_quant_attr", true), change);
     }
-    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, change.arguments));
+    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, change.marks));
   }
 }
 

@@ -83,11 +83,13 @@ class QuantizerWriter {
   absl::flat_hash_set<std::pair<const Op*, std::string>> captured_;
   // What the marks are to say, by op in the order of the edits.
   struct Change {
-    std::vector<std::string> arguments;
+    std::vector<std::string> marks;
     bool has_weight = false;
     int activation_bits = 0;
   };
   Change& ChangeOf(const Op& op);
+  // Sets an attribute that an undo takes away again.
+  void SetAttrMarked(const Op& op, OpDesc::Attr attr, Change& change);
   std::vector<const Op*> changed_;
   absl::flat_hash_map<const Op*, Change> changes_;
 };

@@ -13,7 +13,7 @@ import paddle
 import paddle_run
 from paddle.base import core
 from paddle.base.framework import IrGraph
-from paddle_program import Program, parse
+from paddle_program import Program, parse, without_feeds
 
 _DOCUMENT = "paddle_acceptance.md"
 _EDIT_LOG_FIELD = 1000
@@ -32,6 +32,11 @@ _CONFIGS = (
     'target: "onednn_int8" activations { quantizer: "window_mean_abs_max" }',
     'target: "onednn_int8" activations { quantizer: "moving_average_min_max" scheme: AFFINE }',
 )
+
+_STATIC = ('target: "paddle_2_6" weights { quantizer: "channel_wise_abs_max" } '
+           'activations { quantizer: "moving_average_abs_max" }')
+_STATIC_16_BITS = ('target: "paddle_2_6" weights { quantizer: "abs_max" bits: 16 } '
+                   'activations { quantizer: "moving_average_abs_max" bits: 16 }')
 
 
 # What PaddlePaddle does with a program. Each takes a serialized program and gives one back, or
@@ -110,6 +115,39 @@ def _op_rows(environment, net):
     return rows
 
 
+# Of a quantized program: how it is configured and frozen.
+_FROZEN = {
+    "portable": (_STATIC, "portable"),
+    "portable, 16 bits": (_STATIC_16_BITS, "portable"),
+    "legacy": (_STATIC, "legacy"),
+    "legacy_int8": (_STATIC, "legacy_int8"),
+}
+
+
+def _frozen_rows(environment, net):
+    """Of each form of frozen programs: whether PaddlePaddle loads, saves and runs it."""
+    rows = {}
+    for name, (config, form) in _FROZEN.items():
+        main, startup = environment.transpiler.transpile(net.main, config, net.startup)
+        folder = environment.transpiler.new_folder()
+        paddle_run.save_parameters(paddle_run.load(main), paddle_run.start(startup), folder)
+        frozen, path = environment.transpiler.freeze(
+            main, folder, ["image"], [net.prediction], form)
+        program = without_feeds(frozen)
+        saved = _attempt(_save_again, frozen, net, startup)
+        scope = _attempt(paddle_run.load_parameters, paddle_run.load(frozen), path)
+        ran = scope and _attempt(
+            paddle_run.run, paddle_run.load(program.SerializeToString()), scope,
+            {"image": net.feed(0)["image"]}, [net.prediction])
+        rows[name] = {
+            "op types": ", ".join(f"`{op}`" for op in sorted(Program(frozen).op_counts())
+                                  if "quantize" in op),
+            "loads and saves": "yes" if saved else "no",
+            "loads the parameters": "yes" if scope else "no",
+            "runs": "yes" if ran else "no"}
+    return rows
+
+
 def _kept(before, after, attribute):
     """Whether the ops that carried an attribute, of those that are left, still do."""
     carriers = [title for title, op in before.items()
@@ -170,6 +208,10 @@ is still so.
 `paddle_2_6` refuse the quantizers whose ops it does not have.
 
 {_table("op type", ops)}
+
+## Frozen programs
+
+{_table("form", _frozen_rows(environment, net))}
 
 ## Marks and the edit log
 

@@ -12,7 +12,7 @@ class Skip(Exception):
     """Ends a case that cannot be had here; the text says why."""
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Environment:
     """What the cases work with."""
     transpiler: object

@@ -4,6 +4,7 @@ A net is a training program with its startup program, the loss, and what it is f
 """
 
 import dataclasses
+import functools
 
 import numpy
 import paddle
@@ -16,6 +17,7 @@ class Net:
     main: bytes
     startup: bytes
     loss: str
+    prediction: str
     # Name to (shape, number of classes); without classes the values are in [-1, 1].
     inputs: dict
     # The op types that are quantized beyond the target's own.
@@ -29,10 +31,11 @@ class Net:
             for name, (shape, classes) in self.inputs.items()}
 
 
-def of_reference_data(models, name, inputs):
+def of_reference_data(models, name, inputs, prediction):
     folder = models / "generated" / "paddle262"
     return Net(_with_seeds(read_bytes(folder / f"{name}-train_main.pdmodel")),
-               read_bytes(folder / f"{name}-train_startup.pdmodel"), "mean_0.tmp_0", inputs)
+               read_bytes(folder / f"{name}-train_startup.pdmodel"), "mean_0.tmp_0", prediction,
+               inputs)
 
 
 def _with_seeds(data):
@@ -54,10 +57,11 @@ def _made(build, optimizer, inputs, **settings):
     with paddle.static.program_guard(main, startup), paddle.utils.unique_name.guard():
         fed = [paddle.static.data(name, [-1] + list(shape[1:]), "int64" if classes else "float32")
                for name, (shape, classes) in inputs.items()]
-        loss = paddle.nn.functional.cross_entropy(build(*fed[:-1]), fed[-1])
+        prediction = build(*fed[:-1])
+        loss = paddle.nn.functional.cross_entropy(prediction, fed[-1])
         optimizer().minimize(loss)
     return Net(main.desc.serialize_to_string(), startup.desc.serialize_to_string(), loss.name,
-               inputs, **settings)
+               prediction.name, inputs, **settings)
 
 
 def small():
@@ -154,4 +158,38 @@ def written_in_place():
         second = paddle.static.nn.fc(x, 4, bias_attr=False)
         result = paddle.mean(paddle.square(first) + paddle.square(second))
     return Net(main.desc.serialize_to_string(), startup.desc.serialize_to_string(), result.name,
-               {"fed": ((4, 8), 0)}, also_quantize=())
+               result.name, {"fed": ((4, 8), 0)}, also_quantize=())
+
+
+def shared_weight():
+    """A weight that a product reads, which is quantized, and a mean, which is not."""
+    def build(x):
+        weight = paddle.create_parameter([8, 4], "float32")
+        block = paddle.static.default_main_program().current_block()
+        product = block.create_var(name="product", dtype="float32", shape=[-1, 4])
+        block.append_op(type="mul", inputs={"X": x, "Y": weight}, outputs={"Out": product},
+                        attrs={"x_num_col_dims": 1, "y_num_col_dims": 1})
+        return product + paddle.mean(paddle.square(weight), axis=0)
+    return _made(build, lambda: paddle.optimizer.SGD(0.1),
+                 {"x": ((4, 8), 0), "label": ((4, 1), 4)}, also_quantize=())
+
+
+# Of the reference data: inputs and prediction.
+_OF_REFERENCE_DATA = {
+    "lenet-adam": ({"image": ((8, 1, 28, 28), 0), "label": ((8, 1), 10)}, "fc_1.tmp_2"),
+    "resnet20_cifar-momentum_l2":
+        ({"image": ((4, 3, 32, 32), 0), "label": ((4, 1), 10)}, "softmax_1.tmp_0"),
+    "textconv-lamb": ({"words": ((8, 64), 5000), "label": ((8, 1), 5)}, "softmax_1.tmp_0"),
+}
+
+
+def makers(models):
+    """Functions that make the nets that are trained and frozen, by name.
+
+    Without reference data only those that are made here.
+    """
+    found = {make.__name__: make for make in (depthwise_separable, encoder, transposed_convolution)}
+    if models is not None:
+        for name, (inputs, prediction) in _OF_REFERENCE_DATA.items():
+            found[name] = functools.partial(of_reference_data, models, name, inputs, prediction)
+    return found

@@ -54,6 +54,16 @@ def parse(data):
     return desc
 
 
+def without_feeds(data):
+    """A program as a message without feed and fetch ops, which PaddlePaddle's executor adds."""
+    desc = parse(data)
+    for block in desc.blocks:
+        kept = [op for op in block.ops if op.type not in ("feed", "fetch")]
+        del block.ops[:]
+        block.ops.extend(kept)
+    return desc
+
+
 def attribute_value(attribute):
     value = getattr(attribute, _ATTRIBUTE_FIELDS[attribute.type])
     return value if isinstance(value, (bool, int, float, str)) else list(value)

@@ -11,9 +11,11 @@ import numpy
 import paddle
 from paddle.base import core
 from paddle.base.framework import IrGraph
+from paddle.static import io as static_io
 from paddle.static import quantization
 
 _PLACE = paddle.CPUPlace()
+_PRODUCTS = ["conv2d", "depthwise_conv2d", "conv2d_transpose", "mul", "matmul", "matmul_v2"]
 _RANDOM_OPS = ("gaussian_random", "uniform_random", "truncated_gaussian_random")
 
 
@@ -69,10 +71,51 @@ def quantize_by_reference(data, scope, activations, weights, also_quantize, obse
         quantization.QuantizationTransformPass(
             scope=scope, place=_PLACE, activation_quantize_type=activations,
             weight_quantize_type=weights,
-            quantizable_op_type=["conv2d", "depthwise_conv2d", "conv2d_transpose", "mul", "matmul",
-                                 "matmul_v2"]).apply(graph)
+            quantizable_op_type=_PRODUCTS).apply(graph)
         quantization.AddQuantDequantPass(
             scope=scope, place=_PLACE, quantizable_op_type=list(also_quantize)).apply(graph)
         if observe:
             quantization.OutScaleForTrainingPass(scope=scope, place=_PLACE).apply(graph)
     return graph.to_program()
+
+
+def _is_parameter(variable):
+    return variable.persistable and variable.name not in ("feed", "fetch")
+
+
+def save_parameters(program, scope, folder):
+    """Writes every persistable variable of a program, one file each."""
+    with paddle.static.scope_guard(scope):
+        static_io.save_vars(paddle.static.Executor(_PLACE), str(folder), main_program=program,
+                            predicate=_is_parameter)
+
+
+def load_parameters(program, path):
+    """A scope with the program's persistable variables, of a folder or a combined file."""
+    scope = paddle.static.Scope()
+    folder, file = (path, None) if path.is_dir() else (path.parent, path.name)
+    with paddle.static.scope_guard(scope):
+        static_io.load_vars(paddle.static.Executor(_PLACE), str(folder), main_program=program,
+                            predicate=_is_parameter, filename=file)
+    return scope
+
+
+def freezing_by_reference(net, scope, activations, weights):
+    """The reference's own test program, and a function that freezes it.
+
+    The scope is one in which `quantize_by_reference` made its state and training ran. Freezing
+    changes the parameters in it.
+    """
+    graph = IrGraph(core.Graph(load(net.main).clone(for_test=True).desc), for_test=True)
+    with paddle.utils.unique_name.guard(), contextlib.redirect_stderr(io.StringIO()):
+        quantization.QuantizationTransformPass(
+            scope=scope, place=_PLACE, activation_quantize_type=activations,
+            weight_quantize_type=weights, quantizable_op_type=_PRODUCTS).apply(graph)
+
+    def freeze():
+        with contextlib.redirect_stderr(io.StringIO()):
+            quantization.QuantizationFreezePass(
+                scope=scope, place=_PLACE, weight_quantize_type=weights,
+                quantizable_op_type=_PRODUCTS).apply(graph)
+        return graph.to_program()
+    return graph.clone().to_program(), freeze

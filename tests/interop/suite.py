@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-PARTS = ("pairs", "train", "acceptance")
+PARTS = ("pairs", "train", "frozen", "acceptance")
 
 
 def run_part(part, arguments, folder):

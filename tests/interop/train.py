@@ -15,15 +15,8 @@ from cases import need_models
 from paddle_program import Program, quantizers, state_variables
 
 _STEPS = 5
-_ACTIVATIONS = ("abs_max", "range_abs_max", "moving_average_abs_max")
-_WEIGHTS = ("abs_max", "channel_wise_abs_max")
-
-_OF_REFERENCE_DATA = {
-    "lenet-adam": {"image": ((8, 1, 28, 28), 0), "label": ((8, 1), 10)},
-    "resnet20_cifar-momentum_l2": {"image": ((4, 3, 32, 32), 0), "label": ((4, 1), 10)},
-    "textconv-lamb": {"words": ((8, 64), 5000), "label": ((8, 1), 5)},
-}
-_MADE = (nets.depthwise_separable, nets.encoder, nets.transposed_convolution)
+ACTIVATIONS = ("abs_max", "range_abs_max", "moving_average_abs_max")
+WEIGHTS = ("abs_max", "channel_wise_abs_max")
 
 
 class Trained:
@@ -137,17 +130,13 @@ def undo_gives_the_original_bytes(environment, make_net):
 
 
 def cases(environment):
-    makers = {make.__name__: make for make in _MADE}
     if environment.models is None:
         yield "nets of the reference data", lambda: need_models(environment)
-    else:
-        for name, inputs in _OF_REFERENCE_DATA.items():
-            makers[name] = functools.partial(
-                nets.of_reference_data, environment.models, name, inputs)
+    makers = nets.makers(environment.models)
     for name, make_net in makers.items():
         yield (f"{name}: undo gives the original bytes",
                functools.partial(undo_gives_the_original_bytes, environment, make_net))
-        for activations, weights in itertools.product(_ACTIVATIONS, _WEIGHTS):
+        for activations, weights in itertools.product(ACTIVATIONS, WEIGHTS):
             yield (f"{name}: activations {activations}, weights {weights}",
                    functools.partial(trains_the_same, environment, make_net, activations, weights))
     yield ("transposed_product: activations abs_max, weights abs_max",

@@ -59,3 +59,28 @@ class Transpiler:
         (folder / "program.pdmodel").write_bytes(program)
         self.run("--undo", folder / "program.pdmodel", f"--output={folder / 'original.pdmodel'}")
         return read_bytes(folder / "original.pdmodel")
+
+    def test_program(self, program):
+        folder = self.new_folder()
+        (folder / "program.pdmodel").write_bytes(program)
+        self.run("--mode=test", folder / "program.pdmodel", f"--output={folder / 'test.pdmodel'}")
+        return read_bytes(folder / "test.pdmodel")
+
+    def freeze(self, program, parameters, feeds=(), fetches=(), form="portable", dynamic=False):
+        """The bytes of the frozen program, and where its parameters are.
+
+        `parameters` is a combined file or a folder of files; the result's are in the same form.
+        """
+        folder = self.new_folder()
+        (folder / "program.pdmodel").write_bytes(program)
+        arguments = ["--mode=freeze", folder / "program.pdmodel", f"--params={parameters}",
+                     f"--output={folder / 'frozen.pdmodel'}",
+                     f"--params_output={folder / 'frozen'}", f"--frozen_form={form}"]
+        if feeds:
+            arguments.append(f"--feeds={','.join(feeds)}")
+        if fetches:
+            arguments.append(f"--fetches={','.join(fetches)}")
+        if dynamic:
+            arguments.append("--allow_dynamic")
+        self.run(*arguments)
+        return read_bytes(folder / "frozen.pdmodel"), folder / "frozen"

@@ -4,14 +4,28 @@
 #ifndef FIXPOINT_TRANSPILER_MARKS_H_
 #define FIXPOINT_TRANSPILER_MARKS_H_
 
+#include <optional>
+#include <string>
+
+#include "absl/strings/string_view.h"
 #include "proto/program.h"
+#include "proto/program.pb.h"
 
 namespace fixpoint {
 
 // STRING, on an inserted op: the pass.
 inline constexpr char kInsertedByAttr[] = "fixpoint.inserted_by";
-// STRINGS, on a changed op: "Input.0=x" for what stood in a slot, "X.3+" for an added argument.
+// STRINGS, on a changed op: "Input.0=x" for what stood in a slot, "X.3+" for an added argument,
+// "with_quant_attr=false" for what an attribute was, "quantization_type+" for an added one.
 inline constexpr char kRewiredAttr[] = "fixpoint.rewired";
+
+// The mark of an attribute that is about to be set or changed. A value that is neither BOOLEAN,
+// INT nor STRING is not told, as if the attribute were added.
+std::string AttributeMark(const Op& op, absl::string_view name);
+
+// `attr` with the value that the text after the mark's "=" tells; nothing where it is no value of
+// that type.
+std::optional<OpDesc::Attr> AttributeOfMark(OpDesc::Attr attr, absl::string_view value);
 
 // Whether Fixpoint has rewritten the program: it has an edit log, or an op with a mark.
 bool IsMarked(const Program& program);

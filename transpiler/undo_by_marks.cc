@@ -1,6 +1,8 @@
 #include "transpiler/undo_by_marks.h"
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
@@ -14,10 +16,11 @@
 namespace fixpoint {
 namespace {
 
-// "Input.0=x" or "X.3+".
+// "Input.0=x" or "X.3+"; of an attribute "with_quant_attr=false" or "quantization_type+".
 struct Change {
-  absl::string_view slot;
+  absl::string_view slot;  // or the attribute
   int index = 0;
+  bool is_attribute = false;
   bool added = false;
   absl::string_view original;
 };
@@ -29,9 +32,27 @@ bool ParseChange(absl::string_view text, Change& change) {
   change.original = text.substr(end + 1);
   const absl::string_view place = text.substr(0, end);
   const size_t dot = place.rfind('.');
-  if (dot == absl::string_view::npos) return false;
+  change.is_attribute = dot == absl::string_view::npos;
+  if (change.is_attribute) {
+    change.slot = place;
+    return !place.empty();
+  }
   change.slot = place.substr(0, dot);
   return absl::SimpleAtoi(place.substr(dot + 1), &change.index) && change.index >= 0;
+}
+
+// Whether the mark fits the op's attribute of today.
+bool RestoreAttribute(const Op& op, const Change& change, Rewriter& rewriter) {
+  const OpDesc::Attr* attr = op.FindAttr(change.slot);
+  if (change.added) {
+    if (attr != nullptr) rewriter.RemoveAttr(op, change.slot);
+    return true;
+  }
+  // A tool that drops the attribute leaves nothing to put back.
+  if (attr == nullptr) return true;
+  std::optional<OpDesc::Attr> original = AttributeOfMark(*attr, change.original);
+  if (original.has_value()) rewriter.SetAttr(op, *std::move(original));
+  return original.has_value();
 }
 
 absl::Status RestoreOp(const Op& op, Rewriter& rewriter) {
@@ -44,6 +65,10 @@ absl::Status RestoreOp(const Op& op, Rewriter& rewriter) {
   for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) {
     Change change;
     if (!ParseChange(*mark, change)) return misfit(*mark);
+    if (change.is_attribute) {
+      if (!RestoreAttribute(op, change, rewriter)) return misfit(*mark);
+      continue;
+    }
     const auto inputs = op.Inputs(change.slot);
     const auto outputs = op.Outputs(change.slot);
     const auto& arguments = inputs.empty() ? outputs : inputs;

@@ -33,7 +33,8 @@ std::string PrintGoldenProgram(const Program& program, bool marks) {
                                  [marks](const OpDesc::Attr& attr) {
                                    return !marks && (absl::StartsWith(attr.name(), "fixpoint.") ||
                                                      attr.name() == "quantization_type" ||
-                                                     attr.name() == "with_quant_attr");
+                                                     attr.name() == "with_quant_attr" ||
+                                                     attr.name() == "activation_bits");
                                  }),
                   attrs.end());
     }

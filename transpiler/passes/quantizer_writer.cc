@@ -1,6 +1,7 @@
 #include "transpiler/passes/quantizer_writer.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
@@ -315,16 +316,25 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
 }
 
 void QuantizerWriter::Rewire(const Site& site, const std::string& name) {
-  for (const Argument* reader : site.readers) Point(*reader, name);
-  for (const Argument* reader : site.gradient_readers) Point(*reader, name);
+  for (const Argument* reader : site.readers) Point(*reader, site, name);
+  for (const Argument* reader : site.gradient_readers) Point(*reader, site, name);
 }
 
-void QuantizerWriter::Point(const Argument& argument, const std::string& name) {
-  const Op& op = argument.op();
-  std::vector<std::string>& changes = changes_[&op];
-  if (changes.empty()) changed_.push_back(&op);
-  changes.push_back(
+QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
+  const auto [change, is_new] = changes_.try_emplace(&op);
+  if (is_new) changed_.push_back(&op);
+  return change->second;
+}
+
+void QuantizerWriter::Point(const Argument& argument, const Site& site, const std::string& name) {
+  Change& change = ChangeOf(argument.op());
+  change.marks.push_back(
       absl::StrCat(argument.slot_name(), ".", argument.index(), "=", argument.name()));
+  if (site.role == QuantPlan::WEIGHT) {
+    change.has_weight = true;
+  } else {
+    change.activation_bits = site.spec.bits();
+  }
   rewriter_.SetArgument(argument, name);
   Capture(argument, argument.variable()->block(), name);
 }
@@ -338,9 +348,7 @@ void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
     const absl::string_view slot = CaptureSlot(owner.type());
     if (slot.empty() || !captured_.emplace(&owner, name).second) continue;
     const auto note = [&](bool is_output, absl::string_view in_slot, absl::string_view argument) {
-      std::vector<std::string>& changes = changes_[&owner];
-      if (changes.empty()) changed_.push_back(&owner);
-      changes.push_back(absl::StrCat(
+      ChangeOf(owner).marks.push_back(absl::StrCat(
           in_slot, ".", (is_output ? owner.Outputs(in_slot) : owner.Inputs(in_slot)).size(), "+"));
       if (is_output) {
         rewriter_.AddOutput(owner, in_slot, argument);
@@ -355,14 +363,27 @@ void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
   }
 }
 
+void QuantizerWriter::SetAttrMarked(const Op& op, OpDesc::Attr attr, Change& change) {
+  change.marks.push_back(AttributeMark(op, attr.name()));
+  rewriter_.SetAttr(op, std::move(attr));
+}
+
 void QuantizerWriter::Mark() {
   const bool reference_marks = context_.target.conventions().reference_marks();
   for (const Op* op : changed_) {
+    Change& change = changes_[op];
     if (reference_marks && IsForward(*op) && op->sub_blocks().empty()) {
-      rewriter_.SetAttr(*op, MakeStringAttr("quantization_type", "qat_with_weight"));
-      rewriter_.SetAttr(*op, MakeBoolAttr("with_quant_attr", true));
+      // The reference's two passes: of products with a weight, and of what has none.
+      SetAttrMarked(*op,
+                    MakeStringAttr("quantization_type",
+                                   change.has_weight ? "qat_with_weight" : "qat_without_weight"),
+                    change);
+      if (!change.has_weight) {
+        SetAttrMarked(*op, MakeIntAttr("activation_bits", change.activation_bits), change);
+      }
+      SetAttrMarked(*op, MakeBoolAttr("with_quant_attr", true), change);
     }
-    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, changes_[op]));
+    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, change.marks));
   }
 }
 

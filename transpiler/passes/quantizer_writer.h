@@ -67,7 +67,7 @@ class QuantizerWriter {
   absl::StatusOr<std::string> DeclareLike(const Writing& writing, absl::string_view suffix);
   void Insert(Writing& writing, OpDesc op);
   void Rewire(const Site& site, const std::string& name);
-  void Point(const Argument& argument, const std::string& name);
+  void Point(const Argument& argument, const Site& site, const std::string& name);
   // Adds a name that a block reads to what the ops that run the block say they read.
   void Capture(const Argument& reader, const Block& declaring, const std::string& name);
   void Mark();
@@ -82,8 +82,16 @@ class QuantizerWriter {
   std::string step_counter_;
   absl::flat_hash_set<std::pair<const Op*, std::string>> captured_;
   // What the marks are to say, by op in the order of the edits.
+  struct Change {
+    std::vector<std::string> marks;
+    bool has_weight = false;
+    int activation_bits = 0;
+  };
+  Change& ChangeOf(const Op& op);
+  // Sets an attribute that an undo takes away again.
+  void SetAttrMarked(const Op& op, OpDesc::Attr attr, Change& change);
   std::vector<const Op*> changed_;
-  absl::flat_hash_map<const Op*, std::vector<std::string>> changes_;
+  absl::flat_hash_map<const Op*, Change> changes_;
 };
 
 }  // namespace fixpoint

@@ -1,0 +1,58 @@
+"""Runs every part in a process of its own, and counts."""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+PARTS = ("pairs", "train", "frozen", "acceptance")
+
+
+def run_part(part, arguments, folder):
+    """[passed, failed, skipped]; a part that crashes counts as one failed case more."""
+    counts_path = pathlib.Path(folder) / part
+    command = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                                            "run_part.py"),
+               part, f"--transpile={arguments.transpile}", f"--models={arguments.models}",
+               f"--docs={arguments.docs}", f"--counts={counts_path}"]
+    if arguments.update_docs:
+        command.append("--update")
+    print(f"== {part}", flush=True)
+    start = time.monotonic()
+    status = subprocess.run(command, check=False).returncode
+    counts = json.loads(counts_path.read_text()) if counts_path.exists() else [0, 0, 0]
+    if status not in (0, 1) or (status == 1 and counts[1] == 0):
+        print(f"failed: {part} ended with status {status}")
+        counts[1] += 1
+    print(f"== {part}: {time.monotonic() - start:.0f} s", flush=True)
+    return counts
+
+
+def main():
+    workspace = os.environ.get("BUILD_WORKSPACE_DIRECTORY", ".")
+    parser = argparse.ArgumentParser(prog="interop", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART",
+                        help=f"{', '.join(PARTS)}; all without")
+    parser.add_argument("--update_docs", action="store_true",
+                        help="write docs/paddle_acceptance.md as PaddlePaddle now answers")
+    parser.add_argument("--transpile", default="tools/transpile")
+    parser.add_argument("--models", default="../reference_data/models")
+    arguments = parser.parse_args()
+    arguments.docs = os.path.join(workspace, "docs")
+    unknown = set(arguments.parts) - set(PARTS)
+    if unknown:
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+
+    with tempfile.TemporaryDirectory(prefix="fixpoint-interop-") as folder:
+        counts = [run_part(part, arguments, folder) for part in arguments.parts or PARTS]
+    passed, failed, skipped = map(sum, zip(*counts))
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,15 +15,18 @@
 // fake_channel_wise_dequantize_max_abs with both scales. A product that is not only that (a bias or
 // an activation function inside, channels that are not the output's) stays as it is.
 
-#include <array>
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/container/btree_set.h"
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
@@ -32,6 +35,7 @@
 #include "proto/status_macros.h"
 #include "transpiler/pass.h"
 #include "transpiler/passes/linear_ops.h"
+#include "transpiler/passes/parameter_writer.h"
 #include "transpiler/quantization_sites.h"
 #include "transpiler/stored_scale.h"
 
@@ -86,6 +90,10 @@ class ProductDequantizer {
     for (int b = 0; b < program_.block_count(); ++b) {
       for (const Op& op : program_.block(b).ops()) RETURN_IF_ERROR(Dequantize(op));
     }
+    for (const Op* op : weight_dequantize_ops_) {
+      if (op->outputs().front()->value()->readers().empty()) rewriter_.Remove(*op);
+    }
+    if (context_.frozen_form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
     for (const QuantizationSite& site : sites_) {
       if (codes_of_fused_.contains(&site) && site.result->value()->readers().empty()) {
         rewriter_.Remove(*site.quantize);
@@ -245,6 +253,12 @@ class ProductDequantizer {
 
   absl::Status Rewrite(const Op& op, const std::vector<Factor>& factors, const Argument& output,
                        OpDesc dequantize) {
+    for (const Factor& factor : factors) {
+      if (factor.site != nullptr) continue;
+      const Op* weight = factor.argument->value()->op();
+      if (seen_.insert(weight).second) weight_dequantize_ops_.push_back(weight);
+      weight_codes_.insert(factor.codes);
+    }
     const std::string out(output.name());
     VarDesc desc = *output.variable()->desc();
     desc.set_name(rewriter_.FreshName(absl::StrCat(out, ".codes")));
@@ -263,6 +277,39 @@ class ProductDequantizer {
     return absl::OkStatus();
   }
 
+  // Codes that only products read become INT8, or INT16 where they are larger: what a dequantize
+  // op reads has to be FP32.
+  absl::Status StoreAsIntegers() {
+    ParameterWriter parameters(program_, &context_, &rewriter_);
+    for (const std::string& name : weight_codes_) {
+      const Variable& codes = *program_.Find(program_.block(0), name);
+      const std::vector<const Argument*> readers = codes.arguments();
+      const auto dequantizes = [](const Argument* reader) {
+        const OpSchema* schema = FindOpSchema(reader->op().type());
+        return schema != nullptr && schema->quant_op() == QuantOp::kDequantize;
+      };
+      if (std::any_of(readers.begin(), readers.end(), dequantizes)) continue;
+      ASSIGN_OR_RETURN(const Tensor* numbers, std::as_const(context_.new_parameters).Find(name));
+      const absl::Span<const float> values = numbers->data<float>();
+      const bool is_short = AbsMax(values) > 128;
+      Tensor integers = is_short ? As<int16_t>(*numbers) : As<int8_t>(*numbers);
+      context_.quantized_weights.code_bytes += integers.bytes().size();
+      context_.quantized_weights.code_bytes -= numbers->bytes().size();
+      const absl::string_view base = absl::StripSuffix(name, ".codes");
+      ASSIGN_OR_RETURN(
+          const std::string stored,
+          parameters.Add(absl::StrCat(base, is_short ? ".int16" : ".int8"), std::move(integers)));
+      for (const Argument* reader : readers) rewriter_.SetArgument(*reader, stored);
+    }
+    return absl::OkStatus();
+  }
+
+  template <typename T>
+  static Tensor As(const Tensor& numbers) {
+    const absl::Span<const float> values = numbers.data<float>();
+    return Tensor::FromValues<T>(numbers.dims(), std::vector<T>(values.begin(), values.end()));
+  }
+
   Program& program_;
   PassContext& context_;
   const absl::string_view pass_;
@@ -270,6 +317,10 @@ class ProductDequantizer {
   std::vector<QuantizationSite> sites_;
   absl::flat_hash_map<const Value*, const QuantizationSite*> by_result_;
   absl::flat_hash_map<const QuantizationSite*, std::string> codes_of_fused_;
+  // Of weights whose codes products read now.
+  std::vector<const Op*> weight_dequantize_ops_;
+  absl::flat_hash_set<const Op*> seen_;
+  absl::btree_set<std::string> weight_codes_;
 };
 
 class DequantizeProducts final : public Pass {

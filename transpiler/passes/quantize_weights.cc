@@ -6,9 +6,9 @@
 //
 //   dequantize_linear(Scale=w.int8.scale, X=w.int8, ZeroPoint=w.int8.scale.zero_point) -> (Y=d)
 //
-// The legacy forms have the reference's older dequantize ops instead of dequantize_linear, and
-// codes in FP32 (`w.codes`) or INT8. In the portable form, codes of 9 to 16 bits are INT16 and
-// pass through a cast, because the reference's dequantize_linear does not take them. A dynamic
+// The legacy forms have the reference's older dequantize ops instead, and codes as FP32 numbers,
+// `w.codes`, which is all that those take. In the portable form, codes of 9 to 16 bits are INT16
+// and pass through a cast, because the reference's dequantize_linear does not take them. A dynamic
 // quantizer's scale is that of the weight as it is now, whatever the last training step found.
 
 #include <cmath>
@@ -156,7 +156,7 @@ class WeightQuantizer {
     ++context_.quantized_weights.count;
     context_.quantized_weights.float_bytes += tensor->bytes().size();
     absl::string_view suffix = made->codes.dtype() == VarType::INT16 ? ".int16" : ".int8";
-    if (context_.frozen_form == FrozenForm::kLegacy) {
+    if (context_.frozen_form != FrozenForm::kPortable) {
       made->codes = AsFloat(made->codes);
       suffix = ".codes";
     }

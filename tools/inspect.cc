@@ -1,8 +1,10 @@
-// inspect: what a program holds, as counts, text, a graph, or the difference from another one.
+// inspect: what a program holds, as counts, text or a graph; what is wrong with it; what is
+// different in another one.
 
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/verifier.h"
 #include "proto/nearest_name.h"
 #include "proto/program.h"
 #include "proto/program_diff.h"
@@ -22,11 +25,13 @@
 #include "tools/diff_json.h"
 #include "tools/json.h"
 #include "tools/program_stats.h"
+#include "tools/verify_json.h"
 
 DEFINE_bool(json, false, "one JSON document instead of text for people");
 DEFINE_bool(debug_attributes, true, "leaves out op_callstack, op_namescope and op_device");
 DEFINE_bool(ignore_names, false, "compares temporaries by what writes them, not by name");
 DEFINE_bool(strict, false, "compares every field: order, defaults that are written out, ...");
+DEFINE_string(startup, "", "the startup program: it has to initialize every persistable once");
 DEFINE_bool(backward, true, "leaves out backward ops");
 DEFINE_bool(optimizer, true, "leaves out optimizer ops");
 
@@ -97,6 +102,38 @@ absl::StatusOr<ExitCode> Text(const Paths& paths) {
   return kDone;
 }
 
+absl::StatusOr<ExitCode> Verify(const Paths& paths) {
+  if (paths[0] == "-" && FLAGS_startup == "-") {
+    return UsageError("verify: only one of the two programs can be standard input");
+  }
+  ASSIGN_OR_RETURN(const InputProgram input, LoadInput(paths[0]));
+  VerifyOptions options;
+  std::optional<InputProgram> startup;
+  if (!FLAGS_startup.empty()) {
+    ASSIGN_OR_RETURN(startup, LoadInput(FLAGS_startup));
+    options.startup = &startup->program;
+  }
+  const std::vector<Finding> findings = fixpoint::Verify(input.program, options);
+  const ExitCode code = HasErrors(findings) ? kAnswerIsNo : kDone;
+  if (!FLAGS_json) {
+    const std::string verdict =
+        absl::StrCat(input.program.name(), code == kDone ? ": verified, " : ": not valid, ",
+                     findings.size(), findings.size() == 1 ? " finding\n" : " findings\n");
+    RETURN_IF_ERROR(
+        WriteStandardOutput(absl::StrCat(FindingsText(input.program, findings), verdict)));
+    return code;
+  }
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema_version").Int(kSchemaVersion);
+  json.Key("file").String(input.program.name());
+  json.Key("valid").Bool(code == kDone);
+  WriteFindings(input.program, findings, &json);
+  json.EndObject();
+  RETURN_IF_ERROR(WriteStandardOutput(json.Take()));
+  return code;
+}
+
 absl::StatusOr<ExitCode> Diff(const Paths& paths) {
   if (paths[0] == "-" && paths[1] == "-") {
     return UsageError("diff: only one of the two programs can be standard input");
@@ -149,6 +186,12 @@ std::vector<Subcommand> Subcommands() {
   return {
       {"stats", "PROGRAM", "what it holds, counted", 1, {"json"}, &Stats},
       {"text", "PROGRAM", "the program, an op a line", 1, {"debug_attributes"}, &Text},
+      {"verify",
+       "PROGRAM",
+       "what is wrong with it; exits with 1 if it has errors",
+       1,
+       {"startup", "json"},
+       &Verify},
       {"diff",
        "A B",
        "what is different; exits with 1 if anything is",
@@ -181,7 +224,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   std::vector<std::string> names;
   for (const Subcommand& subcommand : subcommands) names.push_back(subcommand.name);
   if (line.arguments.empty()) {
-    return UsageError("a subcommand is missing: stats, text, diff or dot");
+    return UsageError("a subcommand is missing: stats, text, verify, diff or dot");
   }
   const std::string& name = line.arguments[0];
   const auto chosen =

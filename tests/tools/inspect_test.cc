@@ -137,6 +137,73 @@ TEST_F(Inspect, StatsAsJson) {
 )");
 }
 
+TEST_F(Inspect, VerifyOfAValidProgramEndsWithZero) {
+  folder_.Write("program.txt", R"(
+    var x f32[-1,3]
+    var y f32[-1,3]
+    relu(X=x) -> (Out=y)
+  )");
+  const BinaryRun run = Run({"verify", "program.txt"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(run.out, "program.txt: verified, 0 findings\n");
+  EXPECT_EQ(run.err, "");
+}
+
+TEST_F(Inspect, VerifyShowsWhatIsWrongAndEndsWithOne) {
+  RunBinaryOptions options;
+  options.input = "var y f32[-1,3]\nrelu(X=x) -> (Out=y)\n";
+  const BinaryRun run = Run({"verify", "-"}, options);
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.out,
+            "error: standard input: block 0, op 0 (relu): input X reads \"x\", which neither block "
+            "0 nor one that it stands in declares [dangling_name]\n"
+            "    relu(X=x) -> (Out=y)\n"
+            "standard input: not valid, 1 finding\n");
+  EXPECT_EQ(run.err, "");
+}
+
+TEST_F(Inspect, VerifyAsJson) {
+  folder_.Write("program.txt", "var y f32[-1,3]\nrelu(X=x) -> (Out=y)\n");
+  const BinaryRun run = Run({"verify", "--json", "program.txt"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_EQ(run.out, R"json({
+  "schema_version": 1,
+  "file": "program.txt",
+  "valid": false,
+  "errors": 1,
+  "findings": [
+    {
+      "block": 0,
+      "code": "dangling_name",
+      "message": "input X reads \"x\", which neither block 0 nor one that it stands in declares",
+      "op": 0,
+      "op_type": "relu",
+      "severity": "error",
+      "text": "relu(X=x) -> (Out=y)"
+    }
+  ],
+  "warnings": 0
+}
+)json");
+}
+
+TEST_F(Inspect, VerifyReadsTheStartupProgram) {
+  folder_.Write("main.txt", R"(
+    var x f32[-1,3]
+    var w f32[3,4] persistable
+    var y f32[-1,4]
+    mul(X=x, Y=w) -> (Out=y)
+  )");
+  folder_.Write("startup.txt", R"(
+    var v f32[1] persistable
+    fill_constant() -> (Out=v) {shape=[1L], dtype=5, value=0.0}
+  )");
+  EXPECT_EQ(Run({"verify", "main.txt"}).exit_code, 0);
+  const BinaryRun run = Run({"verify", "--startup=startup.txt", "main.txt"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out, HasSubstr("[uninitialized]\n"));
+}
+
 TEST_F(Inspect, DiffOfWhatIsAlikeIsSilent) {
   folder_.Write("a.txt", "relu(X=x) -> (Out=t)\ntanh(X=t) -> (Out=y)\n");
   folder_.Write("b.txt", "relu(X=x) -> (Out=s)\ntanh(X=s) -> (Out=z)\n");
@@ -243,13 +310,15 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
     std::vector<std::string> arguments;
     std::string message;
   } kCases[] = {
-      {{}, "a subcommand is missing: stats, text, diff or dot"},
+      {{}, "a subcommand is missing: stats, text, verify, diff or dot"},
       {{"sats", "x"}, "unknown subcommand sats; did you mean stats?"},
       {{"quantize", "x"}, "unknown subcommand quantize"},
       {{"stats"}, "stats takes PROGRAM, and was given 0 files"},
       {{"diff", "x"}, "diff takes A B, and was given 1 file"},
       {{"text", "x", "y"}, "text takes PROGRAM, and was given 2 files"},
       {{"diff", "-", "-"}, "diff: only one of the two programs can be standard input"},
+      {{"verify", "--startup=-", "-"},
+       "verify: only one of the two programs can be standard input"},
       {{"text", "--strict", "x"}, "--strict is not a flag of text"},
       {{"diff", "--stritc", "x", "y"}, "unknown flag --stritc; did you mean --strict?"},
       {{"stats", "--json=2", "x"}, "--json=2: not a good value; one of type bool is expected"},

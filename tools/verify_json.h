@@ -1,0 +1,19 @@
+// The findings of a verification for programs to read.
+
+#ifndef FIXPOINT_TOOLS_VERIFY_JSON_H_
+#define FIXPOINT_TOOLS_VERIFY_JSON_H_
+
+#include "absl/types/span.h"
+#include "ops/verifier.h"
+#include "proto/program.h"
+#include "tools/json.h"
+
+namespace fixpoint {
+
+// The members "errors", "findings" and "warnings" of an object that has been begun. Linear in the
+// program.
+void WriteFindings(const Program& program, absl::Span<const Finding> findings, JsonWriter* json);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_VERIFY_JSON_H_

@@ -82,7 +82,17 @@ absl::Status InferPerChannelDequantize(InferContext& op) {
           " channels on quant_axis ", op.Int("quant_axis"), "; want equal numbers"));
     }
   }
-  op.SetOutputLike("Out", x);
+  // Codes may be held as integers; what they stand for has the type of their scale.
+  TensorInfo out = x;
+  out.dtype = scales.dtype;
+  op.SetOutputLike("Out", out);
+  return absl::OkStatus();
+}
+
+absl::Status InferPerTensorDequantize(InferContext& op) {
+  TensorInfo out = op.Input("X");
+  out.dtype = op.Input("Scale").dtype;
+  op.SetOutputLike("Out", out);
   return absl::OkStatus();
 }
 
@@ -226,7 +236,7 @@ void DefineDequantizers(OpList& ops) {
   Define(ops, QuantOp::kDequantize, "fake_dequantize_max_abs(X, Scale) -> (Out)")
       .Doc("Out = X * Scale / max_range.")
       .Attr("max_range", Required(FLOAT))
-      .Infer(SameAs("X", {"Out"}));
+      .Infer(InferPerTensorDequantize);
   Define(ops, QuantOp::kDequantize, "fake_channel_wise_dequantize_max_abs(X, Scales*) -> (Out)")
       .Doc(
           "One scale [C]: Out = X * scale[c] / (2^(quant_bits[0] - 1) - 1), c along quant_axis. A "

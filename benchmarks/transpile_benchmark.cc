@@ -20,6 +20,7 @@
 #include <ctime>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -122,8 +123,12 @@ Result Run(int ops, int rounds, const std::string& tool) {
     std::string out;
     times.Measure("serialize", [&] { CHECK(desc.SerializeToString(&out)); });
     out = std::string();
-    Program program;
-    times.Measure("index", [&] { program = *Program::Create(std::move(desc)); });
+    desc = ProgramDesc();
+    ProgramMessage message;
+    times.Measure("parse, as the tool does", [&] { CHECK(message->ParseFromString(bytes)); });
+    std::optional<Program> indexed;
+    times.Measure("index", [&] { indexed = *Program::Create(std::move(message)); });
+    Program& program = *indexed;
     times.Measure("verify", [&] { CHECK(!HasErrors(Verify(program))); });
     {
       PassContext context(config, target, quantizers);

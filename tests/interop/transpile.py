@@ -19,10 +19,13 @@ class Transpiler:
         self._binary = os.path.abspath(binary)
         self._folder = tempfile.TemporaryDirectory(prefix="fixpoint-interop-")
         self._runs = 0
+        # The tool would otherwise read relative paths as those of who called `bazel run`.
+        self._environment = {name: value for name, value in os.environ.items()
+                             if name != "BUILD_WORKING_DIRECTORY"}
 
     def run(self, *arguments):
         done = subprocess.run([self._binary, *map(str, arguments)], capture_output=True,
-                              text=True, check=False)
+                              text=True, check=False, env=self._environment)
         if done.returncode != 0:
             raise TranspileError(f"transpile {' '.join(map(str, arguments))}: exit code "
                                  f"{done.returncode}: {done.stderr.strip()}")

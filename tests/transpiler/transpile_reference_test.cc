@@ -1,0 +1,62 @@
+// Every reference program through every built-in target: a result that verifies, keeps the
+// invariants (Transpile itself checks both) and is undone byte for byte, or one clear message.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "proto/program.h"
+#include "proto/program_file.h"
+#include "tests/testing/reference_data.h"
+#include "transpiler/quantize_transpiler.h"
+#include "transpiler/target.h"
+
+namespace fixpoint {
+namespace {
+
+class TranspileReferenceTest : public testing::TestWithParam<std::string> {};
+
+TEST_P(TranspileReferenceTest, EveryProgramIsRewrittenAndUndone) {
+  SKIP_WITHOUT_REFERENCE_DATA();
+  int rewritten = 0;
+  for (const std::string& path : ReferencePrograms()) {
+    SCOPED_TRACE(path);
+    absl::StatusOr<LoadedProgram> loaded = LoadProgram(path);
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    absl::StatusOr<Program> program = Program::Create(std::move(loaded->program), path);
+    ASSERT_TRUE(program.ok()) << program.status();
+    const std::string bytes = program->Proto().SerializeAsString();
+
+    TranspileOptions options;
+    options.config.set_target(GetParam());
+    options.config.set_observe_outputs(true);
+    for (const char* type : {"elementwise_add", "pool2d", "concat", "matmul_v2"}) {
+      options.config.add_also_quantize(type);
+    }
+    const absl::StatusOr<TranspileResult> result = Transpile(&*program, options);
+    ASSERT_TRUE(result.ok()) << result.status();
+    if (!result->left_alone.empty() || result->plan.sites().empty()) {
+      EXPECT_TRUE(program->Proto().SerializeAsString() == bytes);
+      continue;
+    }
+    ++rewritten;
+
+    absl::StatusOr<Program> saved = Program::Create(program->Proto(), path);
+    ASSERT_TRUE(saved.ok()) << saved.status();
+    const absl::StatusOr<TranspileResult> again = Transpile(&*saved, options);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->left_alone, "the program was rewritten by Fixpoint already");
+
+    const absl::Status undone = Untranspile(&*saved);
+    ASSERT_TRUE(undone.ok()) << undone;
+    EXPECT_TRUE(saved->Proto().SerializeAsString() == bytes);
+  }
+  EXPECT_GE(rewritten, 60);
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, TranspileReferenceTest, testing::ValuesIn(BuiltInTargets()),
+                         [](const auto& info) { return info.param; });
+
+}  // namespace
+}  // namespace fixpoint

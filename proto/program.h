@@ -336,7 +336,7 @@ class Program {
   // The net edits, to be stored in ProgramDesc.edit_log; the fingerprint is left to the caller.
   EditLog MakeEditLog() const;
   // Takes the edits of a log as if they had just been made, so that RevertEdits undoes them.
-  // Error (kFailedPrecondition): the log does not fit the program.
+  // Error (kFailedPrecondition): the log does not fit the program, which then knows of no edits.
   absl::Status AdoptEditLog(const EditLog& log);
   void ForgetEdits();
   // Stores a log in the message, or removes it.

@@ -10,6 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/verifier.h"
 #include "proto/attributes.h"
 #include "proto/deterministic_bytes.h"
 #include "proto/program.h"
@@ -117,6 +118,7 @@ class Try {
 
   absl::StatusOr<Outcome> Run(const QuantPlan* plan) const;
   std::string Text() const;
+  std::string Verifies(const Program& program, const Program& startup) const;
   std::string Computes(const ProgramDesc& after) const;
   std::string Quantizes(const Outcome& outcome) const;
   std::string Startup(const Outcome& outcome) const;
@@ -148,6 +150,16 @@ std::string Try::Text() const {
   const auto parsed = ParseProgramText(PrintProgram(case_.program), "printed");
   if (!parsed.ok()) return absl::StrCat("text: ", std::string(parsed.status().message()));
   return DeterministicBytes(*parsed) == bytes_ ? "" : "text: the parsed program is another one";
+}
+
+std::string Try::Verifies(const Program& program, const Program& startup) const {
+  VerifyOptions options;
+  options.startup = &startup;
+  std::vector<Finding> findings = Verify(program, options);
+  findings.erase(std::remove_if(findings.begin(), findings.end(),
+                                [](const Finding& f) { return f.severity != Severity::kError; }),
+                 findings.end());
+  return findings.empty() ? "" : absl::StrCat("verifies: ", FindingsText(program, findings));
 }
 
 std::string Try::Computes(const ProgramDesc& after) const {
@@ -268,8 +280,11 @@ std::string Try::UndoesByMarks(ProgramDesc after) const {
 
 std::string Try::FirstBroken() {
   if (std::string broken = Text(); !broken.empty()) return broken;
-  if (const auto program = Program::Create(case_.program); !program.ok()) {
-    return absl::StrCat("program: ", std::string(program.status().message()));
+  const auto program = Program::Create(case_.program, "before");
+  if (!program.ok()) return absl::StrCat("program: ", std::string(program.status().message()));
+  const auto startup = Program::Create(startup_, "startup");
+  if (std::string broken = Verifies(*program, *startup); !broken.empty()) {
+    return absl::StrCat("before it ", broken);
   }
   absl::StatusOr<Outcome> outcome = Run(nullptr);
   if (!outcome.ok()) return absl::StrCat("transpile: ", std::string(outcome.status().message()));

@@ -22,6 +22,7 @@ TranspileCase RandomTranspileCase(uint64_t seed);
 // The first property that does not hold, "undo: ..." with how; "" where all hold:
 //   text       printing and parsing gives the program back
 //   transpile  succeeds
+//   verifies   without an error, as before
 //   computes   the same is computed as before, quantization apart (computation.h)
 //   quantizes  the slots that the plan names, and no others, read something new
 //   startup    every persistable is initialised once

@@ -364,15 +364,17 @@ void Generator::AddInPlace(Frame& frame) {
   }
   if (candidates.empty()) return AddActivation(frame);
   const Tensor written = random_.OneOf(candidates);
-  const std::string type =
-      random_.OneOf(std::vector<const char*>{"relu", "scale", "elementwise_add"});
-  OpBuilder op(type);
+  // The gradient of an addition wants its inputs, one of which is then gone.
+  const std::vector<Tensor> terms = Where(frame, [&](const Tensor& t) {
+    return t.dims == written.dims && !HasGradient(frame.block, t.name) &&
+           !HasGradient(frame.block, written.name);
+  });
+  const int choice = random_.Below(terms.empty() ? 2 : 3);
+  OpBuilder op(choice == 0 ? "relu" : choice == 1 ? "scale" : "elementwise_add");
   op.Input("X", written.name).Output("Out", written.name);
-  if (type == "scale") op.Attr(MakeFloatAttr("scale", 0.5f));
-  if (type == "elementwise_add") {
-    const std::vector<Tensor> partners =
-        Where(frame, [&written](const Tensor& t) { return t.dims == written.dims; });
-    op.Input("Y", random_.OneOf(partners).name).Attr(MakeIntAttr("axis", -1));
+  if (choice == 1) op.Attr(MakeFloatAttr("scale", 0.5f));
+  if (choice == 2) {
+    op.Input("Y", random_.OneOf(terms).name).Attr(MakeIntAttr("axis", -1));
   }
   Append(frame, op.Build());
 }

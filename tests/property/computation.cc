@@ -19,7 +19,7 @@ uint64_t Mix(uint64_t a, uint64_t b) { return absl::HashOf(a, b); }
 
 bool IsPartOfTheOp(const OpDesc::Attr& attr) {
   return !absl::StartsWith(attr.name(), "fixpoint.") && attr.name() != "quantization_type" &&
-         attr.name() != "with_quant_attr";
+         attr.name() != "activation_bits" && attr.name() != "with_quant_attr";
 }
 
 const OpDesc::Var* FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,

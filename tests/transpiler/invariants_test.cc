@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
@@ -22,6 +23,7 @@
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "tests/testing/parsed_program.h"
+#include "transpiler/freeze.h"
 #include "transpiler/pass.h"
 #include "transpiler/quantize_transpiler.h"
 
@@ -126,28 +128,26 @@ std::vector<PlantedDefect> PlantedDefects() {
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").SetArgument(*TheOp(program, "mul_grad").Input("Y"), "w");
        },
-       "invariant 1: block 0, op 8 (mul_grad) no longer reads what block 0, op 4 (mul) reads\n"
+       "invariant 1: block 0, op 8 (mul_grad) reads \"w\" in slot Y where block 0, op 4 (mul) "
+       "reads \"w.quantized.dequantized\"\n"
        "invariant 3: block 0, op 8 (mul_grad) reads w in slot Y, not the quantized w"},
       {"GradientReadsAnotherQuantizedValueInASlotOfItsOwn",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")
              .SetArgument(*TheOp(program, "mul_grad").Input("Out@GRAD"), "z@GRAD");
        },
-       "invariant 1: block 0, op 8 (mul_grad) reads z@GRAD in slot Out@GRAD, which the plan does "
-       "not name\n"
-       "invariant 6: block 0, op 8 (mul_grad) was changed in slot Out@GRAD, which the plan does "
-       "not name"},
+       "invariant 1: block 0, op 8 (mul_grad) reads \"z@GRAD\" in slot Out@GRAD, which the plan "
+       "does not name"},
       {"OptimizerUpdatesTheQuantizedWeight",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")
              .SetArgument(*TheOp(program, "sgd").Input("Param"), "w.quantized.dequantized");
        },
-       "invariant 1: block 0, op 9 (sgd) reads w.quantized.dequantized in slot Param, which the "
-       "plan does not name\n"
+       "invariant 1: block 0, op 9 (sgd) reads \"w.quantized.dequantized\" in slot Param, which "
+       "the plan does not name\n"
        "invariant 2: block 0, op 9 (sgd) was changed\n"
        "invariant 3: block 0, op 9 (sgd) reads \"w.quantized.dequantized\", which the plan does "
-       "not say\n"
-       "invariant 6: block 0, op 9 (sgd) was changed in slot Param, which the plan does not name"},
+       "not say"},
       {"OpRoleVarIsEdited",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")
@@ -159,7 +159,8 @@ std::vector<PlantedDefect> PlantedDefects() {
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").SetArgument(*TheOp(program, "mul").Input("Y"), "w");
        },
-       "invariant 1: block 0, op 8 (mul_grad) no longer reads what block 0, op 4 (mul) reads\n"
+       "invariant 1: block 0, op 8 (mul_grad) reads \"w.quantized.dequantized\" in slot Y where "
+       "block 0, op 4 (mul) reads \"w\"\n"
        "invariant 3: block 0, op 8 (mul_grad) reads w.quantized.dequantized in slot Y, not the "
        "quantized w\n"
        "invariant 3: \"w\" has no quantizer"},
@@ -178,7 +179,8 @@ std::vector<PlantedDefect> PlantedDefects() {
          rewriter.Prepend(program.block(0), std::move(quantize));
          rewriter.SetArgument(*TheOp(program, "mul_grad").Input("Y"), "w.again.dequantized");
        },
-       "invariant 1: block 0, op 10 (mul_grad) no longer reads what block 0, op 6 (mul) reads\n"
+       "invariant 1: block 0, op 10 (mul_grad) reads \"w.again.dequantized\" in slot Y where block "
+       "0, op 6 (mul) reads \"w.quantized.dequantized\"\n"
        "invariant 3: block 0, op 10 (mul_grad) reads w.again.dequantized in slot Y, not the "
        "quantized w"},
       {"AnOpThatThePlanDoesNotNameReadsTheQuantizedValue",
@@ -188,7 +190,8 @@ std::vector<PlantedDefect> PlantedDefects() {
        },
        "invariant 3: block 0, op 5 (tanh) reads \"x.quantized.dequantized\", which the plan does "
        "not say\n"
-       "invariant 6: block 0, op 5 (tanh) was changed in slot X, which the plan does not name"},
+       "invariant 6: block 0, op 5 (tanh) reads \"x.quantized.dequantized\" in slot X, which the "
+       "plan does not name"},
       {"TheQuantizerReadsAnotherVariable",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").SetArgument(*QuantizeOpOf(program, "x").Input("X"), "z");
@@ -256,32 +259,32 @@ std::vector<PlantedDefect> PlantedDefects() {
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").SetArgument(*TheOp(program, "tanh").Input("X"), "x");
        },
-       "invariant 6: block 0, op 5 (tanh) was changed in slot X, which the plan does not name"},
+       "invariant 6: block 0, op 5 (tanh) reads \"x\" in slot X, which the plan does not name"},
       {"AnUnrelatedAttributeIsChanged",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")
              .SetAttr(TheOp(program, "fill_constant"), MakeFloatAttr("value", 2));
        },
-       "invariant 6: block 0, op 6 (fill_constant) has other attributes than before"},
+       "invariant 6: block 0, op 6 (fill_constant): attribute value is not as before"},
       {"AnArgumentIsAdded",
        [](Program& program, PassContext&) {
          Rewriter rewriter(&program, "wrong");
          rewriter.AddInput(TheOp(program, "tanh"), "X", "x");
          rewriter.AddOutput(TheOp(program, "tanh"), "Extra", "y");
        },
-       "invariant 6: block 0, op 5 (tanh) writes y where it wrote nothing\n"
-       "invariant 6: block 0, op 5 (tanh) was changed in slot X, which the plan does not name"},
+       "invariant 6: block 0, op 5 (tanh) writes \"y\" where it wrote \"\"\n"
+       "invariant 6: block 0, op 5 (tanh) reads \"x\" in slot X, which the plan does not name"},
       {"AnUnrelatedOpIsMarked",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")
              .SetAttr(TheOp(program, "tanh"), MakeBoolAttr("with_quant_attr", true));
        },
-       "invariant 6: block 0, op 5 (tanh) was marked, and the plan does not name it"},
+       "invariant 6: block 0, op 5 (tanh): attribute with_quant_attr is not as before"},
       {"AnOpWritesElsewhere",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").SetArgument(*TheOp(program, "tanh").Output("Out"), "y");
        },
-       "invariant 6: block 0, op 5 (tanh) writes y where it wrote z"},
+       "invariant 6: block 0, op 5 (tanh) writes \"y\" where it wrote \"z\""},
       {"AnOpBecomesAnother",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").SetType(TheOp(program, "tanh"), "relu");
@@ -298,7 +301,7 @@ std::vector<PlantedDefect> PlantedDefects() {
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").Remove(*program.Find(program.block(0), "unused"));
        },
-       "invariant 6: block 0: variables were removed: 1"},
+       "invariant 6: block 0: \"unused\" was removed"},
       {"ANewOpOverwritesAWeight",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")
@@ -332,13 +335,17 @@ std::vector<Mutation> Mutations() {
        [](Program&, PassContext& context) {
          for (Site& site : context.plan.sites) site.gradient_readers.clear();
        },
-       "invariant 1: block 0, op 8 (mul_grad) no longer reads what block 0, op 4 (mul) reads"},
+       "invariant 1: block 0, op 8 (mul_grad) reads \"x\" in slot X where block 0, op 4 (mul) "
+       "reads \"x.quantized.dequantized\"\n"
+       "invariant 1: block 0, op 8 (mul_grad) reads \"w\" in slot Y where block 0, op 4 (mul) "
+       "reads \"w.quantized.dequantized\""},
       {"insert_quantizers",
        [](Program& program, PassContext& context) {
          const Site& site = context.plan.sites.back();
          Rewriter(&program, "wrong").SetArgument(*site.readers.back(), "w");
        },
-       "invariant 1: block 0, op 8 (mul_grad) no longer reads what block 0, op 4 (mul) reads\n"
+       "invariant 1: block 0, op 8 (mul_grad) reads \"w.quantized.dequantized\" in slot Y where "
+       "block 0, op 4 (mul) reads \"w\"\n"
        "invariant 3: block 0, op 8 (mul_grad) reads w.quantized.dequantized in slot Y, not the "
        "quantized w\n"
        "invariant 3: \"w\" has no quantizer"},
@@ -350,10 +357,18 @@ std::vector<Mutation> Mutations() {
   };
 }
 
+// Passes that freeze have no invariants to break: that simulated and frozen programs compute the
+// same is tested by running both.
+bool Freezes(absl::string_view pass) {
+  const std::vector<std::string> names = absl::StrSplit(kLegacyFreezePipeline, ',');
+  return std::find(names.begin(), names.end(), pass) != names.end();
+}
+
 TEST(Passes, EachHasAPlantedDefectThatIsFound) {
   const std::vector<Mutation> mutations = Mutations();
   const PassTable passes;
   for (const auto& pass : passes.all()) {
+    if (Freezes(pass->name())) continue;
     const auto mutation =
         std::find_if(mutations.begin(), mutations.end(),
                      [&pass](const Mutation& m) { return pass->name() == m.pass; });

@@ -158,13 +158,23 @@ void ProgramState::StoreVariableEdits(const Block& block, EditLog::BlockEdits& e
 
 absl::Status Program::AdoptEditLog(const EditLog& log) {
   state_->Flush();
+  absl::Status status = state_->AdoptEdits(log);
+  if (!status.ok()) ForgetEdits();
+  return status;
+}
+
+absl::Status ProgramState::AdoptEdits(const EditLog& log) {
   for (const EditLog::BlockEdits& edits : log.blocks()) {
-    if (edits.block() < 0 || edits.block() >= block_count()) {
+    if (edits.block() < 0 || edits.block() >= static_cast<int>(blocks.size())) {
       return DoesNotFit("there is no block ", edits.block());
     }
-    Block& block = state_->blocks[edits.block()];
-    RETURN_IF_ERROR(state_->AdoptOpEdits(block, edits));
-    RETURN_IF_ERROR(state_->AdoptVariableEdits(block, edits));
+    Block& block = blocks[edits.block()];
+    RETURN_IF_ERROR(AdoptOpEdits(block, edits));
+    const std::vector<Variable*> declared = std::exchange(block.variables_, {});
+    size_t next = 0;
+    absl::Status status = AdoptVariableEdits(block, edits, declared, next);
+    block.variables_.insert(block.variables_.end(), declared.begin() + next, declared.end());
+    if (!status.ok()) return status;
   }
   return absl::OkStatus();
 }
@@ -204,9 +214,9 @@ absl::Status ProgramState::AdoptOpEdits(Block& block, const EditLog::BlockEdits&
   return absl::OkStatus();
 }
 
-absl::Status ProgramState::AdoptVariableEdits(Block& block, const EditLog::BlockEdits& edits) {
-  const std::vector<Variable*> declared = std::exchange(block.variables_, {});
-  size_t next = 0;
+absl::Status ProgramState::AdoptVariableEdits(Block& block, const EditLog::BlockEdits& edits,
+                                              const std::vector<Variable*>& declared,
+                                              size_t& next) {
   for (const EditLog::VarEdit& edit : edits.vars()) {
     while (next < declared.size() && static_cast<int>(next) < edit.index()) {
       block.variables_.push_back(declared[next++]);
@@ -231,7 +241,6 @@ absl::Status ProgramState::AdoptVariableEdits(Block& block, const EditLog::Block
       EditsOf(*declared[next]).original = std::move(desc);
     }
   }
-  block.variables_.insert(block.variables_.end(), declared.begin() + next, declared.end());
   return absl::OkStatus();
 }
 

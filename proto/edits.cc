@@ -58,22 +58,43 @@ OpDesc Op::OriginalSlots() const {
   return slots;
 }
 
-bool Op::ChangedAttr(absl::string_view name) const {
-  if (edits_ == nullptr) return false;
-  if (edits_->original != nullptr) {
-    const OpDesc::Attr* before = fixpoint::FindAttr(*edits_->original, name);
-    const OpDesc::Attr* now = FindAttr(name);
-    return before != nullptr &&
-           (now == nullptr || before->SerializeAsString() != now->SerializeAsString());
+std::vector<std::string> Op::ChangedAttrs() const {
+  std::vector<std::string> changed;
+  if (edits_ == nullptr) return changed;
+  const auto is_same = [](const OpDesc::Attr& a, const OpDesc::Attr& b) {
+    return a.SerializeAsString() == b.SerializeAsString();
+  };
+  if (edits_->original == nullptr) {
+    for (const auto& [position, before] : edits_->attributes) {
+      if (!is_same(before, desc_->attrs(position))) changed.push_back(before.name());
+    }
+    for (int i = desc_->attrs_size() - edits_->attributes_added; i < desc_->attrs_size(); ++i) {
+      changed.push_back(desc_->attrs(i).name());
+    }
+    return changed;
   }
-  return std::any_of(edits_->attributes.begin(), edits_->attributes.end(),
-                     [name](const auto& edit) { return edit.second.name() == name; });
+  for (const OpDesc::Attr& before : edits_->original->attrs()) {
+    const OpDesc::Attr* now = FindAttr(before.name());
+    if (now == nullptr || !is_same(before, *now)) changed.push_back(before.name());
+  }
+  for (const OpDesc::Attr& now : desc_->attrs()) {
+    if (fixpoint::FindAttr(*edits_->original, now.name()) == nullptr) changed.push_back(now.name());
+  }
+  return changed;
 }
 
 std::vector<const Op*> Block::removed_ops() const {
   std::vector<const Op*> removed;
   for (const Op* op = first_; op != nullptr; op = op->next_) {
     if (op->removed_ && !op->inserted()) removed.push_back(op);
+  }
+  return removed;
+}
+
+std::vector<const Variable*> Block::removed_variables() const {
+  std::vector<const Variable*> removed;
+  for (const Variable* variable : variables_) {
+    if (variable->removed_ && !variable->inserted()) removed.push_back(variable);
   }
   return removed;
 }

@@ -111,8 +111,8 @@ class Op {
   OpDesc OriginalDesc() const;
   // The same without the attributes, which are most of a message.
   OpDesc OriginalSlots() const;
-  // Whether an attribute that was there before has been changed or removed.
-  bool ChangedAttr(absl::string_view name) const;
+  // The names of the attributes that were changed, removed or added.
+  std::vector<std::string> ChangedAttrs() const;
 
  private:
   friend class Block;
@@ -268,8 +268,9 @@ class Block {
   int op_count() const { return op_count_; }
   // The variables declared here, in the order of the message.
   std::vector<const Variable*> variables() const;
-  // Ops that were removed since Create or ForgetEdits and had not been inserted since.
+  // What was removed since Create or ForgetEdits and had not been inserted since.
   std::vector<const Op*> removed_ops() const;
+  std::vector<const Variable*> removed_variables() const;
 
   const Block* parent() const { return parent_; }    // null of block 0
   const Block* forward() const { return forward_; }  // of a gradient block; else null
@@ -335,7 +336,7 @@ class Program {
   // The net edits, to be stored in ProgramDesc.edit_log; the fingerprint is left to the caller.
   EditLog MakeEditLog() const;
   // Takes the edits of a log as if they had just been made, so that RevertEdits undoes them.
-  // Error (kFailedPrecondition): the log does not fit the program.
+  // Error (kFailedPrecondition): the log does not fit the program, which then knows of no edits.
   absl::Status AdoptEditLog(const EditLog& log);
   void ForgetEdits();
   // Stores a log in the message, or removes it.

@@ -113,8 +113,12 @@ struct ProgramState {
 
   void StoreOpEdits(const Block& block, EditLog::BlockEdits& edits) const;
   void StoreVariableEdits(const Block& block, EditLog::BlockEdits& edits) const;
+  absl::Status AdoptEdits(const EditLog& log);
   absl::Status AdoptOpEdits(Block& block, const EditLog::BlockEdits& edits);
-  absl::Status AdoptVariableEdits(Block& block, const EditLog::BlockEdits& edits);
+  // Moves the `declared` variables of the block back into it, those that the log speaks of with
+  // their edits; `next` becomes the first that was not moved.
+  absl::Status AdoptVariableEdits(Block& block, const EditLog::BlockEdits& edits,
+                                  const std::vector<Variable*>& declared, size_t& next);
 
   OpEdits& EditsOf(Op& op);
   VariableEdits& EditsOf(Variable& variable);

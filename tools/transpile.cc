@@ -19,6 +19,7 @@
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
 #include "tools/command_line.h"
+#include "tools/failing_program.h"
 #include "tools/inference_modes.h"
 #include "tools/named_program.h"
 #include "tools/transpile_report.h"
@@ -117,6 +118,18 @@ absl::StatusOr<ExitCode> Undo(const std::string& path) {
   return kDone;
 }
 
+// What a transpile of another program with the same options ends with; nothing is changed.
+absl::Status TryTranspile(const ProgramDesc& candidate, TranspileOptions options) {
+  ASSIGN_OR_RETURN(Program program, Program::Create(candidate, "candidate"));
+  std::optional<Program> startup;
+  if (options.startup != nullptr) {
+    startup = options.startup->Clone();
+    options.startup = &*startup;
+  }
+  options.pipeline_options.after_pass = nullptr;
+  return Transpile(&program, options).status();
+}
+
 absl::StatusOr<ExitCode> Train(const std::string& path) {
   ASSIGN_OR_RETURN(TranspileOptions options, MakeOptions());
   QuantPlan plan;
@@ -152,7 +165,15 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
     RETURN_IF_ERROR(CheckOutput(FLAGS_startup, startup_output, startup->format));
   }
 
-  ASSIGN_OR_RETURN(TranspileResult result, Transpile(&main.program, options));
+  absl::StatusOr<TranspileResult> transpiled = Transpile(&main.program, options);
+  if (!transpiled.ok()) {
+    if (FLAGS_dry_run) return transpiled.status();
+    return WithFailingProgram(
+        transpiled.status(), main.program.Proto(),
+        [&](const ProgramDesc& candidate) { return TryTranspile(candidate, options); },
+        absl::StrCat(output == "-" ? "transpile" : output, ".failing.txt"));
+  }
+  TranspileResult& result = *transpiled;
   TranspileReport report;
   report.program = path;
   report.left_alone = result.left_alone;

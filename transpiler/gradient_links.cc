@@ -85,6 +85,7 @@ GradientLinks::GradientLinks(const Program& program,
     for (const Op& op : program.block(b).ops()) {
       const std::string& forward_type = types.ForwardTypeOf(op);
       has_gradients_ |= !forward_type.empty() || (op.role() & kBackward) != 0;
+      if (!op.sub_blocks().empty()) continue;
       if (!forward_type.empty()) {
         if (forward_types.count(forward_type) > 0) gradients.emplace_back(&op, &forward_type);
       } else if ((op.role() & (kBackward | kOptimize)) == 0 && forward_types.count(op.type()) > 0) {

@@ -2,7 +2,8 @@
 //
 // A gradient op belongs to the forward op whose slots hold the values that it repeats; names alone
 // would follow a variable through its in-place writes. Where several forward ops read the same
-// values, the output whose gradient it takes in decides.
+// values, the output whose gradient it takes in decides. Ops that run blocks have no links: theirs
+// are between the ops of the blocks.
 
 #ifndef FIXPOINT_TRANSPILER_GRADIENT_LINKS_H_
 #define FIXPOINT_TRANSPILER_GRADIENT_LINKS_H_

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "transpiler/gradient_links.h"
+#include "transpiler/marks.h"
 
 namespace fixpoint {
 namespace {
@@ -24,6 +25,12 @@ const std::string* NameIn(const google::protobuf::RepeatedPtrField<OpDesc::Var>&
   if (argument.slot() >= slots.size()) return nullptr;
   const OpDesc::Var& slot = slots[argument.slot()];
   return argument.index() < slot.arguments_size() ? &slot.arguments(argument.index()) : nullptr;
+}
+
+// Whether an attribute is one that a rewrite sets on the ops that it changes.
+bool IsMark(absl::string_view attr) {
+  return attr == kRewiredAttr || attr == "quantization_type" || attr == "activation_bits" ||
+         attr == "with_quant_attr";
 }
 
 // One check of one program; collects violations.
@@ -57,6 +64,7 @@ class Check {
     violations_.push_back({invariant, absl::StrCat(parts...)});
   }
   void OnlyPlannedArgumentsChanged(const Op& op);
+  // `result` becomes the variable that the site's readers read; null where that is no new one.
   void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
 
   const Program& program_;
@@ -93,6 +101,7 @@ void Check::SiteReadsItsQuantizer(const Site& site, const Variable*& result) {
   }
   if (result == nullptr || !result->inserted()) {
     Violated(3, "\"", value, "\" has no quantizer");
+    result = nullptr;
     return;
   }
   // From the result back to the value: dequantize, then quantize; or one op that does both.
@@ -180,6 +189,9 @@ void Check::NothingElseChanged() {
     for (const Op* op : program_.block(b).removed_ops()) {
       Violated(6, "block ", b, ": an op was removed: ", op->type());
     }
+    for (const Variable* variable : program_.block(b).removed_variables()) {
+      Violated(6, "block ", b, ": \"", variable->name(), "\" was removed");
+    }
     for (const Variable* variable : program_.block(b).variables()) {
       if (variable->changed()) Violated(6, "\"", variable->name(), "\" was declared anew");
     }
@@ -200,7 +212,16 @@ void Check::NothingElseChanged() {
 
 void Check::OnlyPlannedArgumentsChanged(const Op& op) {
   if ((op.role() & kOptimize) != 0) Violated(2, Describe(op), " was changed");
-  if (op.ChangedAttr("op_role_var")) Violated(2, Describe(op), ": op_role_var was edited");
+  const auto is_named = [this](const Argument* input) { return site_of_.count(input) != 0; };
+  const bool may_be_marked =
+      !op.sub_blocks().empty() || std::any_of(op.inputs().begin(), op.inputs().end(), is_named);
+  for (const std::string& attr : op.ChangedAttrs()) {
+    if (attr == "op_role_var") {
+      Violated(2, Describe(op), ": op_role_var was edited");
+    } else if (!IsMark(attr) || !may_be_marked) {
+      Violated(6, Describe(op), ": attribute ", attr, " is not as before");
+    }
+  }
   const OpDesc original = op.OriginalSlots();
   if (op.type() != original.type()) Violated(6, Describe(op), " was a ", original.type());
   if (!op.sub_blocks().empty()) return;  // says more of what its block reads

@@ -11,7 +11,8 @@
 //   5. Every read of a new variable is reached by a write or is of a persistable; new ops belong to
 //      the forward part.
 //   6. An op or variable that the plan does not name is the same message as before, in the same
-//      order; new ops write only new variables.
+//      order; an op that it names differs in the named slots and in marks; new ops write only new
+//      variables.
 
 #ifndef FIXPOINT_TRANSPILER_INVARIANTS_H_
 #define FIXPOINT_TRANSPILER_INVARIANTS_H_

@@ -90,6 +90,8 @@ class Planner {
   void CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec);
   bool IsNeverNegative(const Value& value) const;
 
+  // The name of the scale that the inputs of `op` share; no other op's has it.
+  std::string NameOfSharedScale(const Op& op);
   Site& SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
                const std::string& shared_scale, bool observe);
   void AddReader(Site& site, const Argument& argument);
@@ -106,6 +108,8 @@ class Planner {
   absl::flat_hash_map<std::string, std::vector<const Target::QuantizedOp*>> target_ops_;
   absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
   absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
+  absl::flat_hash_map<std::string, int> shared_scales_;  // the last number tried for a name
+  absl::flat_hash_set<std::string> taken_shared_scales_;
   absl::btree_set<std::string> checked_specs_;
   std::vector<absl::Status> complaints_;
   Plan plan_;
@@ -318,6 +322,15 @@ void Planner::CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec) {
   if (!status.ok()) complaints_.push_back(std::move(status));
 }
 
+std::string Planner::NameOfSharedScale(const Op& op) {
+  // Several ops may write one variable.
+  const std::string name(op.outputs()[0]->name());
+  std::string unique = name;
+  int& tries = shared_scales_[name];
+  while (!taken_shared_scales_.insert(unique).second) unique = absl::StrCat(name, "_", ++tries);
+  return unique;
+}
+
 Site& Planner::SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
                       const std::string& shared_scale, bool observe) {
   std::string key = absl::StrCat(spec.ShortDebugString(), "|", shared_scale, "|", observe);
@@ -351,8 +364,8 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
   std::vector<SlotPlan> slots;
   if (const Target::QuantizedOp* entry = ChooseEntry(op, matches, decision)) {
     decision.quantized = PlanSlots(op, schema, *entry, matches, slots, decision);
-    const std::string shared = entry->shared_scale() ? std::string(op.outputs()[0]->name()) : "";
     if (decision.quantized) {
+      const std::string shared = entry->shared_scale() ? NameOfSharedScale(op) : "";
       for (const SlotPlan& slot : slots) {
         AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
                   *slot.argument);

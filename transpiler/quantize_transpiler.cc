@@ -79,9 +79,14 @@ absl::Status Untranspile(Program* program) {
   if (!program->Proto().has_edit_log()) return UndoByMarks(program);
   const EditLog log = program->Proto().edit_log();
   program->SetEditLog(nullptr);
-  if (Fingerprint(program->Proto()) != log.fingerprint()) return UndoByMarks(program);
-  absl::Status status = program->AdoptEditLog(log);
-  if (status.ok()) program->RevertEdits();
+  absl::Status status;
+  if (Fingerprint(program->Proto()) != log.fingerprint()) {
+    status = UndoByMarks(program);
+  } else {
+    status = program->AdoptEditLog(log);
+    if (status.ok()) program->RevertEdits();
+  }
+  if (!status.ok()) program->SetEditLog(&log);
   return status;
 }
 

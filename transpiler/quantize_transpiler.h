@@ -61,7 +61,8 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
 // Gives the program back as it was before Transpile: byte for byte, from the edit log, where it is
 // as Transpile left it; where it was loaded and saved by another tool since, from the marks on its
 // ops, up to what that tool changed.
-// Error (kFailedPrecondition): the program carries neither log nor marks.
+// Errors: kFailedPrecondition: the program carries neither log nor marks, or a log that does not
+// fit it; kInvalidArgument: a mark does not fit its op. The program is then as before.
 absl::Status Untranspile(Program* program);
 
 }  // namespace fixpoint

@@ -44,6 +44,9 @@ bool ParseChange(absl::string_view text, Change& change) {
 // Whether the mark fits the op's attribute of today.
 bool RestoreAttribute(const Op& op, const Change& change, Rewriter& rewriter) {
   const OpDesc::Attr* attr = op.FindAttr(change.slot);
+  if (attr != nullptr && (attr->type() == AttrType::BLOCK || attr->type() == AttrType::BLOCKS)) {
+    return false;
+  }
   if (change.added) {
     if (attr != nullptr) rewriter.RemoveAttr(op, change.slot);
     return true;

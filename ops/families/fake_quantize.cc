@@ -232,6 +232,41 @@ void DefineQuantizers(OpList& ops) {
       .Infer(InferObserver);
 }
 
+absl::Status InferAffine(InferContext& op) {
+  op.SetOutput("OutZeroPoint", VarType::FP32, Dims{1});
+  for (const char* state : {"OutState", "OutAccumMin", "OutAccumMax"}) {
+    op.SetOutput(state, VarType::FP32, Dims{1});
+  }
+  return InferPerTensor(op);
+}
+
+// Ops that the reference does not have.
+void DefineOwnQuantizers(OpList& ops) {
+  DefineRounding(
+      ops, QuantOp::kQuantize,
+      "fake_quantize_window_mean_abs_max(X, InScale, Iter?) -> (Out, OutScale, OutScales?)")
+      .Doc(
+          "Codes at the mean of max|X| over the last window_size steps, which OutScales holds. "
+          "is_test: at InScale.")
+      .Attr("window_size", Int(10000))
+      .Attr("is_test", Bool(false))
+      .Infer(InferRange);
+  DefineRounding(ops, QuantOp::kQuantize,
+                 "fake_quantize_moving_average_min_max(X, InScale, InZeroPoint, InState?, "
+                 "InAccumMin?, InAccumMax?) -> (Out, OutScale, OutZeroPoint, OutState?, "
+                 "OutAccumMin?, OutAccumMax?)")
+      .Doc(
+          "Out = round(X / scale) + zero point, with the step and the zero point of the moving "
+          "averages of min(X) and max(X). is_test: of InScale and InZeroPoint.")
+      .Attr("unsigned_codes", Bool(false))
+      .Attr("moving_rate", Float(0.9f))
+      .Attr("is_test", Bool(false))
+      .Infer(InferAffine);
+  Define(ops, QuantOp::kDequantize, "fake_dequantize_affine(X, Scale, ZeroPoint) -> (Out)")
+      .Doc("Out = (X - ZeroPoint) * Scale.")
+      .Infer(SameAs("X", {"Out"}));
+}
+
 void DefineDequantizers(OpList& ops) {
   Define(ops, QuantOp::kDequantize, "fake_dequantize_max_abs(X, Scale) -> (Out)")
       .Doc("Out = X * Scale / max_range.")
@@ -264,6 +299,7 @@ void DefineDequantizers(OpList& ops) {
 std::vector<OpSchema> FakeQuantizeOps() {
   OpList ops;
   DefineQuantizers(ops);
+  DefineOwnQuantizers(ops);
   DefineDequantizers(ops);
   DefineLinear(ops, QuantOp::kQuantize, "quantize_linear")
       .Doc(

@@ -79,7 +79,10 @@ QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
       break;
     case Value::Origin::kEntry:
       // Before the first reader, out of the loops that it is in.
-      if (first_reader != nullptr) place.before = &AncestorIn(value.block(), *first_reader);
+      for (const Argument* reader : site.readers) {
+        const Op& op = AncestorIn(value.block(), reader->op());
+        if (place.before == nullptr || op.IsBefore(*place.before)) place.before = &op;
+      }
       break;
   }
   return place;

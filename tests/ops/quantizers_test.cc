@@ -1,0 +1,303 @@
+// The arithmetic of every quantizer, against sequences that the reference was seen to give and
+// against sums made by hand.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/op_schema.h"
+#include "ops/quant_math.h"
+#include "ops/quantizer.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using ::testing::FloatNear;
+using ::testing::Pointwise;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr QuantSpec::Rounding kAway = QuantSpec::HALF_AWAY_FROM_ZERO;
+constexpr QuantSpec::Rounding kEven = QuantSpec::HALF_TO_EVEN;
+
+// A quantizer with its state, fed tensors of one value: the largest absolute value is all that
+// most of them see.
+class Feeder {
+ public:
+  explicit Feeder(absl::string_view quantizer, const QuantSpec& spec = {})
+      : quantizer_(*table_.Find(quantizer)), spec_(spec) {
+    for (const QuantizerState& state : quantizer_.recipes().front().state) {
+      const size_t extent = state.extent == QuantizerState::Extent::kWindow
+                                ? static_cast<size_t>(Parameter(quantizer_, spec_, "window_size"))
+                                : 1;
+      state_.emplace_back(extent, static_cast<float>(quantizer_.InitialValue(state, spec_)));
+    }
+  }
+
+  float Feed(const std::vector<float>& values) {
+    std::vector<absl::Span<float>> spans;
+    for (std::vector<float>& state : state_) spans.push_back(absl::MakeSpan(state));
+    return quantizer_.Observe(spec_, values, spans, ++step_);
+  }
+  std::vector<float> FeedAll(const std::vector<float>& sequence) {
+    std::vector<float> scales;
+    for (const float value : sequence) scales.push_back(Feed({value}));
+    return scales;
+  }
+  const std::vector<float>& state(int index) const { return state_[index]; }
+
+ private:
+  const QuantizerTable table_;
+  const Quantizer& quantizer_;
+  const QuantSpec spec_;
+  std::vector<std::vector<float>> state_;
+  int64_t step_ = 0;
+};
+
+QuantSpec With(absl::string_view parameter, double value) {
+  QuantSpec spec;
+  (*spec.mutable_parameters())[std::string(parameter)] = value;
+  return spec;
+}
+
+std::vector<float> Codes(const std::vector<float>& values, float range, int bits,
+                         QuantSpec::Rounding rounding) {
+  std::vector<float> codes;
+  for (const float value : values) {
+    codes.push_back(QuantizeOne(value, range, LargestCode(bits), rounding));
+  }
+  return codes;
+}
+
+TEST(QuantMath, RoundsTiesAwayFromZeroOrToEven) {
+  const std::vector<float> ties = {0.5f, 1.5f, 2.5f, -2.5f, 127.0f, -127.0f, -254.0f};
+  EXPECT_THAT(Codes(ties, 127, 8, kAway), ElementsAre(1, 2, 3, -3, 127, -127, -127));
+  EXPECT_THAT(Codes(ties, 127, 8, kEven), ElementsAre(0, 2, 2, -2, 127, -127, -128));
+}
+
+TEST(QuantMath, HasTheCodesOfEachBitLength) {
+  const std::vector<float> values = {-1, 0.3f, 0.26f, 0.8f};
+  EXPECT_THAT(Codes(values, 1, 2, kAway), ElementsAre(-1, 0, 0, 1));
+  EXPECT_THAT(Codes(values, 1, 4, kAway), ElementsAre(-7, 2, 2, 6));
+  EXPECT_THAT(Codes(values, 1, 16, kAway), ElementsAre(-32767, 9830, 8519, 26214));
+}
+
+TEST(QuantMath, OfARangeOfZeroIsZero) {
+  EXPECT_THAT(Codes({0, 0}, 0, 8, kAway), ElementsAre(0, 0));
+  EXPECT_THAT(Codes({1e-31f, -1e-31f}, 1e-31f, 8, kAway), ElementsAre(0, 0));
+}
+
+TEST(QuantMath, DequantizesFromTheLeft) {
+  EXPECT_THAT(DequantizeOne(127, 3, 127), FloatEq(3));
+  EXPECT_THAT(DequantizeOne(-64, 3, 127), FloatEq(-1.511811f));
+  EXPECT_THAT(DequantizeOne(1, 3, 127), FloatEq(0.023622047f));
+}
+
+TEST(AbsMax, SkipsANanButForTheFirst) {
+  Feeder feeder("abs_max");
+  EXPECT_TRUE(std::isnan(feeder.Feed({kNan, 1, 2, 3})));
+  EXPECT_EQ(feeder.Feed({1, kNan, 2, 3}), 3);
+  EXPECT_EQ(feeder.Feed({kInfinity, 1, -2, 3}), kInfinity);
+  EXPECT_EQ(feeder.Feed({0, 0}), 0);
+  EXPECT_EQ(feeder.Feed({}), 0);
+  EXPECT_EQ(feeder.Feed({-5, 4}), 5);
+}
+
+TEST(RangeAbsMax, ForgetsTheLargestValueWhenItLeavesTheWindow) {
+  Feeder feeder("range_abs_max", With("window_size", 3));
+  EXPECT_THAT(feeder.FeedAll({5, 3, 4, 2, 1, 1, 0.5f, 6, 1, 1, 1, 1}),
+              ElementsAre(5, 5, 5, 4, 4, 2, 1, 6, 6, 6, 1, 1));
+  EXPECT_THAT(feeder.state(1), ElementsAre(1, 1, 1));
+}
+
+// The reference's initial scale of 0.001 can never be "removed", so that it is a lower bound.
+TEST(RangeAbsMax, StaysAboveItsInitialScale) {
+  Feeder as_the_reference("range_abs_max", With("window_size", 2));
+  EXPECT_THAT(as_the_reference.FeedAll({1e-4f, 1e-4f, 1e-4f}), ElementsAre(0.001f, 0.001f, 0.001f));
+  QuantSpec without = With("window_size", 2);
+  (*without.mutable_parameters())["initial_scale"] = 0;
+  Feeder unbounded("range_abs_max", without);
+  EXPECT_THAT(unbounded.FeedAll({1e-4f, 1e-4f, 1e-4f}), ElementsAre(1e-4f, 1e-4f, 1e-4f));
+}
+
+TEST(WindowMeanAbsMax, AveragesWhatItHasSeen) {
+  Feeder feeder("window_mean_abs_max", With("window_size", 3));
+  EXPECT_THAT(feeder.FeedAll({6, -2, 1, 3, 2}), ElementsAre(6, 4, 3, 2, 2));
+  EXPECT_THAT(feeder.state(1), ElementsAre(3, 2, 1));
+}
+
+TEST(MovingAverageAbsMax, IsTheReferencesSequence) {
+  Feeder feeder("moving_average_abs_max");
+  EXPECT_THAT(feeder.FeedAll({2, 4, 1}),
+              Pointwise(FloatNear(1e-6f), {1.5263158f, 2.4391143f, 2.0206456f}));
+  EXPECT_THAT(feeder.state(1)[0], FloatNear(3.439f, 1e-6f));
+  EXPECT_THAT(feeder.state(2)[0], FloatNear(6.949f, 1e-6f));
+}
+
+TEST(MovingAverageAbsMax, CountsAFirstObservationThatNobodyMadeUnlessToldNotTo) {
+  Feeder as_the_reference("moving_average_abs_max");
+  EXPECT_THAT(as_the_reference.Feed({0.01f}), FloatNear(0.4789474f, 1e-6f));
+  Feeder debiased("moving_average_abs_max", With("initial_state", 0));
+  EXPECT_THAT(debiased.Feed({0.01f}), FloatEq(0.01f));
+  // (0.9 * 0.01 + 0.03) / (0.9 + 1)
+  EXPECT_THAT(debiased.Feed({0.03f}), FloatNear(0.0205263f, 1e-6f));
+}
+
+TEST(MovingAverageAbsMax, IsPoisonedByInfinityUnlessToldToSkipIt) {
+  Feeder as_the_reference("moving_average_abs_max");
+  as_the_reference.Feed({kInfinity});
+  EXPECT_EQ(as_the_reference.Feed({1}), kInfinity) << "for ever";
+  Feeder skipping("moving_average_abs_max", With("skip_non_finite", 1));
+  EXPECT_THAT(skipping.Feed({kNan, 2, kInfinity}), FloatNear(1.5263158f, 1e-6f));
+  EXPECT_THAT(skipping.Feed({4, -kInfinity}), FloatNear(2.4391143f, 1e-6f));
+}
+
+QuantSpec Affine(QuantSpec::Signedness signedness) {
+  QuantSpec spec;
+  spec.set_bits(8);
+  spec.set_signedness(signedness);
+  return spec;
+}
+
+TEST(MovingAverageMinMax, PutsZeroOnACode) {
+  // Of [-1, 3]: a step of 4 / 255, and the code 64 (63.75) for 0.
+  Feeder unsigned_codes("moving_average_min_max", Affine(QuantSpec::UNSIGNED));
+  EXPECT_THAT(unsigned_codes.Feed({-1, 3}), FloatEq(4.0f / 255));
+  EXPECT_EQ(unsigned_codes.state(1)[0], 64);
+  Feeder signed_codes("moving_average_min_max", Affine(QuantSpec::SIGNED));
+  signed_codes.Feed({-1, 3});
+  EXPECT_EQ(signed_codes.state(1)[0], -64);
+}
+
+TEST(MovingAverageMinMax, IsWidenedToHoldZero) {
+  Feeder above("moving_average_min_max", Affine(QuantSpec::UNSIGNED));
+  EXPECT_THAT(above.Feed({2, 5}), FloatEq(5.0f / 255));
+  EXPECT_EQ(above.state(1)[0], 0);
+  Feeder below("moving_average_min_max", Affine(QuantSpec::UNSIGNED));
+  EXPECT_THAT(below.Feed({-5, -2}), FloatEq(5.0f / 255));
+  EXPECT_EQ(below.state(1)[0], 255);
+}
+
+TEST(MovingAverageMinMax, OfZerosHasAStepOfOne) {
+  Feeder feeder("moving_average_min_max", Affine(QuantSpec::UNSIGNED));
+  EXPECT_EQ(feeder.Feed({0, 0}), 1);
+  EXPECT_EQ(feeder.state(1)[0], 0);
+}
+
+TEST(MovingAverageMinMax, AveragesBothEnds) {
+  Feeder feeder("moving_average_min_max", Affine(QuantSpec::UNSIGNED));
+  feeder.Feed({-1, 1});
+  // Ends (0.9 * -1 - 3) / 1.9 and (0.9 * 1 + 2) / 1.9.
+  EXPECT_THAT(feeder.Feed({-3, 2}), FloatNear((3.9f + 2.9f) / 1.9f / 255, 1e-7f));
+}
+
+TEST(Quantizers, EachHasArithmeticTestedHereAndARecipeWhoseOpsAreKnown) {
+  const std::set<std::string> tested = {"abs_max",
+                                        "channel_wise_abs_max",
+                                        "range_abs_max",
+                                        "window_mean_abs_max",
+                                        "moving_average_abs_max",
+                                        "moving_average_min_max"};
+  const QuantizerTable table;
+  for (const auto& quantizer : table.all()) {
+    const std::string name(quantizer->name());
+    EXPECT_EQ(tested.count(name), 1) << name << " has no test";
+    EXPECT_FALSE(quantizer->recipes().empty()) << name;
+    EXPECT_EQ(std::string(quantizer->doc()).back(), '.') << name;
+    for (const auto recipes : {quantizer->recipes(), quantizer->observers()}) {
+      for (const QuantizerRecipe& recipe : recipes) {
+        const OpSchema* quantize = FindOpSchema(recipe.quantize_op);
+        ASSERT_NE(quantize, nullptr) << recipe.quantize_op;
+        EXPECT_NE(quantize->quant_op(), QuantOp::kNone) << recipe.quantize_op;
+        EXPECT_NE(quantize->FindOutput(recipe.scale_output, Era::kPaddle2), nullptr)
+            << recipe.quantize_op;
+        for (const QuantizerState& state : recipe.state) {
+          if (!state.input.empty()) {
+            EXPECT_NE(quantize->FindInput(state.input, Era::kPaddle2), nullptr)
+                << recipe.quantize_op << " " << state.input;
+          }
+          if (!state.output.empty()) {
+            EXPECT_NE(quantize->FindOutput(state.output, Era::kPaddle2), nullptr)
+                << recipe.quantize_op << " " << state.output;
+          }
+        }
+        if (recipe.dequantize_op.empty()) continue;
+        const OpSchema* dequantize = FindOpSchema(recipe.dequantize_op);
+        ASSERT_NE(dequantize, nullptr) << recipe.dequantize_op;
+        EXPECT_EQ(dequantize->quant_op(), QuantOp::kDequantize) << recipe.dequantize_op;
+        EXPECT_NE(dequantize->FindInput(recipe.scale_input_of_dequantize, Era::kPaddle2), nullptr)
+            << recipe.dequantize_op;
+      }
+    }
+  }
+}
+
+struct BadSpec {
+  const char* name;
+  const char* quantizer;
+  QuantSpec spec;
+  const char* message;
+};
+
+QuantSpec Spec(int bits, QuantSpec::Signedness signedness, QuantSpec::Granularity granularity,
+               QuantSpec::Scheme scheme) {
+  QuantSpec spec;
+  spec.set_bits(bits);
+  spec.set_signedness(signedness);
+  spec.set_granularity(granularity);
+  spec.set_scheme(scheme);
+  return spec;
+}
+
+QuantSpec WithParameter(absl::string_view parameter, double value) {
+  QuantSpec spec = Spec(8, QuantSpec::SIGNED, QuantSpec::PER_TENSOR, QuantSpec::SYMMETRIC);
+  (*spec.mutable_parameters())[std::string(parameter)] = value;
+  return spec;
+}
+
+TEST(Quantizers, RefuseWhatTheyCannotDo) {
+  const BadSpec kBadSpecs[] = {
+      {"one bit", "abs_max",
+       Spec(1, QuantSpec::SIGNED, QuantSpec::PER_TENSOR, QuantSpec::SYMMETRIC),
+       "quantizer abs_max: bits is 1; it goes from 2 to 16"},
+      {"17 bits", "abs_max",
+       Spec(17, QuantSpec::SIGNED, QuantSpec::PER_TENSOR, QuantSpec::SYMMETRIC),
+       "quantizer abs_max: bits is 17; it goes from 2 to 16"},
+      {"16 unsigned bits", "abs_max",
+       Spec(16, QuantSpec::UNSIGNED, QuantSpec::PER_TENSOR, QuantSpec::SYMMETRIC),
+       "quantizer abs_max: 16 bits are signed; unsigned codes have at most 15"},
+      {"channels", "abs_max",
+       Spec(8, QuantSpec::SIGNED, QuantSpec::PER_CHANNEL, QuantSpec::SYMMETRIC),
+       "quantizer abs_max: granularity is PER_CHANNEL; it computes PER_TENSOR"},
+      {"zero point", "abs_max",
+       Spec(8, QuantSpec::SIGNED, QuantSpec::PER_TENSOR, QuantSpec::AFFINE),
+       "quantizer abs_max: scheme is AFFINE; it computes SYMMETRIC"},
+      {"parameter of another", "abs_max", WithParameter("moving_rate", 0.5),
+       "quantizer abs_max: there is no parameter \"moving_rate\"; it has none"},
+      {"parameter out of range", "moving_average_abs_max", WithParameter("moving_rate", 1.5),
+       "quantizer moving_average_abs_max: moving_rate is 1.5; it goes from 0 to 1"},
+      {"parameter that is no number", "moving_average_abs_max",
+       WithParameter("moving_rate", std::nan("")),
+       "quantizer moving_average_abs_max: moving_rate is nan; it goes from 0 to 1"},
+      {"misspelt parameter", "range_abs_max", WithParameter("window", 3),
+       "quantizer range_abs_max: there is no parameter \"window\"; it has window_size, "
+       "initial_scale"},
+  };
+  const QuantizerTable table;
+  for (const BadSpec& bad : kBadSpecs) {
+    EXPECT_EQ(std::string(CheckSpec(*table.Find(bad.quantizer), bad.spec).message()), bad.message)
+        << bad.name;
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint

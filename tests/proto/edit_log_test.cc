@@ -1,0 +1,318 @@
+// Undoing edits: in memory, and from a log that was stored in the program.
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/program.h"
+#include "proto/program_text.h"
+#include "proto/rewriter.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kText[] = R"(program
+block 0 {
+  var x f32[4]
+  var w f32[4] persistable
+  var unused f32[4]
+  relu(X=x) -> (Out=a) {axis=1, name="r"}
+  sum(X=[a, w]) -> (Out=b) {axis=1, name="s"}
+  while(X=w, Condition=c) -> (Out=[], StepScopes=s) {sub_block=block(1)}
+}
+block 1 parent=0 {
+  var t f32[4]
+  mul(X=w, Y=w) -> (Out=t)
+  relu(X=t) -> (Out=w)
+}
+)";
+
+const Op& OpAt(const Program& program, int block, int index) {
+  const Op* op = program.block(block).first_op();
+  for (int i = 0; i < index; ++i) op = op->next();
+  return *op;
+}
+
+OpDesc Relu(absl::string_view x, absl::string_view out) {
+  return OpBuilder("relu").Input("X", x).Output("Out", out).Build();
+}
+
+void RemoveVariable(Program& program, Rewriter& rewriter, absl::string_view name) {
+  rewriter.Remove(*program.Find(program.block(0), name));
+}
+
+struct EditCase {
+  const char* name;
+  std::function<void(Program& program, Rewriter& rewriter)> edit;
+};
+
+std::vector<EditCase> EditCases() {
+  return {
+      {"Nothing", [](Program&, Rewriter&) {}},
+      {"Insertions",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.Prepend(program.block(0), Relu("x", "first"));
+         rewriter.Append(program.block(1), Relu("x", "last"));
+         rewriter.InsertAfter(OpAt(program, 0, 1), Relu("x", "between"));
+       }},
+      {"Removals",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.Remove(OpAt(program, 0, 0));
+         rewriter.Remove(OpAt(program, 1, 1));
+         rewriter.Remove(OpAt(program, 1, 0));
+       }},
+      {"EveryOpIsRemoved",
+       [](Program& program, Rewriter& rewriter) {
+         for (const Op& op : program.block(0).ops()) rewriter.Remove(op);
+       }},
+      {"RemovedAndInsertedAtOnePlace",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.InsertBefore(OpAt(program, 0, 1), Relu("x", "before"));
+         rewriter.InsertAfter(OpAt(program, 0, 2), Relu("x", "after"));
+         rewriter.Remove(OpAt(program, 0, 2));
+       }},
+      {"InsertedAndRemovedAgain",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.Remove(rewriter.Prepend(program.block(0), Relu("x", "first")));
+       }},
+      {"ARemovedLoop",
+       [](Program& program, Rewriter& rewriter) { rewriter.Remove(OpAt(program, 0, 2)); }},
+      {"Arguments",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.SetArgument(*OpAt(program, 0, 0).Input("X"), "w");
+         rewriter.SetArgument(*OpAt(program, 0, 0).Input("X"), "a");
+         rewriter.SetArgument(*OpAt(program, 1, 1).Output("Out"), "t");
+       }},
+      {"AddedArguments",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.AddInput(OpAt(program, 0, 1), "X", "x");
+         rewriter.SetArgument(*OpAt(program, 0, 1).Inputs("X")[2], "w");
+         rewriter.AddInput(OpAt(program, 0, 1), "X", "x");
+       }},
+      {"ANewSlot",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.SetArgument(*OpAt(program, 0, 1).Inputs("X")[0], "w");
+         rewriter.AddInput(OpAt(program, 0, 1), "Mask", "x");
+         rewriter.AddInput(OpAt(program, 0, 1), "X", "x");
+       }},
+      {"SlotsAndArgumentsTakenAway",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.RemoveLastArgument(OpAt(program, 0, 1), /*is_input=*/true, "X");
+         rewriter.RemoveOutputs(OpAt(program, 0, 1), "Out");
+         rewriter.RemoveInputs(OpAt(program, 1, 0), "X");
+       }},
+      {"Attributes",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.SetAttr(OpAt(program, 0, 0), MakeIntAttr("axis", 2));
+         rewriter.SetAttr(OpAt(program, 0, 0), MakeIntAttr("axis", 3));
+         rewriter.SetAttr(OpAt(program, 0, 0), MakeFloatAttr("new", 1));
+         rewriter.SetAttr(OpAt(program, 0, 0), MakeFloatAttr("new", 2));
+       }},
+      {"RemovedAttributes",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.SetAttr(OpAt(program, 0, 0), MakeFloatAttr("new", 1));
+         rewriter.RemoveAttr(OpAt(program, 0, 0), "axis");
+         rewriter.SetAttr(OpAt(program, 0, 0), MakeIntAttr("axis", 9));
+       }},
+      {"AnotherType",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.SetArgument(*OpAt(program, 0, 0).Input("X"), "w");
+         rewriter.SetType(OpAt(program, 0, 0), "tanh");
+       }},
+      {"ChangedAndRemoved",
+       [](Program& program, Rewriter& rewriter) {
+         const Op& op = OpAt(program, 0, 0);
+         rewriter.SetArgument(*op.Input("X"), "w");
+         rewriter.SetAttr(op, MakeIntAttr("axis", 2));
+         rewriter.Remove(op);
+       }},
+      {"Variables",
+       [](Program& program, Rewriter& rewriter) {
+         (void)rewriter.AddVariable(program.block(0), MakeTensorVar("v", VarType::FP32, {1}));
+         (void)rewriter.AddVariable(program.block(1), MakeTensorVar("u", VarType::FP32, {1}));
+         rewriter.SetVariable(*program.Find(program.block(0), "x"),
+                              MakeTensorVar("x", VarType::FP64, {}));
+         RemoveVariable(program, rewriter, "unused");
+       }},
+      {"AVariableReplacedByOneOfItsName",
+       [](Program& program, Rewriter& rewriter) {
+         RemoveVariable(program, rewriter, "unused");
+         (void)rewriter.AddVariable(program.block(0), MakeTensorVar("unused", VarType::INT8, {}));
+       }},
+      {"AVariableChangedAndRemoved",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.SetVariable(*program.Find(program.block(0), "unused"),
+                              MakeTensorVar("unused", VarType::FP64, {}));
+         RemoveVariable(program, rewriter, "unused");
+       }},
+      {"AVariableAndItsReaderAreMovedToAnotherBlock",
+       [](Program& program, Rewriter& rewriter) {
+         const Op& mul = OpAt(program, 1, 0);
+         rewriter.SetArgument(*OpAt(program, 1, 1).Input("X"), "w");
+         rewriter.Remove(mul);
+         rewriter.Remove(*program.Find(program.block(1), "t"));
+         (void)rewriter.AddVariable(program.block(0), MakeTensorVar("t", VarType::FP32, {4}));
+         rewriter.Prepend(program.block(0), mul.desc());
+       }},
+  };
+}
+
+class EditLogTest : public testing::TestWithParam<EditCase> {
+ protected:
+  EditLogTest() { GetParam().edit(program_, rewriter_); }
+
+  const std::string original_ = ParsedProgram(kText).Proto().SerializeAsString();
+  Program program_ = ParsedProgram(kText);
+  Rewriter rewriter_{&program_, "test"};
+};
+
+TEST_P(EditLogTest, IsRevertedInMemory) {
+  program_.RevertEdits();
+  EXPECT_EQ(PrintProgram(program_.Proto()), kText);
+  EXPECT_EQ(program_.Proto().SerializeAsString(), original_);
+  EXPECT_FALSE(program_.edited());
+}
+
+TEST_P(EditLogTest, IsRevertedAfterAFlush) {
+  program_.Proto();
+  program_.RevertEdits();
+  EXPECT_EQ(program_.Proto().SerializeAsString(), original_);
+}
+
+TEST_P(EditLogTest, IsRevertedFromALogThatWasSavedAndLoaded) {
+  const EditLog log = program_.MakeEditLog();
+  program_.SetEditLog(&log);
+  ProgramDesc saved;
+  ASSERT_TRUE(saved.ParseFromString(program_.Proto().SerializeAsString()));
+  auto loaded = Program::Create(saved);
+  ASSERT_TRUE(loaded.ok());
+  const EditLog loaded_log = loaded->Proto().edit_log();
+  loaded->SetEditLog(nullptr);
+  ASSERT_TRUE(loaded->AdoptEditLog(loaded_log).ok());
+  loaded->RevertEdits();
+  EXPECT_EQ(PrintProgram(loaded->Proto()), kText);
+  EXPECT_EQ(loaded->Proto().SerializeAsString(), original_);
+}
+
+TEST_P(EditLogTest, MakesTheSameLogAgainOnceAdopted) {
+  const EditLog log = program_.MakeEditLog();
+  auto loaded = Program::Create(program_.Proto());
+  ASSERT_TRUE(loaded->AdoptEditLog(log).ok());
+  EXPECT_EQ(loaded->MakeEditLog().ShortDebugString(), log.ShortDebugString());
+}
+
+// What was reverted can be edited again: the index is whole.
+TEST_P(EditLogTest, LeavesAProgramThatCanBeEditedAgain) {
+  program_.RevertEdits();
+  std::string values;
+  for (const Op& op : program_.block(0).ops()) {
+    for (const Argument* input : op.inputs()) {
+      ASSERT_NE(input->variable(), nullptr);
+      ASSERT_NE(input->value(), nullptr);
+    }
+  }
+  Rewriter again(&program_, "again");
+  GetParam().edit(program_, again);
+  Program once = ParsedProgram(kText);
+  Rewriter rewriter(&once, "again");
+  GetParam().edit(once, rewriter);
+  EXPECT_EQ(PrintProgram(program_.Proto()), PrintProgram(once.Proto()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Edits, EditLogTest, testing::ValuesIn(EditCases()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+TEST(EditLog, OfNoEditIsEmpty) {
+  Program program = ParsedProgram(kText);
+  EXPECT_EQ(program.MakeEditLog().ShortDebugString(), "");
+  Rewriter rewriter(&program, "test");
+  rewriter.Remove(rewriter.Prepend(program.block(0), Relu("x", "y")));
+  EXPECT_EQ(program.MakeEditLog().ShortDebugString(), "");
+}
+
+TEST(EditLog, NamesThePassThatInserted) {
+  Program program = ParsedProgram(kText);
+  Rewriter(&program, "some_pass").Prepend(program.block(0), Relu("x", "y"));
+  EXPECT_EQ(program.MakeEditLog().ShortDebugString(),
+            R"(blocks { block: 0 ops { index: 0 inserted_by: "some_pass" } })");
+}
+
+struct BrokenLog {
+  const char* name;
+  const char* log;
+  const char* message;
+};
+
+class BrokenLogTest : public testing::TestWithParam<BrokenLog> {};
+
+TEST_P(BrokenLogTest, IsRejected) {
+  EditLog log;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(GetParam().log, &log));
+  Program program = ParsedProgram(kText);
+  const absl::Status status = program.AdoptEditLog(log);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(std::string(status.message()),
+            "the edit log does not fit the program: " + std::string(GetParam().message) +
+                "; the program was changed after it was rewritten");
+  EXPECT_EQ(PrintProgram(program.Proto()), kText) << "the program was left changed";
+  EXPECT_FALSE(program.edited());
+}
+
+constexpr BrokenLog kBrokenLogs[] = {
+    {"NoSuchBlock", "blocks { block: 2 }", "there is no block 2"},
+    {"NegativeBlock", "blocks { block: -1 }", "there is no block -1"},
+    {"NoSuchOp", "blocks { block: 0 ops { index: 3 inserted_by: 'p' } }", "block 0 has no op 3"},
+    {"NegativeOp", "blocks { block: 0 ops { index: -1 inserted_by: 'p' } }",
+     "block 0 has no op -1"},
+    {"OpsOutOfOrder",
+     "blocks { block: 0 ops { index: 1 inserted_by: 'p' } ops { index: 0 inserted_by: 'p' } }",
+     "block 0 has no op 0"},
+    {"OpEditOfNoKind", "blocks { block: 0 ops { index: 1 } }", "block 0, op 1: an edit of no kind"},
+    {"RemovedOpIsNoMessage", "blocks { block: 0 ops { index: 0 removed: '\\377' } }",
+     "block 0: a removed op cannot be read"},
+    {"OriginalOpIsNoMessage", "blocks { block: 0 ops { index: 0 changed { original: '\\377' } } }",
+     "block 0, op 0 (relu): the original op cannot be read"},
+    {"NoSuchSlot",
+     "blocks { block: 0 ops { index: 0 changed { arguments { slot: 1 index: 0 name: 'x' } } } }",
+     "block 0, op 0 (relu) has other slots"},
+    {"NoSuchArgument",
+     "blocks { block: 0 ops { index: 0 changed { arguments { slot: 0 index: 1 name: 'x' } } } }",
+     "block 0, op 0 (relu) has other slots"},
+    {"MoreArgumentsAddedThanThereAre",
+     "blocks { block: 0 ops { index: 0 changed { arguments { slot: 0 index: 0 } "
+     "arguments { slot: 0 index: 0 } } } }",
+     "block 0, op 0 (relu) has other slots"},
+    {"NoSuchAttribute",
+     "blocks { block: 0 ops { index: 0 changed { attributes { position: 2 original: '' } } } }",
+     "block 0, op 0 (relu) has other slots"},
+    {"MoreAttributesAddedThanThereAre",
+     "blocks { block: 0 ops { index: 0 changed { attributes_added: 3 } } }",
+     "block 0, op 0 (relu) has other slots"},
+    {"OriginalAttributeIsNoMessage",
+     "blocks { block: 0 ops { index: 0 changed { attributes { position: 0 original: '\\377' } } } "
+     "}",
+     "block 0, op 0 (relu): an original attribute cannot be read"},
+    {"NoSuchVariable", "blocks { block: 1 vars { index: 1 inserted_by: 'p' } }",
+     "block 1 has no variable 1"},
+    {"OriginalVariableIsNoMessage", "blocks { block: 0 vars { index: 0 original: '\\377' } }",
+     "block 0: an original variable cannot be read"},
+    {"SecondBlockIsBroken",
+     "blocks { block: 0 ops { index: 0 inserted_by: 'p' } } blocks { block: 9 }",
+     "there is no block 9"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Logs, BrokenLogTest, testing::ValuesIn(kBrokenLogs),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,247 @@
+#include "proto/rewriter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/program.h"
+#include "proto/program_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// The ops of block 0, a line each.
+std::string Ops(const Program& program) {
+  std::string text;
+  for (const OpDesc& op : program.Proto().blocks(0).ops()) text += PrintOp(op) + "\n";
+  return text;
+}
+
+OpDesc Relu(absl::string_view x, absl::string_view out) {
+  return OpBuilder("relu").Input("X", x).Output("Out", out).Build();
+}
+
+const Op& OpAt(const Program& program, int index) {
+  const Op* op = program.block(0).first_op();
+  for (int i = 0; i < index; ++i) op = op->next();
+  return *op;
+}
+
+class RewriterTest : public testing::Test {
+ protected:
+  Program program_ = ParsedProgram(R"(
+    var x f32[4]
+    var w f32[4]
+    relu(X=x) -> (Out=a)
+    sum(X=[a, w]) -> (Out=b) {axis=1, name="s"}
+  )");
+  Rewriter rewriter_{&program_, "test"};
+};
+
+TEST_F(RewriterTest, InsertsWhereItIsTold) {
+  rewriter_.InsertBefore(OpAt(program_, 1), Relu("x", "before"));
+  rewriter_.InsertAfter(OpAt(program_, 2), Relu("x", "after"));
+  rewriter_.Prepend(program_.block(0), Relu("x", "first"));
+  rewriter_.Append(program_.block(0), Relu("x", "last"));
+  EXPECT_EQ(Ops(program_),
+            "relu(X=x) -> (Out=first)\n"
+            "relu(X=x) -> (Out=a)\n"
+            "relu(X=x) -> (Out=before)\n"
+            "sum(X=[a, w]) -> (Out=b) {axis=1, name=\"s\"}\n"
+            "relu(X=x) -> (Out=after)\n"
+            "relu(X=x) -> (Out=last)\n");
+  EXPECT_EQ(rewriter_.edit_count(), 4);
+}
+
+TEST_F(RewriterTest, KeepsTheOrderOfOpsWithoutCounting) {
+  const Op& a = OpAt(program_, 0);
+  const Op& b = OpAt(program_, 1);
+  const Op& between = rewriter_.InsertAfter(a, Relu("x", "t"));
+  EXPECT_TRUE(a.IsBefore(between));
+  EXPECT_TRUE(between.IsBefore(b));
+  EXPECT_FALSE(b.IsBefore(between));
+  EXPECT_EQ(between.Index(), 1);
+}
+
+// Labels run out between two neighbours after about 60 halvings, and are then spread anew.
+TEST_F(RewriterTest, HasRoomForManyOpsAtOnePlace) {
+  constexpr int kCount = 100000;
+  const Op& first = OpAt(program_, 0);
+  for (int i = 0; i < kCount; ++i) rewriter_.InsertAfter(first, Relu("x", "t"));
+  EXPECT_EQ(program_.block(0).op_count(), kCount + 2);
+  const Op* previous = nullptr;
+  int count = 0;
+  for (const Op& op : program_.block(0).ops()) {
+    ASSERT_TRUE(previous == nullptr || previous->IsBefore(op)) << count;
+    previous = &op;
+    ++count;
+  }
+  EXPECT_EQ(count, kCount + 2);
+  EXPECT_EQ(previous->type(), "sum");
+}
+
+TEST_F(RewriterTest, HasRoomForManyOpsAtTheHeadAndAtTheEnd) {
+  for (int i = 0; i < 1000; ++i) {
+    rewriter_.Prepend(program_.block(0), Relu("x", "head"));
+    rewriter_.Append(program_.block(0), Relu("x", "end"));
+  }
+  for (const Op& op : program_.block(0).ops()) {
+    ASSERT_TRUE(op.next() == nullptr || op.IsBefore(*op.next()));
+  }
+}
+
+TEST_F(RewriterTest, RemovedOpsAreNoNeighboursAndNoReaders) {
+  const Op& a = OpAt(program_, 0);
+  const Op& b = OpAt(program_, 1);
+  rewriter_.Remove(a);
+  EXPECT_TRUE(a.removed());
+  EXPECT_EQ(program_.block(0).first_op(), &b);
+  EXPECT_EQ(b.previous(), nullptr);
+  EXPECT_EQ(program_.block(0).op_count(), 1);
+  EXPECT_FALSE(program_.Find(program_.block(0), "x")->is_used());
+  EXPECT_THAT(program_.block(0).removed_ops(), ElementsAre(&a));
+  EXPECT_EQ(Ops(program_), "sum(X=[a, w]) -> (Out=b) {axis=1, name=\"s\"}\n");
+}
+
+TEST_F(RewriterTest, RemovalInALoopOverTheOpsIsSafe) {
+  for (const Op& op : program_.block(0).ops()) rewriter_.Remove(op);
+  EXPECT_EQ(program_.block(0).first_op(), nullptr);
+  EXPECT_EQ(program_.block(0).last_op(), nullptr);
+  EXPECT_EQ(Ops(program_), "");
+}
+
+TEST_F(RewriterTest, AnArgumentBecomesAnotherName) {
+  const Argument& argument = *OpAt(program_, 0).Input("X");
+  rewriter_.SetArgument(argument, "w");
+  EXPECT_EQ(argument.variable(), program_.Find(program_.block(0), "w"));
+  EXPECT_FALSE(program_.Find(program_.block(0), "x")->is_used());
+  EXPECT_TRUE(OpAt(program_, 0).changed());
+  rewriter_.SetArgument(argument, kEmptyArgument);
+  EXPECT_EQ(argument.variable(), nullptr);
+  EXPECT_EQ(Ops(program_).substr(0, 31), "relu(X=@EMPTY@) -> (Out=a)\nsum(");
+}
+
+TEST_F(RewriterTest, SettingANameThatIsThereIsNoEdit) {
+  rewriter_.SetArgument(*OpAt(program_, 0).Input("X"), "x");
+  EXPECT_EQ(rewriter_.edit_count(), 0);
+  EXPECT_FALSE(program_.edited());
+}
+
+TEST_F(RewriterTest, ArgumentsAreAddedAtTheEndOfTheirSlot) {
+  const Op& sum = OpAt(program_, 1);
+  rewriter_.AddInput(sum, "X", "x");
+  rewriter_.AddInput(sum, "Mask", "x");
+  rewriter_.AddOutput(sum, "Out", "c");
+  EXPECT_EQ(PrintOp(sum.desc()), "sum(X=[a, w, x], Mask=x) -> (Out=[b, c]) {axis=1, name=\"s\"}");
+  std::vector<std::string> names;
+  for (const Argument* argument : sum.inputs()) names.emplace_back(argument->name());
+  EXPECT_THAT(names, ElementsAre("a", "w", "x", "x"));
+  EXPECT_EQ(sum.Inputs("X").size(), 3);
+  EXPECT_EQ(sum.Input("Mask")->variable(), program_.Find(program_.block(0), "x"));
+}
+
+TEST_F(RewriterTest, SlotsAndArgumentsAreTakenAway) {
+  const Op& sum = OpAt(program_, 1);
+  rewriter_.RemoveLastArgument(sum, /*is_input=*/true, "X");
+  EXPECT_EQ(PrintOp(sum.desc()), "sum(X=a) -> (Out=b) {axis=1, name=\"s\"}");
+  EXPECT_FALSE(program_.Find(program_.block(0), "w")->is_used());
+  rewriter_.RemoveOutputs(sum, "Out");
+  rewriter_.RemoveInputs(sum, "X");
+  EXPECT_THAT(sum.inputs(), IsEmpty());
+  EXPECT_EQ(PrintOp(sum.desc()), "sum() {axis=1, name=\"s\"}");
+  const int edits = rewriter_.edit_count();
+  rewriter_.RemoveInputs(sum, "X");
+  EXPECT_EQ(rewriter_.edit_count(), edits) << "there is no such slot";
+}
+
+TEST_F(RewriterTest, AttributesKeepTheirPlace) {
+  const Op& sum = OpAt(program_, 1);
+  rewriter_.SetAttr(sum, MakeIntAttr("axis", 2));
+  rewriter_.SetAttr(sum, MakeFloatAttr("new", 0.5f));
+  EXPECT_EQ(PrintOp(sum.desc()), "sum(X=[a, w]) -> (Out=b) {axis=2, name=\"s\", new=0.5}");
+  rewriter_.RemoveAttr(sum, "axis");
+  rewriter_.RemoveAttr(sum, "no such");
+  EXPECT_EQ(PrintOp(sum.desc()), "sum(X=[a, w]) -> (Out=b) {name=\"s\", new=0.5}");
+  EXPECT_EQ(rewriter_.edit_count(), 3);
+}
+
+TEST_F(RewriterTest, AnOpMayBecomeAnother) {
+  rewriter_.SetType(OpAt(program_, 0), "tanh");
+  EXPECT_EQ(OpAt(program_, 0).type(), "tanh");
+  EXPECT_EQ(OpAt(program_, 0).OriginalDesc().type(), "relu");
+}
+
+TEST_F(RewriterTest, AVariableIsDeclaredOnce) {
+  const auto added =
+      rewriter_.AddVariable(program_.block(0), MakeTensorVar("v", VarType::FP32, {2}));
+  ASSERT_TRUE(added.ok());
+  EXPECT_TRUE((*added)->inserted());
+  EXPECT_EQ(program_.Find(program_.block(0), "v"), *added);
+  for (const char* name : {"v", "x", "a"}) {  // new, declared, and used though not declared
+    const absl::Status status =
+        rewriter_.AddVariable(program_.block(0), MakeTensorVar(name, VarType::FP32, {2})).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(std::string(status.message()),
+              "block 0: \"" + std::string(name) +
+                  "\" cannot be declared: the name is in use; FreshName gives one that is not");
+  }
+}
+
+TEST_F(RewriterTest, ADeclarationIsReplacedOrRemoved) {
+  const Variable& x = *program_.Find(program_.block(0), "x");
+  rewriter_.SetVariable(x, MakeTensorVar("x", VarType::FP64, {4}));
+  EXPECT_TRUE(x.changed());
+  EXPECT_EQ(x.tensor()->data_type(), VarType::FP64);
+  rewriter_.SetArgument(*OpAt(program_, 0).Input("X"), "w");
+  rewriter_.Remove(x);
+  EXPECT_EQ(program_.Find(program_.block(0), "x"), nullptr);
+  EXPECT_EQ(program_.Proto().blocks(0).vars_size(), 1);
+  EXPECT_TRUE(
+      rewriter_.AddVariable(program_.block(0), MakeTensorVar("x", VarType::FP32, {1})).ok());
+}
+
+TEST(FreshName, IsInNoBlockAndGivenOnce) {
+  Program program = ParsedProgram(R"(
+    block 0 {
+      relu(X=x) -> (Out=y)
+    }
+    block 1 parent=0 {
+      var x_1 f32[4]
+    }
+  )");
+  Rewriter rewriter(&program, "test");
+  EXPECT_EQ(rewriter.FreshName("z"), "z");
+  EXPECT_EQ(rewriter.FreshName("z"), "z_1");
+  EXPECT_EQ(rewriter.FreshName("x"), "x_2") << "another block has x_1";
+  EXPECT_EQ(rewriter.FreshName("y"), "y_1") << "y is used, though nobody declares it";
+  EXPECT_TRUE(program.HasName("z_1"));
+}
+
+TEST(FreshName, IsTheSameForTheSameEdits) {
+  Program program = ParsedProgram("relu(X=x) -> (Out=y)");
+  EXPECT_EQ(Rewriter(&program, "test").FreshName("x"), "x_1");
+  program.ForgetEdits();
+  EXPECT_EQ(Rewriter(&program, "test").FreshName("x"), "x_1");
+}
+
+// A counter that began anew with each name would make this quadratic.
+TEST(FreshName, OfOneBaseIsCheap) {
+  Program program = ParsedProgram("relu(X=x) -> (Out=y)");
+  Rewriter rewriter(&program, "test");
+  std::string name;
+  for (int i = 0; i < 100000; ++i) name = rewriter.FreshName("x");
+  EXPECT_EQ(name, "x_100000");
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,126 @@
+#include "transpiler/gradient_links.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "proto/program.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// What these tests ask about.
+const absl::flat_hash_set<std::string> kForwardTypes = {"mul", "conv2d", "conditional_block",
+                                                        "relu"};
+
+const Op& OpAt(const Program& program, int index) {
+  const Op* op = program.block(0).first_op();
+  for (int i = 0; i < index; ++i) op = op->next();
+  return *op;
+}
+
+// The positions in block 0 of the gradient ops of op `index`.
+std::vector<int> GradientsOf(const Program& program, int index) {
+  const GradientLinks links(program, kForwardTypes);
+  std::vector<int> positions;
+  for (const Op* gradient : links.GradientsOf(OpAt(program, index))) {
+    positions.push_back(gradient->Index());
+  }
+  return positions;
+}
+
+TEST(GradientLinks, FollowTheValuesThatAreRepeated) {
+  const Program program = ParsedProgram(R"(
+    mul(X=x, Y=w) -> (Out=a)
+    mul(X=a, Y=w) -> (Out=b)
+    mul_grad(X=a, Y=w, Out@GRAD=b@GRAD) -> (X@GRAD=a@GRAD)
+    mul_grad(X=x, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD)
+  )");
+  EXPECT_THAT(GradientsOf(program, 0), ElementsAre(3));
+  EXPECT_THAT(GradientsOf(program, 1), ElementsAre(2));
+  EXPECT_TRUE(GradientLinks(program, kForwardTypes).has_gradients());
+}
+
+TEST(GradientLinks, OfAlikeOpsTheOutputsGradientDecides) {
+  const Program program = ParsedProgram(R"(
+    mul(X=x, Y=w) -> (Out=a)
+    mul(X=x, Y=w) -> (Out=b)
+    mul_grad(X=x, Y=w, Out@GRAD=b@GRAD) -> (Y@GRAD=w@GRAD@RENAME@block0@0)
+    mul_grad(X=x, Y=w, Out@GRAD=a@GRAD@RENAME@block0@1) -> (Y@GRAD=w@GRAD@RENAME@block0@1)
+  )");
+  EXPECT_THAT(GradientsOf(program, 0), ElementsAre(3));
+  EXPECT_THAT(GradientsOf(program, 1), ElementsAre(2));
+}
+
+TEST(GradientLinks, AGradientOfAnOverwrittenValueIsUncertain) {
+  const Program program = ParsedProgram(R"(
+    mul(X=x, Y=w) -> (Out=a)
+    scale(X=x) -> (Out=x)
+    mul_grad(X=x, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD)
+  )");
+  EXPECT_THAT(GradientsOf(program, 0), IsEmpty());
+  EXPECT_EQ(GradientLinks(program, kForwardTypes).UncertainGradientOf(OpAt(program, 0)),
+            &OpAt(program, 2));
+}
+
+TEST(GradientLinks, AGradientOfAGradientBelongsToTheForwardOp) {
+  const Program program = ParsedProgram(R"(
+    conv2d(Input=x, Filter=w) -> (Output=y)
+    conv2d_grad(Input=x, Filter=w, Output@GRAD=y@GRAD) -> (Filter@GRAD=w@GRAD)
+    conv2d_grad_grad(Input=x, Filter=w, DOutput=y@GRAD) -> (DDOutput=z)
+  )");
+  EXPECT_THAT(GradientsOf(program, 0), ElementsAre(1, 2));
+}
+
+TEST(GradientLinks, OpsThatRunBlocksHaveNone) {
+  const Program program = ParsedProgram(R"(
+    block 0 {
+      conditional_block(Cond=c, Input=[x]) -> (Out=[y], Scope=s) {sub_block=block(1)}
+      conditional_block_grad(Cond=c, Input=[x], Out@GRAD=[y@GRAD], Scope=s) -> () {sub_block=block(2)}
+    }
+    block 1 parent=0 {
+      relu(X=x) -> (Out=y)
+    }
+    block 2 parent=0 forward=1 {
+    }
+  )");
+  EXPECT_THAT(GradientsOf(program, 0), IsEmpty());
+  EXPECT_TRUE(GradientLinks(program, kForwardTypes).has_gradients());
+}
+
+TEST(GradientLinks, AreNoneInAProgramForInference) {
+  const Program program = ParsedProgram("relu(X=x) -> (Out=y)");
+  EXPECT_FALSE(GradientLinks(program, kForwardTypes).has_gradients());
+}
+
+TEST(ForwardTypeOf, KnowsGradientTypesAndGuessesOthers) {
+  EXPECT_EQ(ForwardTypeOf("mul_grad"), "mul");
+  EXPECT_EQ(ForwardTypeOf("conv2d_grad_grad"), "conv2d");
+  EXPECT_EQ(ForwardTypeOf("my_op_grad"), "my_op");
+  EXPECT_EQ(ForwardTypeOf("mul"), "");
+  EXPECT_EQ(ForwardTypeOf("my_op"), "");
+}
+
+TEST(IsForward, AsksTheRoleAndTheType) {
+  const Program program = ParsedProgram(R"(
+    relu(X=x) -> (Out=y)
+    relu(X=x) -> (Out=y) {op_role=256}
+    relu(X=x) -> (Out=y) {op_role=1}
+    relu(X=x) -> (Out=y) {op_role=2}
+    relu(X=x) -> (Out=y) {op_role=16}
+    relu_grad(Out=y) -> (X@GRAD=z)
+  )");
+  std::vector<bool> forward;
+  for (const Op& op : program.block(0).ops()) forward.push_back(IsForward(op));
+  EXPECT_THAT(forward, ElementsAre(true, true, false, false, false, false));
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,383 @@
+// Planted defects: for each invariant passes that break it, and for each built-in pass a mutation.
+
+#include "transpiler/invariants.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/program.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "tests/testing/parsed_program.h"
+#include "transpiler/freeze.h"
+#include "transpiler/pass.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kTrainingProgram[] = R"(
+  var x f32[-1,4]
+  var w f32[4,4] persistable is_parameter
+  var y f32[-1,4]
+  var z f32[-1,4]
+  var unused f32[1]
+  var learning_rate f32[1] persistable
+  var z@GRAD f32[-1,4]
+  var y@GRAD f32[-1,4]
+  var x@GRAD f32[-1,4]
+  var w@GRAD f32[4,4]
+  mul(X=x, Y=w) -> (Out=y)
+  tanh(X=y) -> (Out=z)
+  fill_constant() -> (Out=z@GRAD) {shape=[1L, 4L], dtype=5, value=1.0, op_role=257}
+  tanh_grad(Out=z, Out@GRAD=z@GRAD) -> (X@GRAD=y@GRAD) {op_role=1}
+  mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (X@GRAD=x@GRAD, Y@GRAD=w@GRAD) {op_role=1, op_role_var=["w", "w@GRAD"]}
+  sgd(Param=w, Grad=w@GRAD, LearningRate=learning_rate) -> (ParamOut=w) {op_role=2, op_role_var=["w", "w@GRAD"]}
+)";
+
+using Edit = std::function<void(Program& program, PassContext& context)>;
+
+// A pass that does what `before` does, if that is given, and then makes an edit that it must not.
+class WrongPass final : public Pass {
+ public:
+  WrongPass(const Pass* before, Edit edit) : before_(before), edit_(std::move(edit)) {}
+
+  absl::string_view name() const override { return "wrong"; }
+  absl::string_view doc() const override { return "Breaks an invariant."; }
+  std::vector<std::string> Requires() const override {
+    return before_ == nullptr ? std::vector<std::string>() : before_->Requires();
+  }
+  std::vector<std::string> Establishes() const override {
+    return before_ == nullptr ? std::vector<std::string>() : before_->Establishes();
+  }
+
+  absl::Status Run(Program& program, PassContext& context) const override {
+    if (before_ != nullptr) RETURN_IF_ERROR(before_->Run(program, context));
+    edit_(program, context);
+    return absl::OkStatus();
+  }
+
+ private:
+  const Pass* const before_;
+  const Edit edit_;
+};
+
+const Op& TheOp(const Program& program, absl::string_view type) {
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == type) return op;
+  }
+  LOG(FATAL) << "no " << type;
+}
+
+const Op& QuantizeOpOf(const Program& program, absl::string_view variable) {
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == "fake_quantize_abs_max" && op.Input("X")->name() == variable) return op;
+  }
+  LOG(FATAL) << "no quantizer of " << variable;
+}
+
+// What Transpile says of a pipeline with a wrong pass in it. The program must then be as before.
+std::string ErrorOf(const Pass* before, const Edit& edit, const std::string& pipeline) {
+  PassTable passes;
+  EXPECT_TRUE(passes.Add(std::make_unique<WrongPass>(before, edit)).ok());
+  Program program = ParsedProgram(kTrainingProgram);
+  const std::string bytes = program.Proto().SerializeAsString();
+  TranspileOptions options;
+  options.config.mutable_weights()->set_quantizer("abs_max");
+  options.config.mutable_activations()->set_quantizer("abs_max");
+  options.passes = &passes;
+  options.pipeline = pipeline;
+  options.pipeline_options.verify = false;  // so that the invariants alone speak
+  const absl::Status status = Transpile(&program, options).status();
+  if (!status.ok()) {
+    EXPECT_EQ(program.Proto().SerializeAsString(), bytes) << "the program was left changed";
+  }
+  EXPECT_TRUE(status.ok() || status.code() == absl::StatusCode::kInternal) << status;
+  return std::string(status.message());
+}
+
+TEST(Invariants, HoldWithoutADefect) {
+  EXPECT_EQ(ErrorOf(
+                nullptr, [](Program&, PassContext&) {}, absl::StrCat(kTrainPipeline, ",wrong")),
+            "");
+}
+
+struct PlantedDefect {
+  const char* name;
+  Edit edit;  // after the whole training pipeline
+  const char* message;
+};
+
+std::vector<PlantedDefect> PlantedDefects() {
+  return {
+      {"GradientIsRewiredToTheFloatWeight",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").SetArgument(*TheOp(program, "mul_grad").Input("Y"), "w");
+       },
+       "invariant 1: block 0, op 8 (mul_grad) reads \"w\" in slot Y where block 0, op 4 (mul) "
+       "reads \"w.quantized.dequantized\"\n"
+       "invariant 3: block 0, op 8 (mul_grad) reads w in slot Y, not the quantized w"},
+      {"GradientReadsAnotherQuantizedValueInASlotOfItsOwn",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetArgument(*TheOp(program, "mul_grad").Input("Out@GRAD"), "z@GRAD");
+       },
+       "invariant 1: block 0, op 8 (mul_grad) reads \"z@GRAD\" in slot Out@GRAD, which the plan "
+       "does not name"},
+      {"OptimizerUpdatesTheQuantizedWeight",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetArgument(*TheOp(program, "sgd").Input("Param"), "w.quantized.dequantized");
+       },
+       "invariant 1: block 0, op 9 (sgd) reads \"w.quantized.dequantized\" in slot Param, which "
+       "the plan does not name\n"
+       "invariant 2: block 0, op 9 (sgd) was changed\n"
+       "invariant 3: block 0, op 9 (sgd) reads \"w.quantized.dequantized\", which the plan does "
+       "not say"},
+      {"OpRoleVarIsEdited",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetAttr(TheOp(program, "mul_grad"),
+                      MakeStringsAttr("op_role_var", {"w.quantized", "w@GRAD"}));
+       },
+       "invariant 2: block 0, op 8 (mul_grad): op_role_var was edited"},
+      {"ForwardReadsTheFloatWeight",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").SetArgument(*TheOp(program, "mul").Input("Y"), "w");
+       },
+       "invariant 1: block 0, op 8 (mul_grad) reads \"w.quantized.dequantized\" in slot Y where "
+       "block 0, op 4 (mul) reads \"w\"\n"
+       "invariant 3: block 0, op 8 (mul_grad) reads w.quantized.dequantized in slot Y, not the "
+       "quantized w\n"
+       "invariant 3: \"w\" has no quantizer"},
+      {"OneValueHasTwoQuantizers",
+       [](Program& program, PassContext&) {
+         Rewriter rewriter(&program, "wrong");
+         OpDesc quantize = QuantizeOpOf(program, "w").desc();
+         OpDesc dequantize = QuantizeOpOf(program, "w").next()->desc();
+         for (const char* name : {"w.again", "w.again.dequantized"}) {
+           (void)rewriter.AddVariable(program.block(0), MakeTensorVar(name, VarType::FP32, {4, 4}));
+         }
+         quantize.mutable_outputs(0)->set_arguments(0, "w.again");
+         dequantize.mutable_inputs(0)->set_arguments(0, "w.again");
+         dequantize.mutable_outputs(0)->set_arguments(0, "w.again.dequantized");
+         rewriter.Prepend(program.block(0), std::move(dequantize));
+         rewriter.Prepend(program.block(0), std::move(quantize));
+         rewriter.SetArgument(*TheOp(program, "mul_grad").Input("Y"), "w.again.dequantized");
+       },
+       "invariant 1: block 0, op 10 (mul_grad) reads \"w.again.dequantized\" in slot Y where block "
+       "0, op 6 (mul) reads \"w.quantized.dequantized\"\n"
+       "invariant 3: block 0, op 10 (mul_grad) reads w.again.dequantized in slot Y, not the "
+       "quantized w"},
+      {"AnOpThatThePlanDoesNotNameReadsTheQuantizedValue",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetArgument(*TheOp(program, "tanh").Input("X"), "x.quantized.dequantized");
+       },
+       "invariant 3: block 0, op 5 (tanh) reads \"x.quantized.dequantized\", which the plan does "
+       "not say\n"
+       "invariant 6: block 0, op 5 (tanh) reads \"x.quantized.dequantized\" in slot X, which the "
+       "plan does not name"},
+      {"TheQuantizerReadsAnotherVariable",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").SetArgument(*QuantizeOpOf(program, "x").Input("X"), "z");
+       },
+       "invariant 3: \"x.quantized.dequantized\" is not made of the value of \"x\" that the plan "
+       "quantizes"},
+      {"ANewOpNamesAVariableThatNobodyDeclares",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .Prepend(program.block(0),
+                      OpBuilder("scale").Input("X", "x").Output("Out", "nowhere").Build());
+       },
+       "invariant 4: block 0, op 0 (scale): no block declares \"nowhere\"\n"
+       "invariant 6: block 0, op 0 (scale) is new and writes \"nowhere\", which is not"},
+      {"ANewVariableIsNoTensor",
+       [](Program& program, PassContext&) {
+         Rewriter rewriter(&program, "wrong");
+         VarDesc var;
+         var.set_name("scopes");
+         var.mutable_type()->set_type(VarType::STEP_SCOPES);
+         (void)rewriter.AddVariable(program.block(0), var);
+         rewriter.Prepend(program.block(0),
+                          OpBuilder("scale").Input("X", "x").Output("Out", "scopes").Build());
+       },
+       "invariant 4: \"scopes\" is declared without a tensor"},
+      {"NewStateIsNotInitialised",
+       [](Program& program, PassContext&) {
+         VarDesc var = MakeTensorVar("state", VarType::FP32, {1});
+         var.set_persistable(true);
+         (void)Rewriter(&program, "wrong").AddVariable(program.block(0), var);
+       },
+       "invariant 4: \"state\" is initialised 0 times in the startup program"},
+      {"NewStateIsInitialisedTwice",
+       [](Program&, PassContext& context) {
+         const Op& first = *context.startup->block(0).first_op();
+         Rewriter(context.startup, "wrong").Append(context.startup->block(0), first.desc());
+       },
+       "invariant 4: \"w@scale\" is initialised 2 times in the startup program"},
+      {"TheQuantizerStandsBehindItsReader",
+       [](Program& program, PassContext&) {
+         Rewriter rewriter(&program, "wrong");
+         const Op& dequantize = *QuantizeOpOf(program, "w").next();
+         const OpDesc desc = dequantize.desc();
+         rewriter.Remove(dequantize);
+         rewriter.Append(program.block(0), desc);
+       },
+       "invariant 3: \"w.quantized.dequantized\" is not made of the value of \"w\" that the plan "
+       "quantizes\n"
+       "invariant 5: block 0, op 3 (mul) reads \"w.quantized.dequantized\" before it is written\n"
+       "invariant 5: block 0, op 7 (mul_grad) reads \"w.quantized.dequantized\" before it is "
+       "written"},
+      {"ANewOpIsBackward",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetAttr(QuantizeOpOf(program, "w"), MakeIntAttr("op_role", kBackward));
+       },
+       "invariant 5: block 0, op 2 (fake_quantize_abs_max) has op_role 1; new ops belong to the "
+       "forward part"},
+      {"AnOpIsRemoved",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").Remove(TheOp(program, "fill_constant"));
+       },
+       "invariant 6: block 0: an op was removed: fill_constant"},
+      {"AnUnrelatedOpIsRewired",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").SetArgument(*TheOp(program, "tanh").Input("X"), "x");
+       },
+       "invariant 6: block 0, op 5 (tanh) reads \"x\" in slot X, which the plan does not name"},
+      {"AnUnrelatedAttributeIsChanged",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetAttr(TheOp(program, "fill_constant"), MakeFloatAttr("value", 2));
+       },
+       "invariant 6: block 0, op 6 (fill_constant): attribute value is not as before"},
+      {"AnArgumentIsAdded",
+       [](Program& program, PassContext&) {
+         Rewriter rewriter(&program, "wrong");
+         rewriter.AddInput(TheOp(program, "tanh"), "X", "x");
+         rewriter.AddOutput(TheOp(program, "tanh"), "Extra", "y");
+       },
+       "invariant 6: block 0, op 5 (tanh) writes \"y\" where it wrote \"\"\n"
+       "invariant 6: block 0, op 5 (tanh) reads \"x\" in slot X, which the plan does not name"},
+      {"AnUnrelatedOpIsMarked",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetAttr(TheOp(program, "tanh"), MakeBoolAttr("with_quant_attr", true));
+       },
+       "invariant 6: block 0, op 5 (tanh): attribute with_quant_attr is not as before"},
+      {"AnOpWritesElsewhere",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").SetArgument(*TheOp(program, "tanh").Output("Out"), "y");
+       },
+       "invariant 6: block 0, op 5 (tanh) writes \"y\" where it wrote \"z\""},
+      {"AnOpBecomesAnother",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").SetType(TheOp(program, "tanh"), "relu");
+       },
+       "invariant 6: block 0, op 5 (relu) was a tanh"},
+      {"AVariableIsDeclaredAnew",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetVariable(*program.Find(program.block(0), "y"),
+                          MakeTensorVar("y", VarType::FP64, {-1, 4}));
+       },
+       "invariant 6: \"y\" was declared anew"},
+      {"AVariableIsRemoved",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").Remove(*program.Find(program.block(0), "unused"));
+       },
+       "invariant 6: block 0: \"unused\" was removed"},
+      {"ANewOpOverwritesAWeight",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .Append(program.block(0),
+                     OpBuilder("scale").Input("X", "w").Output("Out", "w").Build());
+       },
+       "invariant 6: block 0, op 10 (scale) is new and writes \"w\", which is not"},
+  };
+}
+
+class InvariantsTest : public testing::TestWithParam<PlantedDefect> {};
+
+TEST_P(InvariantsTest, DefectIsFound) {
+  EXPECT_EQ(ErrorOf(nullptr, GetParam().edit, absl::StrCat(kTrainPipeline, ",wrong")),
+            GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(Planted, InvariantsTest, testing::ValuesIn(PlantedDefects()),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+// A built-in pass with a defect of its own.
+struct Mutation {
+  const char* pass;
+  Edit edit;
+  const char* message;
+};
+
+std::vector<Mutation> Mutations() {
+  return {
+      {"plan_quantizers",
+       [](Program&, PassContext& context) {
+         for (Site& site : context.plan.sites) site.gradient_readers.clear();
+       },
+       "invariant 1: block 0, op 8 (mul_grad) reads \"x\" in slot X where block 0, op 4 (mul) "
+       "reads \"x.quantized.dequantized\"\n"
+       "invariant 1: block 0, op 8 (mul_grad) reads \"w\" in slot Y where block 0, op 4 (mul) "
+       "reads \"w.quantized.dequantized\""},
+      {"insert_quantizers",
+       [](Program& program, PassContext& context) {
+         const Site& site = context.plan.sites.back();
+         Rewriter(&program, "wrong").SetArgument(*site.readers.back(), "w");
+       },
+       "invariant 1: block 0, op 8 (mul_grad) reads \"w.quantized.dequantized\" in slot Y where "
+       "block 0, op 4 (mul) reads \"w\"\n"
+       "invariant 3: block 0, op 8 (mul_grad) reads w.quantized.dequantized in slot Y, not the "
+       "quantized w\n"
+       "invariant 3: \"w\" has no quantizer"},
+      {"initialize_state",
+       [](Program&, PassContext& context) {
+         Rewriter(context.startup, "wrong").Remove(*context.startup->block(0).first_op());
+       },
+       "invariant 4: \"w@scale\" is initialised 0 times in the startup program"},
+  };
+}
+
+// Passes that freeze have no invariants to break: that simulated and frozen programs compute the
+// same is tested by running both.
+bool Freezes(absl::string_view pass) {
+  const std::vector<std::string> names = absl::StrSplit(kLegacyFreezePipeline, ',');
+  return std::find(names.begin(), names.end(), pass) != names.end();
+}
+
+TEST(Passes, EachHasAPlantedDefectThatIsFound) {
+  const std::vector<Mutation> mutations = Mutations();
+  const PassTable passes;
+  for (const auto& pass : passes.all()) {
+    if (Freezes(pass->name())) continue;
+    const auto mutation =
+        std::find_if(mutations.begin(), mutations.end(),
+                     [&pass](const Mutation& m) { return pass->name() == m.pass; });
+    ASSERT_NE(mutation, mutations.end()) << pass->name() << " has no planted defect";
+    const std::string pipeline =
+        absl::StrReplaceAll(kTrainPipeline, {{std::string(pass->name()), "wrong"}});
+    EXPECT_EQ(ErrorOf(pass.get(), mutation->edit, pipeline), mutation->message);
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint

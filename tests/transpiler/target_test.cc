@@ -1,0 +1,85 @@
+#include "transpiler/target.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_replace.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kGood[] = R"(name: "t"
+conventions { era: PADDLE_2 scale_suffix: "@scale" }
+weights { quantizer: "abs_max" bits: 8 signedness: SIGNED rounding: HALF_TO_EVEN form: SEPARATE }
+activations { quantizer: "abs_max" bits: 8 signedness: SIGNED rounding: HALF_TO_EVEN form: FUSED }
+ops { types: "mul" inputs { name: "X" role: ACTIVATION } }
+)";
+
+std::string ErrorOf(const std::string& text) {
+  return std::string(ParseTarget(text, "t.textproto", QuantizerTable()).status().message());
+}
+
+TEST(Target, BuiltInOnesAreWellFormed) {
+  EXPECT_THAT(BuiltInTargets(), testing::IsSupersetOf({"onednn_int8", "paddle_1_8", "paddle_2_6"}));
+  for (const std::string& name : BuiltInTargets()) {
+    const auto target = BuiltInTarget(name);
+    ASSERT_TRUE(target.ok()) << target.status();
+    EXPECT_EQ(target->name(), name);
+    EXPECT_FALSE(target->doc().empty()) << name;
+  }
+}
+
+TEST(Target, ThatIsNotThereIsAnErrorThatNamesThoseThatAre) {
+  EXPECT_THAT(
+      std::string(LoadTarget("paddle", QuantizerTable()).status().message()),
+      testing::StartsWith("there is no target \"paddle\"; there are onednn_int8, paddle_1_8"));
+}
+
+TEST(Target, AGoodOneIsRead) { EXPECT_EQ(ErrorOf(kGood), ""); }
+
+struct BadTarget {
+  const char* name;
+  const char* what;  // in kGood
+  const char* becomes;
+  const char* message;
+};
+
+class TargetTest : public testing::TestWithParam<BadTarget> {};
+
+TEST_P(TargetTest, SaysWhatIsWrong) {
+  const std::string text = absl::StrReplaceAll(kGood, {{GetParam().what, GetParam().becomes}});
+  ASSERT_NE(text, kGood);
+  EXPECT_EQ(ErrorOf(text), GetParam().message);
+}
+
+constexpr BadTarget kBadTargets[] = {
+    {"NoName", "name: \"t\"", "", "t.textproto: name is missing"},
+    {"NoEra", "era: PADDLE_2", "", "t.textproto: conventions.era is missing"},
+    {"NoScaleSuffix", "scale_suffix: \"@scale\"", "",
+     "t.textproto: conventions.scale_suffix is missing"},
+    {"NoForm", "form: FUSED", "", "t.textproto: activations.form is missing"},
+    {"UnknownQuantizer", "weights { quantizer: \"abs_max\"", "weights { quantizer: \"max\"",
+     "t.textproto: weights: there is no quantizer \"max\""},
+    {"NoOps", "ops { types: \"mul\" inputs { name: \"X\" role: ACTIVATION } }", "",
+     "t.textproto: ops is empty: the target computes nothing in integers"},
+    {"OpWithoutTypes", "types: \"mul\"", "", "t.textproto: ops[0].types is empty"},
+    {"OpWithoutInputs", "inputs { name: \"X\" role: ACTIVATION }", "",
+     "t.textproto: ops[0].inputs is empty"},
+    {"SlotWithoutRole", "role: ACTIVATION", "", "t.textproto: ops[0]: slot X has no role"},
+    {"ContradictoryWeights", "types: \"mul\"", "types: \"mul\" needs_weight: true no_weight: true",
+     "t.textproto: ops[0]: needs_weight and no_weight exclude each other"},
+    {"ConditionOfNothing", "types: \"mul\"", "types: \"mul\" when { attr: \"a\" }",
+     "t.textproto: ops[0].when: a condition has an attr and one of equals and is"},
+    {"SeveralMistakes", "name: \"t\"\nconventions { era: PADDLE_2 scale_suffix: \"@scale\" }", "",
+     "t.textproto: name is missing\n"
+     "t.textproto: conventions.era is missing\n"
+     "t.textproto: conventions.scale_suffix is missing"},
+};
+
+INSTANTIATE_TEST_SUITE_P(Bad, TargetTest, testing::ValuesIn(kBadTargets),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,97 @@
+// Undo where the edit log is lost: a program that another tool loaded and saved.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "proto/program.h"
+#include "proto/program_text.h"
+#include "tests/testing/parsed_program.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kText[] = R"(program
+block 0 {
+  var x f32[-1,4]
+  var w f32[4,4] persistable
+  var y f32[-1,4]
+  mul(X=x, Y=w) -> (Out=y) {with_quant_attr=false, quantization_type="none"}
+  relu(X=y) -> (Out=y)
+}
+)";
+
+ProgramDesc Transpiled() {
+  Program program = ParsedProgram(kText);
+  EXPECT_TRUE(Transpile(&program).ok());
+  return program.Proto();
+}
+
+std::string Undone(ProgramDesc desc) {
+  auto program = Program::Create(std::move(desc));
+  const absl::Status status = Untranspile(&*program);
+  return status.ok() ? PrintProgram(program->Proto()) : std::string(status.message());
+}
+
+TEST(UndoByMarksOfAProgram, GivesTheProgramBackWithoutTheLog) {
+  ProgramDesc resaved = Transpiled();
+  resaved.clear_edit_log();
+  EXPECT_EQ(Undone(resaved), kText);
+}
+
+TEST(UndoByMarksOfAProgram, KeepsWhatAnotherToolChangedSince) {
+  ProgramDesc changed = Transpiled();
+  OpDesc* added = changed.mutable_blocks(0)->add_ops();
+  added->set_type("print");
+  std::string with_print = kText;
+  with_print.insert(with_print.rfind('}'), "  print()\n");
+  EXPECT_EQ(Undone(changed), with_print) << "the log is of another program";
+}
+
+struct BadMark {
+  const char* name;
+  const char* text;
+  const char* message;
+};
+
+class UndoByMarksTest : public testing::TestWithParam<BadMark> {};
+
+TEST_P(UndoByMarksTest, RefusesAndLeavesTheProgramAsItWas) {
+  Program program = ParsedProgram(GetParam().text);
+  const std::string before = PrintProgram(program.Proto());
+  EXPECT_EQ(std::string(Untranspile(&program).message()), GetParam().message);
+  EXPECT_EQ(PrintProgram(program.Proto()), before);
+}
+
+#define MISFIT(mark) \
+  "block 0, op 0 (relu): the mark \"" mark "\" of fixpoint.rewired does not fit the op"
+
+constexpr BadMark kBadMarks[] = {
+    {"NoMark", "relu(X=x) -> (Out=y)",
+     "there is nothing to undo: the program has neither an edit log nor marks of Fixpoint"},
+    {"NoPlace", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["nonsense"]})", MISFIT("nonsense")},
+    {"IndexIsNoNumber", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["X.a=b"]})", MISFIT("X.a=b")},
+    {"NegativeIndex", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["X.-1=b"]})", MISFIT("X.-1=b")},
+    {"NoSuchSlot", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["Z.0=b"]})", MISFIT("Z.0=b")},
+    {"NoSuchArgument", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["X.1=b"]})", MISFIT("X.1=b")},
+    {"AddedInTheMiddle", R"(relu(X=[x, z]) -> (Out=y) {fixpoint.rewired=["X.0+"]})",
+     MISFIT("X.0+")},
+    {"AttributeThatRunsABlock",
+     "block 0 {\n  relu() {sub_block=block(1), fixpoint.rewired=[\"sub_block+\"]}\n}\n"
+     "block 1 parent=0 {\n}",
+     MISFIT("sub_block+")},
+    {"SecondMarkIsBad", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["Z.0=b", "X.0=a"]})",
+     MISFIT("Z.0=b")},
+};
+
+#undef MISFIT
+
+INSTANTIATE_TEST_SUITE_P(Bad, UndoByMarksTest, testing::ValuesIn(kBadMarks),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace fixpoint

@@ -2,7 +2,6 @@
 //
 // Every formula is the reference's, with the order of its float operations: `range` is what the
 // reference calls scale (the abs-max that the largest code stands for), not the step.
-// docs/numerics.md explains the eras.
 
 #ifndef FIXPOINT_OPS_QUANT_MATH_H_
 #define FIXPOINT_OPS_QUANT_MATH_H_

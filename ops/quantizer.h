@@ -1,8 +1,7 @@
 // A quantizer: what computes the scale of one value. Its arithmetic on spans, and the recipe by
 // which it is written into a program; no pass knows one by name.
 //
-// Adding one: a file in ops/quantizers, a row in all_quantizers.inc, a test
-// (docs/adding_a_quantizer.md).
+// Adding one: a file in ops/quantizers, a row in all_quantizers.inc, a test.
 
 #ifndef FIXPOINT_OPS_QUANTIZER_H_
 #define FIXPOINT_OPS_QUANTIZER_H_

@@ -7,34 +7,19 @@
 #include <vector>
 
 #include "ops/quantizer.h"
-#include "ops/quantizers/abs_max_attrs.h"
 #include "ops/quantizers/window.h"
 
 namespace fixpoint {
 namespace {
 
-class RangeAbsMaxQuantizer final : public Quantizer {
+class RangeAbsMaxQuantizer final : public WindowQuantizer {
  public:
+  RangeAbsMaxQuantizer()
+      : WindowQuantizer("fake_quantize_range_abs_max", /*reference_runs_it=*/true) {}
+
   absl::string_view name() const override { return "range_abs_max"; }
   absl::string_view doc() const override {
     return "The largest absolute value of the last window_size steps.";
-  }
-  bool is_dynamic() const override { return false; }
-
-  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
-  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
-
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
-    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
-    attrs.push_back(
-        MakeIntAttr("window_size", static_cast<int32_t>(Parameter(*this, spec, "window_size"))));
-    return attrs;
-  }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
-    return SymmetricDequantizeAttrs(spec);
-  }
-  double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
-    return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
   }
 
   // States: scale [1], scales [window_size].
@@ -52,10 +37,6 @@ class RangeAbsMaxQuantizer final : public Quantizer {
     }
     return scale;
   }
-
- private:
-  const std::vector<QuantizerParameter> parameters_ = WindowParameters();
-  const std::vector<QuantizerRecipe> recipes_ = {WindowRecipe("fake_quantize_range_abs_max")};
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ops/quantizer.h"
+#include "ops/quantizers/abs_max_attrs.h"
 
 namespace fixpoint {
 
@@ -37,6 +38,38 @@ inline QuantizerRecipe WindowRecipe(const std::string& quantize_op) {
   recipe.state = {scale, scales};
   return recipe;
 }
+
+// A quantizer over a window: everything but its name and its arithmetic. States: scale [1], scales
+// [window_size].
+class WindowQuantizer : public Quantizer {
+ public:
+  bool is_dynamic() const override { return false; }
+  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
+  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+
+  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
+    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
+    attrs.push_back(
+        MakeIntAttr("window_size", static_cast<int32_t>(Parameter(*this, spec, "window_size"))));
+    return attrs;
+  }
+  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
+    return SymmetricDequantizeAttrs(spec);
+  }
+  double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
+    return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
+  }
+
+ protected:
+  WindowQuantizer(const std::string& quantize_op, bool reference_runs_it)
+      : recipes_({WindowRecipe(quantize_op)}) {
+    recipes_.front().reference_runs_it = reference_runs_it;
+  }
+
+ private:
+  const std::vector<QuantizerParameter> parameters_ = WindowParameters();
+  std::vector<QuantizerRecipe> recipes_;
+};
 
 }  // namespace fixpoint
 

@@ -7,34 +7,19 @@
 #include <vector>
 
 #include "ops/quantizer.h"
-#include "ops/quantizers/abs_max_attrs.h"
 #include "ops/quantizers/window.h"
 
 namespace fixpoint {
 namespace {
 
-class WindowMeanAbsMaxQuantizer final : public Quantizer {
+class WindowMeanAbsMaxQuantizer final : public WindowQuantizer {
  public:
+  WindowMeanAbsMaxQuantizer()
+      : WindowQuantizer("fake_quantize_window_mean_abs_max", /*reference_runs_it=*/false) {}
+
   absl::string_view name() const override { return "window_mean_abs_max"; }
   absl::string_view doc() const override {
     return "The mean of the largest absolute values of the last window_size steps.";
-  }
-  bool is_dynamic() const override { return false; }
-
-  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
-  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
-
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
-    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
-    attrs.push_back(
-        MakeIntAttr("window_size", static_cast<int32_t>(Parameter(*this, spec, "window_size"))));
-    return attrs;
-  }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
-    return SymmetricDequantizeAttrs(spec);
-  }
-  double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
-    return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
   }
 
   // States: scale [1], scales [window_size]. Step t is written at (t - 1) mod window_size; the
@@ -48,16 +33,6 @@ class WindowMeanAbsMaxQuantizer final : public Quantizer {
     for (size_t i = 0; i < seen; ++i) sum += window[i];
     return state[0][0] = static_cast<float>(sum / static_cast<double>(seen));
   }
-
- private:
-  static std::vector<QuantizerRecipe> Recipes() {
-    QuantizerRecipe recipe = WindowRecipe("fake_quantize_window_mean_abs_max");
-    recipe.reference_runs_it = false;
-    return {recipe};
-  }
-
-  const std::vector<QuantizerParameter> parameters_ = WindowParameters();
-  const std::vector<QuantizerRecipe> recipes_ = Recipes();
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Golden tests: text in, text out. A golden file is a comment that says what it shows, settings,
-// and sections; docs/testing.md shows one.
+// and sections:
 //
 //   # Two convolutions read x: it is quantized once.
 //   config: activations { quantizer: "abs_max" }

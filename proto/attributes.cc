@@ -24,6 +24,26 @@ const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name) {
   return nullptr;
 }
 
+std::vector<std::pair<const OpDesc::Attr*, int>> BlocksOf(const OpDesc& op) {
+  std::vector<std::pair<const OpDesc::Attr*, int>> blocks;
+  for (const OpDesc::Attr& attr : op.attrs()) {
+    if (attr.type() == BLOCK) blocks.emplace_back(&attr, attr.block_idx());
+    if (attr.type() != BLOCKS) continue;
+    for (const int index : attr.blocks_idx()) blocks.emplace_back(&attr, index);
+  }
+  return blocks;
+}
+
+std::vector<absl::string_view> VariablesInAttrs(const OpDesc& op) {
+  std::vector<absl::string_view> names;
+  for (const OpDesc::Attr& attr : op.attrs()) {
+    if (attr.type() == VAR) names.push_back(attr.var_name());
+    if (attr.type() == VARS)
+      names.insert(names.end(), attr.vars_name().begin(), attr.vars_name().end());
+  }
+  return names;
+}
+
 std::optional<int64_t> IntValue(const OpDesc::Attr& attr) {
   switch (attr.type()) {
     case INT:

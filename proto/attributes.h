@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -15,6 +16,11 @@ namespace fixpoint {
 
 // The attribute of that name, or null.
 const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name);
+
+// The blocks that an op's attributes name (BLOCK and BLOCKS), with the attribute.
+std::vector<std::pair<const OpDesc::Attr*, int>> BlocksOf(const OpDesc& op);
+// The variables that they name (VAR and VARS), which the op reads as it reads its inputs.
+std::vector<absl::string_view> VariablesInAttrs(const OpDesc& op);
 
 // The value of an attribute; nothing where it is of another kind. Numbers widen, because files of
 // some eras hold the narrower kind: INT and LONG read as int64, INT, LONG, FLOAT and FLOAT64 as

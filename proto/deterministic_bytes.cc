@@ -7,14 +7,17 @@
 namespace fixpoint {
 
 std::string DeterministicBytes(const google::protobuf::Message& message) {
+  return DeterministicBytes(message, message.ByteSizeLong());
+}
+
+std::string DeterministicBytes(const google::protobuf::Message& message, size_t size) {
   // Protobuf would warn of every string that is not UTF-8.
   google::protobuf::LogSilencer no_warnings;
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
+  std::string bytes(size, '\0');
+  google::protobuf::io::ArrayOutputStream stream(&bytes[0], static_cast<int>(size));
   google::protobuf::io::CodedOutputStream coded(&stream);
   coded.SetSerializationDeterministic(true);
-  message.SerializePartialToCodedStream(&coded);
-  coded.Trim();
+  message.SerializeWithCachedSizes(&coded);
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/program_state.h"
 #include "proto/status_macros.h"
@@ -15,7 +16,7 @@
 namespace fixpoint {
 namespace {
 
-void Store(const OpEdits& edits, EditLog::OpChange& change) {
+void Store(const OpEdits& edits, const OpDesc& desc, EditLog::OpChange& change) {
   if (edits.original != nullptr) {
     change.set_original(edits.original->SerializeAsString());
     return;
@@ -32,12 +33,14 @@ void Store(const OpEdits& edits, EditLog::OpChange& change) {
     attribute.set_position(position);
     attribute.set_original(original.SerializeAsString());
   }
-  if (edits.attributes_added > 0) change.set_attributes_added(edits.attributes_added);
+  for (int i = desc.attrs_size() - edits.attributes_added; i < desc.attrs_size(); ++i) {
+    change.add_added_attributes(desc.attrs(i).name());
+  }
 }
 
 bool IsEmpty(const EditLog::OpChange& change) {
   return !change.has_original() && change.arguments_size() == 0 && change.attributes_size() == 0 &&
-         change.attributes_added() == 0;
+         change.added_attributes_size() == 0;
 }
 
 // Whether the fine edits of a log name slots, arguments and attributes that the op has.
@@ -51,12 +54,21 @@ bool Fits(const EditLog::OpChange& change, const OpDesc& desc) {
     if (argument.index() < 0 || argument.index() >= slot.arguments_size()) return false;
     if (!argument.has_name()) slot.mutable_arguments()->RemoveLast();
   }
-  const int kept = desc.attrs_size() - change.attributes_added();
-  if (change.attributes_added() < 0 || kept < 0) return false;
+  const int kept = desc.attrs_size() - change.added_attributes_size();
+  if (kept < 0) return false;
+  for (int i = 0; i < change.added_attributes_size(); ++i) {
+    if (desc.attrs(kept + i).name() != change.added_attributes(i)) return false;
+  }
   for (const EditLog::OpChange::Attribute& attribute : change.attributes()) {
     if (attribute.position() < 0 || attribute.position() >= kept) return false;
   }
   return true;
+}
+
+std::vector<int> SubBlocks(const OpDesc& desc) {
+  std::vector<int> indexes;
+  for (const auto& [attr, index] : BlocksOf(desc)) indexes.push_back(index);
+  return indexes;
 }
 
 template <typename... Parts>
@@ -75,7 +87,7 @@ absl::StatusOr<OpEdits> Read(const EditLog::OpChange& change, const Op& op) {
     }
     return edits;
   }
-  if (!Fits(change, op.desc())) return DoesNotFit(Describe(op), " has other slots");
+  if (!Fits(change, op.desc())) return DoesNotFit(Describe(op), " has other slots or attributes");
   for (const EditLog::OpChange::Argument& argument : change.arguments()) {
     edits.arguments.push_back(
         {argument.is_output(), argument.slot(), argument.index(),
@@ -86,34 +98,32 @@ absl::StatusOr<OpEdits> Read(const EditLog::OpChange& change, const Op& op) {
     if (!original.ParseFromString(attribute.original())) {
       return DoesNotFit(Describe(op), ": an original attribute cannot be read");
     }
+    if (original.name() != op.desc().attrs(attribute.position()).name()) {
+      return DoesNotFit(Describe(op), ": attribute ", attribute.position(), " is not ",
+                        original.name());
+    }
     edits.attributes.emplace_back(attribute.position(), std::move(original));
   }
-  edits.attributes_added = change.attributes_added();
+  edits.attributes_added = change.added_attributes_size();
   return edits;
 }
 
 }  // namespace
 
-void Program::SetEditLog(const EditLog* log) {
-  if (log == nullptr) {
-    state_->desc->clear_edit_log();
-  } else {
-    *state_->desc->mutable_edit_log() = *log;
-  }
-}
+EditLog* Program::mutable_edit_log() { return state_->desc->mutable_edit_log(); }
+void Program::ClearEditLog() { state_->desc->clear_edit_log(); }
 
-EditLog Program::MakeEditLog() const {
-  EditLog log;
+void Program::MakeEditLog(EditLog* log) const {
   for (const Block& block : state_->blocks) {
-    EditLog::BlockEdits edits;
+    EditLog::BlockEdits& edits = *log->add_blocks();
     state_->StoreOpEdits(block, edits);
     state_->StoreVariableEdits(block, edits);
-    if (edits.ops_size() + edits.vars_size() > 0) {
+    if (edits.ops_size() + edits.vars_size() == 0) {
+      log->mutable_blocks()->RemoveLast();
+    } else {
       edits.set_block(block.index());
-      *log.add_blocks() = std::move(edits);
     }
   }
-  return log;
 }
 
 void ProgramState::StoreOpEdits(const Block& block, EditLog::BlockEdits& edits) const {
@@ -121,16 +131,16 @@ void ProgramState::StoreOpEdits(const Block& block, EditLog::BlockEdits& edits) 
   for (const Op* op = block.first_; op != nullptr; op = op->next_) {
     const OpEdits* made = op->edits_.get();
     if (made != nullptr && !(op->removed_ && op->inserted())) {
-      EditLog::OpEdit edit;
+      EditLog::OpEdit& edit = *edits.add_ops();
       edit.set_index(index);
       if (op->removed_) {
         edit.set_removed(op->OriginalDesc().SerializeAsString());
       } else if (op->inserted()) {
         edit.set_inserted_by(*made->inserted_by);
       } else {
-        Store(*made, *edit.mutable_changed());
+        Store(*made, *op->desc_, *edit.mutable_changed());
       }
-      if (!edit.has_changed() || !IsEmpty(edit.changed())) *edits.add_ops() = std::move(edit);
+      if (edit.has_changed() && IsEmpty(edit.changed())) edits.mutable_ops()->RemoveLast();
     }
     if (!op->removed_) ++index;
   }
@@ -193,6 +203,10 @@ absl::Status ProgramState::AdoptOpEdits(Block& block, const EditLog::BlockEdits&
         break;
       case EditLog::OpEdit::kChanged: {
         ASSIGN_OR_RETURN(EditsOf(*at), Read(edit.changed(), *at));
+        const OpDesc* original = at->edits_->original.get();
+        if (original != nullptr && SubBlocks(*original) != SubBlocks(*at->desc_)) {
+          return DoesNotFit(Describe(*at), ": the original op runs other blocks");
+        }
         break;
       }
       case EditLog::OpEdit::kRemoved: {
@@ -202,6 +216,10 @@ absl::Status ProgramState::AdoptOpEdits(Block& block, const EditLog::BlockEdits&
         }
         Op& op = *NewOp(block, Own(desc));
         EditsOf(op);
+        if (!CheckSubBlocks(op, desc).ok()) {
+          return DoesNotFit("block ", block.index(),
+                            ": a removed op runs a block that is not there");
+        }
         Place(op, at == nullptr ? block.last_ : at->previous_);
         op.removed_ = true;
         --block.op_count_;
@@ -232,6 +250,10 @@ absl::Status ProgramState::AdoptVariableEdits(Block& block, const EditLog::Block
     auto desc = std::make_unique<VarDesc>();
     if (!desc->ParseFromString(edit.has_removed() ? edit.removed() : edit.original())) {
       return DoesNotFit("block ", block.index(), ": an original variable cannot be read");
+    }
+    if (!edit.has_removed() && desc->name() != declared[next]->name()) {
+      return DoesNotFit("block ", block.index(), ": variable ", edit.index(), " is not ",
+                        desc->name());
     }
     if (edit.has_removed()) {
       Variable& variable = *NewVariable(block, Intern(desc->name()), Own(*desc));

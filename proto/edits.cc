@@ -1,17 +1,16 @@
 // Undoing edits.
 
-#include <algorithm>
-#include <iterator>
+#include <glog/logging.h>
+
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/program_state.h"
-#include "proto/status_macros.h"
 
 namespace fixpoint {
 
@@ -99,7 +98,20 @@ std::vector<const Variable*> Block::removed_variables() const {
   return removed;
 }
 
+OpEdits& ProgramState::EditsOf(Op& op) {
+  edited = true;
+  if (op.edits_ == nullptr) op.edits_ = std::make_unique<OpEdits>();
+  return *op.edits_;
+}
+
+VariableEdits& ProgramState::EditsOf(Variable& variable) {
+  edited = true;
+  if (variable.edits_ == nullptr) variable.edits_ = std::make_unique<VariableEdits>();
+  return *variable.edits_;
+}
+
 bool Program::edited() const { return state_->edited; }
+int64_t Program::edit_count() const { return state_->edit_count; }
 
 void ProgramState::RevertOp(Op& op) {
   if (op.edits_ == nullptr) return;
@@ -118,8 +130,8 @@ void ProgramState::RevertOp(Op& op) {
     op.removed_ = false;
     ++op.block_->op_count_;
     op.block_->stale_ = true;
-    // Its blocks were in order when it stood here before.
-    LinkSubBlocks(op).IgnoreError();
+    const absl::Status status = LinkSubBlocks(op);
+    CHECK(status.ok()) << status.message();
     ForgetValues();
   }
 }
@@ -157,6 +169,10 @@ void Program::RevertEdits() {
 
 void Program::ForgetEdits() {
   ProgramState& state = *state_;
+  for (Name* name : state.reserved_names) name->reserved = false;
+  state.reserved_names.clear();
+  state.fresh_counters.clear();
+  if (!state.edited) return;
   state.Flush();
   for (Block& block : state.blocks) {
     for (Op* op = block.first_; op != nullptr; op = op->next_) {
@@ -175,8 +191,6 @@ void Program::ForgetEdits() {
     block.variables_ = std::move(kept);
     block.stale_ = false;
   }
-  for (Name& name : state.names) name.reserved = false;
-  state.fresh_counters.clear();
   state.edited = false;
 }
 

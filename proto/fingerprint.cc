@@ -54,7 +54,6 @@ uint64_t Fingerprint(const ProgramDesc& program) {
           for (const std::string& argument : slot.arguments()) checksum.Add(argument, 'a');
         }
       }
-      for (const OpDesc::Attr& attr : op.attrs()) checksum.Add(attr.name(), 't');
     }
   }
   return checksum.Result();

@@ -9,9 +9,9 @@
 
 namespace fixpoint {
 
-// A checksum of what an edit log speaks of: the blocks, the types, slots, arguments and attribute
-// names of their ops, and the names of their variables, in order. It guards against accident, not
-// against malice. What an attribute holds is no part of it: a log can be undone all the same.
+// A checksum of what an edit log speaks of: the blocks, the types, slots and arguments of their
+// ops, and the names of their variables, in order. It guards against accident, not against malice.
+// Attributes are no part of it: a log names those that were changed itself.
 uint64_t Fingerprint(const ProgramDesc& program);
 
 }  // namespace fixpoint

@@ -3,7 +3,10 @@
 #ifndef FIXPOINT_PROTO_OP_BUILDER_H_
 #define FIXPOINT_PROTO_OP_BUILDER_H_
 
+#include <google/protobuf/arena.h>
+
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,18 +20,24 @@ namespace fixpoint {
 // OpDesc scale = OpBuilder("scale").Input("X", "x").Output("Out", "y").Attr(MakeFloatAttr(...));
 class OpBuilder {
  public:
-  explicit OpBuilder(absl::string_view type) { op_.set_type(std::string(type)); }
+  explicit OpBuilder(absl::string_view type) : OpBuilder(type, nullptr) {}
+  // Builds in the memory of an arena, which outlives the builder.
+  OpBuilder(absl::string_view type, google::protobuf::Arena* arena)
+      : op_(google::protobuf::Arena::CreateMessage<OpDesc>(arena)) {
+    if (arena == nullptr) own_.reset(op_);
+    op_->set_type(std::string(type));
+  }
 
   OpBuilder& Input(absl::string_view slot, absl::string_view argument) {
-    Add(op_.add_inputs(), slot, argument);
+    Add(op_->add_inputs(), slot, argument);
     return *this;
   }
   OpBuilder& Output(absl::string_view slot, absl::string_view argument) {
-    Add(op_.add_outputs(), slot, argument);
+    Add(op_->add_outputs(), slot, argument);
     return *this;
   }
   OpBuilder& Attr(OpDesc::Attr attr) {
-    *op_.add_attrs() = std::move(attr);
+    *op_->add_attrs() = std::move(attr);
     return *this;
   }
   OpBuilder& Attrs(std::vector<OpDesc::Attr> attrs) {
@@ -36,7 +45,9 @@ class OpBuilder {
     return *this;
   }
 
-  OpDesc Build() { return std::move(op_); }
+  OpDesc Build() { return std::move(*op_); }
+  // What was built so far: in the arena's memory, or, without one, as long as the builder is there.
+  OpDesc& op() { return *op_; }
 
  private:
   static void Add(OpDesc::Var* var, absl::string_view slot, absl::string_view argument) {
@@ -44,7 +55,8 @@ class OpBuilder {
     var->add_arguments(std::string(argument));
   }
 
-  OpDesc op_;
+  OpDesc* op_;
+  std::unique_ptr<OpDesc> own_;
 };
 
 // A dense tensor's declaration.

@@ -122,13 +122,15 @@ class Op {
   friend class Variable;
   friend struct ProgramState;
 
+  using Arguments = absl::InlinedVector<Argument*, 3>;
+
   OpDesc* desc_ = nullptr;
   Block* block_ = nullptr;
   Op* previous_ = nullptr;  // a removed op keeps its place, so that undo finds it
   Op* next_ = nullptr;
   uint64_t order_ = 0;
-  absl::Span<Argument*> inputs_;
-  absl::Span<Argument*> outputs_;
+  Arguments inputs_;
+  Arguments outputs_;
   std::vector<const Block*> sub_blocks_;
   std::unique_ptr<OpEdits> edits_;
   int32_t role_ = 0;
@@ -186,7 +188,7 @@ class Variable {
   absl::InlinedVector<Value*, 2> all_values_;    // those that are no more among them
   absl::InlinedVector<const Value*, 2> values_;  // in program order
   std::unique_ptr<VariableEdits> edits_;
-  bool values_known_ = false;
+  uint32_t values_known_at_ = 0;  // the epoch
   bool removed_ = false;
 };
 
@@ -326,21 +328,23 @@ class Program {
   // What a name means in a block: its own variable; in a gradient block then the forward block's;
   // then an ancestor's. Null where nothing declares it.
   const Variable* Find(const Block& block, absl::string_view name) const;
-  // Whether any op or block of the program uses this name.
-  bool HasName(absl::string_view name) const;
 
   // Ops and variables inserted, changed or removed since Create or ForgetEdits.
   bool edited() const;
-  // Undoes every edit since then: the messages are again those of before, byte for byte.
+  // Undoes every edit since then: the messages are again those of before, byte for byte. Handles
+  // of arguments of ops that were changed end.
   void RevertEdits();
-  // The net edits, to be stored in ProgramDesc.edit_log; the fingerprint is left to the caller.
-  EditLog MakeEditLog() const;
+  // How many edits Rewriters have ever made.
+  int64_t edit_count() const;
+  // Appends the net edits to a log; its fingerprint and plan are left to the caller.
+  void MakeEditLog(EditLog* log) const;
   // Takes the edits of a log as if they had just been made, so that RevertEdits undoes them.
   // Error (kFailedPrecondition): the log does not fit the program, which then knows of no edits.
   absl::Status AdoptEditLog(const EditLog& log);
   void ForgetEdits();
-  // Stores a log in the message, or removes it.
-  void SetEditLog(const EditLog* log);
+  // The log in the message, which is made where there is none.
+  EditLog* mutable_edit_log();
+  void ClearEditLog();
 
  private:
   friend class Rewriter;

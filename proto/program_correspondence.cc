@@ -53,10 +53,6 @@ int ProgramCorrespondence::BlockInB(int a_block) const {
   return a_block < 0 ? -1 : block_in_b_[a_block];
 }
 
-int ProgramCorrespondence::BlockInA(int b_block) const {
-  return b_block < 0 ? -1 : block_in_a_[b_block];
-}
-
 void ProgramCorrespondence::PairBlocks() {
   const std::vector<BlockKeys> a_keys = OpLikenessKeys(a_, named_in_a_, options_);
   const std::vector<BlockKeys> b_keys = OpLikenessKeys(b_, named_in_b_, options_);

@@ -30,7 +30,6 @@ class ProgramCorrespondence {
   const std::vector<BlockPair>& block_pairs() const { return block_pairs_; }
   // The number of the block of the other program; -1 where there is none, and for -1.
   int BlockInB(int a_block) const;
-  int BlockInA(int b_block) const;
 
   // The temporary of the other program that is written in the same places of aligned ops; null
   // where there is none, and always where the names of temporaries count. Never one for two.

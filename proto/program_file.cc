@@ -106,11 +106,21 @@ absl::StatusOr<std::string> PrintProtobufText(const ProgramDesc& program, const 
   return text;
 }
 
+absl::StatusOr<std::string> BinaryBytes(const ProgramDesc& program, const std::string& name) {
+  const size_t size = program.ByteSizeLong();
+  if (size > kMaxBytes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, ": the program has more than the ", kMaxBytes,
+                     " bytes that protobuf can express; expected a smaller one"));
+  }
+  return DeterministicBytes(program, size);
+}
+
 absl::StatusOr<std::string> Format(const ProgramDesc& program, ProgramFormat format,
                                    const std::string& name) {
   switch (format) {
     case ProgramFormat::kBinary:
-      return DeterministicBytes(program);
+      return BinaryBytes(program, name);
     case ProgramFormat::kText:
       return PrintProgram(program);
     case ProgramFormat::kProtobufText:
@@ -155,11 +165,6 @@ absl::Status SaveProgram(const ProgramDesc& program, ProgramFormat format,
   const bool to_standard_output = path == "-";
   const std::string name = to_standard_output ? "standard output" : path;
   RETURN_IF_ERROR(CheckRequiredFields(program, name));
-  if (program.ByteSizeLong() > kMaxBytes) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(name, ": the program has more than the ", kMaxBytes,
-                     " bytes that protobuf can express; expected a smaller one"));
-  }
   ASSIGN_OR_RETURN(const std::string bytes, Format(program, format, name));
   return to_standard_output ? WriteToStandardOutput(bytes) : WriteFileAtomically(path, bytes);
 }

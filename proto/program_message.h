@@ -15,24 +15,15 @@ namespace fixpoint {
 // Moves cost nothing. A moved-from one may only be assigned to or destroyed.
 class ProgramMessage {
  public:
-  ProgramMessage()
-      : arena_(std::make_unique<google::protobuf::Arena>(Options())),
-        message_(google::protobuf::Arena::CreateMessage<ProgramDesc>(arena_.get())) {}
+  ProgramMessage();
   // Copies the message into an arena.
-  explicit ProgramMessage(const ProgramDesc& program) : ProgramMessage() { *message_ = program; }
+  explicit ProgramMessage(const ProgramDesc& program);
 
   ProgramDesc& operator*() const { return *message_; }
   ProgramDesc* operator->() const { return message_; }
   google::protobuf::Arena* arena() const { return arena_.get(); }
 
  private:
-  static google::protobuf::ArenaOptions Options() {
-    google::protobuf::ArenaOptions options;
-    options.start_block_size = 1 << 14;
-    options.max_block_size = 1 << 20;
-    return options;
-  }
-
   std::unique_ptr<google::protobuf::Arena> arena_;
   ProgramDesc* message_;
 };

@@ -1,9 +1,9 @@
-// What a Program holds: shared by program.cc, values.cc, edits.cc and rewriter.cc, and by nobody
-// else.
+// What a Program holds: shared by the sources of :program, and by nobody else.
 
 #ifndef FIXPOINT_PROTO_PROGRAM_STATE_H_
 #define FIXPOINT_PROTO_PROGRAM_STATE_H_
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/program.h"
@@ -25,8 +26,13 @@ namespace fixpoint {
 struct Name {
   std::string text;
   Variable* first = nullptr;  // the others by Variable::same_name_
+  int declarations = 0;
   bool reserved = false;      // handed out by Rewriter::FreshName
+  bool in_attribute = false;  // an attribute names it, or did
 };
+
+// The labels of a block's ops are spread over this range, so that there is room between any two.
+constexpr uint64_t kOrderRange = uint64_t{1} << 62;
 
 // What was done to an op since Create or ForgetEdits.
 struct OpEdits {
@@ -60,16 +66,26 @@ struct ProgramState {
   std::deque<Block> blocks;
   std::deque<Op> ops;
   std::deque<Variable> variables;
-  std::deque<Argument> arguments;
   std::deque<Value> values;
   std::deque<Name> names;
   absl::flat_hash_map<absl::string_view, Name*> name_table;
   absl::flat_hash_map<std::string, int> type_ids;
   absl::flat_hash_map<std::string, int> fresh_counters;
   std::set<std::string> pass_names;
+  std::vector<Name*> reserved_names;
+  int64_t edit_count = 0;
   bool edited = false;
 
+  // Values that were found in another epoch are not known any more.
+  uint32_t values_epoch = 1;
+  // Of names that many blocks declare, so that looking one up does not walk through all of them.
+  absl::flat_hash_map<std::pair<const Block*, const Name*>, Variable*> declarations;
+
   absl::Status Index();
+  absl::Status IndexBlocks();
+  void IndexVariables();
+  absl::Status IndexOps();
+  absl::Status CheckDepth() const;
 
   Name* Intern(absl::string_view text);
   Variable* Resolve(const Block& block, const Name& name) const;
@@ -90,19 +106,19 @@ struct ProgramState {
   // Makes the arguments of an op's message, or, of one that has some, makes them anew.
   void LinkArguments(Op& op);
   void UnlinkArguments(Op& op);
-  absl::Span<Argument*> NewArguments(size_t count);
   Argument* NewArgument(Op& op, bool is_output, int slot, int index);
   void Link(Argument& argument, Variable* variable);
   void Unlink(Argument& argument);
 
-  // Reads the sub-block attributes of an op that stands in a block. Error: an index out of order.
+  // Whether an op with this message would run blocks that come after its own.
+  absl::Status CheckSubBlocks(const Op& op, const OpDesc& desc) const;
   absl::Status LinkSubBlocks(Op& op);
   void UnlinkSubBlocks(Op& op);
 
   // Puts an op between its neighbours in the list, and gives it a place in the order.
   void Place(Op& op, Op* after);
   void Unplace(Op& op);
-  void ForgetValues();
+  void ForgetValues() { ++values_epoch; }
 
   void Flush();
   void FlushBlock(Block& block);

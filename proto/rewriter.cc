@@ -25,25 +25,44 @@ Node& Writable(const Node& node) {
 Rewriter::Rewriter(Program* program, absl::string_view pass)
     : state_(*program->state_), pass_(&*state_.pass_names.emplace(pass).first) {}
 
-const Op& Rewriter::InsertBefore(const Op& place, OpDesc op) {
-  return Insert(place.block(), Writable(place).previous_, std::move(op));
+const Op& Rewriter::InsertBefore(const Op& place, const OpDesc& op) {
+  return Insert(place.block(), Writable(place).previous_, state_.Own(op));
 }
 
-const Op& Rewriter::InsertAfter(const Op& place, OpDesc op) {
-  return Insert(place.block(), &Writable(place), std::move(op));
+const Op& Rewriter::InsertAfter(const Op& place, const OpDesc& op) {
+  return Insert(place.block(), &Writable(place), state_.Own(op));
 }
 
-const Op& Rewriter::Prepend(const Block& block, OpDesc op) {
-  return Insert(block, nullptr, std::move(op));
+const Op& Rewriter::Prepend(const Block& block, const OpDesc& op) {
+  return Insert(block, nullptr, state_.Own(op));
 }
 
-const Op& Rewriter::Append(const Block& block, OpDesc op) {
-  return Insert(block, Writable(block).last_, std::move(op));
+const Op& Rewriter::Append(const Block& block, const OpDesc& op) {
+  return Insert(block, Writable(block).last_, state_.Own(op));
 }
 
-const Op& Rewriter::Insert(const Block& block, Op* after, OpDesc desc) {
-  ++edit_count_;
-  Op& op = *state_.NewOp(Writable(block), state_.Own(desc));
+const Op& Rewriter::InsertBefore(const Op& place, OpBuilder& op) {
+  return Insert(place.block(), Writable(place).previous_, &op.op());
+}
+
+const Op& Rewriter::InsertAfter(const Op& place, OpBuilder& op) {
+  return Insert(place.block(), &Writable(place), &op.op());
+}
+
+const Op& Rewriter::Prepend(const Block& block, OpBuilder& op) {
+  return Insert(block, nullptr, &op.op());
+}
+
+const Op& Rewriter::Append(const Block& block, OpBuilder& op) {
+  return Insert(block, Writable(block).last_, &op.op());
+}
+
+OpBuilder Rewriter::New(absl::string_view type) { return OpBuilder(type, state_.desc.arena()); }
+
+const Op& Rewriter::Insert(const Block& block, Op* after, OpDesc* desc) {
+  ++state_.edit_count;
+  CHECK(desc->GetArena() == state_.desc.arena()) << "the op was not begun by New";
+  Op& op = *state_.NewOp(Writable(block), desc);
   state_.EditsOf(op).inserted_by = pass_;
   state_.Place(op, after);
   state_.LinkArguments(op);
@@ -55,7 +74,7 @@ const Op& Rewriter::Insert(const Block& block, Op* after, OpDesc desc) {
 
 void Rewriter::Remove(const Op& op) {
   CHECK(!op.removed()) << Describe(op);
-  ++edit_count_;
+  ++state_.edit_count;
   state_.RemoveOp(Writable(op));
 }
 
@@ -75,7 +94,7 @@ void Rewriter::KeepWhole(Op& op) {
 
 void Rewriter::SetArgument(const Argument& argument, absl::string_view name) {
   if (argument.name() == name) return;
-  ++edit_count_;
+  ++state_.edit_count;
   Argument& changed = Writable(argument);
   if (OpEdits* edits = EditsOfOriginal(*changed.op_)) {
     const bool known = std::any_of(
@@ -106,7 +125,7 @@ void Rewriter::AddOutput(const Op& op, absl::string_view slot, absl::string_view
 
 void Rewriter::AddArgument(const Op& op, bool is_output, absl::string_view slot_name,
                            absl::string_view name) {
-  ++edit_count_;
+  ++state_.edit_count;
   Op& changed = Writable(op);
   auto* slots = is_output ? changed.desc_->mutable_outputs() : changed.desc_->mutable_inputs();
   int slot = 0;
@@ -121,29 +140,26 @@ void Rewriter::AddArgument(const Op& op, bool is_output, absl::string_view slot_
   }
   (*slots)[slot].add_arguments(std::string(name));
   Argument* argument = state_.NewArgument(changed, is_output, slot, index);
-  absl::Span<Argument*>& arguments = is_output ? changed.outputs_ : changed.inputs_;
-  const absl::Span<Argument*> longer = state_.NewArguments(arguments.size() + 1);
-  const auto place =
+  Op::Arguments& arguments = is_output ? changed.outputs_ : changed.inputs_;
+  arguments.insert(
       std::upper_bound(arguments.begin(), arguments.end(), slot,
-                       [](int wanted, const Argument* a) { return wanted < a->slot(); });
-  auto end = std::copy(arguments.begin(), place, longer.begin());
-  *end++ = argument;
-  std::copy(place, arguments.end(), end);
-  arguments = longer;
+                       [](int wanted, const Argument* a) { return wanted < a->slot(); }),
+      argument);
   state_.Link(*argument, state_.ResolveOrDeclare(*changed.block_, name));
 }
 
 void Rewriter::RemoveLastArgument(const Op& op, bool is_input, absl::string_view slot) {
-  ++edit_count_;
+  ++state_.edit_count;
   Op& changed = Writable(op);
   KeepWhole(changed);
-  const Argument& last = *(is_input ? op.Inputs(slot) : op.Outputs(slot)).back();
-  const int position = last.slot();
-  state_.UnlinkArguments(changed);
-  (is_input ? changed.desc_->mutable_inputs(position) : changed.desc_->mutable_outputs(position))
+  Argument& last = Writable(*(is_input ? op.Inputs(slot) : op.Outputs(slot)).back());
+  state_.Unlink(last);
+  Op::Arguments& arguments = is_input ? changed.inputs_ : changed.outputs_;
+  arguments.erase(std::find(arguments.begin(), arguments.end(), &last));
+  (is_input ? changed.desc_->mutable_inputs(last.slot())
+            : changed.desc_->mutable_outputs(last.slot()))
       ->mutable_arguments()
       ->RemoveLast();
-  state_.LinkArguments(changed);
 }
 
 void Rewriter::RemoveInputs(const Op& op, absl::string_view slot) {
@@ -161,16 +177,23 @@ void Rewriter::RemoveSlot(const Op& op, bool is_output, absl::string_view slot_n
     return var.parameter() == slot_name;
   });
   if (slot == slots->end()) return;
-  ++edit_count_;
+  ++state_.edit_count;
   KeepWhole(changed);
-  state_.UnlinkArguments(changed);
+  const int position = static_cast<int>(slot - slots->begin());
   slots->erase(slot);
-  state_.LinkArguments(changed);
+  Op::Arguments& arguments = is_output ? changed.outputs_ : changed.inputs_;
+  const auto first = std::find_if(arguments.begin(), arguments.end(),
+                                  [&](const Argument* a) { return a->slot_ >= position; });
+  const auto last =
+      std::find_if(first, arguments.end(), [&](const Argument* a) { return a->slot_ > position; });
+  for (auto argument = first; argument != last; ++argument) state_.Unlink(**argument);
+  for (auto argument = last; argument != arguments.end(); ++argument) --(*argument)->slot_;
+  arguments.erase(first, last);
 }
 
 void Rewriter::SetAttr(const Op& op, OpDesc::Attr attr) {
   CHECK(attr.type() != AttrType::BLOCK && attr.type() != AttrType::BLOCKS) << attr.name();
-  ++edit_count_;
+  ++state_.edit_count;
   Op& changed = Writable(op);
   OpEdits* edits = EditsOfOriginal(changed);
   auto* attrs = changed.desc_->mutable_attrs();
@@ -198,14 +221,14 @@ void Rewriter::RemoveAttr(const Op& op, absl::string_view name) {
                                  [&](const OpDesc::Attr& a) { return a.name() == name; });
   if (attr == attrs->end()) return;
   CHECK(attr->type() != AttrType::BLOCK && attr->type() != AttrType::BLOCKS) << attr->name();
-  ++edit_count_;
+  ++state_.edit_count;
   KeepWhole(changed);
   attrs->erase(attr);
   state_.ReadOp(changed);
 }
 
 void Rewriter::SetType(const Op& op, absl::string_view type) {
-  ++edit_count_;
+  ++state_.edit_count;
   Op& changed = Writable(op);
   KeepWhole(changed);
   changed.desc_->set_type(std::string(type));
@@ -219,7 +242,7 @@ absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, VarDes
         absl::StrCat("block ", block.index(), ": \"", desc.name(),
                      "\" cannot be declared: the name is in use; FreshName gives one that is not"));
   }
-  ++edit_count_;
+  ++state_.edit_count;
   Variable* variable = state_.NewVariable(Writable(block), name, state_.Own(desc));
   state_.EditsOf(*variable).inserted_by = pass_;
   variable->block_->stale_ = true;
@@ -227,9 +250,8 @@ absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, VarDes
 }
 
 void Rewriter::SetVariable(const Variable& variable, VarDesc desc) {
-  CHECK(variable.desc() != nullptr && variable.name() == desc.name())
-      << variable.name();
-  ++edit_count_;
+  CHECK(variable.desc() != nullptr && variable.name() == desc.name()) << variable.name();
+  ++state_.edit_count;
   Variable& changed = Writable(variable);
   VariableEdits& edits = state_.EditsOf(changed);
   if (edits.inserted_by == nullptr && edits.original == nullptr) {
@@ -240,7 +262,7 @@ void Rewriter::SetVariable(const Variable& variable, VarDesc desc) {
 
 void Rewriter::Remove(const Variable& variable) {
   CHECK(variable.desc() != nullptr && !variable.is_used()) << variable.name();
-  ++edit_count_;
+  ++state_.edit_count;
   Variable& removed = Writable(variable);
   state_.EditsOf(removed);
   removed.removed_ = true;
@@ -259,7 +281,9 @@ std::string Rewriter::FreshName(absl::string_view base) {
       name = absl::StrCat(base, "_", ++counter);
     } while (taken(name));
   }
-  state_.Intern(name)->reserved = true;
+  Name* reserved = state_.Intern(name);
+  reserved->reserved = true;
+  state_.reserved_names.push_back(reserved);
   return name;
 }
 

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/program.pb.h"
 
@@ -21,10 +22,17 @@ class Rewriter {
 
   // Inserts an op. Names that nobody declares stay undeclared. REQUIRES: the ops and blocks are the
   // program's, and not removed; blocks that the new op runs have a higher index than its own.
-  const Op& InsertBefore(const Op& place, OpDesc op);
-  const Op& InsertAfter(const Op& place, OpDesc op);
-  const Op& Prepend(const Block& block, OpDesc op);
-  const Op& Append(const Block& block, OpDesc op);
+  const Op& InsertBefore(const Op& place, const OpDesc& op);
+  const Op& InsertAfter(const Op& place, const OpDesc& op);
+  const Op& Prepend(const Block& block, const OpDesc& op);
+  const Op& Append(const Block& block, const OpDesc& op);
+  // The same of an op that New began, which needs no copy; the builder is then done with.
+  const Op& InsertBefore(const Op& place, OpBuilder& op);
+  const Op& InsertAfter(const Op& place, OpBuilder& op);
+  const Op& Prepend(const Block& block, OpBuilder& op);
+  const Op& Append(const Block& block, OpBuilder& op);
+  // Begins an op in the program's memory.
+  OpBuilder New(absl::string_view type);
 
   void Remove(const Op& op);
 
@@ -56,11 +64,8 @@ class Rewriter {
   // the same program give the same names.
   std::string FreshName(absl::string_view base);
 
-  // How many edits were made through this rewriter.
-  int edit_count() const { return edit_count_; }
-
  private:
-  const Op& Insert(const Block& block, Op* after, OpDesc desc);
+  const Op& Insert(const Block& block, Op* after, OpDesc* desc);
   OpEdits* EditsOfOriginal(Op& op);
   void KeepWhole(Op& op);
   void AddArgument(const Op& op, bool is_output, absl::string_view slot, absl::string_view name);
@@ -68,7 +73,6 @@ class Rewriter {
 
   ProgramState& state_;
   const std::string* pass_;
-  int edit_count_ = 0;
 };
 
 }  // namespace fixpoint

@@ -12,8 +12,8 @@
 
 namespace fixpoint {
 
-// Reads protobuf text into `message`; required fields may be missing. Error (kInvalidArgument): "name:line:column: what is wrong",
-// every mistake of the text, up to 20.
+// Reads protobuf text into `message`; required fields may be missing. Error (kInvalidArgument):
+// "name:line:column: what is wrong", every mistake of the text, up to 20.
 absl::Status ParseTextMessage(absl::string_view text, absl::string_view name,
                               google::protobuf::Message* message);
 

@@ -21,11 +21,12 @@ absl::Span<const Value* const> Variable::values() const {
 }
 
 void ValueAnalysis::Ensure(Variable& variable) {
-  if (variable.values_known_) return;
+  const uint32_t epoch = variable.block_->state_->values_epoch;
+  if (variable.values_known_at_ == epoch) return;
   ValueAnalysis analysis(variable);
   analysis.Begin();
   if (!analysis.RunInOneBlock()) analysis.Run();
-  variable.values_known_ = true;
+  variable.values_known_at_ = epoch;
 }
 
 void ValueAnalysis::Begin() {

@@ -3,7 +3,9 @@
 #ifndef FIXPOINT_TOOLS_NAMED_PROGRAM_H_
 #define FIXPOINT_TOOLS_NAMED_PROGRAM_H_
 
+#include <deque>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,6 +21,14 @@ struct NamedProgram {
 
 // Errors: those of LoadProgram and Program::Create.
 absl::StatusOr<NamedProgram> LoadNamedProgram(const std::string& path);
+
+// Keeps what is not worth destroying, since the process ends with it: giving up a large program
+// takes longer than writing it.
+template <typename T>
+T& KeepUntilExit(T value) {
+  static auto& kept = *new std::deque<T>;
+  return kept.emplace_back(std::move(value));
+}
 
 // "dir/lenet.pdmodel.gz" and "quantized" give "dir/lenet.quantized.pdmodel"; a name without an
 // extension gets the word at its end.

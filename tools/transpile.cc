@@ -142,7 +142,8 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
     RETURN_IF_ERROR(LoadTextMessage(FLAGS_profile, &profile));
     options.profile = &profile;
   }
-  ASSIGN_OR_RETURN(NamedProgram main, LoadNamedProgram(path));
+  ASSIGN_OR_RETURN(NamedProgram loaded, LoadNamedProgram(path));
+  NamedProgram& main = KeepUntilExit(std::move(loaded));
   std::optional<NamedProgram> startup;
   if (!FLAGS_startup.empty()) {
     ASSIGN_OR_RETURN(startup, LoadNamedProgram(FLAGS_startup));
@@ -165,7 +166,8 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
     RETURN_IF_ERROR(CheckOutput(FLAGS_startup, startup_output, startup->format));
   }
 
-  absl::StatusOr<TranspileResult> transpiled = Transpile(&main.program, options);
+  absl::StatusOr<TranspileResult>& transpiled =
+      KeepUntilExit(Transpile(&main.program, options));
   if (!transpiled.ok()) {
     if (FLAGS_dry_run) return transpiled.status();
     return WithFailingProgram(

@@ -78,7 +78,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   context.allow_dynamic = options.allow_dynamic;
 
   FrozenModel model{program.Clone(), Scope(), {}, {}};
-  model.program.SetEditLog(nullptr);
+  model.program.ClearEditLog();
   if (absl::Status status = pipeline.Run(model.program, context, options.pipeline_options);
       !status.ok()) {
     return InProgram(program, status);

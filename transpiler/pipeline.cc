@@ -82,13 +82,15 @@ absl::Status Pipeline::Run(Program& program, PassContext& context,
 
 absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
                                  const PipelineOptions& options) const {
+  int64_t verified_edits = program.edit_count();
   for (const Pass* pass : passes_) {
     const auto start = std::chrono::steady_clock::now();
     if (absl::Status status = pass->Run(program, context); !status.ok()) {
       return absl::Status(status.code(),
                           absl::StrCat(std::string(status.message()), " [in ", pass->name(), "]"));
     }
-    if (options.verify) {
+    if (options.verify && program.edit_count() != verified_edits) {
+      verified_edits = program.edit_count();
       if (absl::Status status = VerifyInserted(program, EraOf(context.target)); !status.ok()) {
         return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " [after ",
                                                         pass->name(), "]"));

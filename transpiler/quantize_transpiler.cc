@@ -26,10 +26,11 @@ absl::Status InvariantsHold(const Program& program, const PassContext& context) 
 }
 
 void StoreEditLog(Program* program, const QuantPlan* plan) {
-  EditLog log = program->MakeEditLog();
+  program->ClearEditLog();
+  EditLog& log = *program->mutable_edit_log();
   log.set_fingerprint(Fingerprint(program->Proto()));
+  program->MakeEditLog(&log);
   if (plan != nullptr) *log.mutable_plan() = *plan;
-  program->SetEditLog(&log);
   program->ForgetEdits();
 }
 
@@ -78,7 +79,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
 absl::Status Untranspile(Program* program) {
   if (!program->Proto().has_edit_log()) return UndoByMarks(program);
   const EditLog log = program->Proto().edit_log();
-  program->SetEditLog(nullptr);
+  program->ClearEditLog();
   absl::Status status;
   if (Fingerprint(program->Proto()) != log.fingerprint()) {
     status = UndoByMarks(program);
@@ -86,7 +87,7 @@ absl::Status Untranspile(Program* program) {
     status = program->AdoptEditLog(log);
     if (status.ok()) program->RevertEdits();
   }
-  if (!status.ok()) program->SetEditLog(&log);
+  if (!status.ok()) *program->mutable_edit_log() = log;
   return status;
 }
 

@@ -2,17 +2,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "transpiler/gradient_links.h"
 #include "transpiler/marks.h"
 
 namespace fixpoint {
 
 std::string WhoQuantized(const Program& program) {
   if (IsMarked(program)) return "the program was rewritten by Fixpoint already";
+  OpTypes types(program);
   int count = 0;
   std::string first;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
-      const OpSchema* schema = FindOpSchema(op.type());
+      const OpSchema* schema = types.SchemaOf(op);
       if (schema == nullptr || schema->quant_op() == QuantOp::kNone ||
           schema->quant_op() == QuantOp::kObserve) {
         continue;

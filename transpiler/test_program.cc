@@ -18,7 +18,7 @@ absl::StatusOr<Program> MakeTestProgram(const Program& training, const Quantizer
   const Target target;
   PassContext context(config, target, *quantizers);
   Program program = training.Clone();
-  program.SetEditLog(nullptr);
+  program.ClearEditLog();
   RETURN_IF_ERROR(pipeline.Run(program, context, PipelineOptions()));
   program.ForgetEdits();
   return program;

@@ -4,6 +4,7 @@
 #define FIXPOINT_OPS_VERIFIER_CHECKS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,13 +62,16 @@ void CheckTypes(const KnownOp& known, Era era, FindingList* findings);
 // 9.
 class ReadCheck {
  public:
-  ReadCheck(const Program& program, FindingList* findings);
+  ReadCheck(const Program& program, FindingList* findings)
+      : program_(program), findings_(findings) {}
   void Check(const Op& op);
 
  private:
+  bool HasFeedOps();
   bool MayBeFed(const Variable& variable, const Op& first_writer);
 
-  bool has_feed_ops_;
+  const Program& program_;
+  std::optional<bool> has_feed_ops_;
   FindingList* findings_;
   absl::flat_hash_map<const Variable*, bool> may_be_fed_;
 };

@@ -1,5 +1,7 @@
 // Names and the values that they stand for.
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/verifier/checks.h"
@@ -28,13 +30,6 @@ const Op* FirstWriter(const Variable& variable) {
   return nullptr;
 }
 
-bool HasFeedOps(const Program& program) {
-  for (const Op& op : program.block(0).ops()) {
-    if (op.type() == "feed") return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void CheckNames(const Op& op, FindingList* findings) {
@@ -50,8 +45,14 @@ void CheckNames(const Op& op, FindingList* findings) {
   for (const Argument* output : op.outputs()) check(*output);
 }
 
-ReadCheck::ReadCheck(const Program& program, FindingList* findings)
-    : has_feed_ops_(HasFeedOps(program)), findings_(findings) {}
+bool ReadCheck::HasFeedOps() {
+  if (!has_feed_ops_.has_value()) {
+    const auto ops = program_.block(0).ops();
+    has_feed_ops_ =
+        std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.type() == "feed"; });
+  }
+  return *has_feed_ops_;
+}
 
 // Whether a variable looks like one that is fed and then updated in place.
 bool ReadCheck::MayBeFed(const Variable& variable, const Op& first_writer) {
@@ -76,10 +77,10 @@ void ReadCheck::Check(const Op& op) {
       return absl::StrCat("input ", input->slot_name(), " reads \"", input->name(), "\", ");
     };
     if (const Op* writer = FirstWriter(*variable); writer != nullptr) {
-      if (!has_feed_ops_ && MayBeFed(*variable, *writer)) continue;
+      if (!HasFeedOps() && MayBeFed(*variable, *writer)) continue;
       findings_->Error(FindingCode::kUnreachedRead, op,
                        absl::StrCat(read(), "which is written only later and is not persistable"));
-    } else if (has_feed_ops_) {  // without them, what no op writes is fed
+    } else if (HasFeedOps()) {  // without them, what no op writes is fed
       findings_->Error(FindingCode::kUnreachedRead, op,
                        absl::StrCat(read(), "which no op writes and no feed op fills"));
     } else if (absl::EndsWith(input->name(), kGradientSuffix)) {

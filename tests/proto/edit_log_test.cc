@@ -167,6 +167,12 @@ std::vector<EditCase> EditCases() {
   };
 }
 
+EditLog EditLogOf(const Program& program) {
+  EditLog log;
+  program.MakeEditLog(&log);
+  return log;
+}
+
 class EditLogTest : public testing::TestWithParam<EditCase> {
  protected:
   EditLogTest() { GetParam().edit(program_, rewriter_); }
@@ -190,14 +196,13 @@ TEST_P(EditLogTest, IsRevertedAfterAFlush) {
 }
 
 TEST_P(EditLogTest, IsRevertedFromALogThatWasSavedAndLoaded) {
-  const EditLog log = program_.MakeEditLog();
-  program_.SetEditLog(&log);
+  program_.MakeEditLog(program_.mutable_edit_log());
   ProgramDesc saved;
   ASSERT_TRUE(saved.ParseFromString(program_.Proto().SerializeAsString()));
   auto loaded = Program::Create(saved);
   ASSERT_TRUE(loaded.ok());
   const EditLog loaded_log = loaded->Proto().edit_log();
-  loaded->SetEditLog(nullptr);
+  loaded->ClearEditLog();
   ASSERT_TRUE(loaded->AdoptEditLog(loaded_log).ok());
   loaded->RevertEdits();
   EXPECT_EQ(PrintProgram(loaded->Proto()), kText);
@@ -205,10 +210,10 @@ TEST_P(EditLogTest, IsRevertedFromALogThatWasSavedAndLoaded) {
 }
 
 TEST_P(EditLogTest, MakesTheSameLogAgainOnceAdopted) {
-  const EditLog log = program_.MakeEditLog();
+  const EditLog log = EditLogOf(program_);
   auto loaded = Program::Create(program_.Proto());
   ASSERT_TRUE(loaded->AdoptEditLog(log).ok());
-  EXPECT_EQ(loaded->MakeEditLog().ShortDebugString(), log.ShortDebugString());
+  EXPECT_EQ(EditLogOf(*loaded).ShortDebugString(), log.ShortDebugString());
 }
 
 // What was reverted can be edited again: the index is whole.
@@ -234,16 +239,16 @@ INSTANTIATE_TEST_SUITE_P(Edits, EditLogTest, testing::ValuesIn(EditCases()),
 
 TEST(EditLog, OfNoEditIsEmpty) {
   Program program = ParsedProgram(kText);
-  EXPECT_EQ(program.MakeEditLog().ShortDebugString(), "");
+  EXPECT_EQ(EditLogOf(program).ShortDebugString(), "");
   Rewriter rewriter(&program, "test");
   rewriter.Remove(rewriter.Prepend(program.block(0), Relu("x", "y")));
-  EXPECT_EQ(program.MakeEditLog().ShortDebugString(), "");
+  EXPECT_EQ(EditLogOf(program).ShortDebugString(), "");
 }
 
 TEST(EditLog, NamesThePassThatInserted) {
   Program program = ParsedProgram(kText);
   Rewriter(&program, "some_pass").Prepend(program.block(0), Relu("x", "y"));
-  EXPECT_EQ(program.MakeEditLog().ShortDebugString(),
+  EXPECT_EQ(EditLogOf(program).ShortDebugString(),
             R"(blocks { block: 0 ops { index: 0 inserted_by: "some_pass" } })");
 }
 
@@ -284,24 +289,42 @@ constexpr BrokenLog kBrokenLogs[] = {
      "block 0, op 0 (relu): the original op cannot be read"},
     {"NoSuchSlot",
      "blocks { block: 0 ops { index: 0 changed { arguments { slot: 1 index: 0 name: 'x' } } } }",
-     "block 0, op 0 (relu) has other slots"},
+     "block 0, op 0 (relu) has other slots or attributes"},
     {"NoSuchArgument",
      "blocks { block: 0 ops { index: 0 changed { arguments { slot: 0 index: 1 name: 'x' } } } }",
-     "block 0, op 0 (relu) has other slots"},
+     "block 0, op 0 (relu) has other slots or attributes"},
     {"MoreArgumentsAddedThanThereAre",
      "blocks { block: 0 ops { index: 0 changed { arguments { slot: 0 index: 0 } "
      "arguments { slot: 0 index: 0 } } } }",
-     "block 0, op 0 (relu) has other slots"},
+     "block 0, op 0 (relu) has other slots or attributes"},
     {"NoSuchAttribute",
      "blocks { block: 0 ops { index: 0 changed { attributes { position: 2 original: '' } } } }",
-     "block 0, op 0 (relu) has other slots"},
+     "block 0, op 0 (relu) has other slots or attributes"},
     {"MoreAttributesAddedThanThereAre",
-     "blocks { block: 0 ops { index: 0 changed { attributes_added: 3 } } }",
-     "block 0, op 0 (relu) has other slots"},
+     "blocks { block: 0 ops { index: 0 changed { added_attributes: ['a', 'b', 'c', 'd'] } } }",
+     "block 0, op 0 (relu) has other slots or attributes"},
+    {"AnotherAttributeAdded",
+     "blocks { block: 0 ops { index: 0 changed { added_attributes: 'other' } } }",
+     "block 0, op 0 (relu) has other slots or attributes"},
+    {"AnotherAttributeChanged",
+     "blocks { block: 0 ops { index: 0 changed { attributes { position: 0 "
+     "original: '\\n\\005other\\020\\000' } } } }",
+     "block 0, op 0 (relu): attribute 0 is not other"},
     {"OriginalAttributeIsNoMessage",
      "blocks { block: 0 ops { index: 0 changed { attributes { position: 0 original: '\\377' } } } "
      "}",
      "block 0, op 0 (relu): an original attribute cannot be read"},
+    {"RemovedOpRunsNoBlock",
+     "blocks { block: 0 ops { index: 0 removed: "
+     "'\\032\\005while\"\\017\\n\\tsub_block\\020\\010\\140\\143' } }",
+     "block 0: a removed op runs a block that is not there"},
+    {"OriginalOpRunsOtherBlocks",
+     "blocks { block: 0 ops { index: 0 changed { original: "
+     "'\\032\\005while\"\\017\\n\\tsub_block\\020\\010\\140\\001' } } }",
+     "block 0, op 0 (relu): the original op runs other blocks"},
+    {"OriginalVariableHasAnotherName",
+     "blocks { block: 0 vars { index: 0 original: '\\n\\005other\\022\\002\\010\\007' } }",
+     "block 0: variable 0 is not other"},
     {"NoSuchVariable", "blocks { block: 1 vars { index: 1 inserted_by: 'p' } }",
      "block 1 has no variable 1"},
     {"OriginalVariableIsNoMessage", "blocks { block: 0 vars { index: 0 original: '\\377' } }",

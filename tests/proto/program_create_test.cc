@@ -7,8 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
+#include "proto/rewriter.h"
 
 namespace fixpoint {
 namespace {
@@ -100,6 +102,33 @@ TEST(ProgramCreate, OpsThatRunBlocksCountAsNestingToo) {
   }
   EXPECT_EQ(std::string(Program::Create(program).status().message()),
             "block 257 is nested deeper than 256 blocks");
+}
+
+// Twenty blocks below block 0 that each declare x and read it, and one that only reads it.
+TEST(ProgramCreate, ANameThatManyBlocksDeclareIsEachBlocksOwn) {
+  ProgramDesc desc = Nested(1);
+  for (int i = 1; i <= 21; ++i) {
+    BlockDesc* block = desc.add_blocks();
+    block->set_idx(i);
+    block->set_parent_idx(i == 21 ? 20 : 0);
+    if (i <= 20) *block->add_vars() = MakeTensorVar("x", VarType::FP32, {i});
+    *block->add_ops() = OpBuilder("relu").Input("X", "x").Output("Out", "y").Build();
+  }
+  Program program = *Program::Create(desc);
+  const auto read_in = [&](int block) {
+    return program.block(block).first_op()->Input("X")->variable()->block().index();
+  };
+  for (int i = 1; i <= 20; ++i) EXPECT_EQ(read_in(i), i);
+  EXPECT_EQ(read_in(21), 20);
+
+  Rewriter rewriter(&program, "test");
+  const Op& op = *program.block(5).first_op();
+  rewriter.SetArgument(*op.Input("X"), "y");
+  rewriter.Remove(*program.Find(program.block(5), "x"));
+  EXPECT_EQ(program.Find(program.block(5), "x"), nullptr);
+  EXPECT_EQ(program.Find(program.block(6), "x")->block().index(), 6);
+  program.RevertEdits();
+  EXPECT_EQ(read_in(5), 5);
 }
 
 TEST(ProgramCreate, AnEmptyProgramHasOneBlock) {

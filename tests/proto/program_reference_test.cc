@@ -114,12 +114,15 @@ TEST_F(ReferencePrograms, RevertedEditsLeaveTheBytesAsTheyWere) {
 TEST_F(ReferencePrograms, TheEditLogRevertsAProgramThatWasSavedInBetween) {
   ForEach([](Program& program, const std::string& bytes) {
     EditEverywhere(program);
-    const EditLog log = program.MakeEditLog();
+    EditLog log;
+    program.MakeEditLog(&log);
     auto loaded = Program::Create(program.Proto(), program.name());
     ASSERT_TRUE(loaded.ok()) << loaded.status();
     const absl::Status adopted = loaded->AdoptEditLog(log);
     ASSERT_TRUE(adopted.ok()) << adopted;
-    EXPECT_EQ(loaded->MakeEditLog().SerializeAsString(), log.SerializeAsString());
+    EditLog again;
+    loaded->MakeEditLog(&again);
+    EXPECT_EQ(again.SerializeAsString(), log.SerializeAsString());
     loaded->RevertEdits();
     EXPECT_TRUE(loaded->Proto().SerializeAsString() == bytes);
   });

@@ -60,7 +60,7 @@ TEST_F(RewriterTest, InsertsWhereItIsTold) {
             "sum(X=[a, w]) -> (Out=b) {axis=1, name=\"s\"}\n"
             "relu(X=x) -> (Out=after)\n"
             "relu(X=x) -> (Out=last)\n");
-  EXPECT_EQ(rewriter_.edit_count(), 4);
+  EXPECT_EQ(program_.edit_count(), 4);
 }
 
 TEST_F(RewriterTest, KeepsTheOrderOfOpsWithoutCounting) {
@@ -133,7 +133,7 @@ TEST_F(RewriterTest, AnArgumentBecomesAnotherName) {
 
 TEST_F(RewriterTest, SettingANameThatIsThereIsNoEdit) {
   rewriter_.SetArgument(*OpAt(program_, 0).Input("X"), "x");
-  EXPECT_EQ(rewriter_.edit_count(), 0);
+  EXPECT_EQ(program_.edit_count(), 0);
   EXPECT_FALSE(program_.edited());
 }
 
@@ -159,9 +159,32 @@ TEST_F(RewriterTest, SlotsAndArgumentsAreTakenAway) {
   rewriter_.RemoveInputs(sum, "X");
   EXPECT_THAT(sum.inputs(), IsEmpty());
   EXPECT_EQ(PrintOp(sum.desc()), "sum() {axis=1, name=\"s\"}");
-  const int edits = rewriter_.edit_count();
+  const int edits = program_.edit_count();
   rewriter_.RemoveInputs(sum, "X");
-  EXPECT_EQ(rewriter_.edit_count(), edits) << "there is no such slot";
+  EXPECT_EQ(program_.edit_count(), edits) << "there is no such slot";
+}
+
+TEST_F(RewriterTest, HandlesOfOtherSlotsStayWhenOneIsTakenAway) {
+  const Op& sum = OpAt(program_, 1);
+  rewriter_.AddInput(sum, "Mask", "x");
+  rewriter_.AddInput(sum, "Bias", "w");
+  const Argument& a = *sum.Inputs("X")[0];
+  const Argument& bias = *sum.Input("Bias");
+  rewriter_.RemoveLastArgument(sum, /*is_input=*/true, "X");
+  rewriter_.RemoveInputs(sum, "Mask");
+  EXPECT_EQ(PrintOp(sum.desc()), "sum(X=a, Bias=w) -> (Out=b) {axis=1, name=\"s\"}");
+  EXPECT_EQ(sum.Inputs("X")[0], &a);
+  EXPECT_EQ(sum.Input("Bias"), &bias);
+  EXPECT_EQ(bias.slot_name(), "Bias");
+  EXPECT_EQ(bias.name(), "w");
+  EXPECT_NE(bias.value(), nullptr);
+}
+
+TEST_F(RewriterTest, AnOpIsBuiltInTheProgramsMemory) {
+  const Op& op =
+      rewriter_.Append(program_.block(0), rewriter_.New("relu").Input("X", "x").Output("Out", "c"));
+  EXPECT_EQ(PrintOp(op.desc()), "relu(X=x) -> (Out=c)");
+  EXPECT_EQ(op.desc().GetArena(), program_.Proto().GetArena());
 }
 
 TEST_F(RewriterTest, AttributesKeepTheirPlace) {
@@ -172,7 +195,7 @@ TEST_F(RewriterTest, AttributesKeepTheirPlace) {
   rewriter_.RemoveAttr(sum, "axis");
   rewriter_.RemoveAttr(sum, "no such");
   EXPECT_EQ(PrintOp(sum.desc()), "sum(X=[a, w]) -> (Out=b) {name=\"s\", new=0.5}");
-  EXPECT_EQ(rewriter_.edit_count(), 3);
+  EXPECT_EQ(program_.edit_count(), 3);
 }
 
 TEST_F(RewriterTest, AnOpMayBecomeAnother) {
@@ -213,7 +236,7 @@ TEST_F(RewriterTest, ADeclarationIsReplacedOrRemoved) {
 TEST(FreshName, IsInNoBlockAndGivenOnce) {
   Program program = ParsedProgram(R"(
     block 0 {
-      relu(X=x) -> (Out=y)
+      relu(X=x) -> (Out=y) {threshold=var(p)}
     }
     block 1 parent=0 {
       var x_1 f32[4]
@@ -224,7 +247,8 @@ TEST(FreshName, IsInNoBlockAndGivenOnce) {
   EXPECT_EQ(rewriter.FreshName("z"), "z_1");
   EXPECT_EQ(rewriter.FreshName("x"), "x_2") << "another block has x_1";
   EXPECT_EQ(rewriter.FreshName("y"), "y_1") << "y is used, though nobody declares it";
-  EXPECT_TRUE(program.HasName("z_1"));
+  EXPECT_EQ(rewriter.FreshName("z_1"), "z_1_1") << "z_1 was given out";
+  EXPECT_EQ(rewriter.FreshName("p"), "p_1") << "an attribute names p";
 }
 
 TEST(FreshName, IsTheSameForTheSameEdits) {

@@ -35,7 +35,7 @@ std::string UndoneWithoutLog(const std::string& text) {
   Program program = Parsed(text);
   EXPECT_TRUE(Transpile(&program).ok());
   EXPECT_NE(PrintProgram(program.Proto()), text);
-  program.SetEditLog(nullptr);
+  program.ClearEditLog();
   program.ForgetEdits();
   const absl::Status status = Untranspile(&program);
   EXPECT_TRUE(status.ok()) << status;

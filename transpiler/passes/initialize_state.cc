@@ -30,15 +30,14 @@ class InitializeState final : public Pass {
       RETURN_IF_ERROR(rewriter.AddVariable(block, *state.variable->desc()).status());
       const VarType::TensorDesc& tensor = *state.variable->tensor();
       rewriter.Append(
-          block, OpBuilder("fill_constant")
+          block, rewriter.New("fill_constant")
                      .Output("Out", state.variable->name())
                      .Attr(MakeLongsAttr("shape", {tensor.dims().begin(), tensor.dims().end()}))
                      .Attr(MakeIntAttr("dtype", tensor.data_type()))
                      .Attr(MakeFloatAttr("value", static_cast<float>(state.initial_value)))
                      .Attr(MakeBoolAttr("force_cpu", tensor.data_type() == VarType::INT64))
                      .Attr(MakeIntAttr("op_role", kForward))
-                     .Attr(MakeStringAttr(kInsertedByAttr, name()))
-                     .Build());
+                     .Attr(MakeStringAttr(kInsertedByAttr, name())));
     }
     return absl::OkStatus();
   }

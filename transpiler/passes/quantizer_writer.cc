@@ -18,13 +18,6 @@ namespace {
 
 constexpr char kStepCounter[] = "@STEP_COUNTER@";
 
-void AddSlot(google::protobuf::RepeatedPtrField<OpDesc::Var>* slots, const std::string& slot,
-             const std::string& name) {
-  OpDesc::Var* var = slots->Add();
-  var->set_parameter(slot);
-  var->add_arguments(name);
-}
-
 // The argument of an output slot; "" where there is no such slot.
 std::string OutputOf(const OpDesc& op, const std::string& slot) {
   for (const OpDesc::Var& var : op.outputs()) {
@@ -155,7 +148,7 @@ absl::StatusOr<std::string> QuantizerWriter::AddStepCounter() {
   return step_counter_;
 }
 
-absl::Status QuantizerWriter::AddState(Writing& writing, OpDesc& quantize) {
+absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
   const Site& site = *writing.site;
   const Variable& variable = site.value->variable();
   const std::string& scale_suffix = context_.target.conventions().scale_suffix();
@@ -177,65 +170,63 @@ absl::Status QuantizerWriter::AddState(Writing& writing, OpDesc& quantize) {
     ASSIGN_OR_RETURN(const std::string name,
                      DeclareTensor(*writing.place.block, variable.name() + suffix, state.dtype,
                                    dims, /*persistable=*/true, initial));
-    if (!state.input.empty()) AddSlot(quantize.mutable_inputs(), state.input, name);
-    if (!state.output.empty()) AddSlot(quantize.mutable_outputs(), state.output, name);
+    if (!state.input.empty()) quantize.Input(state.input, name);
+    if (!state.output.empty()) quantize.Output(state.output, name);
   }
   if (!writing.recipe->step_counter_input.empty() && !writing.is_test) {
     ASSIGN_OR_RETURN(const std::string counter, AddStepCounter());
-    AddSlot(quantize.mutable_inputs(), writing.recipe->step_counter_input, counter);
+    quantize.Input(writing.recipe->step_counter_input, counter);
   }
   return absl::OkStatus();
 }
 
-void QuantizerWriter::Insert(Writing& writing, OpDesc op) {
+void QuantizerWriter::Insert(Writing& writing, OpBuilder& op) {
   Place& place = writing.place;
-  *op.add_attrs() = MakeIntAttr("op_role", place.role);
-  *op.add_attrs() = MakeStringAttr(kInsertedByAttr, pass_);
+  op.Attr(MakeIntAttr("op_role", place.role)).Attr(MakeStringAttr(kInsertedByAttr, pass_));
   if (place.before != nullptr) {
-    rewriter_.InsertBefore(*place.before, std::move(op));
+    rewriter_.InsertBefore(*place.before, op);
     return;
   }
   const Op*& last = place.after == nullptr ? last_at_head_[place.block] : last_after_[place.after];
   if (last != nullptr) {
-    last = &rewriter_.InsertAfter(*last, std::move(op));
+    last = &rewriter_.InsertAfter(*last, op);
   } else if (place.after != nullptr) {
-    last = &rewriter_.InsertAfter(*place.after, std::move(op));
+    last = &rewriter_.InsertAfter(*place.after, op);
   } else {
-    last = &rewriter_.Prepend(*place.block, std::move(op));
+    last = &rewriter_.Prepend(*place.block, op);
   }
 }
 
-absl::StatusOr<OpDesc> QuantizerWriter::BeginQuantizeOp(const Writing& writing,
-                                                        std::string* numbers) {
+absl::StatusOr<OpBuilder> QuantizerWriter::BeginQuantizeOp(const Writing& writing,
+                                                           std::string* numbers) {
   const bool fused = writing.recipe->dequantize_op.empty();
-  OpBuilder builder(writing.recipe->quantize_op);
+  OpBuilder builder = rewriter_.New(writing.recipe->quantize_op);
   builder.Input("X", writing.site->value->variable().name());
   ASSIGN_OR_RETURN(*numbers, DeclareLike(writing, fused ? ".quant_dequant" : ".quantized"));
   builder.Output("Out", *numbers)
       .Attrs(writing.quantizer->QuantizeAttrs(writing.site->spec, EraOf(context_.target)));
   if (writing.recipe->has_is_test) builder.Attr(MakeBoolAttr("is_test", writing.is_test));
-  return builder.Build();
+  return builder;
 }
 
-absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpDesc quantize,
+absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quantize,
                                                const std::string& numbers) {
-  const std::string scale = OutputOf(quantize, writing.recipe->scale_output);
-  const std::string zero_point = OutputOf(quantize, writing.recipe->zero_point_output);
-  Insert(writing, std::move(quantize));
+  const std::string scale = OutputOf(quantize.op(), writing.recipe->scale_output);
+  const std::string zero_point = OutputOf(quantize.op(), writing.recipe->zero_point_output);
+  Insert(writing, quantize);
   if (writing.recipe->dequantize_op.empty()) {
     Rewire(*writing.site, numbers);
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const std::string dequantized, DeclareLike(writing, ".quantized.dequantized"));
-  OpBuilder builder(writing.recipe->dequantize_op);
+  OpBuilder builder = rewriter_.New(writing.recipe->dequantize_op);
   builder.Input("X", numbers).Input(writing.recipe->scale_input_of_dequantize, scale);
   if (!zero_point.empty()) {
     builder.Input(writing.recipe->zero_point_input_of_dequantize, zero_point);
   }
-  Insert(writing,
-         builder.Output("Out", dequantized)
-             .Attrs(writing.quantizer->DequantizeAttrs(writing.site->spec, EraOf(context_.target)))
-             .Build());
+  Insert(writing, builder.Output("Out", dequantized)
+                      .Attrs(writing.quantizer->DequantizeAttrs(writing.site->spec,
+                                                                EraOf(context_.target))));
   Rewire(*writing.site, dequantized);
   return absl::OkStatus();
 }
@@ -244,9 +235,9 @@ absl::Status QuantizerWriter::Write(const Site& site) {
   if (site.observe) return Observe(site, PlaceOf(site)).status();
   ASSIGN_OR_RETURN(Writing writing, Begin(site, PlaceOf(site)));
   std::string numbers;
-  ASSIGN_OR_RETURN(OpDesc quantize, BeginQuantizeOp(writing, &numbers));
+  ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
   RETURN_IF_ERROR(AddState(writing, quantize));
-  if (OutputOf(quantize, writing.recipe->scale_output).empty()) {
+  if (OutputOf(quantize.op(), writing.recipe->scale_output).empty()) {
     // A dynamic quantizer's scale is an output like any other.
     const Target::Conventions& conventions = context_.target.conventions();
     const Variable& variable = site.value->variable();
@@ -257,25 +248,24 @@ absl::Status QuantizerWriter::Write(const Site& site) {
         DeclareTensor(*writing.place.block, variable.name() + conventions.scale_suffix(),
                       VarType::FP32, {per_channel ? variable.tensor()->dims(site.spec.axis()) : 1},
                       persists, 0.001));
-    AddSlot(quantize.mutable_outputs(), writing.recipe->scale_output, scale);
+    quantize.Output(writing.recipe->scale_output, scale);
   }
   return FinishQuantizeOp(writing, std::move(quantize), numbers);
 }
 
 absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Place& place) {
   ASSIGN_OR_RETURN(Writing writing, Begin(site, place, /*observer=*/true));
-  OpBuilder builder(writing.recipe->quantize_op);
-  builder.Input("X", site.value->variable().name());
+  OpBuilder observe = rewriter_.New(writing.recipe->quantize_op);
+  observe.Input("X", site.value->variable().name());
   if (writing.recipe->observer_needs_output) {
     ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, ".observed"));
-    builder.Output("Out", copy);
+    observe.Output("Out", copy);
   }
-  OpDesc observe = builder.Attrs(writing.quantizer->ObserverAttrs(site.spec))
-                       .Attr(MakeBoolAttr("is_test", writing.is_test))
-                       .Build();
+  observe.Attrs(writing.quantizer->ObserverAttrs(site.spec))
+      .Attr(MakeBoolAttr("is_test", writing.is_test));
   RETURN_IF_ERROR(AddState(writing, observe));
-  std::string scale = OutputOf(observe, writing.recipe->scale_output);
-  Insert(writing, std::move(observe));
+  std::string scale = OutputOf(observe.op(), writing.recipe->scale_output);
+  Insert(writing, observe);
   return scale;
 }
 
@@ -295,23 +285,22 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
                      DeclareTensor(*place.block, site->shared_scale + ".shared_scale",
                                    VarType::FP32, {1}, /*persistable=*/false, 0));
     ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
-    Insert(writing, OpBuilder("elementwise_max")
+    Insert(writing, rewriter_.New("elementwise_max")
                         .Input("X", shared)
                         .Input("Y", range)
                         .Output("Out", larger)
-                        .Attr(MakeIntAttr("axis", -1))
-                        .Build());
+                        .Attr(MakeIntAttr("axis", -1)));
     shared = larger;
   }
   for (const Site* site : sites) {
     ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
     writing.is_test = true;  // reads the scale that it is given, and follows no state
     std::string numbers;
-    ASSIGN_OR_RETURN(OpDesc quantize, BeginQuantizeOp(writing, &numbers));
+    ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
     for (const QuantizerState& state : writing.recipe->state) {
       if (!state.is_scale) continue;
-      AddSlot(quantize.mutable_inputs(), state.input, shared);
-      AddSlot(quantize.mutable_outputs(), state.output, shared);
+      quantize.Input(state.input, shared);
+      quantize.Output(state.output, shared);
     }
     RETURN_IF_ERROR(FinishQuantizeOp(writing, std::move(quantize), numbers));
   }

@@ -53,19 +53,19 @@ class QuantizerWriter {
   Place PlaceOf(const Site& site) const;
 
   // The quantize op without its state; `numbers` becomes the name of its output.
-  absl::StatusOr<OpDesc> BeginQuantizeOp(const Writing& writing, std::string* numbers);
+  absl::StatusOr<OpBuilder> BeginQuantizeOp(const Writing& writing, std::string* numbers);
   // Inserts it, and the dequantize op if the recipe has one, and points the readers at the result.
-  absl::Status FinishQuantizeOp(Writing& writing, OpDesc quantize, const std::string& numbers);
+  absl::Status FinishQuantizeOp(Writing& writing, OpBuilder quantize, const std::string& numbers);
 
   // Declares the state of a recipe and names it in the op's slots.
-  absl::Status AddState(Writing& writing, OpDesc& quantize);
+  absl::Status AddState(Writing& writing, OpBuilder& quantize);
   absl::StatusOr<std::string> AddStepCounter();
   absl::StatusOr<std::string> DeclareTensor(const Block& block, const std::string& base,
                                             VarType::Type dtype, const std::vector<int64_t>& dims,
                                             bool persistable, double initial_value);
   // Declares a variable like `like`, for the value's codes or its quantized numbers.
   absl::StatusOr<std::string> DeclareLike(const Writing& writing, absl::string_view suffix);
-  void Insert(Writing& writing, OpDesc op);
+  void Insert(Writing& writing, OpBuilder& op);
   void Rewire(const Site& site, const std::string& name);
   void Point(const Argument& argument, const Site& site, const std::string& name);
   // Adds a name that a block reads to what the ops that run the block say they read.

@@ -1,0 +1,56 @@
+// Generated files are as the code makes them.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/quantizer.h"
+#include "tests/docs/example_parameters.h"
+#include "tests/docs/lists.h"
+#include "tests/docs/models.h"
+#include "tests/testing/reference_data.h"
+
+namespace fixpoint {
+namespace {
+
+TEST(GeneratedFiles, ListsAreUpToDate) {
+  for (const GeneratedFile& page : ListPages()) {
+    EXPECT_EQ(ReadFileOrDie(page.path), page.bytes)
+        << "./bazelw run //tests/docs:update writes " << page.path;
+  }
+}
+
+TEST(GeneratedFiles, ParametersOfTheTourAreThoseOfItsNumbers) {
+  const absl::StatusOr<std::vector<GeneratedFile>> parameters = ExampleParameters(".");
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  for (const GeneratedFile& file : *parameters) {
+    EXPECT_TRUE(ReadFileOrDie(file.path) == file.bytes)
+        << "./bazelw run //tests/docs:update writes " << file.path;
+  }
+}
+
+TEST(GeneratedFiles, TableOfModelsIsUpToDateButForTimes) {
+  SKIP_WITHOUT_REFERENCE_DATA();
+  const std::vector<ModelRow> rows = TranspileModels();
+  for (const ModelRow& row : rows) EXPECT_TRUE(row.holds) << row.file << ": " << row.kept;
+  EXPECT_EQ(WithoutTimes(ReadFileOrDie("docs/models.md")), WithoutTimes(ModelsPage(rows)))
+      << "./bazelw run -c opt //tests/docs:update_models writes docs/models.md";
+}
+
+TEST(Numerics, HasAParagraphForEachQuantizer) {
+  const std::string page = ReadFileOrDie("docs/numerics.md");
+  const QuantizerTable quantizers;
+  for (const auto& quantizer : quantizers.all()) {
+    EXPECT_THAT(page, testing::HasSubstr(absl::StrCat("\n**`", quantizer->name(), "`**: ")));
+  }
+}
+
+TEST(ModelsPage, IsComparedWithoutTheLastColumn) {
+  EXPECT_EQ(WithoutTimes("| a | 3 | 1.5 |\ntext\n"), "| a | 3 |\ntext\n");
+}
+
+}  // namespace
+}  // namespace fixpoint

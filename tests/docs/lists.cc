@@ -1,0 +1,342 @@
+#include "tests/docs/lists.h"
+
+#include <algorithm>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "glog/logging.h"
+#include "ops/families.h"
+#include "ops/op_schema.h"
+#include "ops/quantizer.h"
+#include "proto/program_text.h"
+#include "transpiler/freeze.h"
+#include "transpiler/pass.h"
+#include "transpiler/quantize_transpiler.h"
+#include "transpiler/reasons.h"
+#include "transpiler/target.h"
+#include "transpiler/test_program.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kMadeBy[] =
+    "Made from the code by `./bazelw run //tests/docs:update`; `//tests/docs` checks that it is "
+    "still so.\n";
+
+std::string Page(absl::string_view title, absl::string_view body) {
+  return absl::StrCat("# ", title, "\n\n", kMadeBy, "\n", body);
+}
+
+std::string Row(const std::vector<std::string>& cells) {
+  std::string row = "|";
+  for (const std::string& cell : cells) {
+    absl::StrAppend(&row, " ", absl::StrReplaceAll(cell, {{"|", "\\|"}}), " |");
+  }
+  return row + "\n";
+}
+
+std::string TableHead(const std::vector<std::string>& titles) {
+  std::string head = Row(titles);
+  for (size_t i = 0; i < titles.size(); ++i) head += "|---";
+  return head + "|\n";
+}
+
+std::string Code(absl::string_view text) { return absl::StrCat("`", text, "`"); }
+
+std::string CodeList(const std::vector<std::string>& names) {
+  if (names.empty()) return "-";
+  return absl::StrJoin(names, ", ",
+                       [](std::string* out, const std::string& name) { *out += Code(name); });
+}
+
+// As signatures of definitions say it.
+std::string EraMark(Eras eras) {
+  return eras == Eras::kFluid ? "@1" : eras == Eras::kPaddle2 ? "@2" : "";
+}
+
+std::string SlotsText(absl::Span<const SlotSchema> slots) {
+  return absl::StrCat("(",
+                      absl::StrJoin(slots, ", ",
+                                    [](std::string* out, const SlotSchema& slot) {
+                                      absl::StrAppend(out, slot.name, slot.list ? "*" : "",
+                                                      slot.optional && !slot.list ? "?" : "",
+                                                      EraMark(slot.eras));
+                                    }),
+                      ")");
+}
+
+std::string AttrText(const AttrSchema& attr) {
+  if (!attr.default_value.has_value()) {
+    return Code(absl::StrCat(attr.name, EraMark(attr.eras), " ", AttrType_Name(attr.type)));
+  }
+  return Code(
+      absl::StrCat(attr.name, EraMark(attr.eras), "=", PrintAttrValue(*attr.default_value)));
+}
+
+std::string AttrsText(absl::Span<const AttrSchema> attrs) {
+  return absl::StrJoin(attrs, ", ",
+                       [](std::string* out, const AttrSchema& attr) { *out += AttrText(attr); });
+}
+
+absl::string_view KindName(QuantizableInput::Kind kind) {
+  switch (kind) {
+    case QuantizableInput::Kind::kWeight:
+      return "weight";
+    case QuantizableInput::Kind::kActivation:
+      return "activation";
+    case QuantizableInput::Kind::kOperand:
+      return "operand";
+    case QuantizableInput::Kind::kAddend:
+      return "addend";
+  }
+  return "";
+}
+
+absl::string_view QuantOpName(QuantOp quant_op) {
+  switch (quant_op) {
+    case QuantOp::kNone:
+      return "";
+    case QuantOp::kQuantize:
+      return "quantizes";
+    case QuantOp::kDequantize:
+      return "dequantizes";
+    case QuantOp::kQuantizeDequantize:
+      return "quantizes and dequantizes";
+    case QuantOp::kObserve:
+      return "observes";
+  }
+  return "";
+}
+
+std::string TraitsText(const OpSchema& schema) {
+  std::vector<std::string> traits;
+  for (const QuantizableInput& input : schema.quantizable_inputs()) {
+    traits.push_back(absl::StrCat(Code(input.slot), " ", KindName(input.kind)));
+  }
+  for (const std::string& slot : schema.quantizable_outputs()) {
+    traits.push_back(absl::StrCat(Code(slot), " observable"));
+  }
+  if (schema.keeps_range()) traits.push_back("keeps range");
+  if (schema.never_negative()) traits.push_back("never negative");
+  if (schema.quant_op() != QuantOp::kNone) {
+    traits.push_back(std::string(QuantOpName(schema.quant_op())));
+  }
+  return absl::StrJoin(traits, ", ");
+}
+
+std::string GradientText(const OpSchema& schema) {
+  if (!schema.gradient_known()) return "not known";
+  std::vector<std::string> types;
+  for (const GradientSchema& gradient : schema.gradients()) {
+    types.push_back(gradient.type + EraMark(gradient.eras));
+  }
+  return CodeList(types);
+}
+
+struct Family {
+  std::string name;
+  std::vector<OpSchema> ops;
+};
+
+std::vector<Family> Families() {
+  return {
+#define FIXPOINT_OP_FAMILY(family) {#family, family##Ops()},
+#include "ops/all_ops.inc"
+#undef FIXPOINT_OP_FAMILY
+  };
+}
+
+// "Int8Runtime" gives "int8_runtime", the name of the family's file.
+std::string FileOf(const std::string& family) {
+  std::string file;
+  for (const char c : family) {
+    if (absl::ascii_isupper(c) && !file.empty()) file += '_';
+    file += absl::ascii_tolower(c);
+  }
+  return file;
+}
+
+std::string OpsPage() {
+  std::string tables;
+  int forward = 0;
+  int gradients = 0;
+  for (const Family& family : Families()) {
+    absl::StrAppend(&tables, "\n## ", family.name, "\n\n",
+                    Code(absl::StrCat("ops/families/", FileOf(family.name), ".cc")), "\n\n",
+                    TableHead({"op", "what it is", "attributes", "gradient", "traits"}));
+    for (const OpSchema& schema : family.ops) {
+      if (!schema.gradient_of().empty()) {
+        ++gradients;
+        continue;
+      }
+      ++forward;
+      tables +=
+          Row({Code(absl::StrCat(schema.type(), SlotsText(schema.inputs()), " -> ",
+                                 SlotsText(schema.outputs()))),
+               schema.doc(), AttrsText(schema.attrs()), GradientText(schema), TraitsText(schema)});
+    }
+  }
+  return Page(
+      "Ops",
+      absl::StrCat(
+          forward, " op types and ", gradients,
+          " gradient op types that belong to one of them. An op of another type is carried as it "
+          "is.\n\n"
+          "`X?` may be absent, `X*` has any number of arguments, `@1` exists only before 2.0 and "
+          "`@2` only since. An attribute without a default has to be there. Traits: what a slot "
+          "can be quantized as (an operand is a weight where it is a parameter, and an addend "
+          "stays float unless a rule asks); whose range can be observed; whether the output holds "
+          "the input's values and no others.\n",
+          tables));
+}
+
+std::string PassesPage() {
+  std::string body =
+      "A pipeline is passes by name, with commas between them; it is checked for what each pass "
+      "requires before anything runs.\n\n";
+  body += TableHead({"pipeline", "passes"});
+  body += Row({"`transpile`", Code(kTrainPipeline)});
+  body += Row({"`transpile --mode=test`", Code(kTestPipeline)});
+  body += Row({"`transpile --mode=freeze`", Code(kFreezePipeline)});
+  body += Row({"the same, legacy forms", Code(kLegacyFreezePipeline)});
+  body += "\n" + TableHead({"pass", "what it does", "requires", "establishes"});
+  const PassTable passes;
+  for (const auto& pass : passes.all()) {
+    body += Row({Code(pass->name()), std::string(pass->doc()), CodeList(pass->Requires()),
+                 CodeList(pass->Establishes())});
+  }
+  return Page("Passes", body);
+}
+
+std::string FormText(const QuantizerRecipe& recipe) {
+  return absl::AsciiStrToLower(QuantSpec::Form_Name(recipe.form));
+}
+
+std::string StateText(const QuantizerRecipe& recipe) {
+  std::vector<std::string> names;
+  for (const QuantizerState& state : recipe.state) names.push_back(state.name);
+  return CodeList(names);
+}
+
+std::string RecipeRows(const Quantizer& quantizer) {
+  std::string rows;
+  const auto add = [&rows](const QuantizerRecipe& recipe, const std::string& form) {
+    const std::string eras = EraMark(recipe.eras);
+    rows += Row({form, Code(recipe.quantize_op),
+                 recipe.dequantize_op.empty() ? "-" : Code(recipe.dequantize_op), StateText(recipe),
+                 eras.empty() ? "both" : Code(eras), recipe.reference_runs_it ? "yes" : "no"});
+  };
+  for (const QuantizerRecipe& recipe : quantizer.recipes()) add(recipe, FormText(recipe));
+  for (const QuantizerRecipe& recipe : quantizer.observers()) add(recipe, "observer");
+  return rows;
+}
+
+std::string QuantizersPage() {
+  std::string body =
+      "What `QuantSpec.quantizer` can name. A dynamic quantizer finds its range anew from each "
+      "tensor; a static one keeps it in persistable variables, its state. The formulas are in "
+      "[numerics.md](../numerics.md).\n";
+  const QuantizerTable quantizers;
+  for (const auto& quantizer : quantizers.all()) {
+    const bool per_channel = quantizer->granularity() == QuantSpec::PER_CHANNEL;
+    absl::StrAppend(&body, "\n## ", Code(quantizer->name()), "\n\n", std::string(quantizer->doc()),
+                    " ", quantizer->is_dynamic() ? "Dynamic" : "Static", ", ",
+                    per_channel ? "per channel" : "per tensor", ", ",
+                    quantizer->scheme() == QuantSpec::AFFINE ? "affine" : "symmetric", ".\n\n",
+                    TableHead({"form", "quantize op", "dequantize op", "state", "eras",
+                               "the reference has it"}),
+                    RecipeRows(*quantizer));
+    if (quantizer->parameters().empty()) continue;
+    absl::StrAppend(&body, "\n", TableHead({"parameter", "default", "from", "to", "what it is"}));
+    for (const QuantizerParameter& parameter : quantizer->parameters()) {
+      body += Row({Code(parameter.name), absl::StrCat(parameter.default_value),
+                   absl::StrCat(parameter.min), absl::StrCat(parameter.max), parameter.doc});
+    }
+  }
+  return Page("Quantizers", body);
+}
+
+std::string SpecText(const QuantSpec& spec) { return spec.ShortDebugString(); }
+
+std::string RoleText(Target::Role role) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(Target::Role_Name(role)), {{"_", " "}});
+}
+
+std::string InputsText(const Target::QuantizedOp& op) {
+  return absl::StrJoin(op.inputs(), ", ", [](std::string* out, const Target::Slot& slot) {
+    absl::StrAppend(out, Code(slot.name()), " ", RoleText(slot.role()));
+  });
+}
+
+std::string WhenText(const Target::QuantizedOp& op) {
+  std::vector<std::string> parts;
+  if (op.on_request()) parts.push_back("on request");
+  if (op.needs_weight()) parts.push_back("an input is a parameter");
+  if (op.no_weight()) parts.push_back("no input is a parameter");
+  if (op.shared_scale()) parts.push_back("one scale for all inputs");
+  for (const Target::Condition& condition : op.when()) {
+    parts.push_back(
+        Code(absl::StrCat(condition.attr(), "=",
+                          condition.has_equals() ? absl::StrCat("\"", condition.equals(), "\"")
+                          : condition.is()       ? "true"
+                                                 : "false")));
+  }
+  if (op.has_weights()) parts.push_back("weights " + Code(SpecText(op.weights())));
+  if (op.has_activations()) parts.push_back("activations " + Code(SpecText(op.activations())));
+  return parts.empty() ? "always" : absl::StrJoin(parts, "; ");
+}
+
+std::string TargetsPage() {
+  std::string body =
+      "What `--target` and `QuantConfig.target` can name; the files are in `transpiler/targets`. "
+      "What is not said there is not limited. *On request*: only where `also_quantize` or a rule "
+      "asks.\n";
+  for (const std::string& name : BuiltInTargets()) {
+    const absl::StatusOr<Target> target = BuiltInTarget(name);
+    CHECK(target.ok()) << target.status();
+    absl::StrAppend(&body, "\n## ", Code(name), "\n\n", target->doc(), "\n\n",
+                    TableHead({"", "defaults", "abilities"}));
+    body += Row({"weights", Code(SpecText(target->weights())),
+                 Code(target->weight_abilities().ShortDebugString())});
+    body += Row({"activations", Code(SpecText(target->activations())),
+                 Code(target->activation_abilities().ShortDebugString())});
+    absl::StrAppend(&body, "\n", TableHead({"op types", "inputs", "when"}));
+    for (const Target::QuantizedOp& op : target->ops()) {
+      body += Row({CodeList({op.types().begin(), op.types().end()}), InputsText(op), WhenText(op)});
+    }
+    if (target->skip_scopes_size() > 0) {
+      absl::StrAppend(&body, "\nFloat by scope: ",
+                      CodeList({target->skip_scopes().begin(), target->skip_scopes().end()}),
+                      ".\n");
+    }
+    for (const Target::ObservedOutputs& outputs : target->outputs()) {
+      absl::StrAppend(&body, "\nOutputs that `observe_outputs` observes: of ",
+                      CodeList({outputs.types().begin(), outputs.types().end()}), ".\n");
+    }
+  }
+  return Page("Targets", body);
+}
+
+std::string ReasonsPage() {
+  std::string body =
+      "Why an op with a quantizable slot is quantized or stays float. The list is closed.\n\n";
+  body += TableHead({"code", "meaning"});
+  for (const Reason reason : AllReasons()) {
+    body += Row({Code(ReasonCode(reason)), std::string(ReasonMeaning(reason))});
+  }
+  return Page("Reason codes", body);
+}
+
+}  // namespace
+
+std::vector<GeneratedFile> ListPages() {
+  return {{"docs/lists/ops.md", OpsPage()},
+          {"docs/lists/passes.md", PassesPage()},
+          {"docs/lists/quantizers.md", QuantizersPage()},
+          {"docs/lists/targets.md", TargetsPage()},
+          {"docs/lists/reason_codes.md", ReasonsPage()}};
+}
+
+}  // namespace fixpoint

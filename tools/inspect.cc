@@ -24,6 +24,7 @@
 #include "tools/command_line.h"
 #include "tools/diff_json.h"
 #include "tools/json.h"
+#include "tools/mode_flags.h"
 #include "tools/program_stats.h"
 #include "tools/verify_json.h"
 
@@ -202,6 +203,14 @@ std::vector<Subcommand> Subcommands() {
   };
 }
 
+std::vector<ModeFlags> Modes() {
+  std::vector<ModeFlags> modes;
+  for (const Subcommand& subcommand : Subcommands()) {
+    modes.push_back({subcommand.name, subcommand.flags});
+  }
+  return modes;
+}
+
 ToolHelp Help() {
   ToolHelp help;
   help.name = "inspect";
@@ -211,8 +220,8 @@ ToolHelp Help() {
         absl::StrCat("inspect ", subcommand.name, " ", subcommand.arguments);
     help.usage.push_back(
         absl::StrCat(command, std::string(24 - command.size(), ' '), " ", subcommand.purpose));
-    help.flag_groups.push_back({absl::StrCat("Flags of ", subcommand.name, ":"), subcommand.flags});
   }
+  help.flag_groups = FlagGroupsOf(Modes());
   help.examples = {
       "inspect stats examples/data/lenet.train.txt",
       "inspect dot --nobackward examples/data/lenet.train.txt | dot -Tsvg > lenet.svg"};
@@ -233,11 +242,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   if (chosen == subcommands.end()) {
     return UsageError(absl::StrCat("unknown subcommand ", name, DidYouMean(name, names)));
   }
-  for (const std::string& flag : line.flags) {
-    if (std::find(chosen->flags.begin(), chosen->flags.end(), flag) == chosen->flags.end()) {
-      return UsageError(absl::StrCat("--", flag, " is not a flag of ", name));
-    }
-  }
+  RETURN_IF_ERROR(CheckFlagsOfMode(name, Modes(), line.flags));
   const Paths paths(line.arguments.begin() + 1, line.arguments.end());
   if (paths.size() != chosen->path_count) {
     return UsageError(absl::StrCat(name, " takes ", chosen->arguments, ", and was given ",

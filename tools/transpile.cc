@@ -2,6 +2,7 @@
 
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "tools/command_line.h"
 #include "tools/failing_program.h"
 #include "tools/inference_modes.h"
+#include "tools/mode_flags.h"
 #include "tools/named_program.h"
 #include "tools/transpile_report.h"
 #include "transpiler/plan_file.h"
@@ -60,6 +62,17 @@ DEFINE_string(pass_pipeline, "", "The passes to run, comma separated.");
 namespace fixpoint {
 namespace {
 
+std::vector<ModeFlags> Modes() {
+  return {{"train",
+           {"output", "dry_run", "json", "print_after", "stop_after", "config", "target", "plan",
+            "profile", "startup", "startup_output", "save_plan", "explain", "pass_pipeline"}},
+          {"test", {"output", "dry_run"}},
+          {"freeze",
+           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
+            "feeds", "fetches", "frozen_form", "allow_dynamic"}},
+          {"undo", {"output", "dry_run"}}};
+}
+
 ToolHelp Help() {
   ToolHelp help;
   help.name = "transpile";
@@ -69,13 +82,8 @@ ToolHelp Help() {
                 "transpile --mode=freeze --params=FILE PROGRAM",
                 "                                    write the int8 program and its parameters",
                 "transpile --undo PROGRAM [flags]    give the original back"};
-  help.flag_groups = {
-      {"What to do:", {"mode", "config", "target", "plan", "profile", "undo"}},
-      {"Files:", {"startup", "output", "startup_output", "save_plan", "dry_run"}},
-      {"Freezing:",
-       {"params", "params_output", "feeds", "fetches", "frozen_form", "allow_dynamic"}},
-      {"Report:", {"explain", "json"}},
-      {"Passes:", {"pass_pipeline", "print_after", "stop_after"}}};
+  help.flag_groups = {{"What to do:", {"mode", "undo"}}};
+  for (FlagGroup& group : FlagGroupsOf(Modes())) help.flag_groups.push_back(std::move(group));
   help.examples = {"transpile examples/data/lenet.train.txt",
                    "transpile --target=onednn_int8 --explain --dry_run "
                    "examples/data/lenet.train.txt"};
@@ -238,11 +246,18 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
   }
   const std::string& path = line.arguments[0];
-  if (FLAGS_undo) return Undo(path);
-  if (FLAGS_mode == "train") return Train(path);
-  if (FLAGS_mode == "test") return RunTestCommand({path, FLAGS_output, FLAGS_dry_run});
-  if (FLAGS_mode == "freeze") return Freeze(path);
-  return UsageError(absl::StrCat("--mode=", FLAGS_mode, "; there are train, test and freeze"));
+  if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "freeze") {
+    return UsageError(absl::StrCat("--mode=", FLAGS_mode, "; there are train, test and freeze"));
+  }
+  if (FLAGS_undo && std::count(line.flags.begin(), line.flags.end(), "mode") > 0) {
+    return UsageError("--undo has no modes; leave --mode out");
+  }
+  const std::string mode = FLAGS_undo ? "undo" : FLAGS_mode;
+  RETURN_IF_ERROR(CheckFlagsOfMode(mode, Modes(), line.flags));
+  if (mode == "undo") return Undo(path);
+  if (mode == "train") return Train(path);
+  if (mode == "test") return RunTestCommand({path, FLAGS_output, FLAGS_dry_run});
+  return Freeze(path);
 }
 
 }  // namespace

@@ -319,7 +319,8 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
       {{"diff", "-", "-"}, "diff: only one of the two programs can be standard input"},
       {{"verify", "--startup=-", "-"},
        "verify: only one of the two programs can be standard input"},
-      {{"text", "--strict", "x"}, "--strict is not a flag of text"},
+      {{"text", "--strict", "x"}, "--strict is not a flag of text; it is one of diff"},
+      {{"dot", "--json", "x"}, "--json is not a flag of dot; it is one of stats, verify and diff"},
       {{"diff", "--stritc", "x", "y"}, "unknown flag --stritc; did you mean --strict?"},
       {{"stats", "--json=2", "x"}, "--json=2: not a good value; one of type bool is expected"},
   };

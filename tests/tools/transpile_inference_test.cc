@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "tests/testing/run_binary.h"
 #include "tests/testing/temporary_folder.h"
 
@@ -90,6 +93,18 @@ TEST_F(TranspileInference, DryRunWritesNothing) {
   EXPECT_THAT(folder_.Files(), ElementsAre("net.params", "net.txt", "params/s", "params/w"));
 }
 
+TEST_F(TranspileInference, HelpTellsTheFlagsOfEachMode) {
+  const BinaryRun run = Run({"--help"});
+  EXPECT_EQ(run.exit_code, 0);
+  std::vector<std::string> titles;
+  for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
+    if (absl::EndsWith(line, ":")) titles.emplace_back(line);
+  }
+  EXPECT_THAT(titles, ElementsAre("What to do:", "Flags of train, test, freeze and undo:",
+                                  "Flags of train and freeze:", "Flags of train:",
+                                  "Flags of freeze:", "Examples:"));
+}
+
 TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
   struct Case {
     std::vector<std::string> arguments;
@@ -97,7 +112,14 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
     std::string error;
   };
   const std::vector<Case> cases = {
-      {{"--mode=deploy"}, 2, "--mode=deploy; there are train, test and freeze"},
+      {{"--mode=deploy", "--json"}, 2, "--mode=deploy; there are train, test and freeze"},
+      {{"--mode=freeze", "--startup=s"},
+       2,
+       "--startup is not a flag of freeze; it is one of train"},
+      {{"--mode=test", "--json"}, 2, "--json is not a flag of test; it is one of train and freeze"},
+      {{"--params=params"}, 2, "--params is not a flag of train; it is one of freeze"},
+      {{"--undo", "--explain"}, 2, "--explain is not a flag of undo; it is one of train"},
+      {{"--undo", "--mode=freeze"}, 2, "--undo has no modes; leave --mode out"},
       {{"--mode=freeze"}, 2, "--mode=freeze wants the trained parameters"},
       {{"--mode=freeze", "--params=params", "--frozen_form=onnx"},
        2,

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/quantizer.h"
 #include "ops/verifier.h"
 #include "proto/nearest_name.h"
 #include "proto/program.h"
@@ -27,6 +28,8 @@
 #include "tools/mode_flags.h"
 #include "tools/program_stats.h"
 #include "tools/verify_json.h"
+#include "transpiler/found_rewrite.h"
+#include "transpiler/invariants.h"
 
 DEFINE_bool(json, false, "one JSON document instead of text for people");
 DEFINE_bool(debug_attributes, true, "leaves out op_callstack, op_namescope and op_device");
@@ -103,6 +106,29 @@ absl::StatusOr<ExitCode> Text(const Paths& paths) {
   return kDone;
 }
 
+// What the invariants say of a program that is quantized, by whomever.
+struct InvariantReport {
+  bool is_checked = false;
+  std::string why_not;  // of a quantized program
+  std::vector<Violation> violations;
+};
+
+InvariantReport CheckFoundRewrite(const Program& program, const Program* startup) {
+  InvariantReport report;
+  const absl::StatusOr<FoundRewrite> rewrite = FindRewrite(program, QuantizerTable());
+  if (!rewrite.ok()) {
+    report.why_not = std::string(rewrite.status().message());
+  } else if (!rewrite->ops.empty()) {
+    report.is_checked = true;
+    report.violations = CheckInvariants(program, *rewrite, startup);
+  }
+  return report;
+}
+
+std::string Counted(size_t count, absl::string_view what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
 absl::StatusOr<ExitCode> Verify(const Paths& paths) {
   if (paths[0] == "-" && FLAGS_startup == "-") {
     return UsageError("verify: only one of the two programs can be standard input");
@@ -115,13 +141,25 @@ absl::StatusOr<ExitCode> Verify(const Paths& paths) {
     options.startup = &startup->program;
   }
   const std::vector<Finding> findings = fixpoint::Verify(input.program, options);
-  const ExitCode code = HasErrors(findings) ? kAnswerIsNo : kDone;
+  const InvariantReport report = CheckFoundRewrite(input.program, options.startup);
+  const ExitCode code = HasErrors(findings) || !report.violations.empty() ? kAnswerIsNo : kDone;
   if (!FLAGS_json) {
-    const std::string verdict =
-        absl::StrCat(input.program.name(), code == kDone ? ": verified, " : ": not valid, ",
-                     findings.size(), findings.size() == 1 ? " finding\n" : " findings\n");
-    RETURN_IF_ERROR(
-        WriteStandardOutput(absl::StrCat(FindingsText(input.program, findings), verdict)));
+    std::string text = FindingsText(input.program, findings);
+    for (const Violation& violation : report.violations) {
+      absl::StrAppend(&text, "error: ", input.program.name(), ": invariant ", violation.invariant,
+                      ": ", violation.message, "\n");
+    }
+    if (!report.why_not.empty()) {
+      absl::StrAppend(&text, "note: ", input.program.name(), ": the invariants of quantized ",
+                      "programs are not checked: ", report.why_not, "\n");
+    }
+    absl::StrAppend(&text, input.program.name(), code == kDone ? ": verified, " : ": not valid, ",
+                    Counted(findings.size(), "finding"));
+    if (report.is_checked) {
+      absl::StrAppend(&text, ", ", Counted(report.violations.size(), "violation"),
+                      " of the invariants of quantized programs");
+    }
+    RETURN_IF_ERROR(WriteStandardOutput(absl::StrCat(text, "\n")));
     return code;
   }
   JsonWriter json;
@@ -130,7 +168,15 @@ absl::StatusOr<ExitCode> Verify(const Paths& paths) {
   json.Key("file").String(input.program.name());
   json.Key("valid").Bool(code == kDone);
   WriteFindings(input.program, findings, &json);
-  json.EndObject();
+  json.Key("invariants_checked").Bool(report.is_checked);
+  json.Key("violations").BeginArray();
+  for (const Violation& violation : report.violations) {
+    json.BeginObject();
+    json.Key("invariant").Int(violation.invariant);
+    json.Key("message").String(violation.message);
+    json.EndObject();
+  }
+  json.EndArray().EndObject();
   RETURN_IF_ERROR(WriteStandardOutput(json.Take()));
   return code;
 }

@@ -133,6 +133,7 @@ ProgramStats CollectStats(const Program& program) {
   ProgramStats stats;
   stats.version = program.version();
   stats.has_edit_log = program.Proto().has_edit_log();
+  stats.quantization = SummarizeQuantization(program);
   CountOps(program, &stats);
   CountTensors(program, &stats);
   FindFeedsAndFetches(program, &stats);

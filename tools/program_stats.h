@@ -9,6 +9,7 @@
 
 #include "proto/program.h"
 #include "tools/json.h"
+#include "transpiler/quantization_summary.h"
 
 namespace fixpoint {
 
@@ -44,6 +45,7 @@ struct NamedType {
 struct ProgramStats {
   int64_t version = 0;
   bool has_edit_log = false;
+  QuantizationSummary quantization;
   struct BlockCount {
     int ops = 0;
     int variables = 0;

@@ -62,6 +62,41 @@ void AppendOpTable(const ProgramStats& stats, std::string* out) {
   }
 }
 
+std::string QuantizedText(const QuantizationSummary& quantization) {
+  return quantization.writer.empty() ? "no" : absl::StrCat("by ", quantization.writer);
+}
+
+void AppendQuantizationTable(const QuantizationSummary& quantization, std::string* out) {
+  if (quantization.counts.empty()) return;
+  size_t width = 0;
+  for (const QuantizationSummary::Count& count : quantization.counts) {
+    width = std::max(width, count.op_type.size());
+  }
+  absl::StrAppendFormat(out, "\n%-*s  %4s  %10s  %14s\n", width, "quantizers", "bits", "of weights",
+                        "of activations");
+  for (const QuantizationSummary::Count& count : quantization.counts) {
+    absl::StrAppendFormat(out, "%-*s  %4s  %10d  %14d\n", width, count.op_type,
+                          count.bits == 0 ? "-" : absl::StrCat(count.bits), count.weights,
+                          count.activations);
+  }
+}
+
+void WriteQuantization(const QuantizationSummary& quantization, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("by").String(quantization.writer);
+  json->Key("quantizers").BeginArray();
+  for (const QuantizationSummary::Count& count : quantization.counts) {
+    json->BeginObject();
+    json->Key("activations").Int(count.activations);
+    json->Key("bits").Int(count.bits);
+    json->Key("type").String(count.op_type);
+    json->Key("weights").Int(count.weights);
+    json->EndObject();
+  }
+  json->EndArray();
+  json->EndObject();
+}
+
 void AppendTensorTable(absl::string_view title, const std::vector<TensorTypeCount>& counts,
                        std::string* out) {
   if (counts.empty()) return;
@@ -120,6 +155,7 @@ std::string PrintStats(const ProgramStats& stats) {
   std::string out;
   AppendLine("version", VersionText(stats.version), &out);
   AppendLine("edit log", stats.has_edit_log ? "yes" : "no", &out);
+  AppendLine("quantized", QuantizedText(stats.quantization), &out);
   AppendLine("blocks", absl::StrCat(stats.blocks.size()), &out);
   AppendLine("variables", absl::StrCat(variables), &out);
   AppendLine("ops", RolesText(stats.ops), &out);
@@ -128,6 +164,7 @@ std::string PrintStats(const ProgramStats& stats) {
   AppendNames("feeds", stats.feeds, &out);
   AppendNames("fetches", stats.fetches, &out);
   AppendOpTable(stats, &out);
+  AppendQuantizationTable(stats.quantization, &out);
   AppendTensorTable("parameters", stats.parameters, &out);
   AppendTensorTable("other state", stats.state, &out);
   return out;
@@ -160,6 +197,8 @@ void WriteStats(const ProgramStats& stats, JsonWriter* json) {
   WriteRoles(stats.ops, json);
   json->Key("parameters");
   WriteTensors(stats.parameters, json);
+  json->Key("quantization");
+  WriteQuantization(stats.quantization, json);
   json->Key("release").String(ReleaseName(stats.version));
   json->Key("state");
   WriteTensors(stats.state, json);

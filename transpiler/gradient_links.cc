@@ -21,10 +21,6 @@ std::vector<Item> Read(const Op& op, const std::vector<std::string>& slots, Get 
   return items;
 }
 
-std::vector<const Value*> ValuesRead(const Op& op, const std::vector<std::string>& slots) {
-  return Read<const Value*>(op, slots, [](const Argument& a) { return a.value(); });
-}
-
 std::vector<const Variable*> VariablesRead(const Op& op, const std::vector<std::string>& slots) {
   return Read<const Variable*>(op, slots, [](const Argument& a) { return a.variable(); });
 }
@@ -78,7 +74,9 @@ const OpTypes::Known& OpTypes::Of(const Op& op) {
 }
 
 GradientLinks::GradientLinks(const Program& program,
-                             const absl::flat_hash_set<std::string>& forward_types) {
+                             const absl::flat_hash_set<std::string>& forward_types,
+                             StandsFor stands_for)
+    : stands_for_(std::move(stands_for)) {
   OpTypes types(program);
   std::vector<std::pair<const Op*, const std::string*>> gradients;
   for (int b = 0; b < program.block_count(); ++b) {
@@ -125,6 +123,14 @@ void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
       uncertain_signatures_.end()) {
     uncertain_signatures_.push_back(signature);
   }
+}
+
+GradientLinks::Values GradientLinks::ValuesRead(const Op& op,
+                                                const std::vector<std::string>& slots) const {
+  return Read<const Value*>(op, slots, [this](const Argument& argument) {
+    const auto other = stands_for_.find(argument.value());
+    return other == stands_for_.end() ? argument.value() : other->second;
+  });
 }
 
 const Op* GradientLinks::FindForward(const Op& gradient, const Signature& signature) {

@@ -22,8 +22,12 @@ namespace fixpoint {
 
 class GradientLinks {
  public:
+  // A value that stands for another: for links, to read it is to read the other.
+  using StandsFor = absl::flat_hash_map<const Value*, const Value*>;
+
   // Links the gradient ops of forward ops of the given types. Linear in the program.
-  GradientLinks(const Program& program, const absl::flat_hash_set<std::string>& forward_types);
+  GradientLinks(const Program& program, const absl::flat_hash_set<std::string>& forward_types,
+                StandsFor stands_for = {});
 
   // The gradient ops of a forward op, in program order: of its gradient's gradient too.
   absl::Span<const Op* const> GradientsOf(const Op& forward) const;
@@ -38,7 +42,9 @@ class GradientLinks {
 
   void Link(const Op& gradient, const std::string& forward_type);
   const Op* FindForward(const Op& gradient, const Signature& signature);
+  Values ValuesRead(const Op& op, const std::vector<std::string>& slots) const;
 
+  const StandsFor stands_for_;
   absl::flat_hash_map<std::string, std::vector<const Op*>> forward_ops_;
   absl::flat_hash_map<Signature, absl::flat_hash_map<Values, std::vector<const Op*>>> by_values_;
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;

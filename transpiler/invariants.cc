@@ -6,11 +6,14 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "proto/attributes.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/marks.h"
 
 namespace fixpoint {
 namespace {
+
+using Names = std::vector<std::string>;
 
 template <typename Visit>
 void ForEachOp(const Program& program, Visit visit) {
@@ -36,8 +39,9 @@ bool IsMark(absl::string_view attr) {
 // One check of one program; collects violations.
 class Check {
  public:
-  Check(const Program& program, const Plan& plan, const Program& startup)
-      : program_(program), plan_(plan), startup_(startup) {
+  // `found` is null where the edits are known; `startup` where there is none to look at.
+  Check(const Program& program, const Plan& plan, const FoundRewrite* found, const Program* startup)
+      : program_(program), plan_(plan), found_(found), startup_(startup) {
     for (const Site& site : plan.sites) {
       for (const auto* readers : {&site.readers, &site.gradient_readers}) {
         for (const Argument* reader : *readers) site_of_[reader] = &site;
@@ -46,6 +50,7 @@ class Check {
   }
 
   void GradientsReadWhatTheirForwardOpsRead();
+  void OptimizersUpdateFloatParameters();
   void OneQuantizerForEachSite();
   void NewVariablesAreDeclaredAndInitialised();
   void NewReadsAreReached();
@@ -63,13 +68,20 @@ class Check {
   void Violated(int invariant, const Parts&... parts) {
     violations_.push_back({invariant, absl::StrCat(parts...)});
   }
+  bool IsNew(const Op& op) const {
+    return found_ == nullptr ? op.inserted() : found_->ops.count(&op) > 0;
+  }
+  bool IsNew(const Variable& variable) const {
+    return found_ == nullptr ? variable.inserted() : found_->variables.count(&variable) > 0;
+  }
   void OnlyPlannedArgumentsChanged(const Op& op);
   // `result` becomes the variable that the site's readers read; null where that is no new one.
   void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
 
   const Program& program_;
   const Plan& plan_;
-  const Program& startup_;
+  const FoundRewrite* const found_;
+  const Program* const startup_;
   absl::flat_hash_map<const Argument*, const Site*> site_of_;
   std::vector<Violation> violations_;
 };
@@ -88,6 +100,27 @@ void Check::GradientsReadWhatTheirForwardOpsRead() {
   }
 }
 
+void Check::OptimizersUpdateFloatParameters() {
+  ForEachOp(program_, [this](const Op& op) {
+    const auto check = [this, &op](const Argument& argument) {
+      if (argument.variable() == nullptr || !IsNew(*argument.variable())) return;
+      Violated(2, Describe(op), argument.is_output() ? " writes \"" : " reads \"",
+               std::string(argument.name()), "\" in slot ", std::string(argument.slot_name()),
+               ", which is made by quantizers; want the float parameter");
+    };
+    if ((op.role() & kOptimize) != 0) {
+      for (const Argument* input : op.inputs()) check(*input);
+      for (const Argument* output : op.outputs()) check(*output);
+    }
+    for (const std::string& name : StringsAttr(op.desc(), "op_role_var").value_or(Names())) {
+      const Variable* variable = program_.Find(op.block(), name);
+      if (variable == nullptr || !IsNew(*variable)) continue;
+      Violated(2, Describe(op), ": op_role_var names \"", name,
+               "\", which is made by quantizers; want the float parameter");
+    }
+  });
+}
+
 void Check::SiteReadsItsQuantizer(const Site& site, const Variable*& result) {
   const std::string value = site.value->variable().name();
   for (const auto* readers : {&site.readers, &site.gradient_readers}) {
@@ -99,6 +132,7 @@ void Check::SiteReadsItsQuantizer(const Site& site, const Variable*& result) {
       }
     }
   }
+  if (found_ != nullptr) return;  // it is found by its quantizer
   if (result == nullptr || !result->inserted()) {
     Violated(3, "\"", value, "\" has no quantizer");
     result = nullptr;
@@ -125,14 +159,16 @@ void Check::OneQuantizerForEachSite() {
     const Variable* result = nullptr;
     SiteReadsItsQuantizer(site, result);
     if (result == nullptr) continue;
-    if (!results.insert(result).second) {
+    if (found_ == nullptr && !results.insert(result).second) {
       Violated(3, "\"", result->name(), "\" stands for two quantizers of the plan");
     }
     for (const Argument* argument : result->arguments()) {
       const bool reads = !argument->is_output() && argument->op().sub_blocks().empty();
       if (reads && site_of_.count(argument) == 0) {
         Violated(3, Describe(argument->op()), " reads \"", result->name(),
-                 "\", which the plan does not say");
+                 found_ == nullptr ? "\", which the plan does not say"
+                                   : "\"; want only forward ops, and the same slots of their "
+                                     "gradient ops, to read it");
       }
     }
   }
@@ -140,24 +176,25 @@ void Check::OneQuantizerForEachSite() {
 
 void Check::NewVariablesAreDeclaredAndInitialised() {
   ForEachOp(program_, [this](const Op& op) {
-    if (!op.inserted() && !op.changed()) return;
+    if (found_ == nullptr ? !op.inserted() && !op.changed() : !IsNew(op)) return;
     const auto check = [this, &op](const Argument& argument) {
       const Variable* variable = argument.variable();
       if (variable == nullptr) return;
       if (variable->desc() == nullptr) {
         Violated(4, Describe(op), ": no block declares \"", variable->name(), "\"");
-      } else if (variable->inserted() && variable->tensor() == nullptr) {
+      } else if (IsNew(*variable) && variable->tensor() == nullptr) {
         Violated(4, "\"", variable->name(), "\" is declared without a tensor");
       }
     };
     for (const Argument* argument : op.inputs()) check(*argument);
     for (const Argument* argument : op.outputs()) check(*argument);
   });
+  if (startup_ == nullptr) return;
   for (int b = 0; b < program_.block_count(); ++b) {
     for (const Variable* variable : program_.block(b).variables()) {
-      if (!variable->inserted() || !variable->persistable()) continue;
+      if (!IsNew(*variable) || !variable->persistable()) continue;
       int initialised = 0;
-      const Variable* there = startup_.Find(startup_.block(0), variable->name());
+      const Variable* there = startup_->Find(startup_->block(0), variable->name());
       if (there != nullptr) {
         for (const Argument* argument : there->arguments()) initialised += argument->is_output();
       }
@@ -171,12 +208,12 @@ void Check::NewVariablesAreDeclaredAndInitialised() {
 
 void Check::NewReadsAreReached() {
   ForEachOp(program_, [this](const Op& op) {
-    if (op.inserted() && (op.role() & (kBackward | kOptimize)) != 0) {
+    if (IsNew(op) && (op.role() & (kBackward | kOptimize)) != 0) {
       Violated(5, Describe(op), " has op_role ", op.role(), "; new ops belong to the forward part");
     }
     for (const Argument* input : op.inputs()) {
       const Variable* variable = input->variable();
-      if (variable == nullptr || !variable->inserted() || variable->persistable()) continue;
+      if (variable == nullptr || !IsNew(*variable) || variable->persistable()) continue;
       if (input->value()->origin() == Value::Origin::kEntry) {
         Violated(5, Describe(op), " reads \"", variable->name(), "\" before it is written");
       }
@@ -245,12 +282,23 @@ void Check::OnlyPlannedArgumentsChanged(const Op& op) {
 
 std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
                                        const Program& startup) {
-  Check check(program, plan, startup);
+  Check check(program, plan, nullptr, &startup);
   check.GradientsReadWhatTheirForwardOpsRead();
   check.OneQuantizerForEachSite();
   check.NewVariablesAreDeclaredAndInitialised();
   check.NewReadsAreReached();
   check.NothingElseChanged();
+  return check.Take();
+}
+
+std::vector<Violation> CheckInvariants(const Program& program, const FoundRewrite& rewrite,
+                                       const Program* startup) {
+  Check check(program, rewrite.plan, &rewrite, startup);
+  check.GradientsReadWhatTheirForwardOpsRead();
+  check.OptimizersUpdateFloatParameters();
+  check.OneQuantizerForEachSite();
+  check.NewVariablesAreDeclaredAndInitialised();
+  check.NewReadsAreReached();
   return check.Take();
 }
 

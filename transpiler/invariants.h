@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "proto/program.h"
+#include "transpiler/found_rewrite.h"
 #include "transpiler/plan.h"
 
 namespace fixpoint {
@@ -34,6 +35,12 @@ struct Violation {
 // known to the program. `startup` is the startup program, as it then is. Linear in the program.
 std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
                                        const Program& startup);
+
+// What can be told of a program without the edits that quantized it, by anybody: invariants 1, 3
+// and 5; that no optimizer op reads or writes what quantizers make, and no op_role_var names it
+// (2); and 4, which speaks of the startup program where one is given.
+std::vector<Violation> CheckInvariants(const Program& program, const FoundRewrite& rewrite,
+                                       const Program* startup);
 
 }  // namespace fixpoint
 

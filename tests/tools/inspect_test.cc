@@ -63,6 +63,7 @@ TEST_F(Inspect, StatsBeginWithTheFile) {
 format      text
 version     2006002 (2.6.2)
 edit log    no
+quantized   no
 )"));
   EXPECT_EQ(run.err, "");
 }
@@ -130,6 +131,10 @@ TEST_F(Inspect, StatsAsJson) {
       "type": "f32[3,4]"
     }
   ],
+  "quantization": {
+    "by": "",
+    "quantizers": []
+  },
   "release": "2.6.2",
   "state": [],
   "version": 2006002
@@ -182,9 +187,63 @@ TEST_F(Inspect, VerifyAsJson) {
       "text": "relu(X=x) -> (Out=y)"
     }
   ],
-  "warnings": 0
+  "warnings": 0,
+  "invariants_checked": false,
+  "violations": []
 }
 )json");
+}
+
+// As the reference's QuantizeTranspiler leaves op_role_var behind.
+constexpr char kCorrupted[] = R"(
+  var x f32[-1,3]
+  var w f32[3,4] persistable
+  var w.quantized f32[3,4]
+  var w.scale f32[1]
+  var w.quantized.dequantized f32[3,4]
+  var y f32[-1,4]
+  var y@GRAD f32[-1,4]
+  var w@GRAD f32[3,4]
+  fake_quantize_abs_max(X=w) -> (Out=w.quantized, OutScale=w.scale)
+  fake_dequantize_max_abs(X=w.quantized, Scale=w.scale) -> (Out=w.quantized.dequantized) {max_range=127.0}
+  mul(X=x, Y=w.quantized.dequantized) -> (Out=y)
+  fill_constant() -> (Out=y@GRAD) {shape=[1L, 4L], dtype=5, value=1.0, op_role=257}
+  mul_grad(X=x, Y=w.quantized.dequantized, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1, op_role_var=["w.quantized.dequantized", "w@GRAD"]}
+)";
+
+TEST_F(Inspect, VerifyChecksTheInvariantsOfWhatSomebodyElseQuantized) {
+  folder_.Write("quantized.txt", kCorrupted);
+  const BinaryRun run = Run({"verify", "quantized.txt"});
+  EXPECT_EQ(run.exit_code, 1);
+  EXPECT_THAT(run.out, HasSubstr("error: quantized.txt: invariant 2: block 0, op 4 (mul_grad): "
+                                 "op_role_var names \"w.quantized.dequantized\", which is made by "
+                                 "quantizers; want the float parameter\n"));
+  EXPECT_THAT(run.out, HasSubstr("quantized.txt: not valid, 1 finding, 1 violation of the "
+                                 "invariants of quantized programs\n"));
+  EXPECT_THAT(Run({"verify", "--json", "quantized.txt"}).out,
+              HasSubstr(R"(  "invariants_checked": true,
+  "violations": [
+    {
+      "invariant": 2,)"));
+}
+
+TEST_F(Inspect, VerifySaysWhyItDoesNotCheckTheInvariants) {
+  folder_.Write("frozen.txt", R"(
+    var x f32[-1,3]
+    var x.quantized f32[-1,3]
+    var x.scale f32[1]
+    var y f32[-1,3]
+    fake_quantize_abs_max(X=x) -> (Out=x.quantized, OutScale=x.scale)
+    relu(X=x.quantized) -> (Out=y)
+  )");
+  const BinaryRun run = Run({"verify", "frozen.txt"});
+  EXPECT_EQ(run.exit_code, 0);
+  EXPECT_EQ(
+      run.out,
+      "note: frozen.txt: the invariants of quantized programs are not checked: block 0, op 1 "
+      "(relu): reads \"x.quantized\", the codes of block 0, op 0 (fake_quantize_abs_max); want "
+      "a dequantize op between them\n"
+      "frozen.txt: verified, 0 findings\n");
 }
 
 TEST_F(Inspect, VerifyReadsTheStartupProgram) {

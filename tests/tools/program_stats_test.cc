@@ -13,6 +13,7 @@
 namespace fixpoint {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 ProgramStats Stats(absl::string_view text) {
@@ -46,6 +47,7 @@ block 0 {
 TEST(ProgramStats, TablesForPeople) {
   EXPECT_EQ(PrintStats(Stats(kTraining)), R"(version     1008005 (1.8.5)
 edit log    no
+quantized   no
 blocks      1
 variables   8
 ops         7: 3 forward, 1 backward, 1 optimizer, 1 learning rate, 1 other
@@ -124,6 +126,20 @@ block 1 parent=0 {
   ASSERT_EQ(stats.blocks.size(), 2);
   EXPECT_EQ(stats.blocks[1].ops, 2);
   EXPECT_EQ(stats.blocks[1].variables, 1);
+}
+
+TEST(ProgramStats, QuantizersAreCountedAndTheirWriterNamed) {
+  EXPECT_THAT(PrintStats(Stats(R"(
+    var w f32[4,4] persistable
+    fake_quantize_dequantize_abs_max(X=w) -> (Out=w.q, OutScale=w.s) {bit_length=4}
+    fake_quantize_dequantize_abs_max(X=x) -> (Out=x.q, OutScale=x.s)
+    fake_quantize_dequantize_abs_max(X=y) -> (Out=y.q, OutScale=y.s)
+  )")),
+              AllOf(HasSubstr("\nquantized   by another tool\n"), HasSubstr(R"(
+quantizers                        bits  of weights  of activations
+fake_quantize_dequantize_abs_max     4           1               0
+fake_quantize_dequantize_abs_max     8           0               2
+)")));
 }
 
 TEST(ReleaseName, IsThatOfTheWriter) {

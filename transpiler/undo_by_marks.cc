@@ -125,13 +125,14 @@ absl::Status Undo(Program* program) {
 
 absl::Status UndoByMarks(Program* program) {
   program->ForgetEdits();
-  absl::Status status = Undo(program);
+  const absl::Status status = Undo(program);
   if (status.ok()) {
     program->ForgetEdits();
-  } else {
-    program->RevertEdits();
+    return status;
   }
-  return status;
+  program->RevertEdits();
+  return absl::Status(status.code(),
+                      absl::StrCat(program->name(), ": ", std::string(status.message())));
 }
 
 }  // namespace fixpoint

@@ -67,12 +67,14 @@ TEST_P(UndoByMarksTest, RefusesAndLeavesTheProgramAsItWas) {
   EXPECT_EQ(PrintProgram(program.Proto()), before);
 }
 
-#define MISFIT(mark) \
-  "block 0, op 0 (relu): the mark \"" mark "\" of fixpoint.rewired does not fit the op"
+#define MISFIT(mark)                                                                               \
+  "program.txt: block 0, op 0 (relu): the mark \"" mark "\" of fixpoint.rewired does not fit the " \
+                                                        "op"
 
 constexpr BadMark kBadMarks[] = {
     {"NoMark", "relu(X=x) -> (Out=y)",
-     "there is nothing to undo: the program has neither an edit log nor marks of Fixpoint"},
+     "program.txt: there is nothing to undo: the program has neither an edit log nor marks of "
+     "Fixpoint"},
     {"NoPlace", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["nonsense"]})", MISFIT("nonsense")},
     {"IndexIsNoNumber", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["X.a=b"]})", MISFIT("X.a=b")},
     {"NegativeIndex", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["X.-1=b"]})", MISFIT("X.-1=b")},

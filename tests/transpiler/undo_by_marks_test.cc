@@ -74,7 +74,7 @@ TEST(UndoByMarks, MarkThatDoesNotFitIsAnError) {
     const std::string text = Product(" {" + attribute + ", fixpoint.rewired=[\"" + mark + "\"]}");
     Program program = Parsed(text);
     EXPECT_EQ(Untranspile(&program),
-              absl::InvalidArgumentError("block 0, op 0 (mul): the mark \"" + mark +
+              absl::InvalidArgumentError("program: block 0, op 0 (mul): the mark \"" + mark +
                                          "\" of fixpoint.rewired does not fit the op"));
     EXPECT_EQ(PrintProgram(program.Proto()), text);
   }

@@ -88,6 +88,9 @@ class Planner {
                                      QuantPlan::Role role, QuantSpec& spec, std::string& detail);
   QuantSpec DefaultSpec(QuantPlan::Role role, const QuantSpec& of_op) const;
   void CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec);
+  // Complains if a quantizer cannot follow a range without quantizing, as it has to for those
+  // "inputs" or "outputs" of an op.
+  void CheckObserverOnce(const QuantSpec& spec, absl::string_view slots, const Op& op);
   bool IsNeverNegative(const Value& value) const;
 
   // The name of the scale that the inputs of `op` share; no other op's has it.
@@ -322,6 +325,25 @@ void Planner::CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec) {
   if (!status.ok()) complaints_.push_back(std::move(status));
 }
 
+void Planner::CheckObserverOnce(const QuantSpec& spec, absl::string_view slots, const Op& op) {
+  const auto observes = [this](const Quantizer& quantizer) {
+    return std::any_of(
+        quantizer.observers().begin(), quantizer.observers().end(),
+        [this](const QuantizerRecipe& recipe) { return Includes(recipe.eras, EraOf(target_)); });
+  };
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  if (quantizer == nullptr || observes(*quantizer)) return;
+  const std::string what = absl::StrCat("the ", slots, " of ", op.type(), " are observed");
+  if (!checked_specs_.insert(absl::StrCat(what, "|", spec.quantizer())).second) return;
+  std::vector<std::string> observing;
+  for (const auto& other : quantizers_.all()) {
+    if (observes(*other)) observing.emplace_back(other->name());
+  }
+  complaints_.push_back(absl::FailedPreconditionError(
+      absl::StrCat("target ", target_.name(), ": ", what, ", and quantizer ", spec.quantizer(),
+                   " has no op for that; want ", absl::StrJoin(observing, " or "))));
+}
+
 std::string Planner::NameOfSharedScale(const Op& op) {
   // Several ops may write one variable.
   const std::string name(op.outputs()[0]->name());
@@ -367,6 +389,7 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
     if (decision.quantized) {
       const std::string shared = entry->shared_scale() ? NameOfSharedScale(op) : "";
       for (const SlotPlan& slot : slots) {
+        if (entry->shared_scale()) CheckObserverOnce(slot.spec, "inputs", op);
         AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
                   *slot.argument);
       }
@@ -435,6 +458,7 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema, const Rules::OpM
       if (CompleteSpec(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
       const Value& value = *argument->value();
       if (!it->second->quantize()) {
+        CheckObserverOnce(spec, "outputs", op);
         SiteOf(value, QuantPlan::ACTIVATION, spec, "", /*observe=*/true);
         continue;
       }

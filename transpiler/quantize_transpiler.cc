@@ -25,6 +25,16 @@ absl::Status InvariantsHold(const Program& program, const PassContext& context) 
       }));
 }
 
+// A program of one era and a target of the other: not wrong, but seldom meant.
+std::string EraNote(const Program& program, const Target& target) {
+  if (program.version() == 0 || EraOf(program) == EraOf(target)) return "";
+  const bool is_newer = EraOf(target) == Era::kPaddle2;
+  return absl::StrCat("the program was written by release ", program.version() / 1000000, ".",
+                      program.version() / 1000 % 1000, ".", program.version() % 1000,
+                      "; what target ", target.name(), " inserts is as ", is_newer ? "2.x" : "1.x",
+                      " has it", is_newer ? ", and older releases may not run it" : "");
+}
+
 void StoreEditLog(Program* program, const QuantPlan* plan) {
   program->ClearEditLog();
   EditLog& log = *program->mutable_edit_log();
@@ -72,7 +82,10 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (program->edited()) StoreEditLog(program, &result.plan);
   if (context.startup->edited()) StoreEditLog(context.startup, nullptr);
   if (options.startup == nullptr) result.new_startup = std::move(own_startup);
-  result.notes = std::move(context.notes);
+  if (std::string note = EraNote(*program, target); !note.empty()) {
+    result.notes.push_back(std::move(note));
+  }
+  for (std::string& note : context.notes) result.notes.push_back(std::move(note));
   return result;
 }
 

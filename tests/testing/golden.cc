@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "proto/program.h"
@@ -126,6 +127,8 @@ absl::StatusOr<Golden> Regenerate(const Golden& golden, absl::string_view name) 
       text = ExplainTable(result->plan);
     } else if (section == "left alone") {
       text = absl::StrCat(result->left_alone, "\n");
+    } else if (section == "notes") {
+      text = absl::StrCat(absl::StrJoin(result->notes, "\n"), "\n");
     } else if (section != "program" && section != "startup") {
       return absl::InvalidArgumentError(absl::StrCat(name, ": unknown section ", section));
     }

@@ -179,7 +179,7 @@ void Check::NewVariablesAreDeclaredAndInitialised() {
     if (found_ == nullptr ? !op.inserted() && !op.changed() : !IsNew(op)) return;
     const auto check = [this, &op](const Argument& argument) {
       const Variable* variable = argument.variable();
-      if (variable == nullptr) return;
+      if (variable == nullptr || (!IsNew(op) && site_of_.count(&argument) == 0)) return;
       if (variable->desc() == nullptr) {
         Violated(4, Describe(op), ": no block declares \"", variable->name(), "\"");
       } else if (IsNew(*variable) && variable->tensor() == nullptr) {

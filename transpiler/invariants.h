@@ -6,8 +6,8 @@
 //      op_role_var is never edited.
 //   3. A value has one quantizer for each way in which it is quantized; every reader that the plan
 //      names reads its result, and no other op does.
-//   4. Every variable that a new or changed op names is declared, as a tensor; each new persistable
-//      one is initialised exactly once in the startup program.
+//   4. Every variable that a new op, or a rewired slot, names is declared, as a tensor; each new
+//      persistable one is initialised exactly once in the startup program.
 //   5. Every read of a new variable is reached by a write or is of a persistable; new ops belong to
 //      the forward part.
 //   6. An op or variable that the plan does not name is the same message as before, in the same

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"
+#include "transpiler/inference_invariants.h"
 #include "transpiler/quantization_sites.h"
 
 namespace fixpoint {
@@ -36,6 +37,11 @@ absl::Status InProgram(const Program& program, const absl::Status& status) {
                       absl::StrCat(program.name(), ": ", std::string(status.message())));
 }
 
+std::string PipelineOf(const FreezeOptions& options) {
+  if (!options.pipeline.empty()) return options.pipeline;
+  return options.form == FrozenForm::kPortable ? kFreezePipeline : kLegacyFreezePipeline;
+}
+
 // Error (kNotFound): a parameter of the program is not in the scope.
 absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const Scope& trained) {
   Scope taken;
@@ -63,11 +69,9 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   const QuantizerTable& quantizers =
       options.quantizers != nullptr ? *options.quantizers : built_in.emplace();
   RETURN_IF_ERROR(CheckCanBeFrozen(program, quantizers));
-  const PassTable passes;
-  ASSIGN_OR_RETURN(
-      const Pipeline pipeline,
-      Pipeline::Parse(
-          options.form == FrozenForm::kPortable ? kFreezePipeline : kLegacyFreezePipeline, passes));
+  std::optional<PassTable> built_in_passes;
+  const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes.emplace();
+  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(PipelineOf(options), passes));
   const QuantConfig config;
   const Target target;
   PassContext context(config, target, quantizers);
@@ -79,8 +83,9 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
 
   FrozenModel model{program.Clone(), Scope(), {}, {}};
   model.program.ClearEditLog();
-  if (absl::Status status = pipeline.Run(model.program, context, options.pipeline_options);
-      !status.ok()) {
+  PipelineOptions pipeline_options = options.pipeline_options;
+  pipeline_options.check_at_end = [&]() { return CheckFrozenProgram(model.program, context); };
+  if (absl::Status status = pipeline.Run(model.program, context, pipeline_options); !status.ok()) {
     return InProgram(program, status);
   }
   model.program.ForgetEdits();

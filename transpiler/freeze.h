@@ -34,6 +34,9 @@ struct FreezeOptions {
   bool allow_dynamic = false;
   // A user's own quantizers; null: the built-in ones.
   const QuantizerTable* quantizers = nullptr;
+  // Likewise of passes, and what is run of them; empty: the pipeline of the form.
+  const PassTable* passes = nullptr;
+  std::string pipeline;
   PipelineOptions pipeline_options;
 };
 

@@ -1,12 +1,10 @@
-// Planted defects: for each invariant passes that break it, and for each built-in pass a mutation.
+// Planted defects: for each invariant passes that break it.
 
 #include "transpiler/invariants.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -14,16 +12,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
-#include "proto/status_macros.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/freeze.h"
+#include "tests/testing/wrong_pass.h"
 #include "transpiler/pass.h"
 #include "transpiler/quantize_transpiler.h"
 
@@ -49,33 +44,6 @@ constexpr char kTrainingProgram[] = R"(
   sgd(Param=w, Grad=w@GRAD, LearningRate=learning_rate) -> (ParamOut=w) {op_role=2, op_role_var=["w", "w@GRAD"]}
 )";
 
-using Edit = std::function<void(Program& program, PassContext& context)>;
-
-// A pass that does what `before` does, if that is given, and then makes an edit that it must not.
-class WrongPass final : public Pass {
- public:
-  WrongPass(const Pass* before, Edit edit) : before_(before), edit_(std::move(edit)) {}
-
-  absl::string_view name() const override { return "wrong"; }
-  absl::string_view doc() const override { return "Breaks an invariant."; }
-  std::vector<std::string> Requires() const override {
-    return before_ == nullptr ? std::vector<std::string>() : before_->Requires();
-  }
-  std::vector<std::string> Establishes() const override {
-    return before_ == nullptr ? std::vector<std::string>() : before_->Establishes();
-  }
-
-  absl::Status Run(Program& program, PassContext& context) const override {
-    if (before_ != nullptr) RETURN_IF_ERROR(before_->Run(program, context));
-    edit_(program, context);
-    return absl::OkStatus();
-  }
-
- private:
-  const Pass* const before_;
-  const Edit edit_;
-};
-
 const Op& TheOp(const Program& program, absl::string_view type) {
   for (const Op& op : program.block(0).ops()) {
     if (op.type() == type) return op;
@@ -90,17 +58,17 @@ const Op& QuantizeOpOf(const Program& program, absl::string_view variable) {
   LOG(FATAL) << "no quantizer of " << variable;
 }
 
-// What Transpile says of a pipeline with a wrong pass in it. The program must then be as before.
-std::string ErrorOf(const Pass* before, const Edit& edit, const std::string& pipeline) {
+// What Transpile says of its pipeline with a wrong pass behind. The program must then be as before.
+std::string ErrorOf(const Edit& edit) {
   PassTable passes;
-  EXPECT_TRUE(passes.Add(std::make_unique<WrongPass>(before, edit)).ok());
+  EXPECT_TRUE(passes.Add(std::make_unique<WrongPass>(nullptr, edit)).ok());
   Program program = ParsedProgram(kTrainingProgram);
   const std::string bytes = program.Proto().SerializeAsString();
   TranspileOptions options;
   options.config.mutable_weights()->set_quantizer("abs_max");
   options.config.mutable_activations()->set_quantizer("abs_max");
   options.passes = &passes;
-  options.pipeline = pipeline;
+  options.pipeline = absl::StrCat(kTrainPipeline, ",wrong");
   options.pipeline_options.verify = false;  // so that the invariants alone speak
   const absl::Status status = Transpile(&program, options).status();
   if (!status.ok()) {
@@ -111,9 +79,7 @@ std::string ErrorOf(const Pass* before, const Edit& edit, const std::string& pip
 }
 
 TEST(Invariants, HoldWithoutADefect) {
-  EXPECT_EQ(ErrorOf(
-                nullptr, [](Program&, PassContext&) {}, absl::StrCat(kTrainPipeline, ",wrong")),
-            "");
+  EXPECT_EQ(ErrorOf([](Program&, PassContext&) {}), "");
 }
 
 struct PlantedDefect {
@@ -314,70 +280,10 @@ std::vector<PlantedDefect> PlantedDefects() {
 
 class InvariantsTest : public testing::TestWithParam<PlantedDefect> {};
 
-TEST_P(InvariantsTest, DefectIsFound) {
-  EXPECT_EQ(ErrorOf(nullptr, GetParam().edit, absl::StrCat(kTrainPipeline, ",wrong")),
-            GetParam().message);
-}
+TEST_P(InvariantsTest, DefectIsFound) { EXPECT_EQ(ErrorOf(GetParam().edit), GetParam().message); }
 
 INSTANTIATE_TEST_SUITE_P(Planted, InvariantsTest, testing::ValuesIn(PlantedDefects()),
                          [](const auto& info) { return std::string(info.param.name); });
-
-// A built-in pass with a defect of its own.
-struct Mutation {
-  const char* pass;
-  Edit edit;
-  const char* message;
-};
-
-std::vector<Mutation> Mutations() {
-  return {
-      {"plan_quantizers",
-       [](Program&, PassContext& context) {
-         for (Site& site : context.plan.sites) site.gradient_readers.clear();
-       },
-       "invariant 1: block 0, op 8 (mul_grad) reads \"x\" in slot X where block 0, op 4 (mul) "
-       "reads \"x.quantized.dequantized\"\n"
-       "invariant 1: block 0, op 8 (mul_grad) reads \"w\" in slot Y where block 0, op 4 (mul) "
-       "reads \"w.quantized.dequantized\""},
-      {"insert_quantizers",
-       [](Program& program, PassContext& context) {
-         const Site& site = context.plan.sites.back();
-         Rewriter(&program, "wrong").SetArgument(*site.readers.back(), "w");
-       },
-       "invariant 1: block 0, op 8 (mul_grad) reads \"w.quantized.dequantized\" in slot Y where "
-       "block 0, op 4 (mul) reads \"w\"\n"
-       "invariant 3: block 0, op 8 (mul_grad) reads w.quantized.dequantized in slot Y, not the "
-       "quantized w\n"
-       "invariant 3: \"w\" has no quantizer"},
-      {"initialize_state",
-       [](Program&, PassContext& context) {
-         Rewriter(context.startup, "wrong").Remove(*context.startup->block(0).first_op());
-       },
-       "invariant 4: \"w@scale\" is initialised 0 times in the startup program"},
-  };
-}
-
-// Passes that freeze have no invariants to break: that simulated and frozen programs compute the
-// same is tested by running both.
-bool Freezes(absl::string_view pass) {
-  const std::vector<std::string> names = absl::StrSplit(kLegacyFreezePipeline, ',');
-  return std::find(names.begin(), names.end(), pass) != names.end();
-}
-
-TEST(Passes, EachHasAPlantedDefectThatIsFound) {
-  const std::vector<Mutation> mutations = Mutations();
-  const PassTable passes;
-  for (const auto& pass : passes.all()) {
-    if (Freezes(pass->name())) continue;
-    const auto mutation =
-        std::find_if(mutations.begin(), mutations.end(),
-                     [&pass](const Mutation& m) { return pass->name() == m.pass; });
-    ASSERT_NE(mutation, mutations.end()) << pass->name() << " has no planted defect";
-    const std::string pipeline =
-        absl::StrReplaceAll(kTrainPipeline, {{std::string(pass->name()), "wrong"}});
-    EXPECT_EQ(ErrorOf(pass.get(), mutation->edit, pipeline), mutation->message);
-  }
-}
 
 }  // namespace
 }  // namespace fixpoint

@@ -67,9 +67,10 @@ TEST_P(UndoByMarksTest, RefusesAndLeavesTheProgramAsItWas) {
   EXPECT_EQ(PrintProgram(program.Proto()), before);
 }
 
-#define MISFIT(mark)                                                                               \
-  "program.txt: block 0, op 0 (relu): the mark \"" mark "\" of fixpoint.rewired does not fit the " \
-                                                        "op"
+#define MISFIT(mark)                                    \
+  "program.txt: block 0, op 0 (relu): the mark \"" mark \
+  "\" of fixpoint.rewired does not fit the "            \
+  "op"
 
 constexpr BadMark kBadMarks[] = {
     {"NoMark", "relu(X=x) -> (Out=y)",

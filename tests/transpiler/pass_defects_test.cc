@@ -1,0 +1,257 @@
+// Each built-in pass with a defect of its own, planted: the pipelines' own checks report it.
+
+#include <glog/logging.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/program.h"
+#include "proto/program_text.h"
+#include "proto/rewriter.h"
+#include "runtime/scope.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+#include "tests/testing/wrong_pass.h"
+#include "transpiler/freeze.h"
+#include "transpiler/pass.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kTraining[] = R"(
+  var x f32[-1,4]
+  var w f32[4,4] persistable
+  var y f32[-1,4]
+  var y@GRAD f32[-1,4]
+  var w@GRAD f32[4,4]
+  var learning_rate f32[1] persistable
+  mul(X=x, Y=w) -> (Out=y)
+  mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1, op_role_var=["w", "w@GRAD"]}
+  sgd(Param=w, Grad=w@GRAD, LearningRate=learning_rate) -> (ParamOut=w) {op_role=2}
+)";
+
+constexpr char kTrained[] = R"(
+  var x f32[-1,2]
+  var x.q f32[-1,2]
+  var x.d f32[-1,2]
+  var s f32[1] persistable
+  var w f32[2,2] persistable
+  var w.q f32[2,2]
+  var w.d f32[2,2]
+  var w.s f32[1]
+  var y f32[-1,2]
+  var y.seen f32[-1,2]
+  var y.s f32[1] persistable
+  var z f32[-1,2]
+  var mask f32[-1,2]
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  feed(X=feed) -> (Out=x) {col=0}
+  fake_quantize_moving_average_abs_max(X=x, InScale=s) -> (Out=x.q, OutScale=s) {bit_length=8, is_test=false}
+  fake_dequantize_max_abs(X=x.q, Scale=s) -> (Out=x.d) {max_range=127.0}
+  fake_quantize_abs_max(X=w) -> (Out=w.q, OutScale=w.s) {bit_length=8}
+  fake_dequantize_max_abs(X=w.q, Scale=w.s) -> (Out=w.d) {max_range=127.0}
+  mul(X=x.d, Y=w.d) -> (Out=y) {x_num_col_dims=1, y_num_col_dims=1}
+  moving_average_abs_max_scale(X=y) -> (Out=y.seen, OutScale=y.s)
+  dropout(X=y.seen) -> (Out=z, Mask=mask) {dropout_implementation="upscale_in_train"}
+  fetch(X=z) -> (Out=fetch) {col=0}
+  sgd(Param=w, Grad=w@GRAD, LearningRate=learning_rate) -> (ParamOut=w) {op_role=2}
+)";
+constexpr char kParameters[] = "s f32[1] 2\nw f32[2,2] 0.5 -1 0.25 0.125\ny.s f32[1] 3\n";
+
+// The first op of a type; null where there is none.
+const Op* FindOp(const Program& program, absl::string_view type) {
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == type) return &op;
+  }
+  return nullptr;
+}
+
+const Op& TheOp(const Program& program, absl::string_view type) {
+  const Op* op = FindOp(program, type);
+  CHECK(op != nullptr) << "no " << type;
+  return *op;
+}
+
+struct Defect {
+  const char* pass;
+  const char* what;
+  Edit edit;            // after the pass has run
+  const char* message;  // "": no check sees it, but what the pipeline makes is another program
+};
+
+std::vector<Defect> TrainingDefects() {
+  return {
+      {"plan_quantizers", "forgets the gradients",
+       [](Program&, PassContext& context) {
+         for (Site& site : context.plan.sites) site.gradient_readers.clear();
+       },
+       "invariant 1: block 0, op 5 (mul_grad) reads \"x\" in slot X where block 0, op 4 (mul) "
+       "reads "
+       "\"x.quantized.dequantized\"\n"
+       "invariant 1: block 0, op 5 (mul_grad) reads \"w\" in slot Y where block 0, op 4 (mul) "
+       "reads "
+       "\"w.quantized.dequantized\""},
+      {"insert_quantizers", "leaves a reader behind",
+       [](Program& program, PassContext& context) {
+         Rewriter(&program, "wrong").SetArgument(*context.plan.sites.back().readers.back(), "w");
+       },
+       "invariant 1: block 0, op 5 (mul_grad) reads \"w.quantized.dequantized\" in slot Y where "
+       "block "
+       "0, op 4 (mul) reads \"w\"\n"
+       "invariant 3: block 0, op 5 (mul_grad) reads w.quantized.dequantized in slot Y, not the "
+       "quantized w\n"
+       "invariant 3: \"w\" has no quantizer"},
+      {"initialize_state", "forgets a state",
+       [](Program&, PassContext& context) {
+         Rewriter(context.startup, "wrong").Remove(*context.startup->block(0).first_op());
+       },
+       "invariant 4: \"w@scale\" is initialised 0 times in the startup program"},
+  };
+}
+
+std::vector<Defect> InferenceDefects() {
+  return {
+      {"strip_training", "keeps an op of training",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetAttr(TheOp(program, "mul"), MakeIntAttr("op_role", kBackward));
+       },
+       "program.txt: invariant 1 of programs for inference: block 0, op 4 (mul) is of training: "
+       "its "
+       "op_role is 1"},
+      {"set_test_mode", "forgets an op",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetAttr(TheOp(program, "dropout"), MakeBoolAttr("is_test", false));
+       },
+       "program.txt: invariant 2 of programs for inference: block 0, op 6 (dropout) is in training "
+       "mode"},
+      {"freeze_observers", "takes the copy that is read with the observer",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").Remove(TheOp(program, "assign"));
+       },
+       "program.txt: invariant 3 of programs for inference: block 0, op 1 (dropout) reads "
+       "\"y.seen\", which a removed op computed"},
+      {"prune_to_inference", "removes an op that is needed",
+       [](Program& program, PassContext&) {
+         const Op* op = FindOp(program, "mul");
+         if (op != nullptr) Rewriter(&program, "wrong").Remove(*op);
+       },
+       "program.txt: error: program.txt: block 0, op 5 (assign): input X reads \"y\", which no op "
+       "writes and no feed op fills [unreached_read]\n"
+       "    assign(X=y) -> (Out=y.seen) {op_role=0, "
+       "fixpoint.inserted_by=\"freeze_observers\"}\n [after wrong]"},
+      {"freeze_scales", "takes codes back at another scale",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .SetArgument(*TheOp(program, "dequantize_linear").Input("Scale"), "y.s");
+       },
+       "program.txt: block 0, op 2 (dequantize_linear): takes codes of block 0, op 1 "
+       "(quantize_linear) back at another scale than \"s\" [in quantize_weights]"},
+      {"quantize_weights", "leaves a weight to be quantized at every run",
+       [](Program& program, PassContext&) {
+         Rewriter rewriter(&program, "wrong");
+         for (const Op& op : program.block(0).ops()) {
+           if (op.type() != "dequantize_linear" || op.Output("Y")->name() != "w.d") continue;
+           rewriter.InsertBefore(op, OpBuilder("fake_quantize_dequantize_abs_max")
+                                         .Input("X", "w")
+                                         .Output("Out", "w.d")
+                                         .Output("OutScale", "w.s")
+                                         .Build());
+           rewriter.Remove(op);
+           return;
+         }
+         LOG(FATAL) << "no codes of w";
+       },
+       "program.txt: invariant 4 of programs for inference: block 0, op 3 "
+       "(fake_quantize_dequantize_abs_max) quantizes the parameter \"w\""},
+      {"remove_dead_variables", "leaves one",
+       [](Program& program, PassContext&) {
+         (void)Rewriter(&program, "wrong")
+             .AddVariable(program.block(0), MakeTensorVar("dead", VarType::FP32, {1}));
+       },
+       ""},
+      {"dequantize_products", "hands a product of codes on",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong").SetArgument(*TheOp(program, "assign").Input("X"), "y.codes");
+       },
+       "program.txt: invariant 5 of programs for inference: block 0, op 3 (assign) reads "
+       "\"y.codes\", a product of codes"},
+  };
+}
+
+// A pipeline with "wrong" in the place of a pass, which then does what that does and the edit.
+struct WrongPipeline {
+  WrongPipeline(const Defect& defect, absl::string_view pipeline)
+      : text(absl::StrReplaceAll(pipeline, {{defect.pass, "wrong"}})) {
+    const Pass* pass = passes.Find(defect.pass);
+    CHECK(pass != nullptr && absl::StrContains(text, "wrong")) << defect.pass;
+    CHECK(passes.Add(std::make_unique<WrongPass>(pass, defect.edit)).ok());
+  }
+
+  PassTable passes;
+  std::string text;
+};
+
+TEST(PassDefects, OfTrainingPassesAreReported) {
+  for (const Defect& defect : TrainingDefects()) {
+    SCOPED_TRACE(std::string(defect.pass) + " " + defect.what);
+    const WrongPipeline wrong(defect, kTrainPipeline);
+    TranspileOptions options;
+    options.config.mutable_weights()->set_quantizer("abs_max");
+    options.config.mutable_activations()->set_quantizer("abs_max");
+    options.passes = &wrong.passes;
+    options.pipeline = wrong.text;
+    Program program = ParsedProgram(kTraining);
+    EXPECT_EQ(std::string(Transpile(&program, options).status().message()), defect.message);
+    EXPECT_EQ(PrintProgram(program.Proto()), PrintProgram(ParsedProgram(kTraining).Proto()));
+  }
+}
+
+TEST(PassDefects, OfInferencePassesAreReported) {
+  const Program program = ParsedProgram(kTrained);
+  const absl::StatusOr<Scope> scope = ParseParameters(kParameters, "parameters");
+  ASSERT_TRUE(scope.ok()) << scope.status();
+  for (const Defect& defect : InferenceDefects()) {
+    SCOPED_TRACE(std::string(defect.pass) + " " + defect.what);
+    FreezeOptions options;
+    const bool is_legacy = !absl::StrContains(kFreezePipeline, defect.pass);
+    options.form = is_legacy ? FrozenForm::kLegacy : FrozenForm::kPortable;
+    const absl::StatusOr<FrozenModel> right = Freeze(program, *scope, options);
+    ASSERT_TRUE(right.ok()) << right.status();
+
+    const WrongPipeline wrong(defect, is_legacy ? kLegacyFreezePipeline : kFreezePipeline);
+    options.passes = &wrong.passes;
+    options.pipeline = wrong.text;
+    const absl::StatusOr<FrozenModel> model = Freeze(program, *scope, options);
+    EXPECT_EQ(std::string(model.status().message()), defect.message);
+    if (model.ok()) {
+      EXPECT_NE(PrintProgram(model->program.Proto()), PrintProgram(right->program.Proto()));
+    }
+  }
+}
+
+TEST(PassDefects, ArePlantedInEveryPass) {
+  std::vector<Defect> defects = TrainingDefects();
+  for (Defect& defect : InferenceDefects()) defects.push_back(std::move(defect));
+  const PassTable passes;
+  for (const auto& pass : passes.all()) {
+    EXPECT_TRUE(std::any_of(defects.begin(), defects.end(), [&pass](const Defect& defect) {
+      return pass->name() == defect.pass;
+    })) << pass->name();
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint

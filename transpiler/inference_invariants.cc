@@ -1,0 +1,151 @@
+#include "transpiler/inference_invariants.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "transpiler/parameters.h"
+#include "transpiler/quantization_sites.h"
+
+namespace fixpoint {
+namespace {
+
+QuantOp QuantOpOf(const Op& op) {
+  const OpSchema* schema = FindOpSchema(op.type());
+  return schema == nullptr ? QuantOp::kNone : schema->quant_op();
+}
+
+class Check {
+ public:
+  Check(const Program& program, const PassContext& context)
+      : program_(program), context_(context), era_(EraOf(program)) {
+    for (int b = 0; b < program.block_count(); ++b) {
+      for (const Op* op : program.block(b).removed_ops()) {
+        for (const Argument* output : op->outputs()) written_before_.emplace(output->name());
+      }
+    }
+    for (const std::string& feed : context.feeds) written_before_.erase(feed);
+  }
+
+  absl::Status TestProgram() {
+    ForEachOp([this](const Op& op) { CheckOp(op); });
+    return Result();
+  }
+
+  absl::Status FrozenProgram() {
+    ForEachOp([this](const Op& op) {
+      CheckOp(op);
+      CheckFrozenOp(op);
+    });
+    if (context_.frozen_form == FrozenForm::kPortable) {
+      const absl::Status sites = FindQuantizationSites(program_, context_.quantizers).status();
+      if (!sites.ok()) Violated(5, std::string(sites.message()));
+    }
+    return Result();
+  }
+
+ private:
+  template <typename Visit>
+  void ForEachOp(Visit visit) {
+    for (int b = 0; b < program_.block_count(); ++b) {
+      for (const Op& op : program_.block(b).ops()) visit(op);
+    }
+  }
+
+  template <typename... Parts>
+  void Violated(int invariant, const Parts&... parts) {
+    violations_.push_back(
+        absl::StrCat("invariant ", invariant, " of programs for inference: ", parts...));
+  }
+
+  absl::Status Result() const {
+    if (violations_.empty()) return absl::OkStatus();
+    return absl::InternalError(absl::StrJoin(violations_, "\n"));
+  }
+
+  // A quantizer that finds its range anew reads a stored one where its is_test says so.
+  bool FindsItsRange(const Op& op) const {
+    if (op.type() == "quantize_linear") {
+      const OpDesc::Attr* axis = AttrOrDefault(op.desc(), "quant_axis", Era::kPaddle2);
+      return axis != nullptr && IntValue(*axis) != -1;
+    }
+    const QuantizerTable::Match match = context_.quantizers.FindByQuantizeOp(op.type());
+    return match.recipe != nullptr && !match.recipe->has_is_test;
+  }
+
+  void CheckOp(const Op& op) {
+    if ((op.role() & (kBackward | kOptimize | kLearningRate)) != 0) {
+      Violated(1, Describe(op), " is of training: its op_role is ", op.role());
+    }
+    const OpDesc::Attr* is_test = AttrOrDefault(op.desc(), "is_test", era_);
+    if (is_test != nullptr && BoolValue(*is_test) == false && !FindsItsRange(op)) {
+      Violated(2, Describe(op), " is in training mode");
+    }
+    for (const Argument* input : op.inputs()) CheckRead(op, *input);
+  }
+
+  void CheckRead(const Op& op, const Argument& input) {
+    if (input.value() == nullptr || input.value()->origin() != Value::Origin::kEntry) return;
+    const Variable& variable = *input.variable();
+    if (!variable.persistable() && written_before_.count(variable.name()) > 0) {
+      Violated(3, Describe(op), " reads \"", variable.name(), "\", which a removed op computed");
+    }
+  }
+
+  void CheckFrozenOp(const Op& op) {
+    const QuantOp quant_op = QuantOpOf(op);
+    if (quant_op == QuantOp::kObserve) Violated(4, Describe(op), " observes");
+    if (quant_op != QuantOp::kQuantize && quant_op != QuantOp::kQuantizeDequantize) return;
+    const Argument* x = op.Input("X");
+    if (x != nullptr && x->value() != nullptr && parameters_.IsWeight(*x->value())) {
+      Violated(4, Describe(op), " quantizes the parameter \"", std::string(x->name()), "\"");
+    }
+    if (quant_op == QuantOp::kQuantize && context_.frozen_form != FrozenForm::kPortable) {
+      CheckProductsOf(op);
+    }
+  }
+
+  void CheckProductsOf(const Op& quantize) {
+    for (const Argument* result : quantize.outputs()) {
+      if (result->slot_name() != "Out" || result->value() == nullptr) continue;
+      for (const Argument* reader : result->value()->readers()) {
+        if (QuantOpOf(reader->op()) != QuantOp::kDequantize) CheckProduct(reader->op());
+      }
+    }
+  }
+
+  void CheckProduct(const Op& product) {
+    for (const Argument* output : product.outputs()) {
+      if (output->value() == nullptr) continue;
+      for (const Argument* reader : output->value()->readers()) {
+        if (QuantOpOf(reader->op()) == QuantOp::kDequantize) continue;
+        Violated(5, Describe(reader->op()), " reads \"", std::string(output->name()),
+                 "\", a product of codes");
+      }
+    }
+  }
+
+  const Program& program_;
+  const PassContext& context_;
+  const Era era_;
+  Parameters parameters_;
+  absl::flat_hash_set<std::string> written_before_;  // by ops that were removed
+  std::vector<std::string> violations_;
+};
+
+}  // namespace
+
+absl::Status CheckTestProgram(const Program& program, const PassContext& context) {
+  return Check(program, context).TestProgram();
+}
+
+absl::Status CheckFrozenProgram(const Program& program, const PassContext& context) {
+  return Check(program, context).FrozenProgram();
+}
+
+}  // namespace fixpoint

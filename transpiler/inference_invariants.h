@@ -1,0 +1,28 @@
+// What holds of a program that was made for inference, checked by code at the end of the pipelines
+// that make one:
+//
+//   1. No op belongs to training: none has the Backward, Optimize or LRSched bit.
+//   2. Every op that has a test mode is in it, but for quantizers that find their range anew.
+//   3. No op reads what only removed ops wrote, unless it is fed.
+// And of a frozen one:
+//   4. No op observes, and none quantizes a parameter.
+//   5. Codes are read by a dequantize op of their own scale; in the legacy forms there may be one
+//      product between them.
+
+#ifndef FIXPOINT_TRANSPILER_INFERENCE_INVARIANTS_H_
+#define FIXPOINT_TRANSPILER_INFERENCE_INVARIANTS_H_
+
+#include "absl/status/status.h"
+#include "proto/program.h"
+#include "transpiler/pass.h"
+
+namespace fixpoint {
+
+// The first three, then of a frozen program all of them. REQUIRES: the edits are still known to the
+// program. Error (kInternal): what is violated, a line each. Linear in the program.
+absl::Status CheckTestProgram(const Program& program, const PassContext& context);
+absl::Status CheckFrozenProgram(const Program& program, const PassContext& context);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_INFERENCE_INVARIANTS_H_

@@ -129,6 +129,14 @@ TEST(RangeAbsMax, StaysAboveItsInitialScale) {
   EXPECT_THAT(unbounded.FeedAll({1e-4f, 1e-4f, 1e-4f}), ElementsAre(1e-4f, 1e-4f, 1e-4f));
 }
 
+// Before the window is full, the reference looks for the maximum where the newest value is not yet.
+TEST(RangeAbsMax, MissesTheNewestOfTinyValuesAsTheReferenceDoes) {
+  QuantSpec spec = With("window_size", 4);
+  (*spec.mutable_parameters())["initial_scale"] = 5e-7;
+  Feeder feeder("range_abs_max", spec);
+  EXPECT_THAT(feeder.FeedAll({1e-7f, 2e-7f}), ElementsAre(0, 2e-7f));
+}
+
 TEST(WindowMeanAbsMax, AveragesWhatItHasSeen) {
   Feeder feeder("window_mean_abs_max", With("window_size", 3));
   EXPECT_THAT(feeder.FeedAll({6, -2, 1, 3, 2}), ElementsAre(6, 4, 3, 2, 2));

@@ -6,9 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "ops/quantizer.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "tests/testing/reference_data.h"
+#include "transpiler/found_rewrite.h"
+#include "transpiler/invariants.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/target.h"
 
@@ -44,6 +47,15 @@ TEST_P(TranspileReferenceTest, EveryProgramIsRewrittenAndUndone) {
 
     absl::StatusOr<Program> saved = Program::Create(program->Proto(), path);
     ASSERT_TRUE(saved.ok()) << saved.status();
+    // What the program shows without its log, to whoever looks.
+    const absl::StatusOr<FoundRewrite> found = FindRewrite(*saved, QuantizerTable());
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_FALSE(found->ops.empty());
+    const Program* startup = result->new_startup.has_value() ? &*result->new_startup : nullptr;
+    for (const Violation& violation : CheckInvariants(*saved, *found, startup)) {
+      ADD_FAILURE() << "invariant " << violation.invariant << ": " << violation.message;
+    }
+
     const absl::StatusOr<TranspileResult> again = Transpile(&*saved, options);
     ASSERT_TRUE(again.ok()) << again.status();
     EXPECT_EQ(again->left_alone, "the program was rewritten by Fixpoint already");

@@ -23,7 +23,7 @@ absl::StatusOr<Program> MakeTestProgram(const Program& training, const Quantizer
   program.ClearEditLog();
   RETURN_IF_ERROR(pipeline.Run(program, context, PipelineOptions()));
 =======
-  program.SetEditLog(nullptr);
+  program.ClearEditLog();
   PipelineOptions options;
   options.check_at_end = [&]() { return CheckTestProgram(program, context); };
   RETURN_IF_ERROR(pipeline.Run(program, context, options));

@@ -19,15 +19,10 @@ absl::StatusOr<Program> MakeTestProgram(const Program& training, const Quantizer
   const Target target;
   PassContext context(config, target, *quantizers);
   Program program = training.Clone();
-<<<<<<< HEAD
-  program.ClearEditLog();
-  RETURN_IF_ERROR(pipeline.Run(program, context, PipelineOptions()));
-=======
   program.ClearEditLog();
   PipelineOptions options;
   options.check_at_end = [&]() { return CheckTestProgram(program, context); };
   RETURN_IF_ERROR(pipeline.Run(program, context, options));
->>>>>>> 0d12643 (Every pass has a planted defect that its pipeline reports)
   program.ForgetEdits();
   return program;
 }

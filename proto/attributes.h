@@ -17,6 +17,9 @@ namespace fixpoint {
 // The attribute of that name, or null.
 const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name);
 
+// What the names of the attributes that Fixpoint adds begin with; the reference has none of these.
+inline constexpr char kOwnAttrPrefix[] = "fixpoint.";
+
 // The blocks that an op's attributes name (BLOCK and BLOCKS), with the attribute.
 std::vector<std::pair<const OpDesc::Attr*, int>> BlocksOf(const OpDesc& op);
 // The variables that they name (VAR and VARS), which the op reads as it reads its inputs.

@@ -4,20 +4,21 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace fixpoint {
 namespace {
 
-// CRC-32 and length of a sequence of names.
+// CRC-32 and length of a sequence of texts.
 class Checksum {
  public:
   Checksum() { buffer_.reserve(kBufferSize); }
 
-  void Add(absl::string_view name, char kind) {
-    if (buffer_.size() + name.size() + 1 > kBufferSize) Flush();
+  void Add(absl::string_view text, char kind) {
+    if (buffer_.size() + text.size() + 1 > kBufferSize) Flush();
     buffer_.push_back(kind);
-    buffer_.append(name.data(), name.size());
+    buffer_.append(text.data(), text.size());
   }
 
   uint64_t Result() {
@@ -41,12 +42,17 @@ class Checksum {
 
 }  // namespace
 
-uint64_t Fingerprint(const ProgramDesc& program) {
+uint64_t Fingerprint(const ProgramDesc& program, const EditLog& log) {
   Checksum checksum;
   for (const BlockDesc& block : program.blocks()) {
-    checksum.Add("", 'b');
-    for (const VarDesc& var : block.vars()) checksum.Add(var.name(), 'v');
-    for (const OpDesc& op : block.ops()) {
+    checksum.Add(absl::StrCat(block.ops_size(), " ", block.vars_size()), 'b');
+  }
+  for (const EditLog::BlockEdits& edits : log.blocks()) {
+    if (edits.block() < 0 || edits.block() >= program.blocks_size()) continue;
+    const BlockDesc& block = program.blocks(edits.block());
+    for (const EditLog::OpEdit& edit : edits.ops()) {
+      if (edit.index() < 0 || edit.index() >= block.ops_size()) continue;
+      const OpDesc& op = block.ops(edit.index());
       checksum.Add(op.type(), 'o');
       for (const auto* slots : {&op.inputs(), &op.outputs()}) {
         for (const OpDesc::Var& slot : *slots) {
@@ -54,6 +60,10 @@ uint64_t Fingerprint(const ProgramDesc& program) {
           for (const std::string& argument : slot.arguments()) checksum.Add(argument, 'a');
         }
       }
+    }
+    for (const EditLog::VarEdit& edit : edits.vars()) {
+      if (edit.index() < 0 || edit.index() >= block.vars_size()) continue;
+      checksum.Add(block.vars(edit.index()).name(), 'v');
     }
   }
   return checksum.Result();

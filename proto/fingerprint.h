@@ -9,10 +9,11 @@
 
 namespace fixpoint {
 
-// A checksum of what an edit log speaks of: the blocks, the types, slots and arguments of their
-// ops, and the names of their variables, in order. It guards against accident, not against malice.
-// Attributes are no part of it: a log names those that were changed itself.
-uint64_t Fingerprint(const ProgramDesc& program);
+// A checksum of what an edit log speaks of: how many ops and variables the blocks have, the types,
+// slots and arguments of the ops at its places, and the names of the variables at its places. What
+// it does not speak of may change: an undo keeps that. Attributes are no part of it, since a log
+// names those that were changed itself. It guards against accident, not against malice.
+uint64_t Fingerprint(const ProgramDesc& program, const EditLog& log);
 
 }  // namespace fixpoint
 

@@ -40,6 +40,22 @@ class OpBuilder {
     *op_->add_attrs() = std::move(attr);
     return *this;
   }
+  OpBuilder& IntAttr(absl::string_view name, int32_t value) {
+    AddAttr(name, AttrType::INT)->set_i(value);
+    return *this;
+  }
+  OpBuilder& FloatAttr(absl::string_view name, float value) {
+    AddAttr(name, AttrType::FLOAT)->set_f(value);
+    return *this;
+  }
+  OpBuilder& BoolAttr(absl::string_view name, bool value) {
+    AddAttr(name, AttrType::BOOLEAN)->set_b(value);
+    return *this;
+  }
+  OpBuilder& StringAttr(absl::string_view name, absl::string_view value) {
+    AddAttr(name, AttrType::STRING)->set_s(std::string(value));
+    return *this;
+  }
   OpBuilder& Attrs(std::vector<OpDesc::Attr> attrs) {
     for (OpDesc::Attr& attr : attrs) Attr(std::move(attr));
     return *this;
@@ -50,6 +66,12 @@ class OpBuilder {
   OpDesc& op() { return *op_; }
 
  private:
+  OpDesc::Attr* AddAttr(absl::string_view name, AttrType type) {
+    OpDesc::Attr* attr = op_->add_attrs();
+    attr->set_name(std::string(name));
+    attr->set_type(type);
+    return attr;
+  }
   static void Add(OpDesc::Var* var, absl::string_view slot, absl::string_view argument) {
     var->set_parameter(std::string(slot));
     var->add_arguments(std::string(argument));

@@ -92,6 +92,8 @@ class Op {
   const OpDesc::Attr* FindAttr(absl::string_view name) const;
   // op_role, a set of bits (OpRole); 0 where absent.
   int role() const { return role_; }
+  // Whether an attribute's name begins with kOwnAttrPrefix (attributes.h).
+  bool has_own_attrs() const { return has_own_attrs_; }
 
   // The blocks that this op runs (attributes of type BLOCK and BLOCKS).
   absl::Span<const Block* const> sub_blocks() const { return sub_blocks_; }
@@ -135,6 +137,7 @@ class Op {
   std::unique_ptr<OpEdits> edits_;
   int32_t role_ = 0;
   int32_t type_id_ = 0;
+  bool has_own_attrs_ = false;
   bool removed_ = false;
 };
 

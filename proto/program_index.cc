@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
@@ -189,21 +190,28 @@ void ProgramState::ReadOp(Op& op) {
   op.type_id_ =
       type_ids.try_emplace(op.desc_->type(), static_cast<int>(type_ids.size())).first->second;
   op.role_ = 0;
-  for (const OpDesc::Attr& attr : op.desc_->attrs()) {
-    switch (attr.type()) {
-      case AttrType::INT:
-      case AttrType::LONG:
-        if (attr.name() == "op_role") op.role_ = static_cast<int>(*IntValue(attr));
-        break;
-      case AttrType::VAR:
-        Intern(attr.var_name())->in_attribute = true;
-        break;
-      case AttrType::VARS:
-        for (const std::string& name : attr.vars_name()) Intern(name)->in_attribute = true;
-        break;
-      default:
-        break;
-    }
+  op.has_own_attrs_ = false;
+  for (const OpDesc::Attr& attr : op.desc_->attrs()) ReadAttr(op, attr);
+}
+
+void ProgramState::ReadAttr(Op& op, const OpDesc::Attr& attr) {
+  switch (attr.type()) {
+    case AttrType::INT:
+    case AttrType::LONG:
+      if (attr.name() == "op_role") op.role_ = static_cast<int>(*IntValue(attr));
+      break;
+    case AttrType::STRING:
+    case AttrType::STRINGS:
+      op.has_own_attrs_ |= absl::StartsWith(attr.name(), kOwnAttrPrefix);
+      break;
+    case AttrType::VAR:
+      Intern(attr.var_name())->in_attribute = true;
+      break;
+    case AttrType::VARS:
+      for (const std::string& name : attr.vars_name()) Intern(name)->in_attribute = true;
+      break;
+    default:
+      break;
   }
 }
 

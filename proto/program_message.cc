@@ -10,12 +10,15 @@ namespace fixpoint {
 namespace {
 
 constexpr size_t kHugePageBytes = size_t{1} << 21;
+constexpr size_t kLargestHugeBlock = size_t{1} << 25;
+constexpr size_t kLargestBlock = size_t{1} << 26;
 
-// Large blocks ask for huge pages: the kernel's faults, one per 4 KiB, else cost as much as a
-// quarter of reading a large program.
+// Blocks grow with the program. Those of middling size ask for huge pages, because the kernel's
+// faults, one per 4 KiB, else cost as much as a quarter of reading a program of ten thousand ops;
+// of the largest, finding huge pages and clearing them costs more than it saves.
 void* AllocateBlock(size_t size) {
   void* block = nullptr;
-  if (size < kHugePageBytes) {
+  if (size < kHugePageBytes || size > kLargestHugeBlock) {
     block = std::malloc(size);
   } else {
     const size_t pages = (size + kHugePageBytes - 1) / kHugePageBytes;
@@ -31,7 +34,7 @@ void FreeBlock(void* block, size_t) { std::free(block); }
 google::protobuf::ArenaOptions Options() {
   google::protobuf::ArenaOptions options;
   options.start_block_size = size_t{1} << 14;
-  options.max_block_size = 2 * kHugePageBytes;
+  options.max_block_size = kLargestBlock;
   options.block_alloc = &AllocateBlock;
   options.block_dealloc = &FreeBlock;
   return options;

@@ -101,8 +101,9 @@ struct ProgramState {
     return own;
   }
   Op* NewOp(Block& block, OpDesc* desc);
-  // Reads the type and the role of an op's message again.
+  // Reads the type of an op's message again, and what its attributes say.
   void ReadOp(Op& op);
+  void ReadAttr(Op& op, const OpDesc::Attr& attr);
   // Makes the arguments of an op's message, or, of one that has some, makes them anew.
   void LinkArguments(Op& op);
   void UnlinkArguments(Op& op);

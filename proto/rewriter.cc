@@ -206,12 +206,12 @@ void Rewriter::SetAttr(const Op& op, OpDesc::Attr attr) {
       if (!known) edits->attributes.emplace_back(position, (*attrs)[position]);
     }
     (*attrs)[position] = std::move(attr);
-    state_.ReadOp(changed);
+    state_.ReadAttr(changed, (*attrs)[position]);
     return;
   }
   if (edits != nullptr) ++edits->attributes_added;
   *attrs->Add() = std::move(attr);
-  state_.ReadOp(changed);
+  state_.ReadAttr(changed, *attrs->rbegin());
 }
 
 void Rewriter::RemoveAttr(const Op& op, absl::string_view name) {

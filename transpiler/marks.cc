@@ -44,8 +44,9 @@ bool IsMarked(const Program& program) {
   if (program.Proto().has_edit_log()) return true;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
-      for (const OpDesc::Attr& attr : op.desc().attrs()) {
-        if (attr.name() == kInsertedByAttr || attr.name() == kRewiredAttr) return true;
+      if (!op.has_own_attrs()) continue;
+      if (op.FindAttr(kInsertedByAttr) != nullptr || op.FindAttr(kRewiredAttr) != nullptr) {
+        return true;
       }
     }
   }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/deterministic_bytes.h"
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/parameters.h"
@@ -303,7 +304,7 @@ std::optional<Reason> Planner::CompleteSpec(const Argument& argument, const OpSc
 }
 
 void Planner::CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec) {
-  if (!checked_specs_.insert(absl::StrCat(role, spec.ShortDebugString())).second) return;
+  if (!checked_specs_.insert(absl::StrCat(role, DeterministicBytes(spec))).second) return;
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   absl::Status status;
   if (quantizer == nullptr) {
@@ -355,7 +356,7 @@ std::string Planner::NameOfSharedScale(const Op& op) {
 
 Site& Planner::SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
                       const std::string& shared_scale, bool observe) {
-  std::string key = absl::StrCat(spec.ShortDebugString(), "|", shared_scale, "|", observe);
+  std::string key = absl::StrCat(DeterministicBytes(spec), "|", shared_scale, "|", observe);
   const auto [it, is_new] =
       site_of_.try_emplace(std::make_pair(&value, std::move(key)), plan_.sites.size());
   if (is_new) {

@@ -38,8 +38,8 @@ std::string EraNote(const Program& program, const Target& target) {
 void StoreEditLog(Program* program, const QuantPlan* plan) {
   program->ClearEditLog();
   EditLog& log = *program->mutable_edit_log();
-  log.set_fingerprint(Fingerprint(program->Proto()));
   program->MakeEditLog(&log);
+  log.set_fingerprint(Fingerprint(program->Proto(), log));
   if (plan != nullptr) *log.mutable_plan() = *plan;
   program->ForgetEdits();
 }
@@ -93,15 +93,19 @@ absl::Status Untranspile(Program* program) {
   if (!program->Proto().has_edit_log()) return UndoByMarks(program);
   const EditLog log = program->Proto().edit_log();
   program->ClearEditLog();
-  absl::Status status;
-  if (Fingerprint(program->Proto()) != log.fingerprint()) {
-    status = UndoByMarks(program);
-  } else {
-    status = program->AdoptEditLog(log);
-    if (status.ok()) program->RevertEdits();
+  const bool is_the_same = Fingerprint(program->Proto(), log) == log.fingerprint();
+  absl::Status adopted;
+  if (is_the_same) {
+    adopted = program->AdoptEditLog(log);
+    if (adopted.ok()) {
+      program->RevertEdits();
+      return absl::OkStatus();
+    }
   }
-  if (!status.ok()) *program->mutable_edit_log() = log;
-  return status;
+  const absl::Status undone = UndoByMarks(program);
+  if (undone.ok()) return undone;
+  *program->mutable_edit_log() = log;
+  return is_the_same ? adopted : undone;
 }
 
 }  // namespace fixpoint

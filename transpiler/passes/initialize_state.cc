@@ -33,11 +33,11 @@ class InitializeState final : public Pass {
           block, rewriter.New("fill_constant")
                      .Output("Out", state.variable->name())
                      .Attr(MakeLongsAttr("shape", {tensor.dims().begin(), tensor.dims().end()}))
-                     .Attr(MakeIntAttr("dtype", tensor.data_type()))
-                     .Attr(MakeFloatAttr("value", static_cast<float>(state.initial_value)))
-                     .Attr(MakeBoolAttr("force_cpu", tensor.data_type() == VarType::INT64))
-                     .Attr(MakeIntAttr("op_role", kForward))
-                     .Attr(MakeStringAttr(kInsertedByAttr, name())));
+                     .IntAttr("dtype", tensor.data_type())
+                     .FloatAttr("value", static_cast<float>(state.initial_value))
+                     .BoolAttr("force_cpu", tensor.data_type() == VarType::INT64)
+                     .IntAttr("op_role", kForward)
+                     .StringAttr(kInsertedByAttr, name()));
     }
     return absl::OkStatus();
   }

@@ -141,9 +141,9 @@ absl::StatusOr<std::string> QuantizerWriter::AddStepCounter() {
   rewriter_.Prepend(program_.block(0), OpBuilder("increment")
                                            .Input("X", step_counter_)
                                            .Output("Out", step_counter_)
-                                           .Attr(MakeFloatAttr("step", 1.0f))
-                                           .Attr(MakeIntAttr("op_role", kForward))
-                                           .Attr(MakeStringAttr(kInsertedByAttr, pass_))
+                                           .FloatAttr("step", 1.0f)
+                                           .IntAttr("op_role", kForward)
+                                           .StringAttr(kInsertedByAttr, pass_)
                                            .Build());
   return step_counter_;
 }
@@ -182,7 +182,7 @@ absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
 
 void QuantizerWriter::Insert(Writing& writing, OpBuilder& op) {
   Place& place = writing.place;
-  op.Attr(MakeIntAttr("op_role", place.role)).Attr(MakeStringAttr(kInsertedByAttr, pass_));
+  op.IntAttr("op_role", place.role).StringAttr(kInsertedByAttr, pass_);
   if (place.before != nullptr) {
     rewriter_.InsertBefore(*place.before, op);
     return;
@@ -205,7 +205,7 @@ absl::StatusOr<OpBuilder> QuantizerWriter::BeginQuantizeOp(const Writing& writin
   ASSIGN_OR_RETURN(*numbers, DeclareLike(writing, fused ? ".quant_dequant" : ".quantized"));
   builder.Output("Out", *numbers)
       .Attrs(writing.quantizer->QuantizeAttrs(writing.site->spec, EraOf(context_.target)));
-  if (writing.recipe->has_is_test) builder.Attr(MakeBoolAttr("is_test", writing.is_test));
+  if (writing.recipe->has_is_test) builder.BoolAttr("is_test", writing.is_test);
   return builder;
 }
 
@@ -261,8 +261,7 @@ absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Pla
     ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, ".observed"));
     observe.Output("Out", copy);
   }
-  observe.Attrs(writing.quantizer->ObserverAttrs(site.spec))
-      .Attr(MakeBoolAttr("is_test", writing.is_test));
+  observe.Attrs(writing.quantizer->ObserverAttrs(site.spec)).BoolAttr("is_test", writing.is_test);
   RETURN_IF_ERROR(AddState(writing, observe));
   std::string scale = OutputOf(observe.op(), writing.recipe->scale_output);
   Insert(writing, observe);
@@ -289,7 +288,7 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
                         .Input("X", shared)
                         .Input("Y", range)
                         .Output("Out", larger)
-                        .Attr(MakeIntAttr("axis", -1)));
+                        .IntAttr("axis", -1));
     shared = larger;
   }
   for (const Site* site : sites) {

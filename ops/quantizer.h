@@ -94,6 +94,9 @@ class Quantizer {
   virtual std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const = 0;
   virtual std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const = 0;
   virtual std::vector<OpDesc::Attr> ObserverAttrs(const QuantSpec&) const { return {}; }
+  // Of a dynamic quantizer with parameters: those that QuantizeAttrs wrote into the op, by which
+  // freezing finds the scale of a weight again.
+  virtual void ReadParameters(const OpDesc& /*quantize*/, QuantSpec* /*spec*/) const {}
   // What a state holds when the range of the values is known to be `min` to `max`.
   virtual double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
                               float max) const;

@@ -1,7 +1,7 @@
 // A quantizer: what computes the scale of one value. Its arithmetic on spans, and the recipe by
 // which it is written into a program; no pass knows one by name.
 //
-// Adding one: a file in ops/quantizers, a row in all_quantizers.inc, a test.
+// Adding one: docs/adding_a_quantizer.md.
 
 #ifndef FIXPOINT_OPS_QUANTIZER_H_
 #define FIXPOINT_OPS_QUANTIZER_H_
@@ -81,10 +81,22 @@ class Quantizer {
   // Recipes that only record the range: quantize_op is the observer.
   virtual absl::Span<const QuantizerRecipe> observers() const { return {}; }
 
+  // The name by which SummaryOps call the value that is quantized.
+  static constexpr char kValue[] = "x";
+  // Ops that make one number of a value: the observer then follows that number instead of the
+  // value's largest absolute value, and the quantize op reads the range that the observer writes.
+  // In order; the first reads kValue, the last writes the number, other names are their own.
+  // REQUIRES of a quantizer that gives some: observers, and recipes with a scale that is read in
+  // test mode.
+  virtual std::vector<OpDesc> SummaryOps(const QuantSpec&, Era) const { return {}; }
+
   // Attributes of the ops of a recipe.
   virtual std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const = 0;
   virtual std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const = 0;
   virtual std::vector<OpDesc::Attr> ObserverAttrs(const QuantSpec&) const { return {}; }
+  // Of a dynamic quantizer with parameters: those that QuantizeAttrs wrote into the op, by which
+  // freezing finds the scale of a weight again.
+  virtual void ReadParameters(const OpDesc& /*quantize*/, QuantSpec* /*spec*/) const {}
   // What a state holds when the range of the values is known to be `min` to `max`.
   virtual double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
                               float max) const;
@@ -112,7 +124,8 @@ class QuantizerTable {
   const Quantizer* Find(absl::string_view name) const;
   // In the order of the table.
   absl::Span<const std::unique_ptr<Quantizer>> all() const { return quantizers_; }
-  // The quantizer and recipe that an op belongs to, by its type; nulls for any other op.
+  // The quantizer and recipe that an op belongs to, by its type; nulls for any other op. Where
+  // several write one type, the first: they agree on its slots, and on whether it is dynamic.
   struct Match {
     const Quantizer* quantizer = nullptr;
     const QuantizerRecipe* recipe = nullptr;

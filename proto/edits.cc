@@ -29,6 +29,11 @@ void RevertArguments(const OpEdits& edits, OpDesc& desc) {
   }
 }
 
+bool Contains(const EditingPasses& passes, absl::string_view name) {
+  return std::any_of(passes.begin(), passes.end(),
+                     [name](const std::string* pass) { return *pass == name; });
+}
+
 }  // namespace
 
 void RevertFineEdits(const OpEdits& edits, OpDesc& desc) {
@@ -36,6 +41,14 @@ void RevertFineEdits(const OpEdits& edits, OpDesc& desc) {
   for (const auto& [position, original] : edits.attributes)
     *desc.mutable_attrs(position) = original;
   for (int i = 0; i < edits.attributes_added; ++i) desc.mutable_attrs()->RemoveLast();
+}
+
+bool Op::EditedBy(absl::string_view pass) const {
+  return edits_ != nullptr && Contains(edits_->passes, pass);
+}
+
+bool Variable::EditedBy(absl::string_view pass) const {
+  return edits_ != nullptr && Contains(edits_->passes, pass);
 }
 
 OpDesc Op::OriginalDesc() const {

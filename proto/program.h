@@ -109,6 +109,8 @@ class Op {
   bool inserted() const;
   bool removed() const { return removed_; }
   bool changed() const { return edits_ != nullptr && !inserted() && !removed_; }
+  // Whether one of those edits was made by the pass of that name (Rewriter).
+  bool EditedBy(absl::string_view pass) const;
   // The message as it was before it was changed. REQUIRES: the op was not inserted.
   OpDesc OriginalDesc() const;
   // The same without the attributes, which are most of a message.
@@ -173,6 +175,7 @@ class Variable {
   bool inserted() const;
   bool removed() const { return removed_; }
   bool changed() const { return edits_ != nullptr && !inserted() && !removed_; }
+  bool EditedBy(absl::string_view pass) const;
 
  private:
   friend class Argument;

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_PROTO_PROGRAM_STATE_H_
 #define FIXPOINT_PROTO_PROGRAM_STATE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -34,6 +36,9 @@ struct Name {
 // The labels of a block's ops are spread over this range, so that there is room between any two.
 constexpr uint64_t kOrderRange = uint64_t{1} << 62;
 
+// Who made edits, each once.
+using EditingPasses = absl::InlinedVector<const std::string*, 1>;
+
 // What was done to an op since Create or ForgetEdits.
 struct OpEdits {
   struct ArgumentEdit {
@@ -44,6 +49,7 @@ struct OpEdits {
   };
 
   const std::string* inserted_by = nullptr;
+  EditingPasses passes;
   std::vector<ArgumentEdit> arguments;
   std::vector<std::pair<int, OpDesc::Attr>> attributes;  // position, what stood there
   int attributes_added = 0;                              // at the end
@@ -56,6 +62,7 @@ void RevertFineEdits(const OpEdits& edits, OpDesc& desc);
 // What was done to a variable since Create or ForgetEdits.
 struct VariableEdits {
   const std::string* inserted_by = nullptr;
+  EditingPasses passes;
   std::unique_ptr<VarDesc> original;
 };
 
@@ -139,6 +146,14 @@ struct ProgramState {
 
   OpEdits& EditsOf(Op& op);
   VariableEdits& EditsOf(Variable& variable);
+  // The same for an edit that a pass makes, whose name must be one of pass_names.
+  template <typename Node>
+  auto& EditsOf(Node& node, const std::string* pass) {
+    auto& edits = EditsOf(node);
+    EditingPasses& passes = edits.passes;
+    if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
+    return edits;
+  }
   void RevertOp(Op& op);
 };
 

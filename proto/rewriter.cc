@@ -63,7 +63,7 @@ const Op& Rewriter::Insert(const Block& block, Op* after, OpDesc* desc) {
   ++state_.edit_count;
   CHECK(desc->GetArena() == state_.desc.arena()) << "the op was not begun by New";
   Op& op = *state_.NewOp(Writable(block), desc);
-  state_.EditsOf(op).inserted_by = pass_;
+  state_.EditsOf(op, pass_).inserted_by = pass_;
   state_.Place(op, after);
   state_.LinkArguments(op);
   const absl::Status status = state_.LinkSubBlocks(op);
@@ -75,11 +75,12 @@ const Op& Rewriter::Insert(const Block& block, Op* after, OpDesc* desc) {
 void Rewriter::Remove(const Op& op) {
   CHECK(!op.removed()) << Describe(op);
   ++state_.edit_count;
+  state_.EditsOf(Writable(op), pass_);
   state_.RemoveOp(Writable(op));
 }
 
 OpEdits* Rewriter::EditsOfOriginal(Op& op) {
-  OpEdits& edits = state_.EditsOf(op);
+  OpEdits& edits = state_.EditsOf(op, pass_);
   return edits.inserted_by != nullptr || edits.original != nullptr ? nullptr : &edits;
 }
 
@@ -88,7 +89,9 @@ void Rewriter::KeepWhole(Op& op) {
   if (edits == nullptr) return;
   auto original = std::make_unique<OpDesc>(*op.desc_);
   RevertFineEdits(*edits, *original);
+  EditingPasses passes = std::move(edits->passes);
   *edits = OpEdits();
+  edits->passes = std::move(passes);
   edits->original = std::move(original);
 }
 
@@ -244,7 +247,7 @@ absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, VarDes
   }
   ++state_.edit_count;
   Variable* variable = state_.NewVariable(Writable(block), name, state_.Own(desc));
-  state_.EditsOf(*variable).inserted_by = pass_;
+  state_.EditsOf(*variable, pass_).inserted_by = pass_;
   variable->block_->stale_ = true;
   return variable;
 }
@@ -253,7 +256,7 @@ void Rewriter::SetVariable(const Variable& variable, VarDesc desc) {
   CHECK(variable.desc() != nullptr && variable.name() == desc.name()) << variable.name();
   ++state_.edit_count;
   Variable& changed = Writable(variable);
-  VariableEdits& edits = state_.EditsOf(changed);
+  VariableEdits& edits = state_.EditsOf(changed, pass_);
   if (edits.inserted_by == nullptr && edits.original == nullptr) {
     edits.original = std::make_unique<VarDesc>(*changed.desc_);
   }
@@ -264,7 +267,7 @@ void Rewriter::Remove(const Variable& variable) {
   CHECK(variable.desc() != nullptr && !variable.is_used()) << variable.name();
   ++state_.edit_count;
   Variable& removed = Writable(variable);
-  state_.EditsOf(removed);
+  state_.EditsOf(removed, pass_);
   removed.removed_ = true;
   removed.block_->stale_ = true;
 }

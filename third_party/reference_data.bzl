@@ -24,7 +24,7 @@ _FOLDERS = ["data", "models"]
 
 def _reference_data_impl(ctx):
     named = ctx.os.environ.get("FIXPOINT_REFERENCE_DATA", "")
-    root = ctx.path(named) if named else ctx.path(ctx.attr.workspace_file).dirname.dirname.get_child("shared")
+    root = ctx.path(named) if named else ctx.path(ctx.attr.workspace_file).realpath.dirname.dirname.get_child("shared")
     for name in _FOLDERS + ["op_protos.tsv"]:
         source = root.get_child(name)
         if source.exists:

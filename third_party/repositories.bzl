@@ -1,4 +1,7 @@
-"""Every external repository of the build: Debian's libraries, and oneDNN's wheel where needed."""
+"""Every external repository of the build: Debian's libraries, and oneDNN's wheel where needed.
+
+A workspace that uses this one as @fixpoint calls the same function (examples/out_of_tree).
+"""
 
 load("//third_party:bazel_stubs.bzl", "bazel_stubs")
 load("//third_party:onednn.bzl", "onednn")
@@ -105,7 +108,7 @@ proto_lang_toolchain(
 
     onednn(
         name = "onednn",
-        requirements = "//third_party:onednn_requirements.txt",
+        requirements = Label("//third_party:onednn_requirements.txt"),
     )
 
     reference_data(name = "reference_data")

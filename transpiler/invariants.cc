@@ -40,8 +40,13 @@ bool IsMark(absl::string_view attr) {
 class Check {
  public:
   // `found` is null where the edits are known; `startup` where there is none to look at.
-  Check(const Program& program, const Plan& plan, const FoundRewrite* found, const Program* startup)
-      : program_(program), plan_(plan), found_(found), startup_(startup) {
+  Check(const Program& program, const Plan& plan, const FoundRewrite* found, const Program* startup,
+        absl::Span<const std::string> free_passes)
+      : program_(program),
+        plan_(plan),
+        found_(found),
+        startup_(startup),
+        free_passes_(free_passes) {
     for (const Site& site : plan.sites) {
       for (const auto* readers : {&site.readers, &site.gradient_readers}) {
         for (const Argument* reader : *readers) site_of_[reader] = &site;
@@ -74,6 +79,12 @@ class Check {
   bool IsNew(const Variable& variable) const {
     return found_ == nullptr ? variable.inserted() : found_->variables.count(&variable) > 0;
   }
+  // Whether a pass that is not held to the plan edited an op or a variable.
+  template <typename Node>
+  bool IsFree(const Node& node) const {
+    return std::any_of(free_passes_.begin(), free_passes_.end(),
+                       [&node](const std::string& pass) { return node.EditedBy(pass); });
+  }
   void OnlyPlannedArgumentsChanged(const Op& op);
   // `result` becomes the variable that the site's readers read; null where that is no new one.
   void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
@@ -82,12 +93,14 @@ class Check {
   const Plan& plan_;
   const FoundRewrite* const found_;
   const Program* const startup_;
+  const absl::Span<const std::string> free_passes_;
   absl::flat_hash_map<const Argument*, const Site*> site_of_;
   std::vector<Violation> violations_;
 };
 
 void Check::GradientsReadWhatTheirForwardOpsRead() {
   for (const auto& [forward, gradient] : plan_.gradients) {
+    if (forward->removed() || gradient->removed()) continue;
     for (const Argument* repeated : gradient->inputs()) {
       const auto read = forward->Inputs(repeated->slot_name());
       if (repeated->index() < static_cast<int>(read.size()) &&
@@ -125,6 +138,7 @@ void Check::SiteReadsItsQuantizer(const Site& site, const Variable*& result) {
   const std::string value = site.value->variable().name();
   for (const auto* readers : {&site.readers, &site.gradient_readers}) {
     for (const Argument* reader : *readers) {
+      if (reader->op().removed()) continue;
       if (result == nullptr) result = reader->variable();
       if (reader->variable() != result) {
         Violated(3, Describe(reader->op()), " reads ", std::string(reader->name()), " in slot ",
@@ -164,7 +178,7 @@ void Check::OneQuantizerForEachSite() {
     }
     for (const Argument* argument : result->arguments()) {
       const bool reads = !argument->is_output() && argument->op().sub_blocks().empty();
-      if (reads && site_of_.count(argument) == 0) {
+      if (reads && site_of_.count(argument) == 0 && !IsFree(argument->op())) {
         Violated(3, Describe(argument->op()), " reads \"", result->name(),
                  found_ == nullptr ? "\", which the plan does not say"
                                    : "\"; want only forward ops, and the same slots of their "
@@ -208,7 +222,7 @@ void Check::NewVariablesAreDeclaredAndInitialised() {
 
 void Check::NewReadsAreReached() {
   ForEachOp(program_, [this](const Op& op) {
-    if (IsNew(op) && (op.role() & (kBackward | kOptimize)) != 0) {
+    if (IsNew(op) && (op.role() & (kBackward | kOptimize)) != 0 && !IsFree(op)) {
       Violated(5, Describe(op), " has op_role ", op.role(), "; new ops belong to the forward part");
     }
     for (const Argument* input : op.inputs()) {
@@ -224,16 +238,19 @@ void Check::NewReadsAreReached() {
 void Check::NothingElseChanged() {
   for (int b = 0; b < program_.block_count(); ++b) {
     for (const Op* op : program_.block(b).removed_ops()) {
-      Violated(6, "block ", b, ": an op was removed: ", op->type());
+      if (!IsFree(*op)) Violated(6, "block ", b, ": an op was removed: ", op->type());
     }
     for (const Variable* variable : program_.block(b).removed_variables()) {
+      if (IsFree(*variable)) continue;
       Violated(6, "block ", b, ": \"", variable->name(), "\" was removed");
     }
     for (const Variable* variable : program_.block(b).variables()) {
-      if (variable->changed()) Violated(6, "\"", variable->name(), "\" was declared anew");
+      if (!variable->changed() || IsFree(*variable)) continue;
+      Violated(6, "\"", variable->name(), "\" was declared anew");
     }
   }
   ForEachOp(program_, [this](const Op& op) {
+    if (IsFree(op)) return;
     if (op.inserted()) {
       for (const Argument* output : op.outputs()) {
         if (output->variable() != nullptr && !output->variable()->inserted() &&
@@ -281,8 +298,9 @@ void Check::OnlyPlannedArgumentsChanged(const Op& op) {
 }  // namespace
 
 std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
-                                       const Program& startup) {
-  Check check(program, plan, nullptr, &startup);
+                                       const Program& startup,
+                                       absl::Span<const std::string> free_passes) {
+  Check check(program, plan, nullptr, &startup, free_passes);
   check.GradientsReadWhatTheirForwardOpsRead();
   check.OneQuantizerForEachSite();
   check.NewVariablesAreDeclaredAndInitialised();
@@ -293,7 +311,7 @@ std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
 
 std::vector<Violation> CheckInvariants(const Program& program, const FoundRewrite& rewrite,
                                        const Program* startup) {
-  Check check(program, rewrite.plan, &rewrite, startup);
+  Check check(program, rewrite.plan, &rewrite, startup, /*free_passes=*/{});
   check.GradientsReadWhatTheirForwardOpsRead();
   check.OptimizersUpdateFloatParameters();
   check.OneQuantizerForEachSite();

@@ -13,6 +13,9 @@
 //   6. An op or variable that the plan does not name is the same message as before, in the same
 //      order; an op that it names differs in the named slots and in marks; new ops write only new
 //      variables.
+//
+// What a pass edits that the pipeline does not hold to the plan (pass.h) is excepted from 2, 5 and
+// 6, and may read what is quantized.
 
 #ifndef FIXPOINT_TRANSPILER_INVARIANTS_H_
 #define FIXPOINT_TRANSPILER_INVARIANTS_H_
@@ -20,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "proto/program.h"
 #include "transpiler/found_rewrite.h"
 #include "transpiler/plan.h"
@@ -32,9 +36,11 @@ struct Violation {
 };
 
 // Every violation by a program that a plan was applied to, by number. REQUIRES: the edits are still
-// known to the program. `startup` is the startup program, as it then is. Linear in the program.
+// known to the program. `startup` is the startup program, as it then is; `free_passes` those that
+// are not held to the plan. Linear in the program.
 std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
-                                       const Program& startup);
+                                       const Program& startup,
+                                       absl::Span<const std::string> free_passes = {});
 
 // What can be told of a program without the edits that quantized it, by anybody: invariants 1, 3
 // and 5; that no optimizer op reads or writes what quantizers make, and no op_role_var names it

@@ -87,6 +87,10 @@ class Pass {
   virtual std::vector<std::string> Requires() const { return {}; }
   virtual std::vector<std::string> Establishes() const { return {}; }
 
+  // Whether the invariants (invariants.h) hold the pass to what the plan names. A pass that
+  // rewrites a program in other ways says false, and answers itself for what it edits.
+  virtual bool IsHeldToPlan() const { return true; }
+
   virtual absl::Status Run(Program& program, PassContext& context) const = 0;
 };
 

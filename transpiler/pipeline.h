@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "proto/program.h"
 #include "transpiler/pass.h"
 
@@ -35,6 +36,7 @@ class Pipeline {
 
   // The text that Parse reads.
   std::string ToText() const;
+  absl::Span<const Pass* const> passes() const { return passes_; }
 
   // Runs the passes. If one fails, `program` and the startup program are as they were before, and
   // the error names the pass.

@@ -75,7 +75,9 @@ class SiteFinder {
       if (quantizer.granularity() == QuantSpec::PER_CHANNEL) {
         ASSIGN_OR_RETURN(site.axis, Int(op, "quant_axis", 0));
       }
+      site.quantizer = &quantizer;
       site.is_dynamic = quantizer.is_dynamic();
+      if (site.is_dynamic) quantizer.ReadParameters(op.desc(), &site.parameters);
       site.is_affine = quantizer.scheme() == QuantSpec::AFFINE;
       site.fused = match.recipe->dequantize_op.empty();
       ASSIGN_OR_RETURN(site.scale, ScaleOf(op, *match.recipe, site.is_dynamic));

@@ -22,6 +22,9 @@ struct QuantizationSite {
   bool fused = false;                 // the quantize op dequantizes too
   std::vector<const Op*> dequantize;  // the readers of the codes; none where fused
 
+  const Quantizer* quantizer = nullptr;  // null: quantize_linear
+  QuantSpec parameters;                  // of a dynamic one, and nothing else
+
   int bits = 8;  // bit_length: codes up to 2^(bits - 1) - 1
   QuantSpec::Rounding rounding = QuantSpec::HALF_AWAY_FROM_ZERO;
   int axis = -1;                    // the channels', or -1: one scale for the whole tensor

@@ -15,9 +15,10 @@
 namespace fixpoint {
 namespace {
 
-absl::Status InvariantsHold(const Program& program, const PassContext& context) {
+absl::Status InvariantsHold(const Program& program, const PassContext& context,
+                            absl::Span<const std::string> free_passes) {
   const std::vector<Violation> violations =
-      CheckInvariants(program, context.plan, *context.startup);
+      CheckInvariants(program, context.plan, *context.startup, free_passes);
   if (violations.empty()) return absl::OkStatus();
   return absl::InternalError(
       absl::StrJoin(violations, "\n", [](std::string* out, const Violation& violation) {
@@ -75,7 +76,11 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     ASSIGN_OR_RETURN(context.plan, PlanFromProto(*options.plan, *program));
   }
   PipelineOptions pipeline_options = options.pipeline_options;
-  pipeline_options.check_at_end = [&]() { return InvariantsHold(*program, context); };
+  std::vector<std::string> free_passes;
+  for (const Pass* pass : pipeline.passes()) {
+    if (!pass->IsHeldToPlan()) free_passes.emplace_back(pass->name());
+  }
+  pipeline_options.check_at_end = [&]() { return InvariantsHold(*program, context, free_passes); };
   RETURN_IF_ERROR(pipeline.Run(*program, context, pipeline_options));
 
   result.plan = PlanToProto(context.plan, *program);

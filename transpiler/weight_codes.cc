@@ -40,6 +40,28 @@ void FillCodes(absl::Span<const float> values, absl::Span<const float> scales,
   }
 }
 
+absl::StatusOr<std::vector<float>> FindScales(absl::Span<const float> values,
+                                              const ChannelView& view,
+                                              const WeightCodesOptions& options) {
+  std::vector<float> scales;
+  std::vector<float> channel;
+  for (int64_t c = 0; c < view.channels; ++c) {
+    channel.clear();
+    for (size_t i = c * view.inner; i < values.size(); i += view.channels * view.inner) {
+      const absl::Span<const float> run = values.subspan(i, view.inner);
+      channel.insert(channel.end(), run.begin(), run.end());
+    }
+    const float scale = options.find_scale ? options.find_scale(channel) : AbsMax(channel);
+    if (!std::isfinite(scale) || scale < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("gets the scale ", scale,
+                       " of its quantizer; want a finite number that is not negative"));
+    }
+    scales.push_back(scale);
+  }
+  return scales;
+}
+
 }  // namespace
 
 absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
@@ -62,12 +84,11 @@ absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
     return absl::InvalidArgumentError("holds NaN or infinity");
   }
   const ChannelView view(weight.dims(), options.axis);
-  std::vector<float> scales(view.channels, options.scale.value_or(0.0f));
-  if (!options.scale.has_value()) {
-    for (size_t i = 0; i < values.size(); ++i) {
-      float& scale = scales[view.ChannelOf(i)];
-      scale = std::max(scale, std::fabs(values[i]));
-    }
+  std::vector<float> scales;
+  if (options.scale.has_value()) {
+    scales.assign(view.channels, *options.scale);
+  } else {
+    ASSIGN_OR_RETURN(scales, FindScales(values, view, options));
   }
   const bool is_short = options.bits > 8;
   ASSIGN_OR_RETURN(Tensor codes,

@@ -115,6 +115,20 @@ absl::Status InferRoiAlign(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferGridSampler(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo grid = op.Input("Grid");
+  op.SetOutput("Output", x.dtype, std::nullopt);
+  if (x.rank() != 4 || grid.rank() != 4) return absl::OkStatus();
+  if (!MayBeEqual(x.dims[0], grid.dims[0]) || !MayBeEqual(grid.dims[3], 2)) {
+    return absl::InvalidArgumentError(absl::StrCat("Grid is ", DimsText(grid.dims), " and X is ",
+                                                   DimsText(x.dims),
+                                                   "; want [X's batch, height, width, 2]"));
+  }
+  op.SetOutput("Output", x.dtype, Dims{x.dims[0], x.dims[1], grid.dims[1], grid.dims[2]});
+  return absl::OkStatus();
+}
+
 OpSchemaBuilder& DefineResize(OpList& ops, absl::string_view type, absl::string_view doc) {
   return ops.Define(absl::StrCat(type, "(X, OutSize?, SizeTensor*?, Scale?) -> (Out)"))
       .Doc(absl::StrCat(doc, " To out_h x out_w, or by scale."))
@@ -181,6 +195,15 @@ void DefineBoxes(OpList& ops) {
       .Infer(InferRoiAlign)
       .QuantizableOutputs({"Out"})
       .GradientNotKnown();
+  ops.Define("grid_sampler(X, Grid) -> (Output)")
+      .Doc("X [N,C,H,W] at the places that Grid [N,H',W',2] names, from -1 to 1: [N,C,H',W'].")
+      .Attr("mode", String("bilinear"), Eras::kPaddle2)
+      .Attr("padding_mode", String("zeros"), Eras::kPaddle2)
+      .Attr("align_corners", Bool(true), Eras::kPaddle2)
+      .Attr("use_cudnn", Bool(true))
+      .Infer(InferGridSampler)
+      .QuantizableOutputs({"Output"})
+      .Gradient("grid_sampler_grad(X, Grid, Output@GRAD) -> (X@GRAD, Grid@GRAD)");
 }
 
 void DefineMatching(OpList& ops) {

@@ -1,4 +1,5 @@
-// What the quantizers over an exponential moving average share.
+// What the quantizers over an exponential moving average share: state, slots and, of those that
+// follow one number per tensor, everything but their name and the number.
 
 #ifndef FIXPOINT_OPS_QUANTIZERS_MOVING_AVERAGE_H_
 #define FIXPOINT_OPS_QUANTIZERS_MOVING_AVERAGE_H_
@@ -10,17 +11,6 @@
 
 namespace fixpoint {
 
-inline std::vector<QuantizerParameter> MovingAverageParameters() {
-  return {{"moving_rate", 0.9, 0, 1, "share of what was that a step keeps"},
-          {"initial_state", 1, 0, 1,
-           "1 counts a first observation of 1.0 that nobody made, as the reference does; 0 does "
-           "not"},
-          {"initial_scale", 0.001, 0, 1e30, "the scale before the first step"},
-          {"skip_non_finite", 0, 0, 1,
-           "1: a tensor's NaN and infinities are not observed; the reference observes them",
-           /*reference_has_it=*/false}};
-}
-
 // A persistable [1] that one variable carries in and out of the quantize op.
 inline QuantizerState CarriedState(const std::string& name, const std::string& input,
                                    const std::string& output) {
@@ -31,6 +21,38 @@ inline QuantizerState CarriedState(const std::string& name, const std::string& i
   state.training_only = true;
   return state;
 }
+
+// A symmetric quantizer whose range is an exponential moving average, in the reference's ops:
+// fake_quantize_moving_average_abs_max, its fused form, and moving_average_abs_max_scale as
+// observer. States: scale, state, accum, [1] each.
+class MovingAverageQuantizer : public Quantizer {
+ public:
+  bool is_dynamic() const override { return false; }
+  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
+  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+  absl::Span<const QuantizerRecipe> observers() const override { return observers_; }
+
+  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const override;
+  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const override;
+  std::vector<OpDesc::Attr> ObserverAttrs(const QuantSpec& spec) const override;
+  double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override;
+  double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
+                      float max) const override;
+  float Observe(const QuantSpec& spec, absl::Span<const float> values,
+                absl::Span<const absl::Span<float>> state, int64_t step) const override;
+
+ protected:
+  // `parameters` are added to moving_rate, initial_state, initial_scale and skip_non_finite.
+  explicit MovingAverageQuantizer(const std::vector<QuantizerParameter>& parameters = {});
+
+  // The number whose moving average is the range.
+  virtual float RangeOf(const QuantSpec& spec, absl::Span<const float> values) const = 0;
+
+ private:
+  std::vector<QuantizerParameter> parameters_;
+  std::vector<QuantizerRecipe> recipes_;
+  std::vector<QuantizerRecipe> observers_;
+};
 
 }  // namespace fixpoint
 

@@ -393,6 +393,14 @@ constexpr Case kOthers[] = {
     {R"(var x f32[1,255,13,13]
         yolo_box(X=x, ImgSize=s) -> (Boxes=b, Scores=p) {anchors=[1, 2, 3, 4, 5, 6], class_num=80})",
      "Boxes=FP32[1, 507, 4] Scores=FP32[1, 507, 80]"},
+    {R"(var x f32[-1,3,32,100]
+        var g f32[-1,16,50,2]
+        grid_sampler(X=x, Grid=g) -> (Output=y))",
+     "Output=FP32[-1, 3, 16, 50]"},
+    {R"(var x f32[4,3,32,100]
+        var g f32[4,16,50,3]
+        grid_sampler(X=x, Grid=g) -> (Output=y))",
+     "error: Grid is [4, 16, 50, 3] and X is [4, 3, 32, 100]; want [X's batch, height, width, 2]"},
     {R"(var x f32[1,8,13,13]
         nearest_interp_v2(X=x) -> (Out=y) {scale=[2.0, 2.0]})",
      "Out=FP32[1, 8, 26, 26]"},

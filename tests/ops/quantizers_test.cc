@@ -169,6 +169,11 @@ TEST(MovingAverageAbsMax, IsPoisonedByInfinityUnlessToldToSkipIt) {
   EXPECT_THAT(skipping.Feed({4, -kInfinity}), FloatNear(2.4391143f, 1e-6f));
 }
 
+TEST(FixedAbsMax, IsWhatItIsToldWhateverItSees) {
+  Feeder feeder("fixed_abs_max", With("range", 6));
+  EXPECT_THAT(feeder.FeedAll({1, 40, 0}), ElementsAre(6, 6, 6));
+}
+
 QuantSpec Affine(QuantSpec::Signedness signedness) {
   QuantSpec spec;
   spec.set_bits(8);
@@ -214,7 +219,8 @@ TEST(Quantizers, EachHasArithmeticTestedHereAndARecipeWhoseOpsAreKnown) {
                                         "range_abs_max",
                                         "window_mean_abs_max",
                                         "moving_average_abs_max",
-                                        "moving_average_min_max"};
+                                        "moving_average_min_max",
+                                        "fixed_abs_max"};
   const QuantizerTable table;
   for (const auto& quantizer : table.all()) {
     const std::string name(quantizer->name());

@@ -131,6 +131,19 @@ TEST_F(RewriterTest, AnArgumentBecomesAnotherName) {
   EXPECT_EQ(Ops(program_).substr(0, 31), "relu(X=@EMPTY@) -> (Out=a)\nsum(");
 }
 
+TEST_F(RewriterTest, KnowsWhichPassesEditedWhat) {
+  const Op& relu = OpAt(program_, 0);
+  Rewriter second(&program_, "second");
+  rewriter_.SetAttr(relu, MakeIntAttr("a", 1));
+  second.RemoveOutputs(relu, "Out");
+  second.Remove(OpAt(program_, 1));
+  EXPECT_TRUE(relu.EditedBy("test"));
+  EXPECT_TRUE(relu.EditedBy("second"));
+  EXPECT_FALSE(relu.EditedBy("third"));
+  EXPECT_TRUE(program_.block(0).removed_ops().front()->EditedBy("second"));
+  EXPECT_FALSE(program_.block(0).removed_ops().front()->EditedBy("test"));
+}
+
 TEST_F(RewriterTest, SettingANameThatIsThereIsNoEdit) {
   rewriter_.SetArgument(*OpAt(program_, 0).Input("X"), "x");
   EXPECT_EQ(program_.edit_count(), 0);

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
@@ -284,6 +285,51 @@ TEST_P(InvariantsTest, DefectIsFound) { EXPECT_EQ(ErrorOf(GetParam().edit), GetP
 
 INSTANTIATE_TEST_SUITE_P(Planted, InvariantsTest, testing::ValuesIn(PlantedDefects()),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// Drops what 1.x's tools leave in every program; no plan says so.
+class DropCallStacks final : public Pass {
+ public:
+  explicit DropCallStacks(bool held) : held_(held) {}
+
+  absl::string_view name() const override { return "drop"; }
+  absl::string_view doc() const override { return "Edits what no plan names."; }
+  bool IsHeldToPlan() const override { return held_; }
+  absl::Status Run(Program& program, PassContext&) const override {
+    Rewriter rewriter(&program, name());
+    for (const Op& op : program.block(0).ops()) {
+      if (op.type() == "tanh" || op.type() == "sgd") rewriter.SetAttr(op, MakeIntAttr("seen", 1));
+      if (op.type() == "fill_constant") rewriter.Remove(op);
+    }
+    rewriter.Remove(*program.Find(program.block(0), "unused"));
+    return absl::OkStatus();
+  }
+
+ private:
+  const bool held_;
+};
+
+class UsersPass : public testing::TestWithParam<const char*> {};
+
+TEST_P(UsersPass, MayEditWhatNoPlanNamesIfItSaysSo) {
+  for (const bool held : {true, false}) {
+    PassTable passes;
+    ASSERT_TRUE(passes.Add(std::make_unique<DropCallStacks>(held)).ok());
+    Program program = ParsedProgram(kTrainingProgram);
+    const std::string bytes = program.Proto().SerializeAsString();
+    TranspileOptions options;
+    options.passes = &passes;
+    options.pipeline = absl::StrReplaceAll(GetParam(), {{"train", kTrainPipeline}});
+    const absl::Status status = Transpile(&program, options).status();
+    EXPECT_EQ(status.ok(), !held) << status;
+    if (held) continue;
+    EXPECT_EQ(program.Find(program.block(0), "unused"), nullptr);
+    ASSERT_TRUE(Untranspile(&program).ok());
+    EXPECT_EQ(program.Proto().SerializeAsString(), bytes);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(BeforeAndAfterTheOthers, UsersPass,
+                         testing::Values("drop,train", "train,drop"));
 
 }  // namespace
 }  // namespace fixpoint

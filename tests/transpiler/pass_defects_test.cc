@@ -247,6 +247,8 @@ TEST(PassDefects, ArePlantedInEveryPass) {
   for (Defect& defect : InferenceDefects()) defects.push_back(std::move(defect));
   const PassTable passes;
   for (const auto& pass : passes.all()) {
+    // What such a pass edits no pipeline checks; its goldens do.
+    if (!pass->IsHeldToPlan()) continue;
     EXPECT_TRUE(std::any_of(defects.begin(), defects.end(), [&pass](const Defect& defect) {
       return pass->name() == defect.pass;
     })) << pass->name();

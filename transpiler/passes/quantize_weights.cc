@@ -81,7 +81,7 @@ class WeightQuantizer {
 
  private:
   // What a weight is quantized to depends on this alone.
-  using Key = std::tuple<std::string, int, int, int, float>;
+  using Key = std::tuple<std::string, std::string, int, int, int, float>;
   struct Written {
     std::string codes;
     std::string scales;
@@ -105,6 +105,12 @@ class WeightQuantizer {
     return absl::OkStatus();
   }
 
+  // What finds the scale anew; "" where it is stored.
+  static std::string DynamicQuantizer(const QuantizationSite& site) {
+    if (!site.is_dynamic || site.quantizer == nullptr) return "";
+    return absl::StrCat(site.quantizer->name(), " ", site.parameters.ShortDebugString());
+  }
+
   absl::StatusOr<const Written*> Write(const QuantizationSite& site) {
     const Variable* weight = ParameterOf(*site.input->value());
     const std::string op = Describe(*site.quantize);
@@ -126,10 +132,14 @@ class WeightQuantizer {
       ASSIGN_OR_RETURN(const StoredScale stored,
                        FindStoredScale(*site.scale, *context_.trained, context_.quantizers));
       options.scale = stored.value;
+    } else if (site.quantizer != nullptr) {
+      options.find_scale = [&site](absl::Span<const float> values) {
+        return site.quantizer->Observe(site.parameters, values, /*state=*/{}, /*step=*/1);
+      };
     }
     const auto [it, is_new] =
-        written_.try_emplace(Key(weight->name(), options.bits, options.rounding, options.axis,
-                                 options.scale.value_or(-1.0f)));
+        written_.try_emplace(Key(weight->name(), DynamicQuantizer(site), options.bits,
+                                 options.rounding, options.axis, options.scale.value_or(-1.0f)));
     if (is_new) {
       ASSIGN_OR_RETURN(it->second, WriteCodes(site, *weight, options));
     }

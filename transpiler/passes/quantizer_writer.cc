@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
@@ -116,10 +117,10 @@ absl::StatusOr<std::string> QuantizerWriter::DeclareTensor(const Block& block,
 }
 
 absl::StatusOr<std::string> QuantizerWriter::DeclareLike(const Writing& writing,
+                                                         const Variable& like,
                                                          absl::string_view suffix) {
-  const Variable& like = writing.site->value->variable();
   VarDesc var;
-  var.set_name(rewriter_.FreshName(absl::StrCat(like.name(), suffix)));
+  var.set_name(rewriter_.FreshName(absl::StrCat(writing.site->value->variable().name(), suffix)));
   *var.mutable_type() = like.desc()->type();
   ASSIGN_OR_RETURN(const Variable* variable,
                    rewriter_.AddVariable(*writing.place.block, std::move(var)));
@@ -234,6 +235,10 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
 absl::Status QuantizerWriter::Write(const Site& site) {
   if (site.observe) return Observe(site, PlaceOf(site)).status();
   ASSIGN_OR_RETURN(Writing writing, Begin(site, PlaceOf(site)));
+  if (!writing.quantizer->SummaryOps(site.spec, EraOf(context_.target)).empty()) {
+    ASSIGN_OR_RETURN(const std::string scale, Observe(site, writing.place));
+    return WriteWithScale(site, writing.place, scale);
+  }
   std::string numbers;
   ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
   RETURN_IF_ERROR(AddState(writing, quantize));
@@ -253,12 +258,45 @@ absl::Status QuantizerWriter::Write(const Site& site) {
   return FinishQuantizeOp(writing, std::move(quantize), numbers);
 }
 
+absl::StatusOr<const Variable*> QuantizerWriter::Summarize(Writing& writing) {
+  const Variable* summary = &writing.site->value->variable();
+  const Block& block = *writing.place.block;
+  const Era era = EraOf(context_.target);
+  const std::string value = summary->name();
+  absl::flat_hash_map<std::string, std::string> names = {{Quantizer::kValue, value}};
+  for (OpDesc& op : writing.quantizer->SummaryOps(writing.site->spec, era)) {
+    for (OpDesc::Var& slot : *op.mutable_inputs()) {
+      for (std::string& name : *slot.mutable_arguments()) name = names[name];
+    }
+    ASSIGN_OR_RETURN(const std::vector<InferredOutput> outputs,
+                     InferOutputs(op, era, [&](absl::string_view name) {
+                       const Variable* variable = program_.Find(block, name);
+                       return variable == nullptr ? nullptr : variable->desc();
+                     }));
+    size_t output = 0;
+    for (OpDesc::Var& slot : *op.mutable_outputs()) {
+      for (std::string& name : *slot.mutable_arguments()) {
+        const Dims dims = outputs[output++].dims.value_or(Dims{1});
+        VarDesc var = MakeTensorVar(rewriter_.FreshName(absl::StrCat(value, ".", name)),
+                                    VarType::FP32, {dims.begin(), dims.end()});
+        ASSIGN_OR_RETURN(summary, rewriter_.AddVariable(block, std::move(var)));
+        name = names[name] = summary->name();
+      }
+    }
+    OpBuilder builder = rewriter_.New(op.type());
+    builder.op() = std::move(op);
+    Insert(writing, builder);
+  }
+  return summary;
+}
+
 absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Place& place) {
   ASSIGN_OR_RETURN(Writing writing, Begin(site, place, /*observer=*/true));
+  ASSIGN_OR_RETURN(const Variable* observed, Summarize(writing));
   OpBuilder observe = rewriter_.New(writing.recipe->quantize_op);
-  observe.Input("X", site.value->variable().name());
+  observe.Input("X", observed->name());
   if (writing.recipe->observer_needs_output) {
-    ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, ".observed"));
+    ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, *observed, ".observed"));
     observe.Output("Out", copy);
   }
   observe.Attrs(writing.quantizer->ObserverAttrs(site.spec)).BoolAttr("is_test", writing.is_test);
@@ -291,19 +329,22 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
                         .IntAttr("axis", -1));
     shared = larger;
   }
-  for (const Site* site : sites) {
-    ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
-    writing.is_test = true;  // reads the scale that it is given, and follows no state
-    std::string numbers;
-    ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
-    for (const QuantizerState& state : writing.recipe->state) {
-      if (!state.is_scale) continue;
-      quantize.Input(state.input, shared);
-      quantize.Output(state.output, shared);
-    }
-    RETURN_IF_ERROR(FinishQuantizeOp(writing, std::move(quantize), numbers));
-  }
+  for (const Site* site : sites) RETURN_IF_ERROR(WriteWithScale(*site, place, shared));
   return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::WriteWithScale(const Site& site, const Place& place,
+                                             const std::string& scale) {
+  ASSIGN_OR_RETURN(Writing writing, Begin(site, place));
+  writing.is_test = true;  // reads the scale that it is given, and follows no state
+  std::string numbers;
+  ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
+  for (const QuantizerState& state : writing.recipe->state) {
+    if (!state.is_scale) continue;
+    quantize.Input(state.input, scale);
+    quantize.Output(state.output, scale);
+  }
+  return FinishQuantizeOp(writing, std::move(quantize), numbers);
 }
 
 void QuantizerWriter::Rewire(const Site& site, const std::string& name) {

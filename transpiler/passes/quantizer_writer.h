@@ -47,10 +47,15 @@ class QuantizerWriter {
 
   absl::Status Write(const Site& site);
   absl::Status WriteSharedScale(const std::vector<const Site*>& sites);
+  // Quantizes the site's value with a scale that other ops have found.
+  absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale);
   // Inserts an observer of the site's value; gives the name of its scale.
   absl::StatusOr<std::string> Observe(const Site& site, const Place& place);
   absl::StatusOr<Writing> Begin(const Site& site, const Place& place, bool observer = false) const;
   Place PlaceOf(const Site& site) const;
+  // Inserts the quantizer's ops that make one number of the site's value; gives that number's
+  // variable or, of most quantizers, the value's own.
+  absl::StatusOr<const Variable*> Summarize(Writing& writing);
 
   // The quantize op without its state; `numbers` becomes the name of its output.
   absl::StatusOr<OpBuilder> BeginQuantizeOp(const Writing& writing, std::string* numbers);
@@ -63,8 +68,13 @@ class QuantizerWriter {
   absl::StatusOr<std::string> DeclareTensor(const Block& block, const std::string& base,
                                             VarType::Type dtype, const std::vector<int64_t>& dims,
                                             bool persistable, double initial_value);
-  // Declares a variable like `like`, for the value's codes or its quantized numbers.
-  absl::StatusOr<std::string> DeclareLike(const Writing& writing, absl::string_view suffix);
+  // Declares a variable like `like`, whose name begins with the site's.
+  absl::StatusOr<std::string> DeclareLike(const Writing& writing, const Variable& like,
+                                          absl::string_view suffix);
+  // For the value's codes or its quantized numbers.
+  absl::StatusOr<std::string> DeclareLike(const Writing& writing, absl::string_view suffix) {
+    return DeclareLike(writing, writing.site->value->variable(), suffix);
+  }
   void Insert(Writing& writing, OpBuilder& op);
   void Rewire(const Site& site, const std::string& name);
   void Point(const Argument& argument, const Site& site, const std::string& name);

@@ -1,0 +1,69 @@
+// fixed_abs_max: a range that is known beforehand, from a profile (--profile) or because the op
+// before it has one (softmax, relu6), and that training leaves as it is.
+// The reference's fake_quantize_moving_average_abs_max and its fused form, in test mode for good.
+
+#include <memory>
+#include <vector>
+
+#include "ops/quantizer.h"
+#include "ops/quantizers/abs_max_attrs.h"
+
+namespace fixpoint {
+namespace {
+
+class FixedAbsMaxQuantizer final : public Quantizer {
+ public:
+  absl::string_view name() const override { return "fixed_abs_max"; }
+  absl::string_view doc() const override {
+    return "A range that a profile or the parameter `range` gives and training does not change.";
+  }
+  bool is_dynamic() const override { return false; }
+  absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
+  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+
+  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
+    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
+    attrs.push_back(MakeBoolAttr("is_test", true));
+    return attrs;
+  }
+  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
+    return SymmetricDequantizeAttrs(spec);
+  }
+  double InitialValue(const QuantizerState&, const QuantSpec& spec) const override {
+    return Parameter(*this, spec, "range");
+  }
+
+  // States: scale [1].
+  float Observe(const QuantSpec&, absl::Span<const float>,
+                absl::Span<const absl::Span<float>> state, int64_t) const override {
+    return state[0][0];
+  }
+
+ private:
+  static std::vector<QuantizerRecipe> Recipes() {
+    QuantizerRecipe separate;
+    separate.quantize_op = "fake_quantize_moving_average_abs_max";
+    separate.dequantize_op = "fake_dequantize_max_abs";
+    QuantizerState scale;
+    scale.name = "scale";
+    scale.input = "InScale";
+    scale.output = "OutScale";
+    scale.is_scale = true;
+    separate.state = {scale};
+    QuantizerRecipe fused = separate;
+    fused.form = QuantSpec::FUSED;
+    fused.quantize_op = "fake_quantize_dequantize_moving_average_abs_max";
+    fused.dequantize_op = "";
+    return {separate, fused};
+  }
+
+  const std::vector<QuantizerParameter> parameters_ = {
+      {"range", 1, 1e-30, 1e30, "the largest absolute value, where no profile tells it"}};
+  const std::vector<QuantizerRecipe> recipes_ = Recipes();
+};
+
+}  // namespace
+
+std::unique_ptr<Quantizer> MakeFixedAbsMax() { return std::make_unique<FixedAbsMaxQuantizer>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,101 @@
+#include "ops/quantizers/moving_average.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/quantizers/abs_max_attrs.h"
+
+namespace fixpoint {
+namespace {
+
+QuantizerRecipe SeparateRecipe() {
+  QuantizerRecipe recipe;
+  recipe.quantize_op = "fake_quantize_moving_average_abs_max";
+  recipe.dequantize_op = "fake_dequantize_max_abs";
+  recipe.has_is_test = true;
+  QuantizerState scale = CarriedState("scale", "InScale", "OutScale");
+  scale.is_scale = true;
+  scale.training_only = false;
+  recipe.state = {scale, CarriedState("state", "InState", "OutState"),
+                  CarriedState("accum", "InAccum", "OutAccum")};
+  return recipe;
+}
+
+QuantizerRecipe FusedRecipe() {
+  QuantizerRecipe recipe = SeparateRecipe();
+  recipe.form = QuantSpec::FUSED;
+  recipe.quantize_op = "fake_quantize_dequantize_moving_average_abs_max";
+  recipe.dequantize_op = "";
+  return recipe;
+}
+
+// Before 2.0 its Out had to be there.
+QuantizerRecipe ObserverRecipe(Eras eras) {
+  QuantizerRecipe recipe = SeparateRecipe();
+  recipe.quantize_op = "moving_average_abs_max_scale";
+  recipe.dequantize_op = "";
+  recipe.eras = eras;
+  recipe.observer_needs_output = eras == Eras::kFluid;
+  recipe.state.front().input = "";
+  return recipe;
+}
+
+}  // namespace
+
+MovingAverageQuantizer::MovingAverageQuantizer(const std::vector<QuantizerParameter>& parameters)
+    : parameters_(
+          {{"moving_rate", 0.9, 0, 1, "share of what was that a step keeps"},
+           {"initial_state", 1, 0, 1,
+            "1 counts a first observation of 1.0 that nobody made, as the reference does; 0 does "
+            "not"},
+           {"initial_scale", 0.001, 0, 1e30, "the scale before the first step"},
+           {"skip_non_finite", 0, 0, 1,
+            "1: a tensor's NaN and infinities are not observed; the reference observes them",
+            /*reference_has_it=*/false}}),
+      recipes_({SeparateRecipe(), FusedRecipe()}),
+      observers_({ObserverRecipe(Eras::kPaddle2), ObserverRecipe(Eras::kFluid)}) {
+  parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
+}
+
+std::vector<OpDesc::Attr> MovingAverageQuantizer::QuantizeAttrs(const QuantSpec& spec, Era) const {
+  std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
+  attrs.push_back(
+      MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate"))));
+  if (Parameter(*this, spec, "skip_non_finite") != 0) {
+    attrs.push_back(MakeBoolAttr("skip_non_finite", true));
+  }
+  return attrs;
+}
+
+std::vector<OpDesc::Attr> MovingAverageQuantizer::DequantizeAttrs(const QuantSpec& spec,
+                                                                  Era) const {
+  return SymmetricDequantizeAttrs(spec);
+}
+
+std::vector<OpDesc::Attr> MovingAverageQuantizer::ObserverAttrs(const QuantSpec& spec) const {
+  return {MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")))};
+}
+
+double MovingAverageQuantizer::InitialValue(const QuantizerState& state,
+                                            const QuantSpec& spec) const {
+  return Parameter(*this, spec, state.is_scale ? "initial_scale" : "initial_state");
+}
+
+double MovingAverageQuantizer::ValueOfRange(const QuantizerState& state, const QuantSpec&,
+                                            float min, float max) const {
+  // A first observation of that range.
+  if (state.name == "state") return 1;
+  return std::max(std::fabs(min), std::fabs(max));
+}
+
+float MovingAverageQuantizer::Observe(const QuantSpec& spec, absl::Span<const float> values,
+                                      absl::Span<const absl::Span<float>> state, int64_t) const {
+  const float rate = static_cast<float>(Parameter(*this, spec, "moving_rate"));
+  float& count = state[1][0];
+  float& accumulated = state[2][0];
+  count = rate * count + 1.0f;
+  accumulated = rate * accumulated + RangeOf(spec, values);
+  return state[0][0] = accumulated / count;
+}
+
+}  // namespace fixpoint

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace fixpoint {
@@ -35,17 +36,28 @@ size_t EditDistance(absl::string_view a, absl::string_view b, size_t limit) {
   return last[b.size()];
 }
 
+bool GoesOnAfter(absl::string_view name, absl::string_view candidate) {
+  return !name.empty() && candidate.size() > name.size() && absl::StartsWith(candidate, name) &&
+         absl::StrContains("._@/", candidate.substr(name.size(), 1));
+}
+
 }  // namespace
 
 std::string NearestName(absl::string_view name, absl::Span<const std::string> candidates) {
   if (name.size() > kLongestName) return "";
-  size_t limit = std::max<size_t>(1, name.size() / 3);
+  // A name of one letter that is edited is another name.
+  size_t limit = name.size() < 2 ? 0 : std::max<size_t>(1, name.size() / 3);
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {
     const size_t distance = EditDistance(name, candidate, limit);
     if (distance > limit || (nearest != nullptr && distance == limit)) continue;
     nearest = &candidate;
     limit = distance;
+  }
+  if (nearest != nullptr) return *nearest;
+  for (const std::string& candidate : candidates) {
+    if (!GoesOnAfter(name, candidate)) continue;
+    if (nearest == nullptr || candidate.size() < nearest->size()) nearest = &candidate;
   }
   return nearest == nullptr ? "" : *nearest;
 }

@@ -11,8 +11,9 @@
 namespace fixpoint {
 
 // The candidate that takes the fewest edits (a character added, removed or replaced, or two
-// neighbours swapped) to become `name`, the first of equals; "" where every candidate takes more
-// than a third of the name's length, and of names of more than 256 characters.
+// neighbours swapped) to become `name`, the first of equals. Where every candidate takes more than
+// a third of the name's length, or the name is one letter, the shortest that goes on after `name` and one of ". _ @ /"
+// ("w_3.w_0" of "w_3"); else "". Also "" of names of more than 256 characters.
 std::string NearestName(absl::string_view name, absl::Span<const std::string> candidates);
 
 // "; did you mean NEAREST?", or "".

@@ -56,7 +56,18 @@ void CheckSubBlocks(const Op& op, FindingList* findings);
 // 5, 6. Whether the op may be looked at further.
 bool CheckForm(const KnownOp& known, Era era, FindingList* findings);
 // 7.
-void CheckNames(const Op& op, FindingList* findings);
+class NameCheck {
+ public:
+  explicit NameCheck(FindingList* findings);
+  void Check(const Op& op);
+
+ private:
+  // "; did you mean "w_3.w_0"?", or "".
+  std::string Suggestion(const Op& op, absl::string_view name);
+
+  FindingList* findings_;
+  int suggestions_left_;
+};
 // 8. REQUIRES: CheckForm found nothing wrong.
 void CheckTypes(const KnownOp& known, Era era, FindingList* findings);
 // 9.

@@ -1,13 +1,22 @@
 // Names and the values that they stand for.
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/verifier/checks.h"
+#include "proto/nearest_name.h"
 
 namespace fixpoint {
 namespace {
+
+// A suggestion looks at every name that the op sees: enough of them to help, and so few that a
+// program of nothing but mistakes is still verified in time.
+constexpr int kMostSuggestions = 10;
+constexpr size_t kMostCandidates = 20000;
+constexpr size_t kLongestSuggestion = 64;
 
 // Kinds of variable that are there without an op's writing them.
 bool ExistsByItself(const Variable& variable) {
@@ -32,14 +41,20 @@ const Op* FirstWriter(const Variable& variable) {
 
 }  // namespace
 
-void CheckNames(const Op& op, FindingList* findings) {
+NameCheck::NameCheck(FindingList* findings)
+    : findings_(findings), suggestions_left_(kMostSuggestions) {}
+
+void NameCheck::Check(const Op& op) {
   const auto check = [&](const Argument& argument) {
     if (argument.variable() == nullptr || argument.variable()->desc() != nullptr) return;
-    findings->Error(FindingCode::kDanglingName, op,
-                    absl::StrCat(argument.is_output() ? "output " : "input ", argument.slot_name(),
-                                 argument.is_output() ? " writes \"" : " reads \"", argument.name(),
-                                 "\", which neither block ", op.block().index(),
-                                 " nor one that it stands in declares"));
+    const int block = op.block().index();
+    const std::string where = block == 0 ? "which block 0 does not declare"
+                                         : absl::StrCat("which neither block ", block,
+                                                        " nor one that it stands in declares");
+    findings_->Error(FindingCode::kDanglingName, op,
+                     absl::StrCat(argument.is_output() ? "output " : "input ", argument.slot_name(),
+                                  argument.is_output() ? " writes \"" : " reads \"",
+                                  argument.name(), "\", ", where, Suggestion(op, argument.name())));
   };
   for (const Argument* input : op.inputs()) check(*input);
   for (const Argument* output : op.outputs()) check(*output);
@@ -52,6 +67,20 @@ bool ReadCheck::HasFeedOps() {
         std::any_of(ops.begin(), ops.end(), [](const Op& op) { return op.type() == "feed"; });
   }
   return *has_feed_ops_;
+}
+
+std::string NameCheck::Suggestion(const Op& op, absl::string_view name) {
+  if (suggestions_left_ == 0 || name.size() > kLongestSuggestion) return "";
+  --suggestions_left_;
+  std::vector<std::string> declared;
+  for (const Block* block = &op.block(); block != nullptr; block = block->parent()) {
+    for (const Variable* variable : block->variables()) {
+      if (variable->name().size() <= kLongestSuggestion) declared.push_back(variable->name());
+      if (declared.size() == kMostCandidates) break;
+    }
+  }
+  const std::string nearest = NearestName(name, declared);
+  return nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?");
 }
 
 // Whether a variable looks like one that is fed and then updated in place.

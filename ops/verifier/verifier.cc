@@ -103,6 +103,7 @@ std::vector<Finding> FindingList::TakeInProgramOrder() {
 std::vector<Finding> Verify(const Program& program, const VerifyOptions& options) {
   FindingList findings;
   const Era era = options.era.has_value() ? *options.era : EraOf(program);
+  NameCheck names(&findings);
   ReadCheck reads(program, &findings);
   GradientCheck gradients(era, &findings);
   std::vector<KnownOp> quantization_ops;
@@ -113,7 +114,7 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
       if (options.edited_only && !op.inserted() && !op.changed()) continue;
       const KnownOp known{&op, FindOpSchema(op.type())};
       CheckSubBlocks(op, &findings);
-      CheckNames(op, &findings);
+      names.Check(op);
       reads.Check(op);
       if (known.schema == nullptr) {
         findings.Warning(FindingCode::kUnknownOp, op,

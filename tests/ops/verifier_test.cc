@@ -110,15 +110,38 @@ constexpr Case kNames[] = {
 var y f32[-1,4]
 relu(X=x) -> (Out=y)
 )",
-     R"(error: p: block 0, op 0 (relu): input X reads "x", which neither block 0 nor one that it stands in declares [dangling_name]
+     R"(error: p: block 0, op 0 (relu): input X reads "x", which block 0 does not declare [dangling_name]
     relu(X=x) -> (Out=y)
 )"},
     {"AWriteToNothing", R"(
 var x f32[-1,4]
 relu(X=x) -> (Out=y)
 )",
-     R"(error: p: block 0, op 0 (relu): output Out writes "y", which neither block 0 nor one that it stands in declares [dangling_name]
+     R"(error: p: block 0, op 0 (relu): output Out writes "y", which block 0 does not declare [dangling_name]
     relu(X=x) -> (Out=y)
+)"},
+    {"AReadOfNothingThatLooksLikeSomething", R"(
+var w_3.w_0 f32[4,3,3,3]
+var x f32[-1,3,8,8]
+var y f32[-1,4,6,6]
+conv2d(Input=x, Filter=w_3) -> (Output=y)
+)",
+     R"(error: p: block 0, op 0 (conv2d): input Filter reads "w_3", which block 0 does not declare; did you mean "w_3.w_0"? [dangling_name]
+    conv2d(Input=x, Filter=w_3) -> (Output=y)
+)"},
+    {"AReadInASubBlock", R"(
+block 0 {
+var cond bool[1]
+var hidden f32[-1,4]
+var scopes step_scopes
+while(Condition=cond, X=hidden) -> (Out=hidden, StepScopes=scopes) {sub_block=block(1)}
+}
+block 1 parent=0 {
+relu(X=hiden) -> (Out=hidden)
+}
+)",
+     R"(error: p: block 1, op 0 (relu): input X reads "hiden", which neither block 1 nor one that it stands in declares; did you mean "hidden"? [dangling_name]
+    relu(X=hiden) -> (Out=hidden)
 )"},
     {"ANameDeclaredTwice", R"(
 var x f32[-1,4]

@@ -19,9 +19,16 @@ TEST(NearestName, TakesTheFewestEdits) {
 
 TEST(NearestName, TheFirstOfEqualsIsTaken) { EXPECT_EQ(NearestName("w_3", {"w_1", "w_2"}), "w_1"); }
 
+TEST(NearestName, WhereNothingIsNearWhatGoesOnAfterTheNameIsTaken) {
+  EXPECT_EQ(NearestName("w_3", {"conv2d_0.tmp_0", "w_3.w_0@GRAD", "w_3.w_0", "w_30000"}),
+            "w_3.w_0");
+  EXPECT_EQ(NearestName("w_3", {"w_30000", "fc.w_3.w_0"}), "");
+}
+
 TEST(NearestName, IsEmptyWhereNothingIsNear) {
   EXPECT_EQ(NearestName("optimize", {"stats", "text"}), "");
   EXPECT_EQ(NearestName("", {"stats"}), "");
+  EXPECT_EQ(NearestName("x", {"y"}), "");
   EXPECT_EQ(NearestName("stats", {}), "");
   EXPECT_EQ(NearestName(std::string(257, 'x'), {std::string(257, 'x')}), "");
 }

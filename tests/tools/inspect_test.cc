@@ -160,8 +160,8 @@ TEST_F(Inspect, VerifyShowsWhatIsWrongAndEndsWithOne) {
   const BinaryRun run = Run({"verify", "-"}, options);
   EXPECT_EQ(run.exit_code, 1);
   EXPECT_EQ(run.out,
-            "error: standard input: block 0, op 0 (relu): input X reads \"x\", which neither block "
-            "0 nor one that it stands in declares [dangling_name]\n"
+            "error: standard input: block 0, op 0 (relu): input X reads \"x\", which block 0 does "
+            "not declare [dangling_name]\n"
             "    relu(X=x) -> (Out=y)\n"
             "standard input: not valid, 1 finding\n");
   EXPECT_EQ(run.err, "");
@@ -180,7 +180,7 @@ TEST_F(Inspect, VerifyAsJson) {
     {
       "block": 0,
       "code": "dangling_name",
-      "message": "input X reads \"x\", which neither block 0 nor one that it stands in declares",
+      "message": "input X reads \"x\", which block 0 does not declare",
       "op": 0,
       "op_type": "relu",
       "severity": "error",

@@ -160,12 +160,18 @@ absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
   return ParseProgramBytes(bytes, InputName(path), limits);
 }
 
+absl::StatusOr<std::string> SerializeProgram(const ProgramDesc& program, ProgramFormat format,
+                                             const std::string& name) {
+  RETURN_IF_ERROR(CheckRequiredFields(program, name));
+  return Format(program, format, name);
+}
+
 absl::Status SaveProgram(const ProgramDesc& program, ProgramFormat format,
                          const std::string& path) {
   const bool to_standard_output = path == "-";
-  const std::string name = to_standard_output ? "standard output" : path;
-  RETURN_IF_ERROR(CheckRequiredFields(program, name));
-  ASSIGN_OR_RETURN(const std::string bytes, Format(program, format, name));
+  ASSIGN_OR_RETURN(
+      const std::string bytes,
+      SerializeProgram(program, format, to_standard_output ? "standard output" : path));
   return to_standard_output ? WriteToStandardOutput(bytes) : WriteFileAtomically(path, bytes);
 }
 

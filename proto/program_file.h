@@ -46,8 +46,12 @@ absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
 absl::StatusOr<LoadedProgram> ParseProgramBytes(absl::string_view bytes, absl::string_view name,
                                                 const ProgramFileLimits& limits = {});
 
-// Writes `program` to `path` (atomic_file.h), or to standard output for "-". The same program
-// always gives the same bytes.
+// The bytes of a file that holds `program`; the same program always gives the same. `name` is what
+// messages call the file. Errors: as of SaveProgram, but kUnavailable.
+absl::StatusOr<std::string> SerializeProgram(const ProgramDesc& program, ProgramFormat format,
+                                             const std::string& name);
+
+// Writes `program` to `path` (atomic_file.h), or to standard output for "-".
 //
 // Errors: kUnavailable if the file cannot be written; kInvalidArgument for a missing required
 // field; kFailedPrecondition for a program that is too large for protobuf, or that protobuf's text

@@ -10,6 +10,7 @@
 #include "runtime/parameter_file.h"
 #include "tools/json.h"
 #include "tools/named_program.h"
+#include "tools/outputs.h"
 #include "transpiler/test_program.h"
 
 namespace fixpoint {
@@ -66,10 +67,12 @@ std::string FreezeJson(const std::string& program, const FrozenModel& model,
 absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
   ASSIGN_OR_RETURN(const NamedProgram training, LoadNamedProgram(command.program));
   const std::string output = OutputOf(command.program, command.output, "test");
-  RETURN_IF_ERROR(CheckOutput(command.program, output, training.format));
+  Outputs outputs({command.program});
+  RETURN_IF_ERROR(ClaimProgram(output, training.format, &outputs));
   ASSIGN_OR_RETURN(const Program test, MakeTestProgram(training.program));
   if (command.dry_run) return kDone;
-  RETURN_IF_ERROR(SaveProgram(test.Proto(), training.format, output));
+  RETURN_IF_ERROR(StageProgram(test, training.format, output, &outputs));
+  RETURN_IF_ERROR(outputs.Commit());
   RETURN_IF_ERROR(Tell(absl::StrCat("wrote ", output, "\n"), output == "-"));
   return kDone;
 }
@@ -81,24 +84,24 @@ absl::StatusOr<ExitCode> RunFreezeCommand(const FreezeCommand& command) {
   }
   ASSIGN_OR_RETURN(const NamedProgram trained, LoadNamedProgram(command.program));
   const std::string output = OutputOf(command.program, command.output, "frozen");
-  RETURN_IF_ERROR(CheckOutput(command.program, output, trained.format));
+  Outputs outputs({command.program, command.params});
+  RETURN_IF_ERROR(ClaimProgram(output, trained.format, &outputs));
   std::error_code error;
   const bool is_folder = std::filesystem::is_directory(command.params, error);
   std::string params_output = command.params_output;
   if (params_output.empty()) {
     params_output = Beside(std::string(absl::StripSuffix(command.params, "/")), "frozen");
   }
-  if (params_output == command.params) {
-    return UsageError(absl::StrCat("the output would replace the input ", command.params));
-  }
+  RETURN_IF_ERROR(outputs.Claim(params_output));
   ASSIGN_OR_RETURN(const Scope scope, LoadParameters(trained.program.Proto(), command.params));
   ASSIGN_OR_RETURN(const FrozenModel model, Freeze(trained.program, scope, command.options));
   Written written;
   if (!command.dry_run) {
     const ProgramDesc& program = model.program.Proto();
+    RETURN_IF_ERROR(StageProgram(model.program, trained.format, output, &outputs));
     RETURN_IF_ERROR(is_folder ? SaveSeparateParameters(program, model.scope, params_output)
                               : SaveCombinedParameters(program, model.scope, params_output));
-    RETURN_IF_ERROR(SaveProgram(program, trained.format, output));
+    RETURN_IF_ERROR(outputs.Commit());
     written = {output, params_output};
   }
   RETURN_IF_ERROR(Tell(command.json ? FreezeJson(command.program, model, written)

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "proto/input_file.h"
 #include "proto/status_macros.h"
 #include "tools/command_line.h"
 
@@ -11,7 +12,7 @@ namespace fixpoint {
 
 absl::StatusOr<NamedProgram> LoadNamedProgram(const std::string& path) {
   ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(path));
-  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(loaded.program), path));
+  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(loaded.program), InputName(path)));
   return NamedProgram{std::move(program), loaded.format};
 }
 
@@ -25,12 +26,17 @@ std::string Beside(const std::string& path, const std::string& word) {
   return absl::StrCat(plain.substr(0, dot), ".", word, plain.substr(dot));
 }
 
-absl::Status CheckOutput(const std::string& input, const std::string& output,
-                         ProgramFormat format) {
-  if (output == input && output != "-") {
-    return UsageError(absl::StrCat("the output would replace the input ", input));
-  }
-  return format == ProgramFormat::kBinary ? CheckBinaryOutput(output) : absl::OkStatus();
+absl::Status ClaimProgram(const std::string& path, ProgramFormat format, Outputs* outputs) {
+  RETURN_IF_ERROR(outputs->Claim(path));
+  return format == ProgramFormat::kBinary ? CheckBinaryOutput(path) : absl::OkStatus();
+}
+
+absl::Status StageProgram(const Program& program, ProgramFormat format, const std::string& path,
+                          Outputs* outputs) {
+  ASSIGN_OR_RETURN(
+      const std::string bytes,
+      SerializeProgram(program.Proto(), format, path == "-" ? "standard output" : path));
+  return outputs->Stage(path, bytes);
 }
 
 }  // namespace fixpoint

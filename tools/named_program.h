@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
+#include "tools/outputs.h"
 
 namespace fixpoint {
 
@@ -34,8 +35,12 @@ T& KeepUntilExit(T value) {
 // extension gets the word at its end.
 std::string Beside(const std::string& path, const std::string& word);
 
-// An error (of usage) if the output would replace the input, or would be bytes on a terminal.
-absl::Status CheckOutput(const std::string& input, const std::string& output, ProgramFormat format);
+// Claims the path of a program to write. Error (of usage): that of Claim; bytes on a terminal.
+absl::Status ClaimProgram(const std::string& path, ProgramFormat format, Outputs* outputs);
+
+// Stages a program at a path that was claimed. Errors: those of SerializeProgram and Stage.
+absl::Status StageProgram(const Program& program, ProgramFormat format, const std::string& path,
+                          Outputs* outputs);
 
 }  // namespace fixpoint
 

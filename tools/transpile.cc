@@ -13,7 +13,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "proto/atomic_file.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "proto/program_text.h"
@@ -24,6 +23,7 @@
 #include "tools/inference_modes.h"
 #include "tools/mode_flags.h"
 #include "tools/named_program.h"
+#include "tools/outputs.h"
 #include "tools/transpile_report.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/quantize_transpiler.h"
@@ -119,9 +119,11 @@ absl::StatusOr<ExitCode> Undo(const std::string& path) {
   ASSIGN_OR_RETURN(NamedProgram loaded, LoadNamedProgram(path));
   RETURN_IF_ERROR(Untranspile(&loaded.program));
   const std::string output = FLAGS_output.empty() ? Beside(path, "original") : FLAGS_output;
-  RETURN_IF_ERROR(CheckOutput(path, output, loaded.format));
+  Outputs outputs({path});
+  RETURN_IF_ERROR(ClaimProgram(output, loaded.format, &outputs));
   if (FLAGS_dry_run) return kDone;
-  RETURN_IF_ERROR(SaveProgram(loaded.program.Proto(), loaded.format, output));
+  RETURN_IF_ERROR(StageProgram(loaded.program, loaded.format, output, &outputs));
+  RETURN_IF_ERROR(outputs.Commit());
   if (output != "-") RETURN_IF_ERROR(WriteStandardOutput(absl::StrCat("wrote ", output, "\n")));
   return kDone;
 }
@@ -139,6 +141,9 @@ absl::Status TryTranspile(const ProgramDesc& candidate, TranspileOptions options
 }
 
 absl::StatusOr<ExitCode> Train(const std::string& path) {
+  const std::vector<std::string> inputs = {path,       FLAGS_startup, FLAGS_config,
+                                           FLAGS_plan, FLAGS_profile, FLAGS_target};
+  RETURN_IF_ERROR(CheckInputs(inputs));
   ASSIGN_OR_RETURN(TranspileOptions options, MakeOptions());
   QuantPlan plan;
   if (!FLAGS_plan.empty()) {
@@ -161,7 +166,8 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   const std::string output = !FLAGS_output.empty() ? FLAGS_output
                              : path == "-"         ? "-"
                                                    : Beside(path, "quantized");
-  RETURN_IF_ERROR(CheckOutput(path, output, main.format));
+  Outputs outputs(inputs);
+  RETURN_IF_ERROR(ClaimProgram(output, main.format, &outputs));
   std::string startup_output = FLAGS_startup_output;
   if (startup_output.empty()) {
     if (startup.has_value()) {
@@ -170,9 +176,11 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
       startup_output = Beside(output, "startup");
     }
   }
-  if (startup.has_value()) {
-    RETURN_IF_ERROR(CheckOutput(FLAGS_startup, startup_output, startup->format));
+  if (!startup_output.empty()) {
+    RETURN_IF_ERROR(ClaimProgram(startup_output,
+                                 startup.has_value() ? startup->format : main.format, &outputs));
   }
+  if (!FLAGS_save_plan.empty()) RETURN_IF_ERROR(outputs.Claim(FLAGS_save_plan));
 
   absl::StatusOr<TranspileResult>& transpiled =
       KeepUntilExit(Transpile(&main.program, options));
@@ -192,25 +200,26 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   report.plan = std::move(result.plan);
   if (!FLAGS_dry_run) {
     if (!FLAGS_save_plan.empty()) {
-      RETURN_IF_ERROR(WriteFileAtomically(FLAGS_save_plan, PrintTextMessage(report.plan)));
+      RETURN_IF_ERROR(outputs.Stage(FLAGS_save_plan, PrintTextMessage(report.plan)));
     }
     if (result.left_alone.empty()) {
-      RETURN_IF_ERROR(SaveProgram(main.program.Proto(), main.format, output));
+      RETURN_IF_ERROR(StageProgram(main.program, main.format, output, &outputs));
       report.output = output;
       const Program* changed_startup = startup.has_value()              ? &startup->program
                                        : result.new_startup.has_value() ? &*result.new_startup
                                                                         : nullptr;
       if (changed_startup != nullptr && !startup_output.empty() &&
           changed_startup->block(0).op_count() > 0) {
-        RETURN_IF_ERROR(SaveProgram(changed_startup->Proto(),
-                                    startup.has_value() ? startup->format : main.format,
-                                    startup_output));
+        RETURN_IF_ERROR(StageProgram(*changed_startup,
+                                     startup.has_value() ? startup->format : main.format,
+                                     startup_output, &outputs));
         report.startup_output = startup_output;
       }
     }
+    RETURN_IF_ERROR(outputs.Commit());
   }
   const std::string text = FLAGS_json ? ReportJson(report) : ReportText(report);
-  if (output == "-" && !FLAGS_dry_run) {
+  if (outputs.to_standard_output() && !FLAGS_dry_run) {
     std::cerr << text;
   } else {
     RETURN_IF_ERROR(WriteStandardOutput(text));

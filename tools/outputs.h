@@ -1,0 +1,46 @@
+// The files that a command writes: all of them or none, and never onto what it reads.
+
+#ifndef FIXPOINT_TOOLS_OUTPUTS_H_
+#define FIXPOINT_TOOLS_OUTPUTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/atomic_file.h"
+
+namespace fixpoint {
+
+// Error (of usage): more than one of the paths is "-", which can be read once.
+absl::Status CheckInputs(const std::vector<std::string>& inputs);
+
+class Outputs {
+ public:
+  // `inputs`: the paths that the command reads; "" and "-" among them do not matter.
+  explicit Outputs(std::vector<std::string> inputs) : inputs_(std::move(inputs)) {}
+
+  // Error (of usage): `path` is, by this or another name, one of the inputs, or was claimed before.
+  // "-" is standard output, which is claimed once too.
+  absl::Status Claim(const std::string& path);
+
+  // Whether "-" was claimed: reports then go to standard error.
+  bool to_standard_output() const { return to_standard_output_; }
+
+  // Holds what is to stand at a path, beside it. Error: kUnavailable.
+  absl::Status Stage(const std::string& path, absl::string_view bytes);
+
+  // Puts everything that was staged in its place. Error: kUnavailable.
+  absl::Status Commit();
+
+ private:
+  std::vector<std::string> inputs_;
+  std::vector<std::string> claimed_;
+  bool to_standard_output_ = false;
+  std::vector<AtomicFile> files_;
+  std::string standard_output_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_OUTPUTS_H_

@@ -1,5 +1,6 @@
 #include "transpiler/plan_file.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -9,7 +10,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
+#include "transpiler/target.h"
 
 namespace fixpoint {
 namespace {
@@ -149,10 +152,113 @@ Site ReadSite(const QuantPlan::Site& from, const std::string& place, Reader& rea
   read(from.readers(), site.readers);
   read(from.gradient_readers(), site.gradient_readers);
   if (site.readers.empty() && !from.observe()) reader.Complain(place, ": it has no reader");
+  if (from.observe() && from.has_shared_scale()) {
+    reader.Complain(place, ": an observer shares no scale");
+  }
   site.shared_scale = from.shared_scale();
   if (from.has_range()) site.range = from.range();
   site.observe = from.observe();
   return site;
+}
+
+// Each slot is rewired by one site, and a gradient op as its forward op is.
+void CheckReaders(const Plan& plan, const GradientLinks& links, Reader& reader) {
+  absl::flat_hash_set<const Argument*> rewired;
+  absl::flat_hash_map<std::string, const Op*> sharing;
+  for (size_t i = 0; i < plan.sites.size(); ++i) {
+    const Site& site = plan.sites[i];
+    if (site.value == nullptr) continue;
+    const std::string place = absl::StrCat("site ", i, " (", site.value->variable().name(), ")");
+    absl::flat_hash_set<const Argument*> wanted;
+    for (const Argument* argument : site.readers) {
+      const Op& op = argument->op();
+      if (!IsForward(op)) {
+        reader.Complain(place, ": ", Describe(op), " is no forward op, and cannot be a reader");
+      }
+      for (const Op* gradient : links.GradientsOf(op)) {
+        const auto repeated = gradient->Inputs(argument->slot_name());
+        if (argument->index() < static_cast<int>(repeated.size())) {
+          wanted.insert(repeated[argument->index()]);
+        }
+      }
+      if (site.shared_scale.empty()) continue;
+      if (sharing.try_emplace(site.shared_scale, &op).first->second != &op) {
+        reader.Complain(place, ": ", Describe(op), " reads it, and another op what shares its ",
+                        "scale \"", site.shared_scale, "\"; one op reads all of them");
+      }
+    }
+    for (const Argument* argument : site.gradient_readers) {
+      if (wanted.erase(argument) == 0) {
+        reader.Complain(place, ": slot ", argument->slot_name(), " of ", Describe(argument->op()),
+                        " repeats no reader");
+      }
+    }
+    if (!wanted.empty()) {
+      const Argument& missing = **std::min_element(
+          wanted.begin(), wanted.end(), [](const Argument* a, const Argument* b) {
+            return a->op().block().index() != b->op().block().index()
+                       ? a->op().block().index() < b->op().block().index()
+                       : a->op().IsBefore(b->op());
+          });
+      reader.Complain(place, ": slot ", missing.slot_name(), " of ", Describe(missing.op()),
+                      " repeats a reader, and is no gradient reader");
+    }
+    if (site.observe) continue;
+    for (const auto* arguments : {&site.readers, &site.gradient_readers}) {
+      for (const Argument* argument : *arguments) {
+        if (!rewired.insert(argument).second) {
+          reader.Complain(place, ": slot ", argument->slot_name(), " of ", Describe(argument->op()),
+                          " is rewired twice");
+        }
+      }
+    }
+  }
+}
+
+absl::Status CheckRange(absl::string_view file, absl::string_view variable, float min, float max) {
+  if (std::isfinite(min) && std::isfinite(max) && min <= max) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(file, ": \"", variable, "\" goes from ", min,
+                                                 " to ", max,
+                                                 "; a range is finite, and min is not above max"));
+}
+
+// Whether the value of a site has the type, and the spec the fields, that its quantizer needs.
+absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
+  const Variable& variable = site.value->variable();
+  const auto wrong = [&variable](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat("plan: \"", variable.name(), "\": ", parts...));
+  };
+  const QuantSpec& spec = site.spec;
+  const VarType& type = variable.desc()->type();
+  if (type.type() != VarType::LOD_TENSOR || variable.tensor() == nullptr ||
+      variable.tensor()->data_type() != VarType::FP32) {
+    return wrong("it is no tensor of type FP32");
+  }
+  const Quantizer* quantizer = quantizers.Find(spec.quantizer());
+  if (quantizer == nullptr) return wrong("there is no quantizer \"", spec.quantizer(), "\"");
+  if (!spec.has_bits()) return wrong("spec.bits is missing");
+  if (!spec.has_granularity()) return wrong("spec.granularity is missing");
+  if (!spec.has_scheme()) return wrong("spec.scheme is missing");
+  if (!spec.has_rounding()) return wrong("spec.rounding is missing");
+  if (!spec.has_form()) return wrong("spec.form is missing");
+  if (!spec.has_signedness() || spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {
+    return wrong("spec.signedness is not SIGNED or UNSIGNED");
+  }
+  if (spec.granularity() == QuantSpec::PER_CHANNEL) {
+    const VarType::TensorDesc& tensor = *variable.tensor();
+    if (!spec.has_axis() || spec.axis() < 0 || spec.axis() >= tensor.dims_size() ||
+        tensor.dims(spec.axis()) <= 0) {
+      return wrong("spec.axis is ", spec.has_axis() ? absl::StrCat(spec.axis()) : "missing",
+                   "; want an axis of ", tensor.dims_size(), " whose extent is known");
+    }
+  }
+  if (site.range.has_value()) {
+    RETURN_IF_ERROR(CheckRange("plan", variable.name(), site.range->min(), site.range->max()));
+  }
+  if (absl::Status status = CheckSpec(*quantizer, spec); !status.ok()) {
+    return wrong(std::string(status.message()));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -236,20 +342,38 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& proto, const Program& progra
     }
   }
   const GradientLinks links(program, types);
+  CheckReaders(plan, links, reader);
+  if (!proto.has_is_inference()) plan.is_inference = !links.has_gradients();
+  if (plan.is_inference == links.has_gradients()) {
+    reader.Complain("is_inference is ", plan.is_inference ? "true" : "false",
+                    ", and the program has ", plan.is_inference ? "" : "no ", "gradient ops");
+  }
+  if (!reader.status().ok()) return reader.status();
   for (const Op* op : rewired) {
     for (const Op* gradient : links.GradientsOf(*op)) plan.gradients.emplace_back(op, gradient);
   }
   return plan;
 }
 
+absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTable& quantizers) {
+  if (!plan.target.empty() && plan.target != target.name()) {
+    return absl::FailedPreconditionError(absl::StrCat("plan: it is for the target ", plan.target,
+                                                      ", and the target is ", target.name()));
+  }
+  for (const Site& site : plan.sites) {
+    RETURN_IF_ERROR(CheckSite(site, quantizers));
+    RETURN_IF_ERROR(CheckAbilities(
+        target,
+        site.role == QuantPlan::WEIGHT ? target.weight_abilities() : target.activation_abilities(),
+        *quantizers.Find(site.spec.quantizer()), site.spec));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status MergeProfile(const RangeProfile& profile, Plan& plan) {
   absl::flat_hash_map<std::string, const RangeProfile::Entry*> entries;
   for (const RangeProfile::Entry& entry : profile.entries()) {
-    if (!std::isfinite(entry.min()) || !std::isfinite(entry.max()) || entry.min() > entry.max()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("profile: \"", entry.variable(), "\" goes from ", entry.min(), " to ",
-                       entry.max(), "; a range is finite, and min is not above max"));
-    }
+    RETURN_IF_ERROR(CheckRange("profile", entry.variable(), entry.min(), entry.max()));
     entries[entry.variable()] = &entry;
   }
   for (Site& site : plan.sites) {

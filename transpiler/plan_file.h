@@ -5,8 +5,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ops/quantizer.h"
 #include "proto/program.h"
 #include "proto/quant_plan.pb.h"
+#include "proto/target.pb.h"
 #include "transpiler/plan.h"
 
 namespace fixpoint {
@@ -16,8 +18,14 @@ namespace fixpoint {
 QuantPlan PlanToProto(const Plan& plan, const Program& program);
 
 // Error (kInvalidArgument): the plan speaks of an op, slot or value that the program does not have;
-// all complaints at once, up to 20.
+// it rewires a slot twice, or a gradient op otherwise than its forward op; sites that share a scale
+// have more than one reader; all complaints at once, up to 20.
 absl::StatusOr<Plan> PlanFromProto(const QuantPlan& plan, const Program& program);
+
+// Whether a plan that was read can be carried out for a target. Errors: kInvalidArgument: a spec
+// that is not complete, or does not fit its value; kFailedPrecondition: the plan is of another
+// target, or asks for what the target cannot do.
+absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTable& quantizers);
 
 // Gives the sites of a plan the ranges that a profile knows of their variables; what it says of
 // others is not used. Error (kInvalidArgument): a range that is not finite, or min > max.

@@ -346,8 +346,8 @@ void Planner::CheckObserverOnce(const QuantSpec& spec, absl::string_view slots, 
 }
 
 std::string Planner::NameOfSharedScale(const Op& op) {
-  // Several ops may write one variable.
-  const std::string name(op.outputs()[0]->name());
+  // Several ops may write one variable, and an op may write none.
+  const std::string name(op.outputs().empty() ? op.type() : op.outputs()[0]->name());
   std::string unique = name;
   int& tries = shared_scales_[name];
   while (!taken_shared_scales_.insert(unique).second) unique = absl::StrCat(name, "_", ++tries);

@@ -74,6 +74,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   context.profile = options.profile;
   if (options.plan != nullptr) {
     ASSIGN_OR_RETURN(context.plan, PlanFromProto(*options.plan, *program));
+    RETURN_IF_ERROR(CheckPlan(context.plan, target, quantizers));
   }
   PipelineOptions pipeline_options = options.pipeline_options;
   std::vector<std::string> free_passes;

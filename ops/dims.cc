@@ -7,7 +7,11 @@
 
 namespace fixpoint {
 
-std::string DimsText(DimsView dims) { return absl::StrCat("[", absl::StrJoin(dims, ", "), "]"); }
+std::string DimsText(DimsView dims) {
+  if (dims.size() <= kMostDims) return absl::StrCat("[", absl::StrJoin(dims, ", "), "]");
+  return absl::StrCat("[", absl::StrJoin(dims.subspan(0, kMostDims), ", "), ", ... ", dims.size(),
+                      " in all]");
+}
 
 absl::StatusOr<int64_t> ElementCount(DimsView dims) {
   if (std::find(dims.begin(), dims.end(), 0) != dims.end()) return 0;

@@ -21,7 +21,7 @@ inline constexpr int64_t kUnknownDim = -1;
 // No tensor of the reference has more than 9; a description with more than this is not read.
 inline constexpr int kMostDims = 64;
 
-// "[-1, 3, 8, 8]".
+// "[-1, 3, 8, 8]"; of more than kMostDims the first of them, and their number.
 std::string DimsText(DimsView dims);
 
 // Number of elements, kUnknownDim if one of them is unknown (and none is 0). Error: more than

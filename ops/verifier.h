@@ -100,6 +100,10 @@ struct VerifyOptions {
 // the program. Handles are valid as long as the program is.
 std::vector<Finding> Verify(const Program& program, const VerifyOptions& options = {});
 
+// The op as text, without what only helps debugging, cut off where nobody reads on: an op may have
+// as many findings as slots.
+std::string FindingLine(const Op& op);
+
 // One finding per paragraph, linear in the program:
 //   error: main.pb: block 0, op 17 (conv2d): what is wrong [shape]
 //       conv2d(Input=x, Filter=w) -> (Output=y) {...}

@@ -75,8 +75,20 @@ int Op::Index() const {
 
 bool Op::inserted() const { return edits_ != nullptr && edits_->inserted_by != nullptr; }
 
+int Op::OriginalIndex() const {
+  int index = 0;
+  for (const Op* op = previous_; op != nullptr; op = op->previous_) index += op->inserted() ? 0 : 1;
+  return index;
+}
+
 std::string Describe(const Op& op) {
   return absl::StrCat("block ", op.block().index(), ", op ", op.Index(), " (", op.type(), ")");
+}
+
+std::string DescribeInFile(const Op& op) {
+  if (op.inserted()) return Describe(op);
+  return absl::StrCat("block ", op.block().index(), ", op ", op.OriginalIndex(), " (", op.type(),
+                      ")");
 }
 
 bool Variable::inserted() const { return edits_ != nullptr && edits_->inserted_by != nullptr; }

@@ -105,6 +105,9 @@ class Op {
   bool IsBefore(const Op& other) const { return order_ < other.order_; }
   // Position in the block; linear in the block's length: for messages and files only.
   int Index() const;
+  // Position in the block as it was when the program was created, or ForgetEdits called: where the
+  // op stands in its file. REQUIRES: the op was not inserted.
+  int OriginalIndex() const;
   // What was done since Create or ForgetEdits.
   bool inserted() const;
   bool removed() const { return removed_; }
@@ -362,6 +365,9 @@ class Program {
 
 // "block 0, op 17 (conv2d)": how a diagnostic names an op. Linear in the block's length.
 std::string Describe(const Op& op);
+// The same by where the op stands in the file, whatever was inserted and removed since: for errors
+// in the middle of a rewrite.
+std::string DescribeInFile(const Op& op);
 
 }  // namespace fixpoint
 

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "proto/nearest_name.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "proto/program_text.h"
@@ -25,6 +26,8 @@
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
+#include "transpiler/pass.h"
+#include "transpiler/pipeline.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/quantize_transpiler.h"
 
@@ -90,12 +93,26 @@ ToolHelp Help() {
   return help;
 }
 
-PipelineOptions MakePipelineOptions() {
+// A pass that a flag names.
+absl::Status CheckPassName(absl::string_view flag, const std::string& name) {
+  const PassTable passes;
+  if (passes.Find(name) != nullptr) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (const auto& pass : passes.all()) names.push_back(std::string(pass->name()));
+  return UsageError(
+      absl::StrCat("--", flag, "=", name, ": there is no such pass", DidYouMean(name, names)));
+}
+
+absl::StatusOr<PipelineOptions> MakePipelineOptions() {
   PipelineOptions options;
+  if (!FLAGS_stop_after.empty()) RETURN_IF_ERROR(CheckPassName("stop_after", FLAGS_stop_after));
   options.stop_after = FLAGS_stop_after;
   const std::vector<std::string> printed =
       absl::StrSplit(FLAGS_print_after, ',', absl::SkipWhitespace());
   if (printed.empty()) return options;
+  for (const std::string& name : printed) {
+    if (name != "all") RETURN_IF_ERROR(CheckPassName("print_after", name));
+  }
   options.after_pass = [printed](const Pass& pass, Program& program, double) {
     for (const std::string& name : printed) {
       if (name != "all" && name != pass.name()) continue;
@@ -110,8 +127,12 @@ absl::StatusOr<TranspileOptions> MakeOptions() {
   TranspileOptions options;
   if (!FLAGS_config.empty()) RETURN_IF_ERROR(LoadTextMessage(FLAGS_config, &options.config));
   if (!FLAGS_target.empty()) options.config.set_target(FLAGS_target);
-  if (!FLAGS_pass_pipeline.empty()) options.pipeline = FLAGS_pass_pipeline;
-  options.pipeline_options = MakePipelineOptions();
+  if (!FLAGS_pass_pipeline.empty()) {
+    const absl::Status status = ParseTrainPipeline(FLAGS_pass_pipeline, PassTable()).status();
+    if (!status.ok()) return UsageError(absl::StrCat("--pass_pipeline: ", status.message()));
+    options.pipeline = FLAGS_pass_pipeline;
+  }
+  ASSIGN_OR_RETURN(options.pipeline_options, MakePipelineOptions());
   return options;
 }
 
@@ -244,7 +265,7 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path) {
     return UsageError(absl::StrCat("--frozen_form=", FLAGS_frozen_form,
                                    "; there are portable, legacy and legacy_int8"));
   }
-  command.options.pipeline_options = MakePipelineOptions();
+  ASSIGN_OR_RETURN(command.options.pipeline_options, MakePipelineOptions());
   command.dry_run = FLAGS_dry_run;
   command.json = FLAGS_json;
   return RunFreezeCommand(command);

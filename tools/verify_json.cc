@@ -1,9 +1,9 @@
 #include "tools/verify_json.h"
 
 #include <cstdint>
+#include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "proto/program_text.h"
 
 namespace fixpoint {
 namespace {
@@ -21,8 +21,8 @@ absl::flat_hash_map<const Op*, int> OpIndices(const Program& program) {
 
 void WriteFindings(const Program& program, absl::Span<const Finding> findings, JsonWriter* json) {
   const absl::flat_hash_map<const Op*, int> index_of = OpIndices(program);
-  ProgramTextOptions text_options;
-  text_options.debug_attributes = false;
+  const Op* printed = nullptr;
+  std::string line;
   int64_t errors = 0;
   for (const Finding& finding : findings) errors += finding.severity == Severity::kError ? 1 : 0;
   json->Key("errors").Int(errors);
@@ -38,7 +38,9 @@ void WriteFindings(const Program& program, absl::Span<const Finding> findings, J
     }
     json->Key("severity").String(finding.severity == Severity::kError ? "error" : "warning");
     if (finding.op != nullptr) {
-      json->Key("text").String(PrintOp(finding.op->desc(), text_options));
+      if (finding.op != printed) line = FindingLine(*finding.op);
+      printed = finding.op;
+      json->Key("text").String(line);
     }
     json->EndObject();
   }

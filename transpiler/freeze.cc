@@ -1,9 +1,12 @@
 #include "transpiler/freeze.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "ops/verifier.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"
 #include "transpiler/inference_invariants.h"
@@ -32,7 +35,50 @@ absl::Status CheckCanBeFrozen(const Program& program, const QuantizerTable& quan
                    "and train it first"));
 }
 
-absl::Status InProgram(const Program& program, const absl::Status& status) {
+bool IsQuantizeOp(const Op& op) {
+  const OpSchema* schema = FindOpSchema(op.type());
+  return schema != nullptr && schema->quant_op() != QuantOp::kNone;
+}
+
+bool ReadsQuantized(const Op& op) {
+  const auto is_quantized = [](const Argument* input) {
+    const Value* value = input->value();
+    return value != nullptr && value->op() != nullptr && IsQuantizeOp(*value->op());
+  };
+  return std::any_of(op.inputs().begin(), op.inputs().end(), is_quantized);
+}
+
+// Error (kInvalidArgument): an op that quantizes or dequantizes, or reads what one does, names a
+// variable that nothing declares. What takes its place needs the declaration.
+absl::Status CheckDeclared(const Program& program) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (!IsQuantizeOp(op) && !ReadsQuantized(op)) continue;
+      for (const auto arguments : {op.inputs(), op.outputs()}) {
+        for (const Argument* argument : arguments) {
+          const Variable* variable = argument->variable();
+          if (variable == nullptr || variable->desc() != nullptr) continue;
+          return absl::InvalidArgumentError(absl::StrCat(
+              program.name(), ": ", Describe(op), ": ",
+              argument->is_output() ? "output " : "input ", std::string(argument->slot_name()),
+              argument->is_output() ? " writes \"" : " reads \"", variable->name(),
+              "\", which no block declares"));
+        }
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A pass that broke its own rules (kInternal) did so for a program that breaks them already, where
+// one of the ops that are replaced is not right.
+absl::Status BlameProgram(const Program& program, const absl::Status& status) {
+  for (const Finding& finding : Verify(program)) {
+    if (finding.severity != Severity::kError || finding.op == nullptr) continue;
+    if (!IsQuantizeOp(*finding.op) && !ReadsQuantized(*finding.op)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(program.name(), ": ", Describe(*finding.op), ": ", finding.message));
+  }
   return absl::Status(status.code(),
                       absl::StrCat(program.name(), ": ", std::string(status.message())));
 }
@@ -69,6 +115,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   const QuantizerTable& quantizers =
       options.quantizers != nullptr ? *options.quantizers : built_in.emplace();
   RETURN_IF_ERROR(CheckCanBeFrozen(program, quantizers));
+  RETURN_IF_ERROR(CheckDeclared(program));
   std::optional<PassTable> built_in_passes;
   const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes.emplace();
   ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(PipelineOf(options), passes));
@@ -86,7 +133,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   PipelineOptions pipeline_options = options.pipeline_options;
   pipeline_options.check_at_end = [&]() { return CheckFrozenProgram(model.program, context); };
   if (absl::Status status = pipeline.Run(model.program, context, pipeline_options); !status.ok()) {
-    return InProgram(program, status);
+    return status.code() == absl::StatusCode::kInternal ? BlameProgram(program, status) : status;
   }
   model.program.ForgetEdits();
   ASSIGN_OR_RETURN(model.scope, TakeParameters(model.program, context.new_parameters, scope));

@@ -58,8 +58,8 @@ struct FrozenModel {
 // Errors name the op and the variable:
 //   kFailedPrecondition  nothing is quantized; it is frozen already; the range of an activation is
 //                        dynamic or computed; codes are read by an op that does not dequantize
-//   kInvalidArgument     a feed or fetch is not there; a scale or a weight is of a wrong type or
-//                        shape, NaN, infinite or negative
+//   kInvalidArgument     an op that quantizes is not valid; a feed or fetch is not there; a scale or
+//                        a weight is of a wrong type or shape, NaN, infinite or negative
 //   kNotFound            the scope lacks a parameter
 //   kUnimplemented       a weight behind a cast or with a zero point
 absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,

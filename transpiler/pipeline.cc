@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -86,8 +87,10 @@ absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
   for (const Pass* pass : passes_) {
     const auto start = std::chrono::steady_clock::now();
     if (absl::Status status = pass->Run(program, context); !status.ok()) {
+      const std::string file = program.name().empty() ? "" : absl::StrCat(program.name(), ": ");
       return absl::Status(status.code(),
-                          absl::StrCat(std::string(status.message()), " [in ", pass->name(), "]"));
+                          absl::StrCat(absl::StartsWith(status.message(), file) ? "" : file,
+                                       std::string(status.message()), " [in ", pass->name(), "]"));
     }
     if (options.verify && program.edit_count() != verified_edits) {
       verified_edits = program.edit_count();

@@ -38,6 +38,9 @@ class Pipeline {
   std::string ToText() const;
   absl::Span<const Pass* const> passes() const { return passes_; }
 
+  // In the order in which they run.
+  absl::Span<const Pass* const> passes() const { return passes_; }
+
   // Runs the passes. If one fails, `program` and the startup program are as they were before, and
   // the error names the pass.
   absl::Status Run(Program& program, PassContext& context, const PipelineOptions& options) const;

@@ -234,6 +234,7 @@ absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
       variable.tensor()->data_type() != VarType::FP32) {
     return wrong("it is no tensor of type FP32");
   }
+  if (!spec.has_quantizer()) return wrong("spec.quantizer is missing");
   const Quantizer* quantizer = quantizers.Find(spec.quantizer());
   if (quantizer == nullptr) return wrong("there is no quantizer \"", spec.quantizer(), "\"");
   if (!spec.has_bits()) return wrong("spec.bits is missing");

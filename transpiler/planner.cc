@@ -88,7 +88,7 @@ class Planner {
   std::optional<Reason> CompleteSpec(const Argument& argument, const OpSchema& schema,
                                      QuantPlan::Role role, QuantSpec& spec, std::string& detail);
   QuantSpec DefaultSpec(QuantPlan::Role role, const QuantSpec& of_op) const;
-  void CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec);
+  void CheckSpecOnce(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec);
   // Complains if a quantizer cannot follow a range without quantizing, as it has to for those
   // "inputs" or "outputs" of an op.
   void CheckObserverOnce(const QuantSpec& spec, absl::string_view slots, const Op& op);
@@ -120,6 +120,7 @@ class Planner {
 };
 
 absl::StatusOr<Plan> Planner::Make() {
+  RETURN_IF_ERROR(rules_.CheckForm());
   plan_.target = target_.name();
   plan_.is_inference = !links_.has_gradients();
   for (int b = 0; b < program_.block_count(); ++b) {
@@ -291,7 +292,10 @@ std::optional<Reason> Planner::CompleteSpec(const Argument& argument, const OpSc
       if (!axis.has_value()) return Reason::kAxisUnknown;
       spec.set_axis(*axis);
     }
-    if (spec.axis() < 0 || spec.axis() >= tensor.dims_size()) return Reason::kUnknownShape;
+    if (spec.axis() < 0 || spec.axis() >= tensor.dims_size()) {
+      absl::StrAppend(&detail, ", axis ", spec.axis());
+      return Reason::kAxisUnknown;
+    }
     if (tensor.dims(spec.axis()) <= 0) return Reason::kUnknownShape;
     const auto& axes = target_.weight_abilities().axes();
     if (!axes.empty() && std::find(axes.begin(), axes.end(), spec.axis()) == axes.end()) {
@@ -299,11 +303,11 @@ std::optional<Reason> Planner::CompleteSpec(const Argument& argument, const OpSc
       return Reason::kAxisUnknown;
     }
   }
-  CheckSpecOnce(role, spec);
+  CheckSpecOnce(argument, role, spec);
   return std::nullopt;
 }
 
-void Planner::CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec) {
+void Planner::CheckSpecOnce(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec) {
   if (!checked_specs_.insert(absl::StrCat(role, DeterministicBytes(spec))).second) return;
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   absl::Status status;
@@ -323,7 +327,10 @@ void Planner::CheckSpecOnce(QuantPlan::Role role, const QuantSpec& spec) {
           *quantizer, spec);
     }
   }
-  if (!status.ok()) complaints_.push_back(std::move(status));
+  if (status.ok()) return;
+  complaints_.emplace_back(status.code(),
+                           absl::StrCat(Describe(argument.op()), ": ", argument.slot_name(), " is ",
+                                        argument.name(), ": ", std::string(status.message())));
 }
 
 void Planner::CheckObserverOnce(const QuantSpec& spec, absl::string_view slots, const Op& op) {

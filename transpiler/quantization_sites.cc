@@ -60,7 +60,7 @@ class SiteFinder {
     ASSIGN_OR_RETURN(site.bits, Int(op, "bit_length", 8));
     if (site.bits < 1 || site.bits > 16) {
       return absl::InvalidArgumentError(
-          absl::StrCat(Describe(op), ": bit_length is ", site.bits, "; want 1 to 16"));
+          absl::StrCat(DescribeInFile(op), ": bit_length is ", site.bits, "; want 1 to 16"));
     }
     // Ops of an era without the attribute round half away from zero.
     ASSIGN_OR_RETURN(const int round_type, Int(op, "round_type", 1));
@@ -98,7 +98,7 @@ class SiteFinder {
                                               bool is_output) {
     const Argument* argument = is_output ? op.Output(slot) : op.Input(slot);
     if (argument != nullptr && argument->variable() != nullptr) return argument;
-    return absl::InvalidArgumentError(absl::StrCat(Describe(op), ": wants one variable in ",
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": wants one variable in ",
                                                    is_output ? "output" : "input", " ", slot));
   }
 
@@ -107,8 +107,8 @@ class SiteFinder {
     if (attr == nullptr) return otherwise;
     const std::optional<int64_t> value = IntValue(*attr);
     if (value.has_value() && *value == static_cast<int>(*value)) return static_cast<int>(*value);
-    return absl::InvalidArgumentError(
-        absl::StrCat(Describe(op), ": attribute ", name, " is not a whole number of 32 bits"));
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": attribute ", name,
+                                                   " is not a whole number of 32 bits"));
   }
 
   absl::Status FindDequantizeOps(QuantizationSite& site) const {
@@ -116,8 +116,8 @@ class SiteFinder {
       const Op& op = reader->op();
       if (!IsDequantize(op, quantizers_) || reader->slot_name() != "X") {
         return absl::FailedPreconditionError(
-            absl::StrCat(Describe(op), ": reads \"", reader->name(), "\", the codes of ",
-                         Describe(*site.quantize), "; want a dequantize op between them"));
+            absl::StrCat(DescribeInFile(op), ": reads \"", reader->name(), "\", the codes of ",
+                         DescribeInFile(*site.quantize), "; want a dequantize op between them"));
       }
       RETURN_IF_ERROR(CheckDequantizeOp(site, op));
       site.dequantize.push_back(&op);
@@ -127,14 +127,14 @@ class SiteFinder {
 
   absl::Status CheckDequantizeOp(const QuantizationSite& site, const Op& op) const {
     if (op.outputs().size() != 1 || op.outputs().front()->variable() == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Describe(op), ": has ", op.outputs().size(), " outputs; want one variable"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          DescribeInFile(op), ": has ", op.outputs().size(), " outputs; want one variable"));
     }
     const Argument* scale = op.Input("Scale");
     if (scale == nullptr) scale = op.Input("Scales");
     if (scale == nullptr || scale->variable() != site.scale->variable()) {
       return absl::FailedPreconditionError(
-          absl::StrCat(Describe(op), ": takes codes of ", Describe(*site.quantize),
+          absl::StrCat(DescribeInFile(op), ": takes codes of ", DescribeInFile(*site.quantize),
                        " back at another scale than \"", site.scale->name(), "\""));
     }
     const float largest = static_cast<float>(LargestCode(site.bits));
@@ -147,8 +147,8 @@ class SiteFinder {
       }
     }
     if (range == largest) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(Describe(op), ": divides by ", range,
-                                                      " codes of ", Describe(*site.quantize),
+    return absl::FailedPreconditionError(absl::StrCat(DescribeInFile(op), ": divides by ", range,
+                                                      " codes of ", DescribeInFile(*site.quantize),
                                                       ", the largest of which is ", largest));
   }
 
@@ -178,7 +178,7 @@ std::string WhyFrozen(const Program& program, const QuantizerTable& quantizers) 
       if (codes == nullptr || codes->value() == nullptr) continue;
       const Value& value = *codes->value();
       if (value.origin() == Value::Origin::kWrite && IsQuantize(*value.op(), quantizers)) continue;
-      return absl::StrCat(Describe(op), " dequantizes \"", std::string(codes->name()),
+      return absl::StrCat(DescribeInFile(op), " dequantizes \"", std::string(codes->name()),
                           "\", which no quantize op computes");
     }
   }

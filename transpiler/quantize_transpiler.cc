@@ -1,5 +1,6 @@
 #include "transpiler/quantize_transpiler.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -47,6 +48,29 @@ void StoreEditLog(Program* program, const QuantPlan* plan) {
 
 }  // namespace
 
+absl::StatusOr<Pipeline> ParseTrainPipeline(absl::string_view text, const PassTable& passes) {
+  ASSIGN_OR_RETURN(Pipeline pipeline, Pipeline::Parse(text, passes));
+  const auto wrong = [](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat("pipeline: ", parts...));
+  };
+  std::set<std::string> established;
+  for (const Pass* pass : pipeline.passes()) {
+    for (const std::string& fact : pass->Establishes()) {
+      if (fact == "training_stripped") {
+        return wrong(pass->name(), " makes a program for inference, which is no transpile");
+      }
+      if (!established.insert(fact).second) {
+        return wrong(pass->name(), " is there again; \"", fact, "\" holds already");
+      }
+    }
+  }
+  if (established.count("quantizers_inserted") > 0 && established.count("state_initialized") == 0) {
+    return wrong("no pass initialises the state of the quantizers; add initialize_state, or leave ",
+                 "the pipeline as it is and stop after insert_quantizers");
+  }
+  return pipeline;
+}
+
 absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptions& options) {
   TranspileResult result;
   std::string who = WhoQuantized(*program);
@@ -66,7 +90,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     const std::string& name = options.config.target();
     ASSIGN_OR_RETURN(target, LoadTarget(name.empty() ? kDefaultTarget : name, quantizers));
   }
-  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(options.pipeline, passes));
+  ASSIGN_OR_RETURN(const Pipeline pipeline, ParseTrainPipeline(options.pipeline, passes));
 
   Program own_startup;
   PassContext context(options.config, target, quantizers);
@@ -111,7 +135,15 @@ absl::Status Untranspile(Program* program) {
   const absl::Status undone = UndoByMarks(program);
   if (undone.ok()) return undone;
   *program->mutable_edit_log() = log;
-  return is_the_same ? adopted : undone;
+  const auto refused = [program](absl::string_view why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(program->name(), program->name().empty() ? "" : ": ", why));
+  };
+  if (is_the_same) return refused(adopted.message());
+  if (undone.code() != absl::StatusCode::kFailedPrecondition) return undone;
+  return refused(
+      "the edit log is of another program, or this one was changed since, and no op has a mark of "
+      "Fixpoint that could be undone");
 }
 
 }  // namespace fixpoint

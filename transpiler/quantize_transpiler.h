@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ops/quantizer.h"
 #include "proto/program.h"
 #include "proto/quant_config.pb.h"
@@ -24,6 +25,11 @@ namespace fixpoint {
 
 inline constexpr char kTrainPipeline[] = "plan_quantizers,insert_quantizers,initialize_state";
 inline constexpr char kDefaultTarget[] = "paddle_2_6";
+
+// The pipeline of a transpile. Errors (kInvalidArgument): those of Pipeline::Parse; a pass that
+// makes a program for inference; a pass twice whose effect holds already; quantizers whose state
+// nothing initialises.
+absl::StatusOr<Pipeline> ParseTrainPipeline(absl::string_view text, const PassTable& passes);
 
 struct TranspileOptions {
   QuantConfig config;

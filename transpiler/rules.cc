@@ -89,6 +89,25 @@ std::string Rules::NameOf(int rule) const {
   return name.empty() ? absl::StrCat("rule ", rule + 1) : name;
 }
 
+absl::Status Rules::CheckForm() const {
+  std::vector<std::string> wrong;
+  for (int i = 0; i < config_.rules_size(); ++i) {
+    const QuantRule& rule = config_.rules(i);
+    if (!rule.has_op_type() && !rule.has_name_pattern() && !rule.has_scope() && !rule.has_block() &&
+        !rule.has_slot()) {
+      wrong.push_back(absl::StrCat(
+          NameOf(i), " has no key; want an op_type, a name_pattern, a scope, a block or a slot"));
+    }
+    if (rule.skip() == rule.has_spec()) {
+      wrong.push_back(absl::StrCat(NameOf(i), " has ", rule.skip() ? "two actions" : "no action",
+                                   "; want either skip: true or a spec"));
+    }
+  }
+  if (wrong.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("configuration: ", absl::StrJoin(wrong, "\nconfiguration: ")));
+}
+
 absl::Status Rules::CheckAllMatched() const {
   std::vector<std::string> unmatched;
   for (int i = 0; i < config_.rules_size(); ++i) {

@@ -40,6 +40,9 @@ class Rules {
   };
   SlotAction Resolve(const OpMatches& matches, absl::string_view slot) const;
 
+  // Error (kInvalidArgument): rules without a key, or without one action; all of them.
+  absl::Status CheckForm() const;
+
   // Error (kInvalidArgument): rules that matched nothing and are not optional, all of them.
   absl::Status CheckAllMatched() const;
 

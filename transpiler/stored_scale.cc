@@ -52,7 +52,7 @@ absl::StatusOr<float> ReadRange(absl::string_view reader, const Variable& variab
 
 absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& scope,
                                             const QuantizerTable& quantizers) {
-  const std::string reader = Describe(scale.op());
+  const std::string reader = DescribeInFile(scale.op());
   StoredScale stored;
   std::vector<const Argument*> open = {&scale};
   // A chain of maxima reads each of its inputs once; more steps than that are not such a chain.

@@ -11,8 +11,9 @@
 namespace fixpoint {
 namespace {
 
-// Appends the paragraph of one finding.
-void AppendText(const Program& program, const Finding& finding, int op_index, std::string* text) {
+// Appends the paragraph of one finding; `line` is that of its op.
+void AppendText(const Program& program, const Finding& finding, int op_index,
+                absl::string_view line, std::string* text) {
   absl::StrAppend(text, finding.severity == Severity::kError ? "error: " : "warning: ");
   if (!program.name().empty()) absl::StrAppend(text, program.name(), ": ");
   absl::StrAppend(text, "block ", finding.block->index());
@@ -20,11 +21,7 @@ void AppendText(const Program& program, const Finding& finding, int op_index, st
     absl::StrAppend(text, ", op ", op_index, " (", finding.op->type(), ")");
   }
   absl::StrAppend(text, ": ", finding.message, " [", CodeName(finding.code), "]\n");
-  if (finding.op != nullptr) {
-    ProgramTextOptions options;
-    options.debug_attributes = false;
-    absl::StrAppend(text, "    ", PrintOp(finding.op->desc(), options), "\n");
-  }
+  if (finding.op != nullptr) absl::StrAppend(text, "    ", line, "\n");
 }
 
 }  // namespace
@@ -133,20 +130,33 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
   return findings.TakeInProgramOrder();
 }
 
+std::string FindingLine(const Op& op) {
+  constexpr size_t kLongest = 2000;
+  ProgramTextOptions options;
+  options.debug_attributes = false;
+  std::string line = PrintOp(op.desc(), options);
+  if (line.size() > kLongest) line.replace(kLongest, std::string::npos, " ...");
+  return line;
+}
+
 std::string FindingsText(const Program& program, absl::Span<const Finding> findings) {
   std::string text;
   // Ops are counted on from finding to finding, which are in the order of the program.
   const Op* counted = nullptr;
   int index = 0;
+  const Op* printed = nullptr;
+  std::string line;
   for (const Finding& finding : findings) {
     if (finding.op != nullptr) {
+      if (finding.op != printed) line = FindingLine(*finding.op);
+      printed = finding.op;
       if (counted == nullptr || &counted->block() != finding.block) {
         counted = finding.block->first_op();
         index = 0;
       }
       for (; counted != finding.op; counted = counted->next()) ++index;
     }
-    AppendText(program, finding, index, &text);
+    AppendText(program, finding, index, line, &text);
   }
   return text;
 }

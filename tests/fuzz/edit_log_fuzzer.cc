@@ -24,7 +24,7 @@ const Program& Rewritten() {
     Program program = SmallTrainingProgram().Clone();
     const absl::StatusOr<TranspileResult> result = Transpile(&program);
     CHECK(result.ok()) << result.status();
-    program.SetEditLog(nullptr);
+    program.ClearEditLog();
     return program;
   }());
   return rewritten;
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!fixpoint::ParseTextMessage(text, "fuzz", &log).ok()) return 0;
   fixpoint::Program program = fixpoint::Rewritten().Clone();
   log.set_fingerprint(fixpoint::Fingerprint(program.Proto()));
-  program.SetEditLog(&log);
+  *program.mutable_edit_log() = log;
   const std::string before = program.Proto().SerializeAsString();
   const absl::Status undone = fixpoint::Untranspile(&program);
   if (!undone.ok()) {

@@ -15,12 +15,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const fixpoint::PassTable& passes = *new fixpoint::PassTable;
   fixpoint::TranspileOptions options;
   options.pipeline = std::string(reinterpret_cast<const char*>(data), size);
-  const auto pipeline = fixpoint::Pipeline::Parse(options.pipeline, passes);
+  const auto pipeline = fixpoint::ParseTrainPipeline(options.pipeline, passes);
   if (!pipeline.ok()) {
     fixpoint::CheckIsInputError(pipeline.status());
     return 0;
   }
-  const auto again = fixpoint::Pipeline::Parse(pipeline->ToText(), passes);
+  const auto again = fixpoint::ParseTrainPipeline(pipeline->ToText(), passes);
   CHECK(again.ok()) << again.status();
   CHECK_EQ(again->ToText(), pipeline->ToText());
   fixpoint::TranspileAndUndo(fixpoint::SmallTrainingProgram(), options);

@@ -2,8 +2,20 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+
 namespace fixpoint {
 namespace {
+
+TEST(Dims, TextOfMoreThanATensorHasIsCutOff) {
+  EXPECT_EQ(DimsText({-1, 3}), "[-1, 3]");
+  const std::string text = DimsText(std::vector<int64_t>(1000000, 1));
+  EXPECT_LT(text.size(), 300u);
+  EXPECT_TRUE(absl::EndsWith(text, ", 1, ... 1000000 in all]")) << text;
+}
 
 TEST(Dims, AreCounted) {
   EXPECT_EQ(*ElementCount({2, 3, 4}), 24);

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "tests/ops/text_program.h"
 
 namespace fixpoint {
@@ -508,6 +510,18 @@ TEST(Verifier, WarningsAreNoErrors) {
   const std::vector<Finding> findings = Verify(program);
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_FALSE(HasErrors(findings));
+}
+
+// An op that is wrong in each of its slots has a line with all of them.
+TEST(Verifier, TextGrowsNoFasterThanTheFindings) {
+  constexpr int kSlots = 20000;
+  std::string text = "var x f32[1]\nrelu(X=x";
+  for (int i = 0; i < kSlots; ++i) absl::StrAppend(&text, ", Slot", i, "=x");
+  absl::StrAppend(&text, ") -> (Out=x)\n");
+  const Program program = ProgramFromText(text);
+  const std::vector<Finding> findings = Verify(program);
+  EXPECT_EQ(findings.size(), static_cast<size_t>(kSlots));
+  EXPECT_LT(FindingsText(program, findings).size(), kSlots * size_t{2500});
 }
 
 }  // namespace

@@ -95,10 +95,10 @@ std::string PrintGolden(const Golden& golden) {
 absl::StatusOr<Golden> Regenerate(const Golden& golden, absl::string_view name) {
   if (!golden.Setting("mode").empty()) return RegenerateInference(golden, name);
   Golden made = golden;
-  ASSIGN_OR_RETURN(Program program, ParseGoldenProgram(*golden.Section("program"), name));
+  ASSIGN_OR_RETURN(Program program, ParseGoldenProgram(*golden.Section("program"), "program.txt"));
   std::optional<Program> startup;
   if (const std::string* text = golden.Section("startup")) {
-    ASSIGN_OR_RETURN(startup, ParseGoldenProgram(*text, name));
+    ASSIGN_OR_RETURN(startup, ParseGoldenProgram(*text, "startup.txt"));
   }
   const std::string original = program.Proto().SerializeAsString();
 

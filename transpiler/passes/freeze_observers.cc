@@ -45,11 +45,11 @@ class FreezeObservers final : public Pass {
         if (x == nullptr || x->value() == nullptr || scale == nullptr ||
             scale->variable() == nullptr) {
           return absl::InvalidArgumentError(
-              absl::StrCat(Describe(op), ": wants one variable in input X and in output ",
+              absl::StrCat(DescribeInFile(op), ": wants one variable in input X and in output ",
                            match.recipe->scale_output));
         }
         if (x->value()->origin() == Value::Origin::kWrite && x->value()->op()->type() != "feed") {
-          const auto range = ReadRange(Describe(op), *scale->variable(), *context.trained);
+          const auto range = ReadRange(DescribeInFile(op), *scale->variable(), *context.trained);
           if (range.ok()) {
             rewriter.SetAttr(*x->value()->op(), MakeFloatAttr("out_threshold", *range));
           } else if (unknown++ == 0) {

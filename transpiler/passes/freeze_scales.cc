@@ -61,7 +61,7 @@ class ScaleFreezer {
     ASSIGN_OR_RETURN(const StoredScale scale,
                      FindStoredScale(*site.scale, *context_.trained, context_.quantizers));
     if (scale.value == 0) {
-      context_.notes.push_back(absl::StrCat(Describe(*site.quantize), ": the scale of \"",
+      context_.notes.push_back(absl::StrCat(DescribeInFile(*site.quantize), ": the scale of \"",
                                             site.input->name(),
                                             "\" is 0, so that all of it is quantized to 0"));
     }
@@ -79,7 +79,7 @@ class ScaleFreezer {
   absl::Status CheckDynamic(const QuantizationSite& site) const {
     if (context_.allow_dynamic) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
-        Describe(*site.quantize), ": finds the range of \"", site.input->name(),
+        DescribeInFile(*site.quantize), ": finds the range of \"", site.input->name(),
         "\" anew at every run, so there is none to freeze; train with a quantizer that keeps one "
         "(moving_average_abs_max, range_abs_max), or allow dynamic ranges (--allow_dynamic)"));
   }

@@ -140,7 +140,7 @@ class Pruner {
       for (const Argument* output : op->outputs()) {
         if (output->value() != nullptr && output->value()->op() == op && IsFed(*output->value())) {
           return absl::FailedPreconditionError(
-              absl::StrCat(Describe(*op), ": computes \"", output->name(),
+              absl::StrCat(DescribeInFile(*op), ": computes \"", output->name(),
                            "\", which is to be fed, and other outputs that the fetches need"));
         }
       }

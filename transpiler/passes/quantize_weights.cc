@@ -113,7 +113,7 @@ class WeightQuantizer {
 
   absl::StatusOr<const Written*> Write(const QuantizationSite& site) {
     const Variable* weight = ParameterOf(*site.input->value());
-    const std::string op = Describe(*site.quantize);
+    const std::string op = DescribeInFile(*site.quantize);
     if (weight == nullptr) {
       return absl::UnimplementedError(
           absl::StrCat(op, ": quantizes \"", site.input->name(),
@@ -148,7 +148,7 @@ class WeightQuantizer {
 
   absl::StatusOr<Written> WriteCodes(const QuantizationSite& site, const Variable& weight,
                                      const WeightCodesOptions& options) {
-    const std::string op = Describe(*site.quantize);
+    const std::string op = DescribeInFile(*site.quantize);
     const Scope::Value* value = context_.trained->FindOrNull(weight.name());
     const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (tensor == nullptr) {
@@ -181,6 +181,7 @@ class WeightQuantizer {
 
   static absl::Status CheckExtents(const std::string& op, const Variable& weight,
                                    const Tensor& tensor) {
+    if (weight.tensor() == nullptr) return absl::OkStatus();
     const auto& declared = weight.tensor()->dims();
     bool equal = declared.size() == static_cast<int>(tensor.dims().size());
     for (int i = 0; equal && i < declared.size(); ++i) {

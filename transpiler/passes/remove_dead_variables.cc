@@ -40,6 +40,8 @@ class RemoveDeadVariables final : public Pass {
   absl::string_view name() const override { return "remove_dead_variables"; }
   absl::string_view doc() const override { return "Removes variables that no op names."; }
 
+  std::vector<std::string> Requires() const override { return {"training_stripped"}; }
+
   absl::Status Run(Program& program, PassContext&) const override {
     Rewriter rewriter(&program, name());
     const absl::flat_hash_set<std::string> named = NamesInAttributes(program);

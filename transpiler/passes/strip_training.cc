@@ -26,7 +26,7 @@ absl::Status CheckReads(const Op& op) {
       continue;
     }
     return absl::FailedPreconditionError(absl::StrCat(
-        Describe(op), ": reads \"", input->name(), "\", which ", Describe(*value->op()),
+        DescribeInFile(op), ": reads \"", input->name(), "\", which ", DescribeInFile(*value->op()),
         " computes, an op of training; a test program has none of those, so the op's op_role has "
         "to say that it is one too"));
   }

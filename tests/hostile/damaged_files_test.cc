@@ -1,0 +1,113 @@
+// Files cut off at every byte, and with each bit turned: the tool answers with a result, or in one
+// line that names the file, and writes nothing then.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/program.h"
+#include "tests/testing/parsed_program.h"
+#include "tests/testing/run_binary.h"
+#include "tests/testing/temporary_folder.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Eq;
+using ::testing::StartsWith;
+
+std::string SmallProgram() {
+  return ParsedProgram(R"(
+    var x f32[-1,2]
+    var s f32[1] persistable
+    var d f32[-1,2]
+    var f fetch_list persistable
+    fake_quantize_dequantize_moving_average_abs_max(X=x, InScale=s) -> (Out=d, OutScale=s) {bit_length=8, is_test=true}
+    fetch(X=d) -> (Out=f) {col=0}
+  )")
+      .Proto()
+      .SerializeAsString();
+}
+
+// A combined file of s: version, no levels of detail, version, description, one element.
+std::string SmallParameters() {
+  return std::string(16, '\0') + std::string("\x04\0\0\0\x08\x05\x10\x01\0\0\0\x40", 12);
+}
+
+enum class Damage { kCutOff, kBitTurned };
+
+// Every file that the damage can make of one.
+std::vector<std::string> Damaged(const std::string& bytes, Damage damage) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    if (damage == Damage::kCutOff) {
+      all.push_back(bytes.substr(0, i));
+      continue;
+    }
+    for (int bit = 0; bit < 8; ++bit) {
+      all.push_back(bytes);
+      all.back()[i] = static_cast<char>(bytes[i] ^ (1 << bit));
+    }
+  }
+  return all;
+}
+
+struct Case {
+  const char* name;
+  Damage damage;
+  bool damages_program;  // else the parameters
+  std::vector<std::string> arguments;
+};
+
+class DamagedFile : public testing::TestWithParam<Case> {};
+
+TEST_P(DamagedFile, GivesAResultOrOneLineThatNamesIt) {
+  const Case& c = GetParam();
+  const char* name = c.damages_program ? "net.pb" : "net.params";
+  for (const std::string& bytes :
+       Damaged(c.damages_program ? SmallProgram() : SmallParameters(), c.damage)) {
+    const TemporaryFolder folder;
+    folder.Write("net.pb", SmallProgram());
+    folder.Write("net.params", SmallParameters());
+    folder.Write(name, bytes);
+    RunBinaryOptions options;
+    options.callers_directory = folder.Path();
+    const BinaryRun run = RunBinary("tools/transpile", c.arguments, options);
+    ASSERT_THAT(run.exit_code, AnyOf(Eq(0), Eq(3), Eq(4))) << run.err;
+    if (run.exit_code == 0) continue;
+    EXPECT_THAT(run.err, StartsWith(absl::StrCat("transpile: net.p")));
+    EXPECT_EQ(run.err.find('\n') + 1, run.err.size()) << run.err;
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(folder.Files(), testing::ElementsAre("net.params", "net.pb"));
+    if (c.damage == Damage::kCutOff) {
+      EXPECT_THAT(run.err, StartsWith(absl::StrCat("transpile: ", name, ":")));
+    }
+  }
+}
+
+const Case kCases[] = {
+    {"ProgramCutOff", Damage::kCutOff, true, {"net.pb"}},
+    {"ProgramWithABitTurned", Damage::kBitTurned, true, {"net.pb"}},
+    {"ProgramWithABitTurnedFrozen",
+     Damage::kBitTurned,
+     true,
+     {"--mode=freeze", "--params=net.params", "net.pb"}},
+    {"ParametersCutOff",
+     Damage::kCutOff,
+     false,
+     {"--mode=freeze", "--params=net.params", "net.pb"}},
+    {"ParametersWithABitTurned",
+     Damage::kBitTurned,
+     false,
+     {"--mode=freeze", "--params=net.params", "net.pb"}},
+};
+INSTANTIATE_TEST_SUITE_P(Files, DamagedFile, testing::ValuesIn(kCases),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace fixpoint

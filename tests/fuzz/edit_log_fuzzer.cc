@@ -39,7 +39,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   fixpoint::EditLog log;
   if (!fixpoint::ParseTextMessage(text, "fuzz", &log).ok()) return 0;
   fixpoint::Program program = fixpoint::Rewritten().Clone();
-  log.set_fingerprint(fixpoint::Fingerprint(program.Proto()));
+  log.set_fingerprint(fixpoint::Fingerprint(program.Proto(), log));
   *program.mutable_edit_log() = log;
   const std::string before = program.Proto().SerializeAsString();
   const absl::Status undone = fixpoint::Untranspile(&program);

@@ -34,13 +34,11 @@
 #ifndef FIXPOINT_OPS_VERIFIER_H_
 #define FIXPOINT_OPS_VERIFIER_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ops/era.h"
 #include "proto/program.h"
 
 namespace fixpoint {
@@ -92,8 +90,6 @@ struct VerifyOptions {
   // Only the ops that were inserted or changed since Program::ForgetEdits, and without check 10:
   // what a rewrite can afford after each of its steps.
   bool edited_only = false;
-  // The era whose schemas count, where that is not the writer's: a rewrite's ops are its target's.
-  std::optional<Era> era;
 };
 
 // Findings in the order of the program: by block, a block's own before its ops'. Time is linear in

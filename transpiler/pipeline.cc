@@ -1,8 +1,14 @@
 #include "transpiler/pipeline.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <tuple>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -10,27 +16,60 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ops/verifier.h"
+#include "proto/edit_log.pb.h"
 #include "proto/status_macros.h"
-#include "transpiler/target.h"
 
 namespace fixpoint {
 namespace {
 
-// What a pass inserted is to be right; what else is wrong with a program is its writer's.
-absl::Status VerifyInserted(const Program& program, Era era) {
-  VerifyOptions options;
-  options.era = era;
-  options.edited_only = true;
-  std::vector<Finding> findings = Verify(program, options);
-  findings.erase(std::remove_if(findings.begin(), findings.end(),
-                                [](const Finding& finding) {
-                                  return finding.severity != Severity::kError ||
-                                         finding.op == nullptr || !finding.op->inserted();
-                                }),
-                 findings.end());
-  if (findings.empty()) return absl::OkStatus();
-  return absl::InternalError(FindingsText(program, findings));
-}
+// Verifies what was edited: what else is wrong with a program is its writer's.
+class EditVerifier {
+ public:
+  // Error (kInternal): an inserted op is wrong, or a changed one where no such op was before.
+  absl::Status Check(const Program& program) {
+    VerifyOptions options;
+    options.edited_only = true;
+    std::vector<Finding> findings = Verify(program, options);
+    KindCounts left;
+    const auto is_not_ours = [&](const Finding& finding) {
+      if (finding.severity != Severity::kError || finding.op == nullptr) return true;
+      if (finding.op->inserted()) return false;
+      if (left.empty()) left = Before(program);
+      return left[KindOf(finding)]-- > 0;
+    };
+    findings.erase(std::remove_if(findings.begin(), findings.end(), is_not_ours), findings.end());
+    if (findings.empty()) return absl::OkStatus();
+    return absl::InternalError(FindingsText(program, findings));
+  }
+
+ private:
+  // Block, op type and code: what stays of a finding where names and positions change.
+  using Kind = std::tuple<int, std::string, FindingCode>;
+  using KindCounts = std::map<Kind, int>;
+
+  static Kind KindOf(const Finding& finding) {
+    return {finding.block->index(), finding.op->type(), finding.code};
+  }
+
+  // The errors of the program as it was before the first edit.
+  const KindCounts& Before(const Program& program) {
+    if (before_.has_value()) return *before_;
+    before_.emplace();
+    EditLog log;
+    program.MakeEditLog(&log);
+    absl::StatusOr<Program> original = Program::Create(program.Proto());
+    CHECK(original.ok() && original->AdoptEditLog(log).ok()) << "the edit log does not fit";
+    original->RevertEdits();
+    for (const Finding& finding : Verify(*original)) {
+      if (finding.severity == Severity::kError && finding.op != nullptr) {
+        ++(*before_)[KindOf(finding)];
+      }
+    }
+    return *before_;
+  }
+
+  std::optional<KindCounts> before_;
+};
 
 }  // namespace
 
@@ -84,6 +123,7 @@ absl::Status Pipeline::Run(Program& program, PassContext& context,
 absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
                                  const PipelineOptions& options) const {
   int64_t verified_edits = program.edit_count();
+  EditVerifier verifier;
   for (const Pass* pass : passes_) {
     const auto start = std::chrono::steady_clock::now();
     if (absl::Status status = pass->Run(program, context); !status.ok()) {
@@ -94,7 +134,7 @@ absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
     }
     if (options.verify && program.edit_count() != verified_edits) {
       verified_edits = program.edit_count();
-      if (absl::Status status = VerifyInserted(program, EraOf(context.target)); !status.ok()) {
+      if (absl::Status status = verifier.Check(program); !status.ok()) {
         return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " [after ",
                                                         pass->name(), "]"));
       }

@@ -18,7 +18,8 @@
 namespace fixpoint {
 
 struct PipelineOptions {
-  // Verify what each pass inserted: an error there is a defect of the pass (kInternal).
+  // Verify what each pass inserted and changed: a new error there is a defect of the pass
+  // (kInternal).
   bool verify = true;
   // End after the pass of this name; "" for the last one.
   std::string stop_after;

@@ -334,10 +334,12 @@ void Planner::CheckSpecOnce(const Argument& argument, QuantPlan::Role role, cons
 }
 
 void Planner::CheckObserverOnce(const QuantSpec& spec, absl::string_view slots, const Op& op) {
-  const auto observes = [this](const Quantizer& quantizer) {
+  // The observers of the older era stand in programs of both.
+  const Era era = era_ == Era::kFluid ? Era::kFluid : EraOf(target_);
+  const auto observes = [era](const Quantizer& quantizer) {
     return std::any_of(
         quantizer.observers().begin(), quantizer.observers().end(),
-        [this](const QuantizerRecipe& recipe) { return Includes(recipe.eras, EraOf(target_)); });
+        [era](const QuantizerRecipe& recipe) { return Includes(recipe.eras, era); });
   };
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   if (quantizer == nullptr || observes(*quantizer)) return;

@@ -99,7 +99,7 @@ std::vector<Finding> FindingList::TakeInProgramOrder() {
 
 std::vector<Finding> Verify(const Program& program, const VerifyOptions& options) {
   FindingList findings;
-  const Era era = options.era.has_value() ? *options.era : EraOf(program);
+  const Era era = EraOf(program);
   NameCheck names(&findings);
   ReadCheck reads(program, &findings);
   GradientCheck gradients(era, &findings);

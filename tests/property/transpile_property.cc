@@ -294,7 +294,7 @@ std::string Try::FirstBroken() {
     return DeterministicBytes(after) == bytes_ ? "" : "quantizes: nothing, but edits the program";
   }
   for (std::string broken :
-       {Computes(after), Quantizes(*outcome), Startup(*outcome), Again(*outcome),
+       {Verifies(outcome->program, outcome->startup), Computes(after), Quantizes(*outcome), Startup(*outcome), Again(*outcome),
         FollowsPlan(*outcome), Undoes(after, case_.program)}) {
     if (!broken.empty()) return broken;
   }

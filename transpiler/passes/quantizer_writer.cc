@@ -90,7 +90,9 @@ absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site
     return absl::InvalidArgumentError(
         absl::StrCat("plan: there is no quantizer \"", site.spec.quantizer(), "\""));
   }
-  const Era era = EraOf(context_.target);
+  // An observer of the older era is one of the newer too, and the reverse is not so.
+  const bool is_fluid = observer && EraOf(program_) == Era::kFluid;
+  const Era era = is_fluid ? Era::kFluid : EraOf(context_.target);
   for (const QuantizerRecipe& recipe : observer ? quantizer->observers() : quantizer->recipes()) {
     if (!Includes(recipe.eras, era) || (!observer && recipe.form != site.spec.form())) continue;
     return Writing{&site, quantizer, &recipe, place,
@@ -99,7 +101,7 @@ absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site
   return absl::FailedPreconditionError(absl::StrCat(
       "plan: \"", site.value->variable().name(), "\": quantizer ", quantizer->name(), " has no ",
       observer ? "observer" : absl::StrCat(QuantSpec::Form_Name(site.spec.form()), " form"),
-      " in the target's era"));
+      " in the ", is_fluid ? "program" : "target", "'s era"));
 }
 
 absl::StatusOr<std::string> QuantizerWriter::DeclareTensor(const Block& block,

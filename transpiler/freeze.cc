@@ -118,7 +118,8 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   RETURN_IF_ERROR(CheckDeclared(program));
   std::optional<PassTable> built_in_passes;
   const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes.emplace();
-  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(PipelineOf(options), passes));
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   Pipeline::Parse(PipelineOf(options), passes, {"trained_parameters"}));
   const QuantConfig config;
   const Target target;
   PassContext context(config, target, quantizers);
@@ -131,7 +132,11 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   FrozenModel model{program.Clone(), Scope(), {}, {}};
   model.program.ClearEditLog();
   PipelineOptions pipeline_options = options.pipeline_options;
-  pipeline_options.check_at_end = [&]() { return CheckFrozenProgram(model.program, context); };
+  pipeline_options.check_at_end = [&]() {
+    RETURN_IF_ERROR(CheckFrozenProgram(model.program, context));
+    const auto& own_check = options.pipeline_options.check_at_end;
+    return own_check ? own_check() : absl::OkStatus();
+  };
   if (absl::Status status = pipeline.Run(model.program, context, pipeline_options); !status.ok()) {
     return status.code() == absl::StatusCode::kInternal ? BlameProgram(program, status) : status;
   }

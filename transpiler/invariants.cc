@@ -57,6 +57,7 @@ class Check {
   void GradientsReadWhatTheirForwardOpsRead();
   void OptimizersUpdateFloatParameters();
   void OneQuantizerForEachSite();
+  void EveryQuantizerIsPlanned();
   void NewVariablesAreDeclaredAndInitialised();
   void NewReadsAreReached();
   void NothingElseChanged();
@@ -188,6 +189,43 @@ void Check::OneQuantizerForEachSite() {
   }
 }
 
+void Check::EveryQuantizerIsPlanned() {
+  OpTypes types(program_);
+  // What a site's readers read, or observes it, and what that is made of.
+  std::vector<const Op*> open;
+  const auto add_writers = [&open](const Variable* variable) {
+    if (variable == nullptr || !variable->inserted()) return;
+    for (const Argument* argument : variable->arguments()) {
+      if (argument->is_output()) open.push_back(&argument->op());
+    }
+  };
+  for (const Site& site : plan_.sites) {
+    for (const auto* readers : {&site.readers, &site.gradient_readers}) {
+      for (const Argument* reader : *readers) add_writers(reader->variable());
+    }
+    if (!site.observe) continue;
+    for (const Argument* reader : site.value->readers()) {
+      const OpSchema* schema = types.SchemaOf(reader->op());
+      if (schema != nullptr && schema->quant_op() == QuantOp::kObserve) {
+        open.push_back(&reader->op());
+      }
+    }
+  }
+  absl::flat_hash_set<const Op*> planned;
+  while (!open.empty()) {
+    const Op* op = open.back();
+    open.pop_back();
+    if (!op->inserted() || !planned.insert(op).second) continue;
+    for (const Argument* input : op->inputs()) add_writers(input->variable());
+  }
+  ForEachOp(program_, [&](const Op& op) {
+    if (!op.inserted() || planned.count(&op) > 0) return;
+    const OpSchema* schema = types.SchemaOf(op);
+    if (schema == nullptr || schema->quant_op() == QuantOp::kNone) return;
+    Violated(3, Describe(op), " is new, and belongs to no quantizer of the plan");
+  });
+}
+
 void Check::NewVariablesAreDeclaredAndInitialised() {
   ForEachOp(program_, [this](const Op& op) {
     if (found_ == nullptr ? !op.inserted() && !op.changed() : !IsNew(op)) return;
@@ -253,8 +291,7 @@ void Check::NothingElseChanged() {
     if (IsFree(op)) return;
     if (op.inserted()) {
       for (const Argument* output : op.outputs()) {
-        if (output->variable() != nullptr && !output->variable()->inserted() &&
-            output->name() != "@STEP_COUNTER@") {
+        if (output->variable() != nullptr && !output->variable()->inserted()) {
           Violated(6, Describe(op), " is new and writes \"", output->variable()->name(),
                    "\", which is not");
         }
@@ -303,6 +340,7 @@ std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
   Check check(program, plan, nullptr, &startup, free_passes);
   check.GradientsReadWhatTheirForwardOpsRead();
   check.OneQuantizerForEachSite();
+  check.EveryQuantizerIsPlanned();
   check.NewVariablesAreDeclaredAndInitialised();
   check.NewReadsAreReached();
   check.NothingElseChanged();

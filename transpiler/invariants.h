@@ -5,7 +5,7 @@
 //   2. Every optimizer op reads and writes the float parameter it read and wrote before;
 //      op_role_var is never edited.
 //   3. A value has one quantizer for each way in which it is quantized; every reader that the plan
-//      names reads its result, and no other op does.
+//      names reads its result, and no other op does. There are no other quantizers.
 //   4. Every variable that a new op, or a rewired slot, names is declared, as a tensor; each new
 //      persistable one is initialised exactly once in the startup program.
 //   5. Every read of a new variable is reached by a write or is of a persistable; new ops belong to

@@ -51,9 +51,9 @@ struct PassContext {
   const Target& target;
   const QuantizerTable& quantizers;
 
-  // The startup program; null where none was given.
+  // The startup program; not null where the fact "startup_program" is given.
   Program* startup = nullptr;
-  // What was trained; null where the pipeline needs nothing of it.
+  // What was trained; not null where the fact "trained_parameters" is given.
   const Scope* trained = nullptr;
   // The values of parameters that passes declare.
   Scope new_parameters;
@@ -86,6 +86,8 @@ class Pass {
   // for order before anything is run.
   virtual std::vector<std::string> Requires() const { return {}; }
   virtual std::vector<std::string> Establishes() const { return {}; }
+  // What held before, and does so no longer.
+  virtual std::vector<std::string> Consumes() const { return {}; }
 
   // Whether the invariants (invariants.h) hold the pass to what the plan names. A pass that
   // rewrites a program in other ways says false, and answers itself for what it edits.

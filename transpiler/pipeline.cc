@@ -73,9 +73,11 @@ class EditVerifier {
 
 }  // namespace
 
-absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text, const PassTable& passes) {
+absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text, const PassTable& passes,
+                                         const std::vector<std::string>& given) {
   Pipeline pipeline;
-  std::set<std::string> established;
+  std::set<std::string> established(given.begin(), given.end());
+  std::map<std::string, absl::string_view> consumed;
   for (absl::string_view part : absl::StrSplit(text, ',', absl::SkipWhitespace())) {
     const absl::string_view name = absl::StripAsciiWhitespace(part);
     const Pass* pass = passes.Find(name);
@@ -88,10 +90,16 @@ absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text, const PassTable
           absl::StrCat("pipeline: there is no pass \"", name, "\"; there are ", known));
     }
     for (const std::string& fact : pass->Requires()) {
-      if (established.count(fact) == 0) {
-        return absl::InvalidArgumentError(absl::StrCat("pipeline: ", name, " requires \"", fact,
-                                                       "\", which no pass before it establishes"));
-      }
+      if (established.count(fact) > 0) continue;
+      const auto by = consumed.find(fact);
+      return absl::InvalidArgumentError(absl::StrCat(
+          "pipeline: ", name, " requires \"", fact, "\", which ",
+          by == consumed.end() ? "no pass before it establishes"
+                               : absl::StrCat("does not hold any more after ", by->second)));
+    }
+    for (const std::string& fact : pass->Consumes()) {
+      established.erase(fact);
+      consumed[fact] = pass->name();
     }
     for (const std::string& fact : pass->Establishes()) established.insert(fact);
     pipeline.passes_.push_back(pass);

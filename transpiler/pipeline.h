@@ -23,7 +23,7 @@ struct PipelineOptions {
   bool verify = true;
   // End after the pass of this name; "" for the last one.
   std::string stop_after;
-  // Called after the last pass; an error undoes everything.
+  // Called after the last pass, behind the caller's own checks; an error undoes everything.
   std::function<absl::Status()> check_at_end;
   // Called after each pass with the program as it then is.
   std::function<void(const Pass& pass, Program& program, double seconds)> after_pass;
@@ -31,12 +31,17 @@ struct PipelineOptions {
 
 class Pipeline {
  public:
-  // Passes by name, separated by commas. Errors (kInvalidArgument): there is no such pass; a pass
-  // requires a fact that none before it establishes.
-  static absl::StatusOr<Pipeline> Parse(absl::string_view text, const PassTable& passes);
+  // Passes by name, separated by commas. `given`: the facts that hold before the first one, by
+  // what the caller puts into the context. Errors (kInvalidArgument): there is no such pass; a pass
+  // requires a fact that is neither given nor established before it, or was consumed since.
+  static absl::StatusOr<Pipeline> Parse(absl::string_view text, const PassTable& passes,
+                                        const std::vector<std::string>& given = {});
 
   // The text that Parse reads.
   std::string ToText() const;
+  absl::Span<const Pass* const> passes() const { return passes_; }
+
+  // In the order in which they run.
   absl::Span<const Pass* const> passes() const { return passes_; }
 
   // In the order in which they run.

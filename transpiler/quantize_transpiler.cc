@@ -49,7 +49,7 @@ void StoreEditLog(Program* program, const QuantPlan* plan) {
 }  // namespace
 
 absl::StatusOr<Pipeline> ParseTrainPipeline(absl::string_view text, const PassTable& passes) {
-  ASSIGN_OR_RETURN(Pipeline pipeline, Pipeline::Parse(text, passes));
+  ASSIGN_OR_RETURN(Pipeline pipeline, Pipeline::Parse(text, passes, {"startup_program"}));
   const auto wrong = [](const auto&... parts) {
     return absl::InvalidArgumentError(absl::StrCat("pipeline: ", parts...));
   };
@@ -105,7 +105,11 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   for (const Pass* pass : pipeline.passes()) {
     if (!pass->IsHeldToPlan()) free_passes.emplace_back(pass->name());
   }
-  pipeline_options.check_at_end = [&]() { return InvariantsHold(*program, context, free_passes); };
+  pipeline_options.check_at_end = [&]() {
+    RETURN_IF_ERROR(InvariantsHold(*program, context, free_passes));
+    const auto& own_check = options.pipeline_options.check_at_end;
+    return own_check ? own_check() : absl::OkStatus();
+  };
   RETURN_IF_ERROR(pipeline.Run(*program, context, pipeline_options));
 
   result.plan = PlanToProto(context.plan, *program);

@@ -19,7 +19,8 @@ absl::StatusOr<FrozenModel> RunPasses(const Program& program, const Scope& scope
                                       const FreezeOptions& options) {
   const QuantizerTable quantizers;
   const PassTable passes;
-  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(passes_text, passes));
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   Pipeline::Parse(passes_text, passes, {"trained_parameters"}));
   const QuantConfig config;
   const Target target;
   PassContext context(config, target, quantizers);
@@ -62,7 +63,8 @@ absl::StatusOr<FrozenModel> Make(const Golden& golden, const Program& program, c
 
 absl::StatusOr<Golden> RegenerateInference(const Golden& golden, absl::string_view name) {
   Golden made = golden;
-  ASSIGN_OR_RETURN(const Program program, ParseGoldenProgram(*golden.Section("program"), "program.txt"));
+  ASSIGN_OR_RETURN(const Program program,
+                   ParseGoldenProgram(*golden.Section("program"), "program.txt"));
   Scope scope;
   if (const std::string* text = golden.Section("parameters")) {
     ASSIGN_OR_RETURN(scope, ParseParameters(*text, name));

@@ -33,6 +33,7 @@ constexpr char kTrainingProgram[] = R"(
   var z f32[-1,4]
   var unused f32[1]
   var learning_rate f32[1] persistable
+  var @STEP_COUNTER@ i64[1] persistable
   var z@GRAD f32[-1,4]
   var y@GRAD f32[-1,4]
   var x@GRAD f32[-1,4]
@@ -165,6 +166,17 @@ std::vector<PlantedDefect> PlantedDefects() {
        },
        "invariant 3: \"x.quantized.dequantized\" is not made of the value of \"x\" that the plan "
        "quantizes"},
+      {"AQuantizerIsThereThatNobodyReads",
+       [](Program& program, PassContext&) {
+         Rewriter rewriter(&program, "wrong");
+         OpDesc quantize = QuantizeOpOf(program, "w").desc();
+         (void)rewriter.AddVariable(program.block(0),
+                                    MakeTensorVar("w.again", VarType::FP32, {4, 4}));
+         quantize.mutable_outputs(0)->set_arguments(0, "w.again");
+         rewriter.Prepend(program.block(0), std::move(quantize));
+       },
+       "invariant 3: block 0, op 0 (fake_quantize_abs_max) is new, and belongs to no quantizer of "
+       "the plan"},
       {"ANewOpNamesAVariableThatNobodyDeclares",
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong")
@@ -276,6 +288,16 @@ std::vector<PlantedDefect> PlantedDefects() {
                      OpBuilder("scale").Input("X", "w").Output("Out", "w").Build());
        },
        "invariant 6: block 0, op 10 (scale) is new and writes \"w\", which is not"},
+      {"ANewOpCountsWithTheProgramsOwnCounter",
+       [](Program& program, PassContext&) {
+         Rewriter(&program, "wrong")
+             .Append(program.block(0), OpBuilder("increment")
+                                           .Input("X", "@STEP_COUNTER@")
+                                           .Output("Out", "@STEP_COUNTER@")
+                                           .Build());
+       },
+       "invariant 6: block 0, op 10 (increment) is new and writes \"@STEP_COUNTER@\", which is "
+       "not"},
   };
 }
 

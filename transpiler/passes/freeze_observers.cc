@@ -29,7 +29,7 @@ class FreezeObservers final : public Pass {
   absl::string_view doc() const override {
     return "Writes observed ranges as out_threshold on the ops that were observed.";
   }
-  std::vector<std::string> Requires() const override { return {"test_mode"}; }
+  std::vector<std::string> Requires() const override { return {"test_mode", "trained_parameters"}; }
   std::vector<std::string> Establishes() const override { return {"observers_frozen"}; }
 
   absl::Status Run(Program& program, PassContext& context) const override {

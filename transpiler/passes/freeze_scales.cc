@@ -145,7 +145,9 @@ class FreezeScales final : public Pass {
   absl::string_view doc() const override {
     return "Makes the ranges of activations parameters, which nothing computes any more.";
   }
-  std::vector<std::string> Requires() const override { return {"test_mode", "observers_frozen"}; }
+  std::vector<std::string> Requires() const override {
+    return {"test_mode", "observers_frozen", "trained_parameters"};
+  }
   std::vector<std::string> Establishes() const override { return {"scales_frozen"}; }
 
   absl::Status Run(Program& program, PassContext& context) const override {

@@ -20,7 +20,9 @@ class InitializeState final : public Pass {
   absl::string_view doc() const override {
     return "Initialises each new persistable variable once in the startup program.";
   }
-  std::vector<std::string> Requires() const override { return {"quantizers_inserted"}; }
+  std::vector<std::string> Requires() const override {
+    return {"quantizers_inserted", "startup_program"};
+  }
   std::vector<std::string> Establishes() const override { return {"state_initialized"}; }
 
   absl::Status Run(Program&, PassContext& context) const override {

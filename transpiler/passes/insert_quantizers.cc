@@ -33,6 +33,7 @@ class InsertQuantizers final : public Pass {
   }
   std::vector<std::string> Requires() const override { return {"planned"}; }
   std::vector<std::string> Establishes() const override { return {"quantizers_inserted"}; }
+  std::vector<std::string> Consumes() const override { return {"planned"}; }
 
   absl::Status Run(Program& program, PassContext& context) const override {
     QuantizerWriter writer(&program, &context, name());

@@ -254,7 +254,7 @@ class QuantizeWeights final : public Pass {
   absl::string_view doc() const override {
     return "Stores trained weights as codes, with an op that takes them back to real numbers.";
   }
-  std::vector<std::string> Requires() const override { return {"test_mode"}; }
+  std::vector<std::string> Requires() const override { return {"test_mode", "trained_parameters"}; }
   std::vector<std::string> Establishes() const override { return {"weights_quantized"}; }
 
   absl::Status Run(Program& program, PassContext& context) const override {

@@ -1,0 +1,92 @@
+#include "transpiler/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tests/testing/parsed_program.h"
+#include "transpiler/pass.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+struct WrongText {
+  const char* text;
+  const char* message;
+};
+
+TEST(Pipeline, RefusesAWrongOrderBeforeAnythingRuns) {
+  const std::vector<WrongText> cases = {
+      {"", "pipeline: it names no pass"},
+      {"insert_quantizers",
+       "pipeline: insert_quantizers requires \"planned\", which no pass before it establishes"},
+      {"plan_quantizers,insert_quantizers,insert_quantizers",
+       "pipeline: insert_quantizers requires \"planned\", which does not hold any more after "
+       "insert_quantizers"},
+      {"plan_quantizers,insert_quantizers,initialize_state",
+       "pipeline: initialize_state requires \"startup_program\", which no pass before it "
+       "establishes"},
+      {"strip_training,set_test_mode,freeze_observers",
+       "pipeline: freeze_observers requires \"trained_parameters\", which no pass before it "
+       "establishes"},
+      {"strip_training,set_test_mode,quantize_weights",
+       "pipeline: quantize_weights requires \"trained_parameters\", which no pass before it "
+       "establishes"},
+  };
+  for (const WrongText& wrong : cases) {
+    const absl::Status status = Pipeline::Parse(wrong.text, PassTable()).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << wrong.text;
+    EXPECT_EQ(std::string(status.message()), wrong.message);
+  }
+}
+
+TEST(Pipeline, TakesFactsThatTheCallerGives) {
+  const PassTable passes;
+  EXPECT_TRUE(Pipeline::Parse(kTrainPipeline, passes, {"startup_program"}).ok());
+  EXPECT_TRUE(Pipeline::Parse("strip_training,set_test_mode,quantize_weights", passes,
+                              {"trained_parameters"})
+                  .ok());
+}
+
+TEST(Pipeline, OfATranspileLeavesATrainingProgramWithItsStateInitialised) {
+  const std::vector<WrongText> cases = {
+      {"strip_training",
+       "pipeline: strip_training makes a program for inference, which is no transpile"},
+      {"plan_quantizers,insert_quantizers,strip_training,set_test_mode,quantize_weights",
+       "pipeline: quantize_weights requires \"trained_parameters\", which no pass before it "
+       "establishes"},
+      {"plan_quantizers,plan_quantizers",
+       "pipeline: plan_quantizers is there again; \"planned\" holds already"},
+      {"plan_quantizers,insert_quantizers",
+       "pipeline: no pass initialises the state of the quantizers; add initialize_state, or leave "
+       "the pipeline as it is and stop after insert_quantizers"},
+  };
+  for (const WrongText& wrong : cases) {
+    TranspileOptions options;
+    options.pipeline = wrong.text;
+    Program program = ParsedProgram("");
+    const absl::Status status = Transpile(&program, options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << wrong.text;
+    EXPECT_EQ(std::string(status.message()), wrong.message);
+  }
+}
+
+TEST(Pipeline, AsksTheCallersOwnCheckToo) {
+  Program program = ParsedProgram(R"(
+    var x f32[-1,4]
+    var w f32[4,4] persistable
+    var y f32[-1,4]
+    mul(X=x, Y=w) -> (Out=y)
+  )");
+  const std::string bytes = program.Proto().SerializeAsString();
+  TranspileOptions options;
+  options.pipeline_options.check_at_end = [] { return absl::AbortedError("not today"); };
+  EXPECT_EQ(std::string(Transpile(&program, options).status().message()), "not today");
+  EXPECT_EQ(program.Proto().SerializeAsString(), bytes);
+}
+
+}  // namespace
+}  // namespace fixpoint

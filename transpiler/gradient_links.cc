@@ -79,11 +79,14 @@ GradientLinks::GradientLinks(const Program& program,
     : stands_for_(std::move(stands_for)) {
   OpTypes types(program);
   std::vector<std::pair<const Op*, const std::string*>> gradients;
+  bool recomputes = false;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
       const std::string& forward_type = types.ForwardTypeOf(op);
       has_gradients_ |= !forward_type.empty() || (op.role() & kBackward) != 0;
       if (!op.sub_blocks().empty()) continue;
+      recomputes |= forward_type.empty() && (op.role() & kBackward) != 0 &&
+                    forward_types.count(op.type()) > 0;
       if (!forward_type.empty()) {
         if (forward_types.count(forward_type) > 0) gradients.emplace_back(&op, &forward_type);
       } else if ((op.role() & (kBackward | kOptimize)) == 0 && forward_types.count(op.type()) > 0) {
@@ -92,6 +95,72 @@ GradientLinks::GradientLinks(const Program& program,
     }
   }
   for (const auto& [gradient, forward_type] : gradients) Link(*gradient, *forward_type);
+  if (recomputes) FindRecomputed(program, types);
+}
+
+void GradientLinks::FindRecomputed(const Program& program, OpTypes& types) {
+  using Read = std::pair<int, std::vector<const void*>>;
+  absl::flat_hash_map<const Value*, const Value*> first_of;
+  // The type of an op and what it reads: values, but of what is persistable the variable, whose
+  // state may have moved on; what was computed once more stands for what was computed first.
+  const auto what_is_read = [&first_of](const Op& op) {
+    Read read = {op.type_id(), {}};
+    for (const Argument* argument : op.inputs()) {
+      const Variable* variable = argument->variable();
+      const auto first = first_of.find(argument->value());
+      if (variable != nullptr && variable->persistable()) {
+        read.second.push_back(variable);
+      } else {
+        read.second.push_back(first == first_of.end() ? argument->value() : first->second);
+      }
+    }
+    return read;
+  };
+  // The forward ops by what they read, and by each persistable variable among it.
+  struct Alike {
+    const Op* first = nullptr;
+    std::vector<const Op*> unmarked;
+  };
+  absl::flat_hash_map<Read, Alike> alike;
+  absl::flat_hash_map<Read, std::vector<const Op*>> sharing;
+  const auto each_persistable = [](const Op& op, auto visit) {
+    for (const Argument* argument : op.inputs()) {
+      const Variable* variable = argument->variable();
+      if (variable != nullptr && variable->persistable()) visit(Read{op.type_id(), {variable}});
+    }
+  };
+  const auto mark = [this](std::vector<const Op*>& ops, const Op& recomputation) {
+    for (const Op* op : ops) recomputed_.try_emplace(op, &recomputation);
+    ops.clear();
+  };
+  const auto stands_for = [&first_of](const Op& op, const Op& first) {
+    for (const Argument* output : op.outputs()) {
+      const auto outputs = first.Outputs(output->slot_name());
+      if (output->value() != nullptr && output->index() < static_cast<int>(outputs.size())) {
+        first_of.try_emplace(output->value(), outputs[output->index()]->value());
+      }
+    }
+  };
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (!op.sub_blocks().empty() || op.inputs().empty()) continue;
+      const bool is_forward = types.IsForward(op);
+      if (!is_forward && ((op.role() & kBackward) == 0 || !types.ForwardTypeOf(op).empty())) {
+        continue;
+      }
+      Alike& found = alike[what_is_read(op)];
+      if (found.first != nullptr) stands_for(op, *found.first);
+      if (is_forward) {
+        if (found.first == nullptr) found.first = &op;
+        found.unmarked.push_back(&op);
+        each_persistable(op, [&](const Read& read) { sharing[read].push_back(&op); });
+      } else if (found.first != nullptr) {
+        mark(found.unmarked, op);
+      } else {
+        each_persistable(op, [&](const Read& read) { mark(sharing[read], op); });
+      }
+    }
+  }
 }
 
 void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
@@ -159,6 +228,8 @@ absl::Span<const Op* const> GradientLinks::GradientsOf(const Op& forward) const 
 }
 
 const Op* GradientLinks::UncertainGradientOf(const Op& forward) const {
+  const auto recomputed = recomputed_.find(&forward);
+  if (recomputed != recomputed_.end()) return recomputed->second;
   for (const auto& [type, slots] : uncertain_signatures_) {
     if (type != forward.type()) continue;
     const auto it = uncertain_.find(std::make_pair(type, VariablesRead(forward, slots)));

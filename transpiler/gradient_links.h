@@ -20,6 +20,8 @@
 
 namespace fixpoint {
 
+class OpTypes;
+
 class GradientLinks {
  public:
   // A value that stands for another: for links, to read it is to read the other.
@@ -32,7 +34,8 @@ class GradientLinks {
   // The gradient ops of a forward op, in program order: of its gradient's gradient too.
   absl::Span<const Op* const> GradientsOf(const Op& forward) const;
   // A gradient op that repeats a value of `forward` by name, with no forward op that is certainly
-  // its own; null where there is none. Rewriting `forward` would leave that gradient behind.
+  // its own; or the op of the backward part that computes `forward` once more, for gradients that
+  // then read its result; null where there is neither. Rewriting `forward` would leave it behind.
   const Op* UncertainGradientOf(const Op& forward) const;
   bool has_gradients() const { return has_gradients_; }
 
@@ -41,6 +44,8 @@ class GradientLinks {
   using Values = std::vector<const Value*>;
 
   void Link(const Op& gradient, const std::string& forward_type);
+  // Finds the forward ops that ops of the backward part compute once more.
+  void FindRecomputed(const Program& program, OpTypes& types);
   const Op* FindForward(const Op& gradient, const Signature& signature);
   Values ValuesRead(const Op& op, const std::vector<std::string>& slots) const;
 
@@ -51,6 +56,8 @@ class GradientLinks {
   // Unlinked gradient ops, by forward type and the variables that they repeat.
   absl::flat_hash_map<std::pair<std::string, std::vector<const Variable*>>, const Op*> uncertain_;
   std::vector<Signature> uncertain_signatures_;
+  // Forward ops that are computed once more, and by what.
+  absl::flat_hash_map<const Op*, const Op*> recomputed_;
   bool has_gradients_ = false;
 };
 

@@ -48,6 +48,28 @@ TEST(GradientLinks, FollowTheValuesThatAreRepeated) {
   EXPECT_TRUE(GradientLinks(program, kForwardTypes).has_gradients());
 }
 
+TEST(GradientLinks, OfWhatIsComputedOnceMoreAreUncertain) {
+  const Program program = ParsedProgram(R"(
+    var w f32[4,4] persistable
+    var w2 f32[4,4] persistable
+    mul(X=x, Y=w) -> (Out=a)
+    relu(X=a) -> (Out=b)
+    mul(X=b, Y=w2) -> (Out=c)
+    relu(X=c) -> (Out=d)
+    mul(X=x, Y=w) -> (Out=a.subprog_0) {op_role=1}
+    relu(X=a.subprog_0) -> (Out=b.subprog_0) {op_role=1}
+    mul_grad(X=b.subprog_0, Y=w2, Out@GRAD=c@GRAD) -> (X@GRAD=b@GRAD, Y@GRAD=w2@GRAD) {op_role=1}
+    relu_grad(Out=b.subprog_0, Out@GRAD=b@GRAD) -> (X@GRAD=a@GRAD) {op_role=1}
+    mul_grad(X=x, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
+    mul(X=other, Y=w2) -> (Out=c.subprog_0) {op_role=1}
+  )");
+  const GradientLinks links(program, kForwardTypes);
+  EXPECT_EQ(links.UncertainGradientOf(OpAt(program, 0)), &OpAt(program, 4));
+  EXPECT_EQ(links.UncertainGradientOf(OpAt(program, 1)), &OpAt(program, 5));
+  EXPECT_EQ(links.UncertainGradientOf(OpAt(program, 2)), &OpAt(program, 9));
+  EXPECT_EQ(links.UncertainGradientOf(OpAt(program, 3)), nullptr);
+}
+
 TEST(GradientLinks, OfAlikeOpsTheOutputsGradientDecides) {
   const Program program = ParsedProgram(R"(
     mul(X=x, Y=w) -> (Out=a)

@@ -1,5 +1,7 @@
 #include "transpiler/parameters.h"
 
+#include <vector>
+
 namespace fixpoint {
 namespace {
 
@@ -22,13 +24,21 @@ bool Parameters::IsParameter(const Variable& variable) {
 }
 
 bool Parameters::IsWeight(const Value& value) {
-  const Value* at = &value;
-  while (at->origin() == Value::Origin::kWrite && at->op()->type() == "cast") {
+  std::vector<const Value*> casts;
+  bool is_weight = false;
+  for (const Value* at = &value; at != nullptr;) {
+    if (at->origin() == Value::Origin::kEntry) is_weight = IsParameter(at->variable());
+    if (at->origin() != Value::Origin::kWrite || at->op()->type() != "cast") break;
+    if (const auto known = casts_.find(at); known != casts_.end()) {
+      is_weight = known->second;
+      break;
+    }
+    casts.push_back(at);
     const Argument* source = at->op()->Input("X");
-    if (source == nullptr || source->value() == nullptr) return false;
-    at = source->value();
+    at = source == nullptr ? nullptr : source->value();
   }
-  return at->origin() == Value::Origin::kEntry && IsParameter(at->variable());
+  for (const Value* cast : casts) casts_[cast] = is_weight;
+  return is_weight;
 }
 
 }  // namespace fixpoint

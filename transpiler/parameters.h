@@ -18,6 +18,7 @@ class Parameters {
 
  private:
   absl::flat_hash_map<const Variable*, bool> known_;
+  absl::flat_hash_map<const Value*, bool> casts_;  // whether they are of a parameter
 };
 
 }  // namespace fixpoint

@@ -92,7 +92,7 @@ class Planner {
   // Complains if a quantizer cannot follow a range without quantizing, as it has to for those
   // "inputs" or "outputs" of an op.
   void CheckObserverOnce(const QuantSpec& spec, absl::string_view slots, const Op& op);
-  bool IsNeverNegative(const Value& value) const;
+  bool IsNeverNegative(const Value& value);
 
   // The name of the scale that the inputs of `op` share; no other op's has it.
   std::string NameOfSharedScale(const Op& op);
@@ -112,6 +112,7 @@ class Planner {
   absl::flat_hash_map<std::string, std::vector<const Target::QuantizedOp*>> target_ops_;
   absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
   absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
+  absl::flat_hash_map<const Value*, bool> never_negative_;
   absl::flat_hash_map<std::string, int> shared_scales_;  // the last number tried for a name
   absl::flat_hash_set<std::string> taken_shared_scales_;
   absl::btree_set<std::string> checked_specs_;
@@ -243,19 +244,24 @@ std::optional<Reason> Planner::WhyNotValue(const Argument& argument, std::string
   return std::nullopt;
 }
 
-bool Planner::IsNeverNegative(const Value& value) const {
-  const Value* at = &value;
-  while (at->origin() == Value::Origin::kWrite) {
-    const OpSchema* schema = FindOpSchema(at->op()->type());
-    if (schema == nullptr) return false;
-    if (schema->never_negative()) return true;
-    const Argument* source = at->op()->Input("X");
-    if (!schema->KeepsRange(at->op()->desc()) || source == nullptr || source->value() == nullptr) {
-      return false;
+bool Planner::IsNeverNegative(const Value& value) {
+  std::vector<const Value*> chain;
+  bool is_never_negative = false;
+  for (const Value* at = &value; at != nullptr && at->origin() == Value::Origin::kWrite;) {
+    if (const auto known = never_negative_.find(at); known != never_negative_.end()) {
+      is_never_negative = known->second;
+      break;
     }
-    at = source->value();
+    chain.push_back(at);
+    const OpSchema* schema = types_.SchemaOf(*at->op());
+    if (schema == nullptr) break;
+    is_never_negative = schema->never_negative();
+    if (is_never_negative || !schema->KeepsRange(at->op()->desc())) break;
+    const Argument* source = at->op()->Input("X");
+    at = source == nullptr ? nullptr : source->value();
   }
-  return false;
+  for (const Value* at : chain) never_negative_[at] = is_never_negative;
+  return is_never_negative;
 }
 
 QuantSpec Planner::DefaultSpec(QuantPlan::Role role, const QuantSpec& of_op) const {

@@ -71,7 +71,10 @@ class Planner {
 
  private:
   void PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches);
-  void PlanOutputs(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches);
+  void PlanOutputs(const Op& op, const OpSchema& schema, const Target::ObservedOutputs& outputs,
+                   const Rules::OpMatches& matches);
+  // The readers of an output that can read its quantized copy, and do not read another.
+  std::vector<const Argument*> ReadersOfOutput(const Value& value);
   // What each slot of an entry becomes; false, with the reason in `decision`, where the op stays
   // float.
   bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
@@ -112,6 +115,8 @@ class Planner {
   absl::flat_hash_map<std::string, std::vector<const Target::QuantizedOp*>> target_ops_;
   absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
   absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
+  absl::flat_hash_set<const Argument*> planned_readers_;
+  absl::flat_hash_set<const Op*> rewired_;
   absl::flat_hash_map<const Value*, bool> never_negative_;
   absl::flat_hash_map<std::string, int> shared_scales_;  // the last number tried for a name
   absl::flat_hash_set<std::string> taken_shared_scales_;
@@ -124,15 +129,28 @@ absl::StatusOr<Plan> Planner::Make() {
   RETURN_IF_ERROR(rules_.CheckForm());
   plan_.target = target_.name();
   plan_.is_inference = !links_.has_gradients();
+  // Ops whose outputs are quantized for what reads them otherwise than quantized: once all inputs
+  // are planned.
+  std::vector<std::pair<const Op*, Rules::OpMatches>> quantized_outputs;
   for (int b = 0; b < program_.block_count(); ++b) {
     for (const Op& op : program_.block(b).ops()) {
       const OpSchema* schema = types_.SchemaOf(op);
       if (schema == nullptr || !types_.IsForward(op)) continue;
       if (schema->quantizable_inputs().empty() && schema->quantizable_outputs().empty()) continue;
-      const Rules::OpMatches matches = rules_.Match(op);
+      Rules::OpMatches matches = rules_.Match(op);
       if (!schema->quantizable_inputs().empty()) PlanOp(op, *schema, matches);
-      if (config_.observe_outputs()) PlanOutputs(op, *schema, matches);
+      if (!config_.observe_outputs()) continue;
+      const auto outputs = target_outputs_.find(op.type());
+      if (outputs == target_outputs_.end()) continue;
+      if (outputs->second->quantize()) {
+        quantized_outputs.emplace_back(&op, std::move(matches));
+      } else {
+        PlanOutputs(op, *schema, *outputs->second, matches);
+      }
     }
+  }
+  for (const auto& [op, matches] : quantized_outputs) {
+    PlanOutputs(*op, *types_.SchemaOf(*op), *target_outputs_.at(op->type()), matches);
   }
   if (absl::Status status = rules_.CheckAllMatched(); !status.ok()) complaints_.push_back(status);
   if (complaints_.empty()) return std::move(plan_);
@@ -267,8 +285,8 @@ bool Planner::IsNeverNegative(const Value& value) {
 QuantSpec Planner::DefaultSpec(QuantPlan::Role role, const QuantSpec& of_op) const {
   const bool is_weight = role == QuantPlan::WEIGHT;
   QuantSpec spec = is_weight ? target_.weights() : target_.activations();
-  spec.MergeFrom(is_weight ? config_.weights() : config_.activations());
-  spec.MergeFrom(of_op);
+  MergeSpec(is_weight ? config_.weights() : config_.activations(), &spec);
+  MergeSpec(of_op, &spec);
   return spec;
 }
 
@@ -343,9 +361,8 @@ void Planner::CheckObserverOnce(const QuantSpec& spec, absl::string_view slots, 
   // The observers of the older era stand in programs of both.
   const Era era = era_ == Era::kFluid ? Era::kFluid : EraOf(target_);
   const auto observes = [era](const Quantizer& quantizer) {
-    return std::any_of(
-        quantizer.observers().begin(), quantizer.observers().end(),
-        [era](const QuantizerRecipe& recipe) { return Includes(recipe.eras, era); });
+    return std::any_of(quantizer.observers().begin(), quantizer.observers().end(),
+                       [era](const QuantizerRecipe& recipe) { return Includes(recipe.eras, era); });
   };
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   if (quantizer == nullptr || observes(*quantizer)) return;
@@ -388,6 +405,12 @@ Site& Planner::SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec&
 
 void Planner::AddReader(Site& site, const Argument& argument) {
   site.readers.push_back(&argument);
+  planned_readers_.insert(&argument);
+  if (rewired_.insert(&argument.op()).second) {
+    for (const Op* gradient : links_.GradientsOf(argument.op())) {
+      plan_.gradients.emplace_back(&argument.op(), gradient);
+    }
+  }
   for (const Op* gradient : links_.GradientsOf(argument.op())) {
     const auto repeated = gradient->Inputs(argument.slot_name());
     if (argument.index() < static_cast<int>(repeated.size())) {
@@ -409,9 +432,6 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
         AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
                   *slot.argument);
       }
-      for (const Op* gradient : links_.GradientsOf(op)) {
-        plan_.gradients.emplace_back(&op, gradient);
-      }
     }
   }
   plan_.decisions.push_back(std::move(decision));
@@ -421,6 +441,7 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
                         const Rules::OpMatches& matches, std::vector<SlotPlan>& slots,
                         Decision& decision) {
   bool asked_by_rule = false;
+  std::vector<std::string> skipped;
   for (const Target::Slot& slot : entry.inputs()) {
     const Rules::SlotAction action = rules_.Resolve(matches, slot.name());
     if (slot.role() == Target::ADDEND && !action.asks_for_slot) continue;
@@ -428,6 +449,7 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     if (action.skip) {
       decision.reason = Reason::kSkippedByRule;
       decision.detail = slot.name();
+      skipped.push_back(absl::StrCat(slot.name(), " stays float (", action.rule, ")"));
       continue;
     }
     for (const Argument* argument : op.Inputs(slot.name())) {
@@ -438,7 +460,7 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
         planned.spec =
             DefaultSpec(planned.role,
                         planned.role == QuantPlan::WEIGHT ? entry.weights() : entry.activations());
-        planned.spec.MergeFrom(action.spec);
+        MergeSpec(action.spec, &planned.spec);
         why_not = CompleteSpec(*argument, schema, planned.role, planned.spec, decision.detail);
       }
       if (why_not.has_value()) {
@@ -456,36 +478,49 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     return false;
   }
   decision.reason = asked_by_rule ? Reason::kByRule : Reason::kByTarget;
-  decision.detail = "";
+  decision.detail = absl::StrJoin(skipped, ", ");
   if (!asked_by_rule) decision.rule = "";
   return true;
 }
 
-void Planner::PlanOutputs(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches) {
-  const auto it = target_outputs_.find(op.type());
-  if (it == target_outputs_.end()) return;
+std::vector<const Argument*> Planner::ReadersOfOutput(const Value& value) {
+  std::vector<const Argument*> readers;
+  std::string detail;
+  for (const Argument* reader : value.readers()) {
+    const Op& op = reader->op();
+    const OpSchema* schema = types_.SchemaOf(op);
+    const bool quantizes = schema != nullptr && schema->quant_op() != QuantOp::kNone;
+    if (!types_.IsForward(op) || !op.sub_blocks().empty() || quantizes ||
+        planned_readers_.count(reader) > 0 || WhySkipped(op, detail).has_value() ||
+        links_.UncertainGradientOf(op) != nullptr ||
+        rules_.Resolve(rules_.Match(op), reader->slot_name()).skip) {
+      continue;
+    }
+    readers.push_back(reader);
+  }
+  return readers;
+}
+
+void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
+                          const Target::ObservedOutputs& outputs, const Rules::OpMatches& matches) {
   for (const std::string& slot : schema.quantizable_outputs()) {
     const Rules::SlotAction action = rules_.Resolve(matches, slot);
     if (action.skip) continue;
     for (const Argument* argument : op.Outputs(slot)) {
       std::string detail;
       if (argument->value() == nullptr || WhyNotValue(*argument, detail).has_value()) continue;
-      QuantSpec spec = DefaultSpec(QuantPlan::ACTIVATION, it->second->spec());
-      if (CompleteSpec(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
       const Value& value = *argument->value();
-      if (!it->second->quantize()) {
-        CheckObserverOnce(spec, "outputs", op);
-        SiteOf(value, QuantPlan::ACTIVATION, spec, "", /*observe=*/true);
-        continue;
+      std::vector<const Argument*> readers;
+      if (outputs.quantize()) {
+        readers = ReadersOfOutput(value);
+        if (readers.empty()) continue;
       }
-      Site& site = SiteOf(value, QuantPlan::ACTIVATION, spec, "", /*observe=*/false);
-      for (const Argument* reader : value.readers()) {
-        if (!types_.IsForward(reader->op())) continue;
-        AddReader(site, *reader);
-        for (const Op* gradient : links_.GradientsOf(reader->op())) {
-          plan_.gradients.emplace_back(&reader->op(), gradient);
-        }
-      }
+      QuantSpec spec = DefaultSpec(QuantPlan::ACTIVATION, outputs.spec());
+      MergeSpec(action.spec, &spec);
+      if (CompleteSpec(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
+      if (!outputs.quantize()) CheckObserverOnce(spec, "outputs", op);
+      Site& site = SiteOf(value, QuantPlan::ACTIVATION, spec, "", !outputs.quantize());
+      for (const Argument* reader : readers) AddReader(site, *reader);
     }
   }
 }

@@ -37,6 +37,16 @@ bool ScopeContains(absl::string_view scope, absl::string_view path) {
          std::search(in.begin(), in.end(), wanted.begin(), wanted.end()) != in.end();
 }
 
+void MergeSpec(const QuantSpec& from, QuantSpec* into) {
+  if (from.has_quantizer() && from.quantizer() != into->quantizer()) {
+    into->clear_parameters();
+    into->clear_granularity();
+    into->clear_axis();
+    into->clear_scheme();
+  }
+  into->MergeFrom(from);
+}
+
 Rules::Rules(const QuantConfig& config) : config_(config), match_counts_(config.rules_size(), 0) {}
 
 Rules::OpMatches Rules::Match(const Op& op) {
@@ -78,7 +88,7 @@ Rules::SlotAction Rules::Resolve(const OpMatches& matches, absl::string_view slo
     if (rule.has_spec()) {
       action.asks = true;
       action.asks_for_slot |= rule.has_slot();
-      action.spec.MergeFrom(rule.spec());
+      MergeSpec(rule.spec(), &action.spec);
     }
   }
   return action;

@@ -19,6 +19,10 @@ bool GlobMatches(absl::string_view pattern, absl::string_view text);
 // Whether a scope ("/a/b/") has `path` ("b", "a/b") as a run of whole components.
 bool ScopeContains(absl::string_view scope, absl::string_view path);
 
+// Merges what is said of one quantizer over another: of a quantizer that is replaced, neither
+// parameters, granularity, axis nor scheme are kept.
+void MergeSpec(const QuantSpec& from, QuantSpec* into);
+
 // The rules of one configuration over one program; counts what they match.
 class Rules {
  public:

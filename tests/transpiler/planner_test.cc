@@ -1,0 +1,184 @@
+#include "transpiler/planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "proto/text_message.h"
+#include "tests/testing/parsed_program.h"
+#include "transpiler/quantize_transpiler.h"
+#include "transpiler/target.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+
+QuantConfig Config(const std::string& text) {
+  QuantConfig config;
+  EXPECT_TRUE(ParseTextMessage(text, "config", &config).ok());
+  return config;
+}
+
+// Target paddle_2_6, which quantizes the outputs of relu where outputs are asked for.
+Target QuantizingOutputs() {
+  Target target = *BuiltInTarget("paddle_2_6");
+  target.clear_outputs();
+  Target::ObservedOutputs& outputs = *target.add_outputs();
+  outputs.add_types("relu");
+  outputs.set_quantize(true);
+  return target;
+}
+
+// "r: 8 bits for mul.X, tanh.X" of each site.
+std::vector<std::string> Sites(const QuantPlan& plan) {
+  std::vector<std::string> sites;
+  for (const QuantPlan::Site& site : plan.sites()) {
+    std::string text = absl::StrCat(site.value().variable(), ": ", site.spec().bits(), " bits");
+    const char* separator = " for ";
+    for (const QuantPlan::SlotRef& reader : site.readers()) {
+      absl::StrAppend(&text, separator, reader.type(), ".", reader.slot());
+      separator = ", ";
+    }
+    sites.push_back(std::move(text));
+  }
+  return sites;
+}
+
+// The sites of a transpile that quantizes outputs.
+std::vector<std::string> SitesWithOutputs(const std::string& program_text,
+                                          const std::string& config) {
+  Program program = ParsedProgram(program_text);
+  TranspileOptions options;
+  options.config = Config(absl::StrCat("observe_outputs: true ", config));
+  options.target = QuantizingOutputs();
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  return result.ok() ? Sites(result->plan) : std::vector<std::string>();
+}
+
+constexpr char kReluAndReaders[] = R"(
+  var x f32[-1,4]
+  var r f32[-1,4]
+  var w f32[4,4] persistable
+  var y f32[-1,4]
+  var z f32[-1,4]
+  relu(X=x) -> (Out=r)
+  mul(X=r, Y=w) -> (Out=y)
+  tanh(X=r) -> (Out=z)
+)";
+
+TEST(Planner, QuantizesAnOutputOnceForAllThatReadIt) {
+  EXPECT_THAT(SitesWithOutputs(kReluAndReaders, ""),
+              ElementsAre("r: 8 bits for mul.X, tanh.X", "w: 8 bits for mul.Y"));
+}
+
+TEST(Planner, QuantizesAnOutputForWhatDoesNotReadItOtherwise) {
+  EXPECT_THAT(
+      SitesWithOutputs(kReluAndReaders, "rules { op_type: 'mul' slot: 'X' spec { bits: 4 } }"),
+      ElementsAre("r: 4 bits for mul.X", "w: 8 bits for mul.Y", "r: 8 bits for tanh.X"));
+}
+
+TEST(Planner, QuantizesAnOutputAsARuleSays) {
+  EXPECT_THAT(SitesWithOutputs(kReluAndReaders, "rules { op_type: 'relu' spec { bits: 4 } }"),
+              ElementsAre("r: 8 bits for mul.X", "w: 8 bits for mul.Y", "r: 4 bits for tanh.X"));
+}
+
+TEST(Planner, LeavesAReaderOfAnOutputAloneWhereARuleSkipsIt) {
+  EXPECT_THAT(SitesWithOutputs(kReluAndReaders, "rules { op_type: 'mul' skip: true }"),
+              ElementsAre("r: 8 bits for tanh.X"));
+}
+
+TEST(Planner, LeavesAReaderOfAnOutputAloneWhoseGradientIsNotKnown) {
+  EXPECT_THAT(SitesWithOutputs(R"(
+    var x f32[-1,4]
+    var r f32[-1,4]
+    var w f32[4,4] persistable
+    var y f32[-1,4]
+    var y@GRAD f32[-1,4]
+    var w@GRAD f32[4,4]
+    relu(X=x) -> (Out=r)
+    mul(X=r, Y=w) -> (Out=y)
+    mul(X=r, Y=w) -> (Out=y)
+    mul_grad(X=r, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
+  )",
+                               ""),
+              ElementsAre());
+}
+
+TEST(Planner, LeavesALoopThatTakesAnOutputInAlone) {
+  EXPECT_THAT(SitesWithOutputs(R"(
+    program version=2006002
+    block 0 {
+      var x f32[-1,4]
+      var r f32[-1,4]
+      var c bool[1]
+      var z f32[-1,4]
+      var scopes step_scopes
+      relu(X=x) -> (Out=r)
+      while(X=[r], Condition=c) -> (Out=[z], StepScopes=scopes) {sub_block=block(1)}
+    }
+    block 1 parent=0 {
+      tanh(X=r) -> (Out=z)
+    }
+  )",
+                               ""),
+              ElementsAre("r: 8 bits for tanh.X"));
+}
+
+TEST(Planner, TellsWhichSlotARuleSkips) {
+  Program program = ParsedProgram(kReluAndReaders);
+  TranspileOptions options;
+  options.config = Config("rules { op_type: 'mul' slot: 'Y' skip: true }");
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->plan.decisions_size(), 1);
+  EXPECT_EQ(result->plan.decisions(0).reason(), "by_target");
+  EXPECT_EQ(result->plan.decisions(0).detail(), "Y stays float (rule 1)");
+}
+
+TEST(Planner, ForgetsWhatWasSaidOfAQuantizerThatIsReplaced) {
+  Program program = ParsedProgram(kReluAndReaders);
+  TranspileOptions options;
+  options.config = Config(R"(
+      activations { quantizer: 'range_abs_max' parameters { key: 'window_size' value: 100 } }
+      rules { op_type: 'mul' slot: 'X'
+              spec { quantizer: 'moving_average_abs_max'
+                     parameters { key: 'moving_rate' value: 0.5 } } }
+  )");
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  const QuantSpec& spec = result->plan.sites(0).spec();
+  EXPECT_EQ(spec.quantizer(), "moving_average_abs_max");
+  EXPECT_EQ(spec.parameters().count("window_size"), 0u);
+  EXPECT_EQ(spec.parameters().at("moving_rate"), 0.5);
+}
+
+// Each product asks whether what it reads may be negative, along all reshapes before it.
+TEST(Planner, LooksAtAChainOnce) {
+  constexpr int kLength = 10000;
+  std::string text = "var w f32[4,4] persistable\nvar x0 f32[-1,4]\n";
+  for (int i = 1; i <= kLength; ++i) {
+    absl::StrAppend(&text, "var x", i, " f32[-1,4]\nvar y", i, " f32[-1,4]\n");
+  }
+  for (int i = 1; i <= kLength; ++i) {
+    absl::StrAppend(&text, "reshape(X=x", i - 1, ") -> (Out=x", i, ") {shape=[-1, 4]}\n");
+  }
+  for (int i = 1; i <= kLength; ++i) {
+    absl::StrAppend(&text, "mul(X=x", i, ", Y=w) -> (Out=y", i, ")\n");
+  }
+  const Program program = ParsedProgram(text);
+  const absl::StatusOr<Plan> plan =
+      MakePlan(program, QuantConfig(), *BuiltInTarget("onednn_int8"), QuantizerTable());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->sites.size(), static_cast<size_t>(kLength) + 1);
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -321,7 +321,9 @@ std::optional<Reason> Planner::CompleteSpec(const Argument& argument, const OpSc
       return Reason::kAxisUnknown;
     }
     if (tensor.dims(spec.axis()) <= 0) return Reason::kUnknownShape;
-    const auto& axes = target_.weight_abilities().axes();
+    const auto& axes =
+        (role == QuantPlan::WEIGHT ? target_.weight_abilities() : target_.activation_abilities())
+            .axes();
     if (!axes.empty() && std::find(axes.begin(), axes.end(), spec.axis()) == axes.end()) {
       absl::StrAppend(&detail, ", axis ", spec.axis());
       return Reason::kAxisUnknown;

@@ -9,6 +9,7 @@
 #include "proto/status_macros.h"
 #include "transpiler/invariants.h"
 #include "transpiler/plan_file.h"
+#include "transpiler/quant_config.h"
 #include "transpiler/quantized_already.h"
 #include "transpiler/target.h"
 #include "transpiler/undo_by_marks.h"
@@ -78,6 +79,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     result.left_alone = std::move(who);
     return result;
   }
+  RETURN_IF_ERROR(CheckConfig(options.config));
   const QuantizerTable built_in_quantizers;
   const PassTable built_in_passes;
   const QuantizerTable& quantizers =

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ops/op_schema.h"
 #include "proto/attributes.h"
 
 namespace fixpoint {
@@ -49,6 +50,18 @@ void MergeSpec(const QuantSpec& from, QuantSpec* into) {
 
 Rules::Rules(const QuantConfig& config) : config_(config), match_counts_(config.rules_size(), 0) {}
 
+bool Rules::HasQuantizableSlot(const Op& op, const std::string& slot) const {
+  const OpSchema* schema = FindOpSchema(op.type());
+  if (schema == nullptr) return false;
+  const auto inputs = schema->quantizable_inputs();
+  const auto outputs = schema->quantizable_outputs();
+  const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const QuantizableInput& i) {
+    return i.slot == slot && !op.Inputs(slot).empty();
+  });
+  return is_input || (config_.observe_outputs() && !op.Outputs(slot).empty() &&
+                      std::find(outputs.begin(), outputs.end(), slot) != outputs.end());
+}
+
 Rules::OpMatches Rules::Match(const Op& op) {
   OpMatches matches;
   for (int i = 0; i < config_.rules_size(); ++i) {
@@ -59,9 +72,7 @@ Rules::OpMatches Rules::Match(const Op& op) {
         !ScopeContains(StringAttr(op.desc(), "op_namescope").value_or(""), rule.scope())) {
       continue;
     }
-    if (rule.has_slot() && op.Inputs(rule.slot()).empty() && op.Outputs(rule.slot()).empty()) {
-      continue;
-    }
+    if (rule.has_slot() && !HasQuantizableSlot(op, rule.slot())) continue;
     if (rule.has_name_pattern()) {
       const auto matches_name = [&rule](const Argument* argument) {
         return (!rule.has_slot() || argument->slot_name() == rule.slot()) &&

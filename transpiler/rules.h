@@ -51,6 +51,9 @@ class Rules {
   absl::Status CheckAllMatched() const;
 
  private:
+  // Whether a rule about a slot can do anything at an op: an input that may be quantized, or, where
+  // outputs are asked for, an output.
+  bool HasQuantizableSlot(const Op& op, const std::string& slot) const;
   std::string NameOf(int rule) const;
 
   const QuantConfig& config_;

@@ -1,11 +1,15 @@
 #include "transpiler/target.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "proto/nearest_name.h"
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
 
@@ -20,6 +24,53 @@ struct BuiltIn {
 constexpr BuiltIn kBuiltIn[] = {
 #include "transpiler/builtin_targets.inc"
 };
+
+using Complain = std::function<void(const std::string&)>;
+
+bool CanBeQuantized(const OpSchema& schema, const std::string& slot) {
+  const auto inputs = schema.quantizable_inputs();
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&slot](const QuantizableInput& input) { return input.slot == slot; });
+}
+
+// Complains of op types and slots that nothing is known of, so that no op would ever be quantized
+// by them. An addend need not be one of every op of an entry.
+void CheckTypesAndSlots(const Target::QuantizedOp& op, const Complain& complain) {
+  std::vector<const OpSchema*> schemas;
+  for (const std::string& type : op.types()) {
+    const OpSchema* schema = FindOpSchema(type);
+    if (schema == nullptr) {
+      complain(absl::StrCat("there is no op type \"", type, "\"",
+                            DidYouMean(type, QuantizableOpTypes())));
+    } else if (schema->quantizable_inputs().empty()) {
+      complain(absl::StrCat(type, " has no input that can be quantized"));
+    } else {
+      schemas.push_back(schema);
+    }
+  }
+  absl::flat_hash_set<std::string> slots;
+  for (const Target::Slot& slot : op.inputs()) {
+    if (!slots.insert(slot.name()).second) {
+      complain(absl::StrCat("slot ", slot.name(), " is there twice"));
+    }
+    const auto has_slot = [&slot](const OpSchema* schema) {
+      return CanBeQuantized(*schema, slot.name());
+    };
+    if (slot.name().empty() ||
+        (slot.role() == Target::ADDEND && std::any_of(schemas.begin(), schemas.end(), has_slot))) {
+      continue;
+    }
+    for (const OpSchema* schema : schemas) {
+      if (has_slot(schema)) continue;
+      complain(absl::StrCat(schema->type(), " has no input ", slot.name(),
+                            " that can be quantized; it has ",
+                            absl::StrJoin(schema->quantizable_inputs(), ", ",
+                                          [](std::string* out, const QuantizableInput& input) {
+                                            absl::StrAppend(out, input.slot);
+                                          })));
+    }
+  }
+}
 
 // All complaints about a target's text, one a line.
 std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
@@ -54,6 +105,7 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
       if (slot.name().empty()) complain(place, ": a slot has no name");
       if (!slot.has_role()) complain(place, ": slot ", slot.name(), " has no role");
     }
+    CheckTypesAndSlots(op, [&](const std::string& what) { complain(place, ": ", what); });
     if (op.needs_weight() && op.no_weight()) {
       complain(place, ": needs_weight and no_weight exclude each other");
     }
@@ -69,6 +121,11 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
     check_spec(target.outputs(i).spec(), absl::StrCat("outputs[", i, "].spec"));
   }
   for (const auto* abilities : {&target.weight_abilities(), &target.activation_abilities()}) {
+    if (abilities->has_min_bits() && abilities->has_max_bits() &&
+        abilities->min_bits() > abilities->max_bits()) {
+      complain("abilities: min_bits ", abilities->min_bits(), " is above max_bits ",
+               abilities->max_bits());
+    }
     for (const std::string& name : abilities->quantizers()) {
       if (quantizers.Find(name) == nullptr) complain("abilities: no quantizer \"", name, "\"");
     }
@@ -84,6 +141,14 @@ std::string Names(const List& list, Name name) {
 }
 
 }  // namespace
+
+std::vector<std::string> QuantizableOpTypes() {
+  std::vector<std::string> types;
+  for (const OpSchema* schema : AllOpSchemas()) {
+    if (!schema->quantizable_inputs().empty()) types.push_back(schema->type());
+  }
+  return types;
+}
 
 std::vector<std::string> BuiltInTargets() {
   std::vector<std::string> names;

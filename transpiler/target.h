@@ -25,6 +25,9 @@ absl::StatusOr<Target> BuiltInTarget(absl::string_view name);
 absl::StatusOr<Target> LoadTarget(const std::string& name_or_path,
                                   const QuantizerTable& quantizers);
 
+// The op types with an input that can be quantized, sorted.
+std::vector<std::string> QuantizableOpTypes();
+
 // Reads a target's text and checks it. `name` is for messages.
 absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view name,
                                    const QuantizerTable& quantizers);

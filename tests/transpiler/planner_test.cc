@@ -143,6 +143,18 @@ TEST(Planner, TellsWhichSlotARuleSkips) {
   EXPECT_EQ(result->plan.decisions(0).detail(), "Y stays float (rule 1)");
 }
 
+TEST(Planner, RefusesARuleOfASlotThatIsNeverQuantized) {
+  Program program = ParsedProgram(kReluAndReaders);
+  TranspileOptions options;
+  options.config = Config("rules { op_type: 'relu' slot: 'Out' skip: true }");
+  EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
+            "configuration: no quantizable op matches rule 1 { op_type: \"relu\" slot: \"Out\" "
+            "skip: true }; correct it, or set `optional: true` where that is meant [in "
+            "plan_quantizers]");
+  options.config.set_observe_outputs(true);
+  EXPECT_TRUE(Transpile(&program, options).ok());
+}
+
 TEST(Planner, ForgetsWhatWasSaidOfAQuantizerThatIsReplaced) {
   Program program = ParsedProgram(kReluAndReaders);
   TranspileOptions options;

@@ -427,4 +427,11 @@ bool ParseAttr(TextScanner* scanner, VarDesc::Attr* attr) {
   }
 }
 
+std::optional<OpDesc::Attr> AttrOfText(absl::string_view text) {
+  TextScanner scanner(text);
+  OpDesc::Attr attr;
+  if (!ParseAttr(&scanner, &attr) || !scanner.AtEnd()) return std::nullopt;
+  return attr;
+}
+
 }  // namespace fixpoint

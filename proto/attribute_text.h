@@ -4,8 +4,10 @@
 #ifndef FIXPOINT_PROTO_ATTRIBUTE_TEXT_H_
 #define FIXPOINT_PROTO_ATTRIBUTE_TEXT_H_
 
+#include <optional>
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "proto/program.pb.h"
 #include "proto/text_scanner.h"
 
@@ -21,6 +23,9 @@ void AppendAttrValue(const OpDesc::Attr& attr, std::string* text);
 // Reads what AppendAttr writes; false after an error was noted.
 bool ParseAttr(TextScanner* scanner, OpDesc::Attr* attr);
 bool ParseAttr(TextScanner* scanner, VarDesc::Attr* attr);
+
+// The attribute that AppendAttr writes as `text`; nothing where it is none.
+std::optional<OpDesc::Attr> AttrOfText(absl::string_view text);
 
 }  // namespace fixpoint
 

@@ -50,6 +50,7 @@ std::string FreezeJson(const std::string& program, const FrozenModel& model,
                        const Written& written) {
   JsonWriter json;
   json.BeginObject();
+  json.Key("schema_version").Int(kSchemaVersion);
   json.Key("program").String(program);
   json.Key("output").String(written.output);
   json.Key("params_output").String(written.params_output);

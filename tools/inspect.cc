@@ -42,9 +42,6 @@ DEFINE_bool(optimizer, true, "leaves out optimizer ops");
 namespace fixpoint {
 namespace {
 
-// Of the JSON documents; a new one means that a program which reads them has to change.
-constexpr int kSchemaVersion = 1;
-
 using Paths = std::vector<std::string>;
 
 struct InputProgram {

@@ -10,6 +10,9 @@
 
 namespace fixpoint {
 
+// Of the tools' documents; a new one means that a program which reads them has to change.
+inline constexpr int kSchemaVersion = 1;
+
 // Values are written in the order of the calls; in an object, each after its Key. REQUIRES: calls
 // that make one well-formed value.
 class JsonWriter {

@@ -31,6 +31,7 @@ std::string ReportJson(const TranspileReport& report) {
   const Account account = MakeAccount(report.plan);
   JsonWriter json;
   json.BeginObject();
+  json.Key("schema_version").Int(kSchemaVersion);
   json.Key("program").String(report.program);
   json.Key("output").String(report.output);
   json.Key("startup_output").String(report.startup_output);

@@ -1,43 +1,29 @@
 #include "transpiler/marks.h"
 
-#include "absl/strings/numbers.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "proto/attribute_text.h"
 
 namespace fixpoint {
 
 std::string AttributeMark(const Op& op, absl::string_view name) {
   const OpDesc::Attr* attr = op.FindAttr(name);
   if (attr == nullptr) return absl::StrCat(name, "+");
-  switch (attr->type()) {
-    case BOOLEAN:
-      return absl::StrCat(name, "=", attr->b() ? "true" : "false");
-    case INT:
-      return absl::StrCat(name, "=", attr->i());
-    case STRING:
-      return absl::StrCat(name, "=", attr->s());
-    default:
-      return absl::StrCat(name, "+");
-  }
+  std::string mark = absl::StrCat(name, "=");
+  AppendAttrValue(*attr, &mark);
+  return mark;
 }
 
-std::optional<OpDesc::Attr> AttributeOfMark(OpDesc::Attr attr, absl::string_view value) {
-  bool boolean = false;
-  int32_t integer = 0;
-  switch (attr.type()) {
-    case BOOLEAN:
-      if (!absl::SimpleAtob(value, &boolean)) return std::nullopt;
-      attr.set_b(boolean);
-      return attr;
-    case INT:
-      if (!absl::SimpleAtoi(value, &integer)) return std::nullopt;
-      attr.set_i(integer);
-      return attr;
-    case STRING:
-      attr.set_s(std::string(value));
-      return attr;
-    default:
-      return std::nullopt;
+std::optional<OpDesc::Attr> AttributeOfMark(absl::string_view name, absl::string_view value) {
+  // A value that its type's field does not hold is the serialized attribute.
+  const bool is_whole = absl::StartsWith(value, "serialized ");
+  std::optional<OpDesc::Attr> attr =
+      AttrOfText(is_whole ? std::string(value) : absl::StrCat(name, "=", value));
+  if (!attr.has_value() || attr->name() != name || attr->type() == BLOCK ||
+      attr->type() == BLOCKS) {
+    return std::nullopt;
   }
+  return attr;
 }
 
 bool IsMarked(const Program& program) {

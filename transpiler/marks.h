@@ -19,13 +19,13 @@ inline constexpr char kInsertedByAttr[] = "fixpoint.inserted_by";
 // "with_quant_attr=false" for what an attribute was, "quantization_type+" for an added one.
 inline constexpr char kRewiredAttr[] = "fixpoint.rewired";
 
-// The mark of an attribute that is about to be set or changed. A value that is neither BOOLEAN,
-// INT nor STRING is not told, as if the attribute were added.
+// The mark of an attribute that is about to be set or changed, with its value in the text form
+// (proto/attribute_text.h), in which the type shows.
 std::string AttributeMark(const Op& op, absl::string_view name);
 
-// `attr` with the value that the text after the mark's "=" tells; nothing where it is no value of
-// that type.
-std::optional<OpDesc::Attr> AttributeOfMark(OpDesc::Attr attr, absl::string_view value);
+// The attribute that the text after the mark's "=" tells; nothing where that is no value, or one
+// that names blocks.
+std::optional<OpDesc::Attr> AttributeOfMark(absl::string_view name, absl::string_view value);
 
 // Whether Fixpoint has rewritten the program: it has an edit log, or an op with a mark.
 bool IsMarked(const Program& program);

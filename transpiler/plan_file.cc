@@ -334,11 +334,12 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& proto, const Program& progra
     plan.decisions.push_back(std::move(decision));
   }
   if (!reader.status().ok()) return reader.status();
-  absl::flat_hash_set<const Op*> rewired;
+  std::vector<const Op*> rewired;
+  absl::flat_hash_set<const Op*> seen;
   absl::flat_hash_set<std::string> types;
   for (const Site& site : plan.sites) {
     for (const Argument* argument : site.readers) {
-      rewired.insert(&argument->op());
+      if (seen.insert(&argument->op()).second) rewired.push_back(&argument->op());
       types.insert(argument->op().type());
     }
   }

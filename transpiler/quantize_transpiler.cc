@@ -8,6 +8,7 @@
 #include "proto/fingerprint.h"
 #include "proto/status_macros.h"
 #include "transpiler/invariants.h"
+#include "transpiler/marks.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/quant_config.h"
 #include "transpiler/quantized_already.h"
@@ -80,6 +81,13 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     return result;
   }
   RETURN_IF_ERROR(CheckConfig(options.config));
+  if (options.startup != nullptr && IsMarked(*options.startup)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        options.startup->name(), ": the startup program was rewritten by Fixpoint already, and ",
+        program->name(),
+        " was not; want the startup program as it was before, or none, for a new "
+        "one"));
+  }
   const QuantizerTable built_in_quantizers;
   const PassTable built_in_passes;
   const QuantizerTable& quantizers =

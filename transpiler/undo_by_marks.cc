@@ -53,7 +53,7 @@ bool RestoreAttribute(const Op& op, const Change& change, Rewriter& rewriter) {
   }
   // A tool that drops the attribute leaves nothing to put back.
   if (attr == nullptr) return true;
-  std::optional<OpDesc::Attr> original = AttributeOfMark(*attr, change.original);
+  std::optional<OpDesc::Attr> original = AttributeOfMark(change.slot, change.original);
   if (original.has_value()) rewriter.SetAttr(op, *std::move(original));
   return original.has_value();
 }

@@ -74,13 +74,31 @@ TEST(Pipeline, OfATranspileLeavesATrainingProgramWithItsStateInitialised) {
   }
 }
 
+constexpr char kProduct[] = R"(
+  var x f32[-1,4]
+  var w f32[4,4] persistable
+  var y f32[-1,4]
+  mul(X=x, Y=w) -> (Out=y)
+)";
+
+TEST(Transpile, RefusesAStartupProgramOfAnotherRun) {
+  Program program = ParsedProgram(kProduct);
+  Program startup = ParsedProgram("");
+  TranspileOptions options;
+  options.startup = &startup;
+  ASSERT_TRUE(Transpile(&program, options).ok());
+  Program again = ParsedProgram(kProduct);
+  const std::string bytes = startup.Proto().SerializeAsString();
+  EXPECT_EQ(Transpile(&again, options).status(),
+            absl::FailedPreconditionError(
+                "program.txt: the startup program was rewritten by Fixpoint already, and "
+                "program.txt was not; want the startup program as it was before, or none, for a "
+                "new one"));
+  EXPECT_EQ(startup.Proto().SerializeAsString(), bytes);
+}
+
 TEST(Pipeline, AsksTheCallersOwnCheckToo) {
-  Program program = ParsedProgram(R"(
-    var x f32[-1,4]
-    var w f32[4,4] persistable
-    var y f32[-1,4]
-    mul(X=x, Y=w) -> (Out=y)
-  )");
+  Program program = ParsedProgram(kProduct);
   const std::string bytes = program.Proto().SerializeAsString();
   TranspileOptions options;
   options.pipeline_options.check_at_end = [] { return absl::AbortedError("not today"); };

@@ -51,6 +51,11 @@ TEST(UndoByMarks, PutsBackWhatTheReferencesMarksWere) {
   EXPECT_EQ(UndoneWithoutLog(text), text);
 }
 
+TEST(UndoByMarks, PutsBackMarksOfOtherTypes) {
+  const std::string text = Product(" {quantization_type=[\"a\", \"b=c\"], with_quant_attr=1L}");
+  EXPECT_EQ(UndoneWithoutLog(text), text);
+}
+
 TEST(UndoByMarks, AttributeThatAnotherToolDroppedStaysAway) {
   Program program =
       Parsed(Product(" {x_num_col_dims=1, fixpoint.rewired=[\"with_quant_attr=true\"]}"));
@@ -65,7 +70,8 @@ TEST(UndoByMarks, MarkThatDoesNotFitIsAnError) {
   } kCases[] = {
       {"with_quant_attr=maybe", "with_quant_attr=true"},
       {"activation_bits=many", "activation_bits=8"},
-      {"scales=1", "scales=[1]"},
+      {"scales=[1", "scales=[1]"},
+      {"scales=block(0)", "scales=[1]"},
       {"Z.0=x", "activation_bits=8"},
       {"=x", "activation_bits=8"},
       {"X.0", "activation_bits=8"},

@@ -109,7 +109,12 @@ absl::StatusOr<std::string> QuantizerWriter::DeclareTensor(const Block& block,
                                                            VarType::Type dtype,
                                                            const std::vector<int64_t>& dims,
                                                            bool persistable, double initial_value) {
-  VarDesc var = MakeTensorVar(rewriter_.FreshName(base), dtype, dims);
+  std::string name = rewriter_.FreshName(base);
+  // What is initialised has one name in both programs.
+  while (persistable && context_.startup->Find(context_.startup->block(0), name) != nullptr) {
+    name = rewriter_.FreshName(base);
+  }
+  VarDesc var = MakeTensorVar(std::move(name), dtype, dims);
   if (persistable) var.set_persistable(true);
   // Persistable variables live in block 0, whatever block uses them.
   ASSIGN_OR_RETURN(const Variable* variable,

@@ -219,7 +219,7 @@ void Check::EveryQuantizerIsPlanned() {
     for (const Argument* input : op->inputs()) add_writers(input->variable());
   }
   ForEachOp(program_, [&](const Op& op) {
-    if (!op.inserted() || planned.count(&op) > 0) return;
+    if (!op.inserted() || IsFree(op) || planned.count(&op) > 0) return;
     const OpSchema* schema = types.SchemaOf(op);
     if (schema == nullptr || schema->quant_op() == QuantOp::kNone) return;
     Violated(3, Describe(op), " is new, and belongs to no quantizer of the plan");

@@ -39,10 +39,6 @@ class Pipeline {
 
   // The text that Parse reads.
   std::string ToText() const;
-  absl::Span<const Pass* const> passes() const { return passes_; }
-
-  // In the order in which they run.
-  absl::Span<const Pass* const> passes() const { return passes_; }
 
   // In the order in which they run.
   absl::Span<const Pass* const> passes() const { return passes_; }

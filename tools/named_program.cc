@@ -17,6 +17,7 @@ absl::StatusOr<NamedProgram> LoadNamedProgram(const std::string& path) {
 }
 
 std::string Beside(const std::string& path, const std::string& word) {
+  if (path == "-") return path;
   const std::string plain(absl::StripSuffix(path, ".gz"));
   const size_t slash = plain.rfind('/');
   const size_t dot = plain.rfind('.');

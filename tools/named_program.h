@@ -32,7 +32,7 @@ T& KeepUntilExit(T value) {
 }
 
 // "dir/lenet.pdmodel.gz" and "quantized" give "dir/lenet.quantized.pdmodel"; a name without an
-// extension gets the word at its end.
+// extension gets the word at its end. What comes from standard input goes to standard output.
 std::string Beside(const std::string& path, const std::string& word);
 
 // Claims the path of a program to write. Error (of usage): that of Claim; bytes on a terminal.

@@ -30,12 +30,15 @@
 #include "transpiler/pipeline.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/quantize_transpiler.h"
+#include "transpiler/target.h"
 
 DEFINE_string(mode, "train",
               "train: quantize a program; test: make a test program from it; "
               "freeze: make the int8 program.");
 DEFINE_string(config, "", "Configuration (proto/quant_config.proto as text).");
-DEFINE_string(target, "", "Built-in target or target file; overrides the configuration's.");
+DEFINE_string(target, "",
+              "Built-in target, or target file (whose path has a / or a .); overrides the "
+              "configuration's.");
 DEFINE_string(startup, "", "Startup program, rewritten too.");
 DEFINE_string(output, "", "Where the program goes; beside the input by default; - for stdout.");
 DEFINE_string(startup_output, "", "Where the startup program goes; beside the output by default.");
@@ -54,7 +57,7 @@ DEFINE_bool(allow_dynamic, false, "Let a frozen program find ranges of activatio
 DEFINE_string(plan, "", "Follow this plan instead of making one.");
 DEFINE_string(save_plan, "", "Write the plan to this file.");
 DEFINE_string(profile, "", "Ranges that quantizers begin with (RangeProfile as text).");
-DEFINE_bool(dry_run, false, "Do everything but write.");
+DEFINE_bool(dry_run, false, "Do everything but write programs and parameters.");
 DEFINE_bool(explain, false, "Tell each op's decision, reason and rule.");
 DEFINE_bool(json, false, "Print the report as JSON.");
 DEFINE_bool(undo, false, "Give the program back as it was before.");
@@ -126,7 +129,13 @@ absl::StatusOr<PipelineOptions> MakePipelineOptions() {
 absl::StatusOr<TranspileOptions> MakeOptions() {
   TranspileOptions options;
   if (!FLAGS_config.empty()) RETURN_IF_ERROR(LoadTextMessage(FLAGS_config, &options.config));
-  if (!FLAGS_target.empty()) options.config.set_target(FLAGS_target);
+  if (!FLAGS_target.empty()) {
+    if (!IsTargetFile(FLAGS_target)) {
+      const absl::Status status = BuiltInTarget(FLAGS_target).status();
+      if (!status.ok()) return UsageError(absl::StrCat("--target: ", status.message()));
+    }
+    options.config.set_target(FLAGS_target);
+  }
   if (!FLAGS_pass_pipeline.empty()) {
     const absl::Status status = ParseTrainPipeline(FLAGS_pass_pipeline, PassTable()).status();
     if (!status.ok()) return UsageError(absl::StrCat("--pass_pipeline: ", status.message()));
@@ -203,8 +212,7 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   }
   if (!FLAGS_save_plan.empty()) RETURN_IF_ERROR(outputs.Claim(FLAGS_save_plan));
 
-  absl::StatusOr<TranspileResult>& transpiled =
-      KeepUntilExit(Transpile(&main.program, options));
+  absl::StatusOr<TranspileResult>& transpiled = KeepUntilExit(Transpile(&main.program, options));
   if (!transpiled.ok()) {
     if (FLAGS_dry_run) return transpiled.status();
     return WithFailingProgram(
@@ -219,28 +227,31 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   report.notes = result.notes;
   report.explain = FLAGS_explain;
   report.plan = std::move(result.plan);
-  if (!FLAGS_dry_run) {
-    if (!FLAGS_save_plan.empty()) {
-      RETURN_IF_ERROR(outputs.Stage(FLAGS_save_plan, PrintTextMessage(report.plan)));
-    }
-    if (result.left_alone.empty()) {
-      RETURN_IF_ERROR(StageProgram(main.program, main.format, output, &outputs));
-      report.output = output;
-      const Program* changed_startup = startup.has_value()              ? &startup->program
-                                       : result.new_startup.has_value() ? &*result.new_startup
-                                                                        : nullptr;
-      if (changed_startup != nullptr && !startup_output.empty() &&
-          changed_startup->block(0).op_count() > 0) {
-        RETURN_IF_ERROR(StageProgram(*changed_startup,
-                                     startup.has_value() ? startup->format : main.format,
-                                     startup_output, &outputs));
-        report.startup_output = startup_output;
-      }
-    }
-    RETURN_IF_ERROR(outputs.Commit());
+  if (!FLAGS_save_plan.empty()) {
+    RETURN_IF_ERROR(outputs.Stage(FLAGS_save_plan, PrintTextMessage(report.plan)));
   }
+  if (!FLAGS_dry_run && result.left_alone.empty()) {
+    RETURN_IF_ERROR(StageProgram(main.program, main.format, output, &outputs));
+    report.output = output;
+    const Program* changed_startup = startup.has_value()              ? &startup->program
+                                     : result.new_startup.has_value() ? &*result.new_startup
+                                                                      : nullptr;
+    const bool has_state = changed_startup != nullptr && changed_startup->block(0).op_count() > 0;
+    if (has_state && startup_output.empty()) {
+      report.notes.push_back(absl::StrCat(
+          "the startup program that initialises ", changed_startup->block(0).op_count(),
+          " new variables is written nowhere; name a file with --startup_output"));
+    } else if (has_state) {
+      RETURN_IF_ERROR(StageProgram(*changed_startup,
+                                   startup.has_value() ? startup->format : main.format,
+                                   startup_output, &outputs));
+      report.startup_output = startup_output;
+    }
+  }
+  RETURN_IF_ERROR(outputs.Commit());
   const std::string text = FLAGS_json ? ReportJson(report) : ReportText(report);
-  if (outputs.to_standard_output() && !FLAGS_dry_run) {
+  const bool is_report_alone = FLAGS_dry_run && FLAGS_save_plan != "-";
+  if (outputs.to_standard_output() && !is_report_alone) {
     std::cerr << text;
   } else {
     RETURN_IF_ERROR(WriteStandardOutput(text));

@@ -165,11 +165,13 @@ absl::StatusOr<Target> BuiltInTarget(absl::string_view name) {
                                                  absl::StrJoin(BuiltInTargets(), ", ")));
 }
 
+bool IsTargetFile(absl::string_view name_or_path) {
+  return absl::StrContains(name_or_path, '/') || absl::StrContains(name_or_path, '.');
+}
+
 absl::StatusOr<Target> LoadTarget(const std::string& name_or_path,
                                   const QuantizerTable& quantizers) {
-  if (!absl::StrContains(name_or_path, '/') && !absl::StrContains(name_or_path, '.')) {
-    return BuiltInTarget(name_or_path);
-  }
+  if (!IsTargetFile(name_or_path)) return BuiltInTarget(name_or_path);
   Target target;
   RETURN_IF_ERROR(LoadTextMessage(name_or_path, &target));
   const std::vector<std::string> complaints = Complaints(target, quantizers);

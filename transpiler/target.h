@@ -21,6 +21,9 @@ std::vector<std::string> BuiltInTargets();
 // A built-in target by name. Error (kInvalidArgument): there is none of that name.
 absl::StatusOr<Target> BuiltInTarget(absl::string_view name);
 
+// Whether a target is named by a path: with a "/" or a ".".
+bool IsTargetFile(absl::string_view name_or_path);
+
 // A built-in target by name, or else the target in the file of that name, checked.
 absl::StatusOr<Target> LoadTarget(const std::string& name_or_path,
                                   const QuantizerTable& quantizers);

@@ -1,7 +1,5 @@
 #include "transpiler/pipeline.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -58,7 +56,7 @@ class EditVerifier {
     EditLog log;
     program.MakeEditLog(&log);
     absl::StatusOr<Program> original = Program::Create(program.Proto());
-    CHECK(original.ok() && original->AdoptEditLog(log).ok()) << "the edit log does not fit";
+    if (!original.ok() || !original->AdoptEditLog(log).ok()) return *before_;
     original->RevertEdits();
     for (const Finding& finding : Verify(*original)) {
       if (finding.severity == Severity::kError && finding.op != nullptr) {

@@ -87,6 +87,8 @@ class Check {
                        [&node](const std::string& pass) { return node.EditedBy(pass); });
   }
   void OnlyPlannedArgumentsChanged(const Op& op);
+  // The variable whose range a new op observes, itself or in a summary; null where there is none.
+  const Variable* ObservedBy(const Op& observer) const;
   // `result` becomes the variable that the site's readers read; null where that is no new one.
   void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
 
@@ -189,9 +191,25 @@ void Check::OneQuantizerForEachSite() {
   }
 }
 
+const Variable* Check::ObservedBy(const Op& observer) const {
+  const Op* op = &observer;
+  // A summary is made in a few steps; more are a circle.
+  for (int steps = 0; op != nullptr && steps < 100; ++steps) {
+    const Argument* source = op->Input("X");
+    const Variable* variable = source == nullptr ? nullptr : source->variable();
+    if (variable == nullptr || !variable->inserted()) return variable;
+    op = nullptr;
+    for (const Argument* argument : variable->arguments()) {
+      if (argument->is_output()) op = &argument->op();
+    }
+  }
+  return nullptr;
+}
+
 void Check::EveryQuantizerIsPlanned() {
   OpTypes types(program_);
-  // What a site's readers read, or observes it, and what that is made of.
+  absl::flat_hash_set<const Variable*> observed;
+  // What a site's readers read, and what that is made of.
   std::vector<const Op*> open;
   const auto add_writers = [&open](const Variable* variable) {
     if (variable == nullptr || !variable->inserted()) return;
@@ -203,13 +221,7 @@ void Check::EveryQuantizerIsPlanned() {
     for (const auto* readers : {&site.readers, &site.gradient_readers}) {
       for (const Argument* reader : *readers) add_writers(reader->variable());
     }
-    if (!site.observe) continue;
-    for (const Argument* reader : site.value->readers()) {
-      const OpSchema* schema = types.SchemaOf(reader->op());
-      if (schema != nullptr && schema->quant_op() == QuantOp::kObserve) {
-        open.push_back(&reader->op());
-      }
-    }
+    if (site.observe) observed.insert(&site.value->variable());
   }
   absl::flat_hash_set<const Op*> planned;
   while (!open.empty()) {
@@ -222,6 +234,7 @@ void Check::EveryQuantizerIsPlanned() {
     if (!op.inserted() || IsFree(op) || planned.count(&op) > 0) return;
     const OpSchema* schema = types.SchemaOf(op);
     if (schema == nullptr || schema->quant_op() == QuantOp::kNone) return;
+    if (schema->quant_op() == QuantOp::kObserve && observed.count(ObservedBy(op)) > 0) return;
     Violated(3, Describe(op), " is new, and belongs to no quantizer of the plan");
   });
 }

@@ -75,13 +75,14 @@ class UsersQuantizer : public testing::Test {
 TEST_F(UsersQuantizer, IsWrittenAsSummaryThenObserverThenQuantizeOp) {
   const std::string text = PrintProgram(program_.Proto());
   EXPECT_THAT(text, HasSubstr("  var x.squared f32[1]\n  var x.norm f32[1]\n"));
-  EXPECT_THAT(text, HasSubstr("squared_l2_norm(X=x) -> (Out=x.squared) {op_role=0, "
-                              "fixpoint.inserted_by=\"insert_quantizers\"}\n"
-                              "  sqrt(X=x.squared) -> (Out=x.norm) {op_role=0, "
-                              "fixpoint.inserted_by=\"insert_quantizers\"}\n"
-                              "  moving_average_abs_max_scale(X=x.norm, InState=x@state, "
-                              "InAccum=x@accum) -> (OutScale=x@scale, OutState=x@state, "
-                              "OutAccum=x@accum) {moving_rate=0.9, is_test=false"));
+  EXPECT_THAT(text,
+              HasSubstr("squared_l2_norm(X=x) -> (Out=x.squared) {op_role=0, "
+                        "fixpoint.inserted_by=\"insert_quantizers\"}\n"
+                        "  sqrt(X=x.squared) -> (Out=x.norm) {op_role=0, "
+                        "fixpoint.inserted_by=\"insert_quantizers\"}\n"
+                        "  moving_average_abs_max_scale(X=x.norm, InState=x@state, "
+                        "InAccum=x@accum) -> (Out=x.observed, OutScale=x@scale, OutState=x@state, "
+                        "OutAccum=x@accum) {moving_rate=0.9, is_test=false"));
   EXPECT_THAT(text, HasSubstr("fake_quantize_moving_average_abs_max(X=x, InScale=x@scale) -> "
                               "(Out=x.quantized, OutScale=x@scale) {bit_length=8, "
                               "moving_rate=0.9, is_test=true"));

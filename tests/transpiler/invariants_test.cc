@@ -170,9 +170,11 @@ std::vector<PlantedDefect> PlantedDefects() {
        [](Program& program, PassContext&) {
          Rewriter rewriter(&program, "wrong");
          OpDesc quantize = QuantizeOpOf(program, "w").desc();
-         (void)rewriter.AddVariable(program.block(0),
-                                    MakeTensorVar("w.again", VarType::FP32, {4, 4}));
-         quantize.mutable_outputs(0)->set_arguments(0, "w.again");
+         for (OpDesc::Var& output : *quantize.mutable_outputs()) {
+           const std::string name = output.arguments(0) + ".again";
+           (void)rewriter.AddVariable(program.block(0), MakeTensorVar(name, VarType::FP32, {4, 4}));
+           output.set_arguments(0, name);
+         }
          rewriter.Prepend(program.block(0), std::move(quantize));
        },
        "invariant 3: block 0, op 0 (fake_quantize_abs_max) is new, and belongs to no quantizer of "

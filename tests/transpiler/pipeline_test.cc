@@ -67,7 +67,7 @@ TEST(Pipeline, OfATranspileLeavesATrainingProgramWithItsStateInitialised) {
   for (const WrongText& wrong : cases) {
     TranspileOptions options;
     options.pipeline = wrong.text;
-    Program program = ParsedProgram("");
+    Program program = ParsedProgram("block 0 {\n}\n");
     const absl::Status status = Transpile(&program, options).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << wrong.text;
     EXPECT_EQ(std::string(status.message()), wrong.message);
@@ -83,7 +83,7 @@ constexpr char kProduct[] = R"(
 
 TEST(Transpile, RefusesAStartupProgramOfAnotherRun) {
   Program program = ParsedProgram(kProduct);
-  Program startup = ParsedProgram("");
+  Program startup = ParsedProgram("block 0 {\n}\n");
   TranspileOptions options;
   options.startup = &startup;
   ASSERT_TRUE(Transpile(&program, options).ok());

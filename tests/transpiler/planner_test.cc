@@ -148,7 +148,8 @@ TEST(Planner, RefusesARuleOfASlotThatIsNeverQuantized) {
   TranspileOptions options;
   options.config = Config("rules { op_type: 'relu' slot: 'Out' skip: true }");
   EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
-            "configuration: no quantizable op matches rule 1 { op_type: \"relu\" slot: \"Out\" "
+            "program.txt: configuration: no quantizable op matches rule 1 { op_type: \"relu\" "
+            "slot: \"Out\" "
             "skip: true }; correct it, or set `optional: true` where that is meant [in "
             "plan_quantizers]");
   options.config.set_observe_outputs(true);

@@ -36,7 +36,7 @@ TEST(QuantConfig, HasNoNegativeAxis) {
 }
 
 TEST(QuantConfig, IsCheckedBeforeAnythingElse) {
-  Program program = ParsedProgram("");
+  Program program = ParsedProgram("block 0 {\n}\n");
   TranspileOptions options;
   options.config.add_also_quantize("relu");
   const absl::Status status = Transpile(&program, options).status();

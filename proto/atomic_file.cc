@@ -42,6 +42,9 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
     if (error) return CannotBeWritten(path, error.value());
   } else if (errno != ENOENT) {
     return CannotBeWritten(path, errno);
+  } else if (lstat(path.c_str(), &existing) == 0) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": cannot be written: it is a symbolic link that leads nowhere"));
   }
 
   const std::string stem = absl::StrCat(FolderOf(target), "/.fixpoint-", getpid(), "-");

@@ -17,7 +17,8 @@ class AtomicFile {
  public:
   // Opens a new file beside `path`, with the permissions of the file that it will replace, or
   // those of a new file. A symbolic link is followed: what it points to will be replaced. What is
-  // there and is not a regular file (a folder, a device) is refused.
+  // there and is not a regular file (a folder, a device) is refused, and so is a link that leads
+  // nowhere.
   static absl::StatusOr<AtomicFile> Create(const std::string& path);
 
   AtomicFile(AtomicFile&& other) noexcept;

@@ -29,19 +29,35 @@ absl::Status IsNoProgram(absl::string_view file_name, absl::string_view what) {
 
 }  // namespace
 
+FileFormat FormatOf(absl::string_view bytes) {
+  if (IsPickle(bytes)) return FileFormat::kPickle;
+  if (IsTensorStream(bytes)) return FileFormat::kTensorStream;
+  if (absl::StartsWith(bytes, "PK\x03\x04")) return FileFormat::kZip;
+  if (absl::StartsWith(bytes, "\x1f\x8b")) return FileFormat::kGzip;
+  if (absl::StartsWith(bytes, "\x93NUM")) return FileFormat::kNumpy;
+  // The tag of the first field, blocks.
+  if (absl::StartsWith(bytes, "\x0a")) return FileFormat::kProgram;
+  return FileFormat::kUnknown;
+}
+
 absl::Status RefuseForeignBinary(absl::string_view bytes, absl::string_view file_name) {
-  if (IsPickle(bytes)) {
-    return IsNoProgram(file_name,
-                       "a pickle (.pdparams, .pdopt), which holds parameters; expected the "
-                       "program beside it (.pdmodel)");
-  }
-  if (IsTensorStream(bytes)) {
-    return IsNoProgram(file_name,
-                       "a parameter file (.pdiparams, __params__ or one variable); expected the "
-                       "program beside it (.pdmodel or __model__)");
-  }
-  if (absl::StartsWith(bytes, "PK\x03\x04")) {
-    return IsNoProgram(file_name, "a zip archive; expected a program, plain or gzipped");
+  switch (FormatOf(bytes)) {
+    case FileFormat::kPickle:
+      return IsNoProgram(file_name,
+                         "a pickle (.pdparams, .pdopt), which holds parameters; expected the "
+                         "program beside it (.pdmodel)");
+    case FileFormat::kTensorStream:
+      return IsNoProgram(file_name,
+                         "a parameter file (.pdiparams, __params__ or one variable); expected the "
+                         "program beside it (.pdmodel or __model__)");
+    case FileFormat::kZip:
+      return IsNoProgram(file_name, "a zip archive; expected a program, plain or gzipped");
+    case FileFormat::kNumpy:
+      return IsNoProgram(file_name, "a NumPy array (.npy); expected a program");
+    case FileFormat::kUnknown:
+    case FileFormat::kProgram:
+    case FileFormat::kGzip:
+      break;
   }
   return absl::OkStatus();
 }

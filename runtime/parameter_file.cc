@@ -51,7 +51,7 @@ absl::Status CheckDims(const ParameterInfo& parameter, const std::vector<int64_t
   const std::vector<int64_t>& declared = parameter.dims;
   const bool agree =
       declared.empty() || std::equal(declared.begin(), declared.end(), dims.begin(), dims.end(),
-                                     [](int64_t a, int64_t b) { return a == -1 || a == b; });
+                                     [](int64_t a, int64_t b) { return a < 0 || a == b; });
   if (agree) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("the dims are ", DimsText(dims), "; the program declares ", DimsText(declared)));

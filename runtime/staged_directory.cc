@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -94,9 +95,11 @@ absl::Status StagedDirectory::Commit() {
     fs::rename(fs::path(stage_) / name, target, error);
     if (error) return CannotBeWritten(target.string(), error);
   }
+  std::set<std::string> folders;
   for (const std::string& name : names_) {
-    RETURN_IF_ERROR(SyncFolder((fs::path(directory_) / name).parent_path().string()));
+    folders.insert((fs::path(directory_) / name).parent_path().string());
   }
+  for (const std::string& folder : folders) RETURN_IF_ERROR(SyncFolder(folder));
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
+#include "proto/foreign_file.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -27,18 +28,27 @@ absl::Status At(uint64_t position, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat("byte ", position, ": ", status.message()));
 }
 
-// What a file is that starts with other bytes than a tensor stream; "" where it is nothing known.
-absl::string_view ForeignFormat(uint32_t first_word) {
-  const uint32_t first = first_word & 0xff;
-  const uint32_t second = first_word >> 8 & 0xff;
-  if (first == 0x80 && second >= 2 && second <= 5) {
-    return "a Python pickle (.pdparams, .pdopt); load it in the reference and save it there as a "
-           "parameter file (save_inference_model, save_vars)";
+// What a file that starts with `word` is instead of a tensor stream, and what to do about it; ""
+// where it is nothing known.
+absl::string_view ForeignFormat(uint32_t word) {
+  const char bytes[] = {static_cast<char>(word), static_cast<char>(word >> 8),
+                        static_cast<char>(word >> 16), static_cast<char>(word >> 24)};
+  switch (FormatOf(absl::string_view(bytes, sizeof(bytes)))) {
+    case FileFormat::kPickle:
+      return "a Python pickle (.pdparams, .pdopt); load it in the reference and save it there as a "
+             "parameter file (save_inference_model, save_vars)";
+    case FileFormat::kProgram:
+      return "a program; give the parameter file that was saved with it";
+    case FileFormat::kZip:
+      return "a zip archive; unpack it first";
+    case FileFormat::kGzip:
+      return "gzipped; unpack it first";
+    case FileFormat::kNumpy:
+      return "a NumPy array (.npy)";
+    case FileFormat::kUnknown:
+    case FileFormat::kTensorStream:
+      break;
   }
-  if (first == 0x0a) return "a program; give the parameter file that was saved with it";
-  if (first_word == 0x04034b50) return "a zip archive; unpack it first";
-  if (first == 0x1f && second == 0x8b) return "gzipped; unpack it first";
-  if (first_word == 0x4d554e93) return "a NumPy array (.npy)";
   return "";
 }
 
@@ -48,7 +58,7 @@ absl::Status ReadVersion(ByteReader& reader) {
   if (version == 0) return absl::OkStatus();
   const absl::string_view format = position == 0 ? ForeignFormat(version) : "";
   if (!format.empty()) {
-    return absl::UnimplementedError(
+    return absl::InvalidArgumentError(
         absl::StrCat("byte 0: this is not a parameter file but ", format));
   }
   return Malformed(position, absl::StrCat("the version is ", version, "; only 0 is known"));
@@ -84,8 +94,9 @@ absl::StatusOr<LoD> ReadLod(ByteReader& reader) {
       return Malformed(level_position, absl::StrCat("LoD level ", level, " has ", bytes,
                                                     " bytes, not a multiple of 8"));
     }
-    ASSIGN_OR_RETURN(std::vector<uint64_t> offsets,
-                     ReadNumbers<uint64_t>("the list of LoD offsets", bytes / sizeof(uint64_t), reader));
+    ASSIGN_OR_RETURN(
+        std::vector<uint64_t> offsets,
+        ReadNumbers<uint64_t>("the list of LoD offsets", bytes / sizeof(uint64_t), reader));
     lod.push_back(std::move(offsets));
   }
   return lod;
@@ -143,7 +154,8 @@ absl::StatusOr<TensorHeader> ReadPlainHeader(ByteReader& reader) {
     const auto& field = unknown.field(0);
     if (field.number() == VarType::TensorDesc::kDataTypeFieldNumber &&
         field.type() == google::protobuf::UnknownField::TYPE_VARINT) {
-      return Malformed(position, absl::StrCat("the data type ", field.varint(), " is unknown"));
+      return Malformed(position, absl::StrCat("the data type ",
+                                              static_cast<int64_t>(field.varint()), " is unknown"));
     }
     return Malformed(
         position, absl::StrCat("the tensor's description has an unknown field ", field.number()));

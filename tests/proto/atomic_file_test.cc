@@ -107,18 +107,21 @@ TEST(AtomicFile, AFullDiskLeavesTheOldFile) {
 TEST(AtomicFile, SaysWhyAPathCannotBeWritten) {
   const TemporaryFolder folder;
   folder.Write("file", "");
+  std::filesystem::create_symlink("nowhere", folder.Path("link"));
   const std::pair<std::string, std::string> cases[] = {
       {folder.Path("missing/out"), "No such file or directory"},
       {folder.Path("file/out"), "Not a directory"},
       {folder.Path(), "it is there and is not a regular file"},
       {"/dev/null", "it is there and is not a regular file"},
+      {folder.Path("link"), "it is a symbolic link that leads nowhere"},
       {"", "No such file or directory"},
   };
   for (const auto& [path, reason] : cases) {
     EXPECT_EQ(WriteFileAtomically(path, "bytes"),
               absl::UnavailableError(absl::StrCat(path, ": cannot be written: ", reason)));
   }
-  EXPECT_THAT(folder.Files(), ElementsAre("file"));
+  EXPECT_THAT(folder.Files(), ElementsAre("file", "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.Path("link")));
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ TEST(LoadParameters, SaysWhatIsWrongWithACombinedFile) {
                                 "parameter file; LOD_TENSOR and SELECTED_ROWS have")},
       {{{"a", {2}}},
        HexBytes("80025d71"),
-       absl::UnimplementedError(
+       absl::InvalidArgumentError(
            "DIR/p: variable \"a\": byte 0: this is not a parameter file but a Python pickle "
            "(.pdparams, .pdopt); load it in the reference and save it there as a parameter file "
            "(save_inference_model, save_vars)")},

@@ -156,7 +156,6 @@ struct BadStream {
 TEST(TensorStream, SaysWhatIsWrong) {
   using absl::DataLossError;
   using absl::InvalidArgumentError;
-  using absl::UnimplementedError;
   const std::string start = "00000000 0000000000000000 00000000 ";
   const BadStream cases[] = {
       // The version.
@@ -167,22 +166,22 @@ TEST(TensorStream, SaysWhatIsWrong) {
        InvalidArgumentError("byte 12: the version is 2; only 0 is known")},
       // Other formats.
       {"8002637f",
-       UnimplementedError("byte 0: this is not a parameter file but a Python pickle (.pdparams, "
-                          ".pdopt); load it in the reference and save it there as a parameter "
-                          "file (save_inference_model, save_vars)")},
+       InvalidArgumentError("byte 0: this is not a parameter file but a Python pickle (.pdparams, "
+                            ".pdopt); load it in the reference and save it there as a parameter "
+                            "file (save_inference_model, save_vars)")},
       {"800495ff",
-       UnimplementedError("byte 0: this is not a parameter file but a Python pickle (.pdparams, "
-                          ".pdopt); load it in the reference and save it there as a parameter "
-                          "file (save_inference_model, save_vars)")},
-      {"0a810b0a",
-       UnimplementedError("byte 0: this is not a parameter file but a program; give the parameter "
-                          "file that was saved with it")},
-      {"504b0304", UnimplementedError("byte 0: this is not a parameter file but a zip archive; "
-                                      "unpack it first")},
+       InvalidArgumentError("byte 0: this is not a parameter file but a Python pickle (.pdparams, "
+                            ".pdopt); load it in the reference and save it there as a parameter "
+                            "file (save_inference_model, save_vars)")},
+      {"0a810b0a", InvalidArgumentError(
+                       "byte 0: this is not a parameter file but a program; give the parameter "
+                       "file that was saved with it")},
+      {"504b0304", InvalidArgumentError("byte 0: this is not a parameter file but a zip archive; "
+                                        "unpack it first")},
       {"1f8b0800",
-       UnimplementedError("byte 0: this is not a parameter file but gzipped; unpack it first")},
+       InvalidArgumentError("byte 0: this is not a parameter file but gzipped; unpack it first")},
       {"934e554d",
-       UnimplementedError("byte 0: this is not a parameter file but a NumPy array (.npy)")},
+       InvalidArgumentError("byte 0: this is not a parameter file but a NumPy array (.npy)")},
       // Levels of detail.
       {"00000000 00000000", DataLossError("byte 4: the number of LoD levels needs 8 bytes, 4 are "
                                           "left")},
@@ -227,6 +226,8 @@ TEST(TensorStream, SaysWhatIsWrong) {
       {start + "02000000 08ff",
        InvalidArgumentError("byte 20: the tensor's description is not a TensorDesc message")},
       {start + "02000000 0863", InvalidArgumentError("byte 20: the data type 99 is unknown")},
+      {start + "0b000000 08ffffffffffffffffff01",
+       InvalidArgumentError("byte 20: the data type -1 is unknown")},
       {start + "02000000 0807",
        InvalidArgumentError("byte 20: data type LOD_TENSOR is not one of tensor elements")},
       {start + "04000000 0805 1801",

@@ -8,10 +8,20 @@
 
 namespace fixpoint {
 
-Scope Scope::Clone() const {
+absl::StatusOr<Scope::Value> Scope::CloneOf(const Value& value) {
+  return std::visit(
+      [](const auto& held) -> absl::StatusOr<Value> {
+        ASSIGN_OR_RETURN(auto copy, held.Clone());
+        return Value(std::move(copy));
+      },
+      value);
+}
+
+absl::StatusOr<Scope> Scope::Clone() const {
   Scope copy;
   for (const auto& [name, value] : values_) {
-    std::visit([&, &name = name](const auto& held) { copy.Set(name, held.Clone()); }, value);
+    ASSIGN_OR_RETURN(Value held, CloneOf(value));
+    copy.Set(name, std::move(held));
   }
   return copy;
 }

@@ -23,7 +23,9 @@ class Scope {
   Scope() = default;
   Scope(Scope&&) noexcept = default;
   Scope& operator=(Scope&&) noexcept = default;
-  Scope Clone() const;
+  // kFailedPrecondition where the system has no memory for a copy.
+  absl::StatusOr<Scope> Clone() const;
+  static absl::StatusOr<Value> CloneOf(const Value& value);
 
   // kNotFound: there is no such variable; kFailedPrecondition: it holds selected rows.
   absl::StatusOr<const Tensor*> Find(absl::string_view name) const;

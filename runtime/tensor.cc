@@ -111,12 +111,17 @@ Tensor Tensor::AllocateOrDie(VarType::Type dtype, std::vector<int64_t> dims, siz
   return *std::move(tensor);
 }
 
-Tensor Tensor::Clone() const {
-  Tensor copy = AllocateOrDie(dtype_, dims_, static_cast<size_t>(size_));
+absl::StatusOr<Tensor> Tensor::Clone() const {
+  ASSIGN_OR_RETURN(Tensor copy, Allocate(dtype_, dims_));
   const absl::Span<const uint8_t> from = bytes();
   std::copy(from.begin(), from.end(), copy.mutable_bytes().begin());
   copy.lod_ = lod_;
   return copy;
+}
+
+absl::StatusOr<SelectedRows> SelectedRows::Clone() const {
+  ASSIGN_OR_RETURN(Tensor copy, value.Clone());
+  return SelectedRows{rows, height, std::move(copy)};
 }
 
 void Tensor::CheckHolds(VarType::Type wanted) const {

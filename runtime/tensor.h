@@ -109,8 +109,8 @@ class Tensor {
   Tensor(Tensor&&) noexcept = default;
   Tensor& operator=(Tensor&&) noexcept = default;
 
-  // A copy that owns its memory.
-  Tensor Clone() const;
+  // A copy that owns its memory. kFailedPrecondition where the system has none.
+  absl::StatusOr<Tensor> Clone() const;
 
   VarType::Type dtype() const { return dtype_; }
   const std::vector<int64_t>& dims() const { return dims_; }
@@ -170,7 +170,8 @@ struct SelectedRows {
   int64_t height;
   Tensor value;
 
-  SelectedRows Clone() const { return {rows, height, value.Clone()}; }
+  // As Tensor::Clone.
+  absl::StatusOr<SelectedRows> Clone() const;
 };
 
 }  // namespace fixpoint

@@ -7,9 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "ops/verifier.h"
+#include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"
 #include "transpiler/inference_invariants.h"
+#include "transpiler/marks.h"
 #include "transpiler/quantization_sites.h"
 
 namespace fixpoint {
@@ -101,10 +103,23 @@ absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const 
       return absl::NotFoundError(absl::StrCat(
           program.name(), ": the parameters have no variable \"", parameter.name, "\""));
     }
-    taken.Set(parameter.name,
-              std::visit([](const auto& held) { return Scope::Value(held.Clone()); }, *value));
+    absl::StatusOr<Scope::Value> copy = Scope::CloneOf(*value);
+    if (!copy.ok()) {
+      return absl::Status(copy.status().code(),
+                          absl::StrCat(program.name(), ": variable \"", parameter.name,
+                                       "\": ", std::string(copy.status().message())));
+    }
+    taken.Set(parameter.name, *std::move(copy));
   }
   return taken;
+}
+
+// What ops read before they were quantized is gone, so that no mark can lead back to it.
+void DropMarksOfChange(Program* program) {
+  Rewriter rewriter(program, "freeze");
+  for (int b = 0; b < program->block_count(); ++b) {
+    for (const Op& op : program->block(b).ops()) rewriter.RemoveAttr(op, kRewiredAttr);
+  }
 }
 
 }  // namespace
@@ -140,6 +155,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   if (absl::Status status = pipeline.Run(model.program, context, pipeline_options); !status.ok()) {
     return status.code() == absl::StatusCode::kInternal ? BlameProgram(program, status) : status;
   }
+  DropMarksOfChange(&model.program);
   model.program.ForgetEdits();
   ASSIGN_OR_RETURN(model.scope, TakeParameters(model.program, context.new_parameters, scope));
   model.weights = context.quantized_weights;

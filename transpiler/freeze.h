@@ -48,8 +48,9 @@ struct FrozenModel {
 };
 
 // Freezes a quantized program, of training or of inference, Fixpoint's or the reference's, with the
-// values of its persistable variables; both stay as they are. Block indexes stay too. Linear in the
-// program and in the parameters.
+// values of its persistable variables; both stay as they are. Block indexes stay too. The result
+// has no way back: neither an edit log nor marks of what ops read before. Linear in the program and
+// in the parameters.
 //
 // In the portable form the result computes what MakeTestProgram(program) computes, bit for bit on
 // the same kernels, and every variable that both have holds the same; but a weight whose stored
@@ -61,7 +62,7 @@ struct FrozenModel {
 //   kInvalidArgument     an op that quantizes is not valid; a feed or fetch is not there; a scale or
 //                        a weight is of a wrong type or shape, NaN, infinite or negative
 //   kNotFound            the scope lacks a parameter
-//   kUnimplemented       a weight behind a cast or with a zero point
+//   kUnimplemented       a weight behind a cast to another type than FP32, or with a zero point
 absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
                                    const FreezeOptions& options = {});
 

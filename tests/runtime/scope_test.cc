@@ -65,7 +65,9 @@ TEST(Scope, ACloneIsApartFromItsOriginal) {
   Scope scope;
   scope.Set("rows", RowsOf({1, 4}, {2, 3}));
   scope.Set("w", Tensor::FromValues<float>({2}, {1, 2}));
-  const Scope clone = scope.Clone();
+  const absl::StatusOr<Scope> cloned = scope.Clone();
+  ASSERT_TRUE(cloned.ok()) << cloned.status();
+  const Scope& clone = *cloned;
   (*scope.Find("w"))->mutable_data<float>()[0] = 5;
   scope.Erase("rows");
   EXPECT_THAT(Names(clone), ElementsAre("rows", "w"));

@@ -78,7 +78,7 @@ TEST(Tensor, AnEmptyTensorHasNoElements) {
   absl::StatusOr<Tensor> empty = Tensor::Allocate(VarType::FP64, {3, 0});
   ASSERT_TRUE(empty.ok()) << empty.status();
   EXPECT_THAT(empty->data<double>(), IsEmpty());
-  EXPECT_THAT(empty->Clone().bytes(), IsEmpty());
+  EXPECT_THAT(empty->Clone()->bytes(), IsEmpty());
 }
 
 TEST(Tensor, OwnedMemoryIsAligned) {
@@ -92,11 +92,23 @@ TEST(Tensor, OwnedMemoryIsAligned) {
 TEST(Tensor, ACloneIsApartFromItsOriginal) {
   Tensor original = Tensor::FromValues<int32_t>({3}, {1, 2, 3});
   original.set_lod({{0, 1, 3}});
-  const Tensor clone = original.Clone();
+  const absl::StatusOr<Tensor> clone = original.Clone();
+  ASSERT_TRUE(clone.ok()) << clone.status();
   original.mutable_data<int32_t>()[0] = 7;
   original.set_lod({});
-  EXPECT_THAT(clone.data<int32_t>(), ElementsAre(1, 2, 3));
-  EXPECT_EQ(clone.lod(), (LoD{{0, 1, 3}}));
+  EXPECT_THAT(clone->data<int32_t>(), ElementsAre(1, 2, 3));
+  EXPECT_EQ(clone->lod(), (LoD{{0, 1, 3}}));
+}
+
+TEST(Tensor, ACloneWithoutMemoryIsAnError) {
+  // Nobody has this much; the pages of the original are not touched.
+  std::vector<uint8_t> byte(1);
+  const int64_t extent = int64_t{1} << 60;
+  const Tensor original = Tensor::Borrow(VarType::INT8, {extent},
+                                         absl::MakeSpan(byte.data(), static_cast<size_t>(extent)));
+  EXPECT_EQ(original.Clone().status(),
+            absl::FailedPreconditionError("dims [1152921504606846976]: there is no memory for "
+                                          "1152921504606846976 bytes"));
 }
 
 TEST(Tensor, BorrowedMemoryIsWrittenInPlaceAndOutlivesTheTensor) {

@@ -24,7 +24,8 @@ absl::StatusOr<FrozenModel> RunPasses(const Program& program, const Scope& scope
   const QuantConfig config;
   const Target target;
   PassContext context(config, target, quantizers);
-  FrozenModel made{program.Clone(), scope.Clone(), {}, {}};
+  ASSIGN_OR_RETURN(Scope held, scope.Clone());
+  FrozenModel made{program.Clone(), std::move(held), {}, {}};
   context.trained = &scope;
   context.feeds = options.feeds;
   context.fetches = options.fetches;
@@ -56,7 +57,8 @@ absl::StatusOr<FrozenModel> Make(const Golden& golden, const Program& program, c
   if (mode == "passes") return RunPasses(program, scope, golden.Setting("pipeline"), options);
   if (mode != "test") return absl::InvalidArgumentError(absl::StrCat("mode: ", mode, " is none"));
   ASSIGN_OR_RETURN(Program test, MakeTestProgram(program));
-  return FrozenModel{std::move(test), scope.Clone(), {}, {}};
+  ASSIGN_OR_RETURN(Scope held, scope.Clone());
+  return FrozenModel{std::move(test), std::move(held), {}, {}};
 }
 
 }  // namespace

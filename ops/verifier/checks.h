@@ -58,13 +58,14 @@ bool CheckForm(const KnownOp& known, Era era, FindingList* findings);
 // 7.
 class NameCheck {
  public:
-  explicit NameCheck(FindingList* findings);
+  NameCheck(const Program& program, FindingList* findings);
   void Check(const Op& op);
 
  private:
   // "; did you mean "w_3.w_0"?", or "".
   std::string Suggestion(const Op& op, absl::string_view name);
 
+  const Program& program_;
   FindingList* findings_;
   int suggestions_left_;
 };
@@ -78,6 +79,7 @@ class ReadCheck {
   void Check(const Op& op);
 
  private:
+  void CheckAttributes(const Op& op);
   bool HasFeedOps();
   bool MayBeFed(const Variable& variable, const Op& first_writer);
 

@@ -6,7 +6,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ops/verifier/checks.h"
+#include "proto/attributes.h"
 #include "proto/nearest_name.h"
 
 namespace fixpoint {
@@ -41,23 +43,30 @@ const Op* FirstWriter(const Variable& variable) {
 
 }  // namespace
 
-NameCheck::NameCheck(FindingList* findings)
-    : findings_(findings), suggestions_left_(kMostSuggestions) {}
+NameCheck::NameCheck(const Program& program, FindingList* findings)
+    : program_(program), findings_(findings), suggestions_left_(kMostSuggestions) {}
 
 void NameCheck::Check(const Op& op) {
-  const auto check = [&](const Argument& argument) {
-    if (argument.variable() == nullptr || argument.variable()->desc() != nullptr) return;
+  const auto dangling = [&](const std::string& who, absl::string_view name) {
     const int block = op.block().index();
     const std::string where = block == 0 ? "which block 0 does not declare"
                                          : absl::StrCat("which neither block ", block,
                                                         " nor one that it stands in declares");
     findings_->Error(FindingCode::kDanglingName, op,
-                     absl::StrCat(argument.is_output() ? "output " : "input ", argument.slot_name(),
-                                  argument.is_output() ? " writes \"" : " reads \"",
-                                  argument.name(), "\", ", where, Suggestion(op, argument.name())));
+                     absl::StrCat(who, " \"", name, "\", ", where, Suggestion(op, name)));
+  };
+  const auto check = [&](const Argument& argument) {
+    if (argument.variable() == nullptr || argument.variable()->desc() != nullptr) return;
+    dangling(absl::StrCat(argument.is_output() ? "output " : "input ", argument.slot_name(),
+                          argument.is_output() ? " writes" : " reads"),
+             argument.name());
   };
   for (const Argument* input : op.inputs()) check(*input);
   for (const Argument* output : op.outputs()) check(*output);
+  for (const absl::string_view name : VariablesInAttrs(op.desc())) {
+    const Variable* variable = program_.Find(op.block(), name);
+    if (variable == nullptr || variable->desc() == nullptr) dangling("an attribute reads", name);
+  }
 }
 
 bool ReadCheck::HasFeedOps() {
@@ -115,6 +124,29 @@ void ReadCheck::Check(const Op& op) {
     } else if (absl::EndsWith(input->name(), kGradientSuffix)) {
       findings_->Error(FindingCode::kUnreachedRead, op,
                        absl::StrCat(read(), "a gradient that no op writes"));
+    }
+  }
+  CheckAttributes(op);
+}
+
+// Which value an attribute's variable stands for is not known, but that there is none before the
+// op is.
+void ReadCheck::CheckAttributes(const Op& op) {
+  for (const absl::string_view name : VariablesInAttrs(op.desc())) {
+    const Variable* variable = program_.Find(op.block(), name);
+    if (variable == nullptr || variable->desc() == nullptr || variable->block().index() != 0 ||
+        ExistsByItself(*variable)) {
+      continue;
+    }
+    const Op* writer = FirstWriter(*variable);
+    if (writer == nullptr && HasFeedOps()) {
+      findings_->Error(FindingCode::kUnreachedRead, op,
+                       absl::StrCat("an attribute reads \"", name,
+                                    "\", which no op writes and no feed op fills"));
+    } else if (writer != nullptr && &writer->block() == &op.block() && op.IsBefore(*writer)) {
+      findings_->Error(FindingCode::kUnreachedRead, op,
+                       absl::StrCat("an attribute reads \"", name,
+                                    "\", which is written only later and is not persistable"));
     }
   }
 }

@@ -100,7 +100,7 @@ std::vector<Finding> FindingList::TakeInProgramOrder() {
 std::vector<Finding> Verify(const Program& program, const VerifyOptions& options) {
   FindingList findings;
   const Era era = EraOf(program);
-  NameCheck names(&findings);
+  NameCheck names(program, &findings);
   ReadCheck reads(program, &findings);
   GradientCheck gradients(era, &findings);
   std::vector<KnownOp> quantization_ops;

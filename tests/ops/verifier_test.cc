@@ -115,6 +115,15 @@ relu(X=x) -> (Out=y)
      R"(error: p: block 0, op 0 (relu): input X reads "x", which block 0 does not declare [dangling_name]
     relu(X=x) -> (Out=y)
 )"},
+    {"AnAttributeThatReadsNothing", R"(
+var x f32[-1,4]
+var y f32[-1,4]
+var m u8[-1,4]
+dropout(X=x) -> (Out=y, Mask=m) {dropout_prob=var(p), is_test=true}
+)",
+     R"(error: p: block 0, op 0 (dropout): an attribute reads "p", which neither block 0 nor one that it stands in declares [dangling_name]
+    dropout(X=x) -> (Out=y, Mask=m) {dropout_prob=var(p), is_test=true}
+)"},
     {"AWriteToNothing", R"(
 var x f32[-1,4]
 relu(X=x) -> (Out=y)

@@ -4,6 +4,7 @@
 // the fetches that the context names, and for its feeds or, where it names none, the variables that
 // are needed and that nothing in the program computes.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
@@ -27,6 +30,12 @@ constexpr char kFetch[] = "fetch";
 bool IsWrittenWhole(const Variable& variable) {
   return variable.desc() == nullptr || variable.tensor() == nullptr ||
          variable.desc()->type().type() != VarType::LOD_TENSOR_ARRAY;
+}
+
+bool IsWritten(const Variable& variable) {
+  const auto values = variable.values();
+  return std::any_of(values.begin(), values.end(),
+                     [](const Value* value) { return value->op() != nullptr; });
 }
 
 class Pruner {
@@ -99,6 +108,12 @@ class Pruner {
   void Keep(const Op& op) {
     if (!kept_.insert(&op).second) return;
     for (const Argument* input : op.inputs()) Need(input->value());
+    // Which value an attribute's variable stands for is not known: all of them stay.
+    for (const absl::string_view name : VariablesInAttrs(op.desc())) {
+      const Variable* variable = program_.Find(op.block(), name);
+      if (variable == nullptr) continue;
+      for (const Value* value : variable->values()) Need(value);
+    }
     // What runs in a loop is kept whole: how often it runs may depend on all of it.
     for (const Block* block : op.sub_blocks()) {
       for (const Op& inner : block->ops()) open_ops_.push_back(&inner);
@@ -168,6 +183,14 @@ class Pruner {
             continue;
           }
           if (seen.insert(input->variable()).second) inputs.push_back(input->variable());
+        }
+        for (const absl::string_view name : VariablesInAttrs(op.desc())) {
+          const Variable* variable = program_.Find(op.block(), name);
+          if (variable == nullptr || &variable->block() != &main() || IsWritten(*variable) ||
+              variable->persistable() || variable->tensor() == nullptr) {
+            continue;
+          }
+          if (seen.insert(variable).second) inputs.push_back(variable);
         }
       }
     }

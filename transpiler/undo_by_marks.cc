@@ -16,6 +16,8 @@
 namespace fixpoint {
 namespace {
 
+constexpr char kNoWayBack[] = "; a frozen program has no way back, undo the one it was made of";
+
 // "Input.0=x" or "X.3+"; of an attribute "with_quant_attr=false" or "quantization_type+".
 struct Change {
   absl::string_view slot;  // or the attribute
@@ -58,7 +60,7 @@ bool RestoreAttribute(const Op& op, const Change& change, Rewriter& rewriter) {
   return original.has_value();
 }
 
-absl::Status RestoreOp(const Op& op, Rewriter& rewriter) {
+absl::Status RestoreOp(const Program& program, const Op& op, Rewriter& rewriter) {
   const auto misfit = [&op](absl::string_view mark) {
     return absl::InvalidArgumentError(absl::StrCat(Describe(op), ": the mark \"", mark, "\" of ",
                                                    kRewiredAttr, " does not fit the op"));
@@ -79,6 +81,10 @@ absl::Status RestoreOp(const Op& op, Rewriter& rewriter) {
     if (change.added) {
       if (change.index + 1 != static_cast<int>(arguments.size())) return misfit(*mark);
       rewriter.RemoveLastArgument(op, !inputs.empty(), change.slot);
+    } else if (program.Find(op.block(), change.original) == nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Describe(op), ": the mark \"", *mark, "\" of ", kRewiredAttr,
+                       " names a variable that the program no longer has", kNoWayBack));
     } else {
       rewriter.SetArgument(*arguments[change.index], change.original);
     }
@@ -87,8 +93,22 @@ absl::Status RestoreOp(const Op& op, Rewriter& rewriter) {
   return absl::OkStatus();
 }
 
+// Error (kFailedPrecondition): an op that stays reads what only removed ops wrote.
+absl::Status CheckReaders(const Variable& variable) {
+  const Argument* reader = nullptr;
+  for (const Argument* argument : variable.arguments()) {
+    if (argument->is_output()) return absl::OkStatus();
+    if (reader == nullptr) reader = argument;
+  }
+  if (reader == nullptr || variable.persistable()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      Describe(reader->op()), ": reads \"", variable.name(),
+      "\", which Fixpoint's ops compute, and has no mark of what it read before", kNoWayBack));
+}
+
 absl::Status Undo(Program* program) {
   Rewriter rewriter(program, "undo_by_marks");
+  std::vector<const Variable*> written;
   std::vector<const Variable*> unused;
   bool marked = false;
   for (int b = 0; b < program->block_count(); ++b) {
@@ -96,7 +116,7 @@ absl::Status Undo(Program* program) {
       if (op.FindAttr(kInsertedByAttr) != nullptr) {
         marked = true;
         for (const Argument* output : op.outputs()) {
-          if (output->variable() != nullptr) unused.push_back(output->variable());
+          if (output->variable() != nullptr) written.push_back(output->variable());
         }
         for (const Argument* input : op.inputs()) {
           if (input->variable() != nullptr) unused.push_back(input->variable());
@@ -104,7 +124,7 @@ absl::Status Undo(Program* program) {
         rewriter.Remove(op);
       } else if (StringsAttr(op.desc(), kRewiredAttr).has_value()) {
         marked = true;
-        RETURN_IF_ERROR(RestoreOp(op, rewriter));
+        RETURN_IF_ERROR(RestoreOp(*program, op, rewriter));
       }
     }
   }
@@ -112,6 +132,8 @@ absl::Status Undo(Program* program) {
     return absl::FailedPreconditionError(
         "there is nothing to undo: the program has neither an edit log nor marks of Fixpoint");
   }
+  for (const Variable* variable : written) RETURN_IF_ERROR(CheckReaders(*variable));
+  unused.insert(unused.end(), written.begin(), written.end());
   // What only the removed ops wrote or read was theirs.
   for (const Variable* variable : unused) {
     if (!variable->removed() && variable->desc() != nullptr && !variable->is_used()) {

@@ -87,8 +87,17 @@ constexpr BadMark kBadMarks[] = {
      "block 0 {\n  relu() {sub_block=block(1), fixpoint.rewired=[\"sub_block+\"]}\n}\n"
      "block 1 parent=0 {\n}",
      MISFIT("sub_block+")},
-    {"SecondMarkIsBad", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["Z.0=b", "X.0=a"]})",
+    {"SecondMarkIsBad",
+     "var a f32[2]\nrelu(X=x) -> (Out=y) {fixpoint.rewired=[\"Z.0=b\", \"X.0=a\"]}",
      MISFIT("Z.0=b")},
+    {"OriginalIsGone", R"(relu(X=x) -> (Out=y) {fixpoint.rewired=["X.0=z"]})",
+     "program.txt: block 0, op 0 (relu): the mark \"X.0=z\" of fixpoint.rewired names a variable "
+     "that the program no longer has; a frozen program has no way back, undo the one it was made "
+     "of"},
+    {"ReaderHasNoMark", "scale(X=x) -> (Out=q) {fixpoint.inserted_by=\"p\"}\nrelu(X=q) -> (Out=y)",
+     "program.txt: block 0, op 0 (relu): reads \"q\", which Fixpoint's ops compute, and has no "
+     "mark "
+     "of what it read before; a frozen program has no way back, undo the one it was made of"},
 };
 
 #undef MISFIT

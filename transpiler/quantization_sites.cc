@@ -137,6 +137,7 @@ class SiteFinder {
           absl::StrCat(DescribeInFile(op), ": takes codes of ", DescribeInFile(*site.quantize),
                        " back at another scale than \"", site.scale->name(), "\""));
     }
+    RETURN_IF_ERROR(CheckDequantizeAttrs(site, op));
     const float largest = static_cast<float>(LargestCode(site.bits));
     float range = largest;
     if (const auto max_range = FloatAttr(op.desc(), "max_range"); max_range.has_value()) {
@@ -150,6 +151,27 @@ class SiteFinder {
     return absl::FailedPreconditionError(absl::StrCat(DescribeInFile(op), ": divides by ", range,
                                                       " codes of ", DescribeInFile(*site.quantize),
                                                       ", the largest of which is ", largest));
+  }
+
+  absl::Status CheckDequantizeAttrs(const QuantizationSite& site, const Op& op) const {
+    const auto misfit = [&](absl::string_view attribute, int value, int wanted) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Describe(op), ": ", attribute, " is ", value, "; want ", wanted,
+                       ", that of the codes of ", Describe(*site.quantize)));
+    };
+    const bool is_linear = op.type() == kDequantizeLinear;
+    if (is_linear && BoolAttr(op.desc(), "only_observer") == true) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          Describe(op), ": only observes, so that \"", op.outputs().front()->name(),
+          "\" holds the codes of ", Describe(*site.quantize), "; want both to observe, or none"));
+    }
+    ASSIGN_OR_RETURN(const int bits, Int(op, "bit_length", site.bits));
+    if (bits != site.bits) return misfit("bit_length", bits, site.bits);
+    // Ops of an era without the attribute count channels along axis 0, or not at all.
+    const bool has_channels = is_linear || op.Input("Scales") != nullptr;
+    ASSIGN_OR_RETURN(const int axis, Int(op, "quant_axis", has_channels ? 0 : -1));
+    if (axis != site.axis) return misfit("quant_axis", axis, site.axis);
+    return absl::OkStatus();
   }
 
   const Program& program_;

@@ -26,6 +26,19 @@ bool HoldsTrainedState(const Variable& variable, const QuantizerTable& quantizer
   return true;
 }
 
+// Where a quantize op that finds no range of its own reads the scale that it hands on as `value`;
+// null where it is no such op. In test mode it hands on what it reads.
+const Argument* HandedOn(const Value& value, const QuantizerTable& quantizers) {
+  const QuantizerTable::Match match = quantizers.FindByQuantizeOp(value.op()->type());
+  if (match.recipe == nullptr || match.quantizer->is_dynamic()) return nullptr;
+  for (const QuantizerState& state : match.recipe->state) {
+    if (!state.is_scale) continue;
+    const Argument* input = value.op()->Input(state.input);
+    if (input != nullptr && input->variable() == &value.variable()) return input;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 absl::StatusOr<float> ReadRange(absl::string_view reader, const Variable& variable,
@@ -56,6 +69,7 @@ absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& 
   StoredScale stored;
   std::vector<const Argument*> open = {&scale};
   // A chain of maxima reads each of its inputs once; more steps than that are not such a chain.
+  constexpr int kMostSteps = 10000;
   for (int steps = 0; !open.empty(); ++steps) {
     const Argument& argument = *open.back();
     open.pop_back();
@@ -69,8 +83,13 @@ absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& 
       continue;
     }
     const Value* value = argument.value();
-    if (value == nullptr || value->origin() != Value::Origin::kWrite ||
-        value->op()->type() != "elementwise_max" || steps > 10000) {
+    const bool is_computed = value != nullptr && value->origin() == Value::Origin::kWrite;
+    if (const Argument* read = is_computed ? HandedOn(*value, quantizers) : nullptr;
+        read != nullptr && steps <= kMostSteps) {
+      open.push_back(read);
+      continue;
+    }
+    if (!is_computed || value->op()->type() != "elementwise_max" || steps > kMostSteps) {
       return absl::FailedPreconditionError(
           absl::StrCat(reader, ": the scale \"", scale.name(),
                        "\" is computed when the program runs; want one that training left in a "

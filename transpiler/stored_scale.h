@@ -20,7 +20,7 @@ struct StoredScale {
 
 // What the scale that a quantize op reads is, in a program in test mode: a persistable variable
 // that only quantizers write, element 0, or the largest of such (elementwise_max), which is how
-// quantizers share one.
+// quantizers share one: each hands on to the next what it read.
 // Errors start with the op: kNotFound: the scope has no such variable; kInvalidArgument: it is not
 // FP32, is empty, negative, NaN or infinite; kFailedPrecondition: it is computed in another way.
 absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& scope,

@@ -7,9 +7,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "transpiler/parameters.h"
+#include "transpiler/passes/captures.h"
 #include "transpiler/quantization_sites.h"
 
 namespace fixpoint {
@@ -41,6 +43,7 @@ class Check {
     ForEachOp([this](const Op& op) {
       CheckOp(op);
       CheckFrozenOp(op);
+      CheckCaptures(op);
     });
     if (context_.frozen_form == FrozenForm::kPortable) {
       const absl::Status sites = FindQuantizationSites(program_, context_.quantizers).status();
@@ -110,11 +113,24 @@ class Check {
     }
   }
 
+  void CheckCaptures(const Op& op) {
+    const absl::string_view slot = CaptureSlot(op.type());
+    if (slot.empty() || op.sub_blocks().empty()) return;
+    std::vector<std::string> listed;
+    for (const Argument* argument : op.Inputs(slot)) listed.emplace_back(argument->name());
+    const std::vector<std::string> wanted = CapturesOf(op);
+    if (listed == wanted) return;
+    Violated(6, Describe(op), " captures [", absl::StrJoin(listed, ", "), "]; want [",
+             absl::StrJoin(wanted, ", "), "]");
+  }
+
   void CheckProductsOf(const Op& quantize) {
     for (const Argument* result : quantize.outputs()) {
       if (result->slot_name() != "Out" || result->value() == nullptr) continue;
       for (const Argument* reader : result->value()->readers()) {
-        if (QuantOpOf(reader->op()) != QuantOp::kDequantize) CheckProduct(reader->op());
+        const Op& op = reader->op();
+        // A loop hands codes to its block.
+        if (QuantOpOf(op) != QuantOp::kDequantize && op.sub_blocks().empty()) CheckProduct(op);
       }
     }
   }

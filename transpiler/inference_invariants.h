@@ -8,6 +8,7 @@
 //   4. No op observes, and none quantizes a parameter.
 //   5. Codes are read by a dequantize op of their own scale; in the legacy forms there may be one
 //      product between them.
+//   6. What an op that runs blocks captures is what they name, and includes what ops of ours read.
 
 #ifndef FIXPOINT_TRANSPILER_INFERENCE_INVARIANTS_H_
 #define FIXPOINT_TRANSPILER_INFERENCE_INVARIANTS_H_

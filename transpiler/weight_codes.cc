@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -62,7 +64,66 @@ absl::StatusOr<std::vector<float>> FindScales(absl::Span<const float> values,
   return scales;
 }
 
+float OfBits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+float OfBfloat16(uint16_t bits) { return OfBits(uint32_t{bits} << 16); }
+
+// IEEE 754 binary16: 5 bits of exponent, 10 of fraction.
+float OfHalf(uint16_t bits) {
+  const uint32_t sign = uint32_t{bits} >> 15 << 31;
+  const uint32_t exponent = bits >> 10 & 0x1f;
+  const uint32_t fraction = bits & 0x3ff;
+  if (exponent == 0x1f) return OfBits(sign | 0x7f800000 | fraction << 13);
+  if (exponent != 0) return OfBits(sign | (exponent + 112) << 23 | fraction << 13);
+  const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+  return sign == 0 ? magnitude : -magnitude;
+}
+
+template <typename T, typename Convert>
+void ConvertEach(const Tensor& from, Convert convert, absl::Span<float> to) {
+  const uint8_t* bytes = from.bytes().data();
+  for (float& value : to) {
+    T element;
+    std::memcpy(&element, bytes, sizeof(T));
+    bytes += sizeof(T);
+    value = convert(element);
+  }
+}
+
 }  // namespace
+
+absl::StatusOr<Tensor> AsFloat(const Tensor& tensor) {
+  ASSIGN_OR_RETURN(Tensor made, Tensor::Allocate(VarType::FP32, tensor.dims()));
+  const absl::Span<float> to = made.mutable_data<float>();
+  const auto as_it_is = [](auto element) { return static_cast<float>(element); };
+  switch (tensor.dtype()) {
+    case VarType::FP32:
+      ConvertEach<float>(tensor, as_it_is, to);
+      return made;
+    case VarType::FP64:
+      ConvertEach<double>(tensor, as_it_is, to);
+      return made;
+    case VarType::FP16:
+      ConvertEach<uint16_t>(tensor, OfHalf, to);
+      return made;
+    case VarType::BF16:
+      ConvertEach<uint16_t>(tensor, OfBfloat16, to);
+      return made;
+    case VarType::INT8:
+      ConvertEach<int8_t>(tensor, as_it_is, to);
+      return made;
+    case VarType::INT16:
+      ConvertEach<int16_t>(tensor, as_it_is, to);
+      return made;
+    default:
+      return absl::InvalidArgumentError(absl::StrCat(
+          "is of type ", VarType::Type_Name(tensor.dtype()), "; want FP16, BF16, FP32 or FP64"));
+  }
+}
 
 absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
                                             const WeightCodesOptions& options) {

@@ -35,6 +35,11 @@ struct WeightCodesOptions {
 absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
                                             const WeightCodesOptions& options);
 
+// The numbers of a tensor as FP32: exact from FP16, BF16, INT8 and INT16, rounded from FP64.
+// Errors: kInvalidArgument, to be put behind a name: it is of another type; kFailedPrecondition:
+// there is no memory.
+absl::StatusOr<Tensor> AsFloat(const Tensor& tensor);
+
 }  // namespace fixpoint
 
 #endif  // FIXPOINT_TRANSPILER_WEIGHT_CODES_H_

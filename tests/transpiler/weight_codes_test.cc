@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace fixpoint {
 namespace {
@@ -98,6 +101,32 @@ TEST(WeightCodes, OfWhatIsNoWeightAreRefused) {
             absl::InvalidArgumentError("is [0, 1152921504606846976] and has no elements"));
   EXPECT_EQ(MakeWeightCodes(Tensor::FromValues<double>({1}, std::vector<double>{1}), {}).status(),
             absl::InvalidArgumentError("is of type FP64; want FP32"));
+}
+
+Tensor OfBits(VarType::Type dtype, const std::vector<uint16_t>& bits) {
+  absl::StatusOr<Tensor> tensor = Tensor::Allocate(dtype, {static_cast<int64_t>(bits.size())});
+  std::memcpy(tensor->mutable_bytes().data(), bits.data(), bits.size() * sizeof(uint16_t));
+  return *std::move(tensor);
+}
+
+TEST(AsFloat, KeepsEveryNumberOfASmallerType) {
+  EXPECT_THAT(
+      AsFloat(OfBits(VarType::FP16,
+                     {0x0000, 0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0x83ff, 0x7c00, 0xfc00}))
+          ->data<float>(),
+      ElementsAre(0, 1, -2, 65504, 0x1p-14f, 0x1p-24f, -1023 * 0x1p-24f, INFINITY, -INFINITY));
+  EXPECT_TRUE(std::isnan(AsFloat(OfBits(VarType::FP16, {0x7e00}))->data<float>()[0]));
+  EXPECT_THAT(AsFloat(OfBits(VarType::BF16, {0x0000, 0x3f80, 0xc049, 0xff80}))->data<float>(),
+              ElementsAre(0, 1, -3.140625f, -INFINITY));
+  EXPECT_THAT(AsFloat(Tensor::FromValues<int16_t>({2}, {-32768, 5}))->data<float>(),
+              ElementsAre(-32768, 5));
+  EXPECT_THAT(AsFloat(Tensor::FromValues<double>({2, 1}, {0.1, -2}))->data<float>(),
+              ElementsAre(0.1f, -2));
+}
+
+TEST(AsFloat, RefusesWhatIsNoNumberOfAWeight) {
+  EXPECT_EQ(AsFloat(Tensor::FromValues<int64_t>({1}, {1})).status(),
+            absl::InvalidArgumentError("is of type INT64; want FP16, BF16, FP32 or FP64"));
 }
 
 }  // namespace

@@ -34,6 +34,7 @@
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/captures.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/passes/parameter_writer.h"
 #include "transpiler/quantization_sites.h"
@@ -90,6 +91,8 @@ class ProductDequantizer {
     for (int b = 0; b < program_.block_count(); ++b) {
       for (const Op& op : program_.block(b).ops()) RETURN_IF_ERROR(Dequantize(op));
     }
+    // What a loop lists and its block no longer reads is not to keep the ops that make it.
+    UpdateCaptures(program_, &rewriter_);
     for (const Op* op : weight_dequantize_ops_) {
       if (op->outputs().front()->value()->readers().empty()) rewriter_.Remove(*op);
     }
@@ -99,6 +102,7 @@ class ProductDequantizer {
         rewriter_.Remove(*site.quantize);
       }
     }
+    UpdateCaptures(program_, &rewriter_);
     return absl::OkStatus();
   }
 
@@ -158,14 +162,20 @@ class ProductDequantizer {
       factor.codes = std::string(site.result->name());
       factor.scale = std::string(site.scale->name());
       factor.bits = site.bits;
-      if (!site.is_dynamic) {
-        const auto stored = FindStoredScale(*site.scale, *context_.trained, context_.quantizers);
-        if (stored.ok()) factor.scale_value = stored->value;
-      }
+      if (!site.is_dynamic) factor.scale_value = ScaleValue(*site.scale);
       return factor;
     }
     if (value->origin() != Value::Origin::kWrite) return std::nullopt;
     return WeightFactor(*value->op(), std::move(factor));
+  }
+
+  // Nothing where it is not known before the program runs.
+  std::optional<float> ScaleValue(const Argument& scale) const {
+    const auto made = std::as_const(context_.new_parameters).Find(scale.name());
+    if (made.ok()) return (*made)->data<float>()[0];
+    const auto stored = FindStoredScale(scale, *context_.trained, context_.quantizers);
+    if (!stored.ok()) return std::nullopt;
+    return stored->value;
   }
 
   // A weight that quantize_weights left behind a dequantize op.
@@ -181,9 +191,8 @@ class ProductDequantizer {
     if (const auto range = FloatAttr(op.desc(), "max_range"); range.has_value()) {
       while (factor.bits < 16 && LargestCode(factor.bits) < *range) ++factor.bits;
       while (factor.bits > 1 && LargestCode(factor.bits) > *range) --factor.bits;
-      const auto tensor = std::as_const(context_.new_parameters).Find(factor.scale);
-      if (!tensor.ok()) return std::nullopt;
-      factor.scale_value = (*tensor)->data<float>()[0];
+      factor.scale_value = ScaleValue(*scale);
+      if (!factor.scale_value.has_value()) return std::nullopt;
       return factor;
     }
     const auto bits = IntsAttr(op.desc(), "quant_bits");
@@ -292,7 +301,7 @@ class ProductDequantizer {
       ASSIGN_OR_RETURN(const Tensor* numbers, std::as_const(context_.new_parameters).Find(name));
       const absl::Span<const float> values = numbers->data<float>();
       const bool is_short = AbsMax(values) > 128;
-      Tensor integers = is_short ? As<int16_t>(*numbers) : As<int8_t>(*numbers);
+      ASSIGN_OR_RETURN(Tensor integers, is_short ? As<int16_t>(*numbers) : As<int8_t>(*numbers));
       context_.quantized_weights.code_bytes += integers.bytes().size();
       context_.quantized_weights.code_bytes -= numbers->bytes().size();
       const absl::string_view base = absl::StripSuffix(name, ".codes");
@@ -305,9 +314,11 @@ class ProductDequantizer {
   }
 
   template <typename T>
-  static Tensor As(const Tensor& numbers) {
+  static absl::StatusOr<Tensor> As(const Tensor& numbers) {
+    ASSIGN_OR_RETURN(Tensor integers, Tensor::Allocate(DataTypeOf<T>(), numbers.dims()));
     const absl::Span<const float> values = numbers.data<float>();
-    return Tensor::FromValues<T>(numbers.dims(), std::vector<T>(values.begin(), values.end()));
+    std::copy(values.begin(), values.end(), integers.mutable_data<T>().begin());
+    return integers;
   }
 
   Program& program_;

@@ -48,6 +48,7 @@ class ScaleFreezer {
     for (const QuantizationSite& site : sites) {
       if (!weights.IsWeight(*site.input->value())) RETURN_IF_ERROR(Freeze(site));
     }
+    UpdateCaptures(program_, &rewriter_);
     if (affine_ > 0) {
       context_.notes.push_back(absl::StrCat(
           "affine quantizers, which keep ops that the reference cannot run: ", affine_));
@@ -71,9 +72,23 @@ class ScaleFreezer {
     }
     ASSIGN_OR_RETURN(const std::string name, ParameterOf(site, scale));
     if (context_.frozen_form == FrozenForm::kPortable) return WritePortable(site, name);
-    // The op stays and reads the parameter.
-    rewriter_.SetArgument(*site.scale, name);
+    KeepReading(site, name);
     return absl::OkStatus();
+  }
+
+  // The site's ops stay, and read the parameter.
+  void KeepReading(const QuantizationSite& site, const std::string& parameter) {
+    const Variable* old = site.scale->variable();
+    if (old->name() == parameter) return;
+    for (const Op* op : site.ops()) {
+      for (const Argument* input : op->inputs()) {
+        if (input->variable() == old) rewriter_.SetArgument(*input, parameter);
+      }
+      // In test mode the op hands on what it reads.
+      for (const Argument* output : op->outputs()) {
+        if (output->variable() == old) rewriter_.SetArgument(*output, parameter);
+      }
+    }
   }
 
   absl::Status CheckDynamic(const QuantizationSite& site) const {
@@ -114,9 +129,7 @@ class ScaleFreezer {
           *op,
           InPlaceOf(*op, pass_, MakeDequantizeLinear(site, codes, scale, zero_point, out->name())));
     }
-    const Variable& old_scale = *site.scale->variable();
     for (const Op* op : site.ops()) rewriter_.Remove(*op);
-    CaptureParameters(site.quantize->block(), {scale, zero_point}, old_scale, &rewriter_);
     return absl::OkStatus();
   }
 

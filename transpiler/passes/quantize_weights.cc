@@ -9,8 +9,10 @@
 // The legacy forms have the reference's older dequantize ops instead, and codes as FP32 numbers,
 // `w.codes`, which is all that those take. In the portable form, codes of 9 to 16 bits are INT16
 // and pass through a cast, because the reference's dequantize_linear does not take them. A dynamic
-// quantizer's scale is that of the weight as it is now, whatever the last training step found.
+// quantizer's scale is that of the weight as it is now, whatever the last training step found. A
+// weight that is cast to FP32 before has the codes of what the cast computes, and goes with it.
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -22,6 +24,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
+#include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
@@ -37,19 +40,44 @@
 namespace fixpoint {
 namespace {
 
-// The parameter that a weight is; null where it is a cast of one to another type.
-const Variable* ParameterOf(const Value& weight) {
-  return weight.origin() == Value::Origin::kEntry ? &weight.variable() : nullptr;
+// The casts that a weight is behind, the last one first.
+std::vector<const Op*> CastsBefore(const Value& weight) {
+  std::vector<const Op*> casts;
+  const Value* at = &weight;
+  while (at->origin() == Value::Origin::kWrite) {
+    casts.push_back(at->op());
+    at = at->op()->Input("X")->value();
+  }
+  return casts;
 }
 
-Tensor AsFloat(const Tensor& codes) {
-  std::vector<float> values;
-  if (codes.dtype() == VarType::INT8) {
-    values.assign(codes.data<int8_t>().begin(), codes.data<int8_t>().end());
-  } else {
-    values.assign(codes.data<int16_t>().begin(), codes.data<int16_t>().end());
+// Where the numbers of a weight come from.
+struct WeightSource {
+  const Variable* parameter = nullptr;
+  bool is_cast = false;  // to FP32, of which the parameter need not be
+};
+
+// Nothing where a cast on the way has another result than FP32.
+std::optional<WeightSource> SourceOf(const Value& weight) {
+  WeightSource source;
+  const Value* at = &weight;
+  for (const Op* cast : CastsBefore(weight)) {
+    if (IntAttr(cast->desc(), "out_dtype") != VarType::FP32) return std::nullopt;
+    source.is_cast = true;
+    at = cast->Input("X")->value();
   }
-  return Tensor::FromValues<float>(codes.dims(), values);
+  source.parameter = &at->variable();
+  return source;
+}
+
+// Whether an op reads what is written, or a loop or a conditional hands it on.
+bool IsUsed(const Argument& output) {
+  const Value* written = output.value();
+  if (!written->readers().empty()) return true;
+  const auto values = output.variable()->values();
+  return std::any_of(values.begin(), values.end(), [&](const Value* value) {
+    return std::count(value->merged().begin(), value->merged().end(), written) > 0;
+  });
 }
 
 class WeightQuantizer {
@@ -70,6 +98,7 @@ class WeightQuantizer {
       if (weights.IsWeight(*site.input->value())) weight_sites.push_back(&site);
     }
     for (const QuantizationSite* site : weight_sites) RETURN_IF_ERROR(Quantize(*site));
+    UpdateCaptures(program_, &rewriter_);
     if (outdated_ > 0) {
       context_.notes.push_back(absl::StrCat(
           "weights whose stored scale is older than they are, so that they have one of "
@@ -95,13 +124,12 @@ class WeightQuantizer {
     for (const Op* op : site.dequantize) {
       RETURN_IF_ERROR(WriteDequantize(site, *written, *op, op->outputs().front()->name()));
     }
-    const Variable& weight = *site.input->variable();
+    const std::vector<const Op*> casts = CastsBefore(*site.input->value());
     for (const Op* op : site.ops()) rewriter_.Remove(*op);
-    std::vector<std::string> names = {written->codes, written->scales};
-    if (context_.frozen_form == FrozenForm::kPortable) {
-      ASSIGN_OR_RETURN(names.emplace_back(), parameters_.ZeroPointOf(written->scales));
+    for (const Op* cast : casts) {
+      if (IsUsed(*cast->outputs().front())) break;
+      rewriter_.Remove(*cast);
     }
-    CaptureParameters(site.quantize->block(), names, weight, &rewriter_);
     return absl::OkStatus();
   }
 
@@ -112,13 +140,15 @@ class WeightQuantizer {
   }
 
   absl::StatusOr<const Written*> Write(const QuantizationSite& site) {
-    const Variable* weight = ParameterOf(*site.input->value());
+    const std::optional<WeightSource> source = SourceOf(*site.input->value());
     const std::string op = DescribeInFile(*site.quantize);
-    if (weight == nullptr) {
+    if (!source.has_value()) {
       return absl::UnimplementedError(
           absl::StrCat(op, ": quantizes \"", site.input->name(),
-                       "\", a parameter behind a cast; want the parameter itself, of type FP32"));
+                       "\", a parameter behind a cast to another type than FP32; want the "
+                       "parameter itself, or casts to FP32 alone"));
     }
+    const Variable* weight = source->parameter;
     if (site.is_affine) {
       return absl::UnimplementedError(
           absl::StrCat(op, ": quantizes the weight \"", weight->name(),
@@ -141,13 +171,14 @@ class WeightQuantizer {
         written_.try_emplace(Key(weight->name(), DynamicQuantizer(site), options.bits,
                                  options.rounding, options.axis, options.scale.value_or(-1.0f)));
     if (is_new) {
-      ASSIGN_OR_RETURN(it->second, WriteCodes(site, *weight, options));
+      ASSIGN_OR_RETURN(it->second, WriteCodes(site, *source, options));
     }
     return &it->second;
   }
 
-  absl::StatusOr<Written> WriteCodes(const QuantizationSite& site, const Variable& weight,
+  absl::StatusOr<Written> WriteCodes(const QuantizationSite& site, const WeightSource& source,
                                      const WeightCodesOptions& options) {
+    const Variable& weight = *source.parameter;
     const std::string op = DescribeInFile(*site.quantize);
     const Scope::Value* value = context_.trained->FindOrNull(weight.name());
     const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
@@ -156,7 +187,8 @@ class WeightQuantizer {
           absl::StrCat(op, ": the parameters have no weight \"", weight.name(), "\""));
     }
     RETURN_IF_ERROR(CheckExtents(op, weight, *tensor));
-    absl::StatusOr<WeightCodes> made = MakeWeightCodes(*tensor, options);
+    absl::StatusOr<WeightCodes> made =
+        source.is_cast ? MakeCodesOfCast(*tensor, options) : MakeWeightCodes(*tensor, options);
     if (!made.ok()) {
       return absl::Status(made.status().code(),
                           absl::StrCat(op, ": the weight \"", weight.name(), "\" ",
@@ -167,7 +199,7 @@ class WeightQuantizer {
     context_.quantized_weights.float_bytes += tensor->bytes().size();
     absl::string_view suffix = made->codes.dtype() == VarType::INT16 ? ".int16" : ".int8";
     if (context_.frozen_form != FrozenForm::kPortable) {
-      made->codes = AsFloat(made->codes);
+      ASSIGN_OR_RETURN(made->codes, AsFloat(made->codes));
       suffix = ".codes";
     }
     context_.quantized_weights.code_bytes += made->codes.bytes().size();
@@ -177,6 +209,12 @@ class WeightQuantizer {
     ASSIGN_OR_RETURN(written.scales, parameters_.Add(absl::StrCat(written.codes, ".scale"),
                                                      std::move(made->scales)));
     return written;
+  }
+
+  static absl::StatusOr<WeightCodes> MakeCodesOfCast(const Tensor& parameter,
+                                                     const WeightCodesOptions& options) {
+    ASSIGN_OR_RETURN(const Tensor numbers, AsFloat(parameter));
+    return MakeWeightCodes(numbers, options);
   }
 
   static absl::Status CheckExtents(const std::string& op, const Variable& weight,

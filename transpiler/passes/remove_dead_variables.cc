@@ -7,24 +7,19 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "proto/attributes.h"
+#include "absl/strings/string_view.h"
 #include "proto/rewriter.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/captures.h"
 
 namespace fixpoint {
 namespace {
 
-absl::flat_hash_set<std::string> NamesInAttributes(const Program& program) {
+absl::flat_hash_set<std::string> NamesInAllAttributes(const Program& program) {
   absl::flat_hash_set<std::string> names;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
-      for (const OpDesc::Attr& attr : op.desc().attrs()) {
-        if (attr.type() == VAR) names.insert(attr.var_name());
-        if (attr.type() == VARS) names.insert(attr.vars_name().begin(), attr.vars_name().end());
-        if (op.sub_blocks().empty()) continue;
-        if (attr.type() == STRING) names.insert(attr.s());
-        if (attr.type() == STRINGS) names.insert(attr.strings().begin(), attr.strings().end());
-      }
+      for (const absl::string_view name : NamesInAttributes(op)) names.emplace(name);
     }
   }
   return names;
@@ -44,7 +39,7 @@ class RemoveDeadVariables final : public Pass {
 
   absl::Status Run(Program& program, PassContext&) const override {
     Rewriter rewriter(&program, name());
-    const absl::flat_hash_set<std::string> named = NamesInAttributes(program);
+    const absl::flat_hash_set<std::string> named = NamesInAllAttributes(program);
     for (int b = 0; b < program.block_count(); ++b) {
       for (const Variable* variable : program.block(b).variables()) {
         if (variable->is_used() || HoldsFeedsOrFetches(*variable) ||

@@ -1,0 +1,185 @@
+#include "tests/property/inference_property.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "ops/verifier.h"
+#include "proto/deterministic_bytes.h"
+#include "proto/program.h"
+#include "proto/program_text.h"
+#include "runtime/parameter_file.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tests/testing/random_program.h"
+#include "transpiler/freeze.h"
+#include "transpiler/marks.h"
+#include "transpiler/quantize_transpiler.h"
+#include "transpiler/reduce.h"
+#include "transpiler/test_program.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr std::pair<FrozenForm, const char*> kForms[] = {
+    {FrozenForm::kPortable, "portable"},
+    {FrozenForm::kLegacy, "legacy"},
+    {FrozenForm::kLegacyInt8, "legacy_int8"},
+};
+
+// "" where there is none.
+std::string FirstError(const Program& program) {
+  for (const Finding& finding : Verify(program)) {
+    if (finding.severity == Severity::kError) return finding.message;
+  }
+  return "";
+}
+
+// Numbers of both signs; what is no float is 0.
+absl::StatusOr<Scope> RandomParameters(const Program& program, Random& random) {
+  Scope scope;
+  for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
+    absl::StatusOr<Tensor> tensor = Tensor::Allocate(parameter.dtype, parameter.dims);
+    if (!tensor.ok()) return tensor.status();
+    for (uint8_t& byte : tensor->mutable_bytes()) byte = 0;
+    // Ranges are not negative.
+    const bool is_scalar = tensor->size() == 1;
+    const auto number = [&] { return (random.Below(2000) - (is_scalar ? 0 : 1000)) / 256.0; };
+    if (tensor->dtype() == VarType::FP32) {
+      for (float& value : tensor->mutable_data<float>()) value = static_cast<float>(number());
+    } else if (tensor->dtype() == VarType::FP64) {
+      for (double& value : tensor->mutable_data<double>()) value = number();
+    }
+    scope.Set(parameter.name, *std::move(tensor));
+  }
+  return scope;
+}
+
+// What the last op of the forward part that was there before computes; "" where there is none.
+std::string LastValue(const Program& program) {
+  std::string last;
+  for (const Op& op : program.block(0).ops()) {
+    if ((op.role() & (kBackward | kOptimize | kLearningRate)) != 0) continue;
+    if (op.FindAttr(kInsertedByAttr) != nullptr) continue;
+    for (const Argument* output : op.outputs()) {
+      const Variable* variable = output->variable();
+      if (variable != nullptr && variable->tensor() != nullptr && !variable->persistable()) {
+        last = variable->name();
+      }
+    }
+  }
+  return last;
+}
+
+std::string Parameters(const FrozenModel& model) {
+  size_t count = 0;
+  for (const ParameterInfo& parameter : ParametersOf(model.program.Proto())) {
+    const Scope::Value* value = model.scope.FindOrNull(parameter.name);
+    const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
+    if (tensor == nullptr) return absl::StrCat("parameters: there is no ", parameter.name);
+    if (tensor->dtype() != parameter.dtype || tensor->dims() != parameter.dims) {
+      return absl::StrCat("parameters: ", parameter.name, " is another than declared");
+    }
+    ++count;
+  }
+  return count == model.scope.size() ? "" : "parameters: there are some that are not declared";
+}
+
+std::string Captures(const Program& program) {
+  for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
+    const Variable& variable = *program.Find(program.block(0), parameter.name);
+    bool is_captured = false;
+    bool is_read = false;
+    for (const Argument* argument : variable.arguments()) {
+      (argument->op().sub_blocks().empty() ? is_read : is_captured) = true;
+    }
+    if (is_captured && !is_read) {
+      return absl::StrCat("captures: ", parameter.name, " is there for nothing else");
+    }
+  }
+  return "";
+}
+
+std::string Frozen(const Program& program, const Scope& scope, FrozenForm form) {
+  FreezeOptions options;
+  options.form = form;
+  options.fetches = {LastValue(program)};
+  options.allow_dynamic = true;
+  const absl::StatusOr<FrozenModel> model = Freeze(program, scope, options);
+  if (!model.ok()) return absl::StrCat("freeze: ", std::string(model.status().message()));
+  const auto loaded = Program::Create(model->program.Proto(), "frozen");
+  if (!loaded.ok()) return absl::StrCat("verifies: ", std::string(loaded.status().message()));
+  if (const std::string error = FirstError(*loaded); !error.empty()) {
+    return absl::StrCat("verifies: ", error);
+  }
+  if (std::string broken = Parameters(*model); !broken.empty()) return broken;
+  return Captures(*loaded);
+}
+
+// The bytes of what freezing is given.
+std::string BytesOf(const Program& program, const Scope& scope) {
+  std::string bytes = DeterministicBytes(program.Proto());
+  for (const auto& [name, value] : scope) {
+    const auto held = std::get<Tensor>(value).bytes();
+    absl::StrAppend(&bytes, name, std::string(held.begin(), held.end()));
+  }
+  return bytes;
+}
+
+// As of transpile_property.cc: the property and what an error says, but for numbers.
+std::string Symptom(const std::string& broken) {
+  std::string line = broken.substr(0, broken.find('\n'));
+  line.erase(std::remove_if(line.begin(), line.end(), absl::ascii_isdigit), line.end());
+  return line;
+}
+
+}  // namespace
+
+std::string FirstBrokenInferenceProperty(const TranspileCase& tried) {
+  auto program = Program::Create(tried.program, "program");
+  if (!program.ok()) return absl::StrCat("program: ", std::string(program.status().message()));
+  TranspileOptions transpile;
+  transpile.config = tried.config;
+  const auto result = Transpile(&*program, transpile);
+  if (!result.ok()) return absl::StrCat("transpile: ", std::string(result.status().message()));
+  const auto& sites = result->plan.sites();
+  if (std::all_of(sites.begin(), sites.end(), [](const auto& site) { return site.observe(); })) {
+    return "";
+  }
+
+  const auto test = MakeTestProgram(*program);
+  if (!test.ok()) return absl::StrCat("test: ", std::string(test.status().message()));
+  if (const std::string error = FirstError(*test); !error.empty() && FirstError(*program).empty()) {
+    return absl::StrCat("test: does not verify: ", error);
+  }
+  if (LastValue(*program).empty()) return "";
+  Random random(program->Proto().ByteSizeLong());
+  const auto scope = RandomParameters(*program, random);
+  if (!scope.ok()) return absl::StrCat("parameters: ", std::string(scope.status().message()));
+  const std::string before = BytesOf(*program, *scope);
+  for (const auto& [form, name] : kForms) {
+    if (const std::string broken = Frozen(*program, *scope, form); !broken.empty()) {
+      return absl::StrCat(broken, " (", name, ")");
+    }
+    if (BytesOf(*program, *scope) != before) return "untouched: freezing changes what it is given";
+  }
+  return "";
+}
+
+std::string InferenceReportOfSeed(uint64_t seed) {
+  const TranspileCase tried = RandomTranspileCase(seed);
+  const std::string broken = FirstBrokenInferenceProperty(tried);
+  if (broken.empty()) return "";
+  const ProgramDesc reduced = Reduce(tried.program, [&](const ProgramDesc& candidate) {
+    return Symptom(FirstBrokenInferenceProperty({candidate, tried.config})) == Symptom(broken);
+  });
+  return absl::StrCat("seed ", seed, ": ", broken, "\nconfig: ", tried.config.ShortDebugString(),
+                      "\n", FirstBrokenInferenceProperty({reduced, tried.config}), "\nreduced to\n",
+                      PrintProgram(reduced));
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,28 @@
+// What must hold of test programs and of frozen ones, whatever was transpiled.
+
+#ifndef FIXPOINT_TESTS_PROPERTY_INFERENCE_PROPERTY_H_
+#define FIXPOINT_TESTS_PROPERTY_INFERENCE_PROPERTY_H_
+
+#include <cstdint>
+#include <string>
+
+#include "tests/property/transpile_property.h"
+
+namespace fixpoint {
+
+// The first property that does not hold of the transpiled program with random parameters; "" where
+// all hold, and where nothing is quantized:
+//   test        a test program is made, and verifies if what was transpiled does
+//   freeze      to the last value of the forward part, in each of the three forms, succeeds
+//   verifies    without an error
+//   parameters  are those that the frozen program declares, of its types and extents
+//   captures    no parameter is there only because an op lists it for a block that it runs
+//   untouched   neither program nor parameters are changed by freezing
+std::string FirstBrokenInferenceProperty(const TranspileCase& tried);
+
+// The case of a seed, as ReportOfSeed.
+std::string InferenceReportOfSeed(uint64_t seed);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TESTS_PROPERTY_INFERENCE_PROPERTY_H_

@@ -1,0 +1,26 @@
+// The programs and configurations of transpile_property_test, made into test programs and frozen.
+
+#include "tests/property/inference_property.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace fixpoint {
+namespace {
+
+constexpr int kSeedsPerTest = 100;
+
+class InferenceProperty : public testing::TestWithParam<int> {};
+
+TEST_P(InferenceProperty, HoldsForRandomPrograms) {
+  const int first = GetParam() * kSeedsPerTest;
+  for (int seed = first; seed < first + kSeedsPerTest; ++seed) {
+    ASSERT_EQ(InferenceReportOfSeed(seed), "");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hundreds, InferenceProperty, testing::Range(0, 10));
+
+}  // namespace
+}  // namespace fixpoint

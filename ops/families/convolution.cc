@@ -1,5 +1,10 @@
 // Convolution and transposed convolution.
 
+#include <algorithm>
+#include <limits>
+#include <sstream>
+
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
@@ -80,12 +85,16 @@ absl::StatusOr<int64_t> ChosenSize(int64_t made, const WindowAxis& axis, int i,
                                    const std::vector<int64_t>& output_size,
                                    const std::vector<int64_t>& output_padding) {
   if (made < 0) return kUnknownDim;
-  const int64_t wanted = !output_size.empty()      ? output_size[i]
-                         : !output_padding.empty() ? made + output_padding[i]
-                                                   : made;
-  if (wanted >= made && wanted < made + axis.stride) return wanted;
-  return absl::InvalidArgumentError(absl::StrCat("the output's size is to be ", wanted, "; want ",
-                                                 made, " to ", made + axis.stride - 1));
+  const absl::int128 smallest = made;
+  const absl::int128 wanted = !output_size.empty()      ? output_size[i]
+                              : !output_padding.empty() ? smallest + output_padding[i]
+                                                        : smallest;
+  const absl::int128 largest =
+      std::min<absl::int128>(smallest + axis.stride - 1, std::numeric_limits<int64_t>::max());
+  if (wanted >= smallest && wanted <= largest) return static_cast<int64_t>(wanted);
+  std::ostringstream message;  // absl::StrCat takes no int128
+  message << "the output's size is to be " << wanted << "; want " << smallest << " to " << largest;
+  return absl::InvalidArgumentError(message.str());
 }
 
 absl::Status CheckTwoOrNone(absl::string_view name, const std::vector<int64_t>& values) {

@@ -1,8 +1,7 @@
 // Object detection, and resizing of images.
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -22,19 +21,18 @@ absl::Status InferPriorBox(InferContext& op) {
   const auto floats = [&](const char* name) {
     return FloatsAttr(op.op(), name).value_or(std::vector<double>());
   };
-  std::vector<double> ratios = {1};
-  const auto add = [&](double ratio) {
-    const bool known = std::any_of(ratios.begin(), ratios.end(),
-                                   [&](double r) { return std::abs(r - ratio) < 1e-6; });
-    if (!known) ratios.push_back(ratio);
-    return !known;
-  };
-  for (double ratio : floats("aspect_ratios")) {
+  constexpr double kNear = 1e-6;  // ratios this near to each other are one
+  std::multiset<double> ratios = {1};
+  const bool flip = op.Bool("flip");
+  for (const double ratio : floats("aspect_ratios")) {
     if (!(ratio > 0)) {
       return absl::InvalidArgumentError(
           absl::StrCat("aspect_ratios has ", ratio, "; want positive numbers"));
     }
-    if (add(ratio) && op.Bool("flip")) ratios.push_back(1 / ratio);
+    const auto nearest = ratios.upper_bound(ratio - kNear);
+    if (nearest != ratios.end() && *nearest - ratio < kNear) continue;
+    ratios.insert(ratio);
+    if (flip) ratios.insert(1 / ratio);
   }
   if (input.rank() != 4) return absl::OkStatus();
   const int64_t priors =

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/infer.h"
@@ -232,11 +233,13 @@ absl::Status InferPad2d(InferContext& op) {
   Dims out(x.dims.begin(), x.dims.end());
   for (int i = 0; i < 2; ++i) {
     int64_t& size = out[height_axis + i];
-    if (size >= 0 &&
-        (__builtin_add_overflow(size, paddings[2 * i] + paddings[2 * i + 1], &size) || size < 0)) {
+    if (size < 0) continue;
+    const absl::int128 padded = absl::int128(size) + paddings[2 * i] + paddings[2 * i + 1];
+    if (padded < 0 || padded > std::numeric_limits<int64_t>::max()) {
       return absl::InvalidArgumentError(
           absl::StrCat("paddings [", absl::StrJoin(paddings, ", "), "] leave no size"));
     }
+    size = static_cast<int64_t>(padded);
   }
   op.SetOutput("Out", x.dtype, out);
   return absl::OkStatus();

@@ -61,15 +61,18 @@ class Absurd {
     attr->clear_ints();
     attr->clear_longs();
     attr->clear_floats();
+    attr->clear_float64s();
     attr->set_i(Pick(kNumbers));
     attr->set_l(Pick(kSizes));
     attr->set_f(Pick(kReals));
+    attr->set_float64(Pick(kReals));
     attr->set_b(Below(2) == 1);
     attr->set_s(Pick(kStrings));
     for (int n = Below(7); n > 0; --n) {
       attr->add_ints(Pick(kNumbers));
       attr->add_longs(Pick(kSizes));
       attr->add_floats(Pick(kReals));
+      attr->add_float64s(Pick(kReals));
     }
   }
 
@@ -83,6 +86,22 @@ class Absurd {
 
   std::mt19937 random_;
 };
+
+// The widest type that the verifier takes for one of the schema's type.
+AttrType Widened(AttrType type) {
+  switch (type) {
+    case INT:
+      return LONG;
+    case INTS:
+      return LONGS;
+    case FLOAT:
+      return FLOAT64;
+    case FLOATS:
+      return FLOAT64S;
+    default:
+      return type;
+  }
+}
 
 void AddSlots(absl::Span<const SlotSchema> slots, Absurd* absurd,
               google::protobuf::RepeatedPtrField<OpDesc::Var>* made) {
@@ -107,7 +126,7 @@ TEST_P(AbsurdInput, IsAnsweredOrRefused) {
       if (absurd.Below(3) == 0 && attr.default_value) continue;
       OpDesc::Attr* made = op.add_attrs();
       made->set_name(attr.name);
-      made->set_type(attr.type);
+      made->set_type(absurd.Below(2) == 0 ? attr.type : Widened(attr.type));
       absurd.FillAttr(made);
     }
     const VarDesc variables[] = {absurd.Variable(), absurd.Variable(), absurd.Variable()};
@@ -126,6 +145,83 @@ TEST_P(AbsurdInput, IsAnsweredOrRefused) {
         EXPECT_GE(dim, kUnknownDim) << op.ShortDebugString() << DimsText(*output.dims);
       }
     }
+  }
+}
+
+bool IsList(AttrType type) {
+  return type == INTS || type == LONGS || type == FLOATS || type == FLOAT64S || type == BOOLEANS ||
+         type == STRINGS;
+}
+
+// Fills an attribute of a list type with different values.
+void FillList(int size, OpDesc::Attr* attr) {
+  for (int i = 1; i <= size; ++i) {
+    switch (attr->type()) {
+      case INTS:
+        attr->add_ints(i);
+        break;
+      case LONGS:
+        attr->add_longs(i);
+        break;
+      case FLOATS:
+        attr->add_floats(static_cast<float>(i));
+        break;
+      case FLOAT64S:
+        attr->add_float64s(i);
+        break;
+      case BOOLEANS:
+        attr->add_bools(true);
+        break;
+      default:
+        attr->add_strings("a");
+    }
+  }
+}
+
+// One argument in each slot that has to be there.
+void AddRequiredSlots(absl::Span<const SlotSchema> slots,
+                      google::protobuf::RepeatedPtrField<OpDesc::Var>* made) {
+  for (const SlotSchema& slot : slots) {
+    if (slot.optional) continue;
+    OpDesc::Var* var = made->Add();
+    var->set_parameter(slot.name);
+    var->add_arguments("x");
+  }
+}
+
+// What took time that is quadratic in a list's length would not end here.
+TEST_P(AbsurdInput, TakesLongLists) {
+  constexpr int kLength = 200000;
+  const OpSchema& schema = *GetParam();
+  VarDesc image;
+  image.mutable_type()->set_type(VarType::LOD_TENSOR);
+  auto* tensor = image.mutable_type()->mutable_lod_tensor()->mutable_tensor();
+  tensor->set_data_type(VarType::FP32);
+  for (const int dim : {2, 4, 8, 8}) tensor->add_dims(dim);
+  const auto find = [&](absl::string_view) { return &image; };
+  for (const AttrSchema& attr : schema.attrs()) {
+    if (!IsList(attr.type)) continue;
+    OpDesc op;
+    op.set_type(schema.type());
+    AddRequiredSlots(schema.inputs(), op.mutable_inputs());
+    AddRequiredSlots(schema.outputs(), op.mutable_outputs());
+    OpDesc::Attr* made = op.add_attrs();
+    made->set_name(attr.name);
+    made->set_type(attr.type);
+    FillList(kLength, made);
+    // The others that have no default, as they would be.
+    for (const AttrSchema& other : schema.attrs()) {
+      if (other.name == attr.name || other.default_value) continue;
+      OpDesc::Attr* with = op.add_attrs();
+      with->set_name(other.name);
+      with->set_type(other.type);
+      with->set_i(1);
+      with->set_f(1);
+      if (IsList(other.type)) FillList(1, with);
+    }
+    const auto outputs = InferOutputs(op, Era::kPaddle2, find);
+    EXPECT_TRUE(outputs.ok() || outputs.status().code() == absl::StatusCode::kInvalidArgument)
+        << attr.name;
   }
 }
 

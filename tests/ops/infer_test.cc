@@ -108,6 +108,14 @@ constexpr Case kConvolution[] = {
         var w f32[8,3,3,3]
         conv2d_transpose(Input=x, Filter=w) -> (Output=y) {strides=[2, 2], output_size=[13, 11]})",
      "error: the output's size is to be 13; want 11 to 12"},
+    {R"(var x f32[2,8,1,1]
+        var w f32[8,3,1,1]
+        conv2d_transpose(Input=x, Filter=w) -> (Output=y) {strides=[9223372036854775807L, 1L]})",
+     "Output=FP32[2, 3, 1, 1]"},
+    {R"(var x f32[2,8,5,5]
+        var w f32[8,3,3,3]
+conv2d_transpose(Input=x, Filter=w) -> (Output=y) {output_padding=[9223372036854775807L, 0L]})",
+     "error: the output's size is to be 9223372036854775814; want 7 to 7"},
 };
 INSTANTIATE_TEST_SUITE_P(Convolution, Infer, testing::ValuesIn(kConvolution));
 
@@ -339,6 +347,9 @@ constexpr Case kJoining[] = {
     {R"(var x f32[1,2,3,4]
         pad2d(X=x) -> (Out=y) {paddings=[1, 1, 2, 2]})",
      "Out=FP32[1, 2, 5, 8]"},
+    {R"(var x f32[1,2,3,4]
+        pad2d(X=x) -> (Out=y) {paddings=[9223372036854775807L, 9223372036854775807L, 0L, 0L]})",
+     "error: paddings [9223372036854775807, 9223372036854775807, 0, 0] leave no size"},
 };
 INSTANTIATE_TEST_SUITE_P(Joining, Infer, testing::ValuesIn(kJoining));
 
@@ -424,6 +435,19 @@ TEST(InferOfAnEra, MaskOfDropoutHasADtypeSince2) {
       dropout(X=x) -> (Out=y, Mask=m))";
   EXPECT_EQ(Inferred(kDropout, Era::kFluid), "Out=FP32[2, 3] Mask=?[2, 3]");
   EXPECT_EQ(Inferred(kDropout, Era::kPaddle2), "Out=FP32[2, 3] Mask=UINT8[2, 3]");
+}
+
+TEST(InferOfAnEra, TakesTheDefaultOfAnAttributeThatCameLater) {
+  const char* kQuantize = R"(
+      var w f32[6,3]
+      fake_channel_wise_quantize_abs_max(X=w) -> (Out=q, OutScale=s))";
+  EXPECT_EQ(Inferred(kQuantize, Era::kFluid), "Out=FP32[6, 3] OutScale=FP32[6]");
+  // class_num had no default before.
+  const char* kBoxes = R"(
+      var x f32[1,255,13,13]
+      yolo_box(X=x, ImgSize=i) -> (Boxes=b, Scores=p) {anchors=[1, 2, 3, 4, 5, 6]})";
+  EXPECT_EQ(Inferred(kBoxes, Era::kFluid), "Boxes=?? Scores=??");
+  EXPECT_EQ(Inferred(kBoxes, Era::kPaddle2), "Boxes=FP32[1, 507, 4] Scores=FP32[1, 507, 1]");
 }
 
 TEST(InferOfAHostileFile, DimensionsPastAllSenseAreNotRead) {

@@ -90,6 +90,9 @@ absl::Status CheckParameter(const Quantizer& quantizer, const std::string& name,
     return Wrong(quantizer, name, " is ", value, "; it goes from ", parameter->min, " to ",
                  parameter->max);
   }
+  if (parameter->is_integer && value != std::floor(value)) {
+    return Wrong(quantizer, name, " is ", value, "; want an integer");
+  }
   return absl::OkStatus();
 }
 

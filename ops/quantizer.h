@@ -30,6 +30,7 @@ struct QuantizerParameter {
   std::string doc;
   // False: the reference's op cannot be told; other than by default it is for our own runtime.
   bool reference_has_it = true;
+  bool is_integer = false;
 };
 
 // State that lives from step to step: a persistable variable of the program.

@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "ops/era.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/program.pb.h"

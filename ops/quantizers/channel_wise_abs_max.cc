@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "ops/quant_math.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/abs_max_attrs.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ops/quantizers/abs_max_attrs.h"
 
@@ -51,7 +52,7 @@ MovingAverageQuantizer::MovingAverageQuantizer(const std::vector<QuantizerParame
            {"initial_scale", 0.001, 0, 1e30, "the scale before the first step"},
            {"skip_non_finite", 0, 0, 1,
             "1: a tensor's NaN and infinities are not observed; the reference observes them",
-            /*reference_has_it=*/false}}),
+            /*reference_has_it=*/false, /*is_integer=*/true}}),
       recipes_({SeparateRecipe(), FusedRecipe()}),
       observers_({ObserverRecipe(Eras::kPaddle2), ObserverRecipe(Eras::kFluid)}) {
   parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
@@ -59,11 +60,7 @@ MovingAverageQuantizer::MovingAverageQuantizer(const std::vector<QuantizerParame
 
 std::vector<OpDesc::Attr> MovingAverageQuantizer::QuantizeAttrs(const QuantSpec& spec, Era) const {
   std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
-  attrs.push_back(
-      MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate"))));
-  if (Parameter(*this, spec, "skip_non_finite") != 0) {
-    attrs.push_back(MakeBoolAttr("skip_non_finite", true));
-  }
+  for (OpDesc::Attr& attr : ObserverAttrs(spec)) attrs.push_back(std::move(attr));
   return attrs;
 }
 
@@ -73,7 +70,12 @@ std::vector<OpDesc::Attr> MovingAverageQuantizer::DequantizeAttrs(const QuantSpe
 }
 
 std::vector<OpDesc::Attr> MovingAverageQuantizer::ObserverAttrs(const QuantSpec& spec) const {
-  return {MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")))};
+  std::vector<OpDesc::Attr> attrs = {
+      MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")))};
+  if (Parameter(*this, spec, "skip_non_finite") != 0) {
+    attrs.push_back(MakeBoolAttr("skip_non_finite", true));
+  }
+  return attrs;
 }
 
 double MovingAverageQuantizer::InitialValue(const QuantizerState& state,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -45,13 +46,13 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
     const AffineParams params = ParamsOf(spec, std::min(min, 0.0f), std::max(max, 0.0f));
     if (state.is_scale) return params.scale;
     if (state.name == "zero_point") return params.zero_point;
-    if (state.name == "accum_min") return min;
-    return state.name == "accum_max" ? max : 1;
+    if (state.name == "accum_min") return std::min(min, 0.0f);
+    return state.name == "accum_max" ? std::max(max, 0.0f) : 1;
   }
 
   // States: scale (the step between two codes), zero_point, state, accum_min, accum_max, [1] each.
-  // The range is widened to hold 0, so that 0 is a code; a tensor of zeros has scale 1. Gives the
-  // scale.
+  // The range is widened to hold 0, so that 0 is a code; a range of 0, or next to it, has scale 1.
+  // Gives the scale.
   float Observe(const QuantSpec& spec, absl::Span<const float> values,
                 absl::Span<const absl::Span<float>> state, int64_t) const override {
     const float rate = static_cast<float>(Parameter(*this, spec, "moving_rate"));
@@ -79,7 +80,9 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
     const bool is_unsigned = spec.signedness() == QuantSpec::UNSIGNED;
     const float codes = std::ldexp(1.0f, spec.bits()) - 1.0f;
     const float lowest_code = is_unsigned ? 0.0f : -std::ldexp(1.0f, spec.bits() - 1);
-    const float scale = max > min ? (max - min) / codes : 1.0f;
+    // A range too small for a step that is a normal number is as good as none.
+    const float step = (max - min) / codes;
+    const float scale = step >= std::numeric_limits<float>::min() ? step : 1.0f;
     const float zero_point = RoundHalfToEven(lowest_code - min / scale);
     return {scale, std::clamp(zero_point, lowest_code, lowest_code + codes)};
   }

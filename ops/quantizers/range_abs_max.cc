@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <vector>
 
+#include "ops/quant_math.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/window.h"
 

@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_OPS_QUANTIZERS_WINDOW_H_
 #define FIXPOINT_OPS_QUANTIZERS_WINDOW_H_
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,8 @@
 namespace fixpoint {
 
 inline std::vector<QuantizerParameter> WindowParameters() {
-  return {{"window_size", 10000, 1, 1e9, "steps that the window spans"},
+  return {{"window_size", 10000, 1, 1e9, "steps that the window spans", /*reference_has_it=*/true,
+           /*is_integer=*/true},
           {"initial_scale", 0.001, 0, 1e30,
            "the scale before the first step; the reference's 0.001 stays as a lower bound for "
            "ever, 0 does not"}};
@@ -58,6 +61,11 @@ class WindowQuantizer : public Quantizer {
   }
   double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
     return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
+  }
+  // The range is in the window too, so that it leaves it as what was seen does.
+  double ValueOfRange(const QuantizerState&, const QuantSpec&, float min,
+                      float max) const override {
+    return std::max(std::fabs(min), std::fabs(max));
   }
 
  protected:

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -35,12 +37,14 @@ class Feeder {
  public:
   explicit Feeder(absl::string_view quantizer, const QuantSpec& spec = {})
       : quantizer_(*table_.Find(quantizer)), spec_(spec) {
-    for (const QuantizerState& state : quantizer_.recipes().front().state) {
-      const size_t extent = state.extent == QuantizerState::Extent::kWindow
-                                ? static_cast<size_t>(Parameter(quantizer_, spec_, "window_size"))
-                                : 1;
-      state_.emplace_back(extent, static_cast<float>(quantizer_.InitialValue(state, spec_)));
-    }
+    Fill([&](const QuantizerState& state) { return quantizer_.InitialValue(state, spec_); });
+  }
+  // One that begins with the range of a profile.
+  Feeder(absl::string_view quantizer, const QuantSpec& spec, float min, float max)
+      : quantizer_(*table_.Find(quantizer)), spec_(spec) {
+    Fill([&](const QuantizerState& state) {
+      return quantizer_.ValueOfRange(state, spec_, min, max);
+    });
   }
 
   float Feed(const std::vector<float>& values) {
@@ -56,6 +60,16 @@ class Feeder {
   const std::vector<float>& state(int index) const { return state_[index]; }
 
  private:
+  template <typename ValueOf>
+  void Fill(const ValueOf& value_of) {
+    for (const QuantizerState& state : quantizer_.recipes().front().state) {
+      const size_t extent = state.extent == QuantizerState::Extent::kWindow
+                                ? static_cast<size_t>(Parameter(quantizer_, spec_, "window_size"))
+                                : 1;
+      state_.emplace_back(extent, static_cast<float>(value_of(state)));
+    }
+  }
+
   const QuantizerTable table_;
   const Quantizer& quantizer_;
   const QuantSpec spec_;
@@ -213,46 +227,159 @@ TEST(MovingAverageMinMax, AveragesBothEnds) {
   EXPECT_THAT(feeder.Feed({-3, 2}), FloatNear((3.9f + 2.9f) / 1.9f / 255, 1e-7f));
 }
 
-TEST(Quantizers, EachHasArithmeticTestedHereAndARecipeWhoseOpsAreKnown) {
-  const std::set<std::string> tested = {"abs_max",
-                                        "channel_wise_abs_max",
-                                        "range_abs_max",
-                                        "window_mean_abs_max",
-                                        "moving_average_abs_max",
-                                        "moving_average_min_max",
-                                        "fixed_abs_max"};
-  const QuantizerTable table;
-  for (const auto& quantizer : table.all()) {
-    const std::string name(quantizer->name());
-    EXPECT_EQ(tested.count(name), 1) << name << " has no test";
-    EXPECT_FALSE(quantizer->recipes().empty()) << name;
-    EXPECT_EQ(std::string(quantizer->doc()).back(), '.') << name;
-    for (const auto recipes : {quantizer->recipes(), quantizer->observers()}) {
-      for (const QuantizerRecipe& recipe : recipes) {
-        const OpSchema* quantize = FindOpSchema(recipe.quantize_op);
-        ASSERT_NE(quantize, nullptr) << recipe.quantize_op;
-        EXPECT_NE(quantize->quant_op(), QuantOp::kNone) << recipe.quantize_op;
-        EXPECT_NE(quantize->FindOutput(recipe.scale_output, Era::kPaddle2), nullptr)
-            << recipe.quantize_op;
-        for (const QuantizerState& state : recipe.state) {
-          if (!state.input.empty()) {
-            EXPECT_NE(quantize->FindInput(state.input, Era::kPaddle2), nullptr)
-                << recipe.quantize_op << " " << state.input;
-          }
-          if (!state.output.empty()) {
-            EXPECT_NE(quantize->FindOutput(state.output, Era::kPaddle2), nullptr)
-                << recipe.quantize_op << " " << state.output;
-          }
-        }
-        if (recipe.dequantize_op.empty()) continue;
-        const OpSchema* dequantize = FindOpSchema(recipe.dequantize_op);
-        ASSERT_NE(dequantize, nullptr) << recipe.dequantize_op;
-        EXPECT_EQ(dequantize->quant_op(), QuantOp::kDequantize) << recipe.dequantize_op;
-        EXPECT_NE(dequantize->FindInput(recipe.scale_input_of_dequantize, Era::kPaddle2), nullptr)
-            << recipe.dequantize_op;
-      }
+TEST(MovingAverageMinMax, OfNextToNothingHasAStepOfOne) {
+  Feeder feeder("moving_average_min_max", Affine(QuantSpec::UNSIGNED));
+  EXPECT_EQ(feeder.Feed({-1e-44f, 1e-44f}), 1);
+  EXPECT_EQ(feeder.state(1)[0], 0);
+  Feeder profiled("moving_average_min_max", Affine(QuantSpec::UNSIGNED), -1e-44f, 1e-44f);
+  EXPECT_EQ(profiled.state(0)[0], 1);
+  EXPECT_EQ(profiled.state(1)[0], 0);
+}
+
+TEST(MovingAverageMinMax, OfAProfileIsWidenedToHoldZero) {
+  Feeder feeder("moving_average_min_max", Affine(QuantSpec::SIGNED), 2, 4);
+  EXPECT_THAT(feeder.state(0)[0], FloatEq(4.0f / 255));
+  EXPECT_EQ(feeder.state(1)[0], -128);
+  EXPECT_THAT(feeder.Feed({2, 4}), FloatEq(4.0f / 255));
+  EXPECT_EQ(feeder.state(1)[0], -128) << "the smallest value is 0 still";
+}
+
+TEST(RangeAbsMax, ForgetsAProfileAfterAWindow) {
+  Feeder feeder("range_abs_max", With("window_size", 3), -50, 100);
+  EXPECT_THAT(feeder.FeedAll({5, 3, 4, 2}), ElementsAre(100, 100, 5, 4));
+}
+
+// What holds of every row of the table, tried on it.
+class EachQuantizer : public testing::TestWithParam<std::string> {
+ protected:
+  EachQuantizer() : quantizer_(*table_.Find(GetParam())) {
+    spec_.set_bits(8);
+    spec_.set_signedness(QuantSpec::SIGNED);
+    spec_.set_granularity(quantizer_.granularity());
+    spec_.set_scheme(quantizer_.scheme());
+    for (const QuantizerParameter& parameter : quantizer_.parameters()) {
+      if (parameter.name == "window_size") (*spec_.mutable_parameters())["window_size"] = kWindow;
     }
   }
+
+  // Whether the range follows what is seen; else it is what it began with.
+  bool Follows() const { return quantizer_.is_dynamic() || quantizer_.recipes()[0].has_is_test; }
+
+  // The largest number that a code stands for, and the distance between the largest and smallest.
+  float ReachOf(float observed) const {
+    return quantizer_.scheme() == QuantSpec::AFFINE ? observed * 255 : observed;
+  }
+  float ReachOf(float min, float max) const {
+    return quantizer_.scheme() == QuantSpec::AFFINE ? std::max(max, 0.0f) - std::min(min, 0.0f)
+                                                    : std::max(std::fabs(min), std::fabs(max));
+  }
+
+  static constexpr int kWindow = 8;
+  const QuantizerTable table_;
+  const Quantizer& quantizer_;
+  QuantSpec spec_;
+};
+
+TEST_P(EachQuantizer, SettlesOnTheRangeOfWhatIsAlwaysTheSame) {
+  if (!Follows()) return;
+  for (const auto& [min, max] :
+       std::vector<std::pair<float, float>>{{-3, 2}, {0, 2}, {1, 5}, {-5, -1}}) {
+    Feeder feeder(GetParam(), spec_);
+    float observed = 0;
+    for (int step = 0; step < 300; ++step) observed = feeder.Feed({min, max});
+    EXPECT_THAT(ReachOf(observed), FloatNear(ReachOf(min, max), 1e-4f)) << min << " to " << max;
+  }
+}
+
+TEST_P(EachQuantizer, GivesAFiniteRangeOfFiniteNumbers) {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  Feeder feeder(GetParam(), spec_);
+  for (int step = 0; step < 100; ++step) {
+    const float size = std::pow(10.0f, 10 * normal(random));
+    const float observed = feeder.Feed({size * normal(random), 0, size * normal(random)});
+    ASSERT_TRUE(std::isfinite(observed)) << "at step " << step;
+    ASSERT_GE(observed, 0) << "at step " << step;
+  }
+}
+
+TEST_P(EachQuantizer, KeepsAProfileThatIsRight) {
+  for (const auto& [min, max] :
+       std::vector<std::pair<float, float>>{{-3, 2}, {0, 2}, {1, 5}, {-5, -1}}) {
+    Feeder feeder(GetParam(), spec_, min, max);
+    for (int step = 0; step < 3 * kWindow; ++step) {
+      ASSERT_THAT(ReachOf(feeder.Feed({min, max})), FloatNear(ReachOf(min, max), 1e-5f))
+          << min << " to " << max << " at step " << step;
+    }
+  }
+}
+
+TEST_P(EachQuantizer, ForgetsAProfileThatIsWrong) {
+  if (!Follows()) return;
+  Feeder feeder(GetParam(), spec_, -100, 50);
+  float observed = 0;
+  for (int step = 0; step < 300; ++step) observed = feeder.Feed({-3, 2});
+  EXPECT_THAT(ReachOf(observed), FloatNear(ReachOf(-3, 2), 1e-4f));
+}
+
+TEST_P(EachQuantizer, IsDescribedInASentence) {
+  EXPECT_EQ(std::string(quantizer_.doc()).back(), '.');
+  for (const QuantizerParameter& parameter : quantizer_.parameters()) {
+    EXPECT_NE(parameter.doc, "") << parameter.name;
+    EXPECT_LE(parameter.min, parameter.default_value) << parameter.name;
+    EXPECT_GE(parameter.max, parameter.default_value) << parameter.name;
+  }
+}
+
+void ExpectSlotsOfState(const QuantizerRecipe& recipe, const OpSchema& quantize) {
+  for (const QuantizerState& state : recipe.state) {
+    if (!state.input.empty()) {
+      EXPECT_NE(quantize.FindInput(state.input, Era::kPaddle2), nullptr) << state.input;
+    }
+    if (!state.output.empty()) {
+      EXPECT_NE(quantize.FindOutput(state.output, Era::kPaddle2), nullptr) << state.output;
+    }
+  }
+}
+
+TEST_P(EachQuantizer, HasRecipesWhoseOpsAreKnown) {
+  EXPECT_FALSE(quantizer_.recipes().empty());
+  for (const auto recipes : {quantizer_.recipes(), quantizer_.observers()}) {
+    for (const QuantizerRecipe& recipe : recipes) {
+      SCOPED_TRACE(recipe.quantize_op);
+      const OpSchema* quantize = FindOpSchema(recipe.quantize_op);
+      ASSERT_NE(quantize, nullptr);
+      EXPECT_NE(quantize->quant_op(), QuantOp::kNone);
+      EXPECT_NE(quantize->FindOutput(recipe.scale_output, Era::kPaddle2), nullptr);
+      ExpectSlotsOfState(recipe, *quantize);
+      if (recipe.dequantize_op.empty()) continue;
+      const OpSchema* dequantize = FindOpSchema(recipe.dequantize_op);
+      ASSERT_NE(dequantize, nullptr) << recipe.dequantize_op;
+      EXPECT_EQ(dequantize->quant_op(), QuantOp::kDequantize);
+      EXPECT_NE(dequantize->FindInput(recipe.scale_input_of_dequantize, Era::kPaddle2), nullptr);
+    }
+  }
+}
+
+std::vector<std::string> QuantizerNames() {
+  const QuantizerTable table;
+  std::vector<std::string> names;
+  for (const auto& quantizer : table.all()) names.emplace_back(quantizer->name());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EachQuantizer, testing::ValuesIn(QuantizerNames()),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           return info.param;
+                         });
+
+TEST(MovingAverageAbsMax, TellsObserversToSkipWhatIsNotFinite) {
+  const QuantizerTable table;
+  const std::vector<OpDesc::Attr> attrs =
+      table.Find("moving_average_abs_max")->ObserverAttrs(With("skip_non_finite", 1));
+  ASSERT_EQ(attrs.size(), 2u);
+  EXPECT_EQ(attrs[1].name(), "skip_non_finite");
+  EXPECT_TRUE(attrs[1].b());
 }
 
 struct BadSpec {
@@ -302,6 +429,10 @@ TEST(Quantizers, RefuseWhatTheyCannotDo) {
       {"parameter that is no number", "moving_average_abs_max",
        WithParameter("moving_rate", std::nan("")),
        "quantizer moving_average_abs_max: moving_rate is nan; it goes from 0 to 1"},
+      {"part of a step", "range_abs_max", WithParameter("window_size", 2.5),
+       "quantizer range_abs_max: window_size is 2.5; want an integer"},
+      {"half a switch", "moving_average_abs_max", WithParameter("skip_non_finite", 0.5),
+       "quantizer moving_average_abs_max: skip_non_finite is 0.5; want an integer"},
       {"misspelt parameter", "range_abs_max", WithParameter("window", 3),
        "quantizer range_abs_max: there is no parameter \"window\"; it has window_size, "
        "initial_scale"},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "proto/attributes.h"
+#include "proto/tensor_desc.h"
 
 namespace fixpoint {
 namespace {
@@ -23,17 +24,12 @@ TensorInfo TensorInfoOf(const VarDesc* variable) {
   if (variable == nullptr) return info;
   const VarType& type = variable->type();
   info.kind = type.type();
-  const VarType::TensorDesc* tensor = nullptr;
-  if (type.has_lod_tensor()) {
-    tensor = &type.lod_tensor().tensor();
+  if (info.kind == VarType::LOD_TENSOR) {
     info.lod_level = type.lod_tensor().lod_level();
-  } else if (type.has_selected_rows()) {
-    tensor = &type.selected_rows();
-  } else if (type.has_tensor_array()) {
-    tensor = &type.tensor_array().tensor();
+  } else if (info.kind == VarType::LOD_TENSOR_ARRAY) {
     info.lod_level = type.tensor_array().lod_level();
   }
-  if (tensor != nullptr) {
+  if (const VarType::TensorDesc* tensor = TensorOf(*variable); tensor != nullptr) {
     info.dtype = tensor->data_type();
     if (tensor->dims_size() <= kMostDims) {
       info.dims = DimsView(tensor->dims().data(), tensor->dims_size());

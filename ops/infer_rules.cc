@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "proto/status_macros.h"
+#include "proto/tensor_desc.h"
 
 namespace fixpoint {
 namespace {
@@ -103,9 +103,8 @@ absl::StatusOr<Dims> BroadcastAtAxis(DimsView x, DimsView y, int64_t axis) {
 
 absl::StatusOr<DataType> DataTypeAttr(InferContext& op, absl::string_view name) {
   const int64_t value = op.Int(name);
-  const bool is_tensor_type = (value >= VarType::BOOL && value <= VarType::FP64) ||
-                              (value >= VarType::SIZE_T && value <= VarType::COMPLEX128);
-  if (!is_tensor_type) {
+  const bool is_type = value >= VarType::Type_MIN && value <= VarType::Type_MAX;
+  if (!is_type || !IsElementType(static_cast<VarType::Type>(value))) {
     return absl::InvalidArgumentError(absl::StrCat(name, " is ", value,
                                                    ", which is no data type of a tensor; want a "
                                                    "VarType.Type such as 5 (FP32)"));

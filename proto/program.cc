@@ -8,6 +8,7 @@
 #include "proto/attributes.h"
 #include "proto/program_state.h"
 #include "proto/status_macros.h"
+#include "proto/tensor_desc.h"
 
 namespace fixpoint {
 namespace {
@@ -94,22 +95,7 @@ std::string DescribeInFile(const Op& op) {
 bool Variable::inserted() const { return edits_ != nullptr && edits_->inserted_by != nullptr; }
 
 const VarType::TensorDesc* Variable::tensor() const {
-  if (desc_ == nullptr) return nullptr;
-  const VarType& type = desc_->type();
-  switch (type.type()) {
-    case VarType::LOD_TENSOR:
-      return type.has_lod_tensor() ? &type.lod_tensor().tensor() : nullptr;
-    case VarType::SELECTED_ROWS:
-      return type.has_selected_rows() ? &type.selected_rows() : nullptr;
-    case VarType::LOD_TENSOR_ARRAY:
-      return type.has_tensor_array() ? &type.tensor_array().tensor() : nullptr;
-    case VarType::SPARSE_COO:
-      return type.has_sparse_coo() ? &type.sparse_coo() : nullptr;
-    case VarType::SPARSE_CSR:
-      return type.has_sparse_csr() ? &type.sparse_csr() : nullptr;
-    default:
-      return nullptr;
-  }
+  return desc_ != nullptr ? TensorOf(*desc_) : nullptr;
 }
 
 std::vector<const Argument*> Variable::arguments() const {

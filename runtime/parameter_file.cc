@@ -16,6 +16,7 @@
 #include "ops/dims.h"
 #include "proto/atomic_file.h"
 #include "proto/status_macros.h"
+#include "proto/tensor_desc.h"
 #include "runtime/staged_directory.h"
 #include "runtime/tensor_stream.h"
 
@@ -290,11 +291,11 @@ std::vector<ParameterInfo> ParametersOf(const ProgramDesc& program) {
   }
   std::vector<ParameterInfo> parameters;
   for (const auto& [name, var] : by_name) {
-    const VarType& type = var->type();
+    const VarType::TensorDesc* described = TensorOf(*var);
     const VarType::TensorDesc& tensor =
-        type.type() == VarType::SELECTED_ROWS ? type.selected_rows() : type.lod_tensor().tensor();
+        described != nullptr ? *described : VarType::TensorDesc::default_instance();
     parameters.push_back({std::string(name),
-                          type.type(),
+                          var->type().type(),
                           tensor.data_type(),
                           {tensor.dims().begin(), tensor.dims().end()}});
   }

@@ -1,43 +1,20 @@
 // Blocks and the variables that they declare.
 
+#include <vector>
+
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
-#include "ops/infer.h"
 #include "ops/verifier/checks.h"
+#include "proto/tensor_desc.h"
 
 namespace fixpoint {
 namespace {
 
-bool IsTensorDataType(VarType::Type type) {
-  switch (type) {
-    case VarType::LOD_TENSOR:
-    case VarType::SELECTED_ROWS:
-    case VarType::FEED_MINIBATCH:
-    case VarType::FETCH_LIST:
-    case VarType::STEP_SCOPES:
-    case VarType::LOD_RANK_TABLE:
-    case VarType::LOD_TENSOR_ARRAY:
-    case VarType::PLACE_LIST:
-    case VarType::READER:
-      return false;
-    default:
-      return true;
-  }
-}
-
-const VarType::TensorDesc* TensorOf(const VarDesc& variable) {
-  const VarType& type = variable.type();
-  if (type.has_lod_tensor()) return &type.lod_tensor().tensor();
-  if (type.has_selected_rows()) return &type.selected_rows();
-  if (type.has_tensor_array()) return &type.tensor_array().tensor();
-  return nullptr;
-}
-
-void CheckVariable(const Block& block, const VarDesc& variable, FindingList* findings) {
-  const VarType::TensorDesc* tensor = TensorOf(variable);
+void CheckVariable(const Block& block, const Variable& variable, FindingList* findings) {
+  const VarType::TensorDesc* tensor = variable.tensor();
   if (tensor == nullptr) return;
-  if (!IsTensorDataType(tensor->data_type())) {
+  if (!IsElementType(tensor->data_type())) {
     findings->Error(FindingCode::kVariableType, block,
                     absl::StrCat("variable \"", variable.name(), "\" is a tensor of ",
                                  VarType::Type_Name(tensor->data_type()),
@@ -86,13 +63,14 @@ void CheckSubBlocks(const Op& op, FindingList* findings) {
 
 void CheckBlock(const Block& block, FindingList* findings) {
   CheckOwner(block, findings);
+  const std::vector<const Variable*> variables = block.variables();
   absl::flat_hash_set<absl::string_view> names;
-  names.reserve(block.desc().vars_size());
-  for (const VarDesc& variable : block.desc().vars()) {
-    CheckVariable(block, variable, findings);
-    if (!names.insert(variable.name()).second) {
+  names.reserve(variables.size());
+  for (const Variable* variable : variables) {
+    CheckVariable(block, *variable, findings);
+    if (!names.insert(variable->name()).second) {
       findings->Error(FindingCode::kDuplicateVariable, block,
-                      absl::StrCat("variable \"", variable.name(), "\" is declared twice"));
+                      absl::StrCat("variable \"", variable->name(), "\" is declared twice"));
     }
   }
 }

@@ -95,8 +95,10 @@ void CheckStaleness(const Op& quantize, NextWrites* next_writes, FindingList* fi
   const Op* write = next_writes->After(*x->value());
   if (write == nullptr || &write->block() != &quantize.block()) return;
   CheckStaleReaders(*result, *x, *write, findings);
+  const Op* looked_at = nullptr;  // an op's reads stand together
   for (const Argument* reader : result->value()->readers()) {
-    if (QuantOpOf(reader->op()) != QuantOp::kDequantize) continue;
+    if (&reader->op() == looked_at || QuantOpOf(reader->op()) != QuantOp::kDequantize) continue;
+    looked_at = &reader->op();
     const Argument* copy = ResultOf(reader->op());
     if (copy != nullptr && copy->value() != nullptr) CheckStaleReaders(*copy, *x, *write, findings);
   }

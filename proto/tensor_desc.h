@@ -1,0 +1,20 @@
+// What a variable's description says of its tensor.
+
+#ifndef FIXPOINT_PROTO_TENSOR_DESC_H_
+#define FIXPOINT_PROTO_TENSOR_DESC_H_
+
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// The description that goes with the variable's type: of the tensor, of the rows that are selected,
+// of each tensor of an array, of the sparse tensor. Null where it has none.
+const VarType::TensorDesc* TensorOf(const VarDesc& variable);
+
+// Whether a tensor's elements can be of a type: numbers, booleans and (PSTRING) strings. The other
+// types are kinds of variables.
+bool IsElementType(VarType::Type type);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_TENSOR_DESC_H_

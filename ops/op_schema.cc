@@ -160,16 +160,20 @@ const OpSchema* FindOpSchema(absl::string_view type) { return GetRegistry().Find
 
 std::vector<const OpSchema*> AllOpSchemas() { return GetRegistry().All(); }
 
+const OpDesc::Attr* OpSchema::DefaultOf(absl::string_view name, Era era) const {
+  const AttrSchema* attr = FindCommonAttr(name);
+  if (attr == nullptr) {
+    attr = FindAttr(name, era);
+    if (attr == nullptr || !Includes(attr->eras, era)) return nullptr;
+  }
+  return attr->default_value ? &*attr->default_value : nullptr;
+}
+
 const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era) {
   if (const OpDesc::Attr* attr = FindAttr(op, name); attr != nullptr) return attr;
-  const AttrSchema* schema = FindCommonAttr(name);
-  if (schema == nullptr) {
-    const OpSchema* op_schema = FindOpSchema(op.type());
-    if (op_schema == nullptr) return nullptr;
-    schema = op_schema->FindAttr(name, era);
-    if (schema == nullptr || !Includes(schema->eras, era)) return nullptr;
-  }
-  return schema->default_value ? &*schema->default_value : nullptr;
+  static const OpSchema* const no_schema = new OpSchema();
+  const OpSchema* schema = FindOpSchema(op.type());
+  return (schema != nullptr ? schema : no_schema)->DefaultOf(name, era);
 }
 
 Era EraOf(const Program& program) {

@@ -102,6 +102,9 @@ class OpSchema {
   const SlotSchema* FindOutput(absl::string_view name, Era era) const;
   // Likewise; null where the op never had such an attribute.
   const AttrSchema* FindAttr(absl::string_view name, Era era) const;
+  // What an absent attribute means in that era, of this op's attributes and of those that every op
+  // may carry; null where the era has no such attribute, or an op must carry it.
+  const OpDesc::Attr* DefaultOf(absl::string_view name, Era era) const;
 
   const InferFunction& infer() const { return infer_; }
 

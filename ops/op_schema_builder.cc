@@ -7,7 +7,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -284,10 +283,11 @@ OpSchemaBuilder& OpSchemaBuilder::GradientInfer(OpSchema::InferFunction infer) {
   return *this;
 }
 
-std::vector<OpSchema> OpSchemaBuilder::BuildGradients() const {
+std::vector<OpSchema> OpSchemaBuilder::BuildGradients(
+    const absl::flat_hash_set<std::string>& defined) const {
   std::vector<OpSchema> made;
   for (const GradientSchema& gradient : schema_.gradients_) {
-    if (!absl::StrContains(gradient.type, "_grad")) continue;  // a forward op serves
+    if (defined.contains(gradient.type)) continue;
     if (made.empty() || made.back().type_ != gradient.type) {
       OpSchema& schema = made.emplace_back();
       schema.type_ = gradient.type;
@@ -305,9 +305,13 @@ std::vector<OpSchema> OpSchemaBuilder::BuildGradients() const {
 std::vector<OpSchema> OpList::Build() const {
   std::vector<OpSchema> schemas;
   absl::flat_hash_map<std::string, int> gradients;  // position in `schemas`
-  for (const OpSchemaBuilder& builder : builders_) schemas.push_back(builder.Build());
+  absl::flat_hash_set<std::string> defined;
   for (const OpSchemaBuilder& builder : builders_) {
-    for (OpSchema& gradient : builder.BuildGradients()) {
+    schemas.push_back(builder.Build());
+    defined.insert(schemas.back().type());
+  }
+  for (const OpSchemaBuilder& builder : builders_) {
+    for (OpSchema& gradient : builder.BuildGradients(defined)) {
       const auto [known, is_new] = gradients.emplace(gradient.type(), schemas.size());
       if (is_new) {
         schemas.push_back(std::move(gradient));

@@ -4,18 +4,19 @@
 //       .Doc("Matrix product of X and Y, each flattened to two dimensions.")
 //       .Attr("x_num_col_dims", Int(1))
 //       .Gradient("mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
+//   return ops.Build();
 
 #ifndef FIXPOINT_OPS_OP_SCHEMA_BUILDER_H_
 #define FIXPOINT_OPS_OP_SCHEMA_BUILDER_H_
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "ops/op_schema.h"
 #include "proto/program.pb.h"
@@ -68,8 +69,8 @@ class OpSchemaBuilder {
   OpSchemaBuilder& WeightAxis(OpSchema::AxisFunction axis);
 
   // "mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)": the gradient op's slots in terms of the forward
-  // op's, marked as those; where the names differ, "scale(X=Out@GRAD) -> (Out=X@GRAD)". Unless an
-  // op of that type is defined on its own, this defines it.
+  // op's, marked as those; where the names differ, "scale(X=Out@GRAD) -> (Out=X@GRAD)". Unless the
+  // family defines an op of that type on its own, this defines it.
   OpSchemaBuilder& Gradient(absl::string_view signature, Eras eras = Eras::kAll);
   // For gradient ops that a line cannot say: changes what the lines, if any, make.
   OpSchemaBuilder& GradientBy(OpSchema::GradientFunction gradient);
@@ -83,7 +84,8 @@ class OpSchemaBuilder {
   friend class OpList;
 
   OpSchema Build() const { return schema_; }
-  std::vector<OpSchema> BuildGradients() const;
+  // Those of types that are not `defined`.
+  std::vector<OpSchema> BuildGradients(const absl::flat_hash_set<std::string>& defined) const;
 
   OpSchema schema_;
   OpSchema::InferFunction gradient_infer_;

@@ -5,7 +5,6 @@
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "proto/attributes.h"
-#include "proto/status_macros.h"
 
 namespace fixpoint {
 namespace {

@@ -1,7 +1,6 @@
 // Loops, conditionals, arrays of tensors, and sequences in the order of their lengths.
 
 #include "ops/infer.h"
-#include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 
 namespace fixpoint {

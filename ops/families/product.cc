@@ -1,6 +1,5 @@
 // Matrix products.
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

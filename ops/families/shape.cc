@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/infer.h"
-#include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
 #include "proto/status_macros.h"

@@ -1,6 +1,5 @@
 // Softmax and losses.
 
-#include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"

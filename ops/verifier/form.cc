@@ -1,7 +1,5 @@
 // An op against its schema: slots, arguments, attributes; and the types that follow.
 
-#include <cstdint>
-
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"

@@ -47,22 +47,6 @@ bool TakesInGradientOf(const Op& gradient, const Op& forward) {
 
 }  // namespace
 
-std::string ForwardTypeOf(const std::string& type) {
-  const OpSchema* schema = FindOpSchema(type);
-  if (schema != nullptr) return schema->gradient_of();
-  absl::string_view stem = type;
-  while (absl::ConsumeSuffix(&stem, "_grad")) {
-    const OpSchema* forward = FindOpSchema(stem);
-    if (forward != nullptr && forward->gradient_of().empty()) return std::string(stem);
-  }
-  return stem == type ? "" : std::string(stem);
-}
-
-bool IsForward(const Op& op) {
-  return (op.role() & (kBackward | kOptimize | kLearningRate)) == 0 &&
-         ForwardTypeOf(op.type()).empty();
-}
-
 const OpTypes::Known& OpTypes::Of(const Op& op) {
   // Types that came after the program was looked at are at the end.
   if (op.type_id() >= static_cast<int>(known_.size())) known_.resize(op.type_id() + 1);

@@ -15,6 +15,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
+#include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "proto/program.h"
 
@@ -61,22 +62,13 @@ class GradientLinks {
   bool has_gradients_ = false;
 };
 
-// The forward op type of a gradient op type ("conv2d" of "conv2d_grad" and "conv2d_grad_grad"), or
-// "" of a type that is none.
-std::string ForwardTypeOf(const std::string& type);
-
-// Whether an op belongs to the forward part: neither Backward, Optimize nor a gradient by type.
-bool IsForward(const Op& op);
-
 // ForwardTypeOf and the schema of the ops of one program, looked up once for each type.
 class OpTypes {
  public:
   explicit OpTypes(const Program& program) : known_(program.type_count()) {}
   const OpSchema* SchemaOf(const Op& op) { return Of(op).schema; }
   const std::string& ForwardTypeOf(const Op& op) { return Of(op).forward_type; }
-  bool IsForward(const Op& op) {
-    return (op.role() & (kBackward | kOptimize | kLearningRate)) == 0 && ForwardTypeOf(op).empty();
-  }
+  bool IsForward(const Op& op) { return IsForwardRole(op.role()) && ForwardTypeOf(op).empty(); }
 
  private:
   struct Known {

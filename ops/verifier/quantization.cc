@@ -3,6 +3,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ops/forward_ops.h"
 #include "ops/verifier/checks.h"
 #include "proto/attributes.h"
 
@@ -13,8 +14,6 @@ QuantOp QuantOpOf(const Op& op) {
   const OpSchema* schema = FindOpSchema(op.type());
   return schema != nullptr ? schema->quant_op() : QuantOp::kNone;
 }
-
-bool IsForward(const Op& op) { return (op.role() & (kBackward | kOptimize)) == 0; }
 
 // The op that wrote what an op reads in X; null where no op did.
 const Op* WriterOfX(const Op& op) {

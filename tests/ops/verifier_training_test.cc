@@ -200,6 +200,21 @@ fill_any_like(X=a) -> (Out=a@GRAD) {op_role=1}
 mul_grad(X=x.q, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
 )",
      ""},
+    {"NothingInAGradientOpWithoutARole", R"(
+var x f32[3,4]
+var w f32[4,2] persistable
+var x.q f32[3,4]
+var s f32[1]
+var a f32[3,2]
+var a@GRAD f32[3,2]
+var w@GRAD f32[4,2]
+fake_quantize_dequantize_abs_max(X=x) -> (Out=x.q, OutScale=s)
+mul(X=x.q, Y=w) -> (Out=a)
+scale(X=x) -> (Out=x) {scale=2.0}
+fill_any_like(X=a) -> (Out=a@GRAD)
+mul_grad(X=x.q, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD)
+)",
+     ""},
     {"ALearningQuantizerWithoutItsState", R"(
 var x f32[3,4]
 var q f32[3,4]

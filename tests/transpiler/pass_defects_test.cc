@@ -57,12 +57,12 @@ constexpr char kTrained[] = R"(
   var feed feed_minibatch persistable
   var fetch fetch_list persistable
   feed(X=feed) -> (Out=x) {col=0}
-  fake_quantize_moving_average_abs_max(X=x, InScale=s) -> (Out=x.q, OutScale=s) {bit_length=8, is_test=false}
+  fake_quantize_moving_average_abs_max(X=x, InScale=s) -> (Out=x.q, OutScale=s) {bit_length=8, is_test=true}
   fake_dequantize_max_abs(X=x.q, Scale=s) -> (Out=x.d) {max_range=127.0}
   fake_quantize_abs_max(X=w) -> (Out=w.q, OutScale=w.s) {bit_length=8}
   fake_dequantize_max_abs(X=w.q, Scale=w.s) -> (Out=w.d) {max_range=127.0}
   mul(X=x.d, Y=w.d) -> (Out=y) {x_num_col_dims=1, y_num_col_dims=1}
-  moving_average_abs_max_scale(X=y) -> (Out=y.seen, OutScale=y.s)
+  moving_average_abs_max_scale(X=y) -> (Out=y.seen, OutScale=y.s) {is_test=true}
   dropout(X=y.seen) -> (Out=z, Mask=mask) {dropout_implementation="upscale_in_train"}
   fetch(X=z) -> (Out=fetch) {col=0}
   sgd(Param=w, Grad=w@GRAD, LearningRate=learning_rate) -> (ParamOut=w) {op_role=2}
@@ -141,8 +141,10 @@ std::vector<Defect> InferenceDefects() {
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").Remove(TheOp(program, "assign"));
        },
-       "program.txt: invariant 3 of programs for inference: block 0, op 1 (dropout) reads "
-       "\"y.seen\", which a removed op computed"},
+       "program.txt: error: program.txt: block 0, op 6 (dropout): input X reads \"y.seen\", which no "
+       "op writes and no feed op fills [unreached_read]\n"
+       "    dropout(X=y.seen) -> (Out=z, Mask=mask) {dropout_implementation=\"upscale_in_train\", "
+       "is_test=true}\n [after wrong]"},
       {"prune_to_inference", "removes an op that is needed",
        [](Program& program, PassContext&) {
          const Op* op = FindOp(program, "mul");

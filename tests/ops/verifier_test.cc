@@ -310,9 +310,7 @@ TEST(Verifier, LooksAtTheVariablesThatEditsLeave) {
   const std::vector<const Variable*> variables = program.block(0).variables();
   rewriter.Remove(*variables[1]);
   rewriter.Remove(*variables[2]);
-  VerifyOptions options;
-  options.era = Era::kPaddle2;
-  EXPECT_EQ(FindingsText(program, Verify(program, options)), "");
+  EXPECT_EQ(FindingsText(program, Verify(program)), "");
 }
 
 TEST(Verifier, WarningsAreNoErrors) {

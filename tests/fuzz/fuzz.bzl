@@ -20,6 +20,7 @@ def fuzz_target(name, srcs, seeds, deps):
             "//tests/fuzz:fuzzing": ["-fsanitize=fuzzer"],
             "//conditions:default": [],
         }),
+        visibility = ["//tests/docs:__pkg__"],
         deps = deps,
     )
     native.cc_test(

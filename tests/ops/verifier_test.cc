@@ -112,7 +112,7 @@ var y f32[-1,4]
 var m u8[-1,4]
 dropout(X=x) -> (Out=y, Mask=m) {dropout_prob=var(p), is_test=true}
 )",
-     R"(error: p: block 0, op 0 (dropout): an attribute reads "p", which neither block 0 nor one that it stands in declares [dangling_name]
+     R"(error: p: block 0, op 0 (dropout): an attribute reads "p", which block 0 does not declare [dangling_name]
     dropout(X=x) -> (Out=y, Mask=m) {dropout_prob=var(p), is_test=true}
 )"},
     {"AWriteToNothing", R"(

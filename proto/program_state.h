@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -37,7 +36,7 @@ struct Name {
 constexpr uint64_t kOrderRange = uint64_t{1} << 62;
 
 // Who made edits, each once.
-using EditingPasses = absl::InlinedVector<const std::string*, 1>;
+using EditingPasses = std::vector<const std::string*>;
 
 // What was done to an op since Create or ForgetEdits.
 struct OpEdits {

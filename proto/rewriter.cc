@@ -89,9 +89,9 @@ void Rewriter::KeepWhole(Op& op) {
   if (edits == nullptr) return;
   auto original = std::make_unique<OpDesc>(*op.desc_);
   RevertFineEdits(*edits, *original);
-  EditingPasses passes = std::move(edits->passes);
-  *edits = OpEdits();
-  edits->passes = std::move(passes);
+  edits->arguments.clear();
+  edits->attributes.clear();
+  edits->attributes_added = 0;
   edits->original = std::move(original);
 }
 

@@ -1,0 +1,126 @@
+#include "transpiler/slot_specs.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/deterministic_bytes.h"
+#include "transpiler/rules.h"
+#include "transpiler/target.h"
+
+namespace fixpoint {
+
+QuantSpec SlotSpecs::Default(QuantPlan::Role role, const QuantSpec& of_op) const {
+  const bool is_weight = role == QuantPlan::WEIGHT;
+  QuantSpec spec = is_weight ? target_.weights() : target_.activations();
+  MergeSpec(is_weight ? config_.weights() : config_.activations(), &spec);
+  MergeSpec(of_op, &spec);
+  return spec;
+}
+
+std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSchema& schema,
+                                          QuantPlan::Role role, QuantSpec& spec,
+                                          std::string& detail) {
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  if (quantizer != nullptr) {
+    if (!spec.has_granularity()) spec.set_granularity(quantizer->granularity());
+    if (!spec.has_scheme()) spec.set_scheme(quantizer->scheme());
+  }
+  detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
+  if (spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {
+    spec.set_signedness(spec.scheme() == QuantSpec::AFFINE || IsNeverNegative(*argument.value())
+                            ? QuantSpec::UNSIGNED
+                            : QuantSpec::SIGNED);
+  } else if (spec.signedness() == QuantSpec::UNSIGNED && spec.scheme() == QuantSpec::SYMMETRIC &&
+             !IsNeverNegative(*argument.value())) {
+    return Reason::kMayBeNegative;
+  }
+  if (spec.granularity() != QuantSpec::PER_CHANNEL) {
+    spec.clear_axis();
+  } else {
+    const VarType::TensorDesc& tensor = *argument.variable()->tensor();
+    if (!spec.has_axis()) {
+      const std::optional<int> axis = schema.WeightAxis(argument.op(), argument.slot_name());
+      if (!axis.has_value()) return Reason::kAxisUnknown;
+      spec.set_axis(*axis);
+    }
+    if (spec.axis() < 0 || spec.axis() >= tensor.dims_size()) {
+      absl::StrAppend(&detail, ", axis ", spec.axis());
+      return Reason::kAxisUnknown;
+    }
+    if (tensor.dims(spec.axis()) <= 0) return Reason::kUnknownShape;
+    const auto& axes = AbilitiesOf(role).axes();
+    if (!axes.empty() && std::find(axes.begin(), axes.end(), spec.axis()) == axes.end()) {
+      absl::StrAppend(&detail, ", axis ", spec.axis());
+      return Reason::kAxisUnknown;
+    }
+  }
+  Check(argument, role, spec);
+  return std::nullopt;
+}
+
+void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec) {
+  if (!checked_.insert(absl::StrCat(role, DeterministicBytes(spec))).second) return;
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  absl::Status status;
+  if (quantizer == nullptr) {
+    const std::string known = absl::StrJoin(
+        quantizers_.all(), ", ", [](std::string* out, const std::unique_ptr<Quantizer>& q) {
+          absl::StrAppend(out, std::string(q->name()));
+        });
+    status = absl::InvalidArgumentError(
+        absl::StrCat("there is no quantizer \"", spec.quantizer(), "\"; there are ", known));
+  } else {
+    status = CheckSpec(*quantizer, spec);
+    if (status.ok()) {
+      status = CheckAbilities(target_, AbilitiesOf(role), *quantizer, spec);
+    }
+  }
+  if (status.ok()) return;
+  complaints_.emplace_back(status.code(),
+                           absl::StrCat(Describe(argument.op()), ": ", argument.slot_name(), " is ",
+                                        argument.name(), ": ", std::string(status.message())));
+}
+
+void SlotSpecs::CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op) {
+  // The observers of the older era stand in programs of both.
+  const Era era = era_ == Era::kFluid ? Era::kFluid : EraOf(target_);
+  const auto observes = [era](const Quantizer& quantizer) {
+    return std::any_of(quantizer.observers().begin(), quantizer.observers().end(),
+                       [era](const QuantizerRecipe& recipe) { return Includes(recipe.eras, era); });
+  };
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  if (quantizer == nullptr || observes(*quantizer)) return;
+  const std::string what = absl::StrCat("the ", slots, " of ", op.type(), " are observed");
+  if (!checked_.insert(absl::StrCat(what, "|", spec.quantizer())).second) return;
+  std::vector<std::string> observing;
+  for (const auto& other : quantizers_.all()) {
+    if (observes(*other)) observing.emplace_back(other->name());
+  }
+  complaints_.push_back(absl::FailedPreconditionError(
+      absl::StrCat("target ", target_.name(), ": ", what, ", and quantizer ", spec.quantizer(),
+                   " has no op for that; want ", absl::StrJoin(observing, " or "))));
+}
+
+bool SlotSpecs::IsNeverNegative(const Value& value) {
+  std::vector<const Value*> chain;
+  bool is_never_negative = false;
+  for (const Value* at = &value; at != nullptr && at->origin() == Value::Origin::kWrite;) {
+    if (const auto known = never_negative_.find(at); known != never_negative_.end()) {
+      is_never_negative = known->second;
+      break;
+    }
+    chain.push_back(at);
+    const OpSchema* schema = types_.SchemaOf(*at->op());
+    if (schema == nullptr) break;
+    is_never_negative = schema->never_negative();
+    if (is_never_negative || !schema->KeepsRange(at->op()->desc())) break;
+    const Argument* source = at->op()->Input("X");
+    at = source == nullptr ? nullptr : source->value();
+  }
+  for (const Value* at : chain) never_negative_[at] = is_never_negative;
+  return is_never_negative;
+}
+
+}  // namespace fixpoint

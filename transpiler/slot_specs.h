@@ -1,0 +1,71 @@
+// How the value in a slot is quantized: the target's and the configuration's specs merged,
+// completed from the program, and checked against what the quantizer and the target can.
+
+#ifndef FIXPOINT_TRANSPILER_SLOT_SPECS_H_
+#define FIXPOINT_TRANSPILER_SLOT_SPECS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "ops/era.h"
+#include "ops/op_schema.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "proto/quant_config.pb.h"
+#include "proto/quant_plan.pb.h"
+#include "proto/target.pb.h"
+#include "transpiler/gradient_links.h"
+#include "transpiler/plan.h"
+
+namespace fixpoint {
+
+class SlotSpecs {
+ public:
+  // REQUIRES: all outlive this object.
+  SlotSpecs(const Program& program, const QuantConfig& config, const Target& target,
+            const QuantizerTable& quantizers, OpTypes* types)
+      : config_(config),
+        target_(target),
+        quantizers_(quantizers),
+        era_(EraOf(program)),
+        types_(*types) {}
+
+  // The target's spec for the role, under the configuration's, under that of the target's entry for
+  // the op.
+  QuantSpec Default(QuantPlan::Role role, const QuantSpec& of_op) const;
+  // Fills in what the program decides (signedness, axis), and complains once of each spec that the
+  // quantizer or the target cannot do. Gives why the value cannot be quantized so, with `detail`.
+  std::optional<Reason> Complete(const Argument& argument, const OpSchema& schema,
+                                 QuantPlan::Role role, QuantSpec& spec, std::string& detail);
+  // Complains if a quantizer cannot follow a range without quantizing, as it has to for those
+  // "inputs" or "outputs" of an op.
+  void CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op);
+
+  // What was complained of, in the order of the program.
+  const std::vector<absl::Status>& complaints() const { return complaints_; }
+
+ private:
+  bool IsNeverNegative(const Value& value);
+  void Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec);
+  const Target::Abilities& AbilitiesOf(QuantPlan::Role role) const {
+    return role == QuantPlan::WEIGHT ? target_.weight_abilities() : target_.activation_abilities();
+  }
+
+  const QuantConfig& config_;
+  const Target& target_;
+  const QuantizerTable& quantizers_;
+  const Era era_;
+  OpTypes& types_;
+  absl::flat_hash_map<const Value*, bool> never_negative_;
+  absl::btree_set<std::string> checked_;
+  std::vector<absl::Status> complaints_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_SLOT_SPECS_H_

@@ -72,7 +72,7 @@ ProgramGenerator::Tensor ProgramGenerator::Append(Frame& frame, OpDesc op) {
     for (const std::string& name : slot.arguments()) {
       const InferredOutput& as = (*inferred)[output++];
       if (Find(frame.block, name) != nullptr) continue;
-      const Dims dims = as.dims.value_or(Dims{});
+      const Dims dims = as.dims.has_value() ? *as.dims : Dims();
       VarDesc* var =
           Declare(frame.block, name, as.dtype.value_or(VarType::FP32), {dims.begin(), dims.end()});
       if (!has_gradient) var->set_stop_gradient(true);

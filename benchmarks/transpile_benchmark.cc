@@ -3,10 +3,13 @@
 //
 //   ./bazelw run --config=opt //benchmarks:transpile_benchmark
 //
-// Milliseconds of processor time, medians of the rounds, the steps in turn in each round. Bounds:
-// index, plan and edits together at most the parse; the tool, as a process, at most 2.5 times parse
-// plus serialize; 100,000 ops at most eleven times 10,000; the tool's memory at its peak at most
-// three times what the parsed message holds.
+// Milliseconds of processor time, medians of the rounds; the processes of a round in turn. "once":
+// the first time in a process, which finds cold memory, as every run of the tool does. "again": the
+// second time in the same process, when malloc has kept the memory of the first.
+//
+// Bounds: index, plan and edits together at most the parse; the tool at most 2.5 times parse plus
+// serialize, both as processes that read and write files; 100,000 ops at most eleven times 10,000;
+// the tool's memory at its peak at most three times what the parsed message holds.
 
 #include <glog/logging.h>
 #include <malloc.h>
@@ -15,16 +18,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <functional>
+#include <fstream>
+#include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "benchmarks/op_mix.h"
 #include "ops/verifier.h"
 #include "proto/program.h"
@@ -37,154 +45,212 @@
 namespace fixpoint {
 namespace {
 
-double ProcessorMilliseconds(clockid_t clock) {
+constexpr char kInput[] = "/dev/shm/fixpoint_benchmark.pdmodel";
+constexpr char kOutput[] = "/dev/shm/fixpoint_benchmark.out";
+constexpr char kStartupOutput[] = "/dev/shm/fixpoint_benchmark.startup";
+
+// A process of this program does one of these.
+constexpr char kProtobufSteps[] = "protobuf_steps";
+constexpr char kTranspileSteps[] = "transpile_steps";
+constexpr char kParseAndSerialize[] = "parse_and_serialize";
+constexpr char kUsage[] = "usage";
+
+double ProcessorMilliseconds() {
   timespec now;
-  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
 }
 
-class Times {
- public:
-  template <typename Run>
-  void Measure(const std::string& step, Run run) {
-    const double start = ProcessorMilliseconds(CLOCK_PROCESS_CPUTIME_ID);
-    run();
-    Add(step, ProcessorMilliseconds(CLOCK_PROCESS_CPUTIME_ID) - start);
-  }
-  void Add(const std::string& step, double milliseconds) {
-    if (times_.count(step) == 0) order_.push_back(step);
-    times_[step].push_back(milliseconds);
-  }
-  double Median(const std::string& step) const {
-    std::vector<double> times = times_.at(step);
-    std::sort(times.begin(), times.end());
-    return times[times.size() / 2];
-  }
-  const std::vector<std::string>& steps() const { return order_; }
-
- private:
-  std::map<std::string, std::vector<double>> times_;
-  std::vector<std::string> order_;
-};
+// Prints what a step took: "<milliseconds> <step>".
+template <typename Run>
+void Measure(const char* step, Run run) {
+  const double start = ProcessorMilliseconds();
+  run();
+  std::printf("%f %s\n", ProcessorMilliseconds() - start, step);
+}
 
 size_t HeapBytes() { return mallinfo2().uordblks + mallinfo2().hblkhd; }
 
-// Processor time of the tool as a process, in milliseconds, and its peak memory in bytes.
-std::pair<double, size_t> RunTool(const std::string& tool, const std::string& program) {
-  std::fflush(stdout);
+void KeepMemory() {
+  CHECK_EQ(mallopt(M_MMAP_MAX, 0), 1);
+  CHECK_EQ(mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max()), 1);
+}
+
+std::string InputBytes() {
+  std::ifstream input(kInput, std::ios::binary);
+  return {std::istreambuf_iterator<char>(input), {}};
+}
+
+int ProtobufSteps() {
+  KeepMemory();
+  const std::string bytes = InputBytes();
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    const size_t heap = HeapBytes();
+    ProgramDesc program;
+    Measure("parse", [&] { CHECK(program.ParseFromString(bytes)); });
+    std::printf("%f heap\n", static_cast<double>(HeapBytes() - heap));
+    std::string out;
+    Measure("serialize", [&] { CHECK(program.SerializeToString(&out)); });
+  }
+  return 0;
+}
+
+int TranspileSteps() {
+  KeepMemory();
+  const std::string bytes = InputBytes();
+  const Target target = *BuiltInTarget(kDefaultTarget);
+  const QuantizerTable quantizers;
+  const QuantConfig config;
+  const PassTable passes;
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    ProgramMessage message;
+    Measure("parse into an arena", [&] { CHECK(message->ParseFromString(bytes)); });
+    std::optional<Program> indexed;
+    Measure("index", [&] { indexed = *Program::Create(std::move(message)); });
+    Program& program = *indexed;
+    PassContext context(config, target, quantizers);
+    Program startup;
+    context.startup = &startup;
+    Measure("plan", [&] { CHECK(passes.Find("plan_quantizers")->Run(program, context).ok()); });
+    Measure("edits", [&] {
+      CHECK(passes.Find("insert_quantizers")->Run(program, context).ok());
+      CHECK(passes.Find("initialize_state")->Run(program, context).ok());
+      program.Proto();
+    });
+    Measure("verify", [&] { CHECK(!HasErrors(Verify(program))); });
+    Measure("invariants", [&] { CHECK(CheckInvariants(program, context.plan, startup).empty()); });
+    Measure("undo", [&] { program.RevertEdits(); });
+  }
+  return 0;
+}
+
+// Reads, parses, serializes and writes, as protobuf does it.
+int ParseAndSerialize() {
+  std::ifstream input(kInput, std::ios::binary);
+  ProgramDesc program;
+  CHECK(program.ParseFromIstream(&input));
+  std::ofstream output(kOutput, std::ios::binary);
+  CHECK(program.SerializeToOstream(&output));
+  return 0;
+}
+
+// Runs a command, and prints the processor time and the peak of the memory that it needed. A
+// process between, because the peak of a child counts the memory that its parent had.
+int PrintUsage(char** command) {
   const pid_t child = fork();
   CHECK_GE(child, 0);
   if (child == 0) {
     CHECK(std::freopen("/dev/null", "w", stdout) != nullptr);
-    execl(tool.c_str(), tool.c_str(), program.c_str(), "--output=/dev/shm/fixpoint_benchmark.out",
-          "--startup_output=/dev/shm/fixpoint_benchmark.startup", nullptr);
+    execv(command[0], command);
     _exit(127);
   }
   int status = 0;
   rusage usage;
   CHECK_EQ(wait4(child, &status, 0, &usage), child);
-  CHECK_EQ(WEXITSTATUS(status), 0);
+  CHECK_EQ(WEXITSTATUS(status), 0) << command[0];
   const auto milliseconds = [](const timeval& time) {
     return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_usec) * 1e-3;
   };
-  return {milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime),
-          static_cast<size_t>(usage.ru_maxrss) * 1024};
+  std::printf("%f process\n%f peak\n", milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime),
+              static_cast<double>(usage.ru_maxrss) * 1024);
+  return 0;
 }
 
+// The figures that processes print, by name; all rounds of the first time in a process, and of the
+// second.
+class Figures {
+ public:
+  void RunProcess(const std::string& command, const std::string& suffix = "") {
+    FILE* const pipe = popen(absl::StrCat("/proc/", getpid(), "/exe ", command).c_str(), "r");
+    CHECK(pipe != nullptr);
+    std::map<std::string, int> seen;
+    double value = 0;
+    char name[64];
+    while (std::fscanf(pipe, "%lf %63[^\n]", &value, name) == 2) {
+      const std::string figure = absl::StrCat(name, suffix);
+      if (figures_.count(figure) == 0) order_.push_back(figure);
+      figures_[figure][seen[figure]++].push_back(value);
+    }
+    CHECK_EQ(pclose(pipe), 0) << command;
+  }
+  double Median(const std::string& figure, int repetition = 0) const {
+    std::vector<double> values = figures_.at(figure)[repetition];
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0 : values[values.size() / 2];
+  }
+  const std::vector<std::string>& names() const { return order_; }
+
+ private:
+  std::map<std::string, std::array<std::vector<double>, 2>> figures_;
+  std::vector<std::string> order_;
+};
+
 struct Result {
-  double parse;
-  double serialize;
   double rewrite;
   double tool;
-  double total;
 };
 
 Result Run(int ops, int rounds, const std::string& tool) {
-  const std::string bytes = RepeatOpMix(OpMixSeed(), ops).SerializeAsString();
-  const std::string path = "/dev/shm/fixpoint_benchmark.pdmodel";
-  {
-    ProgramDesc program;
-    CHECK(program.ParseFromString(bytes));
-    CHECK(SaveProgram(program, ProgramFormat::kBinary, path).ok());
-  }
-  const Target target = *BuiltInTarget(kDefaultTarget);
-  const QuantizerTable quantizers;
-  const QuantConfig config;
-  const PassTable passes;
-  Times times;
-  size_t parsed_heap = 0;
-  size_t tool_peak = 0;
+  CHECK(SaveProgram(RepeatOpMix(OpMixSeed(), ops), ProgramFormat::kBinary, kInput).ok());
+  Figures figures;
   for (int round = 0; round < rounds; ++round) {
-    const size_t heap = HeapBytes();
-    ProgramDesc desc;
-    times.Measure("parse", [&] { CHECK(desc.ParseFromString(bytes)); });
-    parsed_heap = HeapBytes() - heap;
-    std::string out;
-    times.Measure("serialize", [&] { CHECK(desc.SerializeToString(&out)); });
-    out = std::string();
-    desc = ProgramDesc();
-    ProgramMessage message;
-    times.Measure("parse, as the tool does", [&] { CHECK(message->ParseFromString(bytes)); });
-    std::optional<Program> indexed;
-    times.Measure("index", [&] { indexed = *Program::Create(std::move(message)); });
-    Program& program = *indexed;
-    times.Measure("verify", [&] { CHECK(!HasErrors(Verify(program))); });
-    {
-      PassContext context(config, target, quantizers);
-      Program startup;
-      context.startup = &startup;
-      times.Measure("plan",
-                    [&] { CHECK(passes.Find("plan_quantizers")->Run(program, context).ok()); });
-      times.Measure("edits", [&] {
-        CHECK(passes.Find("insert_quantizers")->Run(program, context).ok());
-        CHECK(passes.Find("initialize_state")->Run(program, context).ok());
-        program.Proto();
-      });
-      times.Measure("invariants",
-                    [&] { CHECK(CheckInvariants(program, context.plan, startup).empty()); });
-      times.Measure("undo", [&] { program.RevertEdits(); });
-    }
-    times.Measure("Transpile, all of it", [&] { CHECK(Transpile(&program).ok()); });
-    const auto [milliseconds, peak] = RunTool(tool, path);
-    times.Add("the tool, as a process", milliseconds);
-    tool_peak = std::max(tool_peak, peak);
+    figures.RunProcess(kProtobufSteps);
+    figures.RunProcess(kTranspileSteps);
+    figures.RunProcess(absl::StrCat(kUsage, " /proc/", getpid(), "/exe ", kParseAndSerialize),
+                       ": parse, serialize");
+    figures.RunProcess(absl::StrCat(kUsage, " ", tool, " ", kInput, " --output=", kOutput,
+                                    " --startup_output=", kStartupOutput),
+                       ": the tool");
   }
-  std::printf("%d ops, %.1f MB, %d rounds\n", ops, static_cast<double>(bytes.size()) * 1e-6,
-              rounds);
-  for (const std::string& step : times.steps()) {
-    std::printf("  %-24s %9.1f ms\n", step.c_str(), times.Median(step));
+  std::printf("%d ops, %zu bytes, %d rounds%15s%9s\n", ops, InputBytes().size(), rounds, "once",
+              "again");
+  for (const std::string& name : figures.names()) {
+    if (name == "heap" || absl::StartsWith(name, "peak")) continue;
+    std::printf("  %-33s %8.1f", name.c_str(), figures.Median(name));
+    const double again = figures.Median(name, 1);
+    std::printf(again > 0 ? " %8.1f\n" : "\n", again);
   }
-  const double parse = times.Median("parse");
-  const double serialize = times.Median("serialize");
-  const double rewrite = times.Median("index") + times.Median("plan") + times.Median("edits");
-  const double tool_time = times.Median("the tool, as a process");
-  std::printf("  index + plan + edits : parse           %6.2f   (bound 1)\n", rewrite / parse);
-  std::printf("  the tool : parse + serialize           %6.2f   (bound 2.5)\n",
-              tool_time / (parse + serialize));
-  std::printf("  heap of the message                    %6.1f MB\n",
-              static_cast<double>(parsed_heap) * 1e-6);
-  std::printf("  the tool's peak : of the message       %6.2f   (bound 3)\n\n",
-              static_cast<double>(tool_peak) / static_cast<double>(parsed_heap));
-  std::remove(path.c_str());
-  return {parse, serialize, rewrite, tool_time, times.Median("Transpile, all of it")};
+  double rewrite[2];
+  for (int repetition : {0, 1}) {
+    rewrite[repetition] = figures.Median("index", repetition) + figures.Median("plan", repetition) +
+                          figures.Median("edits", repetition);
+  }
+  const double tool_time = figures.Median("process: the tool");
+  std::printf("  index + plan + edits : parse      %8.2f %8.2f   (bound 1)\n",
+              rewrite[0] / figures.Median("parse"), rewrite[1] / figures.Median("parse", 1));
+  std::printf("  the tool : parse, serialize       %8.2f            (bound 2.5)\n",
+              tool_time / figures.Median("process: parse, serialize"));
+  std::printf("  the tool : \"again\" of both        %8.2f\n",
+              tool_time / (figures.Median("parse", 1) + figures.Median("serialize", 1)));
+  std::printf("  heap of the message, MB           %8.1f\n", figures.Median("heap") * 1e-6);
+  std::printf("  the tool's peak : that heap       %8.2f            (bound 3)\n\n",
+              figures.Median("peak: the tool") / figures.Median("heap"));
+  for (const char* path : {kInput, kOutput, kStartupOutput}) std::remove(path);
+  return {rewrite[0], tool_time};
+}
+
+int Main(int argc, char** argv) {
+  const std::string process = argc > 1 ? argv[1] : "";
+  if (process == kProtobufSteps) return ProtobufSteps();
+  if (process == kTranspileSteps) return TranspileSteps();
+  if (process == kParseAndSerialize) return ParseAndSerialize();
+  if (process == kUsage) return PrintUsage(argv + 2);
+  const char* runfiles = std::getenv("RUNFILES_DIR");
+  const std::string tool =
+      runfiles != nullptr ? std::string(runfiles) + "/fixpoint/tools/transpile" : "tools/transpile";
+  if (argc == 3) {  // OPS ROUNDS
+    Run(std::atoi(argv[1]), std::atoi(argv[2]), tool);
+    return 0;
+  }
+  const Result small = Run(10000, 9, tool);
+  const Result large = Run(100000, 3, tool);
+  std::printf("100,000 ops : 10,000 ops (bound 11)\n");
+  std::printf("  index + plan + edits              %8.2f\n", large.rewrite / small.rewrite);
+  std::printf("  the tool                          %8.2f\n", large.tool / small.tool);
+  return 0;
 }
 
 }  // namespace
 }  // namespace fixpoint
 
-int main(int argc, char** argv) {
-  const char* runfiles = std::getenv("RUNFILES_DIR");
-  const std::string tool =
-      runfiles != nullptr ? std::string(runfiles) + "/fixpoint/tools/transpile" : "tools/transpile";
-  if (argc == 3) {  // OPS ROUNDS
-    fixpoint::Run(std::atoi(argv[1]), std::atoi(argv[2]), tool);
-    return 0;
-  }
-  const fixpoint::Result small = fixpoint::Run(10000, 9, tool);
-  const fixpoint::Result large = fixpoint::Run(100000, 3, tool);
-  std::printf("100,000 ops : 10,000 ops (bound 11)\n");
-  std::printf("  index + plan + edits  %6.2f\n", large.rewrite / small.rewrite);
-  std::printf("  Transpile             %6.2f\n", large.total / small.total);
-  std::printf("  the tool              %6.2f\n", large.tool / small.tool);
-  return 0;
-}
+int main(int argc, char** argv) { return fixpoint::Main(argc, argv); }

@@ -4,6 +4,7 @@
 #ifndef FIXPOINT_PROTO_ATOMIC_FILE_H_
 #define FIXPOINT_PROTO_ATOMIC_FILE_H_
 
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -11,6 +12,9 @@
 #include "absl/strings/string_view.h"
 
 namespace fixpoint {
+
+// Takes the bytes of a file piece by piece.
+using ByteSink = std::function<absl::Status(absl::string_view)>;
 
 // Every error is kUnavailable, "<path>: cannot be written: <the system's reason>".
 class AtomicFile {

@@ -7,18 +7,20 @@
 namespace fixpoint {
 
 std::string DeterministicBytes(const google::protobuf::Message& message) {
-  return DeterministicBytes(message, message.ByteSizeLong());
+  std::string bytes;
+  bytes.reserve(message.ByteSizeLong());
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  WriteDeterministically(message, &stream);
+  return bytes;
 }
 
-std::string DeterministicBytes(const google::protobuf::Message& message, size_t size) {
+void WriteDeterministically(const google::protobuf::Message& message,
+                            google::protobuf::io::ZeroCopyOutputStream* stream) {
   // Protobuf would warn of every string that is not UTF-8.
   google::protobuf::LogSilencer no_warnings;
-  std::string bytes(size, '\0');
-  google::protobuf::io::ArrayOutputStream stream(&bytes[0], static_cast<int>(size));
-  google::protobuf::io::CodedOutputStream coded(&stream);
+  google::protobuf::io::CodedOutputStream coded(stream);
   coded.SetSerializationDeterministic(true);
   message.SerializeWithCachedSizes(&coded);
-  return bytes;
 }
 
 }  // namespace fixpoint

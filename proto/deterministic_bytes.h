@@ -3,9 +3,9 @@
 #ifndef FIXPOINT_PROTO_DETERMINISTIC_BYTES_H_
 #define FIXPOINT_PROTO_DETERMINISTIC_BYTES_H_
 
+#include <google/protobuf/io/zero_copy_stream.h>
 #include <google/protobuf/message.h>
 
-#include <cstddef>
 #include <string>
 
 namespace fixpoint {
@@ -14,9 +14,10 @@ namespace fixpoint {
 // strings, names of variables above all, need not be UTF-8.
 std::string DeterministicBytes(const google::protobuf::Message& message);
 
-// The same for who has asked for the size. REQUIRES: `size` is what message.ByteSizeLong() said
-// since the message was last changed, and at most 2^31 - 1.
-std::string DeterministicBytes(const google::protobuf::Message& message, size_t size);
+// Writes the same to a stream. REQUIRES: message.ByteSizeLong() was asked for since the message was
+// last changed, and is at most 2^31 - 1.
+void WriteDeterministically(const google::protobuf::Message& message,
+                            google::protobuf::io::ZeroCopyOutputStream* stream);
 
 }  // namespace fixpoint
 

@@ -49,7 +49,10 @@ absl::StatusOr<std::string> ReadInputFile(const std::string& path, size_t max_by
   }
   while (true) {
     const size_t size = bytes.size();
-    bytes.resize(size + std::min(kChunkBytes, max_bytes - size + 1));
+    // What is reserved is one byte more than a file has, which finds its end.
+    const size_t reserved = bytes.capacity() - size;
+    const size_t chunk = reserved > 0 ? std::min(reserved, kChunkBytes) : kChunkBytes;
+    bytes.resize(size + std::min(chunk, max_bytes - size + 1));
     const ssize_t count = read(descriptor, &bytes[size], bytes.size() - size);
     bytes.resize(size + static_cast<size_t>(std::max<ssize_t>(count, 0)));
     if (count == 0) return bytes;

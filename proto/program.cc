@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/program_state.h"
+#include "proto/required_fields.h"
 #include "proto/status_macros.h"
 #include "proto/tensor_desc.h"
 
@@ -142,13 +143,13 @@ Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
 absl::StatusOr<Program> Program::Create(const ProgramDesc& desc, absl::string_view name) {
+  RETURN_IF_ERROR(CheckRequiredFields(desc, name.empty() ? "the program" : name));
   return Create(ProgramMessage(desc), name);
 }
 
 absl::StatusOr<Program> Program::Create(ProgramMessage message, absl::string_view name) {
-  auto state = std::make_unique<ProgramState>();
+  auto state = std::make_unique<ProgramState>(std::move(message));
   state->name = std::string(name);
-  state->desc = std::move(message);
   RETURN_IF_ERROR(state->Index());
   return Program(std::move(state));
 }

@@ -315,7 +315,9 @@ class Program {
   // Indexes a program. Errors (kInvalidArgument): no block; a block whose idx is not its position;
   // a parent, forward or sub-block index that does not exist or does not come in order (which a
   // cycle never does); blocks nested deeper than 256. `name` is for messages.
+  // REQUIRES: every required field of the message is there, as in one that was loaded.
   static absl::StatusOr<Program> Create(ProgramMessage message, absl::string_view name = "");
+  // The same of a copy. A required field that is missing is an error too.
   static absl::StatusOr<Program> Create(const ProgramDesc& desc, absl::string_view name = "");
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;

@@ -1,5 +1,6 @@
 #include "proto/program_file.h"
 
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
@@ -28,6 +29,9 @@ namespace {
 
 // Protobuf counts bytes in an int.
 constexpr size_t kMaxBytes = std::numeric_limits<int>::max();
+
+// How much of a file is made before it is written.
+constexpr int kPieceBytes = 1 << 17;
 
 // Every text form is free of control characters; a binary program has some in each block.
 bool IsText(absl::string_view bytes) {
@@ -106,37 +110,46 @@ absl::StatusOr<std::string> PrintProtobufText(const ProgramDesc& program, const 
   return text;
 }
 
-absl::StatusOr<std::string> BinaryBytes(const ProgramDesc& program, const std::string& name) {
-  const size_t size = program.ByteSizeLong();
-  if (size > kMaxBytes) {
+// Hands what protobuf writes to a sink, until that fails.
+class SinkStream final : public google::protobuf::io::CopyingOutputStream {
+ public:
+  explicit SinkStream(const ByteSink& sink) : sink_(sink) {}
+
+  bool Write(const void* bytes, int size) override {
+    status_ = sink_(absl::string_view(static_cast<const char*>(bytes), static_cast<size_t>(size)));
+    return status_.ok();
+  }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const ByteSink& sink_;
+  absl::Status status_;
+};
+
+absl::Status WriteBinary(const ProgramDesc& program, const std::string& name,
+                         const ByteSink& sink) {
+  if (program.ByteSizeLong() > kMaxBytes) {
     return absl::FailedPreconditionError(
         absl::StrCat(name, ": the program has more than the ", kMaxBytes,
                      " bytes that protobuf can express; expected a smaller one"));
   }
-  return DeterministicBytes(program, size);
+  SinkStream stream(sink);
+  {
+    google::protobuf::io::CopyingOutputStreamAdaptor adaptor(&stream, kPieceBytes);
+    WriteDeterministically(program, &adaptor);
+  }
+  return stream.status();
 }
 
-absl::StatusOr<std::string> Format(const ProgramDesc& program, ProgramFormat format,
-                                   const std::string& name) {
-  switch (format) {
-    case ProgramFormat::kBinary:
-      return BinaryBytes(program, name);
-    case ProgramFormat::kText:
-      return PrintProgram(program);
-    case ProgramFormat::kProtobufText:
-      return PrintProtobufText(program, name);
-  }
-  return absl::InternalError(absl::StrCat(name, ": no such format"));
-}
-
-absl::Status WriteToStandardOutput(absl::string_view bytes) {
-  if (std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() &&
-      std::fflush(stdout) == 0) {
-    return absl::OkStatus();
-  }
+absl::Status StandardOutputError() {
   return absl::UnavailableError(
       absl::StrCat("standard output: cannot be written: ",
                    std::error_code(errno, std::generic_category()).message()));
+}
+
+absl::Status WriteToStandardOutput(absl::string_view bytes) {
+  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size();
+  return written ? absl::OkStatus() : StandardOutputError();
 }
 
 }  // namespace
@@ -160,19 +173,33 @@ absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
   return ParseProgramBytes(bytes, InputName(path), limits);
 }
 
-absl::StatusOr<std::string> SerializeProgram(const ProgramDesc& program, ProgramFormat format,
-                                             const std::string& name) {
-  RETURN_IF_ERROR(CheckRequiredFields(program, name));
-  return Format(program, format, name);
+absl::Status WriteProgram(const ProgramDesc& program, ProgramFormat format, const std::string& name,
+                          const ByteSink& sink) {
+  switch (format) {
+    case ProgramFormat::kBinary:
+      return WriteBinary(program, name, sink);
+    case ProgramFormat::kText:
+      return sink(PrintProgram(program));
+    case ProgramFormat::kProtobufText: {
+      ASSIGN_OR_RETURN(const std::string text, PrintProtobufText(program, name));
+      return sink(text);
+    }
+  }
+  return absl::InternalError(absl::StrCat(name, ": no such format"));
 }
 
 absl::Status SaveProgram(const ProgramDesc& program, ProgramFormat format,
                          const std::string& path) {
-  const bool to_standard_output = path == "-";
-  ASSIGN_OR_RETURN(
-      const std::string bytes,
-      SerializeProgram(program, format, to_standard_output ? "standard output" : path));
-  return to_standard_output ? WriteToStandardOutput(bytes) : WriteFileAtomically(path, bytes);
+  if (path == "-") {
+    RETURN_IF_ERROR(CheckRequiredFields(program, "standard output"));
+    RETURN_IF_ERROR(WriteProgram(program, format, "standard output", &WriteToStandardOutput));
+    return std::fflush(stdout) == 0 ? absl::OkStatus() : StandardOutputError();
+  }
+  RETURN_IF_ERROR(CheckRequiredFields(program, path));
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  RETURN_IF_ERROR(WriteProgram(program, format, path,
+                               [&](absl::string_view bytes) { return file.Append(bytes); }));
+  return file.Commit();
 }
 
 }  // namespace fixpoint

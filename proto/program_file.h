@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/atomic_file.h"
 #include "proto/program.pb.h"
 #include "proto/program_message.h"
 
@@ -46,10 +47,11 @@ absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
 absl::StatusOr<LoadedProgram> ParseProgramBytes(absl::string_view bytes, absl::string_view name,
                                                 const ProgramFileLimits& limits = {});
 
-// The bytes of a file that holds `program`; the same program always gives the same. `name` is what
-// messages call the file. Errors: as of SaveProgram, but kUnavailable.
-absl::StatusOr<std::string> SerializeProgram(const ProgramDesc& program, ProgramFormat format,
-                                             const std::string& name);
+// Writes `program` to the sink; the same program always gives the same bytes. `name` is what
+// messages call the file. REQUIRES: every required field is there, as in a Program. Errors: those
+// of the sink, and kFailedPrecondition as of SaveProgram.
+absl::Status WriteProgram(const ProgramDesc& program, ProgramFormat format, const std::string& name,
+                          const ByteSink& sink);
 
 // Writes `program` to `path` (atomic_file.h), or to standard output for "-".
 //

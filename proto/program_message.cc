@@ -9,21 +9,22 @@
 namespace fixpoint {
 namespace {
 
-constexpr size_t kHugePageBytes = size_t{1} << 21;
-constexpr size_t kLargestHugeBlock = size_t{1} << 25;
-constexpr size_t kLargestBlock = size_t{1} << 26;
+constexpr size_t kPageBytes = size_t{1} << 12;
+constexpr size_t kLargestBlock = size_t{1} << 22;
 
-// Blocks grow with the program. Those of middling size ask for huge pages, because the kernel's
-// faults, one per 4 KiB, else cost as much as a quarter of reading a program of ten thousand ops;
-// of the largest, finding huge pages and clearing them costs more than it saves.
+// Large blocks get their pages at once: the kernel's faults, one per 4 KiB, else cost as much as a
+// quarter of reading a program of ten thousand ops. Huge pages would cost less still where there
+// are warm ones, but several times as much in a virtual machine that gives free memory back.
 void* AllocateBlock(size_t size) {
   void* block = nullptr;
-  if (size < kHugePageBytes || size > kLargestHugeBlock) {
+  if (size < kLargestBlock) {
     block = std::malloc(size);
   } else {
-    const size_t pages = (size + kHugePageBytes - 1) / kHugePageBytes;
-    block = std::aligned_alloc(kHugePageBytes, pages * kHugePageBytes);
-    if (block != nullptr) madvise(block, pages * kHugePageBytes, MADV_HUGEPAGE);
+    const size_t pages = (size + kPageBytes - 1) / kPageBytes;
+    block = std::aligned_alloc(kPageBytes, pages * kPageBytes);
+#ifdef MADV_POPULATE_WRITE
+    if (block != nullptr) madvise(block, pages * kPageBytes, MADV_POPULATE_WRITE);
+#endif
   }
   if (block == nullptr) throw std::bad_alloc();
   return block;

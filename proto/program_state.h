@@ -3,10 +3,13 @@
 #ifndef FIXPOINT_PROTO_PROGRAM_STATE_H_
 #define FIXPOINT_PROTO_PROGRAM_STATE_H_
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -65,15 +68,34 @@ struct VariableEdits {
   std::unique_ptr<VarDesc> original;
 };
 
+// Memory of an arena: what is given back stays there until the arena ends.
+class ArenaMemory final : public std::pmr::memory_resource {
+ public:
+  explicit ArenaMemory(google::protobuf::Arena* arena) : arena_(arena) {}
+
+ private:
+  void* do_allocate(size_t size, size_t alignment) override {
+    CHECK_LE(alignment, alignof(uint64_t));
+    return google::protobuf::Arena::CreateArray<char>(arena_, size);
+  }
+  void do_deallocate(void*, size_t, size_t) override {}
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  google::protobuf::Arena* arena_;
+};
+
 struct ProgramState {
+  explicit ProgramState(ProgramMessage message) : desc(std::move(message)) {}
+
   std::string name;
   // Owns every message, those of removed ops and variables too.
   ProgramMessage desc;
   std::deque<Block> blocks;
-  std::deque<Op> ops;
-  std::deque<Variable> variables;
-  std::deque<Value> values;
-  std::deque<Name> names;
+  ArenaMemory nodes{desc.arena()};
+  std::pmr::deque<Op> ops{&nodes};
+  std::pmr::deque<Variable> variables{&nodes};
+  std::pmr::deque<Value> values{&nodes};
+  std::pmr::deque<Name> names{&nodes};
   absl::flat_hash_map<absl::string_view, Name*> name_table;
   absl::flat_hash_map<std::string, int> type_ids;
   absl::flat_hash_map<std::string, int> fresh_counters;
@@ -99,9 +121,10 @@ struct ProgramState {
   Variable* ResolveOrDeclare(const Block& block, absl::string_view name);
 
   Variable* NewVariable(Block& block, Name* name, VarDesc* desc);
-  // Copies a message to the program's memory.
+  // Copies a message to the program's memory. What lacks a required field could not be saved.
   template <typename Message>
   Message* Own(const Message& message) {
+    CHECK(message.IsInitialized()) << message.InitializationErrorString();
     Message* own = google::protobuf::Arena::CreateMessage<Message>(desc.arena());
     *own = message;
     return own;

@@ -238,15 +238,27 @@ void Rewriter::SetType(const Op& op, absl::string_view type) {
   state_.ReadOp(changed);
 }
 
-absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, VarDesc desc) {
-  Name* name = state_.Intern(desc.name());
+absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, const VarDesc& desc) {
+  return Declare(block, state_.Own(desc));
+}
+
+absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, absl::string_view name,
+                                                      const VarType& type) {
+  VarDesc* const desc = google::protobuf::Arena::CreateMessage<VarDesc>(state_.desc.arena());
+  desc->set_name(std::string(name));
+  *desc->mutable_type() = type;
+  return Declare(block, desc);
+}
+
+absl::StatusOr<const Variable*> Rewriter::Declare(const Block& block, VarDesc* desc) {
+  Name* name = state_.Intern(desc->name());
   if (state_.InUse(*name)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("block ", block.index(), ": \"", desc.name(),
+        absl::StrCat("block ", block.index(), ": \"", desc->name(),
                      "\" cannot be declared: the name is in use; FreshName gives one that is not"));
   }
   ++state_.edit_count;
-  Variable* variable = state_.NewVariable(Writable(block), name, state_.Own(desc));
+  Variable* variable = state_.NewVariable(Writable(block), name, desc);
   state_.EditsOf(*variable, pass_).inserted_by = pass_;
   variable->block_->stale_ = true;
   return variable;

@@ -21,7 +21,8 @@ class Rewriter {
   Rewriter(Program* program, absl::string_view pass);
 
   // Inserts an op. Names that nobody declares stay undeclared. REQUIRES: the ops and blocks are the
-  // program's, and not removed; blocks that the new op runs have a higher index than its own.
+  // program's, and not removed; blocks that the new op runs have a higher index than its own; a
+  // message given here or below has every required field.
   const Op& InsertBefore(const Op& place, const OpDesc& op);
   const Op& InsertAfter(const Op& place, const OpDesc& op);
   const Op& Prepend(const Block& block, const OpDesc& op);
@@ -54,7 +55,9 @@ class Rewriter {
   void SetType(const Op& op, absl::string_view type);
 
   // Declares a variable. Error (kFailedPrecondition): the name is in use in the program.
-  absl::StatusOr<const Variable*> AddVariable(const Block& block, VarDesc desc);
+  absl::StatusOr<const Variable*> AddVariable(const Block& block, const VarDesc& desc);
+  absl::StatusOr<const Variable*> AddVariable(const Block& block, absl::string_view name,
+                                              const VarType& type);
   // Replaces a declaration. REQUIRES: the variable is declared, and `desc` has its name.
   void SetVariable(const Variable& variable, VarDesc desc);
   // REQUIRES: the variable is declared and nobody uses it.
@@ -66,6 +69,7 @@ class Rewriter {
 
  private:
   const Op& Insert(const Block& block, Op* after, OpDesc* desc);
+  absl::StatusOr<const Variable*> Declare(const Block& block, VarDesc* desc);
   OpEdits* EditsOfOriginal(Op& op);
   void KeepWhole(Op& op);
   void AddArgument(const Op& op, bool is_output, absl::string_view slot, absl::string_view name);

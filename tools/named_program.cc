@@ -34,10 +34,10 @@ absl::Status ClaimProgram(const std::string& path, ProgramFormat format, Outputs
 
 absl::Status StageProgram(const Program& program, ProgramFormat format, const std::string& path,
                           Outputs* outputs) {
-  ASSIGN_OR_RETURN(
-      const std::string bytes,
-      SerializeProgram(program.Proto(), format, path == "-" ? "standard output" : path));
-  return outputs->Stage(path, bytes);
+  const std::string name = path == "-" ? "standard output" : path;
+  return outputs->Stage(path, [&](const ByteSink& sink) {
+    return WriteProgram(program.Proto(), format, name, sink);
+  });
 }
 
 }  // namespace fixpoint

@@ -38,7 +38,7 @@ std::string Beside(const std::string& path, const std::string& word);
 // Claims the path of a program to write. Error (of usage): that of Claim; bytes on a terminal.
 absl::Status ClaimProgram(const std::string& path, ProgramFormat format, Outputs* outputs);
 
-// Stages a program at a path that was claimed. Errors: those of SerializeProgram and Stage.
+// Stages a program at a path that was claimed. Errors: those of WriteProgram and Stage.
 absl::Status StageProgram(const Program& program, ProgramFormat format, const std::string& path,
                           Outputs* outputs);
 

@@ -52,15 +52,22 @@ absl::Status Outputs::Claim(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status Outputs::Stage(const std::string& path, absl::string_view bytes) {
+absl::Status Outputs::Stage(const std::string& path,
+                            const std::function<absl::Status(const ByteSink&)>& write) {
   if (path == "-") {
-    standard_output_ = std::string(bytes);
-    return absl::OkStatus();
+    return write([&](absl::string_view bytes) {
+      absl::StrAppend(&standard_output_, bytes);
+      return absl::OkStatus();
+    });
   }
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  RETURN_IF_ERROR(file.Append(bytes));
+  RETURN_IF_ERROR(write([&](absl::string_view bytes) { return file.Append(bytes); }));
   files_.push_back(std::move(file));
   return absl::OkStatus();
+}
+
+absl::Status Outputs::Stage(const std::string& path, absl::string_view bytes) {
+  return Stage(path, [&](const ByteSink& sink) { return sink(bytes); });
 }
 
 absl::Status Outputs::Commit() {

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TOOLS_OUTPUTS_H_
 #define FIXPOINT_TOOLS_OUTPUTS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,10 @@ class Outputs {
   // Whether "-" was claimed: reports then go to standard error.
   bool to_standard_output() const { return to_standard_output_; }
 
-  // Holds what is to stand at a path, beside it. Error: kUnavailable.
+  // Holds what is to stand at a path, beside it: what `write` gives to its sink. Errors: those of
+  // `write`; kUnavailable.
+  absl::Status Stage(const std::string& path,
+                     const std::function<absl::Status(const ByteSink&)>& write);
   absl::Status Stage(const std::string& path, absl::string_view bytes);
 
   // Puts everything that was staged in its place. Error: kUnavailable.

@@ -138,5 +138,16 @@ TEST(ProgramCreate, AnEmptyProgramHasOneBlock) {
   EXPECT_EQ(program.version(), 0);
 }
 
+TEST(ProgramCreate, RefusesAMessageThatLacksARequiredField) {
+  ProgramDesc desc;
+  BlockDesc* block = desc.add_blocks();
+  block->set_idx(0);
+  block->set_parent_idx(-1);
+  block->add_ops();
+  EXPECT_EQ(
+      Program::Create(desc).status(),
+      absl::InvalidArgumentError("the program: block 0, op 0: type is missing; it is required"));
+}
+
 }  // namespace
 }  // namespace fixpoint

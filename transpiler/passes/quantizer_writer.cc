@@ -118,7 +118,7 @@ absl::StatusOr<std::string> QuantizerWriter::DeclareTensor(const Block& block,
   if (persistable) var.set_persistable(true);
   // Persistable variables live in block 0, whatever block uses them.
   ASSIGN_OR_RETURN(const Variable* variable,
-                   rewriter_.AddVariable(persistable ? program_.block(0) : block, std::move(var)));
+                   rewriter_.AddVariable(persistable ? program_.block(0) : block, var));
   if (persistable) context_.new_state.push_back({variable, initial_value});
   return variable->name();
 }
@@ -126,11 +126,11 @@ absl::StatusOr<std::string> QuantizerWriter::DeclareTensor(const Block& block,
 absl::StatusOr<std::string> QuantizerWriter::DeclareLike(const Writing& writing,
                                                          const Variable& like,
                                                          absl::string_view suffix) {
-  VarDesc var;
-  var.set_name(rewriter_.FreshName(absl::StrCat(writing.site->value->variable().name(), suffix)));
-  *var.mutable_type() = like.desc()->type();
   ASSIGN_OR_RETURN(const Variable* variable,
-                   rewriter_.AddVariable(*writing.place.block, std::move(var)));
+                   rewriter_.AddVariable(*writing.place.block,
+                                         rewriter_.FreshName(absl::StrCat(
+                                             writing.site->value->variable().name(), suffix)),
+                                         like.desc()->type()));
   return variable->name();
 }
 
@@ -286,7 +286,7 @@ absl::StatusOr<const Variable*> QuantizerWriter::Summarize(Writing& writing) {
         const Dims dims = outputs[output++].dims.value_or(Dims{1});
         VarDesc var = MakeTensorVar(rewriter_.FreshName(absl::StrCat(value, ".", name)),
                                     VarType::FP32, {dims.begin(), dims.end()});
-        ASSIGN_OR_RETURN(summary, rewriter_.AddVariable(block, std::move(var)));
+        ASSIGN_OR_RETURN(summary, rewriter_.AddVariable(block, var));
         name = names[name] = summary->name();
       }
     }

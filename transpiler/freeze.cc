@@ -138,11 +138,11 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   const QuantConfig config;
   const Target target;
   PassContext context(config, target, quantizers);
-  context.trained = &scope;
-  context.feeds = options.feeds;
-  context.fetches = options.fetches;
-  context.frozen_form = options.form;
-  context.allow_dynamic = options.allow_dynamic;
+  context.freeze.trained = &scope;
+  context.freeze.feeds = options.feeds;
+  context.freeze.fetches = options.fetches;
+  context.freeze.form = options.form;
+  context.freeze.allow_dynamic = options.allow_dynamic;
 
   FrozenModel model{program.Clone(), Scope(), {}, {}};
   model.program.ClearEditLog();
@@ -157,8 +157,9 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   }
   DropMarksOfChange(&model.program);
   model.program.ForgetEdits();
-  ASSIGN_OR_RETURN(model.scope, TakeParameters(model.program, context.new_parameters, scope));
-  model.weights = context.quantized_weights;
+  ASSIGN_OR_RETURN(model.scope,
+                   TakeParameters(model.program, context.freeze.new_parameters, scope));
+  model.weights = context.freeze.quantized_weights;
   model.notes = std::move(context.notes);
   return model;
 }

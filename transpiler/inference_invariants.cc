@@ -31,7 +31,7 @@ class Check {
         for (const Argument* output : op->outputs()) written_before_.emplace(output->name());
       }
     }
-    for (const std::string& feed : context.feeds) written_before_.erase(feed);
+    for (const std::string& feed : context.freeze.feeds) written_before_.erase(feed);
   }
 
   absl::Status TestProgram() {
@@ -45,7 +45,7 @@ class Check {
       CheckFrozenOp(op);
       CheckCaptures(op);
     });
-    if (context_.frozen_form == FrozenForm::kPortable) {
+    if (context_.freeze.form == FrozenForm::kPortable) {
       const absl::Status sites = FindQuantizationSites(program_, context_.quantizers).status();
       if (!sites.ok()) Violated(5, std::string(sites.message()));
     }
@@ -108,7 +108,7 @@ class Check {
     if (x != nullptr && x->value() != nullptr && parameters_.IsWeight(*x->value())) {
       Violated(4, Describe(op), " quantizes the parameter \"", std::string(x->name()), "\"");
     }
-    if (quant_op == QuantOp::kQuantize && context_.frozen_form != FrozenForm::kPortable) {
+    if (quant_op == QuantOp::kQuantize && context_.freeze.form != FrozenForm::kPortable) {
       CheckProductsOf(op);
     }
   }

@@ -42,6 +42,22 @@ struct QuantizedWeights {
   int64_t code_bytes = 0;
 };
 
+// What the passes that freeze a program share.
+struct FreezeContext {
+  FrozenForm form = FrozenForm::kPortable;
+  // Whether a frozen program may still find ranges of activations anew at every run.
+  bool allow_dynamic = false;
+  // What a pruned program computes from what; empty: what it fetches and feeds.
+  std::vector<std::string> feeds;
+  std::vector<std::string> fetches;
+  // What was trained; not null where the fact "trained_parameters" is given.
+  const Scope* trained = nullptr;
+
+  // The values of parameters that passes declare.
+  Scope new_parameters;
+  QuantizedWeights quantized_weights;
+};
+
 // What the passes of one pipeline share.
 struct PassContext {
   PassContext(const QuantConfig& config, const Target& target, const QuantizerTable& quantizers)
@@ -53,23 +69,12 @@ struct PassContext {
 
   // The startup program; not null where the fact "startup_program" is given.
   Program* startup = nullptr;
-  // What was trained; not null where the fact "trained_parameters" is given.
-  const Scope* trained = nullptr;
-  // The values of parameters that passes declare.
-  Scope new_parameters;
-  // What a pruned program computes from what; empty: what it fetches and feeds.
-  std::vector<std::string> feeds;
-  std::vector<std::string> fetches;
-
-  FrozenForm frozen_form = FrozenForm::kPortable;
-  // Whether a frozen program may still find ranges of activations anew at every run.
-  bool allow_dynamic = false;
-  QuantizedWeights quantized_weights;
-
   // Ranges that quantizers begin with; null where none were given.
   const RangeProfile* profile = nullptr;
+
   Plan plan;
   std::vector<NewState> new_state;
+  FreezeContext freeze;
   // What the user is told in a line each.
   std::vector<std::string> notes;
 };

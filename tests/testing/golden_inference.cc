@@ -26,9 +26,9 @@ absl::StatusOr<FrozenModel> RunPasses(const Program& program, const Scope& scope
   PassContext context(config, target, quantizers);
   ASSIGN_OR_RETURN(Scope held, scope.Clone());
   FrozenModel made{program.Clone(), std::move(held), {}, {}};
-  context.trained = &scope;
-  context.feeds = options.feeds;
-  context.fetches = options.fetches;
+  context.freeze.trained = &scope;
+  context.freeze.feeds = options.feeds;
+  context.freeze.fetches = options.fetches;
   RETURN_IF_ERROR(pipeline.Run(made.program, context, options.pipeline_options));
   made.notes = std::move(context.notes);
   return made;

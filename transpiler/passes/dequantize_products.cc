@@ -96,7 +96,7 @@ class ProductDequantizer {
     for (const Op* op : weight_dequantize_ops_) {
       if (op->outputs().front()->value()->readers().empty()) rewriter_.Remove(*op);
     }
-    if (context_.frozen_form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
+    if (context_.freeze.form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
     for (const QuantizationSite& site : sites_) {
       if (codes_of_fused_.contains(&site) && site.result->value()->readers().empty()) {
         rewriter_.Remove(*site.quantize);
@@ -171,9 +171,9 @@ class ProductDequantizer {
 
   // Nothing where it is not known before the program runs.
   std::optional<float> ScaleValue(const Argument& scale) const {
-    const auto made = std::as_const(context_.new_parameters).Find(scale.name());
+    const auto made = std::as_const(context_.freeze.new_parameters).Find(scale.name());
     if (made.ok()) return (*made)->data<float>()[0];
-    const auto stored = FindStoredScale(scale, *context_.trained, context_.quantizers);
+    const auto stored = FindStoredScale(scale, *context_.freeze.trained, context_.quantizers);
     if (!stored.ok()) return std::nullopt;
     return stored->value;
   }
@@ -298,12 +298,13 @@ class ProductDequantizer {
         return schema != nullptr && schema->quant_op() == QuantOp::kDequantize;
       };
       if (std::any_of(readers.begin(), readers.end(), dequantizes)) continue;
-      ASSIGN_OR_RETURN(const Tensor* numbers, std::as_const(context_.new_parameters).Find(name));
+      ASSIGN_OR_RETURN(const Tensor* numbers,
+                       std::as_const(context_.freeze.new_parameters).Find(name));
       const absl::Span<const float> values = numbers->data<float>();
       const bool is_short = AbsMax(values) > 128;
       ASSIGN_OR_RETURN(Tensor integers, is_short ? As<int16_t>(*numbers) : As<int8_t>(*numbers));
-      context_.quantized_weights.code_bytes += integers.bytes().size();
-      context_.quantized_weights.code_bytes -= numbers->bytes().size();
+      context_.freeze.quantized_weights.code_bytes += integers.bytes().size();
+      context_.freeze.quantized_weights.code_bytes -= numbers->bytes().size();
       const absl::string_view base = absl::StripSuffix(name, ".codes");
       ASSIGN_OR_RETURN(
           const std::string stored,

@@ -49,7 +49,8 @@ class FreezeObservers final : public Pass {
                            match.recipe->scale_output));
         }
         if (x->value()->origin() == Value::Origin::kWrite && x->value()->op()->type() != "feed") {
-          const auto range = ReadRange(DescribeInFile(op), *scale->variable(), *context.trained);
+          const auto range =
+              ReadRange(DescribeInFile(op), *scale->variable(), *context.freeze.trained);
           if (range.ok()) {
             rewriter.SetAttr(*x->value()->op(), MakeFloatAttr("out_threshold", *range));
           } else if (unknown++ == 0) {

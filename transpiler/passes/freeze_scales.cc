@@ -60,7 +60,7 @@ class ScaleFreezer {
   absl::Status Freeze(const QuantizationSite& site) {
     if (site.is_dynamic) return CheckDynamic(site);
     ASSIGN_OR_RETURN(const StoredScale scale,
-                     FindStoredScale(*site.scale, *context_.trained, context_.quantizers));
+                     FindStoredScale(*site.scale, *context_.freeze.trained, context_.quantizers));
     if (scale.value == 0) {
       context_.notes.push_back(absl::StrCat(DescribeInFile(*site.quantize), ": the scale of \"",
                                             site.input->name(),
@@ -71,7 +71,7 @@ class ScaleFreezer {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(const std::string name, ParameterOf(site, scale));
-    if (context_.frozen_form == FrozenForm::kPortable) return WritePortable(site, name);
+    if (context_.freeze.form == FrozenForm::kPortable) return WritePortable(site, name);
     KeepReading(site, name);
     return absl::OkStatus();
   }
@@ -92,7 +92,7 @@ class ScaleFreezer {
   }
 
   absl::Status CheckDynamic(const QuantizationSite& site) const {
-    if (context_.allow_dynamic) return absl::OkStatus();
+    if (context_.freeze.allow_dynamic) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
         DescribeInFile(*site.quantize), ": finds the range of \"", site.input->name(),
         "\" anew at every run, so there is none to freeze; train with a quantizer that keeps one "

@@ -17,15 +17,15 @@ absl::StatusOr<std::string> ParameterWriter::Add(absl::string_view base, Tensor 
   desc.set_persistable(true);
   const std::string name = desc.name();
   RETURN_IF_ERROR(rewriter_.AddVariable(program_.block(0), std::move(desc)).status());
-  context_.new_parameters.Set(name, std::move(tensor));
+  context_.freeze.new_parameters.Set(name, std::move(tensor));
   return name;
 }
 
 absl::StatusOr<std::string> ParameterWriter::ZeroPointOf(const std::string& scale) {
   std::string& name = zero_points_[scale];
   if (!name.empty()) return name;
-  const bool is_new = context_.new_parameters.FindOrNull(scale) != nullptr;
-  const Scope& holder = is_new ? context_.new_parameters : *context_.trained;
+  const bool is_new = context_.freeze.new_parameters.FindOrNull(scale) != nullptr;
+  const Scope& holder = is_new ? context_.freeze.new_parameters : *context_.freeze.trained;
   ASSIGN_OR_RETURN(const Tensor* tensor, holder.Find(scale));
   ASSIGN_OR_RETURN(Tensor zeros, Tensor::Allocate(VarType::INT32, tensor->dims()));
   std::memset(zeros.mutable_bytes().data(), 0, zeros.bytes().size());

@@ -49,8 +49,8 @@ class Pruner {
     RETURN_IF_ERROR(CheckFeeds());
     const std::vector<const Variable*> inputs = InputsInOrder();
     RemoveDeadOps();
-    if (!context_.fetches.empty()) RETURN_IF_ERROR(WriteFetches());
-    if (!context_.feeds.empty() || !has_feed_ops_) return WriteFeeds(inputs);
+    if (!context_.freeze.fetches.empty()) RETURN_IF_ERROR(WriteFetches());
+    if (!context_.freeze.feeds.empty() || !has_feed_ops_) return WriteFeeds(inputs);
     return absl::OkStatus();
   }
 
@@ -66,11 +66,11 @@ class Pruner {
 
   // Where following begins: the fetched values; and where it ends: the fed variables.
   absl::Status FindEnds() {
-    for (const std::string& name : context_.feeds) {
+    for (const std::string& name : context_.freeze.feeds) {
       ASSIGN_OR_RETURN(const Variable* variable, FindInMain(name, "feed"));
       fed_.insert(variable);
     }
-    for (const std::string& name : context_.fetches) {
+    for (const std::string& name : context_.freeze.fetches) {
       ASSIGN_OR_RETURN(const Variable* variable, FindInMain(name, "fetch"));
       const Value* last = nullptr;
       for (const Value* value : variable->values()) {
@@ -88,14 +88,14 @@ class Pruner {
     for (const Op& op : main().ops()) {
       if (op.type() == kFeed) {
         has_feed_ops_ = true;
-        if (context_.feeds.empty()) Keep(op);
+        if (context_.freeze.feeds.empty()) Keep(op);
       }
-      if (op.type() == kFetch && context_.fetches.empty()) {
+      if (op.type() == kFetch && context_.freeze.fetches.empty()) {
         has_fetch_ops_ = true;
         Keep(op);
       }
     }
-    if (has_fetch_ops_ || !context_.fetches.empty()) return absl::OkStatus();
+    if (has_fetch_ops_ || !context_.freeze.fetches.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("the program has no fetch op; name the variables that it is to compute "
                      "(--fetches)"));
@@ -167,7 +167,7 @@ class Pruner {
   std::vector<const Variable*> InputsInOrder() const {
     std::vector<const Variable*> inputs;
     absl::flat_hash_set<const Variable*> seen;
-    for (const std::string& name : context_.feeds) {
+    for (const std::string& name : context_.freeze.feeds) {
       const Variable* variable = program_.Find(main(), name);
       if (seen.insert(variable).second) inputs.push_back(variable);
     }
@@ -221,7 +221,7 @@ class Pruner {
   absl::Status WriteFetches() {
     ASSIGN_OR_RETURN(const std::string holder, Holder(kFetch, VarType::FETCH_LIST));
     int column = 0;
-    for (const std::string& name : context_.fetches) {
+    for (const std::string& name : context_.freeze.fetches) {
       rewriter_.Append(main(), OpBuilder(kFetch)
                                    .Input("X", name)
                                    .Output("Out", holder)

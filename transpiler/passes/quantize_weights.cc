@@ -160,7 +160,7 @@ class WeightQuantizer {
     options.axis = site.axis;
     if (!site.is_dynamic) {
       ASSIGN_OR_RETURN(const StoredScale stored,
-                       FindStoredScale(*site.scale, *context_.trained, context_.quantizers));
+                       FindStoredScale(*site.scale, *context_.freeze.trained, context_.quantizers));
       options.scale = stored.value;
     } else if (site.quantizer != nullptr) {
       options.find_scale = [&site](absl::Span<const float> values) {
@@ -180,7 +180,7 @@ class WeightQuantizer {
                                      const WeightCodesOptions& options) {
     const Variable& weight = *source.parameter;
     const std::string op = DescribeInFile(*site.quantize);
-    const Scope::Value* value = context_.trained->FindOrNull(weight.name());
+    const Scope::Value* value = context_.freeze.trained->FindOrNull(weight.name());
     const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (tensor == nullptr) {
       return absl::NotFoundError(
@@ -195,14 +195,14 @@ class WeightQuantizer {
                                        std::string(made.status().message())));
     }
     if (site.is_dynamic) CountOutdated(site, made->scales);
-    ++context_.quantized_weights.count;
-    context_.quantized_weights.float_bytes += tensor->bytes().size();
+    ++context_.freeze.quantized_weights.count;
+    context_.freeze.quantized_weights.float_bytes += tensor->bytes().size();
     absl::string_view suffix = made->codes.dtype() == VarType::INT16 ? ".int16" : ".int8";
-    if (context_.frozen_form != FrozenForm::kPortable) {
+    if (context_.freeze.form != FrozenForm::kPortable) {
       ASSIGN_OR_RETURN(made->codes, AsFloat(made->codes));
       suffix = ".codes";
     }
-    context_.quantized_weights.code_bytes += made->codes.bytes().size();
+    context_.freeze.quantized_weights.code_bytes += made->codes.bytes().size();
     Written written;
     ASSIGN_OR_RETURN(written.codes,
                      parameters_.Add(absl::StrCat(weight.name(), suffix), std::move(made->codes)));
@@ -234,7 +234,7 @@ class WeightQuantizer {
 
   // Counts scales that training stored before its last update of the weight.
   void CountOutdated(const QuantizationSite& site, const Tensor& scales) {
-    const Scope::Value* value = context_.trained->FindOrNull(site.scale->name());
+    const Scope::Value* value = context_.freeze.trained->FindOrNull(site.scale->name());
     const Tensor* stored = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (stored == nullptr || stored->dtype() != VarType::FP32 || stored->size() != scales.size()) {
       return;
@@ -245,7 +245,7 @@ class WeightQuantizer {
   absl::Status WriteDequantize(const QuantizationSite& site, const Written& written,
                                const Op& place, absl::string_view out) {
     OpDesc op;
-    if (context_.frozen_form == FrozenForm::kPortable) {
+    if (context_.freeze.form == FrozenForm::kPortable) {
       std::string codes = written.codes;
       if (site.bits > 8) {
         ASSIGN_OR_RETURN(codes, WriteCast(site, written, place));

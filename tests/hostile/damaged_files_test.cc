@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -64,13 +65,18 @@ struct Case {
   std::vector<std::string> arguments;
 };
 
-class DamagedFile : public testing::TestWithParam<Case> {};
+// Each case in as many parts, which shards share.
+constexpr int kParts = 8;
+
+class DamagedFile : public testing::TestWithParam<std::tuple<Case, int>> {};
 
 TEST_P(DamagedFile, GivesAResultOrOneLineThatNamesIt) {
-  const Case& c = GetParam();
+  const auto& [c, part] = GetParam();
   const char* name = c.damages_program ? "net.pb" : "net.params";
-  for (const std::string& bytes :
-       Damaged(c.damages_program ? SmallProgram() : SmallParameters(), c.damage)) {
+  const std::vector<std::string> all =
+      Damaged(c.damages_program ? SmallProgram() : SmallParameters(), c.damage);
+  for (size_t i = part; i < all.size(); i += kParts) {
+    const std::string& bytes = all[i];
     const TemporaryFolder folder;
     folder.Write("net.pb", SmallProgram());
     folder.Write("net.params", SmallParameters());
@@ -106,8 +112,12 @@ const Case kCases[] = {
      false,
      {"--mode=freeze", "--params=net.params", "net.pb"}},
 };
-INSTANTIATE_TEST_SUITE_P(Files, DamagedFile, testing::ValuesIn(kCases),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Files, DamagedFile,
+                         testing::Combine(testing::ValuesIn(kCases), testing::Range(0, kParts)),
+                         [](const auto& info) {
+                           return absl::StrCat(std::get<0>(info.param).name,
+                                               std::get<1>(info.param));
+                         });
 
 }  // namespace
 }  // namespace fixpoint

@@ -378,6 +378,9 @@ absl::Status TextScanner::status(absl::string_view file_name) const {
     lines.push_back(absl::StrCat(file_name, ":", 1 + std::count(before.begin(), before.end(), '\n'),
                                  ":", 1 + error.offset - line_start, ": ", error.message));
   }
+  if (errors_.size() == kMaxErrors) {
+    lines.push_back(absl::StrCat(file_name, ": and more; these are the first ", kMaxErrors));
+  }
   return absl::InvalidArgumentError(absl::StrJoin(lines, "\n"));
 }
 

@@ -32,6 +32,10 @@ absl::Status InferSequenceConv(InferContext& op) {
 OpSchema::InferFunction InferGated(int gates, std::vector<const char*> outputs) {
   return [gates, outputs](InferContext& op) {
     const TensorInfo input = op.Input("Input");
+    if (input.rank() == 2 && input.dims[1] % gates != 0 && input.dims[1] >= 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "Input is ", DimsText(input.dims), "; want a second dim that ", gates, " gates divide"));
+    }
     for (const char* slot : outputs) {
       op.SetOutput(slot, input.dtype, std::nullopt);
       if (input.rank() != 2) continue;

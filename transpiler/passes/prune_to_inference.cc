@@ -47,7 +47,7 @@ class Pruner {
     RETURN_IF_ERROR(FindEnds());
     Follow();
     RETURN_IF_ERROR(CheckFeeds());
-    const std::vector<const Variable*> inputs = InputsInOrder();
+    ASSIGN_OR_RETURN(const std::vector<const Variable*> inputs, FedInOrder());
     RemoveDeadOps();
     if (!context_.freeze.fetches.empty()) RETURN_IF_ERROR(WriteFetches());
     if (!context_.freeze.feeds.empty() || !has_feed_ops_) return WriteFeeds(inputs);
@@ -163,15 +163,30 @@ class Pruner {
     return absl::OkStatus();
   }
 
+  // What is fed, in the order of the names or, without names, as InputsInOrder. Error
+  // (kInvalidArgument): something else is needed.
+  absl::StatusOr<std::vector<const Variable*>> FedInOrder() const {
+    std::vector<const Variable*> inputs = InputsInOrder();
+    if (context_.freeze.feeds.empty()) return inputs;
+    for (const Variable* input : inputs) {
+      if (fed_.contains(input)) continue;
+      return absl::InvalidArgumentError(absl::StrCat("the fetches need \"", input->name(),
+                                                     "\", which is not among the feeds; ",
+                                                     "feed it too (--feeds)"));
+    }
+    std::vector<const Variable*> fed;
+    absl::flat_hash_set<const Variable*> seen;
+    for (const std::string& name : context_.freeze.feeds) {
+      const Variable* variable = program_.Find(main(), name);
+      if (seen.insert(variable).second) fed.push_back(variable);
+    }
+    return fed;
+  }
+
   // What is needed and comes from outside, in the order of the first read.
   std::vector<const Variable*> InputsInOrder() const {
     std::vector<const Variable*> inputs;
     absl::flat_hash_set<const Variable*> seen;
-    for (const std::string& name : context_.freeze.feeds) {
-      const Variable* variable = program_.Find(main(), name);
-      if (seen.insert(variable).second) inputs.push_back(variable);
-    }
-    if (!inputs.empty()) return inputs;
     for (int b = 0; b < program_.block_count(); ++b) {
       for (const Op& op : program_.block(b).ops()) {
         if (!kept_.contains(&op)) continue;

@@ -76,6 +76,9 @@ class Planner {
   bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
                  const Rules::OpMatches& matches, std::vector<SlotPlan>& slots, Decision& decision);
 
+  // Makes the specs of inputs that share a scale one: signed where one of them is.
+  void ShareSpec(const Op& op, std::vector<SlotPlan>& slots);
+
   // The name of the scale that the inputs of `op` share; no other op's has it.
   std::string NameOfSharedScale(const Op& op);
   Site& SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
@@ -230,6 +233,7 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     }
   }
   if (slots.empty()) return false;
+  if (entry.shared_scale()) ShareSpec(op, slots);
   if (const Op* gradient = links_.UncertainGradientOf(op)) {
     decision.reason = Reason::kGradientNotUnique;
     decision.detail = Describe(*gradient);
@@ -239,6 +243,19 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
   decision.detail = absl::StrJoin(skipped, ", ");
   if (!asked_by_rule) decision.rule = "";
   return true;
+}
+
+void Planner::ShareSpec(const Op& op, std::vector<SlotPlan>& slots) {
+  const bool any_signed = std::any_of(slots.begin(), slots.end(), [](const SlotPlan& slot) {
+    return slot.spec.signedness() == QuantSpec::SIGNED;
+  });
+  for (SlotPlan& slot : slots) {
+    if (any_signed) slot.spec.set_signedness(QuantSpec::SIGNED);
+    specs_.Check(*slot.argument, slot.role, slot.spec);
+  }
+  for (const SlotPlan& slot : slots) {
+    specs_.CheckShared(*slots[0].argument, slots[0].spec, *slot.argument, slot.spec, op);
+  }
 }
 
 std::vector<const Argument*> Planner::ReadersOfOutput(const Value& value) {

@@ -83,6 +83,14 @@ void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const Quan
                                         argument.name(), ": ", std::string(status.message())));
 }
 
+void SlotSpecs::CheckShared(const Argument& first, const QuantSpec& first_spec,
+                            const Argument& other, const QuantSpec& other_spec, const Op& op) {
+  if (DeterministicBytes(first_spec) == DeterministicBytes(other_spec)) return;
+  complaints_.push_back(absl::InvalidArgumentError(absl::StrCat(
+      Describe(op), ": ", first.slot_name(), " (", first.name(), ") and ", other.slot_name(), " (",
+      other.name(), ") share one scale, and are to be quantized in two ways; want one spec")));
+}
+
 void SlotSpecs::CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op) {
   // The observers of the older era stand in programs of both.
   const Era era = era_ == Era::kFluid ? Era::kFluid : EraOf(target_);

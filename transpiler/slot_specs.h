@@ -42,6 +42,11 @@ class SlotSpecs {
   // quantizer or the target cannot do. Gives why the value cannot be quantized so, with `detail`.
   std::optional<Reason> Complete(const Argument& argument, const OpSchema& schema,
                                  QuantPlan::Role role, QuantSpec& spec, std::string& detail);
+  // Complains, once of each, if the quantizer or the target cannot do a spec.
+  void Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec);
+  // Complains if inputs of `op` that share a scale are quantized in two ways.
+  void CheckShared(const Argument& first, const QuantSpec& first_spec, const Argument& other,
+                   const QuantSpec& other_spec, const Op& op);
   // Complains if a quantizer cannot follow a range without quantizing, as it has to for those
   // "inputs" or "outputs" of an op.
   void CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op);
@@ -51,7 +56,6 @@ class SlotSpecs {
 
  private:
   bool IsNeverNegative(const Value& value);
-  void Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec);
   const Target::Abilities& AbilitiesOf(QuantPlan::Role role) const {
     return role == QuantPlan::WEIGHT ? target_.weight_abilities() : target_.activation_abilities();
   }

@@ -9,6 +9,16 @@
 #include "transpiler/target.h"
 
 namespace fixpoint {
+namespace {
+
+// Whether a quantizer wrote it, or what takes a quantizer's codes back.
+bool IsQuantized(const Value& value) {
+  const OpSchema* schema = value.op() == nullptr ? nullptr : FindOpSchema(value.op()->type());
+  return schema != nullptr && schema->quant_op() != QuantOp::kNone &&
+         schema->quant_op() != QuantOp::kObserve;
+}
+
+}  // namespace
 
 Eligibility::Eligibility(const Program& program, const QuantConfig& config, const Target& target)
     : config_(config), target_(target), era_(EraOf(program)) {
@@ -63,12 +73,7 @@ std::optional<Reason> Eligibility::WhyNotValue(const Argument& argument,
     absl::StrAppend(&detail, ", ", VarType::Type_Name(variable.tensor()->data_type()));
     return Reason::kNotFloat;
   }
-  const Op* writer = argument.value()->op();
-  const OpSchema* schema = writer == nullptr ? nullptr : FindOpSchema(writer->type());
-  if (schema != nullptr && schema->quant_op() != QuantOp::kNone &&
-      schema->quant_op() != QuantOp::kObserve) {
-    return Reason::kAlreadyQuantized;
-  }
+  if (IsQuantized(*argument.value())) return Reason::kAlreadyQuantized;
   return std::nullopt;
 }
 
@@ -108,7 +113,7 @@ std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::Quant
       weights += is_weight;
       if (slot.role() == Target::WEIGHT && !is_weight) {
         detail = absl::StrCat(slot.name(), " is ", argument->name());
-        return Reason::kNoWeight;
+        return IsQuantized(*argument->value()) ? Reason::kAlreadyQuantized : Reason::kNoWeight;
       }
       if (is_weight && (entry.no_weight() || slot.role() == Target::ACTIVATION)) {
         detail = absl::StrCat(slot.name(), " is ", argument->name());

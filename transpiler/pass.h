@@ -72,7 +72,12 @@ struct PassContext {
   // Ranges that quantizers begin with; null where none were given.
   const RangeProfile* profile = nullptr;
 
+  // A plan to follow instead of making one; null where none was given. Its positions are those of
+  // the program that plan_quantizers finds.
+  const QuantPlan* given_plan = nullptr;
   Plan plan;
+  // The plan as a file, of the program as plan_quantizers found it.
+  QuantPlan plan_as_made;
   std::vector<NewState> new_state;
   FreezeContext freeze;
   // What the user is told in a line each.
@@ -93,6 +98,8 @@ class Pass {
   virtual std::vector<std::string> Establishes() const { return {}; }
   // What held before, and does so no longer.
   virtual std::vector<std::string> Consumes() const { return {}; }
+  // What no pass before this one may have established.
+  virtual std::vector<std::string> ComesBefore() const { return {}; }
 
   // Whether the invariants (invariants.h) hold the pass to what the plan names. A pass that
   // rewrites a program in other ways says false, and answers itself for what it edits.

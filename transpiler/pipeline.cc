@@ -97,6 +97,11 @@ absl::StatusOr<Pipeline> Pipeline::Parse(absl::string_view text, const PassTable
           by == consumed.end() ? "no pass before it establishes"
                                : absl::StrCat("does not hold any more after ", by->second)));
     }
+    for (const std::string& fact : pass->ComesBefore()) {
+      if (established.count(fact) == 0 && consumed.count(fact) == 0) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "pipeline: ", name, " comes before whatever establishes \"", fact, "\"; put it earlier"));
+    }
     for (const std::string& fact : pass->Consumes()) {
       established.erase(fact);
       consumed[fact] = pass->name();

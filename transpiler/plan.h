@@ -39,7 +39,6 @@ struct Decision {
 
 struct Plan {
   std::string target;
-  bool is_given = false;            // read from a file, not made
   bool is_inference = false;        // the program has no backward op
   std::vector<Site> sites;          // in the order of their first readers
   std::vector<Decision> decisions;  // in program order

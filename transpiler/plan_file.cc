@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/deterministic_bytes.h"
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/target.h"
@@ -23,7 +25,6 @@ class Positions {
     for (int b = 0; b < program.block_count(); ++b) {
       std::vector<const Op*>& ops = ops_.emplace_back();
       for (const Op& op : program.block(b).ops()) {
-        if (op.inserted()) continue;
         position_[&op] = static_cast<int>(ops.size());
         ops.push_back(&op);
       }
@@ -164,7 +165,11 @@ Site ReadSite(const QuantPlan::Site& from, const std::string& place, Reader& rea
 // Each slot is rewired by one site, and a gradient op as its forward op is.
 void CheckReaders(const Plan& plan, const GradientLinks& links, Reader& reader) {
   absl::flat_hash_set<const Argument*> rewired;
-  absl::flat_hash_map<std::string, const Op*> sharing;
+  struct Group {
+    const Op* reader;
+    size_t site;
+  };
+  absl::flat_hash_map<std::string, Group> sharing;
   for (size_t i = 0; i < plan.sites.size(); ++i) {
     const Site& site = plan.sites[i];
     if (site.value == nullptr) continue;
@@ -182,7 +187,12 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, Reader& reader) 
         }
       }
       if (site.shared_scale.empty()) continue;
-      if (sharing.try_emplace(site.shared_scale, &op).first->second != &op) {
+      const Group& group = sharing.try_emplace(site.shared_scale, Group{&op, i}).first->second;
+      if (DeterministicBytes(plan.sites[group.site].spec) != DeterministicBytes(site.spec)) {
+        reader.Complain(place, ": its spec is not that of site ", group.site,
+                        ", which shares its scale \"", site.shared_scale, "\"");
+      }
+      if (group.reader != &op) {
         reader.Complain(place, ": ", Describe(op), " reads it, and another op what shares its ",
                         "scale \"", site.shared_scale, "\"; one op reads all of them");
       }
@@ -212,6 +222,40 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, Reader& reader) 
         }
       }
     }
+  }
+}
+
+// What a decision says of an op is what the sites do to it. An op that stays float may read the
+// quantized output of another, but no weight that is quantized for it.
+void CheckDecisions(const Plan& plan, Reader& reader) {
+  absl::flat_hash_set<const Op*> rewired;
+  absl::flat_hash_map<const Op*, size_t> site_of_weight;
+  for (size_t i = 0; i < plan.sites.size(); ++i) {
+    if (plan.sites[i].observe) continue;
+    for (const Argument* argument : plan.sites[i].readers) {
+      rewired.insert(&argument->op());
+      if (plan.sites[i].role == QuantPlan::WEIGHT) site_of_weight.emplace(&argument->op(), i);
+    }
+  }
+  const auto place_of = [&](size_t site) {
+    return absl::StrCat("site ", site, " (", plan.sites[site].value->variable().name(), ")");
+  };
+  for (size_t i = 0; i < plan.decisions.size(); ++i) {
+    const Op* op = plan.decisions[i].op;
+    const auto site = site_of_weight.find(op);
+    if (plan.decisions[i].quantized && !rewired.contains(op)) {
+      reader.Complain("decision ", i, ": ", Describe(*op),
+                      " is to be quantized, and no site has it among its readers");
+    } else if (!plan.decisions[i].quantized && site != site_of_weight.end()) {
+      reader.Complain("decision ", i, ": ", Describe(*op), " is to stay float, and ",
+                      place_of(site->second), " has it among its readers");
+    }
+    if (site != site_of_weight.end()) site_of_weight.erase(site);
+  }
+  std::map<size_t, const Op*> undecided;
+  for (const auto& [op, site] : site_of_weight) undecided.emplace(site, op);
+  for (const auto& [site, op] : undecided) {
+    reader.Complain(place_of(site), ": ", Describe(*op), " reads it, and no decision is about it");
   }
 }
 
@@ -310,7 +354,6 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& proto, const Program& progra
   Reader reader(program);
   Plan plan;
   plan.target = proto.target();
-  plan.is_given = true;
   plan.is_inference = proto.is_inference();
   for (int i = 0; i < proto.sites_size(); ++i) {
     const std::string place =
@@ -345,6 +388,7 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& proto, const Program& progra
   }
   const GradientLinks links(program, types);
   CheckReaders(plan, links, reader);
+  CheckDecisions(plan, reader);
   if (!proto.has_is_inference()) plan.is_inference = !links.has_gradients();
   if (plan.is_inference == links.has_gradients()) {
     reader.Complain("is_inference is ", plan.is_inference ? "true" : "false",
@@ -372,11 +416,19 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
   return absl::OkStatus();
 }
 
-absl::Status MergeProfile(const RangeProfile& profile, Plan& plan) {
+absl::Status MergeProfile(const RangeProfile& profile, const Program& program, Plan& plan) {
   absl::flat_hash_map<std::string, const RangeProfile::Entry*> entries;
   for (const RangeProfile::Entry& entry : profile.entries()) {
     RETURN_IF_ERROR(CheckRange("profile", entry.variable(), entry.min(), entry.max()));
-    entries[entry.variable()] = &entry;
+    const auto wrong = [&entry](absl::string_view what) {
+      return absl::InvalidArgumentError(absl::StrCat("profile: \"", entry.variable(), "\" ", what));
+    };
+    if (!entries.emplace(entry.variable(), &entry).second) return wrong("is there twice");
+    bool is_known = false;
+    for (int b = 0; b < program.block_count() && !is_known; ++b) {
+      is_known = program.Find(program.block(b), entry.variable()) != nullptr;
+    }
+    if (!is_known) return wrong("is no variable of the program");
   }
   for (Site& site : plan.sites) {
     const auto it = entries.find(site.value->variable().name());

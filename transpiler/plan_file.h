@@ -13,13 +13,14 @@
 
 namespace fixpoint {
 
-// Ops are named by their position among those that no pass inserted, so the answer is the same
-// before and after the plan is applied. Linear in the program.
+// Ops are named by their position in the program as it is: as a plan is made for it, and before it
+// is applied. Linear in the program.
 QuantPlan PlanToProto(const Plan& plan, const Program& program);
 
 // Error (kInvalidArgument): the plan speaks of an op, slot or value that the program does not have;
 // it rewires a slot twice, or a gradient op otherwise than its forward op; sites that share a scale
-// have more than one reader; all complaints at once, up to 20.
+// have more than one reader or more than one spec; a decision says otherwise than the sites; all
+// complaints at once, up to 20.
 absl::StatusOr<Plan> PlanFromProto(const QuantPlan& plan, const Program& program);
 
 // Whether a plan that was read can be carried out for a target. Errors: kInvalidArgument: a spec
@@ -28,8 +29,9 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& plan, const Program& program
 absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTable& quantizers);
 
 // Gives the sites of a plan the ranges that a profile knows of their variables; what it says of
-// others is not used. Error (kInvalidArgument): a range that is not finite, or min > max.
-absl::Status MergeProfile(const RangeProfile& profile, Plan& plan);
+// the program's other variables is not used. Error (kInvalidArgument): a range that is not finite,
+// or min > max; a variable that the program does not have, or that is there twice.
+absl::Status MergeProfile(const RangeProfile& profile, const Program& program, Plan& plan);
 
 }  // namespace fixpoint
 

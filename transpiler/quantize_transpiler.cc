@@ -1,5 +1,6 @@
 #include "transpiler/quantize_transpiler.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -9,7 +10,6 @@
 #include "proto/status_macros.h"
 #include "transpiler/invariants.h"
 #include "transpiler/marks.h"
-#include "transpiler/plan_file.h"
 #include "transpiler/quant_config.h"
 #include "transpiler/quantized_already.h"
 #include "transpiler/target.h"
@@ -39,6 +39,28 @@ std::string EraNote(const Program& program, const Target& target) {
                       " has it", is_newer ? ", and older releases may not run it" : "");
 }
 
+// Error (kInvalidArgument): the configuration says what a given plan says already.
+absl::Status CheckDecidesNothing(const QuantConfig& config) {
+  const char* field = config.rules_size() > 0           ? "rules"
+                      : config.also_quantize_size() > 0 ? "also_quantize"
+                      : config.has_weights()            ? "weights"
+                      : config.has_activations()        ? "activations"
+                      : config.observe_outputs()        ? "observe_outputs"
+                                                        : nullptr;
+  if (field == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("configuration: ", field,
+                                                 ": the plan that is given says what is quantized, "
+                                                 "and how; leave one of them out"));
+}
+
+bool Establishes(const Pipeline& pipeline, const std::string& fact) {
+  for (const Pass* pass : pipeline.passes()) {
+    const std::vector<std::string> facts = pass->Establishes();
+    if (std::find(facts.begin(), facts.end(), fact) != facts.end()) return true;
+  }
+  return false;
+}
+
 void StoreEditLog(Program* program, const QuantPlan* plan) {
   program->ClearEditLog();
   EditLog& log = *program->mutable_edit_log();
@@ -66,6 +88,10 @@ absl::StatusOr<Pipeline> ParseTrainPipeline(absl::string_view text, const PassTa
       }
     }
   }
+  if (established.count("planned") > 0 && established.count("quantizers_inserted") == 0) {
+    return wrong("no pass inserts the quantizers that are planned; add insert_quantizers and ",
+                 "initialize_state, or leave the pipeline as it is and stop after plan_quantizers");
+  }
   if (established.count("quantizers_inserted") > 0 && established.count("state_initialized") == 0) {
     return wrong("no pass initialises the state of the quantizers; add initialize_state, or leave ",
                  "the pipeline as it is and stop after insert_quantizers");
@@ -81,6 +107,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     return result;
   }
   RETURN_IF_ERROR(CheckConfig(options.config));
+  if (options.plan != nullptr) RETURN_IF_ERROR(CheckDecidesNothing(options.config));
   if (options.startup != nullptr && IsMarked(*options.startup)) {
     return absl::FailedPreconditionError(absl::StrCat(
         options.startup->name(), ": the startup program was rewritten by Fixpoint already, and ",
@@ -97,19 +124,22 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (options.target.has_value()) {
     target = *options.target;
   } else {
-    const std::string& name = options.config.target();
+    std::string name = options.config.target();
+    if (name.empty() && options.plan != nullptr) name = options.plan->target();
     ASSIGN_OR_RETURN(target, LoadTarget(name.empty() ? kDefaultTarget : name, quantizers));
   }
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParseTrainPipeline(options.pipeline, passes));
+  if (options.plan != nullptr && !Establishes(pipeline, "planned")) {
+    return absl::InvalidArgumentError(absl::StrCat("pipeline: a plan is given, and no pass of ",
+                                                   pipeline.ToText(),
+                                                   " follows it; add plan_quantizers"));
+  }
 
   Program own_startup;
   PassContext context(options.config, target, quantizers);
   context.startup = options.startup == nullptr ? &own_startup : options.startup;
   context.profile = options.profile;
-  if (options.plan != nullptr) {
-    ASSIGN_OR_RETURN(context.plan, PlanFromProto(*options.plan, *program));
-    RETURN_IF_ERROR(CheckPlan(context.plan, target, quantizers));
-  }
+  context.given_plan = options.plan;
   PipelineOptions pipeline_options = options.pipeline_options;
   std::vector<std::string> free_passes;
   for (const Pass* pass : pipeline.passes()) {
@@ -122,7 +152,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   };
   RETURN_IF_ERROR(pipeline.Run(*program, context, pipeline_options));
 
-  result.plan = PlanToProto(context.plan, *program);
+  result.plan = std::move(context.plan_as_made);
   if (program->edited()) StoreEditLog(program, &result.plan);
   if (context.startup->edited()) StoreEditLog(context.startup, nullptr);
   if (options.startup == nullptr) result.new_startup = std::move(own_startup);
@@ -130,6 +160,11 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     result.notes.push_back(std::move(note));
   }
   for (std::string& note : context.notes) result.notes.push_back(std::move(note));
+  const std::string& last = options.pipeline_options.stop_after;
+  if (!last.empty() && pipeline.passes().back()->name() != last) {
+    result.notes.push_back(absl::StrCat("the pipeline ended after ", last,
+                                        ": what the plan says is not all done, and not checked"));
+  }
   return result;
 }
 

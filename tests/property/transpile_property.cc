@@ -138,7 +138,8 @@ absl::StatusOr<Try::Outcome> Try::Run(const QuantPlan* plan) const {
   absl::StatusOr<Program> startup = Program::Create(startup_, "startup");
   if (!startup.ok()) return startup.status();
   TranspileOptions options;
-  options.config = case_.config;
+  // A plan says all that a configuration does, and brings its target.
+  if (plan == nullptr) options.config = case_.config;
   options.startup = &*startup;
   options.plan = plan;
   absl::StatusOr<TranspileResult> result = Transpile(&*program, options);

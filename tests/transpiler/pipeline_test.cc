@@ -60,6 +60,15 @@ TEST(Pipeline, OfATranspileLeavesATrainingProgramWithItsStateInitialised) {
        "establishes"},
       {"plan_quantizers,plan_quantizers",
        "pipeline: plan_quantizers is there again; \"planned\" holds already"},
+      {"plan_quantizers",
+       "pipeline: no pass inserts the quantizers that are planned; add insert_quantizers and "
+       "initialize_state, or leave the pipeline as it is and stop after plan_quantizers"},
+      {"plan_quantizers,remove_identities,insert_quantizers,initialize_state",
+       "pipeline: remove_identities comes before whatever establishes \"planned\"; put it "
+       "earlier"},
+      {"plan_quantizers,insert_quantizers,initialize_state,remove_identities",
+       "pipeline: remove_identities comes before whatever establishes \"planned\"; put it "
+       "earlier"},
       {"plan_quantizers,insert_quantizers",
        "pipeline: no pass initialises the state of the quantizers; add initialize_state, or leave "
        "the pipeline as it is and stop after insert_quantizers"},

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
 #include "proto/text_message.h"
@@ -32,13 +33,12 @@ QuantPlan PlanOf(Program* program) {
   return result->plan;
 }
 
-TEST(PlanFile, SaysTheSameBeforeAndAfterItIsApplied) {
+TEST(PlanFile, SaysTheSameWhenItIsReadAgain) {
   Program program = ParsedProgram(kText);
   const QuantPlan plan = PlanOf(&program);
   const Program original = ParsedProgram(kText);
   const auto read = PlanFromProto(plan, original);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_TRUE(read->is_given);
   EXPECT_EQ(PrintTextMessage(PlanToProto(*read, original)), PrintTextMessage(plan));
 }
 
@@ -58,6 +58,54 @@ TEST(PlanFile, EditedByHandIsFollowed) {
   EXPECT_THAT(text, testing::HasSubstr("fake_channel_wise_quantize_abs_max(X=w) -> "
                                        "(Out=w.quantized, OutScale=w@scale) {bit_length=4"));
   EXPECT_THAT(text, testing::HasSubstr("mul(X=y, Y=w.quantized.dequantized) -> (Out=z)"));
+}
+
+// Positions are those of the program that plan_quantizers finds, whatever passes did before it.
+TEST(PlanFile, IsOfTheProgramBehindThePassesBeforeIt) {
+  constexpr char kCopies[] = R"(
+    var x f32[-1,4]
+    var x2 f32[-1,4]
+    var w f32[4,4] persistable
+    var y f32[-1,4]
+    assign(X=x) -> (Out=x2)
+    mul(X=x2, Y=w) -> (Out=y)
+  )";
+  TranspileOptions options;
+  options.pipeline = absl::StrCat("remove_identities,", kTrainPipeline);
+  Program made = ParsedProgram(kCopies);
+  const auto result = Transpile(&made, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  Program followed = ParsedProgram(kCopies);
+  options.plan = &result->plan;
+  const auto again = Transpile(&followed, options);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PrintProgram(followed.Proto()), PrintProgram(made.Proto()));
+}
+
+TEST(PlanFile, LeavesNothingToTheConfiguration) {
+  Program program = ParsedProgram(kText);
+  const QuantPlan plan = PlanOf(&program);
+  Program other = ParsedProgram(kText);
+  TranspileOptions options;
+  options.plan = &plan;
+  options.config.add_also_quantize("pool2d");
+  EXPECT_EQ(std::string(Transpile(&other, options).status().message()),
+            "configuration: also_quantize: the plan that is given says what is quantized, and how; "
+            "leave one of them out");
+}
+
+TEST(PlanFile, BringsItsTarget) {
+  Program program = ParsedProgram(kText);
+  TranspileOptions options;
+  options.config.set_target("onednn_int8");
+  const auto made = Transpile(&program, options);
+  ASSERT_TRUE(made.ok()) << made.status();
+  Program followed = ParsedProgram(kText);
+  TranspileOptions with_plan;
+  with_plan.plan = &made->plan;
+  const auto result = Transpile(&followed, with_plan);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(PrintProgram(followed.Proto()), PrintProgram(program.Proto()));
 }
 
 struct BadPlan {
@@ -106,6 +154,28 @@ constexpr BadPlan kBadPlans[] = {
      "plan: decision 0: the program has no op 7 in block 0"},
     {"DecisionForNoReason", "decisions { block: 0 op: 0 type: 'mul' reason: 'whim' }",
      "plan: decision 0: there is no reason \"whim\""},
+    {"DecisionToQuantizeWhatNoSiteRewires",
+     "decisions { block: 0 op: 0 type: 'mul' reason: 'by_target' quantized: true }",
+     "plan: decision 0: block 0, op 0 (mul) is to be quantized, and no site has it among its "
+     "readers"},
+    {"DecisionAgainstASite",
+     "sites { value { variable: 'w' origin: ENTRY block: 0 } role: WEIGHT "
+     "readers { block: 0 op: 0 type: 'mul' slot: 'Y' } } "
+     "decisions { block: 0 op: 0 type: 'mul' reason: 'by_target' quantized: false }",
+     "plan: decision 0: block 0, op 0 (mul) is to stay float, and site 0 (w) has it among its "
+     "readers"},
+    {"NoDecisionAboutAReader",
+     "sites { value { variable: 'w' origin: ENTRY block: 0 } role: WEIGHT "
+     "readers { block: 0 op: 0 type: 'mul' slot: 'Y' } }",
+     "plan: site 0 (w): block 0, op 0 (mul) reads it, and no decision is about it"},
+    {"SharedScaleOfTwoSpecs",
+     "sites { value { variable: 'x' origin: ENTRY block: 0 } role: ACTIVATION spec { bits: 8 } "
+     "shared_scale: 's' "
+     "readers { block: 0 op: 0 type: 'mul' slot: 'X' } } "
+     "sites { value { variable: 'w' origin: ENTRY block: 0 } role: ACTIVATION spec { bits: 4 } "
+     "shared_scale: 's' "
+     "readers { block: 0 op: 0 type: 'mul' slot: 'Y' } }",
+     "plan: site 1 (w): its spec is not that of site 0, which shares its scale \"s\""},
 };
 
 INSTANTIATE_TEST_SUITE_P(Bad, PlanFileTest, testing::ValuesIn(kBadPlans),
@@ -121,15 +191,22 @@ TEST(MergeProfile, TakesRangesOfItsVariablesAndRefusesNonsense) {
   entry->set_variable("x");
   entry->set_min(-1);
   entry->set_max(3);
-  ASSERT_TRUE(MergeProfile(profile, plan).ok());
+  ASSERT_TRUE(MergeProfile(profile, original, plan).ok());
   EXPECT_EQ(plan.sites[0].range->max(), 3);
   EXPECT_FALSE(plan.sites[1].range.has_value());
   entry->set_min(4);
-  EXPECT_EQ(std::string(MergeProfile(profile, plan).message()),
+  EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
             "profile: \"x\" goes from 4 to 3; a range is finite, and min is not above max");
   entry->set_min(-std::numeric_limits<float>::infinity());
-  EXPECT_EQ(std::string(MergeProfile(profile, plan).message()),
+  EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
             "profile: \"x\" goes from -inf to 3; a range is finite, and min is not above max");
+  entry->set_min(-1);
+  *profile.add_entries() = *entry;
+  EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
+            "profile: \"x\" is there twice");
+  profile.mutable_entries(1)->set_variable("q");
+  EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
+            "profile: \"q\" is no variable of the program");
 }
 
 }  // namespace

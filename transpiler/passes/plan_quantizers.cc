@@ -22,15 +22,21 @@ class PlanQuantizers final : public Pass {
   std::vector<std::string> Establishes() const override { return {"planned"}; }
 
   absl::Status Run(Program& program, PassContext& context) const override {
-    if (!context.plan.is_given) {
+    if (context.given_plan != nullptr) {
+      ASSIGN_OR_RETURN(context.plan, PlanFromProto(*context.given_plan, program));
+      RETURN_IF_ERROR(CheckPlan(context.plan, context.target, context.quantizers));
+    } else {
       ASSIGN_OR_RETURN(context.plan,
                        MakePlan(program, context.config, context.target, context.quantizers));
     }
     if (context.plan.is_inference) {
       context.notes.push_back("the program has no backward op: it is rewritten for inference");
     }
-    return context.profile == nullptr ? absl::OkStatus()
-                                      : MergeProfile(*context.profile, context.plan);
+    if (context.profile != nullptr) {
+      RETURN_IF_ERROR(MergeProfile(*context.profile, program, context.plan));
+    }
+    context.plan_as_made = PlanToProto(context.plan, program);
+    return absl::OkStatus();
   }
 };
 

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
@@ -52,6 +53,7 @@ class RemoveIdentities final : public Pass {
   absl::string_view doc() const override {
     return "Takes out ops of an inference program that change nothing (assign, scale by 1).";
   }
+  std::vector<std::string> ComesBefore() const override { return {"planned"}; }
   bool IsHeldToPlan() const override { return false; }
 
   absl::Status Run(Program& program, PassContext&) const override {

@@ -319,18 +319,25 @@ absl::StatusOr<Scope> ReadCombinedParameters(const ProgramDesc& program, const s
   return scope;
 }
 
-absl::Status SaveCombinedParameters(const ProgramDesc& program, const Scope& scope,
-                                    const std::string& file) {
+absl::StatusOr<AtomicFile> StageCombinedParameters(const ProgramDesc& program, const Scope& scope,
+                                                   const std::string& file) {
   const std::vector<ParameterInfo> parameters = ParametersOf(program);
   RETURN_IF_ERROR(CheckKinds(parameters, /*combined=*/true));
   ASSIGN_OR_RETURN(const std::vector<const Scope::Value*> values, ValuesToSave(parameters, scope));
   ASSIGN_OR_RETURN(AtomicFile output, AtomicFile::Create(file));
   for (const Scope::Value* value : values) RETURN_IF_ERROR(AppendValue(*value, output));
-  return output.Commit();
+  return output;
 }
 
-absl::Status SaveSeparateParameters(const ProgramDesc& program, const Scope& scope,
-                                    const std::string& directory) {
+absl::Status SaveCombinedParameters(const ProgramDesc& program, const Scope& scope,
+                                    const std::string& file) {
+  ASSIGN_OR_RETURN(AtomicFile staged, StageCombinedParameters(program, scope, file));
+  return staged.Commit();
+}
+
+absl::StatusOr<StagedDirectory> StageSeparateParameters(const ProgramDesc& program,
+                                                        const Scope& scope,
+                                                        const std::string& directory) {
   const std::vector<ParameterInfo> parameters = ParametersOf(program);
   RETURN_IF_ERROR(CheckKinds(parameters, /*combined=*/false));
   RETURN_IF_ERROR(CheckFileNames(parameters));
@@ -341,6 +348,12 @@ absl::Status SaveSeparateParameters(const ProgramDesc& program, const Scope& sco
     RETURN_IF_ERROR(AppendValue(*values[i], output));
     RETURN_IF_ERROR(output.Commit());
   }
+  return staged;
+}
+
+absl::Status SaveSeparateParameters(const ProgramDesc& program, const Scope& scope,
+                                    const std::string& directory) {
+  ASSIGN_OR_RETURN(StagedDirectory staged, StageSeparateParameters(program, scope, directory));
   return staged.Commit();
 }
 

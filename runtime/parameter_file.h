@@ -10,9 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/atomic_file.h"
 #include "proto/program.pb.h"
 #include "runtime/byte_reader.h"
 #include "runtime/scope.h"
+#include "runtime/staged_directory.h"
 
 namespace fixpoint {
 
@@ -52,6 +54,9 @@ absl::StatusOr<Scope> ReadCombinedParameters(const ProgramDesc& program, const s
 // files do not hold, kUnavailable where the file cannot be written.
 absl::Status SaveCombinedParameters(const ProgramDesc& program, const Scope& scope,
                                     const std::string& file);
+// The same without taking its place yet.
+absl::StatusOr<AtomicFile> StageCombinedParameters(const ProgramDesc& program, const Scope& scope,
+                                                   const std::string& file);
 
 // Writes one file for each of the program's parameters; slashes of a name are sub-folders. All
 // files are written and synced before the first takes its place, and other files of the folder
@@ -59,6 +64,10 @@ absl::Status SaveCombinedParameters(const ProgramDesc& program, const Scope& sco
 // name that cannot be a file: "../x", "a//b", "__model__", or "a" beside "a/b".
 absl::Status SaveSeparateParameters(const ProgramDesc& program, const Scope& scope,
                                     const std::string& directory);
+// The same without taking their place yet.
+absl::StatusOr<StagedDirectory> StageSeparateParameters(const ProgramDesc& program,
+                                                        const Scope& scope,
+                                                        const std::string& directory);
 
 }  // namespace fixpoint
 

@@ -135,6 +135,9 @@ class CommandLineParser {
       }
       value = words_[++*at];
     }
+    if (std::count(line_.flags.begin(), line_.flags.end(), name) > 0) {
+      return UsageError(absl::StrCat("--", name, " is given twice"));
+    }
     if (gflags::SetCommandLineOption(name.c_str(), value->c_str()).empty()) {
       return UsageError(absl::StrCat("--", name, "=", *value, ": not a good value; one of type ",
                                      type, " is expected"));

@@ -23,7 +23,7 @@ std::string Symptom(const absl::Status& error) {
 
 absl::Status WithFailingProgram(const absl::Status& error, const ProgramDesc& program,
                                 const std::function<absl::Status(const ProgramDesc&)>& run,
-                                const std::string& path) {
+                                const std::string& stem, Outputs* outputs) {
   if (error.code() != absl::StatusCode::kInternal) return error;
   const std::string symptom = Symptom(error);
   const auto fails = [&](const ProgramDesc& candidate) {
@@ -31,6 +31,10 @@ absl::Status WithFailingProgram(const absl::Status& error, const ProgramDesc& pr
     return status.code() == absl::StatusCode::kInternal && Symptom(status) == symptom;
   };
   const ProgramDesc reduced = Reduce(program, fails);
+  std::string path = absl::StrCat(stem, ".failing.txt");
+  for (int number = 2; !outputs->Claim(path).ok(); ++number) {
+    path = absl::StrCat(stem, ".failing.", number, ".txt");
+  }
   const absl::Status written = WriteFileAtomically(path, PrintProgram(reduced));
   const std::string where =
       written.ok() ? absl::StrCat("a program that reproduces this is in ", path,

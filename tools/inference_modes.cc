@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <iostream>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"
+#include "tools/failing_program.h"
 #include "tools/json.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
@@ -33,6 +35,28 @@ struct Written {
   std::string output;         // "" where none was written
   std::string params_output;  // likewise
 };
+
+bool IsFolder(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::is_directory(path, error);
+}
+
+// The files that a freeze reads.
+std::vector<std::string> InputsOf(const FreezeCommand& command, const ProgramDesc& program) {
+  std::vector<std::string> inputs = {command.program, command.params};
+  if (!IsFolder(command.params)) return inputs;
+  for (const ParameterInfo& parameter : ParametersOf(program)) {
+    inputs.push_back(absl::StrCat(command.params, "/", parameter.name));
+  }
+  return inputs;
+}
+
+// What a freeze of another program with the same parameters ends with.
+absl::Status TryFreeze(const ProgramDesc& candidate, const Scope& scope, FreezeOptions options) {
+  ASSIGN_OR_RETURN(const Program program, Program::Create(candidate, "candidate"));
+  options.pipeline_options.after_pass = nullptr;
+  return Freeze(program, scope, options).status();
+}
 
 std::string FreezeText(const std::string& program, const FrozenModel& model,
                        const Written& written) {
@@ -70,7 +94,18 @@ absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
   const std::string output = OutputOf(command.program, command.output, "test");
   Outputs outputs({command.program});
   RETURN_IF_ERROR(ClaimProgram(output, training.format, &outputs));
-  ASSIGN_OR_RETURN(const Program test, MakeTestProgram(training.program));
+  absl::StatusOr<Program> made = MakeTestProgram(training.program);
+  if (!made.ok()) {
+    if (command.dry_run) return made.status();
+    return WithFailingProgram(
+        made.status(), training.program.Proto(),
+        [](const ProgramDesc& candidate) -> absl::Status {
+          ASSIGN_OR_RETURN(const Program program, Program::Create(candidate, "candidate"));
+          return MakeTestProgram(program).status();
+        },
+        output == "-" ? "test" : output, &outputs);
+  }
+  const Program& test = *made;
   if (command.dry_run) return kDone;
   RETURN_IF_ERROR(StageProgram(test, training.format, output, &outputs));
   RETURN_IF_ERROR(outputs.Commit());
@@ -83,25 +118,43 @@ absl::StatusOr<ExitCode> RunFreezeCommand(const FreezeCommand& command) {
     return UsageError(
         "--mode=freeze wants the trained parameters: --params=FILE or --params=FOLDER");
   }
+  if (command.params_output == "-") {
+    return UsageError(
+        "--params_output=-: parameters go to a file or a folder, and not to standard output");
+  }
   ASSIGN_OR_RETURN(const NamedProgram trained, LoadNamedProgram(command.program));
   const std::string output = OutputOf(command.program, command.output, "frozen");
-  Outputs outputs({command.program, command.params});
+  Outputs outputs(InputsOf(command, trained.program.Proto()));
   RETURN_IF_ERROR(ClaimProgram(output, trained.format, &outputs));
-  std::error_code error;
-  const bool is_folder = std::filesystem::is_directory(command.params, error);
+  const bool is_folder = IsFolder(command.params);
   std::string params_output = command.params_output;
   if (params_output.empty()) {
     params_output = Beside(std::string(absl::StripSuffix(command.params, "/")), "frozen");
   }
   RETURN_IF_ERROR(outputs.Claim(params_output));
   ASSIGN_OR_RETURN(const Scope scope, LoadParameters(trained.program.Proto(), command.params));
-  ASSIGN_OR_RETURN(const FrozenModel model, Freeze(trained.program, scope, command.options));
+  const absl::StatusOr<FrozenModel> frozen = Freeze(trained.program, scope, command.options);
+  if (!frozen.ok()) {
+    if (command.dry_run) return frozen.status();
+    return WithFailingProgram(
+        frozen.status(), trained.program.Proto(),
+        [&](const ProgramDesc& candidate) { return TryFreeze(candidate, scope, command.options); },
+        output == "-" ? "freeze" : output, &outputs);
+  }
+  const FrozenModel& model = *frozen;
   Written written;
   if (!command.dry_run) {
     const ProgramDesc& program = model.program.Proto();
     RETURN_IF_ERROR(StageProgram(model.program, trained.format, output, &outputs));
-    RETURN_IF_ERROR(is_folder ? SaveSeparateParameters(program, model.scope, params_output)
-                              : SaveCombinedParameters(program, model.scope, params_output));
+    if (is_folder) {
+      ASSIGN_OR_RETURN(StagedDirectory folder,
+                       StageSeparateParameters(program, model.scope, params_output));
+      outputs.Hold(std::move(folder));
+    } else {
+      ASSIGN_OR_RETURN(AtomicFile file,
+                       StageCombinedParameters(program, model.scope, params_output));
+      outputs.Hold(std::move(file));
+    }
     RETURN_IF_ERROR(outputs.Commit());
     written = {output, params_output};
   }

@@ -71,8 +71,12 @@ absl::Status Outputs::Stage(const std::string& path, absl::string_view bytes) {
 }
 
 absl::Status Outputs::Commit() {
+  // The stream first: what fails there (a closed pipe, a full device) leaves the files as they
+  // were.
+  RETURN_IF_ERROR(WriteStandardOutput(standard_output_));
+  for (StagedDirectory& folder : folders_) RETURN_IF_ERROR(folder.Commit());
   for (AtomicFile& file : files_) RETURN_IF_ERROR(file.Commit());
-  return WriteStandardOutput(standard_output_);
+  return absl::OkStatus();
 }
 
 }  // namespace fixpoint

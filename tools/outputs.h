@@ -5,11 +5,13 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "proto/atomic_file.h"
+#include "runtime/staged_directory.h"
 
 namespace fixpoint {
 
@@ -34,6 +36,10 @@ class Outputs {
                      const std::function<absl::Status(const ByteSink&)>& write);
   absl::Status Stage(const std::string& path, absl::string_view bytes);
 
+  // Holds what was staged elsewhere.
+  void Hold(AtomicFile file) { files_.push_back(std::move(file)); }
+  void Hold(StagedDirectory folder) { folders_.push_back(std::move(folder)); }
+
   // Puts everything that was staged in its place. Error: kUnavailable.
   absl::Status Commit();
 
@@ -42,6 +48,7 @@ class Outputs {
   std::vector<std::string> claimed_;
   bool to_standard_output_ = false;
   std::vector<AtomicFile> files_;
+  std::vector<StagedDirectory> folders_;
   std::string standard_output_;
 };
 

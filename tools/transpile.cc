@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "proto/nearest_name.h"
@@ -106,12 +107,17 @@ absl::Status CheckPassName(absl::string_view flag, const std::string& name) {
       absl::StrCat("--", flag, "=", name, ": there is no such pass", DidYouMean(name, names)));
 }
 
+std::vector<std::string> SplitNames(const std::string& names) {
+  std::vector<std::string> split = absl::StrSplit(names, ',', absl::SkipWhitespace());
+  for (std::string& name : split) name = std::string(absl::StripAsciiWhitespace(name));
+  return split;
+}
+
 absl::StatusOr<PipelineOptions> MakePipelineOptions() {
   PipelineOptions options;
   if (!FLAGS_stop_after.empty()) RETURN_IF_ERROR(CheckPassName("stop_after", FLAGS_stop_after));
   options.stop_after = FLAGS_stop_after;
-  const std::vector<std::string> printed =
-      absl::StrSplit(FLAGS_print_after, ',', absl::SkipWhitespace());
+  const std::vector<std::string> printed = SplitNames(FLAGS_print_after);
   if (printed.empty()) return options;
   for (const std::string& name : printed) {
     if (name != "all") RETURN_IF_ERROR(CheckPassName("print_after", name));
@@ -218,7 +224,7 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
     return WithFailingProgram(
         transpiled.status(), main.program.Proto(),
         [&](const ProgramDesc& candidate) { return TryTranspile(candidate, options); },
-        absl::StrCat(output == "-" ? "transpile" : output, ".failing.txt"));
+        output == "-" ? "transpile" : output, &outputs);
   }
   TranspileResult& result = *transpiled;
   TranspileReport report;
@@ -230,9 +236,16 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   if (!FLAGS_save_plan.empty()) {
     RETURN_IF_ERROR(outputs.Stage(FLAGS_save_plan, PrintTextMessage(report.plan)));
   }
-  if (!FLAGS_dry_run && result.left_alone.empty()) {
+  const bool is_changed = main.program.Proto().has_edit_log() && result.left_alone.empty();
+  if (!FLAGS_dry_run && result.left_alone.empty() && !is_changed && output != "-") {
+    report.notes.push_back("nothing in the program was changed, and nothing is written");
+  }
+  // What stays as it is goes on through a pipe.
+  if (!FLAGS_dry_run && (is_changed || output == "-")) {
     RETURN_IF_ERROR(StageProgram(main.program, main.format, output, &outputs));
     report.output = output;
+  }
+  if (!FLAGS_dry_run && result.left_alone.empty()) {
     const Program* changed_startup = startup.has_value()              ? &startup->program
                                      : result.new_startup.has_value() ? &*result.new_startup
                                                                       : nullptr;
@@ -265,8 +278,8 @@ absl::StatusOr<ExitCode> Freeze(const std::string& path) {
   command.params = FLAGS_params;
   command.output = FLAGS_output;
   command.params_output = FLAGS_params_output;
-  command.options.feeds = absl::StrSplit(FLAGS_feeds, ',', absl::SkipWhitespace());
-  command.options.fetches = absl::StrSplit(FLAGS_fetches, ',', absl::SkipWhitespace());
+  command.options.feeds = SplitNames(FLAGS_feeds);
+  command.options.fetches = SplitNames(FLAGS_fetches);
   command.options.allow_dynamic = FLAGS_allow_dynamic;
   if (FLAGS_frozen_form == "legacy") {
     command.options.form = FrozenForm::kLegacy;

@@ -19,7 +19,8 @@ std::string ReportText(const TranspileReport& report) {
   absl::StrAppend(&text, AccountTable(account), "quantizers: ", account.weight_quantizers,
                   " of weights, ", account.activation_quantizers, " of activations");
   if (account.observers > 0) absl::StrAppend(&text, "; ", account.observers, " observers");
-  absl::StrAppend(&text, "; target ", account.target, "\n");
+  if (!account.target.empty()) absl::StrAppend(&text, "; target ", account.target);
+  absl::StrAppend(&text, "\n");
   if (!report.output.empty()) absl::StrAppend(&text, "wrote ", report.output, "\n");
   if (!report.startup_output.empty()) {
     absl::StrAppend(&text, "wrote ", report.startup_output, "\n");

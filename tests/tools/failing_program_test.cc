@@ -12,6 +12,7 @@
 #include "proto/rewriter.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/temporary_folder.h"
+#include "tools/outputs.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
@@ -60,7 +61,9 @@ TEST(WithFailingProgram, WritesTheSmallestProgramThatFailsAlike) {
   const absl::Status error = LoseTanh(program);
   ASSERT_EQ(std::string(error.message()), "invariant 6: block 0: an op was removed: tanh");
   const std::string path = folder.Path("out.failing.txt");
-  const absl::Status reported = WithFailingProgram(error, program, LoseTanh, path);
+  Outputs outputs({folder.Path("in")});
+  const absl::Status reported =
+      WithFailingProgram(error, program, LoseTanh, folder.Path("out"), &outputs);
   EXPECT_EQ(reported.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(std::string(reported.message()),
             absl::StrCat("invariant 6: block 0: an op was removed: tanh\n"
@@ -77,19 +80,33 @@ TEST(WithFailingProgram, WritesTheSmallestProgramThatFailsAlike) {
 TEST(WithFailingProgram, LeavesOtherErrorsAlone) {
   const TemporaryFolder folder;
   const absl::Status error = absl::InvalidArgumentError("bad input");
-  EXPECT_EQ(WithFailingProgram(error, ProgramDesc(), LoseTanh, folder.Path("out.failing.txt")),
+  Outputs outputs({});
+  EXPECT_EQ(WithFailingProgram(error, ProgramDesc(), LoseTanh, folder.Path("out"), &outputs),
             error);
   EXPECT_THAT(folder.Files(), testing::IsEmpty());
 }
 
 TEST(WithFailingProgram, SaysWhereItCannotWrite) {
   const ProgramDesc program = ParsedProgram(kProgram).Proto();
+  Outputs outputs({});
   const absl::Status reported =
-      WithFailingProgram(LoseTanh(program), program, LoseTanh, "/no/such/folder/out.failing.txt");
+      WithFailingProgram(LoseTanh(program), program, LoseTanh, "/no/such/folder/out", &outputs);
   EXPECT_EQ(reported.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(reported.message()),
               testing::StartsWith("invariant 6: block 0: an op was removed: tanh\n"
                                   "/no/such/folder/out.failing.txt: cannot be written: "));
+}
+
+TEST(WithFailingProgram, IsNotWrittenOntoTheInput) {
+  const TemporaryFolder folder;
+  folder.Write("out.failing.txt", "the program that failed before");
+  const ProgramDesc program = ParsedProgram(kProgram).Proto();
+  Outputs outputs({folder.Path("out.failing.txt")});
+  const absl::Status reported =
+      WithFailingProgram(LoseTanh(program), program, LoseTanh, folder.Path("out"), &outputs);
+  EXPECT_THAT(std::string(reported.message()),
+              testing::HasSubstr(folder.Path("out.failing.2.txt") + "; please attach it"));
+  EXPECT_EQ(folder.Read("out.failing.txt"), "the program that failed before");
 }
 
 }  // namespace

@@ -269,6 +269,8 @@ constexpr Case kShape[] = {
     {R"(var x f32[2,3]
         reshape2(X=x) -> (Out=y) {shape=[4, -1]})",
      "error: X [2, 3] has 6 elements, which do not fill shape [4, -1]"},
+    {"var x f32[6,10]\nlstm(Input=x) -> (Hidden=h)",
+     "error: Input is [6, 10]; want a second dim that 4 gates divide"},
     {R"(var x f32[2,3]
         reshape2(X=x) -> (Out=y) {shape=[-1, -1]})",
      "error: shape is [-1, -1] and X is [2, 3]; want sizes, 0 where X has a dimension, and at most "

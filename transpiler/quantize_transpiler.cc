@@ -53,6 +53,19 @@ absl::Status CheckDecidesNothing(const QuantConfig& config) {
                                                  "and how; leave one of them out"));
 }
 
+// A startup program that initialises nothing of the program: not wrong, but seldom meant.
+std::string StartupNote(const Program& program, const Program& startup) {
+  int count = 0;
+  for (const Variable* variable : program.block(0).variables()) {
+    if (!variable->persistable() || variable->tensor() == nullptr) continue;
+    if (startup.Find(startup.block(0), variable->name()) != nullptr) return "";
+    ++count;
+  }
+  if (count == 0) return "";
+  return absl::StrCat("the startup program initialises none of its ", count,
+                      " persistable variables; is it of another program?");
+}
+
 bool Establishes(const Pipeline& pipeline, const std::string& fact) {
   for (const Pass* pass : pipeline.passes()) {
     const std::vector<std::string> facts = pass->Establishes();
@@ -140,6 +153,8 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   context.startup = options.startup == nullptr ? &own_startup : options.startup;
   context.profile = options.profile;
   context.given_plan = options.plan;
+  std::string startup_note =
+      options.startup == nullptr ? "" : StartupNote(*program, *options.startup);
   PipelineOptions pipeline_options = options.pipeline_options;
   std::vector<std::string> free_passes;
   for (const Pass* pass : pipeline.passes()) {
@@ -159,6 +174,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (std::string note = EraNote(*program, target); !note.empty()) {
     result.notes.push_back(std::move(note));
   }
+  if (!startup_note.empty()) result.notes.push_back(std::move(startup_note));
   for (std::string& note : context.notes) result.notes.push_back(std::move(note));
   const std::string& last = options.pipeline_options.stop_after;
   if (!last.empty() && pipeline.passes().back()->name() != last) {

@@ -1,0 +1,62 @@
+// Passes of a user's own in the pipeline of a transpile.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "proto/op_builder.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "tests/testing/parsed_program.h"
+#include "transpiler/pass.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+class AddDoubled final : public Pass {
+ public:
+  absl::string_view name() const override { return "add_doubled"; }
+  absl::string_view doc() const override { return "Appends the sum of y with itself."; }
+  std::vector<std::string> ComesBefore() const override { return {"planned"}; }
+  bool IsHeldToPlan() const override { return false; }
+
+  absl::Status Run(Program& program, PassContext&) const override {
+    Rewriter rewriter(&program, name());
+    const Block& block = program.block(0);
+    ASSIGN_OR_RETURN(const Variable* sum,
+                     rewriter.AddVariable(block, MakeTensorVar(rewriter.FreshName("doubled"),
+                                                               VarType::FP32, {-1, 2})));
+    rewriter.Append(block, rewriter.New("elementwise_add")
+                               .Input("X", "y")
+                               .Input("Y", "y")
+                               .Output("Out", sum->name())
+                               .IntAttr("op_role", kForward));
+    return absl::OkStatus();
+  }
+};
+
+TEST(UsersPass, MayInsertAnOpThatIsQuantized) {
+  Program program = ParsedProgram(R"(
+    var x f32[-1,2]
+    var w f32[2,2] persistable
+    var y f32[-1,2]
+    mul(X=x, Y=w) -> (Out=y) {op_role=0}
+  )");
+  PassTable passes;
+  ASSERT_TRUE(passes.Add(std::make_unique<AddDoubled>()).ok());
+  TranspileOptions options;
+  options.passes = &passes;
+  options.config.set_target("onednn_int8");
+  options.config.add_also_quantize("elementwise_add");
+  options.pipeline = "add_doubled,plan_quantizers,insert_quantizers,initialize_state";
+  const auto result = Transpile(&program, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->plan.decisions_size(), 2);
+  EXPECT_EQ(result->plan.decisions(1).type(), "elementwise_add");
+  EXPECT_EQ(result->plan.decisions(1).op(), 1);
+  EXPECT_TRUE(result->plan.decisions(1).quantized());
+}
+
+}  // namespace
+}  // namespace fixpoint

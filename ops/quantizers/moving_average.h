@@ -40,12 +40,15 @@ class MovingAverageQuantizer : public Quantizer {
                       float max) const override;
   float Observe(const QuantSpec& spec, absl::Span<const float> values,
                 absl::Span<const absl::Span<float>> state, int64_t step) const override;
+  // Has no default here: a program must compute the number that RangeOf gives to Observe.
+  std::vector<OpDesc> SummaryOps(const QuantSpec& spec, Era era) const override = 0;
 
  protected:
   // `parameters` are added to moving_rate, initial_state, initial_scale and skip_non_finite.
   explicit MovingAverageQuantizer(const std::vector<QuantizerParameter>& parameters = {});
 
-  // The number whose moving average is the range.
+  // The number whose moving average is the range: what SummaryOps compute of the tensor, or its
+  // largest absolute value where there are none.
   virtual float RangeOf(const QuantSpec& spec, absl::Span<const float> values) const = 0;
 
  private:

@@ -2,6 +2,7 @@
 // The reference's fake_quantize_moving_average_abs_max and its fused form.
 
 #include <memory>
+#include <vector>
 
 #include "ops/quant_math.h"
 #include "ops/quantizer.h"
@@ -16,6 +17,7 @@ class MovingAverageAbsMaxQuantizer final : public MovingAverageQuantizer {
   absl::string_view doc() const override {
     return "An exponential moving average of the largest absolute value.";
   }
+  std::vector<OpDesc> SummaryOps(const QuantSpec&, Era) const override { return {}; }
 
  protected:
   float RangeOf(const QuantSpec& spec, absl::Span<const float> values) const override {

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -17,6 +17,8 @@
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "ops/quantizer.h"
+#include "tests/ops/range_of_tensor.h"
+#include "tests/testing/norm_quantizer.h"
 
 namespace fixpoint {
 namespace {
@@ -30,6 +32,13 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr QuantSpec::Rounding kAway = QuantSpec::HALF_AWAY_FROM_ZERO;
 constexpr QuantSpec::Rounding kEven = QuantSpec::HALF_TO_EVEN;
+
+// The table, and a quantizer whose range is not that of the largest absolute value.
+QuantizerTable TableWithNorm() {
+  QuantizerTable table;
+  EXPECT_TRUE(table.Add(std::make_unique<NormQuantizer>()).ok());
+  return table;
+}
 
 // A quantizer with its state, fed tensors of one value: the largest absolute value is all that
 // most of them see.
@@ -70,7 +79,7 @@ class Feeder {
     }
   }
 
-  const QuantizerTable table_;
+  const QuantizerTable table_ = TableWithNorm();
   const Quantizer& quantizer_;
   const QuantSpec spec_;
   std::vector<std::vector<float>> state_;
@@ -249,7 +258,7 @@ TEST(RangeAbsMax, ForgetsAProfileAfterAWindow) {
   EXPECT_THAT(feeder.FeedAll({5, 3, 4, 2}), ElementsAre(100, 100, 5, 4));
 }
 
-// What holds of every row of the table, tried on it.
+// What holds of every row of the table, and of a quantizer that a user adds to it.
 class EachQuantizer : public testing::TestWithParam<std::string> {
  protected:
   EachQuantizer() : quantizer_(*table_.Find(GetParam())) {
@@ -273,21 +282,36 @@ class EachQuantizer : public testing::TestWithParam<std::string> {
     return quantizer_.scheme() == QuantSpec::AFFINE ? std::max(max, 0.0f) - std::min(min, 0.0f)
                                                     : std::max(std::fabs(min), std::fabs(max));
   }
+  // What it settles on where each tensor is `values`, as the ops of its recipe say.
+  float ReachOf(const std::vector<float>& values) const {
+    if (quantizer_.scheme() == QuantSpec::AFFINE) {
+      const auto [min, max] = std::minmax_element(values.begin(), values.end());
+      return ReachOf(*min, *max);
+    }
+    const absl::StatusOr<float> range = RangeOfTensor(quantizer_, spec_, values);
+    EXPECT_TRUE(range.ok()) << range.status();
+    return range.value_or(0);
+  }
 
   static constexpr int kWindow = 8;
-  const QuantizerTable table_;
+  const QuantizerTable table_ = TableWithNorm();
   const Quantizer& quantizer_;
   QuantSpec spec_;
 };
 
-TEST_P(EachQuantizer, SettlesOnTheRangeOfWhatIsAlwaysTheSame) {
+std::vector<std::vector<float>> Tensors() {
+  return {{-3, 2}, {0, 2}, {1, 5}, {-5, -1}, {0.25f, -1, 0.5f, 2, 0}};
+}
+
+// Also that Observe and the ops that are written into a program compute the same.
+TEST_P(EachQuantizer, SettlesOnTheRangeThatItsOpsComputeOfWhatIsAlwaysTheSame) {
   if (!Follows()) return;
-  for (const auto& [min, max] :
-       std::vector<std::pair<float, float>>{{-3, 2}, {0, 2}, {1, 5}, {-5, -1}}) {
+  for (const std::vector<float>& values : Tensors()) {
     Feeder feeder(GetParam(), spec_);
     float observed = 0;
-    for (int step = 0; step < 300; ++step) observed = feeder.Feed({min, max});
-    EXPECT_THAT(ReachOf(observed), FloatNear(ReachOf(min, max), 1e-4f)) << min << " to " << max;
+    for (int step = 0; step < 300; ++step) observed = feeder.Feed(values);
+    EXPECT_THAT(ReachOf(observed), FloatNear(ReachOf(values), 1e-4f))
+        << testing::PrintToString(values);
   }
 }
 
@@ -303,13 +327,20 @@ TEST_P(EachQuantizer, GivesAFiniteRangeOfFiniteNumbers) {
   }
 }
 
+// Where the range is that of the profile, it stays; a quantizer that clips goes from there to the
+// range that it settles on, and never beyond either.
 TEST_P(EachQuantizer, KeepsAProfileThatIsRight) {
-  for (const auto& [min, max] :
-       std::vector<std::pair<float, float>>{{-3, 2}, {0, 2}, {1, 5}, {-5, -1}}) {
-    Feeder feeder(GetParam(), spec_, min, max);
+  for (const std::vector<float>& values : Tensors()) {
+    const auto [min, max] = std::minmax_element(values.begin(), values.end());
+    const float profiled = ReachOf(*min, *max);
+    const float settled = Follows() ? ReachOf(values) : profiled;
+    Feeder feeder(GetParam(), spec_, *min, *max);
     for (int step = 0; step < 3 * kWindow; ++step) {
-      ASSERT_THAT(ReachOf(feeder.Feed({min, max})), FloatNear(ReachOf(min, max), 1e-5f))
-          << min << " to " << max << " at step " << step;
+      const float reach = ReachOf(feeder.Feed(values));
+      ASSERT_GE(reach, std::min(profiled, settled) - 1e-5f)
+          << testing::PrintToString(values) << " at step " << step;
+      ASSERT_LE(reach, std::max(profiled, settled) + 1e-5f)
+          << testing::PrintToString(values) << " at step " << step;
     }
   }
 }
@@ -319,7 +350,7 @@ TEST_P(EachQuantizer, ForgetsAProfileThatIsWrong) {
   Feeder feeder(GetParam(), spec_, -100, 50);
   float observed = 0;
   for (int step = 0; step < 300; ++step) observed = feeder.Feed({-3, 2});
-  EXPECT_THAT(ReachOf(observed), FloatNear(ReachOf(-3, 2), 1e-4f));
+  EXPECT_THAT(ReachOf(observed), FloatNear(ReachOf({-3, 2}), 1e-4f));
 }
 
 TEST_P(EachQuantizer, IsDescribedInASentence) {
@@ -362,7 +393,7 @@ TEST_P(EachQuantizer, HasRecipesWhoseOpsAreKnown) {
 }
 
 std::vector<std::string> QuantizerNames() {
-  const QuantizerTable table;
+  const QuantizerTable table = TableWithNorm();
   std::vector<std::string> names;
   for (const auto& quantizer : table.all()) names.emplace_back(quantizer->name());
   return names;

@@ -1,5 +1,4 @@
-// A user's own quantizer, from training to the frozen program. It follows a number that ops of the
-// reference make of the tensor, where the built-in ones follow the tensor itself.
+// A user's own quantizer, from training to the frozen program.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,6 +18,7 @@
 #include "proto/program_text.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
+#include "tests/testing/norm_quantizer.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/freeze.h"
 #include "transpiler/quantize_transpiler.h"
@@ -28,24 +28,6 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-// A moving average of the L2 norm.
-class NormQuantizer final : public MovingAverageQuantizer {
- public:
-  absl::string_view name() const override { return "norm"; }
-  absl::string_view doc() const override { return "A moving average of the L2 norm."; }
-  std::vector<OpDesc> SummaryOps(const QuantSpec&, Era) const override {
-    return {OpBuilder("squared_l2_norm").Input("X", kValue).Output("Out", "squared").Build(),
-            OpBuilder("sqrt").Input("X", "squared").Output("Out", "norm").Build()};
-  }
-
- protected:
-  float RangeOf(const QuantSpec&, absl::Span<const float> values) const override {
-    double sum = 0;
-    for (const float value : values) sum += static_cast<double>(value) * value;
-    return static_cast<float>(std::sqrt(sum));
-  }
-};
 
 class UsersQuantizer : public testing::Test {
  protected:

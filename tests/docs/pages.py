@@ -2,7 +2,8 @@
 
 A command stands in a block that is marked `console`, behind `$ `; a line behind `> ` goes on with
 it. The lines below are what it prints, standard error and output together; a line `...` stands for
-any lines. A command without lines below it is run and has to end with exit code 0, like all of them.
+any lines, and at the end of a line ` ...` for the rest of it. A command without lines below it is
+run and has to end with exit code 0, like all of them.
 """
 
 import pathlib
@@ -15,6 +16,7 @@ _TARGET = re.compile(r"(?:^|[\s(])\./bazelw (?:run|test|build) (.*)")
 _FILE = re.compile(r"^[a-z_]+(?:/[a-z_0-9]+)*/[a-z_0-9]+\.(?:cc|h|inc|proto|py|bzl|textproto)$")
 
 ANY_LINES = "..."
+ANY_REST = " ..."
 COMMAND = "$ "
 CONTINUATION = "> "
 
@@ -33,12 +35,17 @@ class Command:
         return not self.output or _matches(self.output, printed)
 
 
+def _is_line(expected, printed):
+    beginning = expected[:-len(ANY_LINES)]
+    return expected == printed or (expected.endswith(ANY_REST) and printed.startswith(beginning))
+
+
 def _matches(expected, printed):
     if ANY_LINES not in expected:
-        return expected == printed
+        return len(expected) == len(printed) and all(map(_is_line, expected, printed))
     gap = expected.index(ANY_LINES)
     head, tail = expected[:gap], expected[gap + 1:]
-    if printed[:gap] != head:
+    if not _matches(head, printed[:gap]):
         return False
     rest = printed[gap:]
     return any(_matches(tail, rest[skipped:]) for skipped in range(len(rest) + 1))

@@ -40,6 +40,12 @@ class PagesTest(unittest.TestCase):
         self.assertFalse(command.accepts(["a", "b"]))
         self.assertFalse(command.accepts(["b", "d"]))
 
+    def test_the_rest_of_a_line_can_be_left_open(self):
+        command = self._page(_CONSOLE.format("$ ls x\nthere are ...\nb\n")).commands[0]
+        self.assertTrue(command.accepts(["there are a, c", "b"]))
+        self.assertFalse(command.accepts(["there is a", "b"]))
+        self.assertFalse(command.accepts(["there are a, c", "d"]))
+
     def test_any_output_is_accepted_where_none_is_shown(self):
         self.assertTrue(self._page(_CONSOLE.format("$ ls\n")).commands[0].accepts(["a"]))
 

@@ -16,6 +16,7 @@
 #include "runtime/tensor_stream.h"
 #include "tests/testing/gzip_bytes.h"
 #include "tests/testing/hex_bytes.h"
+#include "tests/testing/open_ends.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/run_binary.h"
 #include "tests/testing/temporary_folder.h"
@@ -179,7 +180,7 @@ absl::StatusOr<HostileCase> RunHostileCase(const HostileTable& table, const Host
   }
   HostileCase made = wanted;
   made.exit_code = run.exit_code;
-  made.error = run.err;
+  made.error = WithOpenEndsOf(wanted.error, run.err);
   made.output = run.out;
   return made;
 }

@@ -9,7 +9,7 @@
 //   ---- w.params (parameters)
 //   w f32[2] 1 nan
 //   ---- exit 3
-//   (what standard error says)
+//   (what standard error says; a line that ends in " ..." stands for all that begin as it does)
 //   ---- prints
 //   (what standard output says; no such section where that is nothing)
 //

@@ -14,6 +14,7 @@
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
 #include "tests/testing/golden_inference.h"
+#include "tests/testing/open_ends.h"
 #include "transpiler/account.h"
 #include "transpiler/quantize_transpiler.h"
 
@@ -117,8 +118,8 @@ absl::StatusOr<Golden> Regenerate(const Golden& golden, absl::string_view name) 
   const bool marks = golden.Setting("show") == "marks";
   for (auto& [section, text] : made.sections) {
     if (section == "error") {
-      text =
-          result.ok() ? "(no error)\n" : absl::StrCat(std::string(result.status().message()), "\n");
+      text = result.ok() ? "(no error)\n"
+                         : WithOpenEndsOf(text, absl::StrCat(result.status().message(), "\n"));
     } else if (section == "becomes") {
       text = PrintGoldenProgram(program, marks);
     } else if (section == "startup becomes") {

@@ -1,5 +1,10 @@
 // initialize_state: gives each persistable variable that a pass declared its first value, by one
-// fill_constant in the startup program.
+// fill_constant in the startup program. For the range x@scale of an activation x:
+//
+//   uniform_random() -> (Out=w) {shape=[2L, 1L, 3L, 3L]}
+//
+//   uniform_random() -> (Out=w) {shape=[2L, 1L, 3L, 3L]}
+//   fill_constant() -> (Out=x@scale) {shape=[1L], dtype=5, value=0.001}
 
 #include <memory>
 #include <string>

@@ -1,4 +1,11 @@
-// plan_quantizers: decides what is quantized (planner.h), unless a plan was given. Edits nothing.
+// plan_quantizers: decides what is quantized (planner.h), unless a plan was given. The program is
+// the same before and after; for a convolution the plan says, shortened (proto/quant_plan.proto):
+//
+//   conv2d(Filter=w, Input=x) -> (Output=y)
+//
+//   sites { value { variable: "x" } readers { type: "conv2d" slot: "Input" } role: ACTIVATION }
+//   sites { value { variable: "w" } readers { type: "conv2d" slot: "Filter" } role: WEIGHT }
+//   decisions { op: 0 type: "conv2d" quantized: true reason: "by_target" }
 
 #include <memory>
 #include <string>

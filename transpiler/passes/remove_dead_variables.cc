@@ -1,6 +1,16 @@
 // remove_dead_variables: removes the variables that no op of the program names, in whichever block
 // the op and the variable are. What feeds and fetches are held in stays, and so do names that an op
-// with blocks of its own gives in attributes (states of `recurrent`).
+// with blocks of its own gives in attributes (states of `recurrent`). Where strip_training has
+// taken the gradient ops away:
+//
+//   var x f32[-1,4]
+//   var y f32[-1,4]
+//   var y@GRAD f32[-1,4]
+//   relu(X=x) -> (Out=y)
+//
+//   var x f32[-1,4]
+//   var y f32[-1,4]
+//   relu(X=x) -> (Out=y)
 
 #include <memory>
 #include <string>

@@ -1,6 +1,12 @@
 // strip_training: removes what only training runs: ops with the Backward, Optimize or LRSched bit,
 // in every block. A gradient block that nothing runs any more stays as an empty block, because
 // ops name blocks by their position.
+//
+//   mul(X=x, Y=w) -> (Out=y) {op_role=0}
+//   mul_grad(Out@GRAD=y@GRAD, X=x, Y=w) -> (Y@GRAD=w@GRAD) {op_role=1}
+//   sgd(Grad=w@GRAD, LearningRate=rate, Param=w) -> (ParamOut=w) {op_role=2}
+//
+//   mul(X=x, Y=w) -> (Out=y) {op_role=0}
 
 #include <memory>
 #include <string>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/pass.h"
 #include "transpiler/quantize_transpiler.h"
@@ -41,6 +42,17 @@ TEST(Pipeline, RefusesAWrongOrderBeforeAnythingRuns) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << wrong.text;
     EXPECT_EQ(std::string(status.message()), wrong.message);
   }
+}
+
+TEST(Pipeline, NamesThePassesThatThereAreForOneThatIsNot) {
+  const PassTable passes;
+  std::string message = "pipeline: there is no pass \"plan_quantizer\"; there are ";
+  const char* separator = "";
+  for (const auto& pass : passes.all()) {
+    absl::StrAppend(&message, separator, pass->name());
+    separator = ", ";
+  }
+  EXPECT_EQ(std::string(Pipeline::Parse("plan_quantizer", passes).status().message()), message);
 }
 
 TEST(Pipeline, TakesFactsThatTheCallerGives) {

@@ -156,6 +156,27 @@ TEST(Planner, RefusesARuleOfASlotThatIsNeverQuantized) {
   EXPECT_TRUE(Transpile(&program, options).ok());
 }
 
+TEST(Planner, NamesTheQuantizersThatThereAreForOneThatIsNot) {
+  std::string known;
+  const QuantizerTable quantizers;
+  for (const auto& quantizer : quantizers.all()) {
+    absl::StrAppend(&known, known.empty() ? "" : ", ", std::string(quantizer->name()));
+  }
+  Program program = ParsedProgram(R"(
+    var x f32[-1,4]
+    var w f32[4,4] persistable
+    var y f32[-1,4]
+    mul(X=x, Y=w) -> (Out=y) {op_role=0}
+  )");
+  TranspileOptions options;
+  options.config = Config("weights { quantizer: 'absmax' }");
+  EXPECT_EQ(
+      std::string(Transpile(&program, options).status().message()),
+      absl::StrCat(
+          "program.txt: block 0, op 0 (mul): Y is w: there is no quantizer \"absmax\"; there are ",
+          known, " [in plan_quantizers]"));
+}
+
 TEST(Planner, ForgetsWhatWasSaidOfAQuantizerThatIsReplaced) {
   Program program = ParsedProgram(kReluAndReaders);
   TranspileOptions options;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/quantizer.h"
 #include "tests/docs/example_parameters.h"
@@ -21,6 +22,14 @@ TEST(GeneratedFiles, ListsAreUpToDate) {
     EXPECT_EQ(ReadFileOrDie(page.path), page.bytes)
         << "./bazelw run //tests/docs:update writes " << page.path;
   }
+}
+
+TEST(GeneratedFiles, ManualNamesEachTarget) {
+  const std::string page = ReadFileOrDie("docs/manual.md");
+  const absl::StatusOr<GeneratedFile> manual = ManualWithTargets(page);
+  ASSERT_TRUE(manual.ok()) << manual.status();
+  EXPECT_TRUE(page == manual->bytes)
+      << "./bazelw run //tests/docs:update writes the table of targets into docs/manual.md";
 }
 
 TEST(GeneratedFiles, ParametersOfTheTourAreThoseOfItsNumbers) {
@@ -44,7 +53,8 @@ TEST(Numerics, HasAParagraphForEachQuantizer) {
   const std::string page = ReadFileOrDie("docs/numerics.md");
   const QuantizerTable quantizers;
   for (const auto& quantizer : quantizers.all()) {
-    EXPECT_THAT(page, testing::HasSubstr(absl::StrCat("\n**`", quantizer->name(), "`**: ")));
+    EXPECT_TRUE(absl::StrContains(page, absl::StrCat("\n**`", quantizer->name(), "`**: ")))
+        << "docs/numerics.md has no paragraph that begins with **`" << quantizer->name() << "`**:";
   }
 }
 

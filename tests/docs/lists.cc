@@ -319,6 +319,16 @@ std::string TargetsPage() {
   return Page("Targets", body);
 }
 
+std::string TargetsTable() {
+  std::string table = TableHead({"target", "what it is"});
+  for (const std::string& name : BuiltInTargets()) {
+    const absl::StatusOr<Target> target = BuiltInTarget(name);
+    CHECK(target.ok()) << target.status();
+    table += Row({Code(name), target->doc()});
+  }
+  return table;
+}
+
 std::string ReasonsPage() {
   std::string body =
       "Why an op with a quantizable slot is quantized or stays float. The list is closed.\n\n";
@@ -337,6 +347,18 @@ std::vector<GeneratedFile> ListPages() {
           {"docs/lists/quantizers.md", QuantizersPage()},
           {"docs/lists/targets.md", TargetsPage()},
           {"docs/lists/reason_codes.md", ReasonsPage()}};
+}
+
+absl::StatusOr<GeneratedFile> ManualWithTargets(absl::string_view manual) {
+  constexpr absl::string_view kBegin = "<!-- targets -->\n";
+  constexpr absl::string_view kEnd = "<!-- end of targets -->\n";
+  const size_t begin = manual.find(kBegin);
+  const size_t end = manual.find(kEnd);
+  if (begin == absl::string_view::npos || end == absl::string_view::npos || end < begin) {
+    return absl::InvalidArgumentError(absl::StrCat("docs/manual.md has no lines ", kBegin, kEnd));
+  }
+  return GeneratedFile{"docs/manual.md", absl::StrCat(manual.substr(0, begin), kBegin, "\n",
+                                                      TargetsTable(), "\n", manual.substr(end))};
 }
 
 }  // namespace fixpoint

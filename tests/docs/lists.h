@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
 namespace fixpoint {
 
 // A file that is made and carried: its path from the root of the repository, and its bytes.
@@ -16,6 +19,10 @@ struct GeneratedFile {
 
 // docs/lists/{ops,passes,quantizers,targets,reason_codes}.md.
 std::vector<GeneratedFile> ListPages();
+
+// docs/manual.md, given as it is, with the table of built-in targets in its place. Error
+// (kInvalidArgument): it has no such place.
+absl::StatusOr<GeneratedFile> ManualWithTargets(absl::string_view manual);
 
 }  // namespace fixpoint
 

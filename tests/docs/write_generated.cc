@@ -11,6 +11,7 @@
 #include "tests/docs/example_parameters.h"
 #include "tests/docs/lists.h"
 #include "tests/docs/models.h"
+#include "tests/testing/reference_data.h"
 
 namespace fixpoint {
 namespace {
@@ -32,6 +33,13 @@ int WriteGenerated(const std::string& root, bool models) {
       return 1;
     }
     files.insert(files.end(), parameters->begin(), parameters->end());
+    const absl::StatusOr<GeneratedFile> manual =
+        ManualWithTargets(ReadFileOrDie(root + "/docs/manual.md"));
+    if (!manual.ok()) {
+      std::cerr << manual.status() << "\n";
+      return 1;
+    }
+    files.push_back(*manual);
   }
   for (const GeneratedFile& file : files) {
     const std::filesystem::path path = std::filesystem::path(root) / file.path;

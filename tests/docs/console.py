@@ -20,6 +20,7 @@ from pages import Page  # noqa: E402
 
 _TOOLS = ("transpile", "inspect")
 _SECONDS = 60
+_README = "README.md"
 _MANUAL = "docs/manual.md"
 # These depend on the list of known targets, and so are not in it.
 _OWN_TARGETS = ("//tests/docs:update", "//tests/docs:update_models")
@@ -49,6 +50,7 @@ class Machine:
     def __init__(self, here, root):
         self._root = root
         self._bin = pathlib.Path(tempfile.mkdtemp())
+        self._written = {}  # by page: what its commands wrote
         self.known_targets = _known_targets(here)
         (self._bin / "known_targets").write_text("\n".join(self.known_targets))
         for tool in _TOOLS:
@@ -73,7 +75,18 @@ class Machine:
                 path.chmod(path.stat().st_mode | stat.S_IWUSR)
             (folder / "bazelw").write_text(_BAZELW)
             (folder / "bazelw").chmod(0o755)
-            return {command.line: self._run(command.text, folder) for command in page.commands}
+            before = set(folder.rglob("*"))
+            results = {command.line: self._run(command.text, folder) for command in page.commands}
+            self._written[page.name] = sorted(path.relative_to(folder) for path in
+                                              set(folder.rglob("*")) - before if path.is_file())
+            return results
+
+    def unignored(self, page):
+        """Of what the page's commands wrote: what git would show as new in a checkout."""
+        ignored = [pattern for pattern in _words(self._root / ".gitignore") if pattern[0] == "/"]
+        return [path for path in self._written[page.name]
+                if not any(("/" / part).match(pattern) for pattern in ignored
+                           for part in [path, *path.parents])]
 
     def _run(self, text, folder):
         environment = {"PATH": f"{self._bin}:/usr/bin:/bin", "LC_ALL": "C.UTF-8",
@@ -135,7 +148,8 @@ def main(arguments):
     failures = []
     commands = 0
     try:
-        for page in _find_pages(root):
+        pages = _find_pages(root)
+        for page in pages:
             results = machine.run_page(page)
             commands += len(page.commands)
             if update:
@@ -146,7 +160,11 @@ def main(arguments):
                 page = Page(page.path, page.name)
                 results = machine.run_page(page)
             page.check_names(known_flags, machine.known_targets, _known_files(here))
+            if page.name == _README:
+                page.check_links_to([other.name for other in pages if other.name != _README])
             failures += _complaints(page, results, known_flags)
+            failures += [f"{page.name}: its commands write {path}; .gitignore has no line for it"
+                         for path in machine.unignored(page)]
     finally:
         machine.close()
     print("\n\n".join(failures))

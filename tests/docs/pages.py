@@ -13,6 +13,7 @@ _FENCE = re.compile(r"^(\s*)```(\w*)\s*$")
 _INLINE_CODE = re.compile(r"`([^`\n]+)`")
 _FLAG = re.compile(r"(?<!\S)--(?:no)?(\w+)")
 _TARGET = re.compile(r"(?:^|[\s(])\./bazelw (?:run|test|build) (.*)")
+_LINK = re.compile(r"\]\(([^)#:\s]+\.md)\)")
 _FILE = re.compile(r"^[a-z_]+(?:/[a-z_0-9]+)*/[a-z_0-9]+\.(?:cc|h|inc|proto|py|bzl|textproto)$")
 
 ANY_LINES = "..."
@@ -112,10 +113,20 @@ class Page:
             if (_FILE.match(code) and code not in known_files
                     and not self.path.name.startswith("adding_")):
                 self._complain(number, f"there is no file {code}")
-        for number, line in enumerate(self.lines):
-            for link in re.findall(r"\]\(([^)#:\s]+)\)", line):
-                if link.endswith(".md") and not (self.path.parent / link).exists():
-                    self._complain(number, f"there is no page {link}")
+        for number, link in self._links():
+            if not (self.path.parent / link).exists():
+                self._complain(number, f"there is no page {link}")
+
+    def check_links_to(self, names):
+        """Complains of pages that it has no link to; their names are as a link says them."""
+        links = {link for _, link in self._links()}
+        self.complaints += [f"{self.name}: no link to {name}" for name in names
+                            if name not in links]
+
+    def _links(self):
+        """Links to pages, each with its line."""
+        return [(number, link) for number, line in enumerate(self.lines)
+                for link in _LINK.findall(line)]
 
     def with_outputs(self, outputs):
         """The page's text, with the output of each command that shows one, by line."""

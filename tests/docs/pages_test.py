@@ -73,6 +73,11 @@ class PagesTest(unittest.TestCase):
                 ("`a", "1: inline code does not end in its line")):
             self.assertEqual(self._complaints(text), [f"page.md:{complaint}"])
 
+    def test_a_page_without_a_link_to_it_is_complained_of(self):
+        page = self._page("[a](docs/a.md)")
+        page.check_links_to(["docs/a.md", "docs/b.md"])
+        self.assertEqual(page.complaints, ["page.md: no link to docs/b.md"])
+
 
 if __name__ == "__main__":
     unittest.main()

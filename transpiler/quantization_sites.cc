@@ -58,10 +58,7 @@ class SiteFinder {
     ASSIGN_OR_RETURN(site.input, Slot(op, "X", /*is_output=*/false));
     ASSIGN_OR_RETURN(site.result, Slot(op, match.recipe == nullptr ? "Y" : "Out", true));
     ASSIGN_OR_RETURN(site.bits, Int(op, "bit_length", 8));
-    if (site.bits < 1 || site.bits > 16) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(DescribeInFile(op), ": bit_length is ", site.bits, "; want 1 to 16"));
-    }
+    RETURN_IF_ERROR(CheckBits(op, "bit_length", site.bits));
     // Ops of an era without the attribute round half away from zero.
     ASSIGN_OR_RETURN(const int round_type, Int(op, "round_type", 1));
     if (round_type == 0) site.rounding = QuantSpec::HALF_TO_EVEN;
@@ -111,6 +108,13 @@ class SiteFinder {
                                                    " is not a whole number of 32 bits"));
   }
 
+  // The only code of one bit is 0.
+  static absl::Status CheckBits(const Op& op, absl::string_view attr, int64_t bits) {
+    if (bits >= 2 && bits <= 16) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(DescribeInFile(op), ": ", attr, " is ", bits, "; want 2 to 16"));
+  }
+
   absl::Status FindDequantizeOps(QuantizationSite& site) const {
     for (const Argument* reader : site.result->value()->readers()) {
       const Op& op = reader->op();
@@ -143,8 +147,9 @@ class SiteFinder {
     if (const auto max_range = FloatAttr(op.desc(), "max_range"); max_range.has_value()) {
       range = static_cast<float>(*max_range);
     } else if (const auto bits = IntsAttr(op.desc(), "quant_bits"); bits.has_value()) {
-      if (!bits->empty() && (*bits)[0] >= 1 && (*bits)[0] <= 16) {
-        range = static_cast<float>(LargestCode(static_cast<int>((*bits)[0])));
+      if (!bits->empty()) {
+        RETURN_IF_ERROR(CheckBits(op, "quant_bits", bits->front()));
+        range = static_cast<float>(LargestCode(static_cast<int>(bits->front())));
       }
     }
     if (range == largest) return absl::OkStatus();

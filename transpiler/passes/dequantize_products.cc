@@ -74,6 +74,16 @@ bool IsWrittenOnce(const Variable& variable) {
   return writes == 1;
 }
 
+// Whether no op reads the value, nor what it may become behind a loop or a conditional.
+bool IsUnread(const Value& value) {
+  if (!value.readers().empty()) return false;
+  const auto values = value.variable().values();
+  return std::none_of(values.begin(), values.end(), [&value](const Value* other) {
+    const auto merged = other->merged();
+    return std::find(merged.begin(), merged.end(), &value) != merged.end();
+  });
+}
+
 class ProductDequantizer {
  public:
   ProductDequantizer(Program* program, PassContext* context, absl::string_view pass)
@@ -93,9 +103,7 @@ class ProductDequantizer {
     }
     // What a loop lists and its block no longer reads is not to keep the ops that make it.
     UpdateCaptures(program_, &rewriter_);
-    for (const Op* op : weight_dequantize_ops_) {
-      if (op->outputs().front()->value()->readers().empty()) rewriter_.Remove(*op);
-    }
+    RemoveUnreadDequantizeOps();
     if (context_.freeze.form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
     for (const QuantizationSite& site : sites_) {
       if (codes_of_fused_.contains(&site) && site.result->value()->readers().empty()) {
@@ -263,10 +271,10 @@ class ProductDequantizer {
   absl::Status Rewrite(const Op& op, const std::vector<Factor>& factors, const Argument& output,
                        OpDesc dequantize) {
     for (const Factor& factor : factors) {
-      if (factor.site != nullptr) continue;
-      const Op* weight = factor.argument->value()->op();
-      if (seen_.insert(weight).second) weight_dequantize_ops_.push_back(weight);
-      weight_codes_.insert(factor.codes);
+      if (factor.site == nullptr) weight_codes_.insert(factor.codes);
+      if (factor.site != nullptr && factor.site->fused) continue;
+      const Op* replaced = factor.argument->value()->op();
+      if (seen_.insert(replaced).second) replaced_.push_back(replaced);
     }
     const std::string out(output.name());
     VarDesc desc = *output.variable()->desc();
@@ -284,6 +292,19 @@ class ProductDequantizer {
     rewriter_.SetArgument(output, codes);
     rewriter_.InsertAfter(op, InPlaceOf(op, pass_, std::move(dequantize)));
     return absl::OkStatus();
+  }
+
+  void RemoveUnreadDequantizeOps() {
+    absl::flat_hash_set<std::string> named;
+    for (int b = 0; b < program_.block_count() && !replaced_.empty(); ++b) {
+      for (const Op& op : program_.block(b).ops()) {
+        for (const absl::string_view name : NamesInAttributes(op)) named.emplace(name);
+      }
+    }
+    for (const Op* op : replaced_) {
+      const Argument& output = *op->outputs().front();
+      if (IsUnread(*output.value()) && !named.contains(output.name())) rewriter_.Remove(*op);
+    }
   }
 
   // Codes that only products read become INT8, or INT16 where they are larger: what a dequantize
@@ -329,8 +350,8 @@ class ProductDequantizer {
   std::vector<QuantizationSite> sites_;
   absl::flat_hash_map<const Value*, const QuantizationSite*> by_result_;
   absl::flat_hash_map<const QuantizationSite*, std::string> codes_of_fused_;
-  // Of weights whose codes products read now.
-  std::vector<const Op*> weight_dequantize_ops_;
+  // Dequantize ops of factors whose codes products read now.
+  std::vector<const Op*> replaced_;
   absl::flat_hash_set<const Op*> seen_;
   absl::btree_set<std::string> weight_codes_;
 };

@@ -31,20 +31,6 @@ absl::string_view WithoutGradientSuffix(absl::string_view name) {
   return suffix == absl::string_view::npos ? name : name.substr(0, suffix);
 }
 
-// Whether `gradient` takes in the gradient of one of the outputs of `forward`.
-bool TakesInGradientOf(const Op& gradient, const Op& forward) {
-  for (const Argument* argument : gradient.inputs()) {
-    const absl::string_view slot = argument->slot_name();
-    if (!absl::EndsWith(slot, kGradientSuffix)) continue;
-    const auto outputs = forward.Outputs(absl::StripSuffix(slot, kGradientSuffix));
-    if (argument->index() < static_cast<int>(outputs.size()) &&
-        outputs[argument->index()]->name() == WithoutGradientSuffix(argument->name())) {
-      return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace
 
 const OpTypes::Known& OpTypes::Of(const Op& op) {
@@ -190,17 +176,33 @@ const Op* GradientLinks::FindForward(const Op& gradient, const Signature& signat
   const auto [index, is_new] = by_values_.try_emplace(signature);
   if (is_new) {
     for (const Op* op : forward_ops_[signature.first]) {
-      index->second[ValuesRead(*op, signature.second)].push_back(op);
+      index->second[ValuesRead(*op, signature.second)].ops.push_back(op);
     }
   }
   const auto it = index->second.find(ValuesRead(gradient, signature.second));
   if (it == index->second.end()) return nullptr;
-  if (it->second.size() == 1) return it->second.front();
+  AlikeOps& alike = it->second;
+  if (alike.ops.size() == 1) return alike.ops.front();
+  if (alike.by_output.empty()) {
+    for (const Op* op : alike.ops) {
+      for (const Argument* output : op->outputs()) {
+        alike.by_output[{output->slot_name(), output->index(), output->name()}].push_back(op);
+      }
+    }
+  }
+  // The one whose output's gradient the op takes in.
   const Op* found = nullptr;
-  for (const Op* op : it->second) {
-    if (!TakesInGradientOf(gradient, *op)) continue;
-    if (found != nullptr) return nullptr;
-    found = op;
+  for (const Argument* argument : gradient.inputs()) {
+    const absl::string_view slot = argument->slot_name();
+    if (!absl::EndsWith(slot, kGradientSuffix)) continue;
+    const auto ops =
+        alike.by_output.find({absl::StripSuffix(slot, kGradientSuffix), argument->index(),
+                              WithoutGradientSuffix(argument->name())});
+    if (ops == alike.by_output.end()) continue;
+    for (const Op* op : ops->second) {
+      if (found != nullptr && op != found) return nullptr;
+      found = op;
+    }
   }
   return found;
 }

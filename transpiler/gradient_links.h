@@ -9,11 +9,13 @@
 #define FIXPOINT_TRANSPILER_GRADIENT_LINKS_H_
 
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
@@ -43,6 +45,14 @@ class GradientLinks {
  private:
   using Signature = std::pair<std::string, std::vector<std::string>>;
   using Values = std::vector<const Value*>;
+  // Forward ops that read the same values.
+  struct AlikeOps {
+    std::vector<const Op*> ops;
+    // The same by slot, index and name of an output; made when there is more than one op.
+    absl::flat_hash_map<std::tuple<absl::string_view, int, absl::string_view>,
+                        std::vector<const Op*>>
+        by_output;
+  };
 
   void Link(const Op& gradient, const std::string& forward_type);
   // Finds the forward ops that ops of the backward part compute once more.
@@ -52,7 +62,7 @@ class GradientLinks {
 
   const StandsFor stands_for_;
   absl::flat_hash_map<std::string, std::vector<const Op*>> forward_ops_;
-  absl::flat_hash_map<Signature, absl::flat_hash_map<Values, std::vector<const Op*>>> by_values_;
+  absl::flat_hash_map<Signature, absl::flat_hash_map<Values, AlikeOps>> by_values_;
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
   // Unlinked gradient ops, by forward type and the variables that they repeat.
   absl::flat_hash_map<std::pair<std::string, std::vector<const Variable*>>, const Op*> uncertain_;

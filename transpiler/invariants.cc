@@ -14,6 +14,7 @@ namespace fixpoint {
 namespace {
 
 using Names = std::vector<std::string>;
+using Variables = absl::flat_hash_set<const Variable*>;
 
 template <typename Visit>
 void ForEachOp(const Program& program, Visit visit) {
@@ -170,13 +171,14 @@ void Check::SiteReadsItsQuantizer(const Site& site, const Variable*& result) {
 }
 
 void Check::OneQuantizerForEachSite() {
-  absl::flat_hash_set<const Variable*> results;
+  Variables results;
   for (const Site& site : plan_.sites) {
     if (site.observe) continue;
     const Variable* result = nullptr;
     SiteReadsItsQuantizer(site, result);
     if (result == nullptr) continue;
-    if (found_ == nullptr && !results.insert(result).second) {
+    if (!results.insert(result).second) {
+      if (found_ != nullptr) continue;
       Violated(3, "\"", result->name(), "\" stands for two quantizers of the plan");
     }
     for (const Argument* argument : result->arguments()) {
@@ -208,13 +210,14 @@ const Variable* Check::ObservedBy(const Op& observer) const {
 
 void Check::EveryQuantizerIsPlanned() {
   OpTypes types(program_);
-  absl::flat_hash_set<const Variable*> observed;
+  Variables observed;
   // What a site's readers read, and what that is made of.
   std::vector<const Op*> open;
-  const auto add_writers = [&open](const Variable* variable) {
-    if (variable == nullptr || !variable->inserted()) return;
-    for (const Argument* argument : variable->arguments()) {
-      if (argument->is_output()) open.push_back(&argument->op());
+  Variables visited;
+  const auto add_writers = [&open, &visited](const Variable* variable) {
+    if (variable == nullptr || !variable->inserted() || !visited.insert(variable).second) return;
+    for (const Value* value : variable->values()) {
+      if (value->origin() == Value::Origin::kWrite) open.push_back(value->op());
     }
   };
   for (const Site& site : plan_.sites) {

@@ -310,6 +310,23 @@ TEST_P(InvariantsTest, DefectIsFound) { EXPECT_EQ(ErrorOf(GetParam().edit), GetP
 INSTANTIATE_TEST_SUITE_P(Planted, InvariantsTest, testing::ValuesIn(PlantedDefects()),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// A check that looks at all readers for each of them takes minutes.
+TEST(Invariants, AreCheckedInTimeLinearInTheReadersOfAValue) {
+  std::string text = R"(
+    var x f32[-1,4]
+    var w f32[4,4] persistable
+  )";
+  constexpr int kProducts = 5000;
+  for (int i = 0; i < kProducts; ++i) {
+    absl::StrAppend(&text, "var y", i, " f32[-1,4]\nmul(X=x, Y=w) -> (Out=y", i, ")\n");
+  }
+  Program program = ParsedProgram(text);
+  const auto result = Transpile(&program);
+  ASSERT_TRUE(result.ok()) << result.status();
+  ASSERT_EQ(result->plan.sites_size(), 2);
+  for (const auto& site : result->plan.sites()) EXPECT_EQ(site.readers_size(), kProducts);
+}
+
 // Drops what 1.x's tools leave in every program; no plan says so.
 class DropCallStacks final : public Pass {
  public:

@@ -88,8 +88,8 @@ class Check {
                        [&node](const std::string& pass) { return node.EditedBy(pass); });
   }
   void OnlyPlannedArgumentsChanged(const Op& op);
-  // The variable whose range a new op observes, itself or in a summary; null where there is none.
-  const Variable* ObservedBy(const Op& observer) const;
+  // Whether a new op observes the range of one of the variables, itself or in a summary.
+  static bool ObservesOneOf(const Variables& observed, const Op& observer);
   // `result` becomes the variable that the site's readers read; null where that is no new one.
   void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
 
@@ -151,20 +151,18 @@ void Check::SiteReadsItsQuantizer(const Site& site, const Variable*& result) {
     }
   }
   if (found_ != nullptr) return;  // it is found by its quantizer
-  if (result == nullptr || !result->inserted()) {
+  if (result == nullptr || !result->inserted() || result == &site.value->variable()) {
     Violated(3, "\"", value, "\" has no quantizer");
     result = nullptr;
     return;
   }
   // From the result back to the value: dequantize, then quantize; or one op that does both.
-  const Argument* source = nullptr;
-  for (const Variable* at = result; at != nullptr && at->inserted();) {
-    const auto values = at->values();
-    const Op* writer = values.empty() ? nullptr : values.front()->op();
-    source = writer == nullptr ? nullptr : writer->Input("X");
-    at = source == nullptr ? nullptr : source->variable();
+  const Value* source = result->values().empty() ? nullptr : result->values().front();
+  while (source != nullptr && source != site.value && source->variable().inserted()) {
+    const Argument* x = source->op() == nullptr ? nullptr : source->op()->Input("X");
+    source = x == nullptr ? nullptr : x->value();
   }
-  if (source == nullptr || source->value() != site.value) {
+  if (source != site.value) {
     Violated(3, "\"", result->name(), "\" is not made of the value of \"", value,
              "\" that the plan quantizes");
   }
@@ -193,19 +191,16 @@ void Check::OneQuantizerForEachSite() {
   }
 }
 
-const Variable* Check::ObservedBy(const Op& observer) const {
+bool Check::ObservesOneOf(const Variables& observed, const Op& observer) {
   const Op* op = &observer;
   // A summary is made in a few steps; more are a circle.
   for (int steps = 0; op != nullptr && steps < 100; ++steps) {
     const Argument* source = op->Input("X");
     const Variable* variable = source == nullptr ? nullptr : source->variable();
-    if (variable == nullptr || !variable->inserted()) return variable;
-    op = nullptr;
-    for (const Argument* argument : variable->arguments()) {
-      if (argument->is_output()) op = &argument->op();
-    }
+    if (variable == nullptr || observed.contains(variable)) return variable != nullptr;
+    op = variable->inserted() ? source->value()->op() : nullptr;
   }
-  return nullptr;
+  return false;
 }
 
 void Check::EveryQuantizerIsPlanned() {
@@ -237,7 +232,7 @@ void Check::EveryQuantizerIsPlanned() {
     if (!op.inserted() || IsFree(op) || planned.count(&op) > 0) return;
     const OpSchema* schema = types.SchemaOf(op);
     if (schema == nullptr || schema->quant_op() == QuantOp::kNone) return;
-    if (schema->quant_op() == QuantOp::kObserve && observed.count(ObservedBy(op)) > 0) return;
+    if (schema->quant_op() == QuantOp::kObserve && ObservesOneOf(observed, op)) return;
     Violated(3, Describe(op), " is new, and belongs to no quantizer of the plan");
   });
 }

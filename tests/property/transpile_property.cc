@@ -28,7 +28,9 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const Names kTargets = {"paddle_1_8", "paddle_2_6", "onednn_int8"};
+const Names kTargets = {"paddle_1_8", "paddle_2_6", "onednn_int8", "tensorrt_int8"};
+
+bool HasOnlyInt8(const std::string& target) { return target == "tensorrt_int8"; }
 
 // A spec of a few fields that the target can do.
 QuantSpec RandomActivationSpec(const std::string& target, bool needs_observer, Random& random) {
@@ -43,7 +45,7 @@ QuantSpec RandomActivationSpec(const std::string& target, bool needs_observer, R
     }
   }
   if (!random.OneIn(3)) spec.set_quantizer(random.OneOf(quantizers));
-  if (random.OneIn(3)) spec.set_bits(2 + random.Below(7));
+  if (!HasOnlyInt8(target) && random.OneIn(3)) spec.set_bits(2 + random.Below(7));
   if (target == "paddle_2_6" && random.OneIn(3)) spec.set_rounding(QuantSpec::HALF_TO_EVEN);
   return spec;
 }
@@ -51,12 +53,12 @@ QuantSpec RandomActivationSpec(const std::string& target, bool needs_observer, R
 QuantSpec RandomWeightSpec(const std::string& target, Random& random) {
   QuantSpec spec;
   if (random.OneIn(2)) spec.set_quantizer(random.OneOf(Names{"abs_max", "channel_wise_abs_max"}));
-  if (random.OneIn(3)) spec.set_bits(2 + random.Below(7));
+  if (!HasOnlyInt8(target) && random.OneIn(3)) spec.set_bits(2 + random.Below(7));
   if (target == "paddle_2_6" && random.OneIn(4)) spec.set_form(QuantSpec::FUSED);
   return spec;
 }
 
-QuantRule RandomRule(const QuantSpec& activation, Random& random) {
+QuantRule RandomRule(const std::string& target, const QuantSpec& activation, Random& random) {
   QuantRule rule;
   rule.set_optional(true);
   const bool by_type = random.OneIn(2);
@@ -71,7 +73,7 @@ QuantRule RandomRule(const QuantSpec& activation, Random& random) {
   } else {
     *rule.mutable_spec() = activation;
     rule.mutable_spec()->clear_quantizer();
-    rule.mutable_spec()->set_bits(4);
+    rule.mutable_spec()->set_bits(HasOnlyInt8(target) ? 8 : 4);
   }
   return rule;
 }
@@ -93,7 +95,7 @@ QuantConfig RandomConfig(Random& random) {
   *config.mutable_weights() = RandomWeightSpec(target, random);
   const bool may_ask = !needs_observer || shares;
   for (int i = random.Below(3); i > 0; --i) {
-    QuantRule rule = RandomRule(activation, random);
+    QuantRule rule = RandomRule(target, activation, random);
     if (may_ask || rule.skip()) *config.add_rules() = std::move(rule);
   }
   return config;
@@ -142,6 +144,7 @@ absl::StatusOr<Try::Outcome> Try::Run(const QuantPlan* plan) const {
   if (plan == nullptr) options.config = case_.config;
   options.startup = &*startup;
   options.plan = plan;
+  options.pipeline = case_.pipeline;
   absl::StatusOr<TranspileResult> result = Transpile(&*program, options);
   if (!result.ok()) return result.status();
   return Outcome{*std::move(program), *std::move(startup), *std::move(result)};
@@ -291,11 +294,13 @@ std::string Try::FirstBroken() {
   if (!outcome.ok()) return absl::StrCat("transpile: ", std::string(outcome.status().message()));
   const ProgramDesc after = outcome->program.Proto();
   const ProgramDesc startup_after = outcome->startup.Proto();
-  if (outcome->result.plan.sites().empty()) {
+  const bool keeps_ops = case_.pipeline == kTrainPipeline;
+  if (outcome->result.plan.sites().empty() && keeps_ops) {
     return DeterministicBytes(after) == bytes_ ? "" : "quantizes: nothing, but edits the program";
   }
   for (std::string broken :
-       {Verifies(outcome->program, outcome->startup), Computes(after), Quantizes(*outcome), Startup(*outcome), Again(*outcome),
+       {Verifies(outcome->program, outcome->startup), keeps_ops ? Computes(after) : "",
+        keeps_ops ? Quantizes(*outcome) : "", Startup(*outcome), Again(*outcome),
         FollowsPlan(*outcome), Undoes(after, case_.program)}) {
     if (!broken.empty()) return broken;
   }
@@ -311,7 +316,7 @@ std::string Try::FirstBroken() {
   if (DeterministicBytes(outcome->program.Proto()) != bytes_) {
     return "undo: other bytes than before, in memory";
   }
-  return UndoesByMarks(after);
+  return keeps_ops ? UndoesByMarks(after) : "";
 }
 
 // What two failures have in common if they are the same: the property, and for an error what it
@@ -333,6 +338,9 @@ TranspileCase RandomTranspileCase(uint64_t seed) {
   TranspileCase made;
   made.program = RandomProgram(seed, options);
   made.config = RandomConfig(random);
+  if (!options.backward && random.OneIn(2)) {
+    made.pipeline = absl::StrCat("remove_identities,", kTrainPipeline);
+  }
   return made;
 }
 
@@ -343,11 +351,13 @@ std::string ReportOfSeed(uint64_t seed) {
   const std::string broken = FirstBrokenProperty(tried);
   if (broken.empty()) return "";
   const ProgramDesc reduced = Reduce(tried.program, [&](const ProgramDesc& candidate) {
-    return Symptom(FirstBrokenProperty({candidate, tried.config})) == Symptom(broken);
+    return Symptom(FirstBrokenProperty({candidate, tried.config, tried.pipeline})) ==
+           Symptom(broken);
   });
   return absl::StrCat("seed ", seed, ": ", broken, "\nconfig: ", tried.config.ShortDebugString(),
-                      "\n", FirstBrokenProperty({reduced, tried.config}), "\nreduced to\n",
-                      PrintProgram(reduced));
+                      "\npipeline: ", tried.pipeline, "\n",
+                      FirstBrokenProperty({reduced, tried.config, tried.pipeline}),
+                      "\nreduced to\n", PrintProgram(reduced));
 }
 
 }  // namespace fixpoint

@@ -8,12 +8,14 @@
 
 #include "proto/program.pb.h"
 #include "proto/quant_config.pb.h"
+#include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
 
 struct TranspileCase {
   ProgramDesc program;
   QuantConfig config;
+  std::string pipeline = kTrainPipeline;
 };
 
 // A random program and a random configuration that can be met.
@@ -30,6 +32,8 @@ TranspileCase RandomTranspileCase(uint64_t seed);
 //   plan       following the saved plan gives the same bytes
 //   undo       gives the bytes of before; of a program that was saved and loaded, too
 //   marks      undo without the edit log gives a program without a difference
+// Where remove_identities comes first, those that compare op by op are not asked: computes,
+// quantizes, marks.
 std::string FirstBrokenProperty(const TranspileCase& tried);
 
 // The case of a seed, as a report of what does not hold: the seed, the configuration, and the

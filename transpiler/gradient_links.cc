@@ -151,7 +151,9 @@ void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
   }
   if (slots.empty()) return;
   const Signature signature(forward_type, std::move(slots));
-  const Op* found = FindForward(gradient, signature);
+  // Nothing of an optimizer op is rewired, also where it has a gradient op's type.
+  const bool is_optimizer = (gradient.role() & kOptimize) != 0;
+  const Op* found = is_optimizer ? nullptr : FindForward(gradient, signature);
   if (found != nullptr) {
     gradients_[found].push_back(&gradient);
     return;

@@ -19,7 +19,7 @@ struct WeightCodes {
 };
 
 struct WeightCodesOptions {
-  int bits = 8;  // 1 to 16; codes up to 2^(bits - 1) - 1
+  int bits = 8;  // 2 to 16; codes up to 2^(bits - 1) - 1
   QuantSpec::Rounding rounding = QuantSpec::HALF_AWAY_FROM_ZERO;
   int axis = -1;  // the channels', or -1: one scale for the whole tensor
   // The scale; where there is none, what find_scale makes of the tensor or of each channel: by

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -28,10 +28,14 @@ class Check {
       : program_(program), context_(context), era_(EraOf(program)) {
     for (int b = 0; b < program.block_count(); ++b) {
       for (const Op* op : program.block(b).removed_ops()) {
-        for (const Argument* output : op->outputs()) written_before_.emplace(output->name());
+        for (const Argument* output : op->outputs()) {
+          const Op*& first = removed_writer_[output->name()];
+          const bool is_in_main = first != nullptr && first->block().index() == 0;
+          if (first == nullptr || (is_in_main && CanSee(*first, *op))) first = op;
+        }
       }
     }
-    for (const std::string& feed : context.freeze.feeds) written_before_.erase(feed);
+    for (const std::string& feed : context.freeze.feeds) removed_writer_.erase(feed);
   }
 
   absl::Status TestProgram() {
@@ -81,6 +85,13 @@ class Check {
     return match.recipe != nullptr && !match.recipe->has_is_test;
   }
 
+  // Whether `reader` can read what `writer` writes; of two ops of the main block, one that stands
+  // before.
+  static bool CanSee(const Op& reader, const Op& writer) {
+    const bool both_in_main = reader.block().index() == 0 && writer.block().index() == 0;
+    return !both_in_main || writer.IsBefore(reader);
+  }
+
   void CheckOp(const Op& op) {
     if ((op.role() & (kBackward | kOptimize | kLearningRate)) != 0) {
       Violated(1, Describe(op), " is of training: its op_role is ", op.role());
@@ -95,7 +106,8 @@ class Check {
   void CheckRead(const Op& op, const Argument& input) {
     if (input.value() == nullptr || input.value()->origin() != Value::Origin::kEntry) return;
     const Variable& variable = *input.variable();
-    if (!variable.persistable() && written_before_.count(variable.name()) > 0) {
+    const auto writer = removed_writer_.find(variable.name());
+    if (!variable.persistable() && writer != removed_writer_.end() && CanSee(op, *writer->second)) {
       Violated(3, Describe(op), " reads \"", variable.name(), "\", which a removed op computed");
     }
   }
@@ -150,7 +162,8 @@ class Check {
   const PassContext& context_;
   const Era era_;
   Parameters parameters_;
-  absl::flat_hash_set<std::string> written_before_;  // by ops that were removed
+  // By variable: the first op that was removed and wrote it, or one in a block that others run.
+  absl::flat_hash_map<std::string, const Op*> removed_writer_;
   std::vector<std::string> violations_;
 };
 

@@ -147,7 +147,12 @@ void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
              ? !forward->second.front()->Inputs(slot.parameter()).empty()
              : std::any_of(schema->inputs().begin(), schema->inputs().end(),
                            [&](const SlotSchema& s) { return s.name == slot.parameter(); }));
-    if (repeats) slots.push_back(slot.parameter());
+    if (!repeats) continue;
+    if (std::find(slots.begin(), slots.end(), slot.parameter()) != slots.end()) {
+      malformed_.try_emplace(forward_type, &gradient);
+      return;
+    }
+    slots.push_back(slot.parameter());
   }
   if (slots.empty()) return;
   const Signature signature(forward_type, std::move(slots));
@@ -218,6 +223,8 @@ absl::Span<const Op* const> GradientLinks::GradientsOf(const Op& forward) const 
 const Op* GradientLinks::UncertainGradientOf(const Op& forward) const {
   const auto recomputed = recomputed_.find(&forward);
   if (recomputed != recomputed_.end()) return recomputed->second;
+  const auto malformed = malformed_.find(forward.type());
+  if (malformed != malformed_.end()) return malformed->second;
   for (const auto& [type, slots] : uncertain_signatures_) {
     if (type != forward.type()) continue;
     const auto it = uncertain_.find(std::make_pair(type, VariablesRead(forward, slots)));

@@ -67,6 +67,8 @@ class GradientLinks {
   // Unlinked gradient ops, by forward type and the variables that they repeat.
   absl::flat_hash_map<std::pair<std::string, std::vector<const Variable*>>, const Op*> uncertain_;
   std::vector<Signature> uncertain_signatures_;
+  // A gradient op that has an input slot twice, by forward type: it may belong to any of them.
+  absl::flat_hash_map<std::string, const Op*> malformed_;
   // Forward ops that are computed once more, and by what.
   absl::flat_hash_map<const Op*, const Op*> recomputed_;
   bool has_gradients_ = false;

@@ -2,7 +2,14 @@
 // an op that writes a needed variable in place stays, one that writes what is then overwritten
 // goes. A program without feed and fetch ops gets them, as save_inference_model writes them: for
 // the fetches that the context names, and for its feeds or, where it names none, the variables that
-// are needed and that nothing in the program computes.
+// are needed and that nothing in the program computes. For the fetch y:
+//
+//   mul(X=x, Y=w) -> (Out=y)
+//   mean(X=y) -> (Out=loss)
+//
+//   feed(X=feed) -> (Out=x) {col=0}
+//   mul(X=x, Y=w) -> (Out=y)
+//   fetch(X=y) -> (Out=fetch) {col=0}
 
 #include <algorithm>
 #include <memory>

@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -41,14 +41,15 @@ class EditVerifier {
   }
 
  private:
-  // Block, op type and code: what stays of a finding where names and positions change.
-  using Kind = std::tuple<int, std::string, FindingCode>;
+  // Block and op type: what stays of a finding where names and positions change. Not the code: an
+  // op's first error may hide others, which a pass uncovers.
+  using Kind = std::pair<int, std::string>;
   using KindCounts = std::map<Kind, int>;
 
   static Kind KindOf(const Finding& finding) {
     // What nothing writes is read by a quantizer now, wherever that stands.
-    if (finding.code == FindingCode::kUnreachedRead) return {0, "", finding.code};
-    return {finding.block->index(), finding.op->type(), finding.code};
+    if (finding.code == FindingCode::kUnreachedRead) return {0, ""};
+    return {finding.block->index(), finding.op->type()};
   }
 
   // The errors of the program as it was before the first edit.

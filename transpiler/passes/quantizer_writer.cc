@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
@@ -12,6 +11,7 @@
 #include "transpiler/gradient_links.h"
 #include "transpiler/marks.h"
 #include "transpiler/passes/captures.h"
+#include "transpiler/passes/op_templates.h"
 #include "transpiler/target.h"
 
 namespace fixpoint {
@@ -37,7 +37,11 @@ const Op& AncestorIn(const Block& block, const Op& op) {
 }  // namespace
 
 QuantizerWriter::QuantizerWriter(Program* program, PassContext* context, absl::string_view pass)
-    : program_(*program), context_(*context), pass_(pass), rewriter_(program, pass) {}
+    : program_(*program),
+      context_(*context),
+      pass_(pass),
+      rewriter_(program, pass),
+      state_(program, context, &rewriter_) {}
 
 absl::Status QuantizerWriter::WriteAll() {
   absl::btree_map<std::string, std::vector<const Site*>> shared;
@@ -104,23 +108,11 @@ absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site
       " in the ", is_fluid ? "program" : "target", "'s era"));
 }
 
-absl::StatusOr<std::string> QuantizerWriter::DeclareTensor(const Block& block,
-                                                           const std::string& base,
-                                                           VarType::Type dtype,
-                                                           const std::vector<int64_t>& dims,
-                                                           bool persistable, double initial_value) {
-  std::string name = rewriter_.FreshName(base);
-  // What is initialised has one name in both programs.
-  while (persistable && context_.startup->Find(context_.startup->block(0), name) != nullptr) {
-    name = rewriter_.FreshName(base);
-  }
-  VarDesc var = MakeTensorVar(std::move(name), dtype, dims);
-  if (persistable) var.set_persistable(true);
-  // Persistable variables live in block 0, whatever block uses them.
-  ASSIGN_OR_RETURN(const Variable* variable,
-                   rewriter_.AddVariable(persistable ? program_.block(0) : block, var));
-  if (persistable) context_.new_state.push_back({variable, initial_value});
-  return variable->name();
+absl::StatusOr<std::string> QuantizerWriter::DeclareScale(const Block& block,
+                                                          const std::string& base, int64_t count) {
+  const VarDesc var = MakeTensorVar(rewriter_.FreshName(base), VarType::FP32, {count});
+  RETURN_IF_ERROR(rewriter_.AddVariable(block, var).status());
+  return var.name();
 }
 
 absl::StatusOr<std::string> QuantizerWriter::DeclareLike(const Writing& writing,
@@ -144,8 +136,7 @@ absl::StatusOr<std::string> QuantizerWriter::AddStepCounter() {
       }
     }
   }
-  ASSIGN_OR_RETURN(step_counter_, DeclareTensor(program_.block(0), kStepCounter, VarType::INT64,
-                                                {1}, /*persistable=*/true, 0));
+  ASSIGN_OR_RETURN(step_counter_, state_.Declare(kStepCounter, VarType::INT64, {1}, 0));
   rewriter_.Prepend(program_.block(0), OpBuilder("increment")
                                            .Input("X", step_counter_)
                                            .Output("Out", step_counter_)
@@ -157,27 +148,10 @@ absl::StatusOr<std::string> QuantizerWriter::AddStepCounter() {
 }
 
 absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
-  const Site& site = *writing.site;
-  const Variable& variable = site.value->variable();
-  const std::string& scale_suffix = context_.target.conventions().scale_suffix();
   for (const QuantizerState& state : writing.recipe->state) {
     if (writing.is_test && state.training_only) continue;
-    std::vector<int64_t> dims = {1};
-    if (state.extent == QuantizerState::Extent::kChannels) {
-      dims = {variable.tensor()->dims(site.spec.axis())};
-    } else if (state.extent == QuantizerState::Extent::kWindow) {
-      dims = {static_cast<int64_t>(Parameter(*writing.quantizer, site.spec, "window_size"))};
-    }
-    double initial = writing.quantizer->InitialValue(state, site.spec);
-    if (site.range.has_value()) {
-      initial =
-          writing.quantizer->ValueOfRange(state, site.spec, site.range->min(), site.range->max());
-    }
-    const std::string suffix =
-        state.is_scale ? scale_suffix : absl::StrCat(scale_suffix.substr(0, 1), state.name);
-    ASSIGN_OR_RETURN(const std::string name,
-                     DeclareTensor(*writing.place.block, variable.name() + suffix, state.dtype,
-                                   dims, /*persistable=*/true, initial));
+    if (state.input.empty() && state.output.empty()) continue;
+    ASSIGN_OR_RETURN(const std::string name, state_.Add(*writing.site, *writing.quantizer, state));
     if (!state.input.empty()) quantize.Input(state.input, name);
     if (!state.output.empty()) quantize.Output(state.output, name);
   }
@@ -249,61 +223,44 @@ absl::Status QuantizerWriter::Write(const Site& site) {
   std::string numbers;
   ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
   RETURN_IF_ERROR(AddState(writing, quantize));
-  if (OutputOf(quantize.op(), writing.recipe->scale_output).empty()) {
+  const std::string& scale_output = writing.recipe->scale_output;
+  if (!scale_output.empty() && OutputOf(quantize.op(), scale_output).empty()) {
     // A dynamic quantizer's scale is an output like any other.
     const Target::Conventions& conventions = context_.target.conventions();
     const Variable& variable = site.value->variable();
+    const std::string base = variable.name() + conventions.scale_suffix();
     const bool per_channel = site.spec.granularity() == QuantSpec::PER_CHANNEL;
+    const int64_t count = per_channel ? variable.tensor()->dims(site.spec.axis()) : 1;
     const bool persists = site.role == QuantPlan::WEIGHT && conventions.weight_scales_persist();
-    ASSIGN_OR_RETURN(
-        const std::string scale,
-        DeclareTensor(*writing.place.block, variable.name() + conventions.scale_suffix(),
-                      VarType::FP32, {per_channel ? variable.tensor()->dims(site.spec.axis()) : 1},
-                      persists, 0.001));
-    quantize.Output(writing.recipe->scale_output, scale);
+    ASSIGN_OR_RETURN(const std::string scale,
+                     persists ? state_.Declare(base, VarType::FP32, {count}, 0.001)
+                              : DeclareScale(*writing.place.block, base, count));
+    quantize.Output(scale_output, scale);
   }
   return FinishQuantizeOp(writing, std::move(quantize), numbers);
 }
 
-absl::StatusOr<const Variable*> QuantizerWriter::Summarize(Writing& writing) {
-  const Variable* summary = &writing.site->value->variable();
-  const Block& block = *writing.place.block;
+absl::StatusOr<std::string> QuantizerWriter::Summarize(Writing& writing) {
+  std::string summary = writing.site->value->variable().name();
   const Era era = EraOf(context_.target);
-  const std::string value = summary->name();
-  absl::flat_hash_map<std::string, std::string> names = {{Quantizer::kValue, value}};
+  OpTemplates templates(program_, &rewriter_, *writing.place.block, era, summary);
+  templates.Bind(Quantizer::kValue, summary);
   for (OpDesc& op : writing.quantizer->SummaryOps(writing.site->spec, era)) {
-    for (OpDesc::Var& slot : *op.mutable_inputs()) {
-      for (std::string& name : *slot.mutable_arguments()) name = names[name];
-    }
-    ASSIGN_OR_RETURN(const std::vector<InferredOutput> outputs,
-                     InferOutputs(op, era, [&](absl::string_view name) {
-                       const Variable* variable = program_.Find(block, name);
-                       return variable == nullptr ? nullptr : variable->desc();
-                     }));
-    size_t output = 0;
-    for (OpDesc::Var& slot : *op.mutable_outputs()) {
-      for (std::string& name : *slot.mutable_arguments()) {
-        const Dims dims = outputs[output++].dims.value_or(Dims{1});
-        VarDesc var = MakeTensorVar(rewriter_.FreshName(absl::StrCat(value, ".", name)),
-                                    VarType::FP32, {dims.begin(), dims.end()});
-        ASSIGN_OR_RETURN(summary, rewriter_.AddVariable(block, var));
-        name = names[name] = summary->name();
-      }
-    }
-    OpBuilder builder = rewriter_.New(op.type());
-    builder.op() = std::move(op);
-    Insert(writing, builder);
+    ASSIGN_OR_RETURN(OpBuilder filled, templates.Fill(std::move(op)));
+    summary = filled.op().outputs().rbegin()->arguments(0);
+    Insert(writing, filled);
   }
   return summary;
 }
 
 absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Place& place) {
   ASSIGN_OR_RETURN(Writing writing, Begin(site, place, /*observer=*/true));
-  ASSIGN_OR_RETURN(const Variable* observed, Summarize(writing));
+  ASSIGN_OR_RETURN(const std::string observed, Summarize(writing));
   OpBuilder observe = rewriter_.New(writing.recipe->quantize_op);
-  observe.Input("X", observed->name());
+  observe.Input("X", observed);
   if (writing.recipe->observer_needs_output) {
-    ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, *observed, ".observed"));
+    const Variable& like = *program_.Find(*place.block, observed);
+    ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, like, ".observed"));
     observe.Output("Out", copy);
   }
   observe.Attrs(writing.quantizer->ObserverAttrs(site.spec)).BoolAttr("is_test", writing.is_test);
@@ -326,8 +283,7 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
       continue;
     }
     ASSIGN_OR_RETURN(const std::string larger,
-                     DeclareTensor(*place.block, site->shared_scale + ".shared_scale",
-                                   VarType::FP32, {1}, /*persistable=*/false, 0));
+                     DeclareScale(*place.block, site->shared_scale + ".shared_scale", 1));
     ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
     Insert(writing, rewriter_.New("elementwise_max")
                         .Input("X", shared)
@@ -349,7 +305,7 @@ absl::Status QuantizerWriter::WriteWithScale(const Site& site, const Place& plac
   for (const QuantizerState& state : writing.recipe->state) {
     if (!state.is_scale) continue;
     quantize.Input(state.input, scale);
-    quantize.Output(state.output, scale);
+    if (!state.output.empty()) quantize.Output(state.output, scale);
   }
   return FinishQuantizeOp(writing, std::move(quantize), numbers);
 }

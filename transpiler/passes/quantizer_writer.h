@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TRANSPILER_PASSES_QUANTIZER_WRITER_H_
 #define FIXPOINT_TRANSPILER_PASSES_QUANTIZER_WRITER_H_
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "proto/program.h"
 #include "proto/rewriter.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/state_writer.h"
 #include "transpiler/plan.h"
 
 namespace fixpoint {
@@ -55,7 +57,7 @@ class QuantizerWriter {
   Place PlaceOf(const Site& site) const;
   // Inserts the quantizer's ops that make one number of the site's value; gives that number's
   // variable or, of most quantizers, the value's own.
-  absl::StatusOr<const Variable*> Summarize(Writing& writing);
+  absl::StatusOr<std::string> Summarize(Writing& writing);
 
   // The quantize op without its state; `numbers` becomes the name of its output.
   absl::StatusOr<OpBuilder> BeginQuantizeOp(const Writing& writing, std::string* numbers);
@@ -65,9 +67,9 @@ class QuantizerWriter {
   // Declares the state of a recipe and names it in the op's slots.
   absl::Status AddState(Writing& writing, OpBuilder& quantize);
   absl::StatusOr<std::string> AddStepCounter();
-  absl::StatusOr<std::string> DeclareTensor(const Block& block, const std::string& base,
-                                            VarType::Type dtype, const std::vector<int64_t>& dims,
-                                            bool persistable, double initial_value);
+  // Declares a scale that is computed anew at every step: `count` numbers.
+  absl::StatusOr<std::string> DeclareScale(const Block& block, const std::string& base,
+                                           int64_t count);
   // Declares a variable like `like`, whose name begins with the site's.
   absl::StatusOr<std::string> DeclareLike(const Writing& writing, const Variable& like,
                                           absl::string_view suffix);
@@ -86,6 +88,7 @@ class QuantizerWriter {
   PassContext& context_;
   const std::string pass_;
   Rewriter rewriter_;
+  StateWriter state_;
   // The last op that was inserted after an op, or at the head of a block.
   absl::flat_hash_map<const Op*, const Op*> last_after_;
   absl::flat_hash_map<const Block*, const Op*> last_at_head_;

@@ -126,4 +126,13 @@ const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& s
   return nullptr;
 }
 
+bool TrainsScale(const QuantizerTable& quantizers, const QuantSpec& spec, Era era) {
+  const Quantizer* quantizer = quantizers.Find(spec.quantizer());
+  const QuantizerRecipe* recipe =
+      quantizer == nullptr ? nullptr : FindRecipe(*quantizer, spec, era);
+  return recipe != nullptr &&
+         std::any_of(recipe->state.begin(), recipe->state.end(),
+                     [](const QuantizerState& state) { return state.is_trained; });
+}
+
 }  // namespace fixpoint

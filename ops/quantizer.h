@@ -44,6 +44,8 @@ struct QuantizerState {
   std::string output;
   bool is_scale = false;       // what a frozen program reads; a profile's range initialises it
   bool training_only = false;  // not read and not written when is_test is true
+  // Updated by UpdateOps from the gradient that GradientOps compute.
+  bool is_trained = false;
 };
 
 // How a quantizer is simulated: an op that quantizes, and one that dequantizes or, fused, none.
@@ -53,7 +55,7 @@ struct QuantizerRecipe {
   std::string dequantize_op;  // X -> Out; "" where quantize_op does both
   Eras eras = Eras::kAll;     // in which the reference has the ops
   bool reference_runs_it = true;
-  // The scale's output, and the dequantize op's input that reads it.
+  // The scale's output, "" where the op only reads it, and the dequantize op's input for it.
   std::string scale_output = "OutScale";
   std::string scale_input_of_dequantize = "Scale";
   // The zero point's, of affine quantizers; "" for none.
@@ -90,6 +92,26 @@ class Quantizer {
   // REQUIRES of a quantizer that gives some: observers, and recipes with a scale that is read in
   // test mode.
   virtual std::vector<OpDesc> SummaryOps(const QuantSpec&, Era) const { return {}; }
+
+  // A scale that is trained: ops that give each state that is_trained its gradient, and ops that
+  // update it. Both name a state by its `name`, also one that is in no slot of the quantize op (a
+  // moment of the optimizer); what they write first is their own.
+  // REQUIRES of a quantizer that has such a state: both give some ops, in recipes that are fused.
+  static constexpr char kValueGradient[] = "x@GRAD";
+  static constexpr char kResultGradient[] = "out@GRAD";
+  static constexpr char kLearningRate[] = "learning_rate";
+  // What the gradient of a state that is_trained is called: "scale@GRAD".
+  static std::string GradientOf(const QuantizerState& state) {
+    return state.name + kGradientSuffix;
+  }
+  // From kValue, kResultGradient and the states to kValueGradient, and to the gradient of each
+  // state that is_trained. They stand once behind each op of the backward pass that computes
+  // kResultGradient, whose sum the gradient of a state then is. Where nobody reads the value's
+  // gradient, kValueGradient stands for kEmptyArgument.
+  virtual std::vector<OpDesc> GradientOps(const QuantSpec&, Era) const { return {}; }
+  // From the states, the gradients of those that are trained and kLearningRate, the [1] of the
+  // program's first optimizer op, to the states. They stand once, behind the optimizer ops.
+  virtual std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const { return {}; }
 
   // Attributes of the ops of a recipe.
   virtual std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const = 0;
@@ -149,6 +171,9 @@ absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec);
 
 // The recipe of a spec's form in an era; null where there is none.
 const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& spec, Era era);
+
+// Whether the quantizer of a spec has a state that is trained; false where there is no such recipe.
+bool TrainsScale(const QuantizerTable& quantizers, const QuantSpec& spec, Era era);
 
 }  // namespace fixpoint
 

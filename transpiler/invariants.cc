@@ -9,6 +9,7 @@
 #include "proto/attributes.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/marks.h"
+#include "transpiler/scale_training.h"
 
 namespace fixpoint {
 namespace {
@@ -62,6 +63,7 @@ class Check {
   void NewVariablesAreDeclaredAndInitialised();
   void NewReadsAreReached();
   void NothingElseChanged();
+  void TrainedScalesAreUpdated();
 
   std::vector<Violation> Take() {
     std::stable_sort(
@@ -90,6 +92,8 @@ class Check {
   void OnlyPlannedArgumentsChanged(const Op& op);
   // Whether a new op observes the range of one of the variables, itself or in a summary.
   static bool ObservesOneOf(const Variables& observed, const Op& observer);
+  // The gradient that reaches a value goes through its quantizer.
+  void GradientPassesQuantizer(const GradientOutput& output);
   // `result` becomes the variable that the site's readers read; null where that is no new one.
   void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
 
@@ -119,6 +123,7 @@ void Check::GradientsReadWhatTheirForwardOpsRead() {
 
 void Check::OptimizersUpdateFloatParameters() {
   ForEachOp(program_, [this](const Op& op) {
+    if (op.FindAttr(kInsertedByAttr) != nullptr) return;  // it updates a scale
     const auto check = [this, &op](const Argument& argument) {
       if (argument.variable() == nullptr || !IsNew(*argument.variable())) return;
       Violated(2, Describe(op), argument.is_output() ? " writes \"" : " reads \"",
@@ -312,6 +317,56 @@ void Check::NothingElseChanged() {
   });
 }
 
+void Check::GradientPassesQuantizer(const GradientOutput& output) {
+  const auto written = output.op->Outputs(output.slot);
+  const Argument* argument =
+      output.index < static_cast<int>(written.size()) ? written[output.index] : nullptr;
+  if (argument == nullptr || argument->variable() == nullptr || !argument->variable()->inserted()) {
+    Violated(7, Describe(*output.op), " has no gradient for the quantizer in slot ", output.slot);
+    return;
+  }
+  const OpDesc original = output.op->OriginalSlots();
+  const std::string* before = NameIn(original.outputs(), *argument);
+  const Variable* variable =
+      before == nullptr ? nullptr : program_.Find(output.op->block(), *before);
+  if (variable == nullptr) return;  // nobody asked for the gradient of the value itself
+  for (const Argument* other : variable->arguments()) {
+    if (other->is_output() && other->op().inserted()) return;
+  }
+  Violated(7, "no quantizer's gradient op writes \"", *before, "\" as ", Describe(*output.op),
+           " did");
+}
+
+void Check::TrainedScalesAreUpdated() {
+  if (std::none_of(plan_.sites.begin(), plan_.sites.end(),
+                   [](const Site& site) { return site.trains_scale; })) {
+    return;
+  }
+  absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients;
+  for (const auto& [forward, gradient] : plan_.gradients) gradients[forward].push_back(gradient);
+  for (const Site& site : plan_.sites) {
+    if (!site.trains_scale) continue;
+    for (const Argument* reader : site.readers) {
+      for (const GradientOutput& output :
+           ScaleTraining::GradientOutputs(*reader, gradients[&reader->op()])) {
+        GradientPassesQuantizer(output);
+      }
+    }
+    const Value* result = site.readers.front()->value();
+    if (result == nullptr || result->op() == nullptr) continue;  // which invariant 3 says
+    bool is_updated = false;
+    for (const Argument* state : result->op()->inputs()) {
+      if (state->variable() == nullptr || !state->variable()->inserted()) continue;
+      for (const Argument* other : state->variable()->arguments()) {
+        is_updated |= other->is_output() && (other->op().role() & kOptimize) != 0;
+      }
+    }
+    if (!is_updated) {
+      Violated(7, "nothing updates the scale of \"", site.value->variable().name(), "\"");
+    }
+  }
+}
+
 void Check::OnlyPlannedArgumentsChanged(const Op& op) {
   if ((op.role() & kOptimize) != 0) Violated(2, Describe(op), " was changed");
   const auto is_named = [this](const Argument* input) { return site_of_.count(input) != 0; };
@@ -355,6 +410,7 @@ std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
   check.NewVariablesAreDeclaredAndInitialised();
   check.NewReadsAreReached();
   check.NothingElseChanged();
+  check.TrainedScalesAreUpdated();
   return check.Take();
 }
 

@@ -13,9 +13,11 @@
 //   6. An op or variable that the plan does not name is the same message as before, in the same
 //      order; an op that it names differs in the named slots and in marks; new ops write only new
 //      variables.
+//   7. Where the scale of a value is trained, each gradient op of a reader writes what the
+//      quantizer's gradient op reads, which writes what it wrote; and something updates the scale.
 //
 // What a pass edits that the pipeline does not hold to the plan (pass.h) is excepted from 2, 5 and
-// 6, and may read what is quantized.
+// 6, and may read what is quantized: train_scales too, to which 7 holds.
 
 #ifndef FIXPOINT_TRANSPILER_INVARIANTS_H_
 #define FIXPOINT_TRANSPILER_INVARIANTS_H_

@@ -26,6 +26,7 @@ struct Site {
   std::string shared_scale;
   std::optional<QuantPlan::Range> range;
   bool observe = false;
+  bool trains_scale = false;  // its scale has a gradient and an update
 };
 
 // What was decided about an op that has a quantizable slot.

@@ -16,6 +16,7 @@
 #include "transpiler/eligibility.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/rules.h"
+#include "transpiler/scale_training.h"
 #include "transpiler/slot_specs.h"
 #include "transpiler/target.h"
 
@@ -57,6 +58,7 @@ class Planner {
         types_(program),
         links_(program, LinkedTypes(program, config, target)),
         eligibility_(program, config, target),
+        quantizers_(quantizers),
         specs_(program, config, target, quantizers, &types_) {
     for (const Target::ObservedOutputs& outputs : target.outputs()) {
       for (const std::string& type : outputs.types()) target_outputs_[type] = &outputs;
@@ -76,6 +78,10 @@ class Planner {
   bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
                  const Rules::OpMatches& matches, std::vector<SlotPlan>& slots, Decision& decision);
 
+  // Why the scale that a spec trains cannot be trained where a slot reads the value; nothing where
+  // it can, or where there is none to train.
+  std::optional<std::string> WhyNotTrained(const Argument& argument, const QuantSpec& spec);
+
   // Makes the specs of inputs that share a scale one: signed where one of them is.
   void ShareSpec(const Op& op, std::vector<SlotPlan>& slots);
 
@@ -92,6 +98,8 @@ class Planner {
   OpTypes types_;
   GradientLinks links_;
   Eligibility eligibility_;
+  std::optional<ScaleTraining> scale_training_;  // made for the first scale that is trained
+  const QuantizerTable& quantizers_;
   SlotSpecs specs_;
   absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
   absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
@@ -224,6 +232,12 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
         MergeSpec(action.spec, &planned.spec);
         why_not = specs_.Complete(*argument, schema, planned.role, planned.spec, decision.detail);
       }
+      if (!why_not.has_value()) {
+        if (std::optional<std::string> untrained = WhyNotTrained(*argument, planned.spec)) {
+          why_not = Reason::kScaleNotTrainable;
+          absl::StrAppend(&decision.detail, ": ", *untrained);
+        }
+      }
       if (why_not.has_value()) {
         decision.reason = *why_not;
         return false;
@@ -243,6 +257,12 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
   decision.detail = absl::StrJoin(skipped, ", ");
   if (!asked_by_rule) decision.rule = "";
   return true;
+}
+
+std::optional<std::string> Planner::WhyNotTrained(const Argument& argument, const QuantSpec& spec) {
+  if (plan_.is_inference || !TrainsScale(quantizers_, spec, EraOf(target_))) return std::nullopt;
+  if (!scale_training_.has_value()) scale_training_.emplace(program_);
+  return scale_training_->WhyNot(argument, links_.GradientsOf(argument.op()));
 }
 
 void Planner::ShareSpec(const Op& op, std::vector<SlotPlan>& slots) {
@@ -295,6 +315,12 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
       MergeSpec(action.spec, &spec);
       if (specs_.Complete(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
       if (!outputs.quantize()) specs_.CheckObserver(spec, "outputs", op);
+      readers.erase(std::remove_if(readers.begin(), readers.end(),
+                                   [&](const Argument* reader) {
+                                     return WhyNotTrained(*reader, spec).has_value();
+                                   }),
+                    readers.end());
+      if (outputs.quantize() && readers.empty()) continue;
       Site& site = SiteOf(value, QuantPlan::ACTIVATION, spec, "", !outputs.quantize());
       for (const Argument* reader : readers) AddReader(site, *reader);
     }

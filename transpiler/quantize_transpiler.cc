@@ -74,6 +74,19 @@ bool Establishes(const Pipeline& pipeline, const std::string& fact) {
   return false;
 }
 
+// Error (kInvalidArgument): a quantizer of the plan trains its scale, and no pass saw to that.
+absl::Status CheckScalesAreTrained(const Pipeline& pipeline, const PassContext& context) {
+  if (Establishes(pipeline, "scales_trained")) return absl::OkStatus();
+  for (const Site& site : context.plan.sites) {
+    if (!site.trains_scale) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("pipeline: quantizer ", site.spec.quantizer(), " trains the scale of \"",
+                     site.value->variable().name(), "\", and no pass of ", pipeline.ToText(),
+                     " gives it a gradient; add train_scales behind insert_quantizers"));
+  }
+  return absl::OkStatus();
+}
+
 void StoreEditLog(Program* program, const QuantPlan* plan) {
   program->ClearEditLog();
   EditLog& log = *program->mutable_edit_log();
@@ -161,6 +174,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     if (!pass->IsHeldToPlan()) free_passes.emplace_back(pass->name());
   }
   pipeline_options.check_at_end = [&]() {
+    RETURN_IF_ERROR(CheckScalesAreTrained(pipeline, context));
     RETURN_IF_ERROR(InvariantsHold(*program, context, free_passes));
     const auto& own_check = options.pipeline_options.check_at_end;
     return own_check ? own_check() : absl::OkStatus();

@@ -81,7 +81,8 @@ absl::Status RestoreOp(const Program& program, const Op& op, Rewriter& rewriter)
     if (change.added) {
       if (change.index + 1 != static_cast<int>(arguments.size())) return misfit(*mark);
       rewriter.RemoveLastArgument(op, !inputs.empty(), change.slot);
-    } else if (program.Find(op.block(), change.original) == nullptr) {
+    } else if (change.original != kEmptyArgument &&
+               program.Find(op.block(), change.original) == nullptr) {
       return absl::FailedPreconditionError(
           absl::StrCat(Describe(op), ": the mark \"", *mark, "\" of ", kRewiredAttr,
                        " names a variable that the program no longer has", kNoWayBack));

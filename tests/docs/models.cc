@@ -118,7 +118,7 @@ std::string ModelsPage(const std::vector<ModelRow>& rows) {
       "The target is `paddle_2_6`, without a configuration. *quantized* is of the ops that have a "
       "quantizable slot; *float* says\nwhy the others are not, by [reason "
       "code](lists/reason_codes.md). *holds*: the result has no error that the program had\nnot, "
-      "keeps the six invariants, and is undone to the bytes it was made of. *ms*: to load, "
+      "keeps the seven invariants, and is undone to the bytes it was made of. *ms*: to load, "
       "transpile and serialize it,\nonce, on one core of the machine that wrote this page.\n\n"
       "| program | ops | quantized | float, or why left alone | holds | ms |\n"
       "|---|--:|--:|---|---|--:|\n";

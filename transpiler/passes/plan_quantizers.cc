@@ -16,6 +16,7 @@
 #include "transpiler/pass.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/planner.h"
+#include "transpiler/target.h"
 
 namespace fixpoint {
 namespace {
@@ -35,6 +36,10 @@ class PlanQuantizers final : public Pass {
     } else {
       ASSIGN_OR_RETURN(context.plan,
                        MakePlan(program, context.config, context.target, context.quantizers));
+    }
+    for (Site& site : context.plan.sites) {
+      site.trains_scale = !context.plan.is_inference && !site.observe &&
+                          TrainsScale(context.quantizers, site.spec, EraOf(context.target));
     }
     if (context.plan.is_inference) {
       context.notes.push_back("the program has no backward op: it is rewritten for inference");

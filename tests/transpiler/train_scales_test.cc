@@ -1,0 +1,378 @@
+// Quantizers whose scale is trained: what stands in the backward part and behind the optimizer.
+
+#include <glog/logging.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/string_view.h"
+#include "ops/forward_ops.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "proto/program_text.h"
+#include "proto/rewriter.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tests/testing/learned_quantizer.h"
+#include "tests/testing/parsed_program.h"
+#include "tests/testing/wrong_pass.h"
+#include "transpiler/found_rewrite.h"
+#include "transpiler/freeze.h"
+#include "transpiler/invariants.h"
+#include "transpiler/pass.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kTwoProducts[] = R"(
+  var x f32[-1,2]
+  var v f32[2,2] persistable is_parameter
+  var w f32[2,2] persistable is_parameter
+  var y f32[-1,2]
+  var z f32[-1,2]
+  var rate f32[1] persistable
+  var y@GRAD f32[-1,2]
+  var z@GRAD f32[-1,2]
+  var v@GRAD f32[2,2]
+  var w@GRAD f32[2,2]
+  mul(X=x, Y=v) -> (Out=y)
+  mul(X=y, Y=w) -> (Out=z)
+  fill_constant() -> (Out=z@GRAD) {shape=[1L, 2L], dtype=5, value=1.0, op_role=257}
+  mul_grad(X=y, Y=w, Out@GRAD=z@GRAD) -> (X@GRAD=y@GRAD, Y@GRAD=w@GRAD) {op_role=1}
+  mul_grad(X=x, Y=v, Out@GRAD=y@GRAD) -> (Y@GRAD=v@GRAD) {op_role=1}
+  sgd(Grad=v@GRAD, LearningRate=rate, Param=v) -> (ParamOut=v) {op_role=2}
+  sgd(Grad=w@GRAD, LearningRate=rate, Param=w) -> (ParamOut=w) {op_role=2}
+  fetch(X=z) -> (Out=fetched) {col=0}
+)";
+
+class TrainScales : public testing::Test {
+ protected:
+  TrainScales() {
+    EXPECT_TRUE(quantizers_.Add(std::make_unique<LearnedQuantizer>()).ok());
+    options_.quantizers = &quantizers_;
+    options_.config.set_target("onednn_int8");
+    options_.config.mutable_weights()->set_quantizer("abs_max");
+    options_.config.mutable_activations()->set_quantizer("learned");
+    options_.config.mutable_activations()->set_form(QuantSpec::FUSED);
+  }
+
+  // The program, transpiled, without its edit log.
+  Program Transpiled(absl::string_view text) {
+    Program program = ParsedProgram(text);
+    const absl::StatusOr<TranspileResult> result = Transpile(&program, options_);
+    EXPECT_TRUE(result.ok()) << result.status();
+    program.ClearEditLog();
+    return program;
+  }
+
+  QuantizerTable quantizers_;
+  TranspileOptions options_;
+};
+
+// The ops of the backward part and of the optimizers, a line each, without the attributes.
+std::string TrainingOps(const Program& program) {
+  std::string text;
+  for (const Op& op : program.block(0).ops()) {
+    if (IsForwardRole(op.role())) continue;
+    OpDesc desc = op.desc();
+    desc.clear_attrs();
+    absl::StrAppend(&text, PrintOp(desc), "\n");
+  }
+  return text;
+}
+
+TEST_F(TrainScales, GivesEachScaleAGradientAndAnUpdate) {
+  EXPECT_EQ(
+      TrainingOps(Transpiled(kTwoProducts)),
+      "fill_constant() -> (Out=z@GRAD)\n"
+      "mul_grad(X=y.quant_dequant, Y=w.quantized.dequantized, Out@GRAD=z@GRAD) -> "
+      "(X@GRAD=y.quant_dequant@GRAD, Y@GRAD=w@GRAD)\n"
+      "users_fake_quantize_learned_grad(X=y, Scale=y@scale, Out@GRAD=y.quant_dequant@GRAD) -> "
+      "(X@GRAD=y@GRAD, Scale@GRAD=y@scale@GRAD)\n"
+      // Nobody wanted the gradient of x; that of its scale needs it.
+      "mul_grad(X=x.quant_dequant, Y=v.quantized.dequantized, Out@GRAD=y@GRAD) -> "
+      "(Y@GRAD=v@GRAD, X@GRAD=x.quant_dequant@GRAD)\n"
+      "users_fake_quantize_learned_grad(X=x, Scale=x@scale, Out@GRAD=x.quant_dequant@GRAD) -> "
+      "(X@GRAD=@EMPTY@, Scale@GRAD=x@scale@GRAD)\n"
+      "sgd(Grad=v@GRAD, LearningRate=rate, Param=v) -> (ParamOut=v)\n"
+      "sgd(Grad=w@GRAD, LearningRate=rate, Param=w) -> (ParamOut=w)\n"
+      "momentum(Grad=x@scale@GRAD, LearningRate=rate, Param=x@scale, Velocity=x@velocity) -> "
+      "(ParamOut=x@scale, VelocityOut=x@velocity)\n"
+      "clip(X=x@scale) -> (Out=x@scale)\n"
+      "momentum(Grad=y@scale@GRAD, LearningRate=rate, Param=y@scale, Velocity=y@velocity) -> "
+      "(ParamOut=y@scale, VelocityOut=y@velocity)\n"
+      "clip(X=y@scale) -> (Out=y@scale)\n");
+}
+
+TEST_F(TrainScales, MarksUpdatesWithWhatTheyUpdate) {
+  EXPECT_THAT(PrintProgram(Transpiled(kTwoProducts).Proto()),
+              HasSubstr("{min=0.001, max=1000.0, op_role=2, op_role_var=[\"x@scale\", "
+                        "\"x@scale@GRAD\"], fixpoint.inserted_by=\"train_scales\"}"));
+}
+
+TEST_F(TrainScales, SumsTheGradientsOfAllReaders) {
+  const Program program = Transpiled(R"(
+    var x f32[-1,2]
+    var v f32[2,2] persistable is_parameter
+    var w f32[2,2] persistable is_parameter
+    var y f32[-1,2]
+    var z f32[-1,2]
+    var rate f32[1] persistable
+    var x@GRAD f32[-1,2]
+    var x@GRAD@RENAME@0 f32[-1,2]
+    var x@GRAD@RENAME@1 f32[-1,2]
+    var y@GRAD f32[-1,2]
+    var z@GRAD f32[-1,2]
+    mul(X=x, Y=v) -> (Out=y)
+    mul(X=x, Y=w) -> (Out=z)
+    mul_grad(X=x, Y=w, Out@GRAD=z@GRAD) -> (X@GRAD=x@GRAD@RENAME@0) {op_role=1}
+    mul_grad(X=x, Y=v, Out@GRAD=y@GRAD) -> (X@GRAD=x@GRAD@RENAME@1) {op_role=1}
+    sum(X=[x@GRAD@RENAME@0, x@GRAD@RENAME@1]) -> (Out=x@GRAD) {op_role=1}
+    sgd(Grad=x@GRAD, LearningRate=rate, Param=v) -> (ParamOut=v) {op_role=2}
+  )");
+  EXPECT_EQ(TrainingOps(program),
+            "mul_grad(X=x.quant_dequant, Y=w.quantized.dequantized, Out@GRAD=z@GRAD) -> "
+            "(X@GRAD=x.quant_dequant@GRAD_1)\n"
+            "users_fake_quantize_learned_grad(X=x, Scale=x@scale, "
+            "Out@GRAD=x.quant_dequant@GRAD_1) -> (X@GRAD=x@GRAD@RENAME@0, "
+            "Scale@GRAD=x@scale@GRAD_1)\n"
+            "mul_grad(X=x.quant_dequant, Y=v.quantized.dequantized, Out@GRAD=y@GRAD) -> "
+            "(X@GRAD=x.quant_dequant@GRAD)\n"
+            "users_fake_quantize_learned_grad(X=x, Scale=x@scale, "
+            "Out@GRAD=x.quant_dequant@GRAD) -> (X@GRAD=x@GRAD@RENAME@1, "
+            "Scale@GRAD=x@scale@GRAD)\n"
+            "sum(X=[x@scale@GRAD, x@scale@GRAD_1]) -> (Out=x@scale@GRAD_2)\n"
+            "sum(X=[x@GRAD@RENAME@0, x@GRAD@RENAME@1]) -> (Out=x@GRAD)\n"
+            "sgd(Grad=x@GRAD, LearningRate=rate, Param=v) -> (ParamOut=v)\n"
+            "momentum(Grad=x@scale@GRAD_2, LearningRate=rate, Param=x@scale, "
+            "Velocity=x@velocity) -> (ParamOut=x@scale, VelocityOut=x@velocity)\n"
+            "clip(X=x@scale) -> (Out=x@scale)\n");
+}
+
+TEST_F(TrainScales, InitialisesWhatTheUpdateKeeps) {
+  Program program = ParsedProgram(kTwoProducts);
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(PrintProgram(result->new_startup->Proto()),
+              HasSubstr("fill_constant() -> (Out=x@velocity) {shape=[1L], dtype=5, value=0.0"));
+}
+
+TEST_F(TrainScales, NothingIsWrongWithWhatWasWrittenWhoeverWroteIt) {
+  const Program program = Transpiled(kTwoProducts);
+  const absl::StatusOr<FoundRewrite> found = FindRewrite(program, quantizers_);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->plan.sites.size(), 4);
+  for (const Violation& violation : CheckInvariants(program, *found, /*startup=*/nullptr)) {
+    ADD_FAILURE() << violation.message;
+  }
+}
+
+TEST_F(TrainScales, IsUndone) {
+  const Program original = ParsedProgram(kTwoProducts);
+  Program program = ParsedProgram(kTwoProducts);
+  ASSERT_TRUE(Transpile(&program, options_).ok());
+  ASSERT_TRUE(Untranspile(&program).ok());
+  EXPECT_EQ(PrintProgram(program.Proto()), PrintProgram(original.Proto()));
+}
+
+TEST_F(TrainScales, IsUndoneByMarks) {
+  Program program = Transpiled(kTwoProducts);
+  ASSERT_TRUE(Untranspile(&program).ok());
+  // The slot that was added stays, empty.
+  EXPECT_EQ(absl::StrReplaceAll(PrintProgram(program.Proto()), {{", X@GRAD=[]", ""}}),
+            PrintProgram(ParsedProgram(kTwoProducts).Proto()));
+}
+
+TEST_F(TrainScales, OnlyReadsTheScaleWhereNothingTrains) {
+  const Program program = Transpiled(R"(
+    var x f32[-1,2]
+    var w f32[2,2] persistable is_parameter
+    var y f32[-1,2]
+    mul(X=x, Y=w) -> (Out=y)
+  )");
+  EXPECT_THAT(PrintProgram(program.Proto()), Not(HasSubstr("train_scales")));
+  EXPECT_THAT(
+      PrintProgram(program.Proto()),
+      HasSubstr("users_fake_quantize_learned(X=x, Scale=x@scale) -> (Out=x.quant_dequant)"));
+}
+
+TEST_F(TrainScales, TheFrozenProgramReadsTheScaleThatWasLearned) {
+  const Program program = Transpiled(kTwoProducts);
+  Scope scope;
+  for (const char* weight : {"v", "w"}) {
+    scope.Set(weight, Tensor::FromValues<float>({2, 2}, {1, 2, 3, 4}));
+  }
+  scope.Set("x@scale", Tensor::FromValues<float>({1}, {2.5f}));
+  scope.Set("y@scale", Tensor::FromValues<float>({1}, {4}));
+  FreezeOptions options;
+  options.quantizers = &quantizers_;
+  const absl::StatusOr<FrozenModel> model = Freeze(program, scope, options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const std::string text = PrintProgram(model->program.Proto());
+  EXPECT_THAT(text, HasSubstr("quantize_linear(Scale=x@scale, X=x, "));
+  EXPECT_THAT(text, Not(HasSubstr("velocity")));
+  EXPECT_THAT(text, Not(HasSubstr("learned")));
+}
+
+TEST_F(TrainScales, APipelineWithoutThePassIsRefused) {
+  options_.pipeline = "plan_quantizers,insert_quantizers,initialize_state";
+  Program program = ParsedProgram(kTwoProducts);
+  const absl::Status status = Transpile(&program, options_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            "pipeline: quantizer learned trains the scale of \"x\", and no pass of "
+            "plan_quantizers,insert_quantizers,initialize_state gives it a gradient; add "
+            "train_scales behind insert_quantizers");
+}
+
+struct Untrainable {
+  const char* name;
+  // What stands in the program of two products in place of what.
+  std::pair<const char*, const char*> change;
+  const char* detail;  // of the second product's decision
+};
+
+class UntrainableScale : public TrainScales, public testing::WithParamInterface<Untrainable> {};
+
+TEST_P(UntrainableScale, LeavesTheOpFloat) {
+  Program program = ParsedProgram(absl::StrReplaceAll(kTwoProducts, {GetParam().change}));
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  const QuantPlan::Decision& decision = result->plan.decisions(1);
+  EXPECT_EQ(decision.reason(), "scale_not_trainable");
+  EXPECT_EQ(decision.detail(), GetParam().detail);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, UntrainableScale,
+    testing::Values(
+        Untrainable{"WithoutAnOptimizer",
+                    {"{op_role=2}", "{op_role=0}"},
+                    "X is y: no optimizer op of block 0 has a LearningRate"},
+        Untrainable{"WithoutAGradientOp",
+                    {"mul_grad(X=y, Y=w, Out@GRAD=z@GRAD) -> (X@GRAD=y@GRAD, Y@GRAD=w@GRAD)",
+                     "tanh_grad(Out=y, Out@GRAD=z@GRAD) -> (X@GRAD=y@GRAD)"},
+                    "X is y: no gradient op computes X@GRAD"},
+        Untrainable{"WhereGradientsAreSummedOverWorkers",
+                    {"  sgd(Grad=v@GRAD",
+                     "  c_allreduce_sum(X=v@GRAD) -> (Out=v@GRAD) {op_role=1}\n"
+                     "  sgd(Grad=v@GRAD"},
+                    "X is y: block 0, op 5 (c_allreduce_sum) stands between gradients and "
+                    "parameters"}),
+    [](const testing::TestParamInfo<Untrainable>& info) { return info.param.name; });
+
+TEST_F(TrainScales, AScaleOfABlockThatAnOpRunsIsNotTrainable) {
+  Program program = ParsedProgram(R"(
+    block 0 {
+      var c bool[1]
+      var x f32[-1,4]
+      var w f32[4,4] persistable
+      var y f32[-1,4]
+      var scope step_scopes
+      var w@GRAD f32[4,4]
+      var y@GRAD f32[-1,4]
+      var rate f32[1] persistable
+      conditional_block(Cond=c, Input=[x, w]) -> (Out=y, Scope=scope) {sub_block=block(1)}
+      conditional_block_grad(Cond=c, Input=[x, w], Out=y, Out@GRAD=y@GRAD, Scope=scope) -> (Input@GRAD=[@EMPTY@, w@GRAD]) {sub_block=block(2), op_role=1}
+      sgd(Grad=w@GRAD, LearningRate=rate, Param=w) -> (ParamOut=w) {op_role=2}
+    }
+    block 1 parent=0 {
+      mul(X=x, Y=w) -> (Out=y)
+    }
+    block 2 parent=0 forward=1 {
+      var w@GRAD f32[4,4]
+      mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
+    }
+  )");
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->plan.decisions(0).reason(), "scale_not_trainable");
+  EXPECT_EQ(result->plan.decisions(0).detail(), "X is x: an op that runs blocks runs it");
+}
+
+TEST_F(TrainScales, APlanThatAsksForWhatIsNotTrainableIsRefused) {
+  Program trainable = ParsedProgram(kTwoProducts);
+  const absl::StatusOr<TranspileResult> planned = Transpile(&trainable, options_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  Program program =
+      ParsedProgram(absl::StrReplaceAll(kTwoProducts, {{"{op_role=2}", "{op_role=0}"}}));
+  TranspileOptions options;
+  options.quantizers = &quantizers_;
+  options.plan = &planned->plan;
+  const absl::Status status = Transpile(&program, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(std::string(status.message()),
+            "program.txt: block 0, op 0 (mul): quantizer learned trains the scale of x, and no "
+            "optimizer op of block 0 has a LearningRate; want another quantizer [in train_scales]");
+}
+
+struct PlantedDefect {
+  const char* name;
+  Edit edit;  // after train_scales
+  const char* message;
+};
+
+const Op& TheOp(const Program& program, absl::string_view type) {
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == type) return op;
+  }
+  LOG(FATAL) << "no " << type;
+}
+
+class ScaleDefect : public TrainScales, public testing::WithParamInterface<PlantedDefect> {};
+
+TEST_P(ScaleDefect, IsFound) {
+  PassTable passes;
+  ASSERT_TRUE(passes.Add(std::make_unique<WrongPass>(nullptr, GetParam().edit)).ok());
+  options_.passes = &passes;
+  options_.pipeline = absl::StrCat(kTrainPipeline, ",wrong");
+  options_.pipeline_options.verify = false;  // so that the invariants alone speak
+  Program program = ParsedProgram(kTwoProducts);
+  const absl::Status status = Transpile(&program, options_).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(std::string(status.message()), GetParam().message);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Planted, ScaleDefect,
+    testing::Values(
+        PlantedDefect{"GradientPassesTheQuantizerBy",
+                      [](Program& program, PassContext&) {
+                        Rewriter(&program, "wrong")
+                            .SetArgument(*TheOp(program, "mul_grad").Output("X@GRAD"), "y@GRAD");
+                      },
+                      "invariant 5: block 0, op 10 (users_fake_quantize_learned_grad) reads "
+                      "\"y.quant_dequant@GRAD\" before it is written\n"
+                      "invariant 7: block 0, op 9 (mul_grad) has no gradient for the quantizer in "
+                      "slot X@GRAD"},
+        PlantedDefect{
+            "NothingWritesTheGradientOfTheValue",
+            [](Program& program, PassContext&) {
+              Rewriter(&program, "wrong")
+                  .SetArgument(*TheOp(program, "users_fake_quantize_learned_grad").Output("X@GRAD"),
+                               "@EMPTY@");
+            },
+            "invariant 7: no quantizer's gradient op writes \"y@GRAD\" as block 0, op 9 (mul_grad) "
+            "did"},
+        PlantedDefect{"NothingUpdatesAScale",
+                      [](Program& program, PassContext&) {
+                        Rewriter rewriter(&program, "wrong");
+                        rewriter.Remove(TheOp(program, "momentum"));
+                        rewriter.Remove(TheOp(program, "clip"));
+                      },
+                      "invariant 7: nothing updates the scale of \"x\""}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace fixpoint

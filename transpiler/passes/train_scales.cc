@@ -1,0 +1,249 @@
+// train_scales: gives the scales that are trained their gradients and their updates. For an
+// activation x whose quantizer trains its scale s:
+//
+//   fake_quantize_learned(X=x, Scale=s) -> (Out=x.quant_dequant)
+//   mul(X=x.quant_dequant, Y=w) -> (Out=y)
+//   mul_grad(X=x.quant_dequant, Y=w, Out@GRAD=y@GRAD) -> (X@GRAD=x@GRAD, Y@GRAD=w@GRAD)
+//   sgd(Param=w, Grad=w@GRAD, LearningRate=rate) -> (ParamOut=w)
+//
+//   ...
+//   mul_grad(X=x.quant_dequant, ...) -> (X@GRAD=x.quant_dequant@GRAD, Y@GRAD=w@GRAD)
+//   fake_quantize_learned_grad(X=x, Scale=s, Out@GRAD=x.quant_dequant@GRAD) ->
+//       (X@GRAD=x@GRAD, Scale@GRAD=s@GRAD)
+//   sgd(Param=w, Grad=w@GRAD, LearningRate=rate) -> (ParamOut=w)
+//   sgd(Param=s, Grad=s@GRAD, LearningRate=rate) -> (ParamOut=s)
+//
+// Each gradient op of a reader has a gradient op of the quantizer behind it: what is computed of
+// x's gradient is summed where it was before. Weight decay and clipping, which are ops between the
+// gradients of parameters and their updates, are none of a scale's.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "transpiler/marks.h"
+#include "transpiler/pass.h"
+#include "transpiler/passes/op_templates.h"
+#include "transpiler/passes/state_writer.h"
+#include "transpiler/scale_training.h"
+#include "transpiler/target.h"
+
+namespace fixpoint {
+namespace {
+
+class ScaleTrainer {
+ public:
+  ScaleTrainer(Program* program, PassContext* context, absl::string_view pass)
+      : program_(*program),
+        context_(*context),
+        pass_(pass),
+        era_(EraOf(context->target)),
+        rewriter_(program, pass),
+        states_(program, context, &rewriter_),
+        training_(*program) {
+    for (const auto& [forward, gradient] : context->plan.gradients) {
+      gradients_[forward].push_back(gradient);
+    }
+    last_update_ = training_.last_optimizer();
+  }
+
+  absl::Status Train(const Site& site) {
+    const Quantizer& quantizer = *context_.quantizers.Find(site.spec.quantizer());
+    const QuantizerRecipe& recipe = *FindRecipe(quantizer, site.spec, era_);
+    const Op& quantize = *site.readers.front()->value()->op();
+    ASSIGN_OR_RETURN(const StateNames states, StatesOf(site, quantizer, recipe, quantize));
+    // By state that is trained, what each gradient op adds to its gradient.
+    std::vector<std::vector<std::string>> parts(states.size());
+    const Op* last = nullptr;
+    for (const Argument* reader : site.readers) {
+      const std::vector<const Op*>& gradients = gradients_[&reader->op()];
+      if (const std::optional<std::string> why_not = training_.WhyNot(*reader, gradients)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            DescribeInFile(reader->op()), ": quantizer ", quantizer.name(), " trains the scale of ",
+            site.value->variable().name(), ", and ", *why_not, "; want another quantizer"));
+      }
+      for (const GradientOutput& output : ScaleTraining::GradientOutputs(*reader, gradients)) {
+        const Op* written = nullptr;
+        ASSIGN_OR_RETURN(written, WriteGradient(site, quantizer, output, states, parts));
+        if (last == nullptr || last->IsBefore(*written)) last = written;
+      }
+    }
+    return WriteUpdate(site, quantizer, states, parts, *last);
+  }
+
+ private:
+  // The variables that hold a quantizer's states, by name, as its quantize op names them; those
+  // that are in none of its slots are declared.
+  using StateNames = std::vector<std::pair<const QuantizerState*, std::string>>;
+  absl::StatusOr<StateNames> StatesOf(const Site& site, const Quantizer& quantizer,
+                                      const QuantizerRecipe& recipe, const Op& quantize) {
+    StateNames names;
+    for (const QuantizerState& state : recipe.state) {
+      std::string name;
+      if (!state.input.empty()) {
+        name = std::string(quantize.Input(state.input)->name());
+      } else if (!state.output.empty()) {
+        name = std::string(quantize.Output(state.output)->name());
+      } else {
+        ASSIGN_OR_RETURN(name, states_.Add(site, quantizer, state));
+      }
+      names.emplace_back(&state, std::move(name));
+    }
+    return names;
+  }
+
+  // Inserts the quantizer's gradient ops behind a gradient op of a reader; gives the last of them.
+  absl::StatusOr<const Op*> WriteGradient(const Site& site, const Quantizer& quantizer,
+                                          const GradientOutput& output, const StateNames& states,
+                                          std::vector<std::vector<std::string>>& parts) {
+    const Variable& value = site.value->variable();
+    const Variable& result = *site.readers.front()->variable();
+    const Block& block = output.op->block();
+    OpTemplates templates(program_, &rewriter_, block, era_, value.name());
+    templates.Bind(Quantizer::kValue, value.name());
+    ASSIGN_OR_RETURN(const std::string of_result,
+                     DeclareGradient(block, result.name(), value.desc()->type()));
+    templates.Bind(Quantizer::kResultGradient, of_result);
+    templates.Bind(Quantizer::kValueGradient, Redirect(output, of_result));
+    for (size_t i = 0; i < states.size(); ++i) {
+      const auto& [state, name] = states[i];
+      templates.Bind(state->name, name);
+      if (!state->is_trained) continue;
+      const VarType& type = program_.Find(block, name)->desc()->type();
+      ASSIGN_OR_RETURN(std::string part, DeclareGradient(block, name, type));
+      templates.Bind(Quantizer::GradientOf(*state), part);
+      parts[i].push_back(std::move(part));
+    }
+    return Write(templates, quantizer.GradientOps(site.spec, era_), kBackward, {}, *output.op);
+  }
+
+  // Makes a gradient op write what the quantizer's gradient ops then read; gives the name that it
+  // wrote before, or would have.
+  std::string Redirect(const GradientOutput& output, const std::string& name) {
+    const Op& op = *output.op;
+    std::vector<std::string> marks =
+        StringsAttr(op.desc(), kRewiredAttr).value_or(std::vector<std::string>());
+    std::string before = kEmptyArgument;
+    for (int index = static_cast<int>(op.Outputs(output.slot).size()); index <= output.index;
+         ++index) {
+      marks.push_back(absl::StrCat(output.slot, ".", index, "+"));
+      rewriter_.AddOutput(op, output.slot, index < output.index ? kEmptyArgument : name);
+    }
+    const Argument& argument = *op.Outputs(output.slot)[output.index];
+    if (argument.name() != name) {
+      before = std::string(argument.name());
+      marks.push_back(absl::StrCat(output.slot, ".", output.index, "=", before));
+      rewriter_.SetArgument(argument, name);
+    }
+    rewriter_.SetAttr(op, MakeStringsAttr(kRewiredAttr, marks));
+    return before;
+  }
+
+  absl::Status WriteUpdate(const Site& site, const Quantizer& quantizer, const StateNames& states,
+                           const std::vector<std::vector<std::string>>& parts,
+                           const Op& last_gradient) {
+    const Block& block = program_.block(0);
+    OpTemplates templates(program_, &rewriter_, block, era_, site.value->variable().name());
+    templates.Bind(Quantizer::kLearningRate, training_.learning_rate()->name());
+    std::vector<std::string> updated;
+    for (size_t i = 0; i < states.size(); ++i) {
+      const auto& [state, name] = states[i];
+      templates.Bind(state->name, name);
+      if (!state->is_trained) continue;
+      ASSIGN_OR_RETURN(const std::string gradient, Sum(name, parts[i], last_gradient));
+      templates.Bind(Quantizer::GradientOf(*state), gradient);
+      updated.insert(updated.end(), {name, gradient});
+    }
+    ASSIGN_OR_RETURN(last_update_, Write(templates, quantizer.UpdateOps(site.spec, era_), kOptimize,
+                                         updated, *last_update_));
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::string> Sum(const std::string& state, const std::vector<std::string>& parts,
+                                  const Op& after) {
+    if (parts.size() == 1) return parts.front();
+    const Block& block = after.block();
+    ASSIGN_OR_RETURN(std::string sum,
+                     DeclareGradient(block, state, program_.Find(block, state)->desc()->type()));
+    OpBuilder builder = rewriter_.New("sum");
+    builder.Input("X", parts.front()).Output("Out", sum);
+    for (size_t i = 1; i < parts.size(); ++i) {
+      builder.op().mutable_inputs(0)->add_arguments(parts[i]);
+    }
+    Insert(builder, kBackward, {}, after);
+    return sum;
+  }
+
+  absl::StatusOr<std::string> DeclareGradient(const Block& block, const std::string& of,
+                                              const VarType& type) {
+    const std::string name = rewriter_.FreshName(absl::StrCat(of, kGradientSuffix));
+    RETURN_IF_ERROR(rewriter_.AddVariable(block, name, type).status());
+    return name;
+  }
+
+  // Inserts ops one behind the other; gives the last.
+  absl::StatusOr<const Op*> Write(OpTemplates& templates, std::vector<OpDesc> ops, int role,
+                                  const std::vector<std::string>& op_role_var, const Op& after) {
+    const Op* last = &after;
+    for (OpDesc& op : ops) {
+      ASSIGN_OR_RETURN(OpBuilder builder, templates.Fill(std::move(op)));
+      last = &Insert(builder, role, op_role_var, *last);
+    }
+    return last;
+  }
+
+  const Op& Insert(OpBuilder& op, int role, const std::vector<std::string>& op_role_var,
+                   const Op& after) {
+    op.IntAttr("op_role", role);
+    if (!op_role_var.empty()) op.Attr(MakeStringsAttr("op_role_var", op_role_var));
+    return rewriter_.InsertAfter(after, op.StringAttr(kInsertedByAttr, pass_));
+  }
+
+  Program& program_;
+  PassContext& context_;
+  const std::string pass_;
+  const Era era_;
+  Rewriter rewriter_;
+  StateWriter states_;
+  const ScaleTraining training_;
+  absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
+  const Op* last_update_;
+};
+
+class TrainScales final : public Pass {
+ public:
+  absl::string_view name() const override { return "train_scales"; }
+  absl::string_view doc() const override {
+    return "Gives the scales that are trained their gradients and their updates.";
+  }
+  std::vector<std::string> Requires() const override { return {"quantizers_inserted"}; }
+  std::vector<std::string> Establishes() const override { return {"scales_trained"}; }
+  std::vector<std::string> ComesBefore() const override { return {"state_initialized"}; }
+  // Invariant 7 is about what it does.
+  bool IsHeldToPlan() const override { return false; }
+
+  absl::Status Run(Program& program, PassContext& context) const override {
+    std::optional<ScaleTrainer> trainer;
+    for (const Site& site : context.plan.sites) {
+      if (!site.trains_scale) continue;
+      if (!trainer.has_value()) trainer.emplace(&program, &context, name());
+      RETURN_IF_ERROR(trainer->Train(site));
+    }
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeTrainScales() { return std::make_unique<TrainScales>(); }
+
+}  // namespace fixpoint

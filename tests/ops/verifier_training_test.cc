@@ -19,6 +19,28 @@ class VerifierFinds : public testing::TestWithParam<FindingCase> {};
 
 TEST_P(VerifierFinds, AndSaysWhere) { ExpectFindings(GetParam()); }
 
+// By its type it is one, where ops have no roles.
+TEST(Verifier, LetsAGradientOpReadTheCopyThatItsForwardOpRead) {
+  for (const char* role : {"{op_role=1}", ""}) {
+    const std::string program = absl::StrCat(R"(
+var x f32[3,4]
+var w f32[4,2] persistable
+var x.q f32[3,4]
+var s f32[1]
+var a f32[3,2]
+var a@GRAD f32[3,2]
+var w@GRAD f32[4,2]
+fake_quantize_dequantize_abs_max(X=x) -> (Out=x.q, OutScale=s)
+mul(X=x.q, Y=w) -> (Out=a)
+scale(X=x) -> (Out=x) {scale=2.0}
+fill_any_like(X=a) -> (Out=a@GRAD) )",
+                                             role, R"(
+mul_grad(X=x.q, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD) )",
+                                             role, "\n");
+    ExpectFindings({role, program.c_str(), ""});
+  }
+}
+
 constexpr FindingCase kTraining[] = {
     {"NothingInATrainingStep", R"(
 var x f32[-1,4] need_check_feed
@@ -185,36 +207,6 @@ mul(X=x.dq, Y=w) -> (Out=b)
      R"(error: p: block 0, op 4 (mul): input X reads "x.dq", the quantized copy of "x", which block 0, op 3 (scale) has written since [stale_quantized_read]
     mul(X=x.dq, Y=w) -> (Out=b)
 )"},
-    {"NothingInAGradientOpThatReadsTheOldCopy", R"(
-var x f32[3,4]
-var w f32[4,2] persistable
-var x.q f32[3,4]
-var s f32[1]
-var a f32[3,2]
-var a@GRAD f32[3,2]
-var w@GRAD f32[4,2]
-fake_quantize_dequantize_abs_max(X=x) -> (Out=x.q, OutScale=s)
-mul(X=x.q, Y=w) -> (Out=a) {op_role=0}
-scale(X=x) -> (Out=x) {scale=2.0}
-fill_any_like(X=a) -> (Out=a@GRAD) {op_role=1}
-mul_grad(X=x.q, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
-)",
-     ""},
-    {"NothingInAGradientOpWithoutARole", R"(
-var x f32[3,4]
-var w f32[4,2] persistable
-var x.q f32[3,4]
-var s f32[1]
-var a f32[3,2]
-var a@GRAD f32[3,2]
-var w@GRAD f32[4,2]
-fake_quantize_dequantize_abs_max(X=x) -> (Out=x.q, OutScale=s)
-mul(X=x.q, Y=w) -> (Out=a)
-scale(X=x) -> (Out=x) {scale=2.0}
-fill_any_like(X=a) -> (Out=a@GRAD)
-mul_grad(X=x.q, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD)
-)",
-     ""},
     {"ALearningQuantizerWithoutItsState", R"(
 var x f32[3,4]
 var q f32[3,4]

@@ -1,7 +1,6 @@
 #include "proto/legacy_layout.h"
 
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,21 +11,13 @@
 #include "proto/legacy_layout.pb.h"
 #include "proto/program_text.h"
 #include "tests/testing/reference_data.h"
+#include "tests/testing/text_format.h"
 
 namespace fixpoint {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-template <typename Message>
-Message FromTextFormat(const std::string& text) {
-  Message message;
-  google::protobuf::TextFormat::Parser parser;
-  parser.AllowPartialMessage(true);
-  EXPECT_TRUE(parser.ParseFromString(text, &message)) << text;
-  return message;
-}
 
 // The bytes of a program with one block that has one variable of an old layout.
 template <typename OldVarDesc>

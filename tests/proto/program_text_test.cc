@@ -4,7 +4,6 @@
 #include "proto/program_text.h"
 
 #include <gmock/gmock.h>
-#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,21 +20,13 @@
 #include "proto/deterministic_bytes.h"
 #include "tests/testing/random_message.h"
 #include "tests/testing/reference_data.h"
+#include "tests/testing/text_format.h"
 
 namespace fixpoint {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-template <typename Message>
-Message FromTextFormat(const std::string& text) {
-  Message message;
-  google::protobuf::TextFormat::Parser parser;
-  parser.AllowPartialMessage(true);
-  EXPECT_TRUE(parser.ParseFromString(text, &message)) << text;
-  return message;
-}
 
 // Expects `text` to say `program` and to be what the printer writes for it.
 void ExpectText(const ProgramDesc& program, const std::string& text) {

@@ -14,6 +14,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "proto/input_file.h"
 #include "proto/nearest_name.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
@@ -134,7 +135,10 @@ absl::StatusOr<PipelineOptions> MakePipelineOptions() {
 
 absl::StatusOr<TranspileOptions> MakeOptions() {
   TranspileOptions options;
-  if (!FLAGS_config.empty()) RETURN_IF_ERROR(LoadTextMessage(FLAGS_config, &options.config));
+  if (!FLAGS_config.empty()) {
+    RETURN_IF_ERROR(LoadTextMessage(FLAGS_config, &options.config));
+    options.names.config = InputName(FLAGS_config);
+  }
   if (!FLAGS_target.empty()) {
     if (!IsTargetFile(FLAGS_target)) {
       const absl::Status status = BuiltInTarget(FLAGS_target).status();
@@ -185,11 +189,13 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   if (!FLAGS_plan.empty()) {
     RETURN_IF_ERROR(LoadTextMessage(FLAGS_plan, &plan));
     options.plan = &plan;
+    options.names.plan = InputName(FLAGS_plan);
   }
   RangeProfile profile;
   if (!FLAGS_profile.empty()) {
     RETURN_IF_ERROR(LoadTextMessage(FLAGS_profile, &profile));
     options.profile = &profile;
+    options.names.profile = InputName(FLAGS_profile);
   }
   ASSIGN_OR_RETURN(NamedProgram loaded, LoadNamedProgram(path));
   NamedProgram& main = KeepUntilExit(std::move(loaded));

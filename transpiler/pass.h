@@ -18,6 +18,7 @@
 #include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"
 #include "runtime/scope.h"
+#include "transpiler/input_error.h"
 #include "transpiler/plan.h"
 
 namespace fixpoint {
@@ -67,6 +68,8 @@ struct PassContext {
   const Target& target;
   const QuantizerTable& quantizers;
 
+  // What messages call what follows here and the configuration.
+  InputNames names;
   // The startup program; not null where the fact "startup_program" is given.
   Program* startup = nullptr;
   // Ranges that quantizers begin with; null where none were given.

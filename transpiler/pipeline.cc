@@ -16,6 +16,7 @@
 #include "ops/verifier.h"
 #include "proto/edit_log.pb.h"
 #include "proto/status_macros.h"
+#include "transpiler/input_error.h"
 
 namespace fixpoint {
 namespace {
@@ -142,9 +143,10 @@ absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
     const auto start = std::chrono::steady_clock::now();
     if (absl::Status status = pass->Run(program, context); !status.ok()) {
       const std::string file = program.name().empty() ? "" : absl::StrCat(program.name(), ": ");
+      const bool has_file = IsInputError(status) || absl::StartsWith(status.message(), file);
       return absl::Status(status.code(),
-                          absl::StrCat(absl::StartsWith(status.message(), file) ? "" : file,
-                                       std::string(status.message()), " [in ", pass->name(), "]"));
+                          absl::StrCat(has_file ? "" : file, std::string(status.message()), " [in ",
+                                       pass->name(), "]"));
     }
     if (options.verify && program.edit_count() != verified_edits) {
       verified_edits = program.edit_count();

@@ -120,7 +120,7 @@ class Reader {
   template <typename... Parts>
   void Complain(const Parts&... parts) {
     constexpr size_t kMost = 20;
-    if (complaints_.size() < kMost) complaints_.push_back(absl::StrCat("plan: ", parts...));
+    if (complaints_.size() < kMost) complaints_.push_back(absl::StrCat(parts...));
   }
 
   absl::Status status() const {
@@ -259,10 +259,9 @@ void CheckDecisions(const Plan& plan, Reader& reader) {
   }
 }
 
-absl::Status CheckRange(absl::string_view file, absl::string_view variable, float min, float max) {
+absl::Status CheckRange(absl::string_view variable, float min, float max) {
   if (std::isfinite(min) && std::isfinite(max) && min <= max) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(file, ": \"", variable, "\" goes from ", min,
-                                                 " to ", max,
+  return absl::InvalidArgumentError(absl::StrCat("\"", variable, "\" goes from ", min, " to ", max,
                                                  "; a range is finite, and min is not above max"));
 }
 
@@ -270,7 +269,7 @@ absl::Status CheckRange(absl::string_view file, absl::string_view variable, floa
 absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
   const Variable& variable = site.value->variable();
   const auto wrong = [&variable](const auto&... parts) {
-    return absl::InvalidArgumentError(absl::StrCat("plan: \"", variable.name(), "\": ", parts...));
+    return absl::InvalidArgumentError(absl::StrCat("\"", variable.name(), "\": ", parts...));
   };
   const QuantSpec& spec = site.spec;
   const VarType& type = variable.desc()->type();
@@ -298,7 +297,7 @@ absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
     }
   }
   if (site.range.has_value()) {
-    RETURN_IF_ERROR(CheckRange("plan", variable.name(), site.range->min(), site.range->max()));
+    RETURN_IF_ERROR(CheckRange(variable.name(), site.range->min(), site.range->max()));
   }
   if (absl::Status status = CheckSpec(*quantizer, spec); !status.ok()) {
     return wrong(std::string(status.message()));
@@ -403,15 +402,19 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& proto, const Program& progra
 
 absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTable& quantizers) {
   if (!plan.target.empty() && plan.target != target.name()) {
-    return absl::FailedPreconditionError(absl::StrCat("plan: it is for the target ", plan.target,
-                                                      ", and the target is ", target.name()));
+    return absl::FailedPreconditionError(
+        absl::StrCat("it is for the target ", plan.target, ", and the target is ", target.name()));
   }
   for (const Site& site : plan.sites) {
     RETURN_IF_ERROR(CheckSite(site, quantizers));
-    RETURN_IF_ERROR(CheckAbilities(
+    const absl::Status status = CheckAbilities(
         target,
         site.role == QuantPlan::WEIGHT ? target.weight_abilities() : target.activation_abilities(),
-        *quantizers.Find(site.spec.quantizer()), site.spec));
+        *quantizers.Find(site.spec.quantizer()), site.spec);
+    if (!status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("\"", site.value->variable().name(),
+                                                      "\": ", std::string(status.message())));
+    }
   }
   return absl::OkStatus();
 }
@@ -419,9 +422,9 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
 absl::Status MergeProfile(const RangeProfile& profile, const Program& program, Plan& plan) {
   absl::flat_hash_map<std::string, const RangeProfile::Entry*> entries;
   for (const RangeProfile::Entry& entry : profile.entries()) {
-    RETURN_IF_ERROR(CheckRange("profile", entry.variable(), entry.min(), entry.max()));
+    RETURN_IF_ERROR(CheckRange(entry.variable(), entry.min(), entry.max()));
     const auto wrong = [&entry](absl::string_view what) {
-      return absl::InvalidArgumentError(absl::StrCat("profile: \"", entry.variable(), "\" ", what));
+      return absl::InvalidArgumentError(absl::StrCat("\"", entry.variable(), "\" ", what));
     };
     if (!entries.emplace(entry.variable(), &entry).second) return wrong("is there twice");
     bool is_known = false;

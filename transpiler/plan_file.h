@@ -13,6 +13,8 @@
 
 namespace fixpoint {
 
+// Messages say what is wrong where in the file, and leave the file's name to the caller.
+
 // Ops are named by their position in the program as it is: as a plan is made for it, and before it
 // is applied. Linear in the program.
 QuantPlan PlanToProto(const Plan& plan, const Program& program);

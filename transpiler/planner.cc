@@ -15,6 +15,7 @@
 #include "proto/status_macros.h"
 #include "transpiler/eligibility.h"
 #include "transpiler/gradient_links.h"
+#include "transpiler/input_error.h"
 #include "transpiler/rules.h"
 #include "transpiler/scale_training.h"
 #include "transpiler/slot_specs.h"
@@ -50,9 +51,10 @@ absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const Quant
 class Planner {
  public:
   Planner(const Program& program, const QuantConfig& config, const Target& target,
-          const QuantizerTable& quantizers)
+          const QuantizerTable& quantizers, absl::string_view config_name)
       : program_(program),
         config_(config),
+        config_name_(config_name),
         target_(target),
         rules_(config),
         types_(program),
@@ -93,6 +95,7 @@ class Planner {
 
   const Program& program_;
   const QuantConfig& config_;
+  const absl::string_view config_name_;
   const Target& target_;
   Rules rules_;
   OpTypes types_;
@@ -111,7 +114,7 @@ class Planner {
 };
 
 absl::StatusOr<Plan> Planner::Make() {
-  RETURN_IF_ERROR(rules_.CheckForm());
+  RETURN_IF_ERROR(InputError(config_name_, rules_.CheckForm()));
   plan_.target = target_.name();
   plan_.is_inference = !links_.has_gradients();
   // Ops whose outputs are quantized for what reads them otherwise than quantized: once all inputs
@@ -138,8 +141,11 @@ absl::StatusOr<Plan> Planner::Make() {
     PlanOutputs(*op, *types_.SchemaOf(*op), *target_outputs_.at(op->type()), matches);
   }
   std::vector<absl::Status> complaints = specs_.complaints();
-  if (absl::Status status = rules_.CheckAllMatched(); !status.ok()) complaints.push_back(status);
+  if (absl::Status status = rules_.CheckAllMatched(); !status.ok()) {
+    complaints.push_back(InputError(config_name_, status));
+  }
   if (complaints.empty()) return std::move(plan_);
+  if (complaints.size() == 1) return complaints.front();
   return absl::Status(complaints.front().code(),
                       absl::StrJoin(complaints, "\n", [](std::string* out, const absl::Status& s) {
                         absl::StrAppend(out, std::string(s.message()));
@@ -330,8 +336,9 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
 }  // namespace
 
 absl::StatusOr<Plan> MakePlan(const Program& program, const QuantConfig& config,
-                              const Target& target, const QuantizerTable& quantizers) {
-  return Planner(program, config, target, quantizers).Make();
+                              const Target& target, const QuantizerTable& quantizers,
+                              absl::string_view config_name) {
+  return Planner(program, config, target, quantizers, config_name).Make();
 }
 
 }  // namespace fixpoint

@@ -5,6 +5,7 @@
 #define FIXPOINT_TRANSPILER_PLANNER_H_
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ops/quantizer.h"
 #include "proto/program.h"
 #include "proto/quant_config.pb.h"
@@ -14,9 +15,11 @@
 namespace fixpoint {
 
 // Errors (kInvalidArgument): a rule that matches nothing; a spec that its quantizer cannot do;
-// (kFailedPrecondition): a spec that the target cannot do. All complaints at once.
+// (kFailedPrecondition): a spec that the target cannot do. All complaints at once; those about the
+// configuration alone are InputErrors with its name.
 absl::StatusOr<Plan> MakePlan(const Program& program, const QuantConfig& config,
-                              const Target& target, const QuantizerTable& quantizers);
+                              const Target& target, const QuantizerTable& quantizers,
+                              absl::string_view config_name);
 
 }  // namespace fixpoint
 

@@ -14,7 +14,7 @@ namespace fixpoint {
 absl::Status CheckConfig(const QuantConfig& config) {
   std::vector<std::string> complaints;
   const auto complain = [&complaints](const auto&... parts) {
-    complaints.push_back(absl::StrCat("configuration: ", parts...));
+    complaints.push_back(absl::StrCat(parts...));
   };
   const auto check_spec = [&complain](const QuantSpec& spec, const std::string& place) {
     if (spec.axis() < 0) complain(place, ".axis is ", spec.axis(), "; want 0 or more");

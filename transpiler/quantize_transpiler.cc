@@ -48,9 +48,20 @@ absl::Status CheckDecidesNothing(const QuantConfig& config) {
                       : config.observe_outputs()        ? "observe_outputs"
                                                         : nullptr;
   if (field == nullptr) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("configuration: ", field,
-                                                 ": the plan that is given says what is quantized, "
-                                                 "and how; leave one of them out"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, ": the plan that is given says what is quantized, and how; leave one of them out"));
+}
+
+absl::StatusOr<Target> TargetOf(const TranspileOptions& options, const QuantizerTable& quantizers) {
+  if (options.target.has_value()) return *options.target;
+  const bool is_of_config = !options.config.target().empty();
+  std::string name = options.config.target();
+  if (name.empty() && options.plan != nullptr) name = options.plan->target();
+  if (name.empty()) name = kDefaultTarget;
+  if (IsTargetFile(name)) return LoadTarget(name, quantizers);
+  absl::StatusOr<Target> target = BuiltInTarget(name);
+  if (target.ok()) return target;
+  return InputError(is_of_config ? options.names.config : options.names.plan, target.status());
 }
 
 // A startup program that initialises nothing of the program: not wrong, but seldom meant.
@@ -132,8 +143,10 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     result.left_alone = std::move(who);
     return result;
   }
-  RETURN_IF_ERROR(CheckConfig(options.config));
-  if (options.plan != nullptr) RETURN_IF_ERROR(CheckDecidesNothing(options.config));
+  RETURN_IF_ERROR(InputError(options.names.config, CheckConfig(options.config)));
+  if (options.plan != nullptr) {
+    RETURN_IF_ERROR(InputError(options.names.config, CheckDecidesNothing(options.config)));
+  }
   if (options.startup != nullptr && IsMarked(*options.startup)) {
     return absl::FailedPreconditionError(absl::StrCat(
         options.startup->name(), ": the startup program was rewritten by Fixpoint already, and ",
@@ -146,14 +159,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   const QuantizerTable& quantizers =
       options.quantizers == nullptr ? built_in_quantizers : *options.quantizers;
   const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
-  Target target;
-  if (options.target.has_value()) {
-    target = *options.target;
-  } else {
-    std::string name = options.config.target();
-    if (name.empty() && options.plan != nullptr) name = options.plan->target();
-    ASSIGN_OR_RETURN(target, LoadTarget(name.empty() ? kDefaultTarget : name, quantizers));
-  }
+  ASSIGN_OR_RETURN(const Target target, TargetOf(options, quantizers));
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParseTrainPipeline(options.pipeline, passes));
   if (options.plan != nullptr && !Establishes(pipeline, "planned")) {
     return absl::InvalidArgumentError(absl::StrCat("pipeline: a plan is given, and no pass of ",
@@ -164,6 +170,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   Program own_startup;
   PassContext context(options.config, target, quantizers);
   context.startup = options.startup == nullptr ? &own_startup : options.startup;
+  context.names = options.names;
   context.profile = options.profile;
   context.given_plan = options.plan;
   std::string startup_note =

@@ -18,6 +18,7 @@
 #include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"
+#include "transpiler/input_error.h"
 #include "transpiler/pass.h"
 #include "transpiler/pipeline.h"
 
@@ -38,6 +39,8 @@ struct TranspileOptions {
   std::optional<Target> target;
   // The startup program, which new persistable variables are initialised in.
   Program* startup = nullptr;
+  // What messages call the configuration, the plan and the profile.
+  InputNames names;
   // A plan to follow instead of making one, and ranges to begin with.
   const QuantPlan* plan = nullptr;
   const RangeProfile* profile = nullptr;

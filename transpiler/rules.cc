@@ -125,8 +125,7 @@ absl::Status Rules::CheckForm() const {
     }
   }
   if (wrong.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("configuration: ", absl::StrJoin(wrong, "\nconfiguration: ")));
+  return absl::InvalidArgumentError(absl::StrJoin(wrong, "\n"));
 }
 
 absl::Status Rules::CheckAllMatched() const {
@@ -137,7 +136,7 @@ absl::Status Rules::CheckAllMatched() const {
   }
   if (unmatched.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("configuration: no quantizable op matches ", absl::StrJoin(unmatched, ", "),
+      absl::StrCat("no quantizable op matches ", absl::StrJoin(unmatched, ", "),
                    "; correct it, or set `optional: true` where that is meant"));
 }
 

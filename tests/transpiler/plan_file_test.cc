@@ -127,47 +127,47 @@ TEST_P(PlanFileTest, SaysWhatDoesNotFit) {
 
 constexpr BadPlan kBadPlans[] = {
     {"NoSuchBlock", "sites { value { variable: 'x' origin: ENTRY block: 1 } observe: true }",
-     "plan: site 0 (x): the program has no block 1"},
+     "site 0 (x): the program has no block 1"},
     {"NoSuchVariable", "sites { value { variable: 'q' origin: ENTRY block: 0 } observe: true }",
-     "plan: site 0 (q): block 0 knows no variable \"q\""},
+     "site 0 (q): block 0 knows no variable \"q\""},
     {"NoSuchValue", "sites { value { variable: 'x' origin: WRITE block: 0 op: 0 } observe: true }",
-     "plan: site 0 (x): \"x\" has no value of origin WRITE there"},
+     "site 0 (x): \"x\" has no value of origin WRITE there"},
     {"NoSuchOp", "sites { value { variable: 'y' origin: WRITE block: 0 op: 9 } observe: true }",
-     "plan: site 0 (y): the program has no op 9 in block 0"},
+     "site 0 (y): the program has no op 9 in block 0"},
     {"NoReader", "sites { value { variable: 'x' origin: ENTRY block: 0 } }",
-     "plan: site 0 (x): it has no reader"},
+     "site 0 (x): it has no reader"},
     {"ReaderOfAnotherType",
      "sites { value { variable: 'x' origin: ENTRY block: 0 } "
      "readers { block: 0 op: 0 type: 'conv2d' slot: 'X' } }",
-     "plan: site 0 (x): op 0 of block 0 is mul, not conv2d; the plan was made for another program\n"
-     "plan: site 0 (x): it has no reader"},
+     "site 0 (x): op 0 of block 0 is mul, not conv2d; the plan was made for another program\n"
+     "site 0 (x): it has no reader"},
     {"ReaderOfNoSuchSlot",
      "sites { value { variable: 'x' origin: ENTRY block: 0 } "
      "readers { block: 0 op: 0 type: 'mul' slot: 'Z' } }",
-     "plan: site 0 (x): block 0, op 0 (mul) has no argument 0 in slot Z\n"
-     "plan: site 0 (x): it has no reader"},
+     "site 0 (x): block 0, op 0 (mul) has no argument 0 in slot Z\n"
+     "site 0 (x): it has no reader"},
     {"ReaderOfAnotherValue",
      "sites { value { variable: 'x' origin: ENTRY block: 0 } "
      "readers { block: 0 op: 1 type: 'mul' slot: 'X' } }",
-     "plan: site 0 (x): block 0, op 1 (mul) does not read that value in slot X"},
+     "site 0 (x): block 0, op 1 (mul) does not read that value in slot X"},
     {"DecisionAboutNoOp", "decisions { block: 0 op: 7 type: 'mul' reason: 'by_target' }",
-     "plan: decision 0: the program has no op 7 in block 0"},
+     "decision 0: the program has no op 7 in block 0"},
     {"DecisionForNoReason", "decisions { block: 0 op: 0 type: 'mul' reason: 'whim' }",
-     "plan: decision 0: there is no reason \"whim\""},
+     "decision 0: there is no reason \"whim\""},
     {"DecisionToQuantizeWhatNoSiteRewires",
      "decisions { block: 0 op: 0 type: 'mul' reason: 'by_target' quantized: true }",
-     "plan: decision 0: block 0, op 0 (mul) is to be quantized, and no site has it among its "
+     "decision 0: block 0, op 0 (mul) is to be quantized, and no site has it among its "
      "readers"},
     {"DecisionAgainstASite",
      "sites { value { variable: 'w' origin: ENTRY block: 0 } role: WEIGHT "
      "readers { block: 0 op: 0 type: 'mul' slot: 'Y' } } "
      "decisions { block: 0 op: 0 type: 'mul' reason: 'by_target' quantized: false }",
-     "plan: decision 0: block 0, op 0 (mul) is to stay float, and site 0 (w) has it among its "
+     "decision 0: block 0, op 0 (mul) is to stay float, and site 0 (w) has it among its "
      "readers"},
     {"NoDecisionAboutAReader",
      "sites { value { variable: 'w' origin: ENTRY block: 0 } role: WEIGHT "
      "readers { block: 0 op: 0 type: 'mul' slot: 'Y' } }",
-     "plan: site 0 (w): block 0, op 0 (mul) reads it, and no decision is about it"},
+     "site 0 (w): block 0, op 0 (mul) reads it, and no decision is about it"},
     {"SharedScaleOfTwoSpecs",
      "sites { value { variable: 'x' origin: ENTRY block: 0 } role: ACTIVATION spec { bits: 8 } "
      "shared_scale: 's' "
@@ -175,7 +175,7 @@ constexpr BadPlan kBadPlans[] = {
      "sites { value { variable: 'w' origin: ENTRY block: 0 } role: ACTIVATION spec { bits: 4 } "
      "shared_scale: 's' "
      "readers { block: 0 op: 0 type: 'mul' slot: 'Y' } }",
-     "plan: site 1 (w): its spec is not that of site 0, which shares its scale \"s\""},
+     "site 1 (w): its spec is not that of site 0, which shares its scale \"s\""},
 };
 
 INSTANTIATE_TEST_SUITE_P(Bad, PlanFileTest, testing::ValuesIn(kBadPlans),
@@ -196,17 +196,16 @@ TEST(MergeProfile, TakesRangesOfItsVariablesAndRefusesNonsense) {
   EXPECT_FALSE(plan.sites[1].range.has_value());
   entry->set_min(4);
   EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
-            "profile: \"x\" goes from 4 to 3; a range is finite, and min is not above max");
+            "\"x\" goes from 4 to 3; a range is finite, and min is not above max");
   entry->set_min(-std::numeric_limits<float>::infinity());
   EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
-            "profile: \"x\" goes from -inf to 3; a range is finite, and min is not above max");
+            "\"x\" goes from -inf to 3; a range is finite, and min is not above max");
   entry->set_min(-1);
   *profile.add_entries() = *entry;
-  EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
-            "profile: \"x\" is there twice");
+  EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()), "\"x\" is there twice");
   profile.mutable_entries(1)->set_variable("q");
   EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
-            "profile: \"q\" is no variable of the program");
+            "\"q\" is no variable of the program");
 }
 
 }  // namespace

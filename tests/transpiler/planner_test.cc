@@ -148,7 +148,7 @@ TEST(Planner, RefusesARuleOfASlotThatIsNeverQuantized) {
   TranspileOptions options;
   options.config = Config("rules { op_type: 'relu' slot: 'Out' skip: true }");
   EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
-            "program.txt: configuration: no quantizable op matches rule 1 { op_type: \"relu\" "
+            "configuration: no quantizable op matches rule 1 { op_type: \"relu\" "
             "slot: \"Out\" "
             "skip: true }; correct it, or set `optional: true` where that is meant [in "
             "plan_quantizers]");
@@ -209,7 +209,7 @@ TEST(Planner, LooksAtAChainOnce) {
   }
   const Program program = ParsedProgram(text);
   const absl::StatusOr<Plan> plan =
-      MakePlan(program, QuantConfig(), *BuiltInTarget("onednn_int8"), QuantizerTable());
+      MakePlan(program, QuantConfig(), *BuiltInTarget("onednn_int8"), QuantizerTable(), "");
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->sites.size(), static_cast<size_t>(kLength) + 1);
 }

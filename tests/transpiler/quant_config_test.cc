@@ -24,15 +24,15 @@ TEST(QuantConfig, ThatIsGoodIsTaken) {
 
 TEST(QuantConfig, NamesOpTypesThatCanBeQuantized) {
   EXPECT_EQ(ErrorOf("also_quantize: 'elementwise_ad' also_quantize: 'softmax'"),
-            "configuration: also_quantize: no op of type \"elementwise_ad\" can be quantized; did "
+            "also_quantize: no op of type \"elementwise_ad\" can be quantized; did "
             "you mean elementwise_add?\n"
-            "configuration: also_quantize: no op of type \"softmax\" can be quantized");
+            "also_quantize: no op of type \"softmax\" can be quantized");
 }
 
 TEST(QuantConfig, HasNoNegativeAxis) {
   EXPECT_EQ(ErrorOf("weights { axis: -1 } rules { name: 'head' op_type: 'mul' spec { axis: -2 } }"),
-            "configuration: weights.axis is -1; want 0 or more\n"
-            "configuration: head: spec.axis is -2; want 0 or more");
+            "weights.axis is -1; want 0 or more\n"
+            "head: spec.axis is -2; want 0 or more");
 }
 
 TEST(QuantConfig, IsCheckedBeforeAnythingElse) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "proto/status_macros.h"
+#include "transpiler/input_error.h"
 #include "transpiler/pass.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/planner.h"
@@ -31,11 +32,10 @@ class PlanQuantizers final : public Pass {
 
   absl::Status Run(Program& program, PassContext& context) const override {
     if (context.given_plan != nullptr) {
-      ASSIGN_OR_RETURN(context.plan, PlanFromProto(*context.given_plan, program));
-      RETURN_IF_ERROR(CheckPlan(context.plan, context.target, context.quantizers));
+      RETURN_IF_ERROR(InputError(context.names.plan, ReadPlan(program, context)));
     } else {
-      ASSIGN_OR_RETURN(context.plan,
-                       MakePlan(program, context.config, context.target, context.quantizers));
+      ASSIGN_OR_RETURN(context.plan, MakePlan(program, context.config, context.target,
+                                              context.quantizers, context.names.config));
     }
     for (Site& site : context.plan.sites) {
       site.trains_scale = !context.plan.is_inference && !site.observe &&
@@ -45,10 +45,17 @@ class PlanQuantizers final : public Pass {
       context.notes.push_back("the program has no backward op: it is rewritten for inference");
     }
     if (context.profile != nullptr) {
-      RETURN_IF_ERROR(MergeProfile(*context.profile, program, context.plan));
+      RETURN_IF_ERROR(
+          InputError(context.names.profile, MergeProfile(*context.profile, program, context.plan)));
     }
     context.plan_as_made = PlanToProto(context.plan, program);
     return absl::OkStatus();
+  }
+
+ private:
+  static absl::Status ReadPlan(const Program& program, PassContext& context) {
+    ASSIGN_OR_RETURN(context.plan, PlanFromProto(*context.given_plan, program));
+    return CheckPlan(context.plan, context.target, context.quantizers);
   }
 };
 

@@ -9,6 +9,7 @@
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
+#include "transpiler/input_error.h"
 #include "transpiler/marks.h"
 #include "transpiler/passes/captures.h"
 #include "transpiler/passes/op_templates.h"
@@ -91,8 +92,9 @@ absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site
                                                                 bool observer) const {
   const Quantizer* quantizer = context_.quantizers.Find(site.spec.quantizer());
   if (quantizer == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("plan: there is no quantizer \"", site.spec.quantizer(), "\""));
+    return InputError(context_.names.plan,
+                      absl::InvalidArgumentError(
+                          absl::StrCat("there is no quantizer \"", site.spec.quantizer(), "\"")));
   }
   // An observer of the older era is one of the newer too, and the reverse is not so.
   const bool is_fluid = observer && EraOf(program_) == Era::kFluid;
@@ -102,10 +104,12 @@ absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site
     return Writing{&site, quantizer, &recipe, place,
                    context_.plan.is_inference && recipe.has_is_test};
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "plan: \"", site.value->variable().name(), "\": quantizer ", quantizer->name(), " has no ",
-      observer ? "observer" : absl::StrCat(QuantSpec::Form_Name(site.spec.form()), " form"),
-      " in the ", is_fluid ? "program" : "target", "'s era"));
+  return InputError(
+      context_.names.plan,
+      absl::FailedPreconditionError(absl::StrCat(
+          "\"", site.value->variable().name(), "\": quantizer ", quantizer->name(), " has no ",
+          observer ? "observer" : absl::StrCat(QuantSpec::Form_Name(site.spec.form()), " form"),
+          " in the ", is_fluid ? "program" : "target", "'s era")));
 }
 
 absl::StatusOr<std::string> QuantizerWriter::DeclareScale(const Block& block,

@@ -33,6 +33,11 @@ constexpr size_t kMaxBytes = std::numeric_limits<int>::max();
 // How much of a file is made before it is written.
 constexpr int kPieceBytes = 1 << 17;
 
+// Of bytes that do not even begin as a program does.
+constexpr char kNoKnownForm[] =
+    "is no program in a form that is known: a binary ProgramDesc, protobuf's text of one, or "
+    "Fixpoint's text, each gzipped or not";
+
 // Every text form is free of control characters; a binary program has some in each block.
 bool IsText(absl::string_view bytes) {
   return std::none_of(bytes.begin(), bytes.end(), [](char c) {
@@ -55,11 +60,21 @@ bool IsProtobufText(absl::string_view text) {
   return false;
 }
 
+// Whether bytes begin with a field of a program, all of which are messages.
+bool BeginsAsProgram(absl::string_view bytes) {
+  constexpr int kMessageTag = 2;
+  const auto tag = static_cast<unsigned char>(bytes[0]);
+  return (tag & 7) == kMessageTag &&
+         ProgramDesc::descriptor()->FindFieldByNumber(tag >> 3) != nullptr;
+}
+
 absl::Status ParseBinary(absl::string_view bytes, absl::string_view name, LoadedProgram* loaded) {
   // Names may be any bytes; protobuf would warn of those that are not UTF-8.
   google::protobuf::LogSilencer no_warnings;
   if (!loaded->program->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return DescribeWireDamage(bytes, name);
+    return BeginsAsProgram(bytes)
+               ? DescribeWireDamage(bytes, name)
+               : DescribeWireDamage(bytes, absl::StrCat(name, ": ", kNoKnownForm));
   }
   if (HasLegacyLayout(*loaded->program)) {
     ASSIGN_OR_RETURN(*loaded->program, ConvertLegacyLayout(bytes, name));

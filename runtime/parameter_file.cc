@@ -135,6 +135,39 @@ std::string ListText(const std::vector<ParameterInfo>& parameters) {
                       Quoted(parameters.front().name), " to ", Quoted(parameters.back().name));
 }
 
+// What is most likely where a combined file holds too few tensors.
+constexpr char kTooFew[] =
+    "was it written for another program, or for this one before it was quantized?";
+
+// How many tensors the file at `path` holds, and nothing else; 0 of one that is damaged.
+size_t CountTensors(const std::string& path) {
+  absl::StatusOr<ByteReader> reader = ByteReader::Open(path);
+  if (!reader.ok()) return 0;
+  for (size_t count = 0;; ++count) {
+    const absl::StatusOr<bool> at_end = reader->AtEnd();
+    if (!at_end.ok() || *at_end) return at_end.ok() ? count : 0;
+    absl::StatusOr<TensorHeader> header = ReadTensorHeader(*reader);
+    if (!header.ok() || !ReadTensorData(*std::move(header), *reader).ok()) return 0;
+  }
+}
+
+// `error`, which a combined file gave: where a tensor is not what is declared in its place because
+// there are more or fewer of them than parameters, this comes first.
+absl::Status WithTensorCount(const absl::Status& error,
+                             const std::vector<ParameterInfo>& parameters,
+                             const std::string& path) {
+  std::error_code ignored;
+  if (error.code() != absl::StatusCode::kInvalidArgument || !fs::is_regular_file(path, ignored)) {
+    return error;
+  }
+  const size_t count = CountTensors(path);
+  if (count == 0 || count == parameters.size()) return error;
+  return absl::InvalidArgumentError(
+      absl::StrCat("holds ", Counted(count, "tensor"), "; ", ListText(parameters), "; ",
+                   count < parameters.size() ? kTooFew : "was it written for another program?",
+                   " (", error.message(), ")"));
+}
+
 absl::Status CheckEnd(const std::vector<ParameterInfo>& parameters, ByteReader& reader) {
   const uint64_t position = reader.position();
   ASSIGN_OR_RETURN(const bool at_end, reader.AtEnd());
@@ -148,7 +181,7 @@ absl::Status CheckEnd(const std::vector<ParameterInfo>& parameters, ByteReader& 
       "; ", ListText(parameters), "; was the file written for another program?"));
 }
 
-// One file: the streams of the parameters in their order, and nothing after them.
+// The streams of the parameters in their order.
 absl::StatusOr<Scope> ReadStreams(const std::vector<ParameterInfo>& parameters,
                                   ByteReader& reader) {
   Scope scope;
@@ -157,13 +190,27 @@ absl::StatusOr<Scope> ReadStreams(const std::vector<ParameterInfo>& parameters,
     if (at_end) {
       return absl::DataLossError(
           absl::StrCat(Variable(parameter), "byte ", reader.position(), ": the file ends after ",
-                       Counted(scope.size(), "tensor"), "; ", ListText(parameters)));
+                       Counted(scope.size(), "tensor"), "; ", ListText(parameters),
+                       scope.size() == 0 ? "" : absl::StrCat("; ", kTooFew)));
     }
     absl::StatusOr<Scope::Value> value = ReadValue(parameter, reader);
     if (!value.ok()) return Prefixed(Variable(parameter), value.status());
     scope.Set(parameter.name, *std::move(value));
   }
-  RETURN_IF_ERROR(CheckEnd(parameters, reader));
+  return scope;
+}
+
+// `path`: where the file can be read again; "" where it cannot.
+absl::StatusOr<Scope> ReadCombined(const ProgramDesc& program, const std::string& name,
+                                   const std::string& path, ByteReader& reader) {
+  const std::vector<ParameterInfo> parameters = ParametersOf(program);
+  const std::string prefix = absl::StrCat(name, ": ");
+  RETURN_IF_ERROR(Prefixed(prefix, CheckKinds(parameters, /*combined=*/true)));
+  absl::StatusOr<Scope> scope = ReadStreams(parameters, reader);
+  if (!scope.ok()) {
+    return Prefixed(prefix, WithTensorCount(scope.status(), parameters, path));
+  }
+  RETURN_IF_ERROR(Prefixed(prefix, CheckEnd(parameters, reader)));
   return scope;
 }
 
@@ -216,7 +263,8 @@ absl::StatusOr<Scope> ReadSeparateParameters(const ProgramDesc& program,
     const std::string file = (fs::path(directory) / parameter.name).string();
     ASSIGN_OR_RETURN(ByteReader reader, ByteReader::Open(file));
     absl::StatusOr<Scope> one = ReadStreams({parameter}, reader);
-    if (!one.ok()) return Prefixed(absl::StrCat(file, ": "), one.status());
+    const absl::Status status = one.ok() ? CheckEnd({parameter}, reader) : one.status();
+    if (!status.ok()) return Prefixed(absl::StrCat(file, ": "), status);
     scope.Set(parameter.name, std::move(*one->FindOrNull(parameter.name)));
   }
   return scope;
@@ -306,17 +354,12 @@ absl::StatusOr<Scope> LoadParameters(const ProgramDesc& program, const std::stri
   std::error_code error;
   if (fs::is_directory(path, error)) return ReadSeparateParameters(program, path);
   ASSIGN_OR_RETURN(ByteReader reader, ByteReader::Open(path));
-  return ReadCombinedParameters(program, path, reader);
+  return ReadCombined(program, path, path, reader);
 }
 
 absl::StatusOr<Scope> ReadCombinedParameters(const ProgramDesc& program, const std::string& name,
                                              ByteReader& reader) {
-  const std::vector<ParameterInfo> parameters = ParametersOf(program);
-  const std::string prefix = absl::StrCat(name, ": ");
-  RETURN_IF_ERROR(Prefixed(prefix, CheckKinds(parameters, /*combined=*/true)));
-  absl::StatusOr<Scope> scope = ReadStreams(parameters, reader);
-  if (!scope.ok()) return Prefixed(prefix, scope.status());
-  return scope;
+  return ReadCombined(program, name, "", reader);
 }
 
 absl::StatusOr<AtomicFile> StageCombinedParameters(const ProgramDesc& program, const Scope& scope,

@@ -45,8 +45,27 @@ TEST(LoadParameters, SaysWhatIsWrongWithACombinedFile) {
   const Case cases[] = {
       {{{"a", {2}}, {"b", {2}}, {"c", {2}}},
        Pairs(2),
-       absl::DataLossError("DIR/p: variable \"c\": byte 64: the file ends after 2 tensors; it "
-                           "should hold 3 parameters, \"a\" to \"c\"")},
+       absl::DataLossError(
+           "DIR/p: variable \"c\": byte 64: the file ends after 2 tensors; it "
+           "should hold 3 parameters, \"a\" to \"c\"; was it written for another program, "
+           "or for this one before it was quantized?")},
+      {{{"a", {2}}, {"b", {1}}, {"c", {2}}},
+       Pairs(2),
+       absl::InvalidArgumentError("DIR/p: holds 2 tensors; it should hold 3 parameters, \"a\" to "
+                                  "\"c\"; was it written for "
+                                  "another program, or for this one before it was quantized? "
+                                  "(variable \"b\": byte 32: the "
+                                  "dims are [2]; the program declares [1])")},
+      {{{"a", {1}}},
+       Pairs(2),
+       absl::InvalidArgumentError(
+           "DIR/p: holds 2 tensors; it should hold \"a\" alone; was it written for another "
+           "program? "
+           "(variable \"a\": byte 0: the dims are [2]; the program declares [1])")},
+      {{{"a", {2}}, {"b", {1}}, {"c", {2}}},
+       Pairs(2).substr(0, 60),
+       absl::InvalidArgumentError("DIR/p: variable \"b\": byte 32: the dims are [2]; the program "
+                                  "declares [1]")},
       {{{"a", {2}}},
        "",
        absl::DataLossError("DIR/p: variable \"a\": byte 0: the file ends after 0 tensors; it "

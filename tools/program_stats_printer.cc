@@ -63,7 +63,8 @@ void AppendOpTable(const ProgramStats& stats, std::string* out) {
 }
 
 std::string QuantizedText(const QuantizationSummary& quantization) {
-  return quantization.writer.empty() ? "no" : absl::StrCat("by ", quantization.writer);
+  if (quantization.writer.empty()) return "no";
+  return absl::StrCat(quantization.counts.empty() ? "no; changed by " : "by ", quantization.writer);
 }
 
 void AppendQuantizationTable(const QuantizationSummary& quantization, std::string* out) {
@@ -83,7 +84,8 @@ void AppendQuantizationTable(const QuantizationSummary& quantization, std::strin
 
 void WriteQuantization(const QuantizationSummary& quantization, JsonWriter* json) {
   json->BeginObject();
-  json->Key("by").String(quantization.writer);
+  json->Key("by").String(quantization.counts.empty() ? "" : quantization.writer);
+  json->Key("changed_by").String(quantization.writer);
   json->Key("quantizers").BeginArray();
   for (const QuantizationSummary::Count& count : quantization.counts) {
     json->BeginObject();

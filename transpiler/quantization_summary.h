@@ -12,9 +12,8 @@ namespace fixpoint {
 
 struct QuantizationSummary {
   // "Fixpoint, target paddle_2_6"; "PaddlePaddle's QuantizeTranspiler", "... static graph passes"
-  // or
-  // "... dygraph layers" by the names and attributes that those give; "another tool"; "" where
-  // nothing is quantized.
+  // or "... dygraph layers" by the names and attributes that those give; "another tool". Without a
+  // quantizer, "Fixpoint" where it changed the program otherwise, else "".
   std::string writer;
   // Ops that quantize or observe, and those that dequantize stored codes or a product of codes;
   // in the order of their first op.

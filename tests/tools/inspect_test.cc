@@ -133,6 +133,7 @@ TEST_F(Inspect, StatsAsJson) {
   ],
   "quantization": {
     "by": "",
+    "changed_by": "",
     "quantizers": []
   },
   "release": "2.6.2",

@@ -142,6 +142,13 @@ fake_quantize_dequantize_abs_max     8           0               2
 )")));
 }
 
+TEST(ProgramStats, AProgramThatFixpointChangedAndDidNotQuantizeIsNotQuantized) {
+  EXPECT_THAT(PrintStats(Stats(R"(
+    relu(X=x) -> (Out=y) {fixpoint.rewired=["X.0=z"]}
+  )")),
+              HasSubstr("\nquantized   no; changed by Fixpoint\n"));
+}
+
 TEST(ReleaseName, IsThatOfTheWriter) {
   EXPECT_EQ(ReleaseName(2006002), "2.6.2");
   EXPECT_EQ(ReleaseName(1008005), "1.8.5");

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <iostream>
 #include <new>
+#include <sstream>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
@@ -218,8 +219,11 @@ int RunTool(int argc, const char* const* argv, const ToolHelp& help,
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(help.name.c_str());
   google::InstallFailureFunction(&EndAsDefect);
-  const CommandLine line = ParseCommandLine(argc, argv, help, std::cout, std::cerr);
-  std::cout.flush();
+  std::ostringstream told;
+  const CommandLine line = ParseCommandLine(argc, argv, help, told, std::cerr);
+  if (const absl::Status status = WriteStandardOutput(told.str()); !status.ok()) {
+    return ReportError(status, help);
+  }
   if (line.exit_code) return *line.exit_code;
   if (const absl::Status status = ReturnToCallersDirectory(); !status.ok()) {
     return ReportError(status, help);

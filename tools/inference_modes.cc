@@ -1,7 +1,6 @@
 #include "tools/inference_modes.h"
 
 #include <filesystem>
-#include <iostream>
 #include <system_error>
 #include <utility>
 
@@ -17,19 +16,6 @@
 
 namespace fixpoint {
 namespace {
-
-std::string OutputOf(const std::string& program, const std::string& output,
-                     const std::string& word) {
-  if (!output.empty()) return output;
-  return program == "-" ? "-" : Beside(program, word);
-}
-
-// A result goes to standard output, unless the program does.
-absl::Status Tell(const std::string& text, bool output_is_taken) {
-  if (!output_is_taken) return WriteStandardOutput(text);
-  std::cerr << text;
-  return absl::OkStatus();
-}
 
 struct Written {
   std::string output;         // "" where none was written
@@ -91,7 +77,8 @@ std::string FreezeJson(const std::string& program, const FrozenModel& model,
 
 absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
   ASSIGN_OR_RETURN(const NamedProgram training, LoadNamedProgram(command.program));
-  const std::string output = OutputOf(command.program, command.output, "test");
+  const std::string output =
+      command.output.empty() ? Beside(command.program, "test") : command.output;
   Outputs outputs({command.program});
   RETURN_IF_ERROR(ClaimProgram(output, training.format, &outputs));
   absl::StatusOr<Program> made = MakeTestProgram(training.program);
@@ -106,10 +93,14 @@ absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
         output == "-" ? "test" : output, &outputs);
   }
   const Program& test = *made;
-  if (command.dry_run) return kDone;
+  if (command.dry_run) {
+    RETURN_IF_ERROR(
+        WriteReport(DryRunText(output, OpCount(training.program), OpCount(test)), false));
+    return kDone;
+  }
   RETURN_IF_ERROR(StageProgram(test, training.format, output, &outputs));
   RETURN_IF_ERROR(outputs.Commit());
-  RETURN_IF_ERROR(Tell(absl::StrCat("wrote ", output, "\n"), output == "-"));
+  RETURN_IF_ERROR(WriteReport(absl::StrCat("wrote ", output, "\n"), output == "-"));
   return kDone;
 }
 
@@ -123,7 +114,8 @@ absl::StatusOr<ExitCode> RunFreezeCommand(const FreezeCommand& command) {
         "--params_output=-: parameters go to a file or a folder, and not to standard output");
   }
   ASSIGN_OR_RETURN(const NamedProgram trained, LoadNamedProgram(command.program));
-  const std::string output = OutputOf(command.program, command.output, "frozen");
+  const std::string output =
+      command.output.empty() ? Beside(command.program, "frozen") : command.output;
   Outputs outputs(InputsOf(command, trained.program.Proto()));
   RETURN_IF_ERROR(ClaimProgram(output, trained.format, &outputs));
   const bool is_folder = IsFolder(command.params);
@@ -158,9 +150,9 @@ absl::StatusOr<ExitCode> RunFreezeCommand(const FreezeCommand& command) {
     RETURN_IF_ERROR(outputs.Commit());
     written = {output, params_output};
   }
-  RETURN_IF_ERROR(Tell(command.json ? FreezeJson(command.program, model, written)
-                                    : FreezeText(command.program, model, written),
-                       written.output == "-"));
+  RETURN_IF_ERROR(WriteReport(command.json ? FreezeJson(command.program, model, written)
+                                           : FreezeText(command.program, model, written),
+                              written.output == "-"));
   return kDone;
 }
 

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/quantizer.h"
 #include "ops/verifier.h"
+#include "proto/input_file.h"
 #include "proto/nearest_name.h"
 #include "proto/program.h"
 #include "proto/program_diff.h"
@@ -51,8 +52,7 @@ struct InputProgram {
 
 absl::StatusOr<InputProgram> LoadInput(const std::string& path) {
   ASSIGN_OR_RETURN(LoadedProgram file, LoadProgram(path));
-  const std::string name = path == "-" ? "standard input" : path;
-  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(*file.program), name));
+  ASSIGN_OR_RETURN(Program program, Program::Create(std::move(*file.program), InputName(path)));
   return InputProgram{std::move(file), std::move(program)};
 }
 

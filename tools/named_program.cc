@@ -27,6 +27,17 @@ std::string Beside(const std::string& path, const std::string& word) {
   return absl::StrCat(plain.substr(0, dot), ".", word, plain.substr(dot));
 }
 
+int OpCount(const Program& program) {
+  int count = 0;
+  for (int b = 0; b < program.block_count(); ++b) count += program.block(b).op_count();
+  return count;
+}
+
+std::string DryRunText(const std::string& output, int ops_before, int ops_after) {
+  return absl::StrCat("would write ", output, "; ops: ", ops_before, " before, ", ops_after,
+                      " after\n");
+}
+
 absl::Status ClaimProgram(const std::string& path, ProgramFormat format, Outputs* outputs) {
   RETURN_IF_ERROR(outputs->Claim(path));
   return format == ProgramFormat::kBinary ? CheckBinaryOutput(path) : absl::OkStatus();

@@ -35,6 +35,13 @@ T& KeepUntilExit(T value) {
 // extension gets the word at its end. What comes from standard input goes to standard output.
 std::string Beside(const std::string& path, const std::string& word);
 
+// Of all blocks.
+int OpCount(const Program& program);
+
+// What a dry run tells of a program that it would write: "would write FILE; ops: 12 before, 8
+// after".
+std::string DryRunText(const std::string& output, int ops_before, int ops_after);
+
 // Claims the path of a program to write. Error (of usage): that of Claim; bytes on a terminal.
 absl::Status ClaimProgram(const std::string& path, ProgramFormat format, Outputs* outputs);
 

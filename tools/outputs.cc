@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 #include <system_error>
 #include <utility>
 
@@ -28,6 +29,12 @@ bool AreOneFile(const std::string& a, const std::string& b) {
 absl::Status CheckInputs(const std::vector<std::string>& inputs) {
   if (std::count(inputs.begin(), inputs.end(), "-") <= 1) return absl::OkStatus();
   return UsageError("only one input can be standard input");
+}
+
+absl::Status WriteReport(const std::string& text, bool output_is_taken) {
+  if (!output_is_taken) return WriteStandardOutput(text);
+  std::cerr << text;
+  return absl::OkStatus();
 }
 
 absl::Status Outputs::Claim(const std::string& path) {
@@ -71,8 +78,7 @@ absl::Status Outputs::Stage(const std::string& path, absl::string_view bytes) {
 }
 
 absl::Status Outputs::Commit() {
-  // The stream first: what fails there (a closed pipe, a full device) leaves the files as they
-  // were.
+  // The stream first: what fails there (a full device) leaves the files as they were.
   RETURN_IF_ERROR(WriteStandardOutput(standard_output_));
   for (StagedDirectory& folder : folders_) RETURN_IF_ERROR(folder.Commit());
   for (AtomicFile& file : files_) RETURN_IF_ERROR(file.Commit());

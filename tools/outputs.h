@@ -18,6 +18,10 @@ namespace fixpoint {
 // Error (of usage): more than one of the paths is "-", which can be read once.
 absl::Status CheckInputs(const std::vector<std::string>& inputs);
 
+// Writes what a command tells of its work: to standard output, or to standard error where an output
+// goes to standard output. Error: kUnavailable.
+absl::Status WriteReport(const std::string& text, bool output_is_taken);
+
 class Outputs {
  public:
   // `inputs`: the paths that the command reads; "" and "-" among them do not matter.

@@ -85,11 +85,6 @@ absl::Status BlameProgram(const Program& program, const absl::Status& status) {
                       absl::StrCat(program.name(), ": ", std::string(status.message())));
 }
 
-std::string PipelineOf(const FreezeOptions& options) {
-  if (!options.pipeline.empty()) return options.pipeline;
-  return options.form == FrozenForm::kPortable ? kFreezePipeline : kLegacyFreezePipeline;
-}
-
 // Error (kNotFound): a parameter of the program is not in the scope.
 absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const Scope& trained) {
   Scope taken;
@@ -133,8 +128,9 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   RETURN_IF_ERROR(CheckDeclared(program));
   std::optional<PassTable> built_in_passes;
   const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes.emplace();
-  ASSIGN_OR_RETURN(const Pipeline pipeline,
-                   Pipeline::Parse(PipelineOf(options), passes, {"trained_parameters"}));
+  const std::string text =
+      options.pipeline.empty() ? FreezePipelineOf(options.form) : options.pipeline;
+  ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(text, passes, {"trained_parameters"}));
   const QuantConfig config;
   const Target target;
   PassContext context(config, target, quantizers);

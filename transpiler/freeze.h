@@ -24,6 +24,10 @@ inline constexpr char kLegacyFreezePipeline[] =
     "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
     "quantize_weights,dequantize_products,prune_to_inference,remove_dead_variables";
 
+inline const char* FreezePipelineOf(FrozenForm form) {
+  return form == FrozenForm::kPortable ? kFreezePipeline : kLegacyFreezePipeline;
+}
+
 struct FreezeOptions {
   FrozenForm form = FrozenForm::kPortable;
   // What is fed and fetched; empty: what the program's feed and fetch ops say. Where the program

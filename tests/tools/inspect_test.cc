@@ -423,9 +423,12 @@ TEST_F(Inspect, AnOutputThatCannotBeWrittenEndsWithFive) {
   folder_.Write("program.txt", kProgram);
   RunBinaryOptions options;
   options.output = "/dev/full";
-  const BinaryRun run = Run({"text", "program.txt"}, options);
-  EXPECT_EQ(run.exit_code, 5);
-  EXPECT_EQ(run.err, "inspect: standard output: cannot be written: No space left on device\n");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"text", "program.txt"}, {"--help"}}) {
+    const BinaryRun run = Run(arguments, options);
+    EXPECT_EQ(run.exit_code, 5);
+    EXPECT_EQ(run.err, "inspect: standard output: cannot be written: No space left on device\n");
+  }
 }
 
 TEST_F(Inspect, AReaderThatGoesAwayIsNoError) {

@@ -1,0 +1,207 @@
+#include "tools/train_modes.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/input_file.h"
+#include "proto/program.h"
+#include "proto/quant_plan.pb.h"
+#include "proto/status_macros.h"
+#include "proto/text_message.h"
+#include "tools/failing_program.h"
+#include "tools/named_program.h"
+#include "tools/outputs.h"
+#include "tools/transpile_report.h"
+#include "transpiler/pass.h"
+#include "transpiler/quantize_transpiler.h"
+#include "transpiler/target.h"
+
+namespace fixpoint {
+namespace {
+
+// What the command reads. `options` points into the rest of it.
+struct TrainInputs {
+  QuantPlan plan;
+  RangeProfile profile;
+  std::optional<NamedProgram> program;
+  std::optional<NamedProgram> startup;
+  TranspileOptions options;
+
+  ProgramFormat StartupFormat() const { return (startup ? startup : program)->format; }
+};
+
+absl::Status ReadConfig(const TrainCommand& command, TranspileOptions& options) {
+  if (!command.config.empty()) {
+    RETURN_IF_ERROR(LoadTextMessage(command.config, &options.config));
+    options.names.config = InputName(command.config);
+  }
+  if (!command.target.empty()) {
+    if (!IsTargetFile(command.target)) {
+      const absl::Status status = BuiltInTarget(command.target).status();
+      if (!status.ok()) return UsageError(absl::StrCat("--target: ", status.message()));
+    }
+    options.config.set_target(command.target);
+  }
+  if (!command.pipeline.empty()) {
+    const absl::Status status = ParseTrainPipeline(command.pipeline, PassTable()).status();
+    if (!status.ok()) return UsageError(absl::StrCat("--pass_pipeline: ", status.message()));
+    options.pipeline = command.pipeline;
+  }
+  options.pipeline_options = command.pipeline_options;
+  return absl::OkStatus();
+}
+
+absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
+  RETURN_IF_ERROR(ReadConfig(command, inputs.options));
+  if (!command.plan.empty()) {
+    RETURN_IF_ERROR(LoadTextMessage(command.plan, &inputs.plan));
+    inputs.options.plan = &inputs.plan;
+    inputs.options.names.plan = InputName(command.plan);
+  }
+  if (!command.profile.empty()) {
+    RETURN_IF_ERROR(LoadTextMessage(command.profile, &inputs.profile));
+    inputs.options.profile = &inputs.profile;
+    inputs.options.names.profile = InputName(command.profile);
+  }
+  ASSIGN_OR_RETURN(inputs.program, LoadNamedProgram(command.program));
+  if (!command.startup.empty()) {
+    ASSIGN_OR_RETURN(inputs.startup, LoadNamedProgram(command.startup));
+    inputs.options.startup = &inputs.startup->program;
+  }
+  return absl::OkStatus();
+}
+
+// Where the programs go; "" for a startup program that is written nowhere.
+struct Destinations {
+  std::string output;
+  std::string startup_output;
+};
+
+absl::StatusOr<Destinations> ClaimOutputs(const TrainCommand& command, const TrainInputs& inputs,
+                                          Outputs& outputs) {
+  Destinations to{command.output, command.startup_output};
+  if (to.output.empty()) to.output = Beside(command.program, "quantized");
+  RETURN_IF_ERROR(ClaimProgram(to.output, inputs.program->format, &outputs));
+  if (to.startup_output.empty() && inputs.startup.has_value()) {
+    to.startup_output = Beside(command.startup, "quantized");
+  } else if (to.startup_output.empty() && to.output != "-") {
+    to.startup_output = Beside(to.output, "startup");
+  }
+  if (!to.startup_output.empty()) {
+    RETURN_IF_ERROR(ClaimProgram(to.startup_output, inputs.StartupFormat(), &outputs));
+  }
+  if (!command.save_plan.empty()) RETURN_IF_ERROR(outputs.Claim(command.save_plan));
+  return to;
+}
+
+// What a transpile of another program with the same options ends with; nothing is changed.
+absl::Status TryTranspile(const ProgramDesc& candidate, TranspileOptions options) {
+  ASSIGN_OR_RETURN(Program program, Program::Create(candidate, "candidate"));
+  std::optional<Program> startup;
+  if (options.startup != nullptr) {
+    startup = options.startup->Clone();
+    options.startup = &*startup;
+  }
+  options.pipeline_options.after_pass = nullptr;
+  return Transpile(&program, options).status();
+}
+
+// Stages what was made of the program, and notes it in the report.
+absl::Status StageQuantized(const TrainInputs& inputs, const std::string& output, Outputs& outputs,
+                            TranspileReport& report) {
+  const Program& program = inputs.program->program;
+  const bool is_changed = program.Proto().has_edit_log() && report.left_alone.empty();
+  // What stays as it is goes on through a pipe.
+  if (is_changed || output == "-") {
+    RETURN_IF_ERROR(StageProgram(program, inputs.program->format, output, &outputs));
+    report.output = output;
+  } else if (report.left_alone.empty()) {
+    report.notes.push_back("nothing in the program was changed, and nothing is written");
+  }
+  return absl::OkStatus();
+}
+
+// The same for the startup program, where it initialises anything; null where there is none.
+absl::Status StageStartup(const Program* startup, ProgramFormat format, const std::string& output,
+                          Outputs& outputs, TranspileReport& report) {
+  if (startup == nullptr || startup->block(0).op_count() == 0) return absl::OkStatus();
+  if (output.empty()) {
+    report.notes.push_back(
+        absl::StrCat("the startup program that initialises ", startup->block(0).op_count(),
+                     " new variables is written nowhere; name a file with --startup_output"));
+    return absl::OkStatus();
+  }
+  RETURN_IF_ERROR(StageProgram(*startup, format, output, &outputs));
+  report.startup_output = output;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
+  const std::vector<std::string> paths = {command.program, command.startup, command.config,
+                                          command.plan,    command.profile, command.target};
+  RETURN_IF_ERROR(CheckInputs(paths));
+  TrainInputs& inputs = KeepUntilExit(TrainInputs());
+  RETURN_IF_ERROR(ReadInputs(command, inputs));
+  Outputs outputs(paths);
+  ASSIGN_OR_RETURN(const Destinations to, ClaimOutputs(command, inputs, outputs));
+
+  absl::StatusOr<TranspileResult>& transpiled =
+      KeepUntilExit(Transpile(&inputs.program->program, inputs.options));
+  if (!transpiled.ok()) {
+    if (command.dry_run) return transpiled.status();
+    return WithFailingProgram(
+        transpiled.status(), inputs.program->program.Proto(),
+        [&](const ProgramDesc& candidate) { return TryTranspile(candidate, inputs.options); },
+        to.output == "-" ? "transpile" : to.output, &outputs);
+  }
+  TranspileResult& result = *transpiled;
+  TranspileReport report;
+  report.program = command.program;
+  report.left_alone = result.left_alone;
+  report.notes = std::move(result.notes);
+  report.explain = command.explain;
+  report.plan = std::move(result.plan);
+  if (!command.save_plan.empty()) {
+    RETURN_IF_ERROR(outputs.Stage(command.save_plan, PrintTextMessage(report.plan)));
+  }
+  if (!command.dry_run) {
+    RETURN_IF_ERROR(StageQuantized(inputs, to.output, outputs, report));
+    const Program* startup = inputs.startup.has_value()       ? &inputs.startup->program
+                             : result.new_startup.has_value() ? &*result.new_startup
+                                                              : nullptr;
+    if (result.left_alone.empty()) {
+      RETURN_IF_ERROR(
+          StageStartup(startup, inputs.StartupFormat(), to.startup_output, outputs, report));
+    }
+  }
+  RETURN_IF_ERROR(outputs.Commit());
+  const bool is_report_alone = command.dry_run && command.save_plan != "-";
+  RETURN_IF_ERROR(WriteReport(command.json ? ReportJson(report) : ReportText(report),
+                              outputs.to_standard_output() && !is_report_alone));
+  return kDone;
+}
+
+absl::StatusOr<ExitCode> RunUndoCommand(const UndoCommand& command) {
+  ASSIGN_OR_RETURN(NamedProgram loaded, LoadNamedProgram(command.program));
+  Program& program = loaded.program;
+  const int ops = OpCount(program);
+  RETURN_IF_ERROR(Untranspile(&program));
+  const std::string output =
+      command.output.empty() ? Beside(command.program, "original") : command.output;
+  Outputs outputs({command.program});
+  RETURN_IF_ERROR(ClaimProgram(output, loaded.format, &outputs));
+  if (command.dry_run) {
+    RETURN_IF_ERROR(WriteReport(DryRunText(output, ops, OpCount(program)), false));
+    return kDone;
+  }
+  RETURN_IF_ERROR(StageProgram(program, loaded.format, output, &outputs));
+  RETURN_IF_ERROR(outputs.Commit());
+  RETURN_IF_ERROR(WriteReport(absl::StrCat("wrote ", output, "\n"), output == "-"));
+  return kDone;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,43 @@
+// The modes of `transpile` that quantize a program, and give it back as it was.
+
+#ifndef FIXPOINT_TOOLS_TRAIN_MODES_H_
+#define FIXPOINT_TOOLS_TRAIN_MODES_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/command_line.h"
+#include "transpiler/pipeline.h"
+
+namespace fixpoint {
+
+// --mode=train: quantizes `program`. What is empty was not given.
+struct TrainCommand {
+  std::string program;
+  std::string startup;
+  std::string config;
+  std::string target;  // a name or a path
+  std::string plan;
+  std::string profile;
+  std::string output;          // beside the program by default
+  std::string startup_output;  // beside the startup program, or else the output
+  std::string save_plan;
+  std::string pipeline;
+  PipelineOptions pipeline_options;
+  bool dry_run = false;
+  bool explain = false;
+  bool json = false;
+};
+absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command);
+
+// --undo: writes `program` as it was before it was quantized. Empty output: beside it.
+struct UndoCommand {
+  std::string program;
+  std::string output;
+  bool dry_run = false;
+};
+absl::StatusOr<ExitCode> RunUndoCommand(const UndoCommand& command);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_TRAIN_MODES_H_

@@ -169,7 +169,7 @@ int Program::type_count() const { return static_cast<int>(state_->type_ids.size(
 
 const Variable* Program::Find(const Block& block, absl::string_view name) const {
   const auto it = state_->name_table.find(name);
-  return it == state_->name_table.end() ? nullptr : state_->Resolve(block, *it->second);
+  return it == state_->name_table.end() ? nullptr : state_->Resolve(block, **it);
 }
 
 }  // namespace fixpoint

@@ -111,12 +111,11 @@ absl::Status ProgramState::IndexOps() {
 }
 
 Name* ProgramState::Intern(absl::string_view text) {
-  const auto it = name_table.find(text);
-  if (it != name_table.end()) return it->second;
-  Name& name = names.emplace_back();
-  name.text = std::string(text);
-  name_table.emplace(name.text, &name);
-  return &name;
+  return *name_table.lazy_emplace(text, [&](const auto& insert) {
+    Name& name = names.emplace_back();
+    name.text = std::string(text);
+    insert(&name);
+  });
 }
 
 Variable* ProgramState::Resolve(const Block& block, const Name& name) const {

@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/hash/hash.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -33,6 +35,27 @@ struct Name {
   int declarations = 0;
   bool reserved = false;      // handed out by Rewriter::FreshName
   bool in_attribute = false;  // an attribute names it, or did
+};
+
+// Finds names by their text in a table of pointers alone: the smaller it is, the more of a large
+// program's stays in the processor's caches.
+struct NameText {
+  static absl::string_view Of(absl::string_view text) { return text; }
+  static absl::string_view Of(const Name* name) { return name->text; }
+};
+struct NameHash {
+  using is_transparent = void;
+  template <typename Key>
+  size_t operator()(const Key& key) const {
+    return absl::Hash<absl::string_view>()(NameText::Of(key));
+  }
+};
+struct NameEq {
+  using is_transparent = void;
+  template <typename A, typename B>
+  bool operator()(const A& a, const B& b) const {
+    return NameText::Of(a) == NameText::Of(b);
+  }
 };
 
 // The labels of a block's ops are spread over this range, so that there is room between any two.
@@ -96,7 +119,7 @@ struct ProgramState {
   std::pmr::deque<Variable> variables{&nodes};
   std::pmr::deque<Value> values{&nodes};
   std::pmr::deque<Name> names{&nodes};
-  absl::flat_hash_map<absl::string_view, Name*> name_table;
+  absl::flat_hash_set<Name*, NameHash, NameEq> name_table;
   absl::flat_hash_map<std::string, int> type_ids;
   absl::flat_hash_map<std::string, int> fresh_counters;
   std::set<std::string> pass_names;

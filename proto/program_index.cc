@@ -215,7 +215,7 @@ void ProgramState::ReadAttr(Op& op, const OpDesc::Attr& attr) {
 }
 
 Argument* ProgramState::NewArgument(Op& op, bool is_output, int slot, int index) {
-  Argument& argument = *google::protobuf::Arena::Create<Argument>(desc.arena());
+  Argument& argument = arguments.emplace_back();
   argument.op_ = &op;
   argument.is_output_ = is_output;
   argument.slot_ = slot;

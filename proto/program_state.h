@@ -116,6 +116,7 @@ struct ProgramState {
   std::deque<Block> blocks;
   ArenaMemory nodes{desc.arena()};
   std::pmr::deque<Op> ops{&nodes};
+  std::pmr::deque<Argument> arguments{&nodes};
   std::pmr::deque<Variable> variables{&nodes};
   std::pmr::deque<Value> values{&nodes};
   std::pmr::deque<Name> names{&nodes};

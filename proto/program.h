@@ -131,19 +131,20 @@ class Op {
 
   using Arguments = absl::InlinedVector<Argument*, 3>;
 
-  OpDesc* desc_ = nullptr;
-  Block* block_ = nullptr;
-  Op* previous_ = nullptr;  // a removed op keeps its place, so that undo finds it
+  // What a walk through all ops reads comes first, in one cache line.
   Op* next_ = nullptr;
-  uint64_t order_ = 0;
-  Arguments inputs_;
-  Arguments outputs_;
-  std::vector<const Block*> sub_blocks_;
+  OpDesc* desc_ = nullptr;
   std::unique_ptr<OpEdits> edits_;
   int32_t role_ = 0;
   int32_t type_id_ = 0;
   bool has_own_attrs_ = false;
   bool removed_ = false;
+  uint64_t order_ = 0;
+  Block* block_ = nullptr;
+  Op* previous_ = nullptr;  // a removed op keeps its place, so that undo finds it
+  Arguments inputs_;
+  Arguments outputs_;
+  std::vector<const Block*> sub_blocks_;
 };
 
 // Bits of op_role, with the reference's numbers.
@@ -194,11 +195,11 @@ class Variable {
   VarDesc* desc_ = nullptr;
   Block* block_ = nullptr;
   Argument* first_argument_ = nullptr;
-  absl::InlinedVector<Value*, 2> all_values_;    // those that are no more among them
-  absl::InlinedVector<const Value*, 2> values_;  // in program order
   std::unique_ptr<VariableEdits> edits_;
   uint32_t values_known_at_ = 0;  // the epoch
   bool removed_ = false;
+  absl::InlinedVector<Value*, 2> all_values_;    // those that are no more among them
+  absl::InlinedVector<const Value*, 2> values_;  // in program order
 };
 
 // What a variable holds between two writes. Rewriting works on values: two reads of one name are

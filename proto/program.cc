@@ -14,13 +14,19 @@
 namespace fixpoint {
 namespace {
 
+using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
+
+// The part of `arguments`, those of all `slots`, that stands in the first slot of that name that
+// has any.
 absl::Span<const Argument* const> SlotArguments(absl::Span<const Argument* const> arguments,
-                                                absl::string_view slot) {
+                                                const Slots& slots, absl::string_view name) {
   size_t first = 0;
-  while (first < arguments.size() && arguments[first]->slot_name() != slot) ++first;
-  size_t last = first;
-  while (last < arguments.size() && arguments[last]->slot() == arguments[first]->slot()) ++last;
-  return arguments.subspan(first, last - first);
+  for (const OpDesc::Var& slot : slots) {
+    const size_t size = slot.arguments_size();
+    if (size > 0 && slot.parameter() == name) return arguments.subspan(first, size);
+    first += size;
+  }
+  return {};
 }
 
 }  // namespace
@@ -36,11 +42,11 @@ absl::string_view Argument::name() const {
 }
 
 absl::Span<const Argument* const> Op::Inputs(absl::string_view slot) const {
-  return SlotArguments(inputs(), slot);
+  return SlotArguments(inputs(), desc_->inputs(), slot);
 }
 
 absl::Span<const Argument* const> Op::Outputs(absl::string_view slot) const {
-  return SlotArguments(outputs(), slot);
+  return SlotArguments(outputs(), desc_->outputs(), slot);
 }
 
 const Argument* Op::Input(absl::string_view slot) const {

@@ -24,6 +24,8 @@ class Positions {
   explicit Positions(const Program& program) {
     for (int b = 0; b < program.block_count(); ++b) {
       std::vector<const Op*>& ops = ops_.emplace_back();
+      ops.reserve(program.block(b).op_count());
+      position_.reserve(position_.size() + program.block(b).op_count());
       for (const Op& op : program.block(b).ops()) {
         position_[&op] = static_cast<int>(ops.size());
         ops.push_back(&op);

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "ops/era.h"
 #include "ops/op_schema.h"
+#include "proto/op_builder.h"
 #include "proto/program.pb.h"
 #include "proto/quant_config.pb.h"
 
@@ -113,11 +114,11 @@ class Quantizer {
   // program's first optimizer op, to the states. They stand once, behind the optimizer ops.
   virtual std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const { return {}; }
 
-  // Attributes of the ops of a recipe.
-  virtual std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const = 0;
-  virtual std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const = 0;
-  virtual std::vector<OpDesc::Attr> ObserverAttrs(const QuantSpec&) const { return {}; }
-  // Of a dynamic quantizer with parameters: those that QuantizeAttrs wrote into the op, by which
+  // Give the ops of a recipe their attributes.
+  virtual void AddQuantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const = 0;
+  virtual void AddDequantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const = 0;
+  virtual void AddObserverAttrs(const QuantSpec&, OpBuilder&) const {}
+  // Of a dynamic quantizer with parameters: those that AddQuantizeAttrs wrote into the op, by which
   // freezing finds the scale of a weight again.
   virtual void ReadParameters(const OpDesc& /*quantize*/, QuantSpec* /*spec*/) const {}
   // What a state holds when the range of the values is known to be `min` to `max`.

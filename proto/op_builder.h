@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "proto/attributes.h"
 #include "proto/program.pb.h"
 
@@ -56,8 +57,12 @@ class OpBuilder {
     AddAttr(name, AttrType::STRING)->set_s(std::string(value));
     return *this;
   }
-  OpBuilder& Attrs(std::vector<OpDesc::Attr> attrs) {
-    for (OpDesc::Attr& attr : attrs) Attr(std::move(attr));
+  OpBuilder& IntsAttr(absl::string_view name, absl::Span<const int32_t> values) {
+    AddAttr(name, AttrType::INTS)->mutable_ints()->Add(values.begin(), values.end());
+    return *this;
+  }
+  OpBuilder& LongsAttr(absl::string_view name, absl::Span<const int64_t> values) {
+    AddAttr(name, AttrType::LONGS)->mutable_longs()->Add(values.begin(), values.end());
     return *this;
   }
 

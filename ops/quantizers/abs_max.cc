@@ -21,11 +21,11 @@ class AbsMaxQuantizer final : public Quantizer {
 
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
 
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
-    return SymmetricQuantizeAttrs(spec);
+  void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricQuantizeAttrs(spec, op);
   }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
-    return SymmetricDequantizeAttrs(spec);
+  void AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricDequantizeAttrs(spec, op);
   }
   double InitialValue(const QuantizerState&, const QuantSpec&) const override { return 0; }
 

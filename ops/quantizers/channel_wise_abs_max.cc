@@ -23,15 +23,13 @@ class ChannelWiseAbsMaxQuantizer final : public Quantizer {
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
 
   // Fluid's ops have no quant_axis and mean axis 0.
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const override {
-    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
-    if (era == Era::kPaddle2) attrs.push_back(MakeIntAttr("quant_axis", spec.axis()));
-    return attrs;
+  void AddQuantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const override {
+    AddSymmetricQuantizeAttrs(spec, op);
+    if (era == Era::kPaddle2) op.IntAttr("quant_axis", spec.axis());
   }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const override {
-    std::vector<OpDesc::Attr> attrs = {MakeIntsAttr("quant_bits", {BitLength(spec)})};
-    if (era == Era::kPaddle2) attrs.push_back(MakeIntAttr("quant_axis", spec.axis()));
-    return attrs;
+  void AddDequantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const override {
+    op.IntsAttr("quant_bits", {BitLength(spec)});
+    if (era == Era::kPaddle2) op.IntAttr("quant_axis", spec.axis());
   }
   double InitialValue(const QuantizerState&, const QuantSpec&) const override { return 0; }
 

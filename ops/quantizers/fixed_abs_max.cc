@@ -21,13 +21,12 @@ class FixedAbsMaxQuantizer final : public Quantizer {
   absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
 
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
-    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
-    attrs.push_back(MakeBoolAttr("is_test", true));
-    return attrs;
+  void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricQuantizeAttrs(spec, op);
+    op.BoolAttr("is_test", true);
   }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
-    return SymmetricDequantizeAttrs(spec);
+  void AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricDequantizeAttrs(spec, op);
   }
   double InitialValue(const QuantizerState&, const QuantSpec& spec) const override {
     return Parameter(*this, spec, "range");

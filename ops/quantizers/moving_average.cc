@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "ops/quantizers/abs_max_attrs.h"
 
@@ -58,24 +57,18 @@ MovingAverageQuantizer::MovingAverageQuantizer(const std::vector<QuantizerParame
   parameters_.insert(parameters_.end(), parameters.begin(), parameters.end());
 }
 
-std::vector<OpDesc::Attr> MovingAverageQuantizer::QuantizeAttrs(const QuantSpec& spec, Era) const {
-  std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
-  for (OpDesc::Attr& attr : ObserverAttrs(spec)) attrs.push_back(std::move(attr));
-  return attrs;
+void MovingAverageQuantizer::AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const {
+  AddSymmetricQuantizeAttrs(spec, op);
+  AddObserverAttrs(spec, op);
 }
 
-std::vector<OpDesc::Attr> MovingAverageQuantizer::DequantizeAttrs(const QuantSpec& spec,
-                                                                  Era) const {
-  return SymmetricDequantizeAttrs(spec);
+void MovingAverageQuantizer::AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const {
+  AddSymmetricDequantizeAttrs(spec, op);
 }
 
-std::vector<OpDesc::Attr> MovingAverageQuantizer::ObserverAttrs(const QuantSpec& spec) const {
-  std::vector<OpDesc::Attr> attrs = {
-      MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")))};
-  if (Parameter(*this, spec, "skip_non_finite") != 0) {
-    attrs.push_back(MakeBoolAttr("skip_non_finite", true));
-  }
-  return attrs;
+void MovingAverageQuantizer::AddObserverAttrs(const QuantSpec& spec, OpBuilder& op) const {
+  op.FloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")));
+  if (Parameter(*this, spec, "skip_non_finite") != 0) op.BoolAttr("skip_non_finite", true);
 }
 
 double MovingAverageQuantizer::InitialValue(const QuantizerState& state,

@@ -32,9 +32,9 @@ class MovingAverageQuantizer : public Quantizer {
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
   absl::Span<const QuantizerRecipe> observers() const override { return observers_; }
 
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era era) const override;
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era era) const override;
-  std::vector<OpDesc::Attr> ObserverAttrs(const QuantSpec& spec) const override;
+  void AddQuantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const override;
+  void AddDequantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const override;
+  void AddObserverAttrs(const QuantSpec& spec, OpBuilder& op) const override;
   double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override;
   double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
                       float max) const override;

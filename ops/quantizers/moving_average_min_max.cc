@@ -12,7 +12,6 @@
 #include "ops/quant_math.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/moving_average.h"
-#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -29,14 +28,13 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
   absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
 
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
-    return {
-        MakeIntAttr("bit_length", spec.bits()),
-        MakeBoolAttr("unsigned_codes", spec.signedness() == QuantSpec::UNSIGNED),
-        MakeIntAttr("round_type", spec.rounding() == QuantSpec::HALF_TO_EVEN ? 0 : 1),
-        MakeFloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")))};
+  void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    op.IntAttr("bit_length", spec.bits())
+        .BoolAttr("unsigned_codes", spec.signedness() == QuantSpec::UNSIGNED)
+        .IntAttr("round_type", spec.rounding() == QuantSpec::HALF_TO_EVEN ? 0 : 1)
+        .FloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")));
   }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec&, Era) const override { return {}; }
+  void AddDequantizeAttrs(const QuantSpec&, Era, OpBuilder&) const override {}
   double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
     return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
   }

@@ -50,14 +50,12 @@ class WindowQuantizer : public Quantizer {
   absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
 
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
-    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
-    attrs.push_back(
-        MakeIntAttr("window_size", static_cast<int32_t>(Parameter(*this, spec, "window_size"))));
-    return attrs;
+  void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricQuantizeAttrs(spec, op);
+    op.IntAttr("window_size", static_cast<int32_t>(Parameter(*this, spec, "window_size")));
   }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
-    return SymmetricDequantizeAttrs(spec);
+  void AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricDequantizeAttrs(spec, op);
   }
   double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
     return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;

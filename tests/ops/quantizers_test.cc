@@ -17,6 +17,7 @@
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "ops/quantizer.h"
+#include "proto/op_builder.h"
 #include "tests/ops/range_of_tensor.h"
 #include "tests/testing/norm_quantizer.h"
 
@@ -406,11 +407,11 @@ INSTANTIATE_TEST_SUITE_P(Table, EachQuantizer, testing::ValuesIn(QuantizerNames(
 
 TEST(MovingAverageAbsMax, TellsObserversToSkipWhatIsNotFinite) {
   const QuantizerTable table;
-  const std::vector<OpDesc::Attr> attrs =
-      table.Find("moving_average_abs_max")->ObserverAttrs(With("skip_non_finite", 1));
-  ASSERT_EQ(attrs.size(), 2u);
-  EXPECT_EQ(attrs[1].name(), "skip_non_finite");
-  EXPECT_TRUE(attrs[1].b());
+  OpBuilder observe("moving_average_abs_max_scale");
+  table.Find("moving_average_abs_max")->AddObserverAttrs(With("skip_non_finite", 1), observe);
+  ASSERT_EQ(observe.op().attrs_size(), 2);
+  EXPECT_EQ(observe.op().attrs(1).name(), "skip_non_finite");
+  EXPECT_TRUE(observe.op().attrs(1).b());
 }
 
 struct BadSpec {

@@ -19,10 +19,10 @@ class LearnedQuantizer final : public Quantizer {
   bool is_dynamic() const override { return false; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
 
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
-    return SymmetricQuantizeAttrs(spec);
+  void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricQuantizeAttrs(spec, op);
   }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec&, Era) const override { return {}; }
+  void AddDequantizeAttrs(const QuantSpec&, Era, OpBuilder&) const override {}
   double InitialValue(const QuantizerState& state, const QuantSpec&) const override {
     return state.is_scale ? 1 : 0;
   }

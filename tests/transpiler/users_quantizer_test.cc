@@ -99,13 +99,12 @@ class ShareQuantizer final : public Quantizer {
   bool is_dynamic() const override { return true; }
   absl::Span<const QuantizerParameter> parameters() const override { return parameters_; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
-  std::vector<OpDesc::Attr> QuantizeAttrs(const QuantSpec& spec, Era) const override {
-    std::vector<OpDesc::Attr> attrs = SymmetricQuantizeAttrs(spec);
-    attrs.push_back(MakeFloatAttr("share", static_cast<float>(Parameter(*this, spec, "share"))));
-    return attrs;
+  void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricQuantizeAttrs(spec, op);
+    op.FloatAttr("share", static_cast<float>(Parameter(*this, spec, "share")));
   }
-  std::vector<OpDesc::Attr> DequantizeAttrs(const QuantSpec& spec, Era) const override {
-    return SymmetricDequantizeAttrs(spec);
+  void AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
+    AddSymmetricDequantizeAttrs(spec, op);
   }
   void ReadParameters(const OpDesc& quantize, QuantSpec* spec) const override {
     (*spec->mutable_parameters())["share"] = FloatAttr(quantize, "share").value_or(1);

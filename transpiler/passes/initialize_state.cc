@@ -36,15 +36,14 @@ class InitializeState final : public Pass {
     for (const NewState& state : context.new_state) {
       RETURN_IF_ERROR(rewriter.AddVariable(block, *state.variable->desc()).status());
       const VarType::TensorDesc& tensor = *state.variable->tensor();
-      rewriter.Append(
-          block, rewriter.New("fill_constant")
-                     .Output("Out", state.variable->name())
-                     .Attr(MakeLongsAttr("shape", {tensor.dims().begin(), tensor.dims().end()}))
-                     .IntAttr("dtype", tensor.data_type())
-                     .FloatAttr("value", static_cast<float>(state.initial_value))
-                     .BoolAttr("force_cpu", tensor.data_type() == VarType::INT64)
-                     .IntAttr("op_role", kForward)
-                     .StringAttr(kInsertedByAttr, name()));
+      rewriter.Append(block, rewriter.New("fill_constant")
+                                 .Output("Out", state.variable->name())
+                                 .LongsAttr("shape", tensor.dims())
+                                 .IntAttr("dtype", tensor.data_type())
+                                 .FloatAttr("value", static_cast<float>(state.initial_value))
+                                 .BoolAttr("force_cpu", tensor.data_type() == VarType::INT64)
+                                 .IntAttr("op_role", kForward)
+                                 .StringAttr(kInsertedByAttr, name()));
     }
     return absl::OkStatus();
   }

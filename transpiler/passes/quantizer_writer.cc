@@ -189,8 +189,8 @@ absl::StatusOr<OpBuilder> QuantizerWriter::BeginQuantizeOp(const Writing& writin
   OpBuilder builder = rewriter_.New(writing.recipe->quantize_op);
   builder.Input("X", writing.site->value->variable().name());
   ASSIGN_OR_RETURN(*numbers, DeclareLike(writing, fused ? ".quant_dequant" : ".quantized"));
-  builder.Output("Out", *numbers)
-      .Attrs(writing.quantizer->QuantizeAttrs(writing.site->spec, EraOf(context_.target)));
+  builder.Output("Out", *numbers);
+  writing.quantizer->AddQuantizeAttrs(writing.site->spec, EraOf(context_.target), builder);
   if (writing.recipe->has_is_test) builder.BoolAttr("is_test", writing.is_test);
   return builder;
 }
@@ -210,9 +210,9 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
   if (!zero_point.empty()) {
     builder.Input(writing.recipe->zero_point_input_of_dequantize, zero_point);
   }
-  Insert(writing, builder.Output("Out", dequantized)
-                      .Attrs(writing.quantizer->DequantizeAttrs(writing.site->spec,
-                                                                EraOf(context_.target))));
+  builder.Output("Out", dequantized);
+  writing.quantizer->AddDequantizeAttrs(writing.site->spec, EraOf(context_.target), builder);
+  Insert(writing, builder);
   Rewire(*writing.site, dequantized);
   return absl::OkStatus();
 }
@@ -267,7 +267,8 @@ absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Pla
     ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, like, ".observed"));
     observe.Output("Out", copy);
   }
-  observe.Attrs(writing.quantizer->ObserverAttrs(site.spec)).BoolAttr("is_test", writing.is_test);
+  writing.quantizer->AddObserverAttrs(site.spec, observe);
+  observe.BoolAttr("is_test", writing.is_test);
   RETURN_IF_ERROR(AddState(writing, observe));
   std::string scale = OutputOf(observe.op(), writing.recipe->scale_output);
   Insert(writing, observe);

@@ -24,8 +24,8 @@ const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name) {
   return nullptr;
 }
 
-std::vector<std::pair<const OpDesc::Attr*, int>> BlocksOf(const OpDesc& op) {
-  std::vector<std::pair<const OpDesc::Attr*, int>> blocks;
+NamedBlocks BlocksOf(const OpDesc& op) {
+  NamedBlocks blocks;
   for (const OpDesc::Attr& attr : op.attrs()) {
     if (attr.type() == BLOCK) blocks.emplace_back(&attr, attr.block_idx());
     if (attr.type() != BLOCKS) continue;

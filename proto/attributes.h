@@ -21,7 +21,8 @@ const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name);
 inline constexpr char kOwnAttrPrefix[] = "fixpoint.";
 
 // The blocks that an op's attributes name (BLOCK and BLOCKS), with the attribute.
-std::vector<std::pair<const OpDesc::Attr*, int>> BlocksOf(const OpDesc& op);
+using NamedBlocks = std::vector<std::pair<const OpDesc::Attr*, int>>;
+NamedBlocks BlocksOf(const OpDesc& op);
 // The variables that they name (VAR and VARS), which the op reads as it reads its inputs.
 std::vector<absl::string_view> VariablesInAttrs(const OpDesc& op);
 

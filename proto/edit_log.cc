@@ -216,7 +216,7 @@ absl::Status ProgramState::AdoptOpEdits(Block& block, const EditLog::BlockEdits&
         }
         Op& op = *NewOp(block, Own(desc));
         EditsOf(op);
-        if (!CheckSubBlocks(op, desc).ok()) {
+        if (!CheckSubBlocks(op, BlocksOf(desc)).ok()) {
           return DoesNotFit("block ", block.index(),
                             ": a removed op runs a block that is not there");
         }

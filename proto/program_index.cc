@@ -265,8 +265,8 @@ void ProgramState::Unlink(Argument& argument) {
   argument.previous_ = argument.next_ = nullptr;
 }
 
-absl::Status ProgramState::CheckSubBlocks(const Op& op, const OpDesc& desc) const {
-  for (const auto& [attr, index] : BlocksOf(desc)) {
+absl::Status ProgramState::CheckSubBlocks(const Op& op, const NamedBlocks& run) const {
+  for (const auto& [attr, index] : run) {
     if (index > op.block_->index() && index < static_cast<int>(blocks.size())) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(Describe(op), ": attribute ", attr->name(), " is block ", index,
@@ -277,8 +277,9 @@ absl::Status ProgramState::CheckSubBlocks(const Op& op, const OpDesc& desc) cons
 }
 
 absl::Status ProgramState::LinkSubBlocks(Op& op) {
-  RETURN_IF_ERROR(CheckSubBlocks(op, *op.desc_));
-  for (const auto& [attr, index] : BlocksOf(*op.desc_)) {
+  const NamedBlocks run = BlocksOf(*op.desc_);
+  RETURN_IF_ERROR(CheckSubBlocks(op, run));
+  for (const auto& [attr, index] : run) {
     op.sub_blocks_.push_back(&blocks[index]);
     if (blocks[index].owner_ == nullptr) blocks[index].owner_ = &op;
   }

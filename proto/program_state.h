@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/program.pb.h"
 
@@ -164,8 +165,8 @@ struct ProgramState {
   void Link(Argument& argument, Variable* variable);
   void Unlink(Argument& argument);
 
-  // Whether an op with this message would run blocks that come after its own.
-  absl::Status CheckSubBlocks(const Op& op, const OpDesc& desc) const;
+  // Whether `run`, blocks that attributes of an op name, come after the op's own.
+  absl::Status CheckSubBlocks(const Op& op, const NamedBlocks& run) const;
   absl::Status LinkSubBlocks(Op& op);
   void UnlinkSubBlocks(Op& op);
 

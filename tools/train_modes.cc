@@ -159,7 +159,7 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
         to.output == "-" ? "transpile" : to.output, &outputs);
   }
   TranspileResult& result = *transpiled;
-  TranspileReport report;
+  TranspileReport& report = KeepUntilExit(TranspileReport());
   report.program = command.program;
   report.left_alone = result.left_alone;
   report.notes = std::move(result.notes);

@@ -14,7 +14,6 @@
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
-#include "transpiler/pass.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/target.h"
 
@@ -44,11 +43,7 @@ absl::Status ReadConfig(const TrainCommand& command, TranspileOptions& options) 
     }
     options.config.set_target(command.target);
   }
-  if (!command.pipeline.empty()) {
-    const absl::Status status = ParseTrainPipeline(command.pipeline, PassTable()).status();
-    if (!status.ok()) return UsageError(absl::StrCat("--pass_pipeline: ", status.message()));
-    options.pipeline = command.pipeline;
-  }
+  if (!command.pipeline.empty()) options.pipeline = command.pipeline;
   options.pipeline_options = command.pipeline_options;
   return absl::OkStatus();
 }

@@ -22,7 +22,7 @@ struct TrainCommand {
   std::string output;          // beside the program by default
   std::string startup_output;  // beside the startup program, or else the output
   std::string save_plan;
-  std::string pipeline;
+  std::string pipeline;  // one that ParseTrainPipeline takes
   PipelineOptions pipeline_options;
   bool dry_run = false;
   bool explain = false;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
@@ -16,6 +17,7 @@
 #include "tools/pipeline_flags.h"
 #include "tools/train_modes.h"
 #include "transpiler/freeze.h"
+#include "transpiler/pass.h"
 #include "transpiler/quantize_transpiler.h"
 
 DEFINE_string(mode, "train",
@@ -94,6 +96,10 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   command.startup_output = FLAGS_startup_output;
   command.save_plan = FLAGS_save_plan;
   command.pipeline = FLAGS_pass_pipeline;
+  if (!command.pipeline.empty()) {
+    const absl::Status status = ParseTrainPipeline(command.pipeline, PassTable()).status();
+    if (!status.ok()) return UsageError(absl::StrCat("--pass_pipeline: ", status.message()));
+  }
   ASSIGN_OR_RETURN(
       command.pipeline_options,
       MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after},

@@ -68,7 +68,7 @@ struct PassContext {
   const Target& target;
   const QuantizerTable& quantizers;
 
-  // What messages call what follows here and the configuration.
+  // What messages call the configuration, the plan and the profile.
   InputNames names;
   // The startup program; not null where the fact "startup_program" is given.
   Program* startup = nullptr;

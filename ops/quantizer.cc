@@ -19,10 +19,43 @@ QuantizerTable::QuantizerTable() {
 #undef FIXPOINT_QUANTIZER
 }
 
+namespace {
+
+// Whether a quantizer that trains a state is as GradientOps and UpdateOps require.
+bool CanTrain(const Quantizer& quantizer) {
+  for (const QuantizerRecipe& recipe : quantizer.recipes()) {
+    if (!recipe.dequantize_op.empty()) return false;
+    for (const QuantizerState& state : recipe.state) {
+      if (state.is_trained && state.input.empty()) return false;
+    }
+  }
+  const QuantSpec spec;
+  for (const Era era : {Era::kFluid, Era::kPaddle2}) {
+    if (quantizer.GradientOps(spec, era).empty() || quantizer.UpdateOps(spec, era).empty() ||
+        !quantizer.SummaryOps(spec, era).empty()) {
+      return false;
+    }
+  }
+  return quantizer.observers().empty();
+}
+
+bool IsTrained(const QuantizerRecipe& recipe) {
+  return std::any_of(recipe.state.begin(), recipe.state.end(),
+                     [](const QuantizerState& state) { return state.is_trained; });
+}
+
+}  // namespace
+
 absl::Status QuantizerTable::Add(std::unique_ptr<Quantizer> quantizer) {
   if (Find(quantizer->name()) != nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is a quantizer \"", quantizer->name(), "\" already"));
+  }
+  const auto recipes = quantizer->recipes();
+  if (std::any_of(recipes.begin(), recipes.end(), IsTrained) && !CanTrain(*quantizer)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "quantizer ", quantizer->name(), " trains a state; want gradient and update ops, recipes ",
+        "that are fused and read the state, and neither observers nor summary ops"));
   }
   quantizers_.push_back(std::move(quantizer));
   return absl::OkStatus();
@@ -130,9 +163,7 @@ bool TrainsScale(const QuantizerTable& quantizers, const QuantSpec& spec, Era er
   const Quantizer* quantizer = quantizers.Find(spec.quantizer());
   const QuantizerRecipe* recipe =
       quantizer == nullptr ? nullptr : FindRecipe(*quantizer, spec, era);
-  return recipe != nullptr &&
-         std::any_of(recipe->state.begin(), recipe->state.end(),
-                     [](const QuantizerState& state) { return state.is_trained; });
+  return recipe != nullptr && IsTrained(*recipe);
 }
 
 }  // namespace fixpoint

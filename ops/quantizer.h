@@ -97,7 +97,8 @@ class Quantizer {
   // A scale that is trained: ops that give each state that is_trained its gradient, and ops that
   // update it. Both name a state by its `name`, also one that is in no slot of the quantize op (a
   // moment of the optimizer); what they write first is their own.
-  // REQUIRES of a quantizer that has such a state: both give some ops, in recipes that are fused.
+  // REQUIRES of a quantizer that has such a state: both give some ops; its recipes are fused, the
+  // state is in an input slot of each; it has no observers and no SummaryOps.
   static constexpr char kValueGradient[] = "x@GRAD";
   static constexpr char kResultGradient[] = "out@GRAD";
   static constexpr char kLearningRate[] = "learning_rate";
@@ -107,11 +108,11 @@ class Quantizer {
   }
   // From kValue, kResultGradient and the states to kValueGradient, and to the gradient of each
   // state that is_trained. They stand once behind each op of the backward pass that computes
-  // kResultGradient, whose sum the gradient of a state then is. Where nobody reads the value's
-  // gradient, kValueGradient stands for kEmptyArgument.
+  // kResultGradient; the gradient of a state is the sum of what they give. None of them reads
+  // kValueGradient: it stands for kEmptyArgument where the program has no gradient of the value.
   virtual std::vector<OpDesc> GradientOps(const QuantSpec&, Era) const { return {}; }
-  // From the states, the gradients of those that are trained and kLearningRate, the [1] of the
-  // program's first optimizer op, to the states. They stand once, behind the optimizer ops.
+  // From the states, the gradients of those that are trained and kLearningRate, the [1] that the
+  // program's first optimizer op reads, to the states. They stand once, behind the optimizer ops.
   virtual std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const { return {}; }
 
   // Give the ops of a recipe their attributes.
@@ -142,7 +143,8 @@ class QuantizerTable {
   QuantizerTable(QuantizerTable&&) = default;
   QuantizerTable& operator=(QuantizerTable&&) = default;
 
-  // Error (kInvalidArgument): the name is taken.
+  // Error (kInvalidArgument): the name is taken, or the quantizer trains a state and is not as that
+  // requires.
   absl::Status Add(std::unique_ptr<Quantizer> quantizer);
   // Null where there is none of that name.
   const Quantizer* Find(absl::string_view name) const;

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ops/forward_ops.h"
 #include "proto/attributes.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/marks.h"
@@ -123,7 +124,8 @@ void Check::GradientsReadWhatTheirForwardOpsRead() {
 
 void Check::OptimizersUpdateFloatParameters() {
   ForEachOp(program_, [this](const Op& op) {
-    if (op.FindAttr(kInsertedByAttr) != nullptr) return;  // it updates a scale
+    // An op of train_scales has the scale in the place of a parameter.
+    if (!IsForwardRole(op.role()) && op.FindAttr(kInsertedByAttr) != nullptr) return;
     const auto check = [this, &op](const Argument& argument) {
       if (argument.variable() == nullptr || !IsNew(*argument.variable())) return;
       Violated(2, Describe(op), argument.is_output() ? " writes \"" : " reads \"",
@@ -327,9 +329,8 @@ void Check::GradientPassesQuantizer(const GradientOutput& output) {
   }
   const OpDesc original = output.op->OriginalSlots();
   const std::string* before = NameIn(original.outputs(), *argument);
-  const Variable* variable =
-      before == nullptr ? nullptr : program_.Find(output.op->block(), *before);
-  if (variable == nullptr) return;  // nobody asked for the gradient of the value itself
+  if (before == nullptr || *before == kEmptyArgument) return;  // the program has no such gradient
+  const Variable* variable = program_.Find(output.op->block(), *before);
   for (const Argument* other : variable->arguments()) {
     if (other->is_output() && other->op().inserted()) return;
   }
@@ -342,8 +343,7 @@ void Check::TrainedScalesAreUpdated() {
                    [](const Site& site) { return site.trains_scale; })) {
     return;
   }
-  absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients;
-  for (const auto& [forward, gradient] : plan_.gradients) gradients[forward].push_back(gradient);
+  auto gradients = GradientsByForwardOp(plan_);
   for (const Site& site : plan_.sites) {
     if (!site.trains_scale) continue;
     for (const Argument* reader : site.readers) {

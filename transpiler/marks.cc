@@ -6,6 +6,14 @@
 
 namespace fixpoint {
 
+std::string ArgumentMark(absl::string_view slot, int index, absl::string_view before) {
+  return absl::StrCat(slot, ".", index, "=", before);
+}
+
+std::string AddedArgumentMark(absl::string_view slot, int index) {
+  return absl::StrCat(slot, ".", index, "+");
+}
+
 std::string AttributeMark(const Op& op, absl::string_view name) {
   const OpDesc::Attr* attr = op.FindAttr(name);
   if (attr == nullptr) return absl::StrCat(name, "+");

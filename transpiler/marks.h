@@ -19,6 +19,11 @@ inline constexpr char kInsertedByAttr[] = "fixpoint.inserted_by";
 // "with_quant_attr=false" for what an attribute was, "quantization_type+" for an added one.
 inline constexpr char kRewiredAttr[] = "fixpoint.rewired";
 
+// The mark of an argument that is about to be changed, with the name that stood there, and that of
+// one that is about to be added.
+std::string ArgumentMark(absl::string_view slot, int index, absl::string_view before);
+std::string AddedArgumentMark(absl::string_view slot, int index);
+
 // The mark of an attribute that is about to be set or changed, with its value in the text form
 // (proto/attribute_text.h), in which the type shows.
 std::string AttributeMark(const Op& op, absl::string_view name);

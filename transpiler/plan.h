@@ -26,7 +26,7 @@ struct Site {
   std::string shared_scale;
   std::optional<QuantPlan::Range> range;
   bool observe = false;
-  bool trains_scale = false;  // its scale has a gradient and an update
+  bool trains_scale = false;  // its scale is to get a gradient and an update
 };
 
 // What was decided about an op that has a quantizable slot.

@@ -238,12 +238,6 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
         MergeSpec(action.spec, &planned.spec);
         why_not = specs_.Complete(*argument, schema, planned.role, planned.spec, decision.detail);
       }
-      if (!why_not.has_value()) {
-        if (std::optional<std::string> untrained = WhyNotTrained(*argument, planned.spec)) {
-          why_not = Reason::kScaleNotTrainable;
-          absl::StrAppend(&decision.detail, ": ", *untrained);
-        }
-      }
       if (why_not.has_value()) {
         decision.reason = *why_not;
         return false;
@@ -258,6 +252,14 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     decision.reason = Reason::kGradientNotUnique;
     decision.detail = Describe(*gradient);
     return false;
+  }
+  for (const SlotPlan& slot : slots) {
+    if (std::optional<std::string> why_not = WhyNotTrained(*slot.argument, slot.spec)) {
+      decision.reason = Reason::kScaleNotTrainable;
+      decision.detail =
+          absl::StrCat(slot.argument->slot_name(), " is ", slot.argument->name(), ": ", *why_not);
+      return false;
+    }
   }
   decision.reason = asked_by_rule ? Reason::kByRule : Reason::kByTarget;
   decision.detail = absl::StrJoin(skipped, ", ");
@@ -320,13 +322,15 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
       QuantSpec spec = specs_.Default(QuantPlan::ACTIVATION, outputs.spec());
       MergeSpec(action.spec, &spec);
       if (specs_.Complete(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
-      if (!outputs.quantize()) specs_.CheckObserver(spec, "outputs", op);
-      readers.erase(std::remove_if(readers.begin(), readers.end(),
-                                   [&](const Argument* reader) {
-                                     return WhyNotTrained(*reader, spec).has_value();
-                                   }),
-                    readers.end());
-      if (outputs.quantize() && readers.empty()) continue;
+      if (!outputs.quantize()) {
+        specs_.CheckObserver(spec, "outputs", op);
+      } else {
+        const auto is_untrained = [&](const Argument* reader) {
+          return WhyNotTrained(*reader, spec).has_value();
+        };
+        readers.erase(std::remove_if(readers.begin(), readers.end(), is_untrained), readers.end());
+        if (readers.empty()) continue;
+      }
       Site& site = SiteOf(value, QuantPlan::ACTIVATION, spec, "", !outputs.quantize());
       for (const Argument* reader : readers) AddReader(site, *reader);
     }

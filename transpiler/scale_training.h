@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "proto/program.h"
+#include "transpiler/plan.h"
 
 namespace fixpoint {
 
@@ -32,17 +35,26 @@ class ScaleTraining {
   static std::vector<GradientOutput> GradientOutputs(const Argument& reader,
                                                      absl::Span<const Op* const> gradients);
 
-  // The optimizer op that is the last in the program, and the learning rate that the first reads.
+  // The last op of block 0 with the Optimize bit, and the learning rate of the first that has one.
   // Null where WhyNot says so.
   const Op* last_optimizer() const { return last_optimizer_; }
   const Variable* learning_rate() const { return learning_rate_; }
 
  private:
+  std::optional<std::string> WhyNotOutput(const Argument& reader,
+                                          const GradientOutput& output) const;
+
   const Op* last_optimizer_ = nullptr;
   const Variable* learning_rate_ = nullptr;
-  // An op that does to all gradients what nobody would do to that of a scale; null for none.
-  const Op* obstacle_ = nullptr;
+  // What a gradient goes through on its way to the optimizer, in which a scale's has no part.
+  std::optional<std::string> obstacle_;
 };
+
+// The gradient ops of each forward op that a plan rewires.
+absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(const Plan& plan);
+
+// Error (kFailedPrecondition): a site of the plan trains its scale, and cannot.
+absl::Status CheckTrainedScales(const Program& program, const Plan& plan);
 
 }  // namespace fixpoint
 

@@ -13,7 +13,7 @@
 namespace fixpoint {
 
 // A moving average of the L2 norm.
-class NormQuantizer final : public MovingAverageQuantizer {
+class NormQuantizer : public MovingAverageQuantizer {
  public:
   absl::string_view name() const override { return "norm"; }
   absl::string_view doc() const override { return "A moving average of the L2 norm."; }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,7 @@
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/testing/learned_quantizer.h"
+#include "tests/testing/norm_quantizer.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/wrong_pass.h"
 #include "transpiler/found_rewrite.h"
@@ -160,6 +162,63 @@ TEST_F(TrainScales, SumsTheGradientsOfAllReaders) {
             "clip(X=x@scale) -> (Out=x@scale)\n");
 }
 
+// By op_role_var other tools find the op that computes the gradient of a parameter.
+TEST_F(TrainScales, TrainsTheScaleOfAWeight) {
+  options_.config.mutable_weights()->set_quantizer("learned");
+  options_.config.mutable_weights()->set_form(QuantSpec::FUSED);
+  options_.config.mutable_activations()->set_quantizer("moving_average_abs_max");
+  constexpr char kOneProduct[] = R"(
+    var x f32[-1,2]
+    var w f32[2,2] persistable is_parameter
+    var y f32[-1,2]
+    var rate f32[1] persistable
+    var y@GRAD f32[-1,2]
+    var w@GRAD f32[2,2]
+    mul(X=x, Y=w) -> (Out=y)
+    mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1, op_role_var=["w", "w@GRAD"]}
+    sgd(Grad=w@GRAD, LearningRate=rate, Param=w) -> (ParamOut=w) {op_role=2}
+  )";
+  Program program = Transpiled(kOneProduct);
+  EXPECT_THAT(
+      PrintProgram(program.Proto()),
+      HasSubstr("  mul_grad(X=x.quant_dequant, Y=w.quant_dequant, Out@GRAD=y@GRAD) -> "
+                "(Y@GRAD=w.quant_dequant@GRAD) {op_role=1, op_role_var=strings[], "
+                "fixpoint.rewired=[\"X.0=x\", \"Y.0=w\", \"Y@GRAD.0=w@GRAD\", "
+                "\"op_role_var=[\\\"w\\\", \\\"w@GRAD\\\"]\"]}\n"
+                "  users_fake_quantize_learned_grad(X=w, Scale=w@scale, "
+                "Out@GRAD=w.quant_dequant@GRAD) -> (X@GRAD=w@GRAD, Scale@GRAD=w@scale@GRAD) "
+                "{op_role=1, fixpoint.inserted_by=\"train_scales\", "
+                "op_role_var=[\"w\", \"w@GRAD\", \"w@scale\", \"w@scale@GRAD\"]}\n"));
+  ASSERT_TRUE(Untranspile(&program).ok());
+  EXPECT_EQ(PrintProgram(program.Proto()), PrintProgram(ParsedProgram(kOneProduct).Proto()));
+}
+
+TEST_F(TrainScales, OneGradientOpMayGiveTheGradientsOfTwoSlots) {
+  EXPECT_EQ(TrainingOps(Transpiled(R"(
+    var x f32[2,2]
+    var y f32[2,2]
+    var rate f32[1] persistable
+    var v f32[1] persistable
+    var y@GRAD f32[2,2]
+    var x@GRAD f32[2,2]
+    var x@GRAD_1 f32[2,2]
+    matmul(X=x, Y=x) -> (Out=y)
+    matmul_grad(X=x, Y=x, Out@GRAD=y@GRAD) -> (X@GRAD=x@GRAD, Y@GRAD=x@GRAD_1) {op_role=1}
+    sgd(Grad=v, LearningRate=rate, Param=v) -> (ParamOut=v) {op_role=2}
+  )")),
+            "matmul_grad(X=x.quant_dequant, Y=x.quant_dequant, Out@GRAD=y@GRAD) -> "
+            "(X@GRAD=x.quant_dequant@GRAD, Y@GRAD=x.quant_dequant@GRAD_1)\n"
+            "users_fake_quantize_learned_grad(X=x, Scale=x@scale, "
+            "Out@GRAD=x.quant_dequant@GRAD_1) -> (X@GRAD=x@GRAD_1, Scale@GRAD=x@scale@GRAD_1)\n"
+            "users_fake_quantize_learned_grad(X=x, Scale=x@scale, "
+            "Out@GRAD=x.quant_dequant@GRAD) -> (X@GRAD=x@GRAD, Scale@GRAD=x@scale@GRAD)\n"
+            "sum(X=[x@scale@GRAD, x@scale@GRAD_1]) -> (Out=x@scale@GRAD_2)\n"
+            "sgd(Grad=v, LearningRate=rate, Param=v) -> (ParamOut=v)\n"
+            "momentum(Grad=x@scale@GRAD_2, LearningRate=rate, Param=x@scale, "
+            "Velocity=x@velocity) -> (ParamOut=x@scale, VelocityOut=x@velocity)\n"
+            "clip(X=x@scale) -> (Out=x@scale)\n");
+}
+
 TEST_F(TrainScales, InitialisesWhatTheUpdateKeeps) {
   Program program = ParsedProgram(kTwoProducts);
   const absl::StatusOr<TranspileResult> result = Transpile(&program, options_);
@@ -168,7 +227,7 @@ TEST_F(TrainScales, InitialisesWhatTheUpdateKeeps) {
               HasSubstr("fill_constant() -> (Out=x@velocity) {shape=[1L], dtype=5, value=0.0"));
 }
 
-TEST_F(TrainScales, NothingIsWrongWithWhatWasWrittenWhoeverWroteIt) {
+TEST_F(TrainScales, NothingIsWrongWithTheResultWithoutItsLog) {
   const Program program = Transpiled(kTwoProducts);
   const absl::StatusOr<FoundRewrite> found = FindRewrite(program, quantizers_);
   ASSERT_TRUE(found.ok()) << found.status();
@@ -269,7 +328,27 @@ INSTANTIATE_TEST_SUITE_P(
                      "  c_allreduce_sum(X=v@GRAD) -> (Out=v@GRAD) {op_role=1}\n"
                      "  sgd(Grad=v@GRAD"},
                     "X is y: block 0, op 5 (c_allreduce_sum) stands between gradients and "
-                    "parameters"}),
+                    "parameters"},
+        Untrainable{"WhereNoBlockDeclaresTheGradient",
+                    {"  var y@GRAD f32[-1,2]\n", ""},
+                    "X is y: no block declares \"y@GRAD\""},
+        Untrainable{"WhereNoBlockDeclaresTheLearningRate",
+                    {"  var rate f32[1] persistable\n", ""},
+                    "X is y: no block declares the LearningRate \"rate\""},
+        Untrainable{
+            "WhereTheGradientComesBehindTheOptimizer",
+            {"  mul_grad(X=y, Y=w, Out@GRAD=z@GRAD) -> (X@GRAD=y@GRAD, Y@GRAD=w@GRAD) {op_role=1}\n"
+             "  mul_grad(X=x, Y=v, Out@GRAD=y@GRAD) -> (Y@GRAD=v@GRAD) {op_role=1}\n"
+             "  sgd(Grad=v@GRAD, LearningRate=rate, Param=v) -> (ParamOut=v) {op_role=2}\n"
+             "  sgd(Grad=w@GRAD, LearningRate=rate, Param=w) -> (ParamOut=w) {op_role=2}\n",
+             "  mul_grad(X=x, Y=v, Out@GRAD=y@GRAD) -> (Y@GRAD=v@GRAD) {op_role=1}\n"
+             "  sgd(Grad=v@GRAD, LearningRate=rate, Param=v) -> (ParamOut=v) {op_role=2}\n"
+             "  mul_grad(X=y, Y=w, Out@GRAD=z@GRAD) -> (X@GRAD=y@GRAD, Y@GRAD=w@GRAD) "
+             "{op_role=1}\n"},
+            "X is y: block 0, op 5 (mul_grad) does not run before the optimizer in block 0"},
+        Untrainable{"WhereAGradientOpHasTheSlotTwice",
+                    {"(X@GRAD=y@GRAD, ", "(X@GRAD=[], X@GRAD=y@GRAD, "},
+                    "X is y: block 0, op 3 (mul_grad) has slot X@GRAD twice"}),
     [](const testing::TestParamInfo<Untrainable>& info) { return info.param.name; });
 
 TEST_F(TrainScales, AScaleOfABlockThatAnOpRunsIsNotTrainable) {
@@ -313,8 +392,43 @@ TEST_F(TrainScales, APlanThatAsksForWhatIsNotTrainableIsRefused) {
   const absl::Status status = Transpile(&program, options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(std::string(status.message()),
-            "program.txt: block 0, op 0 (mul): quantizer learned trains the scale of x, and no "
-            "optimizer op of block 0 has a LearningRate; want another quantizer [in train_scales]");
+            "plan: \"x\": quantizer learned trains its scale, and no optimizer op of block 0 has a "
+            "LearningRate; want another quantizer [in plan_quantizers]");
+}
+
+TEST_F(TrainScales, APlanOfItIsFollowed) {
+  Program once = ParsedProgram(kTwoProducts);
+  const absl::StatusOr<TranspileResult> planned = Transpile(&once, options_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  Program program = ParsedProgram(kTwoProducts);
+  TranspileOptions options;
+  options.quantizers = &quantizers_;
+  options.plan = &planned->plan;
+  ASSERT_TRUE(Transpile(&program, options).ok());
+  EXPECT_EQ(PrintProgram(program.Proto()), PrintProgram(once.Proto()));
+}
+
+// Trains a range, and says nothing of how.
+class UntoldQuantizer final : public NormQuantizer {
+ public:
+  absl::string_view name() const override { return "untold"; }
+  absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
+
+ private:
+  const std::vector<QuantizerRecipe> recipes_ = [this] {
+    std::vector<QuantizerRecipe> recipes(NormQuantizer::recipes().begin(),
+                                         NormQuantizer::recipes().end());
+    recipes.front().state.front().is_trained = true;
+    return recipes;
+  }();
+};
+
+TEST_F(TrainScales, AQuantizerThatDoesNotSayHowIsRefused) {
+  const absl::Status status = quantizers_.Add(std::make_unique<UntoldQuantizer>());
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(status.message()),
+            "quantizer untold trains a state; want gradient and update ops, recipes that are fused "
+            "and read the state, and neither observers nor summary ops");
 }
 
 struct PlantedDefect {

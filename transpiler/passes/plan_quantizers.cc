@@ -17,6 +17,7 @@
 #include "transpiler/pass.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/planner.h"
+#include "transpiler/scale_training.h"
 #include "transpiler/target.h"
 
 namespace fixpoint {
@@ -36,10 +37,7 @@ class PlanQuantizers final : public Pass {
     } else {
       ASSIGN_OR_RETURN(context.plan, MakePlan(program, context.config, context.target,
                                               context.quantizers, context.names.config));
-    }
-    for (Site& site : context.plan.sites) {
-      site.trains_scale = !context.plan.is_inference && !site.observe &&
-                          TrainsScale(context.quantizers, site.spec, EraOf(context.target));
+      FindTrainedScales(context);
     }
     if (context.plan.is_inference) {
       context.notes.push_back("the program has no backward op: it is rewritten for inference");
@@ -55,7 +53,16 @@ class PlanQuantizers final : public Pass {
  private:
   static absl::Status ReadPlan(const Program& program, PassContext& context) {
     ASSIGN_OR_RETURN(context.plan, PlanFromProto(*context.given_plan, program));
-    return CheckPlan(context.plan, context.target, context.quantizers);
+    RETURN_IF_ERROR(CheckPlan(context.plan, context.target, context.quantizers));
+    FindTrainedScales(context);
+    return CheckTrainedScales(program, context.plan);
+  }
+
+  static void FindTrainedScales(PassContext& context) {
+    for (Site& site : context.plan.sites) {
+      site.trains_scale = !context.plan.is_inference && !site.observe &&
+                          TrainsScale(context.quantizers, site.spec, EraOf(context.target));
+    }
   }
 };
 

@@ -328,8 +328,7 @@ QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
 
 void QuantizerWriter::Point(const Argument& argument, const Site& site, const std::string& name) {
   Change& change = ChangeOf(argument.op());
-  change.marks.push_back(
-      absl::StrCat(argument.slot_name(), ".", argument.index(), "=", argument.name()));
+  change.marks.push_back(ArgumentMark(argument.slot_name(), argument.index(), argument.name()));
   if (site.role == QuantPlan::WEIGHT) {
     change.has_weight = true;
   } else {
@@ -348,8 +347,9 @@ void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
     const absl::string_view slot = CaptureSlot(owner.type());
     if (slot.empty() || !captured_.emplace(&owner, name).second) continue;
     const auto note = [&](bool is_output, absl::string_view in_slot, absl::string_view argument) {
-      ChangeOf(owner).marks.push_back(absl::StrCat(
-          in_slot, ".", (is_output ? owner.Outputs(in_slot) : owner.Inputs(in_slot)).size(), "+"));
+      const auto arguments = is_output ? owner.Outputs(in_slot) : owner.Inputs(in_slot);
+      ChangeOf(owner).marks.push_back(
+          AddedArgumentMark(in_slot, static_cast<int>(arguments.size())));
       if (is_output) {
         rewriter_.AddOutput(owner, in_slot, argument);
       } else {

@@ -25,6 +25,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
@@ -40,6 +41,9 @@
 namespace fixpoint {
 namespace {
 
+// Pairs of a parameter and its gradient: by them the reference finds which op computes one.
+constexpr char kRoleVarAttr[] = "op_role_var";
+
 class ScaleTrainer {
  public:
   ScaleTrainer(Program* program, PassContext* context, absl::string_view pass)
@@ -49,12 +53,9 @@ class ScaleTrainer {
         era_(EraOf(context->target)),
         rewriter_(program, pass),
         states_(program, context, &rewriter_),
-        training_(*program) {
-    for (const auto& [forward, gradient] : context->plan.gradients) {
-      gradients_[forward].push_back(gradient);
-    }
-    last_update_ = training_.last_optimizer();
-  }
+        training_(*program),
+        gradients_(GradientsByForwardOp(context->plan)),
+        last_update_(training_.last_optimizer()) {}
 
   absl::Status Train(const Site& site) {
     const Quantizer& quantizer = *context_.quantizers.Find(site.spec.quantizer());
@@ -66,11 +67,6 @@ class ScaleTrainer {
     const Op* last = nullptr;
     for (const Argument* reader : site.readers) {
       const std::vector<const Op*>& gradients = gradients_[&reader->op()];
-      if (const std::optional<std::string> why_not = training_.WhyNot(*reader, gradients)) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            DescribeInFile(reader->op()), ": quantizer ", quantizer.name(), " trains the scale of ",
-            site.value->variable().name(), ", and ", *why_not, "; want another quantizer"));
-      }
       for (const GradientOutput& output : ScaleTraining::GradientOutputs(*reader, gradients)) {
         const Op* written = nullptr;
         ASSIGN_OR_RETURN(written, WriteGradient(site, quantizer, output, states, parts));
@@ -113,7 +109,8 @@ class ScaleTrainer {
     ASSIGN_OR_RETURN(const std::string of_result,
                      DeclareGradient(block, result.name(), value.desc()->type()));
     templates.Bind(Quantizer::kResultGradient, of_result);
-    templates.Bind(Quantizer::kValueGradient, Redirect(output, of_result));
+    const std::string of_value = Redirect(output, of_result);
+    templates.Bind(Quantizer::kValueGradient, of_value);
     for (size_t i = 0; i < states.size(); ++i) {
       const auto& [state, name] = states[i];
       templates.Bind(state->name, name);
@@ -123,29 +120,53 @@ class ScaleTrainer {
       templates.Bind(Quantizer::GradientOf(*state), part);
       parts[i].push_back(std::move(part));
     }
-    return Write(templates, quantizer.GradientOps(site.spec, era_), kBackward, {}, *output.op);
+    const Op* last = nullptr;
+    ASSIGN_OR_RETURN(
+        last, Write(templates, quantizer.GradientOps(site.spec, era_), kBackward, {}, *output.op));
+    MoveRoleVar(*output.op, *last, of_value);
+    return last;
   }
 
   // Makes a gradient op write what the quantizer's gradient ops then read; gives the name that it
   // wrote before, or would have.
   std::string Redirect(const GradientOutput& output, const std::string& name) {
     const Op& op = *output.op;
-    std::vector<std::string> marks =
-        StringsAttr(op.desc(), kRewiredAttr).value_or(std::vector<std::string>());
+    std::vector<std::string> marks;
     std::string before = kEmptyArgument;
     for (int index = static_cast<int>(op.Outputs(output.slot).size()); index <= output.index;
          ++index) {
-      marks.push_back(absl::StrCat(output.slot, ".", index, "+"));
+      marks.push_back(AddedArgumentMark(output.slot, index));
       rewriter_.AddOutput(op, output.slot, index < output.index ? kEmptyArgument : name);
     }
     const Argument& argument = *op.Outputs(output.slot)[output.index];
     if (argument.name() != name) {
       before = std::string(argument.name());
-      marks.push_back(absl::StrCat(output.slot, ".", output.index, "=", before));
+      marks.push_back(ArgumentMark(output.slot, output.index, before));
       rewriter_.SetArgument(argument, name);
     }
-    rewriter_.SetAttr(op, MakeStringsAttr(kRewiredAttr, marks));
+    AddTo(op, kRewiredAttr, marks);
     return before;
+  }
+
+  // What a gradient op says by op_role_var of the gradient of a parameter, another op now computes.
+  void MoveRoleVar(const Op& from, const Op& to, const std::string& gradient) {
+    std::vector<std::string> pairs =
+        StringsAttr(from.desc(), kRoleVarAttr).value_or(std::vector<std::string>());
+    for (size_t i = 1; i < pairs.size(); i += 2) {
+      if (pairs[i] != gradient) continue;
+      AddTo(to, kRoleVarAttr, {pairs[i - 1], gradient});
+      AddTo(from, kRewiredAttr, {AttributeMark(from, kRoleVarAttr)});
+      pairs.erase(pairs.begin() + i - 1, pairs.begin() + i + 1);
+      rewriter_.SetAttr(from, MakeStringsAttr(kRoleVarAttr, pairs));
+      return;
+    }
+  }
+
+  void AddTo(const Op& op, absl::string_view attr, const std::vector<std::string>& strings) {
+    std::vector<std::string> all =
+        StringsAttr(op.desc(), attr).value_or(std::vector<std::string>());
+    all.insert(all.end(), strings.begin(), strings.end());
+    rewriter_.SetAttr(op, MakeStringsAttr(attr, all));
   }
 
   absl::Status WriteUpdate(const Site& site, const Quantizer& quantizer, const StateNames& states,
@@ -168,9 +189,13 @@ class ScaleTrainer {
     return absl::OkStatus();
   }
 
+  // The gradient of a state, which `after` computes the last part of.
   absl::StatusOr<std::string> Sum(const std::string& state, const std::vector<std::string>& parts,
                                   const Op& after) {
-    if (parts.size() == 1) return parts.front();
+    if (parts.size() == 1) {
+      AddTo(after, kRoleVarAttr, {state, parts.front()});
+      return parts.front();
+    }
     const Block& block = after.block();
     ASSIGN_OR_RETURN(std::string sum,
                      DeclareGradient(block, state, program_.Find(block, state)->desc()->type()));
@@ -179,7 +204,7 @@ class ScaleTrainer {
     for (size_t i = 1; i < parts.size(); ++i) {
       builder.op().mutable_inputs(0)->add_arguments(parts[i]);
     }
-    Insert(builder, kBackward, {}, after);
+    Insert(builder, kBackward, {state, sum}, after);
     return sum;
   }
 
@@ -204,7 +229,7 @@ class ScaleTrainer {
   const Op& Insert(OpBuilder& op, int role, const std::vector<std::string>& op_role_var,
                    const Op& after) {
     op.IntAttr("op_role", role);
-    if (!op_role_var.empty()) op.Attr(MakeStringsAttr("op_role_var", op_role_var));
+    if (!op_role_var.empty()) op.Attr(MakeStringsAttr(kRoleVarAttr, op_role_var));
     return rewriter_.InsertAfter(after, op.StringAttr(kInsertedByAttr, pass_));
   }
 

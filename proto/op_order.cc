@@ -78,7 +78,9 @@ void ProgramState::FlushBlock(Block& block) {
   ops.UnsafeArenaExtractSubrange(0, ops.size(), nullptr);
   ops.Reserve(block.op_count_);
   for (Op* op = block.first_; op != nullptr; op = op->next_) {
-    if (!op->removed_) ops.UnsafeArenaAddAllocated(op->desc_);
+    if (op->removed_) continue;
+    op->position_ = ops.size();
+    ops.UnsafeArenaAddAllocated(op->desc_);
   }
   auto& vars = *block.desc_->mutable_vars();
   vars.UnsafeArenaExtractSubrange(0, vars.size(), nullptr);

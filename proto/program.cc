@@ -76,9 +76,12 @@ const Op* Op::previous() const {
 }
 
 int Op::Index() const {
-  int index = 0;
-  for (const Op* op = previous(); op != nullptr; op = op->previous()) ++index;
-  return index;
+  if (removed_) {
+    const Op* const before = previous();
+    return before == nullptr ? 0 : before->Index() + 1;
+  }
+  if (block_->stale_) block_->state_->FlushBlock(*block_);
+  return position_;
 }
 
 bool Op::inserted() const { return edits_ != nullptr && edits_->inserted_by != nullptr; }

@@ -104,7 +104,8 @@ class Op {
   const Op* previous() const;
   // Whether this op stands before `other`. REQUIRES: both are of one block.
   bool IsBefore(const Op& other) const { return order_ < other.order_; }
-  // Position in the block; linear in the block's length: for messages and files only.
+  // Position in the block. The first call behind an edit of the block's ops counts all of them, and
+  // the others are constant: to be asked between edits, or for a message.
   int Index() const;
   // Position in the block as it was when the program was created, or ForgetEdits called: where the
   // op stands in its file. REQUIRES: the op was not inserted.
@@ -140,6 +141,7 @@ class Op {
   int32_t type_id_ = 0;
   bool has_own_attrs_ = false;
   bool removed_ = false;
+  int32_t position_ = 0;  // in the block's message, where that is not stale
   uint64_t order_ = 0;
   Block* block_ = nullptr;
   Op* previous_ = nullptr;  // a removed op keeps its place, so that undo finds it
@@ -346,8 +348,8 @@ class Program {
 
   // Ops and variables inserted, changed or removed since Create or ForgetEdits.
   bool edited() const;
-  // Undoes every edit since then: the messages are again those of before, byte for byte. Handles
-  // of arguments of ops that were changed end.
+  // Undoes every edit since then: the messages are again those of before, byte for byte, but for
+  // blocks that were added, which stay. Handles of arguments of ops that were changed end.
   void RevertEdits();
   // How many edits Rewriters have ever made.
   int64_t edit_count() const;
@@ -369,7 +371,7 @@ class Program {
   std::unique_ptr<ProgramState> state_;
 };
 
-// "block 0, op 17 (conv2d)": how a diagnostic names an op. Linear in the block's length.
+// "block 0, op 17 (conv2d)": how a diagnostic names an op. As fast as Op::Index.
 std::string Describe(const Op& op);
 // The same by where the op stands in the file, whatever was inserted and removed since: for errors
 // in the middle of a rewrite.

@@ -117,7 +117,7 @@ absl::Status ProgramState::IndexOps() {
       op.order_ = (block.last_ == nullptr ? 0 : block.last_->order_) + step;
       (block.last_ == nullptr ? block.first_ : block.last_->next_) = &op;
       block.last_ = &op;
-      ++block.op_count_;
+      op.position_ = block.op_count_++;
       LinkArguments(op);
       RETURN_IF_ERROR(LinkSubBlocks(op));
     }

@@ -14,7 +14,6 @@
 #include "proto/deterministic_bytes.h"
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
-#include "transpiler/op_positions.h"
 #include "transpiler/target.h"
 
 namespace fixpoint {
@@ -34,10 +33,10 @@ QuantPlan::Origin ToProto(Value::Origin origin) {
   return QuantPlan::WRITE;
 }
 
-QuantPlan::SlotRef ToProto(const Argument& argument, OpPositions& positions) {
+QuantPlan::SlotRef ToProto(const Argument& argument) {
   QuantPlan::SlotRef ref;
   ref.set_block(argument.op().block().index());
-  ref.set_op(positions.Of(argument.op()));
+  ref.set_op(argument.op().Index());
   ref.set_type(argument.op().type());
   ref.set_slot(std::string(argument.slot_name()));
   if (argument.index() != 0) ref.set_index(argument.index());
@@ -47,13 +46,21 @@ QuantPlan::SlotRef ToProto(const Argument& argument, OpPositions& positions) {
 // Finds what a plan speaks of, and collects what is wrong with it.
 class PlanResolver {
  public:
-  explicit PlanResolver(const Program& program) : program_(program), positions_(program) {}
+  explicit PlanResolver(const Program& program) : program_(program) {
+    for (int b = 0; b < program.block_count(); ++b) {
+      std::vector<const Op*>& ops = ops_.emplace_back();
+      for (const Op& op : program.block(b).ops()) ops.push_back(&op);
+    }
+  }
 
   const Op* FindOp(int block, int op, const std::string& type, const std::string& place) {
-    const Op* found = positions_.At(block, op);
-    if (found == nullptr) {
+    if (block < 0 || block >= program_.block_count() || op < 0 ||
+        op >= program_.block(block).op_count()) {
       Complain(place, ": the program has no op ", op, " in block ", block);
-    } else if (!type.empty() && found->type() != type) {
+      return nullptr;
+    }
+    const Op* found = ops_[block][op];
+    if (!type.empty() && found->type() != type) {
       Complain(place, ": op ", op, " of block ", block, " is ", found->type(), ", not ", type,
                "; the plan was made for another program");
       return nullptr;
@@ -94,8 +101,6 @@ class PlanResolver {
     return nullptr;
   }
 
-  std::string Describe(const Op& op) { return positions_.Describe(op); }
-
   template <typename... Parts>
   void Complain(const Parts&... parts) {
     constexpr size_t kMost = 20;
@@ -109,7 +114,7 @@ class PlanResolver {
 
  private:
   const Program& program_;
-  OpPositions positions_;
+  std::vector<std::vector<const Op*>> ops_;  // by block and position
   std::vector<std::string> complaints_;
 };
 
@@ -123,7 +128,7 @@ Site ReadSite(const QuantPlan::Site& from, const std::string& place, PlanResolve
       const Argument* argument = resolver.FindSlot(ref, place);
       if (argument == nullptr || site.value == nullptr) continue;
       if (argument->value() != site.value) {
-        resolver.Complain(place, ": ", resolver.Describe(argument->op()),
+        resolver.Complain(place, ": ", Describe(argument->op()),
                           " does not read that value in slot ", argument->slot_name());
       }
       arguments.push_back(argument);
@@ -157,8 +162,7 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, PlanResolver& re
     for (const Argument* argument : site.readers) {
       const Op& op = argument->op();
       if (!IsForward(op)) {
-        resolver.Complain(place, ": ", resolver.Describe(op),
-                          " is no forward op, and cannot be a reader");
+        resolver.Complain(place, ": ", Describe(op), " is no forward op, and cannot be a reader");
       }
       for (const Argument* repeat : links.RepeatsOf(*argument)) wanted.insert(repeat);
       if (site.shared_scale.empty()) continue;
@@ -168,15 +172,14 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, PlanResolver& re
                           ", which shares its scale \"", site.shared_scale, "\"");
       }
       if (group.reader != &op) {
-        resolver.Complain(place, ": ", resolver.Describe(op),
-                          " reads it, and another op what shares its ", "scale \"",
-                          site.shared_scale, "\"; one op reads all of them");
+        resolver.Complain(place, ": ", Describe(op), " reads it, and another op what shares its ",
+                          "scale \"", site.shared_scale, "\"; one op reads all of them");
       }
     }
     for (const Argument* argument : site.gradient_readers) {
       if (wanted.erase(argument) == 0) {
-        resolver.Complain(place, ": slot ", argument->slot_name(), " of ",
-                          resolver.Describe(argument->op()), " repeats no reader");
+        resolver.Complain(place, ": slot ", argument->slot_name(), " of ", Describe(argument->op()),
+                          " repeats no reader");
       }
     }
     if (!wanted.empty()) {
@@ -186,8 +189,7 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, PlanResolver& re
                        ? a->op().block().index() < b->op().block().index()
                        : a->op().IsBefore(b->op());
           });
-      resolver.Complain(place, ": slot ", missing.slot_name(), " of ",
-                        resolver.Describe(missing.op()),
+      resolver.Complain(place, ": slot ", missing.slot_name(), " of ", Describe(missing.op()),
                         " repeats a reader, and is no gradient reader");
     }
     if (site.observe) continue;
@@ -195,7 +197,7 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, PlanResolver& re
       for (const Argument* argument : *arguments) {
         if (!rewired.insert(argument).second) {
           resolver.Complain(place, ": slot ", argument->slot_name(), " of ",
-                            resolver.Describe(argument->op()), " is rewired twice");
+                            Describe(argument->op()), " is rewired twice");
         }
       }
     }
@@ -221,10 +223,10 @@ void CheckDecisions(const Plan& plan, PlanResolver& resolver) {
     const Op* op = plan.decisions[i].op;
     const auto site = site_of_weight.find(op);
     if (plan.decisions[i].quantized && !rewired.contains(op)) {
-      resolver.Complain("decision ", i, ": ", resolver.Describe(*op),
+      resolver.Complain("decision ", i, ": ", Describe(*op),
                         " is to be quantized, and no site has it among its readers");
     } else if (!plan.decisions[i].quantized && site != site_of_weight.end()) {
-      resolver.Complain("decision ", i, ": ", resolver.Describe(*op), " is to stay float, and ",
+      resolver.Complain("decision ", i, ": ", Describe(*op), " is to stay float, and ",
                         place_of(site->second), " has it among its readers");
     }
     if (site != site_of_weight.end()) site_of_weight.erase(site);
@@ -232,7 +234,7 @@ void CheckDecisions(const Plan& plan, PlanResolver& resolver) {
   std::map<size_t, const Op*> undecided;
   for (const auto& [op, site] : site_of_weight) undecided.emplace(site, op);
   for (const auto& [site, op] : undecided) {
-    resolver.Complain(place_of(site), ": ", resolver.Describe(*op),
+    resolver.Complain(place_of(site), ": ", Describe(*op),
                       " reads it, and no decision is about it");
   }
 }
@@ -285,8 +287,7 @@ absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
 
 }  // namespace
 
-QuantPlan PlanToProto(const Plan& plan, const Program& program) {
-  OpPositions positions(program);
+QuantPlan PlanToProto(const Plan& plan) {
   QuantPlan proto;
   proto.set_target(plan.target);
   proto.set_is_inference(plan.is_inference);
@@ -297,15 +298,15 @@ QuantPlan PlanToProto(const Plan& plan, const Program& program) {
     value.set_origin(ToProto(site.value->origin()));
     if (site.value->op() != nullptr) {
       value.set_block(site.value->op()->block().index());
-      value.set_op(positions.Of(*site.value->op()));
+      value.set_op(site.value->op()->Index());
     } else {
       value.set_block(site.value->block().index());
     }
     to.set_role(site.role);
     *to.mutable_spec() = site.spec;
-    for (const Argument* reader : site.readers) *to.add_readers() = ToProto(*reader, positions);
+    for (const Argument* reader : site.readers) *to.add_readers() = ToProto(*reader);
     for (const Argument* reader : site.gradient_readers) {
-      *to.add_gradient_readers() = ToProto(*reader, positions);
+      *to.add_gradient_readers() = ToProto(*reader);
     }
     if (!site.shared_scale.empty()) to.set_shared_scale(site.shared_scale);
     if (site.range.has_value()) *to.mutable_range() = *site.range;
@@ -314,7 +315,7 @@ QuantPlan PlanToProto(const Plan& plan, const Program& program) {
   for (const Decision& decision : plan.decisions) {
     QuantPlan::Decision& to = *proto.add_decisions();
     to.set_block(decision.op->block().index());
-    to.set_op(positions.Of(*decision.op));
+    to.set_op(decision.op->Index());
     to.set_type(decision.op->type());
     if (!decision.op->outputs().empty()) {
       to.set_output(std::string(decision.op->outputs()[0]->name()));

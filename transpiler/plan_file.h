@@ -17,7 +17,7 @@ namespace fixpoint {
 
 // Ops are named by their position in the program as it is: as a plan is made for it, and before it
 // is applied. Linear in the program.
-QuantPlan PlanToProto(const Plan& plan, const Program& program);
+QuantPlan PlanToProto(const Plan& plan);
 
 // Error (kInvalidArgument): the plan speaks of an op, slot or value that the program does not have;
 // it rewires a slot twice, or a gradient op otherwise than its forward op; sites that share a scale

@@ -16,7 +16,6 @@
 #include "transpiler/eligibility.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/input_error.h"
-#include "transpiler/op_positions.h"
 #include "transpiler/op_types.h"
 #include "transpiler/rules.h"
 #include "transpiler/scale_training.h"
@@ -60,11 +59,10 @@ class Planner {
         target_(target),
         rules_(config),
         types_(program),
-        positions_(program),
         links_(program, LinkedTypes(program, config, target)),
         eligibility_(program, config, target),
         quantizers_(quantizers),
-        specs_(program, config, target, quantizers, &types_, &positions_) {
+        specs_(program, config, target, quantizers, &types_) {
     for (const Target::ObservedOutputs& outputs : target.outputs()) {
       for (const std::string& type : outputs.types()) target_outputs_[type] = &outputs;
     }
@@ -102,7 +100,6 @@ class Planner {
   const Target& target_;
   Rules rules_;
   OpTypes types_;
-  OpPositions positions_;
   GradientLinks links_;
   Eligibility eligibility_;
   std::optional<ScaleTraining> scale_training_;  // made for the first scale that is trained
@@ -255,7 +252,7 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
   if (entry.shared_scale()) ShareSpec(op, slots);
   if (const Op* gradient = links_.UncertainGradientOf(op)) {
     decision.reason = Reason::kGradientNotUnique;
-    decision.detail = positions_.Describe(*gradient);
+    decision.detail = Describe(*gradient);
     return false;
   }
   for (const SlotPlan& slot : slots) {

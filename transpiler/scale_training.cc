@@ -32,17 +32,15 @@ const GradientSchema* FindGradientSchema(const Op& forward, const Op& gradient) 
 
 }  // namespace
 
-ScaleTraining::ScaleTraining(const Program& program) : positions_(program) {
+ScaleTraining::ScaleTraining(const Program& program) {
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
       const bool optimizes = (op.role() & kOptimize) != 0;
       const Argument* rate = optimizes ? op.Input("LearningRate") : nullptr;
       if (!obstacle_.has_value() && TakesInGradients(op)) {
-        obstacle_ =
-            absl::StrCat(positions_.Describe(op), " stands between gradients and parameters");
+        obstacle_ = absl::StrCat(Describe(op), " stands between gradients and parameters");
       } else if (!obstacle_.has_value() && b > 0 && rate != nullptr) {
-        obstacle_ =
-            absl::StrCat(positions_.Describe(op), " updates parameters in a block that an op runs");
+        obstacle_ = absl::StrCat(Describe(op), " updates parameters in a block that an op runs");
       }
       if (b > 0 || !optimizes) continue;
       last_optimizer_ = &op;
@@ -75,7 +73,7 @@ std::optional<std::string> ScaleTraining::WhyNot(const Argument& reader,
   if (reader.op().block().index() != 0) return "an op that runs blocks runs it";
   for (const Op* gradient : gradients) {
     if (FindGradientSchema(reader.op(), *gradient) == nullptr) {
-      return absl::StrCat(positions_.Describe(*gradient), " is a gradient of its gradient");
+      return absl::StrCat(Describe(*gradient), " is a gradient of its gradient");
     }
   }
   const std::vector<GradientOutput> outputs = GradientOutputs(reader, gradients);
@@ -93,14 +91,13 @@ std::optional<std::string> ScaleTraining::WhyNotOutput(const Argument& reader,
                                                        const GradientOutput& output) {
   const Op& gradient = *output.op;
   if (gradient.block().index() != 0 || !gradient.IsBefore(*last_optimizer_)) {
-    return absl::StrCat(positions_.Describe(gradient),
-                        " does not run before the optimizer in block 0");
+    return absl::StrCat(Describe(gradient), " does not run before the optimizer in block 0");
   }
   const auto& slots = gradient.desc().outputs();
   if (std::count_if(slots.begin(), slots.end(), [&output](const OpDesc::Var& slot) {
         return slot.parameter() == output.slot;
       }) > 1) {
-    return absl::StrCat(positions_.Describe(gradient), " has slot ", output.slot, " twice");
+    return absl::StrCat(Describe(gradient), " has slot ", output.slot, " twice");
   }
   const auto written = gradient.Outputs(output.slot);
   if (output.index < static_cast<int>(written.size())) {
@@ -113,7 +110,7 @@ std::optional<std::string> ScaleTraining::WhyNotOutput(const Argument& reader,
   const bool repeats =
       static_cast<int>(gradient.Inputs(reader.slot_name()).size()) > reader.index();
   if (!repeats && reader.variable()->values().size() > 1) {
-    return absl::StrCat(positions_.Describe(gradient), " does not repeat it, and \"",
+    return absl::StrCat(Describe(gradient), " does not repeat it, and \"",
                         reader.variable()->name(), "\" is written more than once");
   }
   return std::nullopt;

@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "proto/program.h"
-#include "transpiler/op_positions.h"
 #include "transpiler/plan.h"
 
 namespace fixpoint {
@@ -44,7 +43,6 @@ class ScaleTraining {
  private:
   std::optional<std::string> WhyNotOutput(const Argument& reader, const GradientOutput& output);
 
-  OpPositions positions_;
   const Op* last_optimizer_ = nullptr;
   const Variable* learning_rate_ = nullptr;
   // What a gradient goes through on its way to the optimizer, in which a scale's has no part.

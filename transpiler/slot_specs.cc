@@ -77,18 +77,17 @@ void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const Quan
     }
   }
   if (status.ok()) return;
-  complaints_.emplace_back(
-      status.code(), absl::StrCat(positions_.Describe(argument.op()), ": ", argument.slot_name(),
-                                  " is ", argument.name(), ": ", std::string(status.message())));
+  complaints_.emplace_back(status.code(),
+                           absl::StrCat(Describe(argument.op()), ": ", argument.slot_name(), " is ",
+                                        argument.name(), ": ", std::string(status.message())));
 }
 
 void SlotSpecs::CheckShared(const Argument& first, const QuantSpec& first_spec,
                             const Argument& other, const QuantSpec& other_spec, const Op& op) {
   if (DeterministicBytes(first_spec) == DeterministicBytes(other_spec)) return;
-  complaints_.push_back(absl::InvalidArgumentError(
-      absl::StrCat(positions_.Describe(op), ": ", first.slot_name(), " (", first.name(), ") and ",
-                   other.slot_name(), " (", other.name(),
-                   ") share one scale, and are to be quantized in two ways; want one spec")));
+  complaints_.push_back(absl::InvalidArgumentError(absl::StrCat(
+      Describe(op), ": ", first.slot_name(), " (", first.name(), ") and ", other.slot_name(), " (",
+      other.name(), ") share one scale, and are to be quantized in two ways; want one spec")));
 }
 
 void SlotSpecs::CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op) {

@@ -19,7 +19,6 @@
 #include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"
-#include "transpiler/op_positions.h"
 #include "transpiler/op_types.h"
 #include "transpiler/plan.h"
 
@@ -29,13 +28,12 @@ class SlotSpecs {
  public:
   // REQUIRES: all outlive this object.
   SlotSpecs(const Program& program, const QuantConfig& config, const Target& target,
-            const QuantizerTable& quantizers, OpTypes* types, OpPositions* positions)
+            const QuantizerTable& quantizers, OpTypes* types)
       : config_(config),
         target_(target),
         quantizers_(quantizers),
         era_(EraOf(program)),
-        types_(*types),
-        positions_(*positions) {}
+        types_(*types) {}
 
   // The target's spec for the role, under the configuration's, under that of the target's entry for
   // the op.
@@ -67,7 +65,6 @@ class SlotSpecs {
   const QuantizerTable& quantizers_;
   const Era era_;
   OpTypes& types_;
-  OpPositions& positions_;
   absl::flat_hash_map<const Value*, bool> never_negative_;
   absl::btree_set<std::string> checked_;
   std::vector<absl::Status> complaints_;

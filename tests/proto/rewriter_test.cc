@@ -73,6 +73,23 @@ TEST_F(RewriterTest, KeepsTheOrderOfOpsWithoutCounting) {
   EXPECT_EQ(between.Index(), 1);
 }
 
+TEST_F(RewriterTest, TellsPositionsAsTheyAreBetweenEdits) {
+  const Op& a = OpAt(program_, 0);
+  const Op& b = OpAt(program_, 1);
+  EXPECT_EQ(b.Index(), 1);
+  const Op& head = rewriter_.Prepend(program_.block(0), Relu("x", "head"));
+  EXPECT_EQ(a.Index(), 1);
+  EXPECT_EQ(b.Index(), 2);
+  rewriter_.Remove(a);
+  EXPECT_EQ(b.Index(), 1);
+  EXPECT_EQ(a.Index(), 1) << "a removed op would stand there again";
+  rewriter_.Remove(head);
+  EXPECT_EQ(a.Index(), 0);
+  program_.RevertEdits();
+  EXPECT_EQ(a.Index(), 0);
+  EXPECT_EQ(b.Index(), 1);
+}
+
 // Labels run out between two neighbours after about 60 halvings, and are then spread anew.
 TEST_F(RewriterTest, HasRoomForManyOpsAtOnePlace) {
   constexpr int kCount = 100000;

@@ -39,7 +39,7 @@ TEST(PlanFile, SaysTheSameWhenItIsReadAgain) {
   const Program original = ParsedProgram(kText);
   const auto read = PlanFromProto(plan, original);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(PrintTextMessage(PlanToProto(*read, original)), PrintTextMessage(plan));
+  EXPECT_EQ(PrintTextMessage(PlanToProto(*read)), PrintTextMessage(plan));
 }
 
 TEST(PlanFile, EditedByHandIsFollowed) {

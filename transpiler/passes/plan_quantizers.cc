@@ -48,7 +48,7 @@ class PlanQuantizers final : public Pass {
       RETURN_IF_ERROR(
           InputError(train.names.profile, MergeProfile(*train.profile, program, train.plan)));
     }
-    train.plan_as_made = PlanToProto(train.plan, program);
+    train.plan_as_made = PlanToProto(train.plan);
     return absl::OkStatus();
   }
 

@@ -108,15 +108,20 @@ class OpBuilder {
   std::unique_ptr<OpDesc> own_;
 };
 
-// A dense tensor's declaration.
+// Makes an empty declaration that of a dense tensor.
+inline void FillTensorVar(absl::string_view name, VarType::Type dtype,
+                          absl::Span<const int64_t> dims, VarDesc* var) {
+  var->set_name(std::string(name));
+  var->mutable_type()->set_type(VarType::LOD_TENSOR);
+  VarType::TensorDesc* tensor = var->mutable_type()->mutable_lod_tensor()->mutable_tensor();
+  tensor->set_data_type(dtype);
+  tensor->mutable_dims()->Add(dims.begin(), dims.end());
+}
+
 inline VarDesc MakeTensorVar(absl::string_view name, VarType::Type dtype,
                              const std::vector<int64_t>& dims) {
   VarDesc var;
-  var.set_name(std::string(name));
-  var.mutable_type()->set_type(VarType::LOD_TENSOR);
-  VarType::TensorDesc* tensor = var.mutable_type()->mutable_lod_tensor()->mutable_tensor();
-  tensor->set_data_type(dtype);
-  for (const int64_t dim : dims) tensor->add_dims(dim);
+  FillTensorVar(name, dtype, dims, &var);
   return var;
 }
 

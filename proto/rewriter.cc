@@ -263,6 +263,16 @@ absl::StatusOr<const Variable*> Rewriter::AddVariable(const Block& block, absl::
   return Declare(block, desc);
 }
 
+absl::StatusOr<const Variable*> Rewriter::AddTensor(const Block& block, absl::string_view name,
+                                                    VarType::Type dtype,
+                                                    absl::Span<const int64_t> dims,
+                                                    bool persistable) {
+  VarDesc* const desc = google::protobuf::Arena::CreateMessage<VarDesc>(state_.desc.arena());
+  FillTensorVar(name, dtype, dims, desc);
+  if (persistable) desc->set_persistable(true);
+  return Declare(block, desc);
+}
+
 absl::StatusOr<const Variable*> Rewriter::Declare(const Block& block, VarDesc* desc) {
   Name* name = state_.Intern(desc->name());
   if (state_.InUse(*name)) {

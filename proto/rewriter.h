@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/program.pb.h"
@@ -62,6 +63,10 @@ class Rewriter {
   absl::StatusOr<const Variable*> AddVariable(const Block& block, const VarDesc& desc);
   absl::StatusOr<const Variable*> AddVariable(const Block& block, absl::string_view name,
                                               const VarType& type);
+  // A dense tensor.
+  absl::StatusOr<const Variable*> AddTensor(const Block& block, absl::string_view name,
+                                            VarType::Type dtype, absl::Span<const int64_t> dims,
+                                            bool persistable = false);
   // Replaces a declaration. REQUIRES: the variable is declared, and `desc` has its name.
   void SetVariable(const Variable& variable, VarDesc desc);
   // REQUIRES: the variable is declared and nobody uses it.

@@ -35,8 +35,11 @@ class InitializeState final : public Pass {
     Rewriter rewriter(&startup, name());
     const Block& block = startup.block(0);
     for (const NewState& state : context.train->new_state) {
-      RETURN_IF_ERROR(rewriter.AddVariable(block, *state.variable->desc()).status());
       const VarType::TensorDesc& tensor = *state.variable->tensor();
+      RETURN_IF_ERROR(rewriter
+                          .AddTensor(block, state.variable->name(), tensor.data_type(),
+                                     tensor.dims(), /*persistable=*/true)
+                          .status());
       rewriter.Append(block, rewriter.New("fill_constant")
                                  .Output("Out", state.variable->name())
                                  .LongsAttr("shape", tensor.dims())

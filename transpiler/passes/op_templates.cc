@@ -33,10 +33,11 @@ absl::StatusOr<OpBuilder> OpTemplates::Fill(OpDesc op) {
       const Dims dims = inferred[output++].dims.value_or(Dims{1});
       const auto [known, is_new] = names_.try_emplace(name);
       if (is_new) {
-        VarDesc var = MakeTensorVar(rewriter_.FreshName(absl::StrCat(prefix_, ".", name)),
-                                    VarType::FP32, {dims.begin(), dims.end()});
-        RETURN_IF_ERROR(rewriter_.AddVariable(block_, var).status());
-        known->second = var.name();
+        ASSIGN_OR_RETURN(
+            const Variable* variable,
+            rewriter_.AddTensor(block_, rewriter_.FreshName(absl::StrCat(prefix_, ".", name)),
+                                VarType::FP32, dims));
+        known->second = variable->name();
       }
       name = known->second;
     }

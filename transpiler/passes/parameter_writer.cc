@@ -13,12 +13,11 @@ ParameterWriter::ParameterWriter(const Program& program, PassContext* context, R
     : program_(program), context_(*context), rewriter_(*rewriter) {}
 
 absl::StatusOr<std::string> ParameterWriter::Add(absl::string_view base, Tensor tensor) {
-  VarDesc desc = MakeTensorVar(rewriter_.FreshName(base), tensor.dtype(), tensor.dims());
-  desc.set_persistable(true);
-  const std::string name = desc.name();
-  RETURN_IF_ERROR(rewriter_.AddVariable(program_.block(0), std::move(desc)).status());
-  context_.freeze.new_parameters.Set(name, std::move(tensor));
-  return name;
+  ASSIGN_OR_RETURN(const Variable* parameter,
+                   rewriter_.AddTensor(program_.block(0), rewriter_.FreshName(base), tensor.dtype(),
+                                       tensor.dims(), /*persistable=*/true));
+  context_.freeze.new_parameters.Set(parameter->name(), std::move(tensor));
+  return parameter->name();
 }
 
 absl::StatusOr<std::string> ParameterWriter::ZeroPointOf(const std::string& scale) {

@@ -262,18 +262,18 @@ class WeightQuantizer {
   // The codes as FP32.
   absl::StatusOr<std::string> WriteCast(const Written& written, const Op& place) {
     ASSIGN_OR_RETURN(const Tensor* codes, context_.freeze.new_parameters.Find(written.codes));
-    VarDesc desc = MakeTensorVar(rewriter_.FreshName(absl::StrCat(written.codes, ".float")),
-                                 VarType::FP32, codes->dims());
-    std::string name = desc.name();
-    RETURN_IF_ERROR(rewriter_.AddVariable(place.block(), std::move(desc)).status());
+    ASSIGN_OR_RETURN(const Variable* as_float,
+                     rewriter_.AddTensor(place.block(),
+                                         rewriter_.FreshName(absl::StrCat(written.codes, ".float")),
+                                         VarType::FP32, codes->dims()));
     rewriter_.InsertBefore(place, InPlaceOf(place, pass_,
                                             OpBuilder("cast")
                                                 .Input("X", written.codes)
-                                                .Output("Out", name)
+                                                .Output("Out", as_float->name())
                                                 .Attr(MakeIntAttr("in_dtype", VarType::INT16))
                                                 .Attr(MakeIntAttr("out_dtype", VarType::FP32))
                                                 .Build()));
-    return name;
+    return as_float->name();
   }
 
   Program& program_;

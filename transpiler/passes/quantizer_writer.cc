@@ -115,9 +115,9 @@ absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site
 
 absl::StatusOr<std::string> QuantizerWriter::DeclareScale(const Block& block,
                                                           const std::string& base, int64_t count) {
-  const VarDesc var = MakeTensorVar(rewriter_.FreshName(base), VarType::FP32, {count});
-  RETURN_IF_ERROR(rewriter_.AddVariable(block, var).status());
-  return var.name();
+  ASSIGN_OR_RETURN(const Variable* scale,
+                   rewriter_.AddTensor(block, rewriter_.FreshName(base), VarType::FP32, {count}));
+  return scale->name();
 }
 
 absl::StatusOr<std::string> QuantizerWriter::DeclareLike(const Writing& writing,

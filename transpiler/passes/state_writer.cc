@@ -1,9 +1,6 @@
 #include "transpiler/passes/state_writer.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
-#include "proto/op_builder.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -33,9 +30,8 @@ absl::StatusOr<std::string> StateWriter::Declare(const std::string& base, VarTyp
   const Program& startup = context_.startup;
   std::string name = rewriter_.FreshName(base);
   while (startup.Find(startup.block(0), name) != nullptr) name = rewriter_.FreshName(base);
-  VarDesc var = MakeTensorVar(std::move(name), dtype, dims);
-  var.set_persistable(true);
-  ASSIGN_OR_RETURN(const Variable* variable, rewriter_.AddVariable(program_.block(0), var));
+  ASSIGN_OR_RETURN(const Variable* variable,
+                   rewriter_.AddTensor(program_.block(0), name, dtype, dims, /*persistable=*/true));
   context_.new_state.push_back({variable, initial_value});
   return variable->name();
 }

@@ -1,12 +1,18 @@
 // The order of ops: a list with labels, so that two ops are compared without counting, and its way
 // back into the messages.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "proto/program.h"
 #include "proto/program_state.h"
 
 namespace fixpoint {
+namespace {
+
+constexpr uint64_t kStepAtEnd = uint64_t{1} << 32;
+
+}  // namespace
 
 void ProgramState::Place(Op& op, Op* after) {
   Block& block = *op.block_;
@@ -20,7 +26,15 @@ void ProgramState::Place(Op& op, Op* after) {
   const uint64_t low = after == nullptr ? 0 : after->order_;
   const uint64_t high = before == nullptr ? kOrderRange : before->order_;
   if (high - low > 1) {
-    op.order_ = low + (high - low) / 2;
+    // At an end of the block there is room for many more, if each does not take half of it.
+    const uint64_t half = (high - low) / 2;
+    if (before == nullptr) {
+      op.order_ = low + std::min(half, kStepAtEnd);
+    } else if (after == nullptr) {
+      op.order_ = high - std::min(half, kStepAtEnd);
+    } else {
+      op.order_ = low + half;
+    }
     return;
   }
   // No room: spread the labels of the smallest aligned range around `op` that is sparse enough,

@@ -110,8 +110,11 @@ void ProgramState::IndexVariables() {
 
 absl::Status ProgramState::IndexOps() {
   for (Block& block : blocks) {
-    const uint64_t step = kOrderRange / (block.desc_->ops_size() + 1);
-    for (OpDesc& op_desc : *block.desc_->mutable_ops()) {
+    const int op_count = block.desc_->ops_size();
+    const uint64_t step = kOrderRange / (op_count + 1);
+    for (int i = 0; i < op_count; ++i) {
+      if (i + 1 < op_count) Prefetch(block.desc_->ops(i + 1));
+      OpDesc& op_desc = *block.desc_->mutable_ops(i);
       Op& op = *NewOp(block, &op_desc);
       op.previous_ = block.last_;
       op.order_ = (block.last_ == nullptr ? 0 : block.last_->order_) + step;
@@ -123,6 +126,15 @@ absl::Status ProgramState::IndexOps() {
     }
   }
   return absl::OkStatus();
+}
+
+void ProgramState::Prefetch(const OpDesc& op) const {
+  for (const OpDesc::Attr& attr : op.attrs()) __builtin_prefetch(&attr.name());
+  for (const auto* slots : {&op.inputs(), &op.outputs()}) {
+    for (const OpDesc::Var& slot : *slots) {
+      for (const std::string& argument : slot.arguments()) name_table.prefetch(argument);
+    }
+  }
 }
 
 Name* ProgramState::Intern(absl::string_view text) {

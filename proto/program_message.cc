@@ -10,7 +10,7 @@ namespace fixpoint {
 namespace {
 
 constexpr size_t kPageBytes = size_t{1} << 12;
-constexpr size_t kLargestBlock = size_t{1} << 22;
+constexpr size_t kLargestBlock = size_t{1} << 20;
 
 // Large blocks get their pages at once: the kernel's faults, one per 4 KiB, else cost as much as a
 // quarter of reading a program of ten thousand ops. Huge pages would cost less still where there

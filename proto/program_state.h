@@ -141,6 +141,8 @@ struct ProgramState {
   // `with_removed`: as if the ops that were removed were there.
   absl::Status CheckDepth(bool with_removed = false) const;
 
+  // Asks the processor for what indexing an op reads.
+  void Prefetch(const OpDesc& op) const;
   Name* Intern(absl::string_view text);
   Variable* Resolve(const Block& block, const Name& name) const;
   // Finds or, for a name that nobody declares, makes the variable that an argument means.

@@ -12,30 +12,45 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "ops/forward_ops.h"
+#include "absl/strings/strip.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
 #include "tests/ops/text_program.h"
+#include "tests/testing/training_ops.h"
 
 namespace fixpoint {
 namespace {
 
-// The ops of the backward part, a line each, without their attributes.
-std::string GradientOps(const Program& program) {
-  std::string text;
-  for (const Op& op : program.block(0).ops()) {
-    if (IsForwardRole(op.role())) continue;
-    OpDesc desc = op.desc();
-    desc.clear_attrs();
-    absl::StrAppend(&text, PrintOp(desc), "\n");
-  }
-  return text;
+// A program whose loss is the mean of `last`, which `ops` compute from the parameters v and w. All
+// of v, w, a, b, c and d have two elements.
+std::string MeanOf(absl::string_view last, absl::string_view ops) {
+  return absl::StrCat(R"(
+    var v f32[2] persistable
+    var w f32[2] persistable
+    var a f32[2]
+    var b f32[2]
+    var c f32[2]
+    var d f32[2]
+    var loss f32[1]
+  )",
+                      ops, "\nmean(X=", last, ") -> (Out=loss)");
 }
 
+// The ops that the backward pass appends, or its error.
 std::string Backward(absl::string_view text, const BackwardOptions& options = {}) {
   Program program = ProgramFromText(text);
   const auto parameters = AppendBackward(&program, "loss", options);
-  return parameters.ok() ? GradientOps(program) : std::string(parameters.status().ToString());
+  return parameters.ok() ? TrainingOps(program) : std::string(parameters.status().ToString());
+}
+
+// Those of a MeanOf, without the two that every mean begins with.
+std::string BackwardOfMean(absl::string_view last, absl::string_view ops,
+                           const BackwardOptions& options = {}) {
+  const std::string of_mean = absl::StrCat(
+      "fill_constant() -> (Out=loss@GRAD)\n"
+      "mean_grad(Out@GRAD=loss@GRAD, X=",
+      last, ") -> (X@GRAD=", last, "@GRAD)\n");
+  return std::string(absl::StripPrefix(Backward(MeanOf(last, ops), options), of_mean));
 }
 
 TEST(Backward, GivesEachParameterItsGradient) {
@@ -71,21 +86,12 @@ block 0 {
 }
 
 TEST(Backward, SumsTheGradientsOfAValueThatIsReadTwice) {
-  EXPECT_EQ(Backward(R"(
-    var w f32[2] persistable
-    var a f32[2]
-    var b f32[2]
-    var c f32[2]
-    var d f32[2]
-    var loss f32[1]
+  EXPECT_EQ(BackwardOfMean("d", R"(
     relu(X=w) -> (Out=a)
     tanh(X=a) -> (Out=b)
     sigmoid(X=a) -> (Out=c)
     elementwise_add(X=b, Y=c) -> (Out=d)
-    mean(X=d) -> (Out=loss)
   )"),
-            "fill_constant() -> (Out=loss@GRAD)\n"
-            "mean_grad(Out@GRAD=loss@GRAD, X=d) -> (X@GRAD=d@GRAD)\n"
             "elementwise_add_grad(Out@GRAD=d@GRAD, X=b, Y=c) -> (X@GRAD=b@GRAD, Y@GRAD=c@GRAD)\n"
             "sigmoid_grad(Out=c, Out@GRAD=c@GRAD) -> (X@GRAD=a@GRAD@RENAME@block0@0)\n"
             "tanh_grad(Out=b, Out@GRAD=b@GRAD) -> (X@GRAD=a@GRAD@RENAME@block0@1)\n"
@@ -94,19 +100,11 @@ TEST(Backward, SumsTheGradientsOfAValueThatIsReadTwice) {
 }
 
 TEST(Backward, SumsTheGradientsOfAParameterBehindAllOps) {
-  EXPECT_EQ(Backward(R"(
-    var w f32[2] persistable
-    var a f32[2]
-    var b f32[2]
-    var c f32[2]
-    var loss f32[1]
+  EXPECT_EQ(BackwardOfMean("c", R"(
     tanh(X=w) -> (Out=a)
     sigmoid(X=w) -> (Out=b)
     elementwise_add(X=a, Y=b) -> (Out=c)
-    mean(X=c) -> (Out=loss)
   )"),
-            "fill_constant() -> (Out=loss@GRAD)\n"
-            "mean_grad(Out@GRAD=loss@GRAD, X=c) -> (X@GRAD=c@GRAD)\n"
             "elementwise_add_grad(Out@GRAD=c@GRAD, X=a, Y=b) -> (X@GRAD=a@GRAD, Y@GRAD=b@GRAD)\n"
             "sigmoid_grad(Out=b, Out@GRAD=b@GRAD) -> (X@GRAD=w@GRAD@RENAME@block0@0)\n"
             "tanh_grad(Out=a, Out@GRAD=a@GRAD) -> (X@GRAD=w@GRAD@RENAME@block0@1)\n"
@@ -129,16 +127,10 @@ TEST(Backward, TakesZerosForAnOutputThatTheLossDoesNotDependOn) {
 }
 
 TEST(Backward, PassesAnOpThatWritesInPlace) {
-  EXPECT_EQ(Backward(R"(
-    var w f32[2] persistable
-    var a f32[2]
-    var loss f32[1]
+  EXPECT_EQ(BackwardOfMean("a", R"(
     scale(X=w) -> (Out=a) {scale=3.0}
     relu(X=a) -> (Out=a)
-    mean(X=a) -> (Out=loss)
   )"),
-            "fill_constant() -> (Out=loss@GRAD)\n"
-            "mean_grad(Out@GRAD=loss@GRAD, X=a) -> (X@GRAD=a@GRAD)\n"
             "relu_grad(Out=a, Out@GRAD=a@GRAD) -> (X@GRAD=a@GRAD)\n"
             "scale(ScaleTensor=[], X=a@GRAD) -> (Out=w@GRAD)\n");
 }
@@ -165,25 +157,17 @@ TEST(Backward, GoesNoFurtherThanGradientOpsDo) {
 TEST(Backward, GoesNoFurtherThanIsWanted) {
   BackwardOptions options;
   options.no_gradient = {"v"};
-  EXPECT_EQ(Backward(R"(
-    var v f32[2] persistable
-    var w f32[2] persistable
-    var a f32[2]
-    var b f32[2]
-    var loss f32[1]
+  EXPECT_EQ(BackwardOfMean("b", R"(
     tanh(X=v) -> (Out=a)
     elementwise_mul(X=a, Y=w) -> (Out=b)
-    mean(X=b) -> (Out=loss)
   )",
-                     options),
-            "fill_constant() -> (Out=loss@GRAD)\n"
-            "mean_grad(Out@GRAD=loss@GRAD, X=b) -> (X@GRAD=b@GRAD)\n"
+                           options),
             "elementwise_mul_grad(Out@GRAD=b@GRAD, X=a, Y=w) -> (X@GRAD=a@GRAD, Y@GRAD=w@GRAD)\n");
 }
 
 struct Refusal {
   const char* name;
-  const char* program;
+  std::string program;
   const char* error;
 };
 
@@ -225,50 +209,26 @@ INSTANTIATE_TEST_SUITE_P(
         )",
                 "INVALID_ARGUMENT: p: block 0, op 1 (fill_constant) computes gradients already; "
                 "want the forward program"},
-        Refusal{"ANameThatIsTaken", R"(
-          var w f32[2] persistable
-          var w@GRAD f32[2]
-          var loss f32[1]
-          mean(X=w) -> (Out=loss)
-        )",
+        Refusal{"ANameThatIsTaken", MeanOf("w", "var w@GRAD f32[2]"),
                 "INVALID_ARGUMENT: p: \"w@GRAD\" is there already; want the forward program"},
-        Refusal{"ALossWhoseGradientIsTaken", R"(
-          var w f32[2] persistable
-          var loss f32[1]
-          var loss@GRAD f32[1]
-          mean(X=w) -> (Out=loss)
-        )",
+        Refusal{"ALossWhoseGradientIsTaken", MeanOf("w", "var loss@GRAD f32[1]"),
                 "INVALID_ARGUMENT: p: \"loss@GRAD\" is there already; want the forward program"},
-        Refusal{"AnOpOfUnknownType", R"(
-          var w f32[2] persistable
-          var a f32[2]
-          var loss f32[1]
-          users_op(X=w) -> (Out=a)
-          mean(X=a) -> (Out=loss)
-        )",
+        Refusal{"AnOpOfUnknownType", MeanOf("a", "users_op(X=w) -> (Out=a)"),
                 "UNIMPLEMENTED: p: block 0, op 0 (users_op): the gradient of \"loss\" would have "
                 "to pass an op of a type that is not known"},
-        Refusal{"AnOutputThatIsOverwrittenInPlace", R"(
-          var w f32[2] persistable
-          var a f32[2]
-          var loss f32[1]
+        Refusal{"AnOutputThatIsOverwrittenInPlace", MeanOf("a", R"(
           tanh(X=w) -> (Out=a)
           scale(X=a) -> (Out=a) {scale=2.0}
-          mean(X=a) -> (Out=loss)
-        )",
+        )"),
                 "UNIMPLEMENTED: p: block 0, op 0 (tanh): the gradient of \"loss\" would have to "
                 "read \"a\" as it was here, and it is written again"},
-        Refusal{"AFactorThatIsOverwritten", R"(
-          var w f32[1] persistable
-          var c f32[1] stop_gradient
-          var b f32[1]
-          var loss f32[1]
-          elementwise_mul(X=w, Y=c) -> (Out=b)
-          increment(X=c) -> (Out=c)
-          mean(X=b) -> (Out=loss)
-        )",
+        Refusal{"AFactorThatIsOverwritten", MeanOf("b", R"(
+          var factor f32[1] stop_gradient
+          elementwise_mul(X=w, Y=factor) -> (Out=b)
+          increment(X=factor) -> (Out=factor)
+        )"),
                 "UNIMPLEMENTED: p: block 0, op 0 (elementwise_mul): the gradient of \"loss\" would "
-                "have to read \"c\" as it was here, and it is written again"},
+                "have to read \"factor\" as it was here, and it is written again"},
         Refusal{"AnUndeclaredOutput", R"(
           var w f32[2,2] persistable
           var b f32[2,1]
@@ -277,18 +237,12 @@ INSTANTIATE_TEST_SUITE_P(
           mean(X=b) -> (Out=loss)
         )",
                 "INVALID_ARGUMENT: p: no block declares \"a\", whose gradient concat reads"},
-        Refusal{"AValueThatIsOverwritten", R"(
-          var w f32[2] persistable
-          var a f32[2]
-          var b f32[2]
-          var c f32[2]
-          var loss f32[1]
+        Refusal{"AValueThatIsOverwritten", MeanOf("c", R"(
           tanh(X=w) -> (Out=a)
           tanh(X=a) -> (Out=b)
           tanh(X=b) -> (Out=a)
           elementwise_add(X=a, Y=b) -> (Out=c)
-          mean(X=c) -> (Out=loss)
-        )",
+        )"),
                 "UNIMPLEMENTED: p: block 0, op 1 (tanh): the gradient of \"loss\" would have to "
                 "pass \"a\", which is written again after the op read it"}),
     [](const auto& info) { return std::string(info.param.name); });

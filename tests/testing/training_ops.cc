@@ -1,0 +1,20 @@
+#include "tests/testing/training_ops.h"
+
+#include "absl/strings/str_cat.h"
+#include "ops/forward_ops.h"
+#include "proto/program_text.h"
+
+namespace fixpoint {
+
+std::string TrainingOps(const Program& program) {
+  std::string text;
+  for (const Op& op : program.block(0).ops()) {
+    if (IsForwardRole(op.role())) continue;
+    OpDesc desc = op.desc();
+    desc.clear_attrs();
+    absl::StrAppend(&text, PrintOp(desc), "\n");
+  }
+  return text;
+}
+
+}  // namespace fixpoint

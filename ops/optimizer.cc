@@ -21,7 +21,7 @@ void AddDecay(float coefficient, ProgramBuilder& builder, const ParameterGradien
 
 }  // namespace
 
-Optimizer::Optimizer(std::unique_ptr<UpdateRule> rule, LearningRate learning_rate)
+Optimizer::Optimizer(std::shared_ptr<const UpdateRule> rule, LearningRate learning_rate)
     : rule_(std::move(rule)), learning_rate_(std::move(learning_rate)) {}
 
 Optimizer& Optimizer::set_l2_decay(float coefficient) {

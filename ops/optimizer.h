@@ -18,9 +18,9 @@
 namespace fixpoint {
 
 // The formulas stand in ops/optimizers/.
-std::unique_ptr<UpdateRule> Sgd();
-std::unique_ptr<UpdateRule> Momentum(float mu, bool use_nesterov = false);
-std::unique_ptr<UpdateRule> Adagrad(float epsilon = 1e-6f);
+std::shared_ptr<const UpdateRule> Sgd();
+std::shared_ptr<const UpdateRule> Momentum(float mu, bool use_nesterov = false);
+std::shared_ptr<const UpdateRule> Adagrad(float epsilon = 1e-6f);
 
 struct RmsPropOptions {
   float decay = 0.95f;
@@ -28,22 +28,25 @@ struct RmsPropOptions {
   float momentum = 0;
   bool centered = false;
 };
-std::unique_ptr<UpdateRule> RmsProp(const RmsPropOptions& options = {});
+std::shared_ptr<const UpdateRule> RmsProp(const RmsPropOptions& options = {});
 
 struct AdamOptions {
   float beta1 = 0.9f;
   float beta2 = 0.999f;
   float epsilon = 1e-8f;
 };
-std::unique_ptr<UpdateRule> Adam(const AdamOptions& options = {});
+std::shared_ptr<const UpdateRule> Adam(const AdamOptions& options = {});
 // Both take `decay` times the parameter off beside the gradient.
-std::unique_ptr<UpdateRule> AdamW(float decay = 0.01f, const AdamOptions& options = {});
-std::unique_ptr<UpdateRule> Lamb(float decay = 0.01f,
-                                 const AdamOptions& options = {0.9f, 0.999f, 1e-6f});
+std::shared_ptr<const UpdateRule> AdamW(float decay = 0.01f, const AdamOptions& options = {});
+std::shared_ptr<const UpdateRule> Lamb(float decay = 0.01f,
+                                       const AdamOptions& options = {0.9f, 0.999f, 1e-6f});
 
+// How a program is trained. A value, which may be copied:
+//
+//   const Optimizer optimizer = Optimizer(Momentum(0.9f), 0.1f).set_l2_decay(1e-4f);
 class Optimizer {
  public:
-  Optimizer(std::unique_ptr<UpdateRule> rule, LearningRate learning_rate);
+  Optimizer(std::shared_ptr<const UpdateRule> rule, LearningRate learning_rate);
 
   // Adds `coefficient` times each parameter to its gradient, after clipping. 0: nothing.
   Optimizer& set_l2_decay(float coefficient);
@@ -68,7 +71,7 @@ class Optimizer {
   void WriteUpdate(ProgramBuilder& builder, const ParameterGradient& parameter,
                    const std::string& learning_rate) const;
 
-  std::unique_ptr<UpdateRule> rule_;
+  std::shared_ptr<const UpdateRule> rule_;
   LearningRate learning_rate_;
   float l2_decay_ = 0;
   GradientClip clip_;

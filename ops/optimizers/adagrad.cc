@@ -21,8 +21,8 @@ class AdagradRule final : public UpdateRule {
 
 }  // namespace
 
-std::unique_ptr<UpdateRule> Adagrad(float epsilon) {
-  return std::make_unique<AdagradRule>(epsilon);
+std::shared_ptr<const UpdateRule> Adagrad(float epsilon) {
+  return std::make_shared<AdagradRule>(epsilon);
 }
 
 }  // namespace fixpoint

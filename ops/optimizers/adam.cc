@@ -67,16 +67,16 @@ class LambRule final : public AdamRule {
 
 }  // namespace
 
-std::unique_ptr<UpdateRule> Adam(const AdamOptions& options) {
-  return std::make_unique<AdamRule>(options);
+std::shared_ptr<const UpdateRule> Adam(const AdamOptions& options) {
+  return std::make_shared<AdamRule>(options);
 }
 
-std::unique_ptr<UpdateRule> AdamW(float decay, const AdamOptions& options) {
-  return std::make_unique<AdamWRule>(decay, options);
+std::shared_ptr<const UpdateRule> AdamW(float decay, const AdamOptions& options) {
+  return std::make_shared<AdamWRule>(decay, options);
 }
 
-std::unique_ptr<UpdateRule> Lamb(float decay, const AdamOptions& options) {
-  return std::make_unique<LambRule>(decay, options);
+std::shared_ptr<const UpdateRule> Lamb(float decay, const AdamOptions& options) {
+  return std::make_shared<LambRule>(decay, options);
 }
 
 }  // namespace fixpoint

@@ -29,8 +29,8 @@ class MomentumRule final : public UpdateRule {
 
 }  // namespace
 
-std::unique_ptr<UpdateRule> Momentum(float mu, bool use_nesterov) {
-  return std::make_unique<MomentumRule>(mu, use_nesterov);
+std::shared_ptr<const UpdateRule> Momentum(float mu, bool use_nesterov) {
+  return std::make_shared<MomentumRule>(mu, use_nesterov);
 }
 
 }  // namespace fixpoint

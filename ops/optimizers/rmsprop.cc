@@ -29,8 +29,8 @@ class RmsPropRule final : public UpdateRule {
 
 }  // namespace
 
-std::unique_ptr<UpdateRule> RmsProp(const RmsPropOptions& options) {
-  return std::make_unique<RmsPropRule>(options);
+std::shared_ptr<const UpdateRule> RmsProp(const RmsPropOptions& options) {
+  return std::make_shared<RmsPropRule>(options);
 }
 
 }  // namespace fixpoint

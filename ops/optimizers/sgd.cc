@@ -12,6 +12,6 @@ class SgdRule final : public UpdateRule {
 
 }  // namespace
 
-std::unique_ptr<UpdateRule> Sgd() { return std::make_unique<SgdRule>(); }
+std::shared_ptr<const UpdateRule> Sgd() { return std::make_shared<SgdRule>(); }
 
 }  // namespace fixpoint

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "ops/optimizer.h"
@@ -21,7 +19,7 @@ namespace {
 struct Net {
   const char* name;
   const char* file;
-  std::function<Optimizer()> optimizer;
+  Optimizer optimizer;
   std::vector<std::string> no_gradient = {};  // 1.8 does not store stop_gradient
 };
 
@@ -36,7 +34,7 @@ TEST_P(MinimizeReference, GivesTheReferencesTrainingProgram) {
   BackwardOptions options;
   options.no_gradient = GetParam().no_gradient;
   const auto parameters =
-      GetParam().optimizer().Minimize(LossOf(files[0].program), &program, &startup, options);
+      GetParam().optimizer.Minimize(LossOf(files[0].program), &program, &startup, options);
   ASSERT_TRUE(parameters.ok()) << parameters.status();
   DiffOptions diff;
   diff.ignore_temporary_names = true;
@@ -47,46 +45,34 @@ TEST_P(MinimizeReference, GivesTheReferencesTrainingProgram) {
 INSTANTIATE_TEST_SUITE_P(
     Generated, MinimizeReference,
     testing::Values(
-        Net{"FitALine", "fluid185/fit_a_line-sgd-train_main.pdmodel",
-            [] { return Optimizer(Sgd(), 0.01f); }},
-        Net{"Word2VecFluid", "fluid185/word2vec-sgd-train_main.pdmodel",
-            [] { return Optimizer(Sgd(), 0.01f); }},
+        Net{"FitALine", "fluid185/fit_a_line-sgd-train_main.pdmodel", Optimizer(Sgd(), 0.01f)},
+        Net{"Word2VecFluid", "fluid185/word2vec-sgd-train_main.pdmodel", Optimizer(Sgd(), 0.01f)},
         Net{"DigitsConv", "fluid185/digits_conv-adam-train_main.pdmodel",
-            [] { return Optimizer(Adam(), 0.001f); }},
+            Optimizer(Adam(), 0.001f)},
         Net{"SentimentConv", "fluid185/sentiment_conv-adagrad-train_main.pdmodel",
-            [] { return Optimizer(Adagrad(), 0.002f); }},
+            Optimizer(Adagrad(), 0.002f)},
         Net{"ResNet20Fluid", "fluid185/resnet20_cifar-momentum_piecewise_l2-train_main.pdmodel",
-            [] {
-              return std::move(
-                  Optimizer(Momentum(0.9f), LearningRate::Piecewise({1000, 2000, 3000},
-                                                                    {0.1f, 0.01f, 0.001f, 1e-4f}))
-                      .set_l2_decay(1e-4f));
-            }},
-        Net{"LeNet", "paddle262/lenet-adam-train_main.pdmodel",
-            [] { return Optimizer(Adam(), 0.001f); }},
+            Optimizer(Momentum(0.9f),
+                      LearningRate::Piecewise({1000, 2000, 3000}, {0.1f, 0.01f, 0.001f, 1e-4f}))
+                .set_l2_decay(1e-4f)},
+        Net{"LeNet", "paddle262/lenet-adam-train_main.pdmodel", Optimizer(Adam(), 0.001f)},
         Net{"ResNet20", "paddle262/resnet20_cifar-momentum_l2-train_main.pdmodel",
-            [] { return std::move(Optimizer(Momentum(0.9f), 0.1f).set_l2_decay(1e-4f)); }},
+            Optimizer(Momentum(0.9f), 0.1f).set_l2_decay(1e-4f)},
         Net{"MobileNetV1", "paddle262/mobilenet_v1-momentum_l2-train_main.pdmodel",
-            [] { return std::move(Optimizer(Momentum(0.9f), 0.1f).set_l2_decay(1e-4f)); }},
+            Optimizer(Momentum(0.9f), 0.1f).set_l2_decay(1e-4f)},
         Net{"MobileNetV3", "paddle262/mobilenet_v3_small-rmsprop_l2-train_main.pdmodel",
-            [] { return std::move(Optimizer(RmsProp(), 0.1f).set_l2_decay(1e-4f)); }},
+            Optimizer(RmsProp(), 0.1f).set_l2_decay(1e-4f)},
         Net{"Vgg16", "paddle262/vgg16-nesterov_clip-train_main.pdmodel",
-            [] {
-              return std::move(Optimizer(Momentum(0.9f, /*use_nesterov=*/true), 0.01f)
-                                   .set_l2_decay(1e-4f)
-                                   .set_clip(GradientClip::ByNorm(5)));
-            }},
+            Optimizer(Momentum(0.9f, /*use_nesterov=*/true), 0.01f)
+                .set_l2_decay(1e-4f)
+                .set_clip(GradientClip::ByNorm(5))},
         Net{"BertMini", "paddle262/bert_mini-adamw_clip-train_main.pdmodel",
-            [] {
-              return std::move(
-                  Optimizer(AdamW(0.01f), 1e-4f).set_clip(GradientClip::ByGlobalNorm(1)));
-            }},
+            Optimizer(AdamW(0.01f), 1e-4f).set_clip(GradientClip::ByGlobalNorm(1))},
         Net{"TextConv", "paddle262/textconv-lamb-train_main.pdmodel",
-            [] { return Optimizer(Lamb(0.01f), 0.001f); }},
-        Net{"WhileRnn", "paddle262/while_rnn-sgd-train_main.pdmodel",
-            [] { return Optimizer(Sgd(), 0.01f); }},
+            Optimizer(Lamb(0.01f), 0.001f)},
+        Net{"WhileRnn", "paddle262/while_rnn-sgd-train_main.pdmodel", Optimizer(Sgd(), 0.01f)},
         Net{"Word2Vec", "paddle262/word2vec-adagrad-train_main.pdmodel",
-            [] { return Optimizer(Adagrad(), 0.01f); }}),
+            Optimizer(Adagrad(), 0.01f)}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(MinimizeReference, RefusesALoopThatNeedsAGradient) {

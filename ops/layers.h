@@ -1,10 +1,14 @@
 // Layers: a network in C++, written into a program as the reference's layers write it.
 //
-//   ProgramBuilder net(&main, &startup);
+//   Program program = EmptyProgram(2, 6, 2);  // the release that it is written for
+//   Program startup = EmptyProgram(2, 6, 2);
+//   ProgramBuilder net(&program, &startup);
 //   const std::string image = Data(net, "image", {-1, 1, 28, 28});
+//   const std::string label = Data(net, "label", {-1, 1}, VarType::INT64);
 //   const std::string features = MaxPool2d(net, Relu(net, Conv2d(net, image, 20, 5)), 2);
 //   const std::string loss = Mean(net, SoftmaxWithCrossEntropy(net, Fc(net, features, 10), label));
-//   if (!net.status().ok()) ...
+//   const auto parameters = Optimizer(Adam(), 0.001f).Minimize(net, loss);  // ops/optimizer.h
+//   if (!parameters.ok()) ...
 //
 // A layer takes and gives names of variables. -1 in a shape stands for the batch. After an error
 // (ProgramBuilder::status) a layer writes nothing and gives "".

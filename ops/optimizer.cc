@@ -3,8 +3,6 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "ops/program_builder.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -34,34 +32,26 @@ Optimizer& Optimizer::set_clip(GradientClip clip) {
   return *this;
 }
 
-absl::StatusOr<std::vector<ParameterGradient>> Optimizer::Minimize(
-    absl::string_view loss, Program* main, Program* startup, const BackwardOptions& options) const {
-  if (main->version() != startup->version()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the program is of release ", main->version(), " and its startup program of ",
-                     startup->version(), "; want the startup program that belongs to it"));
-  }
-  Program trained = main->Clone();
-  Program initialised = startup->Clone();
-  ASSIGN_OR_RETURN(std::vector<ParameterGradient> parameters,
-                   Write(loss, &trained, &initialised, options));
-  trained.ForgetEdits();
-  initialised.ForgetEdits();
-  *main = std::move(trained);
-  *startup = std::move(initialised);
+absl::StatusOr<std::vector<ParameterGradient>> Optimizer::Minimize(ProgramBuilder& net,
+                                                                   absl::string_view loss) const {
+  std::vector<ParameterGradient> parameters;
+  RETURN_IF_ERROR(net.AllOrNothing([&](ProgramBuilder& builder) -> absl::Status {
+    ASSIGN_OR_RETURN(parameters, Write(builder, loss));
+    return absl::OkStatus();
+  }));
   return parameters;
 }
 
-absl::StatusOr<std::vector<ParameterGradient>> Optimizer::Write(
-    absl::string_view loss, Program* main, Program* startup, const BackwardOptions& options) const {
-  ProgramBuilder builder(main, startup);
+absl::StatusOr<std::vector<ParameterGradient>> Optimizer::Write(ProgramBuilder& builder,
+                                                                absl::string_view loss) const {
   std::string learning_rate;
   if (learning_rate_.is_scheduled()) {
     builder.SetRole(kLearningRate);
     learning_rate = learning_rate_.Append(builder);
     RETURN_IF_ERROR(builder.status());
   }
-  ASSIGN_OR_RETURN(std::vector<ParameterGradient> parameters, AppendBackward(main, loss, options));
+  ASSIGN_OR_RETURN(std::vector<ParameterGradient> parameters,
+                   AppendBackward(&builder.main(), loss, {builder.no_gradient()}));
   ClipGradients(clip_, builder, parameters);
   if (!learning_rate_.is_scheduled()) learning_rate = learning_rate_.Append(builder);
 
@@ -75,7 +65,6 @@ absl::StatusOr<std::vector<ParameterGradient>> Optimizer::Write(
     builder.SetRole(kOptimize, {parameter.parameter, parameter.gradient});
     WriteUpdate(builder, parameter, learning_rate);
   }
-  RETURN_IF_ERROR(builder.status());
   return parameters;
 }
 

@@ -1,4 +1,5 @@
-// Optimizers: Minimize makes a forward program one that trains.
+// Optimizers: Minimize makes a forward program one that trains, be it written by layers (layers.h)
+// or loaded: ProgramBuilder net(&program, &startup).
 
 #ifndef FIXPOINT_OPS_OPTIMIZER_H_
 #define FIXPOINT_OPS_OPTIMIZER_H_
@@ -13,7 +14,7 @@
 #include "ops/gradient_clip.h"
 #include "ops/learning_rate.h"
 #include "ops/optimizers/update_rule.h"
-#include "proto/program.h"
+#include "ops/program_builder.h"
 
 namespace fixpoint {
 
@@ -44,6 +45,7 @@ std::shared_ptr<const UpdateRule> Lamb(float decay = 0.01f,
 // How a program is trained. A value, which may be copied:
 //
 //   const Optimizer optimizer = Optimizer(Momentum(0.9f), 0.1f).set_l2_decay(1e-4f);
+//   absl::Status status = optimizer.Minimize(net, loss).status();
 class Optimizer {
  public:
   Optimizer(std::shared_ptr<const UpdateRule> rule, LearningRate learning_rate);
@@ -52,22 +54,20 @@ class Optimizer {
   Optimizer& set_l2_decay(float coefficient);
   Optimizer& set_clip(GradientClip clip);
 
-  // Appends to block 0 of `main`: the ops of the learning rate, the backward pass of `loss`, the
-  // clipping and the decay of gradients, and an update of each parameter; what they keep is
-  // initialised in `startup`. The order is the reference's: updates by the parameters' names. Gives
-  // the parameters, with the gradients that their updates read. Handles into both programs end, and
-  // with them a ProgramBuilder on them; what a builder's no_gradient() says is for `options`.
+  // Makes the program one that trains. Appends to its block 0: the ops of the learning rate, the
+  // backward pass of `loss`, the clipping and the decay of gradients, and an update of each
+  // parameter; what they keep is initialised in the startup program. The order is the reference's:
+  // updates by the parameters' names. Gives the parameters, with the gradients that their updates
+  // read. Handles into both programs end.
   //
-  // Errors: those of AppendBackward; kInvalidArgument: the startup program is of another release,
-  // or declares what is to be declared. Both programs are then as before.
-  absl::StatusOr<std::vector<ParameterGradient>> Minimize(
-      absl::string_view loss, Program* main, Program* startup,
-      const BackwardOptions& options = {}) const;
+  // Errors: the builder's, if a layer failed; those of AppendBackward; kInvalidArgument: a program
+  // declares what is to be declared. Both programs are then as before.
+  absl::StatusOr<std::vector<ParameterGradient>> Minimize(ProgramBuilder& net,
+                                                          absl::string_view loss) const;
 
  private:
-  absl::StatusOr<std::vector<ParameterGradient>> Write(absl::string_view loss, Program* main,
-                                                       Program* startup,
-                                                       const BackwardOptions& options) const;
+  absl::StatusOr<std::vector<ParameterGradient>> Write(ProgramBuilder& builder,
+                                                       absl::string_view loss) const;
   void WriteUpdate(ProgramBuilder& builder, const ParameterGradient& parameter,
                    const std::string& learning_rate) const;
 

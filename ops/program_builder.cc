@@ -14,6 +14,7 @@
 #include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/status_macros.h"
 
 namespace fixpoint {
 namespace {
@@ -72,15 +73,34 @@ OpBuilder InitializerOp(const Initializer& initializer, VarType::Type dtype,
 
 }  // namespace
 
+Program EmptyProgram(int major, int minor, int patch) {
+  ProgramDesc desc;
+  desc.mutable_version()->set_version(int64_t{1000000} * major + int64_t{1000} * minor + patch);
+  BlockDesc* block = desc.add_blocks();
+  block->set_idx(0);
+  block->set_parent_idx(-1);
+  absl::StatusOr<Program> program = Program::Create(desc);
+  CHECK(program.ok()) << program.status();
+  return *std::move(program);
+}
+
 ProgramBuilder::ProgramBuilder(Program* main, Program* startup)
-    : main_(*main),
-      startup_(*startup),
-      block_(&main->block(0)),
-      era_(EraOf(*main)),
-      rewriter_(main, "build"),
-      startup_rewriter_(startup, "build") {
-  for (int b = 0; b < main->block_count(); ++b) {
-    for (const Variable* variable : main->block(b).variables()) {
+    : main_(*main), startup_(*startup), era_(EraOf(*main)) {
+  if (main->version() != startup->version()) {
+    Fail(absl::InvalidArgumentError(absl::StrCat(
+        "the program's version is ", main->version(), " and that of its startup program ",
+        startup->version(), "; want the startup program that belongs to it")));
+  }
+  Begin();
+}
+
+// Takes the programs as they are now.
+void ProgramBuilder::Begin() {
+  block_ = &main_.block(0);
+  rewriter_.emplace(&main_, "build");
+  startup_rewriter_.emplace(&startup_, "build");
+  for (int b = 0; b < main_.block_count(); ++b) {
+    for (const Variable* variable : main_.block(b).variables()) {
       const absl::string_view name = absl::string_view(variable->name());
       const absl::string_view stem = name.substr(0, name.find('.'));
       const size_t underscore = stem.rfind('_');
@@ -158,7 +178,7 @@ void ProgramBuilder::Declare(const Block& block, VarDesc& desc) {
   if (era_ == Era::kPaddle2 && is_without_gradient_.contains(desc.name())) {
     desc.set_stop_gradient(true);
   }
-  Fail(rewriter_.AddVariable(block, desc).status());
+  Fail(rewriter_->AddVariable(block, desc).status());
 }
 
 std::vector<int64_t> ProgramBuilder::DimsOf(const std::string& name) {
@@ -197,7 +217,7 @@ const Op* ProgramBuilder::Append(OpBuilder& op) {
   if (!status_.ok()) return nullptr;
   Complete(&op.op());
   DeclareOutputs(op.op());
-  return status_.ok() ? &rewriter_.Append(*block_, op) : nullptr;
+  return status_.ok() ? &rewriter_->Append(*block_, op) : nullptr;
 }
 
 const Op* ProgramBuilder::Prepend(OpBuilder& op) {
@@ -205,7 +225,7 @@ const Op* ProgramBuilder::Prepend(OpBuilder& op) {
   if (!status_.ok()) return nullptr;
   Complete(&op.op());
   DeclareOutputs(op.op());
-  return status_.ok() ? &rewriter_.Prepend(*block_, op) : nullptr;
+  return status_.ok() ? &rewriter_->Prepend(*block_, op) : nullptr;
 }
 
 std::string ProgramBuilder::AppendWithOutput(OpBuilder& op, absl::string_view slot,
@@ -233,8 +253,8 @@ void ProgramBuilder::AppendConditional(const std::string& condition,
   const std::string scope = UniqueName("_generated_var");
   VarType type;
   type.set_type(VarType::STEP_SCOPES);
-  Fail(rewriter_.AddVariable(*block_, scope, type).status());
-  const Block& run = rewriter_.AddBlock(*block_);
+  Fail(rewriter_->AddVariable(*block_, scope, type).status());
+  const Block& run = rewriter_->AddBlock(*block_);
   OpBuilder op = New("conditional_block");
   op.Input("Cond", condition)
       .Input("Input", inputs)
@@ -248,6 +268,24 @@ void ProgramBuilder::AppendConditional(const std::string& condition,
   block_ = outer;
 }
 
+absl::Status ProgramBuilder::AllOrNothing(
+    const std::function<absl::Status(ProgramBuilder&)>& build) {
+  RETURN_IF_ERROR(status_);
+  Program main = main_.Clone();
+  Program startup = startup_.Clone();
+  ProgramBuilder attempt(&main, &startup);
+  for (const std::string& name : no_gradient_) attempt.WithoutGradient(name);
+  RETURN_IF_ERROR(build(attempt));
+  RETURN_IF_ERROR(attempt.status());
+  main.ForgetEdits();
+  startup.ForgetEdits();
+  main_ = std::move(main);
+  startup_ = std::move(startup);
+  for (const std::string& name : attempt.no_gradient_) WithoutGradient(name);
+  Begin();
+  return absl::OkStatus();
+}
+
 void ProgramBuilder::AddPersistable(const Persistable& persistable) {
   const Variable* there = main_.Find(main_.block(0), persistable.name);
   if (!status_.ok() || (there != nullptr && there->desc() != nullptr)) return;
@@ -258,13 +296,13 @@ void ProgramBuilder::AddPersistable(const Persistable& persistable) {
     desc.set_stop_gradient(persistable.stop_gradient);
     if (persistable.is_parameter) desc.set_is_parameter(true);
   }
-  Fail(rewriter_.AddVariable(main_.block(0), desc).status());
-  Fail(startup_rewriter_.AddVariable(startup_.block(0), desc).status());
+  Fail(rewriter_->AddVariable(main_.block(0), desc).status());
+  Fail(startup_rewriter_->AddVariable(startup_.block(0), desc).status());
   if (!status_.ok()) return;
   OpBuilder op = InitializerOp(persistable.initializer, persistable.dtype, persistable.dims);
   op.Output("Out", persistable.name).IntAttr("op_role", kForward);
   CompleteAttrs(era_, &op.op());
-  startup_rewriter_.Append(startup_.block(0), op.op());
+  startup_rewriter_->Append(startup_.block(0), op.op());
 }
 
 }  // namespace fixpoint

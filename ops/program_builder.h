@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,10 +53,16 @@ struct Persistable {
   bool stop_gradient = false;
 };
 
+// A program without ops, as a release of the reference begins one: EmptyProgram(2, 6, 2). Its era
+// decides what layers and optimizers write. REQUIRES: 1.6 or later (before, files do not say their
+// release: Program()), each number below 1000.
+Program EmptyProgram(int major, int minor, int patch = 0);
+
 class ProgramBuilder {
  public:
   // Builds in block 0 of `main` and in new blocks, and initialises in `startup`. Both outlive the
-  // builder, which is the only one that edits them meanwhile.
+  // builder, which is the only one that edits them meanwhile. Error (status(), kInvalidArgument):
+  // they are of different releases.
   ProgramBuilder(Program* main, Program* startup);
 
   Program& main() { return main_; }
@@ -83,14 +90,15 @@ class ProgramBuilder {
   // Declares a tensor that inference cannot say all of; gives its name back.
   std::string DeclareTemporary(std::string name, const std::vector<int64_t>& dims,
                                VarType::Type dtype = VarType::FP32);
-  // Says of a name, before it is declared, that nothing has a gradient through it; gives it back.
+  // Says that nothing has a gradient through a name; gives it back. What is declared after that is
+  // declared so, where the era stores it.
   std::string WithoutGradient(std::string name);
   // All such names: what the backward pass has to be told of programs of 1.x, which do not store
   // it.
   const std::vector<std::string>& no_gradient() const { return no_gradient_; }
 
   // Begins an op for Append.
-  OpBuilder New(absl::string_view type) { return rewriter_.New(type); }
+  OpBuilder New(absl::string_view type) { return rewriter_->New(type); }
   // Appends an op: adds the attributes that it has not, and declares what it writes and no block
   // declares. Gives the op; null after an error (kInvalidArgument): its type is not known, nothing
   // declares what it reads, or its inputs do not fit.
@@ -110,11 +118,17 @@ class ProgramBuilder {
                          const std::vector<std::string>& outputs,
                          const std::function<void()>& write);
 
+  // Builds all of something or nothing: `build` works on a builder of copies of both programs,
+  // which take their place unless it fails. Gives its error, or this builder's own. Handles into
+  // the programs end. REQUIRES: not within AppendConditional.
+  absl::Status AllOrNothing(const std::function<absl::Status(ProgramBuilder&)>& build);
+
   // Declares a variable in both programs, and initialises it. One that is there already stays as it
   // is.
   void AddPersistable(const Persistable& persistable);
 
  private:
+  void Begin();
   void CheckInputs(const OpDesc& op);
   void Complete(OpDesc* op) const;
   void Declare(const Block& block, VarDesc& desc);
@@ -122,10 +136,10 @@ class ProgramBuilder {
 
   Program& main_;
   Program& startup_;
-  const Block* block_;  // that ops are appended to
+  const Block* block_ = nullptr;  // that ops are appended to
   const Era era_;
-  Rewriter rewriter_;
-  Rewriter startup_rewriter_;
+  std::optional<Rewriter> rewriter_;
+  std::optional<Rewriter> startup_rewriter_;
   absl::Status status_;
   int role_ = kForward;
   std::vector<std::string> role_var_;

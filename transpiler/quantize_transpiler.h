@@ -1,6 +1,6 @@
 // The main job: a training program becomes one that trains as the integers will run, and back.
 //
-//   optimizer.Minimize(loss);
+//   RETURN_IF_ERROR(optimizer.Minimize(net, loss).status());
 //   RETURN_IF_ERROR(Transpile(&program, options).status());
 
 #ifndef FIXPOINT_TRANSPILER_QUANTIZE_TRANSPILER_H_

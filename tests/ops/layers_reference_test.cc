@@ -30,11 +30,9 @@ class LayersReference : public testing::Test {
   }
 
   // What is different in the training program of the loss.
-  std::string Differences(const ProgramBuilder& net, const std::string& loss,
+  std::string Differences(ProgramBuilder& net, const std::string& loss,
                           const Optimizer& optimizer) {
-    EXPECT_TRUE(net.status().ok()) << net.status();
-    const BackwardOptions options{net.no_gradient()};
-    const auto parameters = optimizer.Minimize(loss, &main_, &startup_, options);
+    const auto parameters = optimizer.Minimize(net, loss);
     EXPECT_TRUE(parameters.ok()) << parameters.status();
     VerifyOptions verify;
     verify.startup = &startup_;

@@ -55,6 +55,21 @@ TEST(Layers, GiveNamesThatNoVariableHas) {
   EXPECT_EQ(Relu(again, "relu_0.tmp_0"), "relu_4.tmp_0");
 }
 
+TEST(ProgramBuilder, BeginsWithAnEmptyProgramOfARelease) {
+  EXPECT_EQ(PrintProgram(EmptyProgram(2, 6, 2).Proto()), R"(program version=2006002
+block 0 {
+}
+)");
+}
+
+TEST(ProgramBuilder, WantsTheStartupProgramOfTheSameRelease) {
+  Program main = EmptyProgram(2, 6, 2);
+  Program startup = EmptyProgram(1, 8, 5);
+  EXPECT_EQ(ProgramBuilder(&main, &startup).status().ToString(),
+            "INVALID_ARGUMENT: the program's version is 2006002 and that of its startup program "
+            "1008005; want the startup program that belongs to it");
+}
+
 TEST(ProgramBuilder, WritesConstantsAsTheyAre) {
   Program main;
   Program startup;

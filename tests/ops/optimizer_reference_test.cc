@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "ops/optimizer.h"
+#include "ops/program_builder.h"
 #include "proto/program.h"
 #include "proto/program_diff.h"
 #include "tests/ops/forward_part.h"
@@ -20,7 +22,6 @@ struct Net {
   const char* name;
   const char* file;
   Optimizer optimizer;
-  std::vector<std::string> no_gradient = {};  // 1.8 does not store stop_gradient
 };
 
 class MinimizeReference : public testing::TestWithParam<Net> {};
@@ -31,10 +32,8 @@ TEST_P(MinimizeReference, GivesTheReferencesTrainingProgram) {
   ASSERT_EQ(files.size(), 1);
   Program program = ForwardPart(files[0].program);
   Program startup = EmptyProgramLike(program);
-  BackwardOptions options;
-  options.no_gradient = GetParam().no_gradient;
-  const auto parameters =
-      GetParam().optimizer.Minimize(LossOf(files[0].program), &program, &startup, options);
+  ProgramBuilder net(&program, &startup);
+  const auto parameters = GetParam().optimizer.Minimize(net, LossOf(files[0].program));
   ASSERT_TRUE(parameters.ok()) << parameters.status();
   DiffOptions diff;
   diff.ignore_temporary_names = true;
@@ -82,8 +81,9 @@ TEST(MinimizeReference, RefusesALoopThatNeedsAGradient) {
   ASSERT_EQ(files.size(), 1);
   Program program = ForwardPart(files[0].program);
   Program startup = EmptyProgramLike(program);
+  ProgramBuilder net(&program, &startup);
   const absl::Status status = Optimizer(Adam(), LearningRate::Noam(256, 4000))
-                                  .Minimize(LossOf(files[0].program), &program, &startup)
+                                  .Minimize(net, LossOf(files[0].program))
                                   .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(std::string(status.message()),

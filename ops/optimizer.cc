@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -44,6 +45,11 @@ absl::StatusOr<std::vector<ParameterGradient>> Optimizer::Minimize(ProgramBuilde
 
 absl::StatusOr<std::vector<ParameterGradient>> Optimizer::Write(ProgramBuilder& builder,
                                                                 absl::string_view loss) const {
+  if (!rule_->IsOf(builder.era())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Minimize: the program's version is ", builder.main().version(),
+                     ", and its era has no op ", rule_->op_type(), "; want another optimizer"));
+  }
   std::string learning_rate;
   if (learning_rate_.is_scheduled()) {
     builder.SetRole(kLearningRate);

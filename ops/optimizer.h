@@ -37,7 +37,7 @@ struct AdamOptions {
   float epsilon = 1e-8f;
 };
 std::shared_ptr<const UpdateRule> Adam(const AdamOptions& options = {});
-// Both take `decay` times the parameter off beside the gradient.
+// Both take `decay` times the parameter off beside the gradient. AdamW is of 2.x.
 std::shared_ptr<const UpdateRule> AdamW(float decay = 0.01f, const AdamOptions& options = {});
 std::shared_ptr<const UpdateRule> Lamb(float decay = 0.01f,
                                        const AdamOptions& options = {0.9f, 0.999f, 1e-6f});
@@ -60,8 +60,9 @@ class Optimizer {
   // updates by the parameters' names. Gives the parameters, with the gradients that their updates
   // read. Handles into both programs end.
   //
-  // Errors: the builder's, if a layer failed; those of AppendBackward; kInvalidArgument: a program
-  // declares what is to be declared. Both programs are then as before.
+  // Errors: the builder's, if a layer failed; those of AppendBackward; kInvalidArgument: the
+  // release has no such update op; a program declares what is to be declared. Both programs are
+  // then as before.
   absl::StatusOr<std::vector<ParameterGradient>> Minimize(ProgramBuilder& net,
                                                           absl::string_view loss) const;
 

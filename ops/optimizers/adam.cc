@@ -39,6 +39,7 @@ class AdamWRule final : public AdamRule {
   AdamWRule(float decay, const AdamOptions& options) : AdamRule(options), decay_(decay) {}
 
   absl::string_view op_type() const override { return "adamw"; }
+  bool IsOf(Era era) const override { return era == Era::kPaddle2; }
   void AddAttrs(OpBuilder& op) const override {
     AdamRule::AddAttrs(op);
     op.FloatAttr("coeff", decay_).BoolAttr("with_decay", true);

@@ -30,6 +30,8 @@ class UpdateRule {
 
   // Its slots Param, Grad, LearningRate and ParamOut are the same for all.
   virtual absl::string_view op_type() const = 0;
+  // Whether the op exists there.
+  virtual bool IsOf(Era) const { return true; }
   virtual std::vector<Accumulator> Accumulators(Era) const { return {}; }
   // Those that are not as by default.
   virtual void AddAttrs(OpBuilder&) const {}

@@ -92,6 +92,15 @@ INSTANTIATE_TEST_SUITE_P(
                 "value more than boundaries"}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(Minimize, RefusesAnOpThatTheReleaseDoesNotHave) {
+  Program main = EmptyProgram(1, 8, 5);
+  Program startup = EmptyProgram(1, 8, 5);
+  ProgramBuilder net(&main, &startup);
+  EXPECT_EQ(Optimizer(AdamW(), 0.1f).Minimize(net, MeanOfProduct(net)).status().ToString(),
+            "INVALID_ARGUMENT: Minimize: the program's version is 1008005, and its era has no op "
+            "adamw; want another optimizer");
+}
+
 TEST_F(MinimizeTest, GivesTheErrorOfTheFirstLayerThatFailed) {
   const std::string loss = Mean(net_, Fc(net_, "x", 3));
   EXPECT_EQ(Optimizer(Sgd(), 0.1f).Minimize(net_, loss).status().ToString(),

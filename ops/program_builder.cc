@@ -14,13 +14,18 @@
 #include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/program_text.h"
 #include "proto/status_macros.h"
+#include "proto/tensor_desc.h"
 
 namespace fixpoint {
 namespace {
 
 // The release since which a tensor may have no dims.
 constexpr int64_t kFirstWithScalars = 2005000;
+
+// No program has as many variables: UniqueName does not come to names of this number.
+constexpr int kNeverReached = 1000000000;
 
 // A number as Python prints it, which is what the reference keeps beside it.
 std::string PythonText(float value) {
@@ -71,6 +76,22 @@ OpBuilder InitializerOp(const Initializer& initializer, VarType::Type dtype,
   return op;
 }
 
+absl::Status NameInUse(const VarDesc& desc, absl::string_view program) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", desc.name(), "\" cannot be declared: the name is in use in the ", program,
+                   "; want another"));
+}
+
+// Whether what one persistable variable holds another can.
+bool HoldTheSame(const VarDesc& a, const VarDesc& b) {
+  const VarType::TensorDesc* const of_a = TensorOf(a);
+  const VarType::TensorDesc* const of_b = TensorOf(b);
+  return a.persistable() == b.persistable() && a.type().type() == b.type().type() &&
+         of_a != nullptr && of_b != nullptr && of_a->data_type() == of_b->data_type() &&
+         std::equal(of_a->dims().begin(), of_a->dims().end(), of_b->dims().begin(),
+                    of_b->dims().end());
+}
+
 }  // namespace
 
 Program EmptyProgram(int major, int minor, int patch) {
@@ -100,19 +121,21 @@ void ProgramBuilder::Begin() {
   rewriter_.emplace(&main_, "build");
   startup_rewriter_.emplace(&startup_, "build");
   for (int b = 0; b < main_.block_count(); ++b) {
-    for (const Variable* variable : main_.block(b).variables()) {
-      const absl::string_view name = absl::string_view(variable->name());
-      const absl::string_view stem = name.substr(0, name.find('.'));
-      const size_t underscore = stem.rfind('_');
-      int number = 0;
-      if (underscore == absl::string_view::npos ||
-          !absl::SimpleAtoi(stem.substr(underscore + 1), &number) || number < 0) {
-        continue;
-      }
-      int& next = next_number_[std::string(stem.substr(0, underscore))];
-      next = std::max(next, number + 1);
-    }
+    for (const Variable* variable : main_.block(b).variables()) Avoid(variable->name());
   }
+}
+
+void ProgramBuilder::Avoid(absl::string_view name) {
+  const absl::string_view stem = name.substr(0, name.find('.'));
+  const size_t underscore = stem.rfind('_');
+  int number = 0;
+  if (underscore == absl::string_view::npos ||
+      !absl::SimpleAtoi(stem.substr(underscore + 1), &number) || number < 0 ||
+      number >= kNeverReached) {
+    return;
+  }
+  int& next = next_number_[std::string(stem.substr(0, underscore))];
+  next = std::max(next, number + 1);
 }
 
 std::vector<int64_t> ProgramBuilder::ScalarDims() const {
@@ -178,7 +201,8 @@ void ProgramBuilder::Declare(const Block& block, VarDesc& desc) {
   if (era_ == Era::kPaddle2 && is_without_gradient_.contains(desc.name())) {
     desc.set_stop_gradient(true);
   }
-  Fail(rewriter_->AddVariable(block, desc).status());
+  if (!rewriter_->AddVariable(block, desc).ok()) return Fail(NameInUse(desc, "program"));
+  Avoid(desc.name());
 }
 
 std::vector<int64_t> ProgramBuilder::DimsOf(const std::string& name) {
@@ -250,16 +274,16 @@ void ProgramBuilder::AppendConditional(const std::string& condition,
                                        const std::vector<std::string>& outputs,
                                        const std::function<void()>& write) {
   if (!status_.ok()) return;
-  const std::string scope = UniqueName("_generated_var");
-  VarType type;
-  type.set_type(VarType::STEP_SCOPES);
-  Fail(rewriter_->AddVariable(*block_, scope, type).status());
+  VarDesc scope;
+  scope.set_name(UniqueName("_generated_var"));
+  scope.mutable_type()->set_type(VarType::STEP_SCOPES);
+  Declare(*block_, scope);
   const Block& run = rewriter_->AddBlock(*block_);
   OpBuilder op = New("conditional_block");
   op.Input("Cond", condition)
       .Input("Input", inputs)
       .Output("Out", outputs)
-      .Output("Scope", scope)
+      .Output("Scope", scope.name())
       .BoolAttr("is_scalar_condition", true)
       .Attr(MakeBlockAttr("sub_block", run.index()));
   Append(op);
@@ -287,17 +311,25 @@ absl::Status ProgramBuilder::AllOrNothing(
 }
 
 void ProgramBuilder::AddPersistable(const Persistable& persistable) {
-  const Variable* there = main_.Find(main_.block(0), persistable.name);
-  if (!status_.ok() || (there != nullptr && there->desc() != nullptr)) return;
+  if (!status_.ok()) return;
   VarDesc desc = MakeTensorVar(persistable.name, persistable.dtype, persistable.dims);
   desc.set_persistable(true);
+  const Variable* there = main_.Find(main_.block(0), persistable.name);
+  if (there != nullptr && there->desc() != nullptr) {
+    if (HoldTheSame(*there->desc(), desc)) return;
+    return Fail(absl::InvalidArgumentError(
+        absl::StrCat("block 0 declares \"", PrintVar(*there->desc()), "\" already; want \"",
+                     PrintVar(desc), "\", or another name")));
+  }
   if (persistable.stop_gradient) WithoutGradient(persistable.name);
   if (era_ == Era::kPaddle2) {
     desc.set_stop_gradient(persistable.stop_gradient);
     if (persistable.is_parameter) desc.set_is_parameter(true);
   }
-  Fail(rewriter_->AddVariable(main_.block(0), desc).status());
-  Fail(startup_rewriter_->AddVariable(startup_.block(0), desc).status());
+  Declare(main_.block(0), desc);
+  if (!startup_rewriter_->AddVariable(startup_.block(0), desc).ok()) {
+    Fail(NameInUse(desc, "startup program"));
+  }
   if (!status_.ok()) return;
   OpBuilder op = InitializerOp(persistable.initializer, persistable.dtype, persistable.dims);
   op.Output("Out", persistable.name).IntAttr("op_role", kForward);

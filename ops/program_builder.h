@@ -70,12 +70,13 @@ class ProgramBuilder {
   // The dims of what is one number: [1] before 2.5, [] since.
   std::vector<int64_t> ScalarDims() const;
 
-  // What went wrong first. Nothing is built after an error: who builds asks once, at the end.
+  // What went wrong first, kInvalidArgument unless a member says more. Nothing is built after an
+  // error: who builds asks once, at the end.
   const absl::Status& status() const { return status_; }
   void Fail(absl::Status status) { status_.Update(std::move(status)); }
 
-  // A name that the reference would give: "conv2d_0", then "conv2d_1". No variable's name is it, or
-  // begins with it and a dot.
+  // A name that the reference would give: "conv2d_0", then "conv2d_1". No declared variable's name
+  // is it, or begins with it and a dot.
   std::string UniqueName(absl::string_view base);
 
   // Ops that are appended from now on have this op_role, and this op_role_var.
@@ -85,7 +86,7 @@ class ProgramBuilder {
   // (kInvalidArgument): no such variable is declared.
   std::vector<int64_t> DimsOf(const std::string& name);
 
-  // Declares what is fed.
+  // Declares what is fed. Error (kInvalidArgument), here and below: the name is in use.
   void DeclareFed(const std::string& name, const std::vector<int64_t>& dims, VarType::Type dtype);
   // Declares a tensor that inference cannot say all of; gives its name back.
   std::string DeclareTemporary(std::string name, const std::vector<int64_t>& dims,
@@ -123,8 +124,9 @@ class ProgramBuilder {
   // the programs end. REQUIRES: not within AppendConditional.
   absl::Status AllOrNothing(const std::function<absl::Status(ProgramBuilder&)>& build);
 
-  // Declares a variable in both programs, and initialises it. One that is there already stays as it
-  // is.
+  // Declares a variable in both programs, and initialises it. One that the program declares already
+  // stays as it is. Error (kInvalidArgument): that is not persistable or of another type or shape;
+  // the startup program alone declares it.
   void AddPersistable(const Persistable& persistable);
 
  private:
@@ -132,6 +134,8 @@ class ProgramBuilder {
   void CheckInputs(const OpDesc& op);
   void Complete(OpDesc* op) const;
   void Declare(const Block& block, VarDesc& desc);
+  // Keeps UniqueName from giving a name.
+  void Avoid(absl::string_view name);
   void DeclareOutputs(const OpDesc& op);
 
   Program& main_;

@@ -49,10 +49,11 @@ TEST(Layers, GiveNamesThatNoVariableHas) {
   Program startup;
   {
     ProgramBuilder net(&main, &startup);
-    EXPECT_EQ(Relu(net, Data(net, "relu_3.tmp_0", {2})), "relu_0.tmp_0");
+    EXPECT_EQ(Relu(net, Data(net, "relu_3.tmp_0", {2})), "relu_4.tmp_0");
+    EXPECT_EQ(Relu(net, Data(net, "relu_2147483647", {2})), "relu_5.tmp_0");
   }
   ProgramBuilder again(&main, &startup);
-  EXPECT_EQ(Relu(again, "relu_0.tmp_0"), "relu_4.tmp_0");
+  EXPECT_EQ(Relu(again, "relu_3.tmp_0"), "relu_6.tmp_0");
 }
 
 TEST(ProgramBuilder, BeginsWithAnEmptyProgramOfARelease) {
@@ -81,6 +82,17 @@ TEST(ProgramBuilder, WritesConstantsAsTheyAre) {
   }
   EXPECT_EQ(texts,
             std::vector<std::string>({"1000001.0", "0.0001", "1e-05", "0.1234567", "-3.0", "0.0"}));
+}
+
+TEST(ProgramBuilder, KeepsAPersistableVariableThatIsThere) {
+  Program main;
+  Program startup;
+  ProgramBuilder net(&main, &startup);
+  const Persistable counter = {"steps", VarType::INT64, {1}, Initializer::Constant(0)};
+  net.AddPersistable(counter);
+  net.AddPersistable(counter);
+  EXPECT_TRUE(net.status().ok()) << net.status();
+  EXPECT_EQ(startup.block(0).op_count(), 1);
 }
 
 struct Refusal {
@@ -113,6 +125,19 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"AnActivationThatThereIsNot",
                 [](ProgramBuilder& net) { Activation(net, "row", "rellu"); },
                 "INVALID_ARGUMENT: there is no op type \"rellu\""},
+        Refusal{"ANameThatIsInUse",
+                [](ProgramBuilder& net) {
+                  Data(net, "row", {-1, 5});
+                },
+                "INVALID_ARGUMENT: \"row\" cannot be declared: the name is in use in the program; "
+                "want another"},
+        Refusal{"APersistableVariableThatIsThereInAnotherShape",
+                [](ProgramBuilder& net) {
+                  net.AddPersistable({"steps", VarType::INT64, {1}, Initializer::Constant(0)});
+                  net.AddPersistable({"steps", VarType::INT64, {2}, Initializer::Constant(0)});
+                },
+                "INVALID_ARGUMENT: block 0 declares \"var steps i64[1] persistable\" already; want "
+                "\"var steps i64[2] persistable\", or another name"},
         Refusal{"AConvolutionOfARow", [](ProgramBuilder& net) { Conv2d(net, "row", 4, 3); },
                 "INVALID_ARGUMENT: Conv2d: \"row\" is [-1,5]; want [N,C,H,W] with C a multiple of "
                 "the 1 groups"},

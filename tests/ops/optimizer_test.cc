@@ -65,6 +65,7 @@ struct Refusal {
 class MinimizeRefuses : public MinimizeTest, public testing::WithParamInterface<Refusal> {};
 
 TEST_P(MinimizeRefuses, AndLeavesBothProgramsAsTheyWere) {
+  ProgramBuilder(&startup_, &main_).DeclareTemporary("fc_0.w_0_velocity_0", {2, 1});
   MeanOfProduct(net_);
   const std::string main = PrintProgram(main_.Proto());
   const std::string startup = PrintProgram(startup_.Proto());
@@ -82,6 +83,12 @@ INSTANTIATE_TEST_SUITE_P(
                   return Optimizer(Sgd(), 0.1f).Minimize(net, "mean_1.tmp_0").status();
                 },
                 "INVALID_ARGUMENT: block 0 declares no loss \"mean_1.tmp_0\""},
+        Refusal{"AStartupProgramThatHasWhatItWouldInitialise",
+                [](ProgramBuilder& net) {
+                  return Optimizer(Momentum(0.9f), 0.1f).Minimize(net, "mean_0.tmp_0").status();
+                },
+                "INVALID_ARGUMENT: \"fc_0.w_0_velocity_0\" cannot be declared: the name is in use "
+                "in the startup program; want another"},
         Refusal{"AScheduleThatCannotBe",
                 [](ProgramBuilder& net) {
                   return Optimizer(Sgd(), LearningRate::Piecewise({10}, {0.1f}))

@@ -1,10 +1,13 @@
 #include "ops/learning_rate.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace fixpoint {
 namespace {
@@ -118,10 +121,12 @@ LearningRate LearningRate::Noam(int model_width, int warmup_steps, float scale) 
 LearningRate LearningRate::Piecewise(std::vector<int64_t> boundaries, std::vector<float> values) {
   return LearningRate(Appender(
       [boundaries = std::move(boundaries), values = std::move(values)](ProgramBuilder& builder) {
-        if (boundaries.empty() || values.size() != boundaries.size() + 1) {
-          builder.Fail(absl::InvalidArgumentError(
-              absl::StrCat("Piecewise: ", boundaries.size(), " boundaries and ", values.size(),
-                           " values; want a boundary, and one value more than boundaries")));
+        const bool ascend = std::adjacent_find(boundaries.begin(), boundaries.end(),
+                                               std::greater_equal<>()) == boundaries.end();
+        if (boundaries.empty() || values.size() != boundaries.size() + 1 || !ascend) {
+          builder.Fail(absl::InvalidArgumentError(absl::StrCat(
+              "Piecewise: boundaries [", absl::StrJoin(boundaries, ", "), "] and ", values.size(),
+              " values; want boundaries that ascend, and one value more than boundaries")));
           return std::string();
         }
         return AppendPiecewise(builder, boundaries, values);

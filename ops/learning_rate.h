@@ -17,10 +17,11 @@ class LearningRate {
   LearningRate(float rate);  // NOLINT(runtime/explicit)
 
   // scale * model_width^-0.5 * min(step^-0.5, step * warmup_steps^-1.5), step counted from 1
-  // ("Attention Is All You Need", section 5.3).
+  // ("Attention Is All You Need", section 5.3). Error (kInvalidArgument): a size is not positive.
   static LearningRate Noam(int model_width, int warmup_steps, float scale = 1);
   // values[i] for steps below boundaries[i] (and not below those before), steps counted from 0;
-  // the last value behind the last boundary. The boundaries ascend; there is one value more.
+  // the last value behind the last boundary. Error (kInvalidArgument): the boundaries do not
+  // ascend; there are none, or not one value more.
   static LearningRate Piecewise(std::vector<int64_t> boundaries, std::vector<float> values);
 
   // Whether ops compute it: they belong before the backward pass.

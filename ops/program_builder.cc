@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "ops/dims.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
@@ -312,6 +314,19 @@ absl::Status ProgramBuilder::AllOrNothing(
 
 void ProgramBuilder::AddPersistable(const Persistable& persistable) {
   if (!status_.ok()) return;
+  const absl::StatusOr<int64_t> elements = ElementCount(persistable.dims);
+  if (!elements.ok() || *elements < 1) {
+    return Fail(absl::InvalidArgumentError(
+        absl::StrCat("\"", persistable.name, "\" would be ", DimsText(persistable.dims),
+                     "; want sizes of 1 or more, and fewer than 2^63 elements")));
+  }
+  if (persistable.initializer.kind == Initializer::Kind::kTruncatedNormal &&
+      std::any_of(persistable.dims.begin(), persistable.dims.end(),
+                  [](int64_t dim) { return dim > std::numeric_limits<int32_t>::max(); })) {
+    return Fail(absl::InvalidArgumentError(
+        absl::StrCat("\"", persistable.name, "\" would be ", DimsText(persistable.dims),
+                     "; truncated_gaussian_random takes sizes below 2^31")));
+  }
   VarDesc desc = MakeTensorVar(persistable.name, persistable.dtype, persistable.dims);
   desc.set_persistable(true);
   const Variable* there = main_.Find(main_.block(0), persistable.name);

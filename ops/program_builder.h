@@ -125,8 +125,9 @@ class ProgramBuilder {
   absl::Status AllOrNothing(const std::function<absl::Status(ProgramBuilder&)>& build);
 
   // Declares a variable in both programs, and initialises it. One that the program declares already
-  // stays as it is. Error (kInvalidArgument): that is not persistable or of another type or shape;
-  // the startup program alone declares it.
+  // stays as it is. Errors (kInvalidArgument): that is not persistable or of another type or shape;
+  // the startup program alone declares it; a size below 1, or more elements than an int64 holds;
+  // of kTruncatedNormal, a size that no int32 holds.
   void AddPersistable(const Persistable& persistable);
 
  private:

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "ops/dims.h"
 #include "ops/layers.h"
 #include "ops/layers/parameters.h"
 
@@ -13,7 +13,8 @@ namespace {
 
 // Glorot and Bengio, "Understanding the difficulty of training deep feedforward neural networks".
 Initializer Xavier(int64_t in, int64_t out) {
-  const float limit = static_cast<float>(std::sqrt(6.0 / static_cast<double>(in + out)));
+  const float limit =
+      static_cast<float>(std::sqrt(6.0 / (static_cast<double>(in) + static_cast<double>(out))));
   return Initializer::Uniform(-limit, limit);
 }
 
@@ -24,10 +25,8 @@ std::string Conv2d(ProgramBuilder& net, const std::string& x, int filters, int k
   const std::vector<int64_t> dims = net.DimsOf(x);
   if (!net.status().ok()) return "";
   if (dims.size() != 4 || dims[1] < 1 || options.groups < 1 || dims[1] % options.groups != 0) {
-    net.Fail(absl::InvalidArgumentError(absl::StrCat("Conv2d: \"", x, "\" is [",
-                                                     absl::StrJoin(dims, ","),
-                                                     "]; want [N,C,H,W] with C "
-                                                     "a multiple of the ",
+    net.Fail(absl::InvalidArgumentError(absl::StrCat("Conv2d: \"", x, "\" is ", DimsText(dims),
+                                                     "; want [N,C,H,W] with C a multiple of the ",
                                                      options.groups, " groups")));
     return "";
   }
@@ -52,16 +51,8 @@ std::string Conv2d(ProgramBuilder& net, const std::string& x, int filters, int k
 }
 
 std::string Fc(ProgramBuilder& net, const std::string& x, int units, int first_axis, bool bias) {
-  const std::vector<int64_t> dims = net.DimsOf(x);
+  const int64_t in = FlattenedSize(net, "Fc", x, first_axis);
   if (!net.status().ok()) return "";
-  int64_t in = 1;
-  for (size_t i = first_axis; i < dims.size(); ++i) in = dims[i] < 1 ? 0 : in * dims[i];
-  if (first_axis < 1 || first_axis >= static_cast<int>(dims.size()) || in < 1) {
-    net.Fail(absl::InvalidArgumentError(
-        absl::StrCat("Fc: \"", x, "\" is [", absl::StrJoin(dims, ","),
-                     "]; want known sizes from axis ", first_axis, " on")));
-    return "";
-  }
   const std::string layer = net.UniqueName("fc");
   const std::string weight = AddParameter(net, layer + ".w_0", {in, units}, Xavier(in, units));
   const std::string out = net.AppendWithOutput(

@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "ops/dims.h"
 #include "ops/layers.h"
 #include "ops/layers/parameters.h"
 
@@ -12,8 +12,8 @@ std::string BatchNorm(ProgramBuilder& net, const std::string& x, const BatchNorm
   const std::vector<int64_t> dims = net.DimsOf(x);
   if (!net.status().ok()) return "";
   if (dims.size() < 2 || dims[1] < 1) {
-    net.Fail(absl::InvalidArgumentError(absl::StrCat(
-        "BatchNorm: \"", x, "\" is [", absl::StrJoin(dims, ","), "]; want channels on axis 1")));
+    net.Fail(absl::InvalidArgumentError(
+        absl::StrCat("BatchNorm: \"", x, "\" is ", DimsText(dims), "; want channels on axis 1")));
     return "";
   }
   const std::vector<int64_t> channels = {dims[1]};
@@ -44,16 +44,8 @@ std::string BatchNorm(ProgramBuilder& net, const std::string& x, const BatchNorm
 }
 
 std::string LayerNorm(ProgramBuilder& net, const std::string& x, int first_axis, float epsilon) {
-  const std::vector<int64_t> dims = net.DimsOf(x);
+  const int64_t width = FlattenedSize(net, "LayerNorm", x, first_axis);
   if (!net.status().ok()) return "";
-  int64_t width = 1;
-  for (size_t i = first_axis; i < dims.size(); ++i) width = dims[i] < 1 ? 0 : width * dims[i];
-  if (first_axis < 1 || first_axis >= static_cast<int>(dims.size()) || width < 1) {
-    net.Fail(absl::InvalidArgumentError(
-        absl::StrCat("LayerNorm: \"", x, "\" is [", absl::StrJoin(dims, ","),
-                     "]; want known sizes from axis ", first_axis, " on")));
-    return "";
-  }
   const std::string layer = net.UniqueName("layer_norm");
   OpBuilder op = net.New("layer_norm");
   op.Input("X", x)
@@ -67,6 +59,11 @@ std::string LayerNorm(ProgramBuilder& net, const std::string& x, int first_axis,
 }
 
 std::string Dropout(ProgramBuilder& net, const std::string& x, float probability) {
+  if (!(probability >= 0 && probability < 1)) {
+    net.Fail(absl::InvalidArgumentError(absl::StrCat("Dropout: \"", x, "\": probability ",
+                                                     probability, "; want 0 or more, below 1")));
+    return "";
+  }
   const std::string layer = net.UniqueName("dropout");
   OpBuilder op = net.New("dropout");
   op.Input("X", x)

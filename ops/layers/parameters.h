@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "ops/program_builder.h"
 
 namespace fixpoint {
@@ -24,6 +25,12 @@ inline std::string AddParameter(ProgramBuilder& net, const std::string& name,
   net.AddPersistable(parameter);
   return name;
 }
+
+// The number of elements behind `first_axis`, which a layer takes as one axis. 0 after an error
+// (kInvalidArgument): that axis is not behind the first one, a size from there on is not known, or
+// the product is too large.
+int64_t FlattenedSize(ProgramBuilder& net, absl::string_view layer, const std::string& x,
+                      int first_axis);
 
 // x plus a bias [size] of zeros along an axis.
 std::string AddBias(ProgramBuilder& net, const std::string& x, const std::string& layer,

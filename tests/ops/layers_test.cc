@@ -139,10 +139,39 @@ INSTANTIATE_TEST_SUITE_P(
                 "INVALID_ARGUMENT: block 0 declares \"var steps i64[1] persistable\" already; want "
                 "\"var steps i64[2] persistable\", or another name"},
         Refusal{"AConvolutionOfARow", [](ProgramBuilder& net) { Conv2d(net, "row", 4, 3); },
-                "INVALID_ARGUMENT: Conv2d: \"row\" is [-1,5]; want [N,C,H,W] with C a multiple of "
+                "INVALID_ARGUMENT: Conv2d: \"row\" is [-1, 5]; want [N,C,H,W] with C a multiple of "
                 "the 1 groups"},
         Refusal{"AProductOfTheBatch", [](ProgramBuilder& net) { Fc(net, "row", 4, 0); },
-                "INVALID_ARGUMENT: Fc: \"row\" is [-1,5]; want known sizes from axis 0 on"},
+                "INVALID_ARGUMENT: Fc: \"row\" is [-1, 5], flattened from axis 0 on; want an axis "
+                "behind the first, and known sizes of fewer than 2^63 elements"},
+        Refusal{
+            "MoreElementsThanANumberHolds",
+            [](ProgramBuilder& net) {
+              LayerNorm(net, Data(net, "endless", {-1, int64_t{1} << 62, 4}));
+            },
+            "INVALID_ARGUMENT: LayerNorm: \"endless\" is [-1, 4611686018427387904, 4], flattened "
+            "from axis 1 on; want an axis behind the first, and known sizes of fewer than 2^63 "
+            "elements"},
+        Refusal{"AWeightThatIsTooLarge",
+                [](ProgramBuilder& net) {
+                  Fc(net, Data(net, "endless", {-1, int64_t{1} << 62}), 4);
+                },
+                "INVALID_ARGUMENT: \"fc_0.w_0\" would be [4611686018427387904, 4]; want sizes of 1 "
+                "or more, and fewer than 2^63 elements"},
+        Refusal{
+            "NoUnits", [](ProgramBuilder& net) { Fc(net, "row", 0); },
+            "INVALID_ARGUMENT: \"fc_0.w_0\" would be [5, 0]; want sizes of 1 or more, and fewer "
+            "than 2^63 elements"},
+        Refusal{
+            "FewerThanNoFilters", [](ProgramBuilder& net) { Conv2d(net, "image", -4, 3); },
+            "INVALID_ARGUMENT: \"conv2d_0.w_0\" would be [-4, 3, 3, 3]; want sizes of 1 or more, "
+            "and fewer than 2^63 elements"},
+        Refusal{
+            "ATableWithoutRows", [](ProgramBuilder& net) { Embedding(net, "row", 0, 8); },
+            "INVALID_ARGUMENT: \"embedding_0.w_0\" would be [0, 8]; want sizes of 1 or more, and "
+            "fewer than 2^63 elements"},
+        Refusal{"ADropoutOfEverything", [](ProgramBuilder& net) { Dropout(net, "row", 1); },
+                "INVALID_ARGUMENT: Dropout: \"row\": probability 1; want 0 or more, below 1"},
         Refusal{"AKernelThatDoesNotFit", [](ProgramBuilder& net) { Conv2d(net, "image", 4, 9); },
                 "INVALID_ARGUMENT: conv2d: no window of 9 (dilation 1) fits in 8 with paddings 0 "
                 "and 0"}),

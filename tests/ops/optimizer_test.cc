@@ -89,14 +89,23 @@ INSTANTIATE_TEST_SUITE_P(
                 },
                 "INVALID_ARGUMENT: \"fc_0.w_0_velocity_0\" cannot be declared: the name is in use "
                 "in the startup program; want another"},
-        Refusal{"AScheduleThatCannotBe",
+        Refusal{"AScheduleOfTooFewValues",
                 [](ProgramBuilder& net) {
                   return Optimizer(Sgd(), LearningRate::Piecewise({10}, {0.1f}))
                       .Minimize(net, "mean_0.tmp_0")
                       .status();
                 },
-                "INVALID_ARGUMENT: Piecewise: 1 boundaries and 1 values; want a boundary, and one "
-                "value more than boundaries"}),
+                "INVALID_ARGUMENT: Piecewise: boundaries [10] and 1 values; want boundaries that "
+                "ascend, and one value more than boundaries"},
+        Refusal{
+            "AScheduleThatGoesBack",
+            [](ProgramBuilder& net) {
+              return Optimizer(Sgd(), LearningRate::Piecewise({10, 10}, {0.1f, 0.2f, 0.3f}))
+                  .Minimize(net, "mean_0.tmp_0")
+                  .status();
+            },
+            "INVALID_ARGUMENT: Piecewise: boundaries [10, 10] and 3 values; want boundaries that "
+            "ascend, and one value more than boundaries"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Minimize, RefusesAnOpThatTheReleaseDoesNotHave) {

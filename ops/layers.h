@@ -27,7 +27,7 @@
 
 namespace fixpoint {
 
-// What is fed. It has no gradient.
+// What is fed: a tensor of that shape and dtype. It has no gradient.
 std::string Data(ProgramBuilder& net, const std::string& name, const std::vector<int64_t>& dims,
                  VarType::Type dtype = VarType::FP32);
 
@@ -39,7 +39,8 @@ struct Conv2dOptions {
   bool bias = true;
 };
 // x [N,C,H,W], filters [filters, C / groups, kernel, kernel] from a normal distribution of
-// deviation sqrt(2 / (kernel^2 * C)), a bias [filters] of zeros -> [N, filters, H', W'].
+// deviation sqrt(2 / (kernel^2 * C)), a bias [filters] of zeros -> [N, filters, H', W'] with
+// H' = (H + 2 padding - dilation * (kernel - 1) - 1) / stride + 1, rounded down, and W' alike.
 std::string Conv2d(ProgramBuilder& net, const std::string& x, int filters, int kernel,
                    const Conv2dOptions& options = {});
 
@@ -56,57 +57,67 @@ struct BatchNormOptions {
   float momentum = 0.9f;
   float epsilon = 1e-5f;
 };
-// Over all but axis 1; scale of ones, bias of zeros, running mean 0 and variance 1.
+// x [N,C,..], normalised over all but axis 1; a scale [C] of ones, a bias [C] of zeros, a running
+// mean 0 and variance 1 -> x's shape.
 std::string BatchNorm(ProgramBuilder& net, const std::string& x,
                       const BatchNormOptions& options = {});
-// Over the axes from `first_axis` on; scale of ones, bias of zeros.
+// Over the axes of x from `first_axis` on, of `width` elements; a scale [width] of ones, a bias
+// [width] of zeros -> x's shape.
 std::string LayerNorm(ProgramBuilder& net, const std::string& x, int first_axis = 1,
                       float epsilon = 1e-5f);
-// Drops elements of probability `probability` and divides the others by 1 - probability; does
-// nothing in a test program.
+// Drops elements of x with a probability of [0, 1) and divides the others by 1 - probability; does
+// nothing in a test program -> x's shape.
 std::string Dropout(ProgramBuilder& net, const std::string& x, float probability);
 
-// Any op of the form type(X) -> (Out): "relu", "tanh", "gelu".
+// Any op of the form type(X) -> (Out), "relu", "tanh", "gelu" -> x's shape.
 std::string Activation(ProgramBuilder& net, const std::string& x, const std::string& type);
 inline std::string Relu(ProgramBuilder& net, const std::string& x) {
   return Activation(net, x, "relu");
 }
+// Over the last axis -> x's shape.
 std::string Softmax(ProgramBuilder& net, const std::string& x);
 
 struct Pool2dOptions {
   int stride = 0;  // 0: the kernel's size
   int padding = 0;
 };
+// x [N,C,H,W], windows [kernel, kernel] -> [N,C,H',W'], as Conv2d.
 std::string MaxPool2d(ProgramBuilder& net, const std::string& x, int kernel,
                       const Pool2dOptions& options = {});
+// The same; what is padded is no part of an average.
 std::string AvgPool2d(ProgramBuilder& net, const std::string& x, int kernel,
                       const Pool2dOptions& options = {});
-// x [N,C,H,W] -> [N,C,1,1].
+// x [N,C,H,W] -> [N,C,1,1], averages.
 std::string GlobalAvgPool2d(ProgramBuilder& net, const std::string& x);
 
-// Elementwise, of equal shapes or broadcast.
+// Elementwise: x and y of equal shapes, or axes of size 1 and those that the shorter lacks in front
+// broadcast -> the shape of both together.
 std::string Add(ProgramBuilder& net, const std::string& x, const std::string& y);
 std::string Multiply(ProgramBuilder& net, const std::string& x, const std::string& y);
-// x * by.
+// x * by -> x's shape.
 std::string Scale(ProgramBuilder& net, const std::string& x, float by);
 
+// Tensors whose shapes differ in `axis` only -> that shape, with the sum of their sizes there.
 std::string Concat(ProgramBuilder& net, const std::vector<std::string>& x, int axis);
-// 0 in `shape` keeps that axis, -1 takes what is left.
+// -> `shape`, where 0 keeps the size of that axis and -1 takes what is left.
 std::string Reshape(ProgramBuilder& net, const std::string& x, const std::vector<int32_t>& shape);
+// -> the axes of x in the order of `axes`.
 std::string Transpose(ProgramBuilder& net, const std::string& x, const std::vector<int32_t>& axes);
-// Batched over leading axes.
+// Products of matrices, x [..,M,K] (transposed: [..,K,M]) and y [..,K,N] (transposed: [..,N,K]) ->
+// [..,M,N]; the leading axes are equal, or broadcast.
 std::string Matmul(ProgramBuilder& net, const std::string& x, const std::string& y,
                    bool transpose_x = false, bool transpose_y = false);
 
-// Of probabilities [N, classes] and labels [N,1] INT64 -> [N,1].
+// -log of the probability of the label: of [N,classes] and labels [N,1] INT64 -> [N,1].
 std::string CrossEntropy(ProgramBuilder& net, const std::string& probabilities,
                          const std::string& label);
 // The same of logits.
 std::string SoftmaxWithCrossEntropy(ProgramBuilder& net, const std::string& logits,
                                     const std::string& label);
-// Of all elements: one number.
+// Of all elements -> one number: [1], since 2.5 [].
 std::string Mean(ProgramBuilder& net, const std::string& x);
-// The share of rows whose label is among the k most probable: one number.
+// The share of the rows of probabilities [N,classes] whose label [N,1] INT64 is among the k most
+// probable -> one number, as Mean. It has no gradient.
 std::string Accuracy(ProgramBuilder& net, const std::string& probabilities,
                      const std::string& label, int k = 1);
 

@@ -42,39 +42,43 @@ std::string PythonText(float value) {
   return is_short && number.find('.') == std::string::npos ? number + ".0" : number;
 }
 
+const char* InitializerType(Initializer::Kind kind) {
+  switch (kind) {
+    case Initializer::Kind::kConstant:
+      return "fill_constant";
+    case Initializer::Kind::kUniform:
+      return "uniform_random";
+    case Initializer::Kind::kNormal:
+      return "gaussian_random";
+    case Initializer::Kind::kTruncatedNormal:
+      return "truncated_gaussian_random";
+  }
+  LOG(FATAL) << "no kind of initializer: " << static_cast<int>(kind);
+}
+
 OpBuilder InitializerOp(const Initializer& initializer, VarType::Type dtype,
                         const std::vector<int64_t>& dims) {
   using Kind = Initializer::Kind;
-  const auto filled = [&](absl::string_view type) {
-    OpBuilder op(type);
-    op.IntAttr("dtype", dtype);
-    if (initializer.kind == Kind::kTruncatedNormal) {
-      op.IntsAttr("shape", std::vector<int32_t>(dims.begin(), dims.end()));
-    } else {
-      op.LongsAttr("shape", dims);
-    }
-    return op;
-  };
-  const auto random = [&](absl::string_view type, absl::string_view first,
-                          absl::string_view second) {
-    OpBuilder op = filled(type);
-    op.FloatAttr(first, initializer.first)
-        .FloatAttr(second, initializer.second)
-        .IntAttr("seed", initializer.seed);
-    return op;
-  };
+  OpBuilder op(InitializerType(initializer.kind));
+  op.IntAttr("dtype", dtype);
+  if (initializer.kind == Kind::kTruncatedNormal) {
+    op.IntsAttr("shape", std::vector<int32_t>(dims.begin(), dims.end()));
+  } else {
+    op.LongsAttr("shape", dims);
+  }
   switch (initializer.kind) {
-    case Kind::kUniform:
-      return random("uniform_random", "min", "max");
-    case Kind::kNormal:
-      return random("gaussian_random", "mean", "std");
-    case Kind::kTruncatedNormal:
-      return random("truncated_gaussian_random", "mean", "std");
     case Kind::kConstant:
+      op.FloatAttr("value", initializer.value);
+      return op;
+    case Kind::kUniform:
+      op.FloatAttr("min", initializer.min).FloatAttr("max", initializer.max);
+      break;
+    case Kind::kNormal:
+    case Kind::kTruncatedNormal:
+      op.FloatAttr("mean", initializer.mean).FloatAttr("std", initializer.stddev);
       break;
   }
-  OpBuilder op = filled("fill_constant");
-  op.FloatAttr("value", initializer.first);
+  op.IntAttr("seed", initializer.seed);
   return op;
 }
 

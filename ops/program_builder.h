@@ -26,20 +26,38 @@ namespace fixpoint {
 struct Initializer {
   enum class Kind { kConstant, kUniform, kNormal, kTruncatedNormal };
   Kind kind = Kind::kConstant;
-  // Of kConstant the value; of kUniform the ends; of the others mean and standard deviation.
-  float first = 0;
-  float second = 0;
+  float value = 0;  // of kConstant
+  float min = 0;    // of kUniform
+  float max = 0;
+  float mean = 0;  // of kNormal and kTruncatedNormal, which takes no value 2 deviations away
+  float stddev = 0;
   int seed = 0;  // 0: another at every run
 
-  static Initializer Constant(float value) { return {Kind::kConstant, value, 0, 0}; }
+  static Initializer Constant(float value) {
+    Initializer constant;
+    constant.value = value;
+    return constant;
+  }
   static Initializer Uniform(float min, float max, int seed = 0) {
-    return {Kind::kUniform, min, max, seed};
+    Initializer uniform;
+    uniform.kind = Kind::kUniform;
+    uniform.min = min;
+    uniform.max = max;
+    uniform.seed = seed;
+    return uniform;
   }
   static Initializer Normal(float mean, float stddev, int seed = 0) {
-    return {Kind::kNormal, mean, stddev, seed};
+    Initializer normal;
+    normal.kind = Kind::kNormal;
+    normal.mean = mean;
+    normal.stddev = stddev;
+    normal.seed = seed;
+    return normal;
   }
   static Initializer TruncatedNormal(float mean, float stddev, int seed = 0) {
-    return {Kind::kTruncatedNormal, mean, stddev, seed};
+    Initializer normal = Normal(mean, stddev, seed);
+    normal.kind = Kind::kTruncatedNormal;
+    return normal;
   }
 };
 

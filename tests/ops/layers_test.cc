@@ -2,6 +2,7 @@
 
 #include "ops/layers.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -16,6 +17,8 @@
 
 namespace fixpoint {
 namespace {
+
+using ::testing::StartsWith;
 
 TEST(Layers, DeclareAndInitialiseWhatTheyMake) {
   Program main;
@@ -82,6 +85,27 @@ TEST(ProgramBuilder, WritesConstantsAsTheyAre) {
   }
   EXPECT_EQ(texts,
             std::vector<std::string>({"1000001.0", "0.0001", "1e-05", "0.1234567", "-3.0", "0.0"}));
+}
+
+TEST(ProgramBuilder, InitialisesAsItIsTold) {
+  Program main;
+  Program startup;
+  ProgramBuilder net(&main, &startup);
+  const auto initializer = [&](const std::string& name, const Initializer& value) {
+    net.AddPersistable({name, VarType::FP32, {2}, value});
+    return PrintOp(startup.block(0).last_op()->desc());
+  };
+  EXPECT_THAT(initializer("a", Initializer::Constant(4)),
+              StartsWith("fill_constant() -> (Out=a) {dtype=5, shape=[2L], value=4.0"));
+  EXPECT_THAT(
+      initializer("b", Initializer::Uniform(-1, 2, 3)),
+      StartsWith("uniform_random() -> (Out=b) {dtype=5, shape=[2L], min=-1.0, max=2.0, seed=3"));
+  EXPECT_THAT(
+      initializer("c", Initializer::Normal(1, 2, 3)),
+      StartsWith("gaussian_random() -> (Out=c) {dtype=5, shape=[2L], mean=1.0, std=2.0, seed=3"));
+  EXPECT_THAT(initializer("d", Initializer::TruncatedNormal(1, 2, 3)),
+              StartsWith("truncated_gaussian_random() -> (Out=d) {dtype=5, shape=[2], mean=1.0, "
+                         "std=2.0, seed=3"));
 }
 
 TEST(ProgramBuilder, KeepsAPersistableVariableThatIsThere) {

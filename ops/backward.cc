@@ -13,6 +13,7 @@
 #include "ops/gradient_sums.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
+#include "ops/selected_rows.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/rewriter.h"
@@ -389,11 +390,7 @@ class BackwardPass {
     if (!declared_.insert(name).second) return absl::OkStatus();
     const std::string of = name.substr(0, name.find(kGradientSuffix));
     VarType type = program_.Find(block_, of)->desc()->type();
-    if (is_sparse) {
-      *type.mutable_selected_rows() = type.lod_tensor().tensor();
-      type.clear_lod_tensor();
-      type.set_type(VarType::SELECTED_ROWS);
-    }
+    if (is_sparse) MakeSelectedRows(&type);
     return rewriter.AddVariable(block_, name, type).status();
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/selected_rows.h"
 #include "proto/attributes.h"
 
 namespace fixpoint {
@@ -32,7 +33,18 @@ void ClipEach(const GradientClip& clip, ProgramBuilder& builder,
   }
 }
 
-// The sum of a gradient's squares.
+// A gradient as one tensor, its rows of one index added up.
+std::string Dense(ProgramBuilder& builder, const std::string& gradient) {
+  const Variable* variable = builder.main().Find(builder.main().block(0), gradient);
+  if (variable == nullptr || !HoldsSelectedRows(*variable)) return gradient;
+  const std::string merged =
+      builder.AppendWithOutput(builder.New("merge_selected_rows").Input("X", gradient), "Out",
+                               Temporary(builder, "merge_selected_rows"));
+  return builder.AppendWithOutput(builder.New("get_tensor_from_selected_rows").Input("X", merged),
+                                  "Out", Temporary(builder, "get_tensor_from_selected_rows"));
+}
+
+// The sum of the squares of a gradient's elements.
 std::string SumOfSquares(ProgramBuilder& builder, const std::string& gradient) {
   if (builder.era() == Era::kPaddle2) {
     return builder.AppendWithOutput(builder.New("squared_l2_norm").Input("X", gradient), "Out",
@@ -70,7 +82,7 @@ void ClipTogether(const GradientClip& clip, ProgramBuilder& builder,
   std::vector<std::string> squares;
   for (size_t i = 0; i < parameters.size(); ++i) {
     builder.SetRole(kOptimize, {clipped[i].parameter, clipped[i].gradient});
-    squares.push_back(SumOfSquares(builder, parameters[i].gradient));
+    squares.push_back(SumOfSquares(builder, Dense(builder, parameters[i].gradient)));
   }
   const std::string factor = GlobalFactor(clip.max, builder, squares);
   for (size_t i = 0; i < parameters.size(); ++i) {

@@ -23,7 +23,8 @@ struct GradientClip {
   static GradientClip ByGlobalNorm(float max) { return {Kind::kByGlobalNorm, 0, max}; }
 };
 
-// Appends the ops of a clip; each parameter's gradient is then what they leave of it.
+// Appends the ops of a clip; each parameter's gradient is then what they leave of it. A sparse one
+// stays sparse, and its norm is that of its rows once those of one index are added up.
 void ClipGradients(const GradientClip& clip, ProgramBuilder& builder,
                    std::vector<ParameterGradient>& parameters);
 

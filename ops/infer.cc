@@ -154,6 +154,7 @@ void InferContext::SetOutputLike(absl::string_view slot, int index, const Tensor
   } else {
     SetOutput(slot, index, tensor.dtype, std::nullopt);
   }
+  if (tensor.kind == VarType::SELECTED_ROWS) SetOutputKind(slot, tensor.kind);
 }
 
 absl::Status Infer(InferContext& context) {

@@ -92,7 +92,8 @@ class InferContext {
       SetOutput(slot, 0, dtype, std::nullopt);
     }
   }
-  // As an input is: dtype and dimensions, as far as they are known.
+  // As an input is: dtype and dimensions, as far as they are known. Of selected rows it is such
+  // rows too.
   void SetOutputLike(absl::string_view slot, int index, const TensorInfo& tensor);
   void SetOutputLike(absl::string_view slot, const TensorInfo& tensor) {
     SetOutputLike(slot, 0, tensor);

@@ -4,18 +4,25 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ops/selected_rows.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
 namespace {
 
-// gradient += coefficient * parameter, as ops.
-void AddDecay(float coefficient, ProgramBuilder& builder, const ParameterGradient& of) {
+// gradient += coefficient * parameter, as ops. What is added to selected rows has all rows: the sum
+// is another variable, which then is the gradient.
+void AddDecay(float coefficient, ProgramBuilder& builder, ParameterGradient& of) {
   const std::string decay = builder.AppendWithOutput(
       builder.New("scale").Input("X", of.parameter).FloatAttr("scale", coefficient), "Out",
       builder.UniqueName("_generated_var"));
-  builder.Append(
-      builder.New("sum").Input("X", of.gradient).Input("X", decay).Output("Out", of.gradient));
+  OpBuilder sum = builder.New("sum");
+  sum.Input("X", of.gradient).Input("X", decay);
+  const Variable* gradient = builder.main().Find(builder.main().block(0), of.gradient);
+  if (gradient != nullptr && HoldsSelectedRows(*gradient)) {
+    of.gradient = builder.DeclareTemporary(of.gradient + "@NEWGRAD@", builder.DimsOf(of.parameter));
+  }
+  builder.Append(sum.Output("Out", of.gradient));
 }
 
 }  // namespace
@@ -62,7 +69,7 @@ absl::StatusOr<std::vector<ParameterGradient>> Optimizer::Write(ProgramBuilder& 
   if (!learning_rate_.is_scheduled()) learning_rate = learning_rate_.Append(builder);
 
   if (l2_decay_ != 0 && !rule_->DecaysItself(builder.era())) {
-    for (const ParameterGradient& parameter : parameters) {
+    for (ParameterGradient& parameter : parameters) {
       builder.SetRole(kOptimize, {parameter.parameter, parameter.gradient});
       AddDecay(l2_decay_, builder, parameter);
     }

@@ -50,7 +50,8 @@ class Optimizer {
  public:
   Optimizer(std::shared_ptr<const UpdateRule> rule, LearningRate learning_rate);
 
-  // Adds `coefficient` times each parameter to its gradient, after clipping. 0: nothing.
+  // Adds `coefficient` times each parameter to its gradient, after clipping: to all rows, also
+  // where the gradient is sparse. 0: nothing.
   Optimizer& set_l2_decay(float coefficient);
   Optimizer& set_clip(GradientClip clip);
 

@@ -15,6 +15,7 @@
 #include "ops/dims.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
+#include "ops/selected_rows.h"
 #include "proto/attributes.h"
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
@@ -197,6 +198,7 @@ void ProgramBuilder::DeclareOutputs(const OpDesc& op) {
       std::vector<int64_t> dims;
       if (output.dims) dims.assign(output.dims->begin(), output.dims->end());
       VarDesc desc = MakeTensorVar(name, output.dtype.value_or(VarType::FP32), dims);
+      if (output.kind == VarType::SELECTED_ROWS) MakeSelectedRows(desc.mutable_type());
       Declare(block, desc);
     }
   }

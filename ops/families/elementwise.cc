@@ -13,6 +13,7 @@ absl::Status InferElementwise(InferContext& op) {
   const TensorInfo x = op.Input("X");
   const TensorInfo y = op.Input("Y");
   op.SetOutput("Out", x.dtype, std::nullopt);
+  if (x.kind == VarType::SELECTED_ROWS) op.SetOutputKind("Out", x.kind);
   if (!x.has_dims() || !y.has_dims()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Dims out, BroadcastAtAxis(x.dims, y.dims, op.Int("axis")));
   op.SetOutput("Out", x.dtype, out);

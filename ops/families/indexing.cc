@@ -116,6 +116,13 @@ absl::Status InferLookupGradient(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferDense(InferContext& op) {
+  TensorInfo dense = op.Input("X");
+  dense.kind = VarType::LOD_TENSOR;
+  op.SetOutputLike("Out", dense);
+  return absl::OkStatus();
+}
+
 void DefineEmbeddings(OpList& ops) {
   ops.Define("lookup_table(W, Ids) -> (Out)")
       .Doc("Rows of W [V,D] at Ids [...,1]; a row of zeros at padding_idx.")
@@ -239,7 +246,8 @@ std::vector<OpSchema> IndexingOps() {
       .Doc("Sparse rows, those of one index added up.")
       .Infer(SameAs("X", {"Out"}));
   ops.Define("get_tensor_from_selected_rows(X) -> (Out)")
-      .Doc("The rows of a sparse tensor as a dense one.");
+      .Doc("The rows of a sparse tensor as a dense one.")
+      .Infer(InferDense);
   return ops.Build();
 }
 

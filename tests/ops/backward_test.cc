@@ -165,6 +165,19 @@ TEST(Backward, GoesNoFurtherThanIsWanted) {
             "elementwise_mul_grad(Out@GRAD=b@GRAD, X=a, Y=w) -> (X@GRAD=a@GRAD, Y@GRAD=w@GRAD)\n");
 }
 
+TEST(Backward, AGradientHoldsRowsWhereItsVariableDoes) {
+  Program program = ProgramFromText(R"(
+    var rows selected_rows f32[9,2] persistable
+    var a f32[9,2]
+    var loss f32[1]
+    scale(X=rows) -> (Out=a) {scale=2.0}
+    mean(X=a) -> (Out=loss)
+  )");
+  ASSERT_TRUE(AppendBackward(&program, "loss").ok());
+  EXPECT_EQ(PrintVar(*program.Find(program.block(0), "rows@GRAD")->desc()),
+            "var rows@GRAD selected_rows f32[9,2]");
+}
+
 struct Refusal {
   const char* name;
   std::string program;

@@ -9,10 +9,13 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "ops/layers.h"
 #include "ops/program_builder.h"
+#include "ops/verifier.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
+#include "tests/ops/text_program.h"
 #include "tests/testing/training_ops.h"
 
 namespace fixpoint {
@@ -54,6 +57,97 @@ TEST_F(MinimizeTest, LeavesABuilderThatBuildsOn) {
   EXPECT_EQ(Fc(net_, "x", 3), "fc_1.tmp_1");
   EXPECT_TRUE(net_.status().ok()) << net_.status();
   EXPECT_EQ(startup_.block(0).last_op()->Output("Out")->name(), "fc_1.b_0");
+}
+
+// The gradient of a table holds the rows that were looked up.
+class MinimizeSparse : public testing::Test {
+ protected:
+  // The training ops behind the gradient of the table.
+  std::string Minimize(const Optimizer& optimizer) {
+    ProgramBuilder net(&main_, &startup_);
+    const auto parameters = optimizer.Minimize(net, "loss");
+    if (!parameters.ok()) return std::string(parameters.status().ToString());
+    for (const Finding& finding : Verify(main_)) ADD_FAILURE() << finding.message;
+    const std::string ops = TrainingOps(main_);
+    const std::string of_table = " -> (Out=table@GRAD)\n";
+    return ops.substr(ops.find(of_table) + of_table.size());
+  }
+  std::string Declaration(absl::string_view name) const {
+    return PrintVar(*main_.Find(main_.block(0), name)->desc());
+  }
+
+  Program main_ = ProgramFromText(R"(
+    var ids i64[-1,1] need_check_feed
+    var table f32[9,2] persistable
+    var row f32[-1,2]
+    var same f32[-1,2]
+    var both f32[-1,2]
+    var loss f32[1]
+    lookup_table(W=table, Ids=ids) -> (Out=row) {is_sparse=true}
+    lookup_table(W=table, Ids=ids) -> (Out=same) {is_sparse=true}
+    elementwise_add(X=row, Y=same) -> (Out=both)
+    mean(X=both) -> (Out=loss)
+  )");
+  Program startup_;
+};
+
+TEST_F(MinimizeSparse, UpdatesTheRows) {
+  EXPECT_EQ(Minimize(Optimizer(Sgd(), 0.1f)),
+            "sgd(Param=table, Grad=table@GRAD, LearningRate=learning_rate_0) -> "
+            "(ParamOut=table)\n");
+  EXPECT_EQ(Declaration("table@GRAD"), "var table@GRAD selected_rows f32[9,2]");
+}
+
+TEST_F(MinimizeSparse, ClipsTheRowsByTheirValues) {
+  EXPECT_EQ(Minimize(Optimizer(Sgd(), 0.1f).set_clip(GradientClip::ByValue(-5, 5))),
+            "clip(X=table@GRAD) -> (Out=clip_0.tmp_0)\n"
+            "sgd(Param=table, Grad=clip_0.tmp_0, LearningRate=learning_rate_0) -> "
+            "(ParamOut=table)\n");
+  EXPECT_EQ(Declaration("clip_0.tmp_0"), "var clip_0.tmp_0 selected_rows f32[9,2]");
+}
+
+TEST_F(MinimizeSparse, ClipsTheRowsByTheirNorm) {
+  EXPECT_EQ(Minimize(Optimizer(Sgd(), 0.1f).set_clip(GradientClip::ByNorm(5))),
+            "clip_by_norm(X=table@GRAD) -> (Out=clip_by_norm_0.tmp_0)\n"
+            "sgd(Param=table, Grad=clip_by_norm_0.tmp_0, LearningRate=learning_rate_0) -> "
+            "(ParamOut=table)\n");
+  EXPECT_EQ(Declaration("clip_by_norm_0.tmp_0"), "var clip_by_norm_0.tmp_0 selected_rows f32[9,2]");
+}
+
+// A row that was looked up twice counts once, with the sum of its gradients.
+TEST_F(MinimizeSparse, ClipsByTheGlobalNormOfTheMergedRows) {
+  EXPECT_EQ(
+      Minimize(Optimizer(Sgd(), 0.1f).set_clip(GradientClip::ByGlobalNorm(5))),
+      "merge_selected_rows(X=table@GRAD) -> (Out=merge_selected_rows_0.tmp_0)\n"
+      "get_tensor_from_selected_rows(X=merge_selected_rows_0.tmp_0) -> "
+      "(Out=get_tensor_from_selected_rows_0.tmp_0)\n"
+      "square(X=get_tensor_from_selected_rows_0.tmp_0) -> (Out=square_0.tmp_0)\n"
+      "reduce_sum(X=square_0.tmp_0) -> (Out=reduce_sum_0.tmp_0)\n"
+      "sum(X=reduce_sum_0.tmp_0) -> (Out=sum_0.tmp_0)\n"
+      "sqrt(X=sum_0.tmp_0) -> (Out=sqrt_0.tmp_0)\n"
+      "fill_constant() -> (Out=fill_constant_0.tmp_0)\n"
+      "elementwise_max(X=fill_constant_0.tmp_0, Y=sqrt_0.tmp_0) -> (Out=elementwise_max_0.tmp_0)\n"
+      "elementwise_div(X=fill_constant_0.tmp_0, Y=elementwise_max_0.tmp_0) -> "
+      "(Out=elementwise_div_0.tmp_0)\n"
+      "elementwise_mul(X=table@GRAD, Y=elementwise_div_0.tmp_0) -> "
+      "(Out=elementwise_mul_0.tmp_0)\n"
+      "sgd(Param=table, Grad=elementwise_mul_0.tmp_0, LearningRate=learning_rate_0) -> "
+      "(ParamOut=table)\n");
+  EXPECT_EQ(Declaration("merge_selected_rows_0.tmp_0"),
+            "var merge_selected_rows_0.tmp_0 selected_rows f32[9,2]");
+  EXPECT_EQ(Declaration("get_tensor_from_selected_rows_0.tmp_0"),
+            "var get_tensor_from_selected_rows_0.tmp_0 f32[9,2]");
+  EXPECT_EQ(Declaration("elementwise_mul_0.tmp_0"),
+            "var elementwise_mul_0.tmp_0 selected_rows f32[9,2]");
+}
+
+TEST_F(MinimizeSparse, DecaysAllRows) {
+  EXPECT_EQ(Minimize(Optimizer(Sgd(), 0.1f).set_l2_decay(0.01f)),
+            "scale(X=table) -> (Out=_generated_var_0)\n"
+            "sum(X=[table@GRAD, _generated_var_0]) -> (Out=table@GRAD@NEWGRAD@)\n"
+            "sgd(Param=table, Grad=table@GRAD@NEWGRAD@, LearningRate=learning_rate_0) -> "
+            "(ParamOut=table)\n");
+  EXPECT_EQ(Declaration("table@GRAD@NEWGRAD@"), "var table@GRAD@NEWGRAD@ f32[9,2]");
 }
 
 struct Refusal {

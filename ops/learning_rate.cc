@@ -23,7 +23,7 @@ std::string CountSteps(ProgramBuilder& builder, int first) {
   builder.AddPersistable({kStepCounter,
                           VarType::INT64,
                           {1},
-                          Initializer::Constant(static_cast<float>(first - 1)),
+                          Initializer::Constant(static_cast<float>(first - 1), /*force_cpu=*/true),
                           true});
   OpBuilder increment = builder.New("increment");
   increment.Input("X", kStepCounter).Output("Out", kStepCounter).FloatAttr("step", 1);

@@ -58,7 +58,7 @@ const char* InitializerType(Initializer::Kind kind) {
 }
 
 OpBuilder InitializerOp(const Initializer& initializer, VarType::Type dtype,
-                        const std::vector<int64_t>& dims) {
+                        const std::vector<int64_t>& dims, Era era) {
   using Kind = Initializer::Kind;
   OpBuilder op(InitializerType(initializer.kind));
   op.IntAttr("dtype", dtype);
@@ -69,7 +69,8 @@ OpBuilder InitializerOp(const Initializer& initializer, VarType::Type dtype,
   }
   switch (initializer.kind) {
     case Kind::kConstant:
-      op.FloatAttr("value", initializer.value);
+      op.FloatAttr("value", initializer.value).BoolAttr("force_cpu", initializer.force_cpu);
+      if (era == Era::kPaddle2) op.StringAttr("str_value", PythonText(initializer.value));
       return op;
     case Kind::kUniform:
       op.FloatAttr("min", initializer.min).FloatAttr("max", initializer.max);
@@ -348,11 +349,12 @@ void ProgramBuilder::AddPersistable(const Persistable& persistable) {
     if (persistable.is_parameter) desc.set_is_parameter(true);
   }
   Declare(main_.block(0), desc);
+  if (era_ == Era::kPaddle2 && !persistable.is_parameter) desc.set_stop_gradient(true);
   if (!startup_rewriter_->AddVariable(startup_.block(0), desc).ok()) {
     Fail(NameInUse(desc, "startup program"));
   }
   if (!status_.ok()) return;
-  OpBuilder op = InitializerOp(persistable.initializer, persistable.dtype, persistable.dims);
+  OpBuilder op = InitializerOp(persistable.initializer, persistable.dtype, persistable.dims, era_);
   op.Output("Out", persistable.name).IntAttr("op_role", kForward);
   CompleteAttrs(era_, &op.op());
   startup_rewriter_->Append(startup_.block(0), op.op());

@@ -27,15 +27,18 @@ struct Initializer {
   enum class Kind { kConstant, kUniform, kNormal, kTruncatedNormal };
   Kind kind = Kind::kConstant;
   float value = 0;  // of kConstant
-  float min = 0;    // of kUniform
+  bool force_cpu = false;
+  float min = 0;  // of kUniform
   float max = 0;
   float mean = 0;  // of kNormal and kTruncatedNormal, which takes no value 2 deviations away
   float stddev = 0;
   int seed = 0;  // 0: another at every run
 
-  static Initializer Constant(float value) {
+  // force_cpu: in the host's memory, wherever the program runs.
+  static Initializer Constant(float value, bool force_cpu = false) {
     Initializer constant;
     constant.value = value;
+    constant.force_cpu = force_cpu;
     return constant;
   }
   static Initializer Uniform(float min, float max, int seed = 0) {

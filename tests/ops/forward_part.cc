@@ -65,6 +65,26 @@ Program EmptyProgramLike(const Program& program) {
   return ProgramOf(std::move(desc), "startup");
 }
 
+Program Initializers(const Program& startup, const Program& but) {
+  ProgramDesc desc = startup.Proto();
+  const auto is_left_out = [&but](const std::string& name) {
+    const Variable* variable = but.Find(but.block(0), name);
+    return variable != nullptr && variable->desc() != nullptr;
+  };
+  auto& vars = *desc.mutable_blocks(0)->mutable_vars();
+  vars.erase(std::remove_if(vars.begin(), vars.end(),
+                            [&](const VarDesc& variable) { return is_left_out(variable.name()); }),
+             vars.end());
+  auto& ops = *desc.mutable_blocks(0)->mutable_ops();
+  const auto initialised = [](const OpDesc& op) { return op.outputs(0).arguments(0); };
+  ops.erase(std::remove_if(ops.begin(), ops.end(),
+                           [&](const OpDesc& op) { return is_left_out(initialised(op)); }),
+            ops.end());
+  std::sort(ops.begin(), ops.end(),
+            [&](const OpDesc& a, const OpDesc& b) { return initialised(a) < initialised(b); });
+  return ProgramOf(std::move(desc), startup.name());
+}
+
 std::string LossOf(const Program& training) {
   for (const Op& op : training.block(0).ops()) {
     if (IsForwardRole(op.role()) && (op.role() & kLoss) != 0) {

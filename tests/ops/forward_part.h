@@ -15,6 +15,10 @@ Program ForwardPart(const Program& training);
 // An empty program of the same release.
 Program EmptyProgramLike(const Program& program);
 
+// A startup program in the order of the names of what it initialises, which no order decides.
+// Without what `but` declares.
+Program Initializers(const Program& startup, const Program& but);
+
 // What the op that a training program marks as the loss's writes.
 std::string LossOf(const Program& training);
 

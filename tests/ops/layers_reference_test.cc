@@ -1,4 +1,5 @@
-// Networks of layers and an optimizer: they give the programs that the reference's layers gave.
+// Networks of layers and an optimizer: they give the programs that the reference's layers gave, to
+// train and to initialise.
 
 #include <gtest/gtest.h>
 
@@ -23,6 +24,7 @@ class LayersReference : public testing::Test {
  protected:
   // Begins a network of the release of a reference program.
   void Begin(const std::string& file) {
+    file_ = file;
     files_ = LoadReferencePrograms(file);
     ASSERT_EQ(files_.size(), 1);
     main_ = EmptyProgramLike(files_[0].program);
@@ -40,9 +42,16 @@ class LayersReference : public testing::Test {
     DiffOptions diff;
     diff.ignore_temporary_names = true;
     diff.ignore_debug_attributes = true;
+    const std::vector<ReferenceProgram> startups = LoadReferencePrograms(StartupOf(file_));
+    EXPECT_EQ(startups.size(), 1);
+    const Program nothing;
+    EXPECT_EQ(PrintDiff(DiffPrograms(Initializers(startups[0].program, nothing),
+                                     Initializers(startup_, nothing), diff)),
+              "");
     return PrintDiff(DiffPrograms(files_[0].program, main_, diff));
   }
 
+  std::string file_;
   std::vector<ReferenceProgram> files_;
   Program main_;
   Program startup_;

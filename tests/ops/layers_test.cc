@@ -42,7 +42,7 @@ block 0 {
   var fc_0.w_0 f32[2,3] persistable
   var fc_0.b_0 f32[3] persistable
   uniform_random() -> (Out=fc_0.w_0) {dtype=5, shape=[2L, 3L], min=-1.0954452, max=1.0954452, seed=0, op_role=0, diag_num=0, diag_step=0, diag_val=1.0, op_role_var=strings[], op_namescope="/", op_device=""}
-  fill_constant() -> (Out=fc_0.b_0) {dtype=5, shape=[3L], value=0.0, op_role=0, str_value="", force_cpu=false, op_role_var=strings[], op_namescope="/", op_device=""}
+  fill_constant() -> (Out=fc_0.b_0) {dtype=5, shape=[3L], value=0.0, force_cpu=false, op_role=0, str_value="", op_role_var=strings[], op_namescope="/", op_device=""}
 }
 )");
 }

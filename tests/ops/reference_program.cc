@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
 #include "tests/testing/reference_data.h"
 
 namespace fixpoint {
@@ -22,6 +23,10 @@ std::vector<ReferenceProgram> LoadReferencePrograms(absl::string_view part) {
     programs.push_back({path, *std::move(program)});
   }
   return programs;
+}
+
+std::string StartupOf(absl::string_view training) {
+  return absl::StrReplaceAll(training, {{"train_main", "train_startup"}});
 }
 
 }  // namespace fixpoint

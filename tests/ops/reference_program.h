@@ -22,6 +22,9 @@ struct ReferenceProgram {
 // Those whose path holds `part`, in the order of their paths; none where they are absent.
 std::vector<ReferenceProgram> LoadReferencePrograms(absl::string_view part);
 
+// The path of the startup program that goes with a training program's.
+std::string StartupOf(absl::string_view training);
+
 // Calls `visit` with each op of each block.
 template <typename Visit>
 void ForEachOp(const Program& program, Visit visit) {

@@ -3,12 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
+#include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/program_diff.h"
 #include "tests/ops/forward_part.h"
@@ -82,6 +87,41 @@ INSTANTIATE_TEST_SUITE_P(
         Net{"Word2Vec", "paddle262/word2vec-adagrad-train_main.pdmodel",
             Optimizer(Adagrad(), 0.1f)}),
     [](const auto& info) { return std::string(info.param.name); });
+
+// The ops that compute the learning rate.
+Program ScheduleOf(const Program& training) {
+  ProgramDesc desc = training.Proto();
+  BlockDesc& block = *desc.mutable_blocks(0);
+  block.clear_vars();
+  auto& ops = *block.mutable_ops();
+  ops.erase(std::remove_if(ops.begin(), ops.end(),
+                           [](const OpDesc& op) {
+                             return IntAttr(op, "op_role").value_or(0) != kLearningRate;
+                           }),
+            ops.end());
+  desc.mutable_blocks()->DeleteSubrange(1, desc.blocks_size() - 1);
+  absl::StatusOr<Program> program = Program::Create(desc);
+  EXPECT_TRUE(program.ok()) << program.status();
+  return *std::move(program);
+}
+
+// Its loop has no gradient here; its schedule stands in another network.
+TEST(MinimizeReference, GivesTheReferencesNoam) {
+  SKIP_WITHOUT_REFERENCE_DATA();
+  const std::vector<ReferenceProgram> files =
+      LoadReferencePrograms("fluid185/nmt_dynrnn-adam_noam_clip_l2-train_main.pdmodel");
+  ASSERT_EQ(files.size(), 1);
+  Program program = EmptyProgram(1, 8, 5);
+  Program startup = EmptyProgram(1, 8, 5);
+  ProgramBuilder net(&program, &startup);
+  const std::string loss = Mean(net, Fc(net, Data(net, "x", {-1, 2}), 1));
+  const auto parameters = Optimizer(Adam(), LearningRate::Noam(256, 4000)).Minimize(net, loss);
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  DiffOptions diff;
+  diff.ignore_temporary_names = true;
+  diff.ignore_debug_attributes = true;
+  EXPECT_EQ(PrintDiff(DiffPrograms(ScheduleOf(files[0].program), ScheduleOf(program), diff)), "");
+}
 
 TEST(MinimizeReference, RefusesALoopThatNeedsAGradient) {
   SKIP_WITHOUT_REFERENCE_DATA();

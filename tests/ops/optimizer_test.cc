@@ -13,6 +13,7 @@
 #include "ops/layers.h"
 #include "ops/program_builder.h"
 #include "ops/verifier.h"
+#include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
 #include "tests/ops/text_program.h"
@@ -59,18 +60,61 @@ TEST_F(MinimizeTest, LeavesABuilderThatBuildsOn) {
   EXPECT_EQ(startup_.block(0).last_op()->Output("Out")->name(), "fc_1.b_0");
 }
 
+TEST_F(MinimizeTest, ClipsByValue) {
+  const auto parameters = Optimizer(Sgd(), 0.1f)
+                              .set_clip(GradientClip::ByValue(-2, 3))
+                              .Minimize(net_, MeanOfProduct(net_));
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  EXPECT_EQ(parameters->front().gradient, "clip_0.tmp_0");
+  EXPECT_EQ(TrainingOps(main_, kOptimize),
+            "clip(X=fc_0.w_0@GRAD) -> (Out=clip_0.tmp_0)\n"
+            "sgd(Param=fc_0.w_0, Grad=clip_0.tmp_0, LearningRate=learning_rate_0) -> "
+            "(ParamOut=fc_0.w_0)\n");
+  const Op& clip = *main_.block(0).last_op()->previous();
+  EXPECT_EQ(FloatAttr(clip.desc(), "min"), -2);
+  EXPECT_EQ(FloatAttr(clip.desc(), "max"), 3);
+}
+
+TEST(Minimize, ClipsByTheGlobalNormInTheWordsOfFluid) {
+  Program main = EmptyProgram(1, 8, 5);
+  Program startup = EmptyProgram(1, 8, 5);
+  ProgramBuilder net(&main, &startup);
+  const std::string loss = Mean(net, Fc(net, Data(net, "x", {-1, 2}), 1));
+  const auto parameters =
+      Optimizer(Sgd(), 0.1f).set_clip(GradientClip::ByGlobalNorm(5)).Minimize(net, loss);
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  EXPECT_EQ(
+      TrainingOps(main, kOptimize),
+      "square(X=fc_0.b_0@GRAD) -> (Out=square_0.tmp_0)\n"
+      "reduce_sum(X=square_0.tmp_0) -> (Out=reduce_sum_0.tmp_0)\n"
+      "square(X=fc_0.w_0@GRAD) -> (Out=square_1.tmp_0)\n"
+      "reduce_sum(X=square_1.tmp_0) -> (Out=reduce_sum_1.tmp_0)\n"
+      "sum(X=[reduce_sum_0.tmp_0, reduce_sum_1.tmp_0]) -> (Out=sum_0.tmp_0)\n"
+      "sqrt(X=sum_0.tmp_0) -> (Out=sqrt_0.tmp_0)\n"
+      "fill_constant() -> (Out=fill_constant_0.tmp_0)\n"
+      "elementwise_max(X=fill_constant_0.tmp_0, Y=sqrt_0.tmp_0) -> (Out=elementwise_max_0.tmp_0)\n"
+      "elementwise_div(X=fill_constant_0.tmp_0, Y=elementwise_max_0.tmp_0) -> "
+      "(Out=elementwise_div_0.tmp_0)\n"
+      "elementwise_mul(X=fc_0.b_0@GRAD, Y=elementwise_div_0.tmp_0) -> "
+      "(Out=elementwise_mul_0.tmp_0)\n"
+      "elementwise_mul(X=fc_0.w_0@GRAD, Y=elementwise_div_0.tmp_0) -> "
+      "(Out=elementwise_mul_1.tmp_0)\n"
+      "sgd(Param=fc_0.b_0, Grad=elementwise_mul_0.tmp_0, LearningRate=learning_rate_0) -> "
+      "(ParamOut=fc_0.b_0)\n"
+      "sgd(Param=fc_0.w_0, Grad=elementwise_mul_1.tmp_0, LearningRate=learning_rate_0) -> "
+      "(ParamOut=fc_0.w_0)\n");
+}
+
 // The gradient of a table holds the rows that were looked up.
 class MinimizeSparse : public testing::Test {
  protected:
-  // The training ops behind the gradient of the table.
+  // The ops behind the backward part.
   std::string Minimize(const Optimizer& optimizer) {
     ProgramBuilder net(&main_, &startup_);
     const auto parameters = optimizer.Minimize(net, "loss");
     if (!parameters.ok()) return std::string(parameters.status().ToString());
     for (const Finding& finding : Verify(main_)) ADD_FAILURE() << finding.message;
-    const std::string ops = TrainingOps(main_);
-    const std::string of_table = " -> (Out=table@GRAD)\n";
-    return ops.substr(ops.find(of_table) + of_table.size());
+    return TrainingOps(main_, kOptimize);
   }
   std::string Declaration(absl::string_view name) const {
     return PrintVar(*main_.Find(main_.block(0), name)->desc());

@@ -1,15 +1,14 @@
 #include "tests/testing/training_ops.h"
 
 #include "absl/strings/str_cat.h"
-#include "ops/forward_ops.h"
 #include "proto/program_text.h"
 
 namespace fixpoint {
 
-std::string TrainingOps(const Program& program) {
+std::string TrainingOps(const Program& program, int roles) {
   std::string text;
   for (const Op& op : program.block(0).ops()) {
-    if (IsForwardRole(op.role())) continue;
+    if ((op.role() & roles) == 0) continue;
     OpDesc desc = op.desc();
     desc.clear_attrs();
     absl::StrAppend(&text, PrintOp(desc), "\n");

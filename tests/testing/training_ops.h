@@ -9,9 +9,9 @@
 
 namespace fixpoint {
 
-// The ops of block 0 behind the forward part: of the backward part, of the learning rate and of the
-// optimizers. A line each, without the attributes.
-std::string TrainingOps(const Program& program);
+// The ops of block 0 behind the forward part, or those whose op_role has one of these bits. A line
+// each, without the attributes.
+std::string TrainingOps(const Program& program, int roles = kBackward | kOptimize | kLearningRate);
 
 }  // namespace fixpoint
 

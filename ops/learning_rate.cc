@@ -69,7 +69,7 @@ void AssignIf(ProgramBuilder& builder, const std::string& condition, const std::
 std::string AppendPiecewise(ProgramBuilder& builder, const std::vector<int64_t>& boundaries,
                             const std::vector<float>& values) {
   const std::string step = CountSteps(builder, 0);
-  const std::string rate = "learning_rate";
+  std::string rate = "learning_rate";
   builder.AddPersistable({rate, VarType::FP32, {1}, Initializer::Constant(0), false, true});
   const auto both = [&builder](const std::string& x, const std::string& y) {
     return Append(builder, builder.New("logical_and").Input("X", x).Input("Y", y), "logical_and");
@@ -100,7 +100,7 @@ std::string AppendPiecewise(ProgramBuilder& builder, const std::vector<int64_t>&
 
 LearningRate::LearningRate(float rate)
     : append_([rate](ProgramBuilder& builder) {
-        const std::string name = builder.UniqueName("learning_rate");
+        std::string name = builder.UniqueName("learning_rate");
         builder.AddPersistable(
             {name, VarType::FP32, builder.ScalarDims(), Initializer::Constant(rate), false, true});
         return name;

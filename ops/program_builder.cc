@@ -262,7 +262,7 @@ const Op* ProgramBuilder::Prepend(OpBuilder& op) {
 }
 
 std::string ProgramBuilder::AppendWithOutput(OpBuilder& op, absl::string_view slot,
-                                             std::string name) {
+                                             const std::string& name) {
   op.Output(slot, name);
   return Append(op) == nullptr ? "" : name;
 }

@@ -129,7 +129,7 @@ class ProgramBuilder {
   const Op* Prepend(OpBuilder& op);
   // Appends an op whose `slot` holds a variable named `name`, which is given back; "" after an
   // error.
-  std::string AppendWithOutput(OpBuilder& op, absl::string_view slot, std::string name);
+  std::string AppendWithOutput(OpBuilder& op, absl::string_view slot, const std::string& name);
 
   // Appends a fill_constant of a new FP32 [1], which is given back.
   std::string AppendConstant(float value, bool force_cpu = false);

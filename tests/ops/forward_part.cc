@@ -12,8 +12,8 @@
 namespace fixpoint {
 namespace {
 
-Program ProgramOf(ProgramDesc desc, const std::string& name) {
-  absl::StatusOr<Program> program = Program::Create(std::move(desc), name);
+Program ProgramOf(const ProgramDesc& desc, const std::string& name) {
+  absl::StatusOr<Program> program = Program::Create(desc, name);
   CHECK(program.ok()) << program.status();
   return *std::move(program);
 }
@@ -50,7 +50,7 @@ Program ForwardPart(const Program& training) {
                               [&used](const VarDesc& var) { return used.count(var.name()) == 0; }),
                vars.end());
   }
-  return ProgramOf(std::move(desc), training.name());
+  return ProgramOf(desc, training.name());
 }
 
 Program EmptyProgramLike(const Program& program) {
@@ -62,7 +62,7 @@ Program EmptyProgramLike(const Program& program) {
   BlockDesc* block = desc.add_blocks();
   block->set_idx(0);
   block->set_parent_idx(-1);
-  return ProgramOf(std::move(desc), "startup");
+  return ProgramOf(desc, "startup");
 }
 
 Program Initializers(const Program& startup, const Program& but) {
@@ -82,7 +82,7 @@ Program Initializers(const Program& startup, const Program& but) {
             ops.end());
   std::sort(ops.begin(), ops.end(),
             [&](const OpDesc& a, const OpDesc& b) { return initialised(a) < initialised(b); });
-  return ProgramOf(std::move(desc), startup.name());
+  return ProgramOf(desc, startup.name());
 }
 
 std::string LossOf(const Program& training) {

@@ -147,6 +147,12 @@ class BackwardPass {
                                : "would have to pass a block that an op runs");
       }
       std::vector<OpDesc> gradients = schema->MakeGradient(op->desc(), era_);
+      if (schema->quant_op() != QuantOp::kNone && (gradients.empty() || op->has_own_attrs()) &&
+          ReadsWhatHasGradient(*op)) {
+        return Refuse(*op,
+                      "would have to pass an op that quantizes; minimize before the program is "
+                      "quantized, or by MinimizeQuantized (transpiler/minimize_quantized.h)");
+      }
       if (gradients.empty()) continue;
       absl::flat_hash_set<std::string> made;
       for (const OpDesc& gradient : gradients) {
@@ -162,6 +168,12 @@ class BackwardPass {
       }
     }
     return absl::OkStatus();
+  }
+
+  bool ReadsWhatHasGradient(const Op& op) {
+    return std::any_of(op.inputs().begin(), op.inputs().end(), [this](const Argument* input) {
+      return input->variable() != nullptr && HasGradient(*input->variable());
+    });
   }
 
   static bool WritesOneOf(const Op& op, const absl::flat_hash_set<const Variable*>& wanted) {

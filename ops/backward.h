@@ -32,8 +32,9 @@ struct BackwardOptions {
 //
 // Errors: kInvalidArgument: no block declares the loss, no op of block 0 writes it, or it depends
 // on no parameter; the program has backward ops. kUnimplemented: the gradient would have to pass an
-// op that is not known, one whose gradient is not known (a loop), or a variable that is written
-// again after it was read. The program is then as before.
+// op that is not known, one whose gradient is not known (a loop), a quantizer that Transpile
+// inserted or that has no gradient, or a variable that is written again after it was read. The
+// program is then as before.
 absl::StatusOr<std::vector<ParameterGradient>> AppendBackward(Program* program,
                                                               absl::string_view loss,
                                                               const BackwardOptions& options = {});

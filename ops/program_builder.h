@@ -87,6 +87,7 @@ class ProgramBuilder {
   ProgramBuilder(Program* main, Program* startup);
 
   Program& main() { return main_; }
+  Program& startup() { return startup_; }
   Era era() const { return era_; }
   // The dims of what is one number: [1] before 2.5, [] since.
   std::vector<int64_t> ScalarDims() const;

@@ -1,0 +1,173 @@
+#include "runtime/kernels/fake_quantize.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "ops/quant_math.h"
+#include "runtime/kernels/fake_quantize_loops.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+constexpr uint32_t kInfinityBits = 0x7f800000;
+
+// The same with what one channel has in one line.
+Channels InOneLine(const Channels& channels) {
+  return channels.count == 1 ? Channels{1, 1, channels.size()} : channels;
+}
+
+// The values of one channel.
+std::vector<float> ValuesOf(absl::Span<const float> x, const Channels& channels, int64_t channel) {
+  std::vector<float> values;
+  for (int64_t o = 0; o < channels.outer; ++o) {
+    const auto line = x.subspan((o * channels.count + channel) * channels.inner, channels.inner);
+    values.insert(values.end(), line.begin(), line.end());
+  }
+  return values;
+}
+
+// Calls run(line, start) with each line of memory.
+template <typename Run>
+void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRule& rule, Run run) {
+  channels = InOneLine(channels);
+  CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
+  std::vector<float> multipliers(ranges.size());
+  const float largest = static_cast<float>(rule.largest_code);
+  std::transform(ranges.begin(), ranges.end(), multipliers.begin(),
+                 [largest](float range) { return largest * InverseRange(range); });
+  Line line;
+  line.largest_code = largest;
+  line.rounding = rule.rounding;
+  line.range_for_each = channels.inner == 1 && channels.count > 1;
+  line.size = line.range_for_each ? channels.count : channels.inner;
+  const int64_t lines_of_a_row = line.range_for_each ? 1 : channels.count;
+  for (int64_t o = 0; o < channels.outer; ++o) {
+    for (int64_t c = 0; c < lines_of_a_row; ++c) {
+      line.ranges = &ranges[c];
+      line.multipliers = &multipliers[c];
+      run(line, (o * lines_of_a_row + c) * line.size);
+    }
+  }
+}
+
+template <typename Code>
+void QuantizeTo(QuantizeLine<Code, None> loop, absl::Span<const float> x,
+                absl::Span<const float> ranges, const Channels& channels, const CodeRule& rule,
+                absl::Span<Code> codes) {
+  CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
+  CHECK_EQ(codes.size(), x.size());
+  ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
+    loop(line, x.data() + start, codes.data() + start, nullptr);
+  });
+}
+
+template <typename Code>
+void QuantizeDequantizeTo(QuantizeLine<Code, float> loop, absl::Span<const float> x,
+                          absl::Span<const float> ranges, const Channels& channels,
+                          const CodeRule& rule, absl::Span<float> values, absl::Span<Code> codes) {
+  CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
+  CHECK_EQ(values.size(), x.size());
+  CHECK_EQ(codes.size(), x.size());
+  ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
+    loop(line, x.data() + start, codes.data() + start, values.data() + start);
+  });
+}
+
+template <typename Code>
+void DequantizeFrom(DequantizeLine<Code> loop, absl::Span<const Code> codes,
+                    absl::Span<const float> ranges, const Channels& channels, int32_t largest_code,
+                    absl::Span<float> values) {
+  CHECK_EQ(static_cast<int64_t>(codes.size()), channels.size());
+  CHECK_EQ(values.size(), codes.size());
+  CodeRule rule;
+  rule.largest_code = largest_code;
+  ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
+    loop(line, codes.data() + start, values.data() + start);
+  });
+}
+
+}  // namespace
+
+void FindRanges(absl::Span<const float> x, const Channels& all, absl::Span<float> ranges) {
+  const Channels channels = InOneLine(all);
+  CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
+  CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
+  std::vector<uint32_t> bits(ranges.size(), 0);
+  for (int64_t o = 0; o < channels.outer; ++o) {
+    const float* const row = x.data() + o * channels.count * channels.inner;
+    if (channels.inner == 1) {
+      BestLoops().raise_abs_max_bits(row, channels.count, bits.data());
+      continue;
+    }
+    for (int64_t c = 0; c < channels.count; ++c) {
+      const float* const line = row + c * channels.inner;
+      bits[c] = std::max(bits[c], BestLoops().abs_max_bits(line, channels.inner));
+    }
+  }
+  for (int64_t c = 0; c < channels.count; ++c) {
+    if (bits[c] > kInfinityBits) {
+      ranges[c] = AbsMax(ValuesOf(x, channels, c));
+    } else {
+      std::memcpy(&ranges[c], &bits[c], sizeof(float));
+    }
+  }
+}
+
+void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+              const CodeRule& rule, absl::Span<float> codes) {
+  QuantizeTo(BestLoops().quantize_to_float, x, ranges, channels, rule, codes);
+}
+
+void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+              const CodeRule& rule, absl::Span<int8_t> codes) {
+  QuantizeTo(BestLoops().quantize_to_int8, x, ranges, channels, rule, codes);
+}
+
+void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+              const CodeRule& rule, absl::Span<uint8_t> codes) {
+  QuantizeTo(BestLoops().quantize_to_uint8, x, ranges, channels, rule, codes);
+}
+
+void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
+                        const Channels& channels, const CodeRule& rule, absl::Span<float> values) {
+  CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
+  CHECK_EQ(values.size(), x.size());
+  ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
+    BestLoops().quantize_dequantize(line, x.data() + start, nullptr, values.data() + start);
+  });
+}
+
+void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
+                        const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                        absl::Span<int8_t> codes) {
+  QuantizeDequantizeTo(BestLoops().quantize_dequantize_to_int8, x, ranges, channels, rule, values,
+                       codes);
+}
+
+void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
+                        const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                        absl::Span<uint8_t> codes) {
+  QuantizeDequantizeTo(BestLoops().quantize_dequantize_to_uint8, x, ranges, channels, rule, values,
+                       codes);
+}
+
+void Dequantize(absl::Span<const float> codes, absl::Span<const float> ranges,
+                const Channels& channels, int32_t largest_code, absl::Span<float> values) {
+  DequantizeFrom(BestLoops().dequantize_float, codes, ranges, channels, largest_code, values);
+}
+
+void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
+                const Channels& channels, int32_t largest_code, absl::Span<float> values) {
+  DequantizeFrom(BestLoops().dequantize_int8, codes, ranges, channels, largest_code, values);
+}
+
+void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
+                const Channels& channels, int32_t largest_code, absl::Span<float> values) {
+  DequantizeFrom(BestLoops().dequantize_uint8, codes, ranges, channels, largest_code, values);
+}
+
+}  // namespace fixpoint::kernels

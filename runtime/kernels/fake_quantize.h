@@ -1,0 +1,68 @@
+// Quantizing and dequantizing memory, at the speed of memory. What is computed is defined by
+// ops/quant_math.h: the same bits, on every machine and for every rounding, but that a code of 0 is
+// +0. Loops for AVX-512, AVX2 and SSE4.1; oneDNN's limit on the instructions that are used
+// (ONEDNN_MAX_CPU_ISA) holds for them too.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_H_
+#define FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "proto/quant_config.pb.h"
+
+namespace fixpoint::kernels {
+
+// Which elements share a range: element (o, c, i) of [outer, channels, inner] has range c. One
+// range for all: {1, 1, size}; channels last: {size / channels, channels, 1}.
+struct Channels {
+  int64_t outer = 1;
+  int64_t count = 1;
+  int64_t inner = 1;
+
+  int64_t size() const { return outer * count * inner; }
+};
+
+// What becomes a code.
+struct CodeRule {
+  int32_t largest_code = 127;  // up to 2^16 - 1
+  QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
+};
+
+// The largest absolute value of each channel, as AbsMax of quant_math.h finds it.
+// REQUIRES: as many values as `channels` has, and as many ranges as it has channels.
+void FindRanges(absl::Span<const float> x, const Channels& channels, absl::Span<float> ranges);
+
+// The codes of x, as numbers. `codes` may be x.
+void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+              const CodeRule& rule, absl::Span<float> codes);
+// As integers. A NaN becomes 0. REQUIRES: the type holds all codes: int8_t those of up to 8 signed
+// bits, uint8_t those of up to 8 unsigned bits of an x that has nothing below 0.
+void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+              const CodeRule& rule, absl::Span<int8_t> codes);
+void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+              const CodeRule& rule, absl::Span<uint8_t> codes);
+
+// The numbers that the codes of x stand for. `values` may be x.
+void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
+                        const Channels& channels, const CodeRule& rule, absl::Span<float> values);
+// The same in one pass with the codes, for a product of integers and the gradients that read its
+// operands as numbers.
+void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
+                        const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                        absl::Span<int8_t> codes);
+void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
+                        const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                        absl::Span<uint8_t> codes);
+
+// code * range / largest_code. `values` may be the codes.
+void Dequantize(absl::Span<const float> codes, absl::Span<const float> ranges,
+                const Channels& channels, int32_t largest_code, absl::Span<float> values);
+void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
+                const Channels& channels, int32_t largest_code, absl::Span<float> values);
+void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
+                const Channels& channels, int32_t largest_code, absl::Span<float> values);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_H_

@@ -1,6 +1,6 @@
 #include "runtime/kernels/fake_quantize_loops.h"
 
-#include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/kernels/instruction_set.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -13,18 +13,19 @@ namespace {
 #define FIXPOINT_TARGET __attribute__((target("avx2")))
 #include "runtime/kernels/fake_quantize_loops.inc"
 
-// The least that oneDNN needs.
 #define FIXPOINT_ISA sse41
 #define FIXPOINT_TARGET __attribute__((target("sse4.1")))
 #include "runtime/kernels/fake_quantize_loops.inc"
 
 const Loops& FindBestLoops() {
-  const auto isa = dnnl::get_effective_cpu_isa();
-  const auto includes = [isa](dnnl::cpu_isa wanted) {
-    return (static_cast<int>(isa) & static_cast<int>(wanted)) == static_cast<int>(wanted);
-  };
-  if (includes(dnnl::cpu_isa::avx512_core)) return avx512::kLoops;
-  if (includes(dnnl::cpu_isa::avx2)) return avx2::kLoops;
+  switch (BestInstructionSet()) {
+    case InstructionSet::kAvx512:
+      return avx512::kLoops;
+    case InstructionSet::kAvx2:
+      return avx2::kLoops;
+    case InstructionSet::kSse41:
+      break;
+  }
   return sse41::kLoops;
 }
 

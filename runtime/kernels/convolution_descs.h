@@ -1,0 +1,21 @@
+// A ConvolutionShape in oneDNN's words.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_DESCS_H_
+#define FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_DESCS_H_
+
+#include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/kernels/convolution_shape.h"
+
+namespace fixpoint::kernels {
+
+// Filters of groups have an axis for the groups in front.
+Dims FilterDims(const ConvolutionShape& shape);
+
+dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
+                                                      dnnl::memory::data_type images,
+                                                      dnnl::memory::data_type filters,
+                                                      const dnnl::primitive_attr& attr = {});
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_DESCS_H_

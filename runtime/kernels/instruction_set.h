@@ -1,0 +1,19 @@
+// The instructions that kernels use: those of the machine, as far as oneDNN may use them
+// (ONEDNN_MAX_CPU_ISA).
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_INSTRUCTION_SET_H_
+#define FIXPOINT_RUNTIME_KERNELS_INSTRUCTION_SET_H_
+
+namespace fixpoint::kernels {
+
+// oneDNN needs SSE4.1.
+enum class InstructionSet { kSse41, kAvx2, kAvx512 };
+InstructionSet BestInstructionSet();
+
+// Whether there are instructions that add products of 8 bits in 32 (VNNI). Without them oneDNN adds
+// pairs of products in 16 bits, which saturates: its products of u8 and s8 are then not exact.
+bool HasExactIntegerProducts();
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_INSTRUCTION_SET_H_

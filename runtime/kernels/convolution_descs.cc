@@ -1,8 +1,37 @@
 #include "runtime/kernels/convolution_descs.h"
 
+#include <string>
+
+#include "absl/strings/match.h"
 #include "runtime/kernels/onednn.h"
 
 namespace fixpoint::kernels {
+namespace {
+
+using dnnl::memory;
+
+// How the windows lie.
+struct WindowDims {
+  explicit WindowDims(const Window& window)
+      : strides{window[0].stride, window[1].stride},
+        gaps{window[0].dilation - 1, window[1].dilation - 1},
+        before{window[0].pad_before, window[1].pad_before},
+        after{window[0].pad_after, window[1].pad_after} {}
+
+  memory::dims strides;
+  memory::dims gaps;
+  memory::dims before;
+  memory::dims after;
+};
+
+constexpr auto kDirect = dnnl::algorithm::convolution_direct;
+constexpr auto kFloat = memory::data_type::f32;
+
+dnnl::convolution_forward::primitive_desc FloatForwardDesc(const ConvolutionShape& shape) {
+  return ForwardDesc(shape, kFloat, kFloat);
+}
+
+}  // namespace
 
 Dims FilterDims(const ConvolutionShape& shape) {
   const int64_t channels = shape.channels / shape.groups;
@@ -12,23 +41,58 @@ Dims FilterDims(const ConvolutionShape& shape) {
   return {shape.groups, shape.filters / shape.groups, channels, height, width};
 }
 
+memory::desc ImagesDesc(const ConvolutionShape& shape, memory::data_type type) {
+  return ChannelsLast({shape.batch, shape.channels, shape.height, shape.width}, type);
+}
+
+memory::desc OutputDesc(const ConvolutionShape& shape) {
+  return ChannelsLast({shape.batch, shape.filters, shape.out_height, shape.out_width}, kFloat);
+}
+
 dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
-                                                      dnnl::memory::data_type images,
-                                                      dnnl::memory::data_type filters,
+                                                      memory::data_type images,
+                                                      memory::data_type filters,
                                                       const dnnl::primitive_attr& attr) {
-  const auto [rows, columns] = shape.window;
+  const WindowDims window(shape.window);
   return {Engine(),
           dnnl::prop_kind::forward_training,
-          dnnl::algorithm::convolution_direct,
-          ChannelsLast({shape.batch, shape.channels, shape.height, shape.width}, images),
+          kDirect,
+          ImagesDesc(shape, images),
           AnyLayout(FilterDims(shape), filters),
-          ChannelsLast({shape.batch, shape.filters, shape.out_height, shape.out_width},
-                       dnnl::memory::data_type::f32),
-          {rows.stride, columns.stride},
-          {rows.dilation - 1, columns.dilation - 1},
-          {rows.pad_before, columns.pad_before},
-          {rows.pad_after, columns.pad_after},
+          OutputDesc(shape),
+          window.strides,
+          window.gaps,
+          window.before,
+          window.after,
           attr};
+}
+
+dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape) {
+  const WindowDims window(shape.window);
+  dnnl::convolution_backward_data::primitive_desc desc(
+      Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
+      OutputDesc(shape), window.strides, window.gaps, window.before, window.after,
+      FloatForwardDesc(shape));
+  // oneDNN 3's first choice for strides is half as fast as its second.
+  while (absl::StrContains(std::string(desc.impl_info_str()), "brgconv_strided")) {
+    if (!desc.next_impl()) break;
+  }
+  return desc;
+}
+
+dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
+    const ConvolutionShape& shape) {
+  const WindowDims window(shape.window);
+  return {Engine(),
+          kDirect,
+          ImagesDesc(shape, kFloat),
+          AnyLayout(FilterDims(shape), kFloat),
+          OutputDesc(shape),
+          window.strides,
+          window.gaps,
+          window.before,
+          window.after,
+          FloatForwardDesc(shape)};
 }
 
 }  // namespace fixpoint::kernels

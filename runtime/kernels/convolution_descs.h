@@ -11,10 +11,16 @@ namespace fixpoint::kernels {
 // Filters of groups have an axis for the groups in front.
 Dims FilterDims(const ConvolutionShape& shape);
 
+dnnl::memory::desc ImagesDesc(const ConvolutionShape& shape, dnnl::memory::data_type type);
+dnnl::memory::desc OutputDesc(const ConvolutionShape& shape);
+
 dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
                                                       dnnl::memory::data_type images,
                                                       dnnl::memory::data_type filters,
                                                       const dnnl::primitive_attr& attr = {});
+dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape);
+dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
+    const ConvolutionShape& shape);
 
 }  // namespace fixpoint::kernels
 

@@ -1,7 +1,5 @@
 #include "runtime/kernels/integer_convolution.h"
 
-#include <glog/logging.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <limits>

@@ -1,0 +1,52 @@
+// Convolution of floats, and its gradients. Images lie channels last, filters row major.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_H_
+#define FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/kernels/convolution_shape.h"
+
+namespace fixpoint::kernels {
+
+// A primitive of a convolution, with the filters as it wants them. Spans that are run on have the
+// shape's sizes.
+class ConvolutionPrimitive {
+ public:
+  virtual ~ConvolutionPrimitive() = default;
+
+  // As oneDNN calls it: "brgconv:avx512_core".
+  virtual std::string implementation() const = 0;
+};
+
+// y = x with each filter.
+class ConvolutionForward : public ConvolutionPrimitive {
+ public:
+  // Errors, here and below: those of CompleteShape; kUnimplemented: oneDNN has no kernel for it.
+  static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape);
+  virtual void Run(absl::Span<const float> x, absl::Span<const float> filters,
+                   absl::Span<float> y) = 0;
+};
+
+// dx, of dy.
+class ConvolutionBackwardImages : public ConvolutionPrimitive {
+ public:
+  static absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages>> Plan(ConvolutionShape shape);
+  virtual void Run(absl::Span<const float> dy, absl::Span<const float> filters,
+                   absl::Span<float> dx) = 0;
+};
+
+// dfilters, of x and dy.
+class ConvolutionBackwardFilters : public ConvolutionPrimitive {
+ public:
+  static absl::StatusOr<std::unique_ptr<ConvolutionBackwardFilters>> Plan(ConvolutionShape shape);
+  virtual void Run(absl::Span<const float> x, absl::Span<const float> dy,
+                   absl::Span<float> dfilters) = 0;
+};
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_H_

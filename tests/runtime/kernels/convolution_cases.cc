@@ -1,0 +1,51 @@
+#include "tests/runtime/kernels/convolution_cases.h"
+
+#include <glog/logging.h>
+
+#include "absl/strings/match.h"
+#include "runtime/kernels/instruction_set.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+ConvolutionShape Shape(int64_t channels, int64_t filters, int64_t groups, int64_t size,
+                       const WindowAxis& rows, const WindowAxis& columns) {
+  ConvolutionShape shape;
+  shape.batch = 2;
+  shape.channels = channels;
+  shape.height = shape.width = size;
+  shape.filters = filters;
+  shape.groups = groups;
+  shape.window = {rows, columns};
+  CHECK(CompleteShape(&shape).ok());
+  return shape;
+}
+
+}  // namespace
+
+bool IsSlow(const std::string& implementation) {
+  return absl::StrContains(implementation, "ref") || absl::StrContains(implementation, "simple") ||
+         (absl::StrContains(implementation, "gemm") &&
+          BestInstructionSet() == InstructionSet::kAvx512);
+}
+
+std::vector<ConvolutionCase> ConvolutionCases() {
+  // Kernel, stride, dilation, padding before and after.
+  const WindowAxis one = {1, 1, 1, 0, 0};
+  const WindowAxis three = {3, 1, 1, 1, 1};
+  const WindowAxis three_by_two = {3, 2, 1, 1, 1};
+  return {
+      {"Pointwise", Shape(16, 24, 1, 7, one, one)},
+      {"Padded", Shape(3, 16, 1, 9, three, three)},
+      {"Strided", Shape(16, 32, 1, 9, three_by_two, three_by_two)},
+      {"Dilated", Shape(8, 8, 1, 11, {3, 1, 2, 2, 2}, {3, 1, 2, 2, 2})},
+      {"PaddedOnOneSide", Shape(4, 8, 1, 8, {2, 1, 1, 0, 1}, {3, 2, 1, 0, 1})},
+      {"Grouped", Shape(8, 12, 4, 6, three, three)},
+      {"Depthwise", Shape(20, 20, 20, 10, three_by_two, three_by_two)},
+      {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, one)},
+      // More than floats add exactly, if all codes are the largest.
+      {"ManyTaps", Shape(80, 6, 1, 4, three, three)},
+  };
+}
+
+}  // namespace fixpoint::kernels

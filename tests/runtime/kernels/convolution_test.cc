@@ -1,0 +1,94 @@
+// Convolutions of floats, and their gradients, against plain loops in double.
+
+#include "runtime/kernels/convolution.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "tests/runtime/kernels/convolution_cases.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+std::vector<float> Waves(int64_t size, float phase) {
+  std::vector<float> values(size);
+  for (int64_t i = 0; i < size; ++i) values[i] = std::sin(0.7f * static_cast<float>(i) + phase);
+  return values;
+}
+
+// A sum in double, and of the magnitudes of what was added: a bound of what floats can be off by.
+struct Sum {
+  double value = 0;
+  double magnitude = 0;
+
+  void Add(double term) {
+    value += term;
+    magnitude += std::fabs(term);
+  }
+};
+
+void ExpectNear(const std::vector<float>& actual, const std::vector<Sum>& expected) {
+  for (size_t i = 0; i < actual.size(); ++i) {
+    ASSERT_NEAR(actual[i], expected[i].value, 1e-6 * expected[i].magnitude) << i;
+  }
+}
+
+class FloatConvolution : public testing::TestWithParam<ConvolutionCase> {
+ protected:
+  const ConvolutionShape shape_ = GetParam().shape;
+  const std::vector<float> x_ = Waves(shape_.input_size(), 0.1f);
+  const std::vector<float> filters_ = Waves(shape_.filter_size(), 0.5f);
+  const std::vector<float> dy_ = Waves(shape_.output_size(), 0.9f);
+};
+
+TEST_P(FloatConvolution, RunsForward) {
+  const auto forward = ConvolutionForward::Plan(shape_);
+  ASSERT_TRUE(forward.ok()) << forward.status();
+  EXPECT_FALSE(IsSlow((*forward)->implementation())) << (*forward)->implementation();
+  std::vector<float> y(shape_.output_size());
+  (*forward)->Run(x_, filters_, absl::MakeSpan(y));
+  std::vector<Sum> expected(y.size());
+  ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
+    expected[out].Add(double{x_[x]} * filters_[tap]);
+  });
+  ExpectNear(y, expected);
+}
+
+TEST_P(FloatConvolution, GivesTheGradientOfImages) {
+  const auto backward = ConvolutionBackwardImages::Plan(shape_);
+  ASSERT_TRUE(backward.ok()) << backward.status();
+  EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
+  std::vector<float> dx(shape_.input_size());
+  (*backward)->Run(dy_, filters_, absl::MakeSpan(dx));
+  std::vector<Sum> expected(dx.size());
+  ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
+    expected[x].Add(double{dy_[out]} * filters_[tap]);
+  });
+  ExpectNear(dx, expected);
+}
+
+TEST_P(FloatConvolution, GivesTheGradientOfFilters) {
+  const auto backward = ConvolutionBackwardFilters::Plan(shape_);
+  ASSERT_TRUE(backward.ok()) << backward.status();
+  EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
+  std::vector<float> dfilters(shape_.filter_size());
+  (*backward)->Run(x_, dy_, absl::MakeSpan(dfilters));
+  std::vector<Sum> expected(dfilters.size());
+  ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
+    expected[tap].Add(double{x_[x]} * dy_[out]);
+  });
+  ExpectNear(dfilters, expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, FloatConvolution, testing::ValuesIn(ConvolutionCases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace fixpoint::kernels

@@ -1,7 +1,5 @@
 #include "runtime/kernels/convolution.h"
 
-#include <glog/logging.h>
-
 #include <string>
 
 #include "proto/status_macros.h"
@@ -12,15 +10,6 @@ namespace fixpoint::kernels {
 namespace {
 
 using dnnl::memory;
-
-// Memory of a layout, wherever it is when it is used.
-memory Anywhere(const memory::desc& desc) { return memory(desc, Engine(), nullptr); }
-
-void Point(memory& at, absl::Span<const float> data) {
-  CHECK_EQ(at.get_desc().get_size(), data.size() * sizeof(float));
-  // oneDNN takes memory that it only reads as writable too.
-  at.set_data_handle(const_cast<float*>(data.data()));
-}
 
 memory RowMajorFilters(const ConvolutionShape& shape) {
   return Anywhere(RowMajor(FilterDims(shape), memory::data_type::f32));

@@ -10,11 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/exact_sums.h"
 
 namespace fixpoint::kernels {
-
-// The codes of images: of what is never negative, or of both signs.
-enum class CodeType { kUint8, kInt8 };
 
 // y = float(acc) * scale of the filter, where acc is the sum of the products of codes: the same
 // integer on every machine, with any number of threads, up to what 32 bits hold. Where the machine

@@ -1,0 +1,151 @@
+#include "runtime/kernels/integer_product.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/onednn.h"
+#include "runtime/kernels/product_descs.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+using dnnl::memory;
+
+// By instructions that add products of 8 bits in 32.
+class ExactPrimitive final : public IntegerProduct {
+ public:
+  ExactPrimitive(const ProductShape& shape, CodeType x)
+      : desc_(DescOf(shape, x)),
+        primitive_(desc_),
+        plain_y_(Anywhere(YDesc(shape, memory::data_type::s8))),
+        y_(desc_.weights_desc(), Engine()),
+        pack_(plain_y_, y_),
+        x_(Anywhere(desc_.src_desc())),
+        scales_(Anywhere(RowMajor({shape.columns}, memory::data_type::f32))),
+        out_(Anywhere(desc_.dst_desc())) {}
+
+  void SetY(absl::Span<const int8_t> codes) override {
+    Point(plain_y_, codes);
+    pack_.execute(Stream(), plain_y_, y_);
+  }
+
+  void Run(absl::Span<const uint8_t> x, absl::Span<const float> scales,
+           absl::Span<float> out) override {
+    Point(x_, x);
+    Point(scales_, scales);
+    Point(out_, out);
+    primitive_.execute(Stream(), {{DNNL_ARG_SRC, x_},
+                                  {DNNL_ARG_WEIGHTS, y_},
+                                  {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
+                                  {DNNL_ARG_DST, out_}});
+    Stream().wait();
+  }
+
+  std::string implementation() const override { return desc_.impl_info_str(); }
+
+ private:
+  static dnnl::matmul::primitive_desc DescOf(const ProductShape& shape, CodeType x) {
+    dnnl::primitive_attr attr;
+    attr.set_scales_mask(DNNL_ARG_WEIGHTS, 1 << 2);
+    return ProductDesc(shape, x == CodeType::kUint8 ? memory::data_type::u8 : memory::data_type::s8,
+                       memory::data_type::s8, attr);
+  }
+
+  dnnl::matmul::primitive_desc desc_;
+  dnnl::matmul primitive_;
+  memory plain_y_;
+  memory y_;
+  dnnl::reorder pack_;
+  memory x_;
+  memory scales_;
+  memory out_;
+};
+
+// Of codes as floats, the terms of a sum shared out so that none is rounded.
+class ExactFloats final : public IntegerProduct {
+ public:
+  ExactFloats(const ProductShape& shape, CodeType x)
+      : shape_(shape),
+        x_type_(x),
+        desc_(ProductDesc(shape, memory::data_type::f32, memory::data_type::f32)),
+        primitive_(desc_),
+        plain_y_(YDesc(shape, memory::data_type::f32), Engine()),
+        pack_(plain_y_, Anywhere(desc_.weights_desc())),
+        x_(desc_.src_desc(), Engine()),
+        out_(Anywhere(desc_.dst_desc())),
+        parts_(shape.y_size(), 0) {}
+
+  void SetY(absl::Span<const int8_t> codes) override {
+    const int64_t row = shape_.transpose_y ? 1 : shape_.columns;
+    const int64_t column = shape_.transpose_y ? shape_.inner : 1;
+    part_count_ = 1;
+    for (int64_t b = 0; b < shape_.batch; ++b) {
+      for (int64_t c = 0; c < shape_.columns; ++c) {
+        const int64_t begin = b * shape_.inner * shape_.columns + c * column;
+        part_count_ = std::max(part_count_, ShareOut(codes, begin, row, shape_.inner, x_type_,
+                                                     absl::MakeSpan(parts_)));
+      }
+    }
+    while (static_cast<int>(y_.size()) < part_count_) {
+      y_.emplace_back(desc_.weights_desc(), Engine());
+    }
+    float* const plain = static_cast<float*>(plain_y_.get_data_handle());
+    for (int part = 0; part < part_count_; ++part) {
+      for (size_t i = 0; i < codes.size(); ++i) plain[i] = parts_[i] == part ? codes[i] : 0;
+      pack_.execute(Stream(), plain_y_, y_[part]);
+    }
+    if (part_count_ > 1) sums_.resize(shape_.out_size());
+  }
+
+  void Run(absl::Span<const uint8_t> x, absl::Span<const float> scales,
+           absl::Span<float> out) override {
+    CodesAsFloats(x, x_type_, static_cast<float*>(x_.get_data_handle()));
+    Point(out_, out);
+    for (int part = 0; part < part_count_; ++part) {
+      primitive_.execute(Stream(),
+                         {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, y_[part]}, {DNNL_ARG_DST, out_}});
+      Stream().wait();
+      if (part_count_ > 1) AddPart(part, part_count_, out, absl::MakeSpan(sums_));
+    }
+    ScaleColumns(scales, out);
+  }
+
+  std::string implementation() const override { return desc_.impl_info_str(); }
+
+ private:
+  ProductShape shape_;
+  CodeType x_type_;
+  dnnl::matmul::primitive_desc desc_;
+  dnnl::matmul primitive_;
+  memory plain_y_;
+  dnnl::reorder pack_;
+  memory x_;
+  memory out_;
+  std::vector<int> parts_;  // that each element of y belongs to
+  std::vector<memory> y_;   // of each part
+  int part_count_ = 0;
+  std::vector<int32_t> sums_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<IntegerProduct>> IntegerProduct::Plan(const ProductShape& shape,
+                                                                     CodeType x) {
+  RETURN_IF_ERROR(CheckShape(shape));
+  if (!SumsFit(shape.inner, x)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a product with ", shape.inner,
+        " products in a sum; want fewer, so that a sum of products of codes fits in 32 bits"));
+  }
+  try {
+    if (HasExactIntegerProducts()) return std::make_unique<ExactPrimitive>(shape, x);
+    return std::make_unique<ExactFloats>(shape, x);
+  } catch (const dnnl::error& error) {
+    return CannotPlan("a product of codes", error);
+  }
+}
+
+}  // namespace fixpoint::kernels

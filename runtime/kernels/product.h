@@ -1,0 +1,30 @@
+// Products of matrices of floats. The gradients of a product are products themselves.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_PRODUCT_H_
+#define FIXPOINT_RUNTIME_KERNELS_PRODUCT_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/kernels/product_shape.h"
+
+namespace fixpoint::kernels {
+
+class Product {
+ public:
+  // Errors: those of CheckShape; kUnimplemented: oneDNN has no kernel for it.
+  static absl::StatusOr<std::unique_ptr<Product>> Plan(const ProductShape& shape);
+  virtual ~Product() = default;
+
+  // REQUIRES: the sizes are the shape's.
+  virtual void Run(absl::Span<const float> x, absl::Span<const float> y, absl::Span<float> out) = 0;
+
+  // As oneDNN calls it: "brgemm:jit".
+  virtual std::string implementation() const = 0;
+};
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_PRODUCT_H_

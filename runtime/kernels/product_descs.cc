@@ -1,0 +1,33 @@
+#include "runtime/kernels/product_descs.h"
+
+#include "runtime/kernels/onednn.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+using dnnl::memory;
+
+memory::desc MatrixDesc(int64_t batch, int64_t rows, int64_t columns, bool transposed,
+                        memory::data_type type) {
+  const int64_t row = transposed ? 1 : columns;
+  const int64_t column = transposed ? rows : 1;
+  return {{batch, rows, columns}, type, memory::dims{rows * columns, row, column}};
+}
+
+}  // namespace
+
+memory::desc XDesc(const ProductShape& shape, memory::data_type type) {
+  return MatrixDesc(shape.batch, shape.rows, shape.inner, shape.transpose_x, type);
+}
+
+memory::desc YDesc(const ProductShape& shape, memory::data_type type) {
+  return MatrixDesc(shape.batch, shape.inner, shape.columns, shape.transpose_y, type);
+}
+
+dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, memory::data_type x,
+                                         memory::data_type y, const dnnl::primitive_attr& attr) {
+  return {Engine(), XDesc(shape, x), AnyLayout({shape.batch, shape.inner, shape.columns}, y),
+          RowMajor({shape.batch, shape.rows, shape.columns}, memory::data_type::f32), attr};
+}
+
+}  // namespace fixpoint::kernels

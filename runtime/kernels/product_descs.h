@@ -1,0 +1,22 @@
+// A ProductShape in oneDNN's words.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_PRODUCT_DESCS_H_
+#define FIXPOINT_RUNTIME_KERNELS_PRODUCT_DESCS_H_
+
+#include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/kernels/product_shape.h"
+
+namespace fixpoint::kernels {
+
+// The operands as they lie in memory, transposed or not.
+dnnl::memory::desc XDesc(const ProductShape& shape, dnnl::memory::data_type type);
+dnnl::memory::desc YDesc(const ProductShape& shape, dnnl::memory::data_type type);
+
+// Of an x of that type, and a y as the kernel wants it.
+dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, dnnl::memory::data_type x,
+                                         dnnl::memory::data_type y,
+                                         const dnnl::primitive_attr& attr = {});
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_PRODUCT_DESCS_H_

@@ -1,0 +1,32 @@
+// What a product of matrices is planned for.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_PRODUCT_SHAPE_H_
+#define FIXPOINT_RUNTIME_KERNELS_PRODUCT_SHAPE_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+
+namespace fixpoint::kernels {
+
+// x [batch, rows, inner], or transposed [batch, inner, rows], times y [batch, inner, columns], or
+// transposed [batch, columns, inner], is [batch, rows, columns]. All row major.
+struct ProductShape {
+  int64_t batch = 1;
+  int64_t rows = 1;
+  int64_t inner = 1;
+  int64_t columns = 1;
+  bool transpose_x = false;
+  bool transpose_y = false;
+
+  int64_t x_size() const { return batch * rows * inner; }
+  int64_t y_size() const { return batch * inner * columns; }
+  int64_t out_size() const { return batch * rows * columns; }
+};
+
+// Error (kInvalidArgument): an extent below 1, or a size that no int64 holds.
+absl::Status CheckShape(const ProductShape& shape);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_PRODUCT_SHAPE_H_

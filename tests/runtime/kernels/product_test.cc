@@ -1,0 +1,144 @@
+// Products of matrices, of floats and of codes, against plain loops in double and in 64 bits.
+
+#include "runtime/kernels/product.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/kernels/integer_product.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+struct Case {
+  std::string name;
+  ProductShape shape;
+};
+
+std::vector<Case> Cases() {
+  return {
+      {"Plain", {1, 5, 67, 19, false, false}},
+      {"TransposedX", {1, 16, 32, 24, true, false}},
+      {"TransposedY", {1, 16, 32, 24, false, true}},
+      {"TransposedBoth", {1, 7, 9, 11, true, true}},
+      {"OneRow", {1, 1, 128, 10, false, false}},
+      {"OneColumn", {1, 6, 13, 1, false, false}},
+      {"Batched", {6, 8, 16, 12, false, true}},
+      // More than floats add exactly, if all codes are the largest.
+      {"LongSums", {1, 3, 1500, 4, false, false}},
+  };
+}
+
+// Calls f(out, x, y) with the places of each output element and of what is multiplied for it.
+template <typename F>
+void ForEachTerm(const ProductShape& shape, F f) {
+  for (int64_t b = 0; b < shape.batch; ++b) {
+    for (int64_t i = 0; i < shape.rows; ++i) {
+      for (int64_t j = 0; j < shape.columns; ++j) {
+        for (int64_t k = 0; k < shape.inner; ++k) {
+          const int64_t x = shape.transpose_x ? k * shape.rows + i : i * shape.inner + k;
+          const int64_t y = shape.transpose_y ? j * shape.inner + k : k * shape.columns + j;
+          f((b * shape.rows + i) * shape.columns + j, b * shape.rows * shape.inner + x,
+            b * shape.inner * shape.columns + y);
+        }
+      }
+    }
+  }
+}
+
+class FloatProducts : public testing::TestWithParam<Case> {};
+
+TEST_P(FloatProducts, EqualPlainLoops) {
+  const ProductShape& shape = GetParam().shape;
+  std::vector<float> x(shape.x_size());
+  std::vector<float> y(shape.y_size());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(0.7f * static_cast<float>(i));
+  for (size_t i = 0; i < y.size(); ++i) y[i] = std::cos(0.3f * static_cast<float>(i));
+  const auto product = Product::Plan(shape);
+  ASSERT_TRUE(product.ok()) << product.status();
+  SCOPED_TRACE((*product)->implementation());
+  std::vector<float> out(shape.out_size());
+  (*product)->Run(x, y, absl::MakeSpan(out));
+  std::vector<double> expected(out.size(), 0);
+  ForEachTerm(shape, [&](int64_t out_i, int64_t x_i, int64_t y_i) {
+    expected[out_i] += double{x[x_i]} * y[y_i];
+  });
+  for (size_t i = 0; i < out.size(); ++i) {
+    ASSERT_NEAR(out[i], expected[i], 1e-6 * static_cast<double>(shape.inner)) << i;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, FloatProducts, testing::ValuesIn(Cases()),
+                         [](const auto& info) { return info.param.name; });
+
+// Codes that look random, or all as large as they can be.
+enum class Codes { kMixed, kLargest };
+
+class ExactProducts : public testing::TestWithParam<std::tuple<Case, CodeType, Codes>> {};
+
+TEST_P(ExactProducts, GiveTheSumsOfPlainLoops) {
+  const auto& [test, type, codes] = GetParam();
+  const ProductShape& shape = test.shape;
+  uint32_t state = 12345;
+  const auto next = [&state] { return state = state * 1664525u + 1013904223u; };
+  std::vector<uint8_t> x(shape.x_size());
+  for (uint8_t& code : x) {
+    const uint8_t largest = type == CodeType::kUint8 ? 255 : 127;
+    code = codes == Codes::kLargest ? largest : static_cast<uint8_t>(next() >> 24);
+  }
+  std::vector<int8_t> y(shape.y_size());
+  for (int8_t& code : y) {
+    code = codes == Codes::kLargest ? -127 : static_cast<int8_t>(next() >> 24);
+  }
+  const auto planned = IntegerProduct::Plan(shape, type);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  SCOPED_TRACE((*planned)->implementation());
+  std::vector<float> scales(shape.columns);
+  for (size_t j = 0; j < scales.size(); ++j) scales[j] = 0.001f * static_cast<float>(j + 1);
+  std::vector<int64_t> sums(shape.out_size(), 0);
+  ForEachTerm(shape, [&](int64_t out_i, int64_t x_i, int64_t y_i) {
+    const int of_x = type == CodeType::kUint8 ? x[x_i] : static_cast<int8_t>(x[x_i]);
+    sums[out_i] += int64_t{of_x} * y[y_i];
+  });
+  std::vector<float> out(shape.out_size());
+  for (int step = 0; step < 2; ++step) {
+    (*planned)->SetY(y);
+    (*planned)->Run(x, scales, absl::MakeSpan(out));
+    for (size_t i = 0; i < out.size(); ++i) {
+      ASSERT_EQ(out[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ExactProducts,
+                         testing::Combine(testing::ValuesIn(Cases()),
+                                          testing::Values(CodeType::kUint8, CodeType::kInt8),
+                                          testing::Values(Codes::kMixed, Codes::kLargest)),
+                         [](const auto& info) {
+                           const CodeType type = std::get<1>(info.param);
+                           const Codes codes = std::get<2>(info.param);
+                           return std::get<0>(info.param).name +
+                                  (type == CodeType::kUint8 ? "Uint8" : "Int8") +
+                                  (codes == Codes::kMixed ? "Mixed" : "Largest");
+                         });
+
+TEST(Products, RefuseWhatDoesNotFit) {
+  EXPECT_EQ(Product::Plan({1, 0, 2, 3, false, false}).status(),
+            absl::InvalidArgumentError("1 products of [0,2] and [2,3]; want 1 or more of each"));
+  EXPECT_EQ(IntegerProduct::Plan({1, 1, 70000, 1, false, false}, CodeType::kUint8).status(),
+            absl::InvalidArgumentError(
+                "a product with 70000 products in a sum; want fewer, so that a sum of products of "
+                "codes fits in 32 bits"));
+}
+
+}  // namespace
+}  // namespace fixpoint::kernels

@@ -20,29 +20,29 @@ class ExactPrimitive final : public IntegerConvolution {
  public:
   ExactPrimitive(const ConvolutionShape& shape, CodeType images)
       : desc_(DescOf(shape, images)),
-        primitive_(desc_),
-        plain_filters_(Anywhere(RowMajor(FilterDims(shape), memory::data_type::s8))),
-        filters_(desc_.weights_desc(), Engine()),
-        pack_(plain_filters_, filters_),
-        images_(Anywhere(desc_.src_desc())),
-        scales_(Anywhere(RowMajor({shape.filters}, memory::data_type::f32))),
-        y_(Anywhere(desc_.dst_desc())) {}
+        plain_filters_(Operand::Elsewhere(RowMajor(FilterDims(shape), memory::data_type::s8))),
+        filters_(Operand::Own(desc_.weights_desc())),
+        images_(Operand::Elsewhere(desc_.src_desc())),
+        scales_(Operand::Elsewhere(RowMajor({shape.filters}, memory::data_type::f32))),
+        y_(Operand::Elsewhere(desc_.dst_desc())),
+        pack_(Reordering(plain_filters_, filters_)),
+        convolve_(dnnl::convolution_forward(desc_),
+                  {{DNNL_ARG_SRC, images_},
+                   {DNNL_ARG_WEIGHTS, filters_},
+                   {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
+                   {DNNL_ARG_DST, y_}}) {}
 
   void SetFilters(absl::Span<const int8_t> codes) override {
-    Point(plain_filters_, codes);
-    pack_.execute(Stream(), plain_filters_, filters_);
+    plain_filters_.PointTo(codes);
+    pack_.Run();
   }
 
   void Run(absl::Span<const uint8_t> images, absl::Span<const float> scales,
            absl::Span<float> y) override {
-    Point(images_, images);
-    Point(scales_, scales);
-    Point(y_, y);
-    primitive_.execute(Stream(), {{DNNL_ARG_SRC, images_},
-                                  {DNNL_ARG_WEIGHTS, filters_},
-                                  {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
-                                  {DNNL_ARG_DST, y_}});
-    Stream().wait();
+    images_.PointTo(images);
+    scales_.PointTo(scales);
+    y_.PointTo(y);
+    convolve_.Run();
   }
 
   std::string implementation() const override { return desc_.impl_info_str(); }
@@ -58,13 +58,13 @@ class ExactPrimitive final : public IntegerConvolution {
   }
 
   dnnl::convolution_forward::primitive_desc desc_;
-  dnnl::convolution_forward primitive_;
-  memory plain_filters_;
-  memory filters_;
-  dnnl::reorder pack_;
-  memory images_;
-  memory scales_;
-  memory y_;
+  Operand plain_filters_;
+  Operand filters_;
+  Operand images_;
+  Operand scales_;
+  Operand y_;
+  Execution pack_;
+  Execution convolve_;
 };
 
 // Of codes as floats, which add integers exactly up to 2^24. Where the products of a filter can be
@@ -75,11 +75,9 @@ class ExactFloats final : public IntegerConvolution {
       : shape_(shape),
         images_type_(images),
         desc_(ForwardDesc(shape, memory::data_type::f32, memory::data_type::f32)),
-        primitive_(desc_),
-        plain_filters_(RowMajor(FilterDims(shape), memory::data_type::f32), Engine()),
-        pack_(plain_filters_, Anywhere(desc_.weights_desc())),
-        images_(desc_.src_desc(), Engine()),
-        y_(Anywhere(desc_.dst_desc())),
+        plain_filters_(Operand::Own(RowMajor(FilterDims(shape), memory::data_type::f32))),
+        images_(Operand::Own(desc_.src_desc())),
+        y_(Operand::Elsewhere(desc_.dst_desc())),
         parts_(shape.filter_size(), 0) {}
 
   void SetFilters(absl::Span<const int8_t> codes) override {
@@ -88,26 +86,27 @@ class ExactFloats final : public IntegerConvolution {
       part_count_ = std::max(part_count_, ShareOut(codes, f * shape_.taps(), 1, shape_.taps(),
                                                    images_type_, absl::MakeSpan(parts_)));
     }
-    while (static_cast<int>(filters_.size()) < part_count_) {
-      filters_.emplace_back(desc_.weights_desc(), Engine());
+    while (static_cast<int>(convolutions_.size()) < part_count_) {
+      const Operand filters = Operand::Own(desc_.weights_desc());
+      convolutions_.push_back(
+          {Reordering(plain_filters_, filters),
+           Execution(dnnl::convolution_forward(desc_),
+                     {{DNNL_ARG_SRC, images_}, {DNNL_ARG_WEIGHTS, filters}, {DNNL_ARG_DST, y_}})});
     }
-    float* const plain = static_cast<float*>(plain_filters_.get_data_handle());
+    float* const plain = plain_filters_.data<float>();
     for (int part = 0; part < part_count_; ++part) {
       for (size_t i = 0; i < codes.size(); ++i) plain[i] = parts_[i] == part ? codes[i] : 0;
-      pack_.execute(Stream(), plain_filters_, filters_[part]);
+      convolutions_[part].pack.Run();
     }
     if (part_count_ > 1) sums_.resize(shape_.output_size());
   }
 
   void Run(absl::Span<const uint8_t> images, absl::Span<const float> scales,
            absl::Span<float> y) override {
-    CodesAsFloats(images, images_type_, static_cast<float*>(images_.get_data_handle()));
-    Point(y_, y);
+    CodesAsFloats(images, images_type_, images_.data<float>());
+    y_.PointTo(y);
     for (int part = 0; part < part_count_; ++part) {
-      primitive_.execute(
-          Stream(),
-          {{DNNL_ARG_SRC, images_}, {DNNL_ARG_WEIGHTS, filters_[part]}, {DNNL_ARG_DST, y_}});
-      Stream().wait();
+      convolutions_[part].convolve.Run();
       if (part_count_ > 1) AddPart(part, part_count_, y, absl::MakeSpan(sums_));
     }
     ScaleColumns(scales, y);
@@ -116,16 +115,20 @@ class ExactFloats final : public IntegerConvolution {
   std::string implementation() const override { return desc_.impl_info_str(); }
 
  private:
+  // With filters of its own.
+  struct PartConvolution {
+    Execution pack;
+    Execution convolve;
+  };
+
   ConvolutionShape shape_;
   CodeType images_type_;
   dnnl::convolution_forward::primitive_desc desc_;
-  dnnl::convolution_forward primitive_;
-  memory plain_filters_;
-  dnnl::reorder pack_;
-  memory images_;
-  memory y_;
-  std::vector<int> parts_;       // that each tap of each filter belongs to
-  std::vector<memory> filters_;  // of each part
+  Operand plain_filters_;
+  Operand images_;
+  Operand y_;
+  std::vector<int> parts_;                     // that each tap of each filter belongs to
+  std::vector<PartConvolution> convolutions_;  // of each part
   int part_count_ = 0;
   std::vector<int32_t> sums_;
 };

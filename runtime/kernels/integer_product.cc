@@ -19,29 +19,28 @@ class ExactPrimitive final : public IntegerProduct {
  public:
   ExactPrimitive(const ProductShape& shape, CodeType x)
       : desc_(DescOf(shape, x)),
-        primitive_(desc_),
-        plain_y_(Anywhere(YDesc(shape, memory::data_type::s8))),
-        y_(desc_.weights_desc(), Engine()),
-        pack_(plain_y_, y_),
-        x_(Anywhere(desc_.src_desc())),
-        scales_(Anywhere(RowMajor({shape.columns}, memory::data_type::f32))),
-        out_(Anywhere(desc_.dst_desc())) {}
+        plain_y_(Operand::Elsewhere(YDesc(shape, memory::data_type::s8))),
+        y_(Operand::Own(desc_.weights_desc())),
+        x_(Operand::Elsewhere(desc_.src_desc())),
+        scales_(Operand::Elsewhere(RowMajor({shape.columns}, memory::data_type::f32))),
+        out_(Operand::Elsewhere(desc_.dst_desc())),
+        pack_(Reordering(plain_y_, y_)),
+        multiply_(dnnl::matmul(desc_), {{DNNL_ARG_SRC, x_},
+                                        {DNNL_ARG_WEIGHTS, y_},
+                                        {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
+                                        {DNNL_ARG_DST, out_}}) {}
 
   void SetY(absl::Span<const int8_t> codes) override {
-    Point(plain_y_, codes);
-    pack_.execute(Stream(), plain_y_, y_);
+    plain_y_.PointTo(codes);
+    pack_.Run();
   }
 
   void Run(absl::Span<const uint8_t> x, absl::Span<const float> scales,
            absl::Span<float> out) override {
-    Point(x_, x);
-    Point(scales_, scales);
-    Point(out_, out);
-    primitive_.execute(Stream(), {{DNNL_ARG_SRC, x_},
-                                  {DNNL_ARG_WEIGHTS, y_},
-                                  {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
-                                  {DNNL_ARG_DST, out_}});
-    Stream().wait();
+    x_.PointTo(x);
+    scales_.PointTo(scales);
+    out_.PointTo(out);
+    multiply_.Run();
   }
 
   std::string implementation() const override { return desc_.impl_info_str(); }
@@ -55,13 +54,13 @@ class ExactPrimitive final : public IntegerProduct {
   }
 
   dnnl::matmul::primitive_desc desc_;
-  dnnl::matmul primitive_;
-  memory plain_y_;
-  memory y_;
-  dnnl::reorder pack_;
-  memory x_;
-  memory scales_;
-  memory out_;
+  Operand plain_y_;
+  Operand y_;
+  Operand x_;
+  Operand scales_;
+  Operand out_;
+  Execution pack_;
+  Execution multiply_;
 };
 
 // Of codes as floats, the terms of a sum shared out so that none is rounded.
@@ -71,11 +70,9 @@ class ExactFloats final : public IntegerProduct {
       : shape_(shape),
         x_type_(x),
         desc_(ProductDesc(shape, memory::data_type::f32, memory::data_type::f32)),
-        primitive_(desc_),
-        plain_y_(YDesc(shape, memory::data_type::f32), Engine()),
-        pack_(plain_y_, Anywhere(desc_.weights_desc())),
-        x_(desc_.src_desc(), Engine()),
-        out_(Anywhere(desc_.dst_desc())),
+        plain_y_(Operand::Own(YDesc(shape, memory::data_type::f32))),
+        x_(Operand::Own(desc_.src_desc())),
+        out_(Operand::Elsewhere(desc_.dst_desc())),
         parts_(shape.y_size(), 0) {}
 
   void SetY(absl::Span<const int8_t> codes) override {
@@ -89,25 +86,27 @@ class ExactFloats final : public IntegerProduct {
                                                      absl::MakeSpan(parts_)));
       }
     }
-    while (static_cast<int>(y_.size()) < part_count_) {
-      y_.emplace_back(desc_.weights_desc(), Engine());
+    while (static_cast<int>(products_.size()) < part_count_) {
+      const Operand y = Operand::Own(desc_.weights_desc());
+      products_.push_back(
+          {Reordering(plain_y_, y),
+           Execution(dnnl::matmul(desc_),
+                     {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, y}, {DNNL_ARG_DST, out_}})});
     }
-    float* const plain = static_cast<float*>(plain_y_.get_data_handle());
+    float* const plain = plain_y_.data<float>();
     for (int part = 0; part < part_count_; ++part) {
       for (size_t i = 0; i < codes.size(); ++i) plain[i] = parts_[i] == part ? codes[i] : 0;
-      pack_.execute(Stream(), plain_y_, y_[part]);
+      products_[part].pack.Run();
     }
     if (part_count_ > 1) sums_.resize(shape_.out_size());
   }
 
   void Run(absl::Span<const uint8_t> x, absl::Span<const float> scales,
            absl::Span<float> out) override {
-    CodesAsFloats(x, x_type_, static_cast<float*>(x_.get_data_handle()));
-    Point(out_, out);
+    CodesAsFloats(x, x_type_, x_.data<float>());
+    out_.PointTo(out);
     for (int part = 0; part < part_count_; ++part) {
-      primitive_.execute(Stream(),
-                         {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, y_[part]}, {DNNL_ARG_DST, out_}});
-      Stream().wait();
+      products_[part].multiply.Run();
       if (part_count_ > 1) AddPart(part, part_count_, out, absl::MakeSpan(sums_));
     }
     ScaleColumns(scales, out);
@@ -116,16 +115,20 @@ class ExactFloats final : public IntegerProduct {
   std::string implementation() const override { return desc_.impl_info_str(); }
 
  private:
+  // With a y of its own.
+  struct PartProduct {
+    Execution pack;
+    Execution multiply;
+  };
+
   ProductShape shape_;
   CodeType x_type_;
   dnnl::matmul::primitive_desc desc_;
-  dnnl::matmul primitive_;
-  memory plain_y_;
-  dnnl::reorder pack_;
-  memory x_;
-  memory out_;
-  std::vector<int> parts_;  // that each element of y belongs to
-  std::vector<memory> y_;   // of each part
+  Operand plain_y_;
+  Operand x_;
+  Operand out_;
+  std::vector<int> parts_;             // that each element of y belongs to
+  std::vector<PartProduct> products_;  // of each part
   int part_count_ = 0;
   std::vector<int32_t> sums_;
 };

@@ -1,5 +1,7 @@
 #include "runtime/kernels/onednn.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 
 namespace fixpoint::kernels {
@@ -14,9 +16,26 @@ const dnnl::engine& Engine() {
   return *engine;
 }
 
-dnnl::stream& Stream() {
+Execution::Execution(dnnl::primitive primitive, std::initializer_list<Argument> arguments)
+    : primitive_(std::move(primitive)) {
+  for (const auto& [name, operand] : arguments) {
+    memories_.push_back(operand.memory());
+    arguments_.push_back({name, memories_.back().get()});
+  }
+}
+
+void Execution::Run() const {
+  // Of each thread that plans and runs.
   thread_local dnnl::stream stream(Engine());
-  return stream;
+  const dnnl_status_t status = dnnl_primitive_execute(
+      primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
+  CHECK_EQ(status, dnnl_success);
+  stream.wait();
+}
+
+Execution Reordering(const Operand& from, const Operand& to) {
+  return Execution(dnnl::reorder(from.memory(), to.memory()),
+                   {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
 dnnl::memory::desc ChannelsLast(DimsView dims, dnnl::memory::data_type type) {

@@ -5,7 +5,10 @@
 
 #include <glog/logging.h>
 
+#include <cstddef>
+#include <initializer_list>
 #include <type_traits>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -16,8 +19,6 @@
 namespace fixpoint::kernels {
 
 const dnnl::engine& Engine();
-// Runs one primitive after the other, in the calling thread and those that it starts.
-dnnl::stream& Stream();
 
 // Dims as the program says them, [batch, channels, height, width], in memory with the channels
 // last.
@@ -27,18 +28,54 @@ dnnl::memory::desc RowMajor(DimsView dims, dnnl::memory::data_type type);
 // As a primitive wants it.
 dnnl::memory::desc AnyLayout(DimsView dims, dnnl::memory::data_type type);
 
-// Memory of a layout, wherever it is when it is used.
-inline dnnl::memory Anywhere(const dnnl::memory::desc& desc) {
-  return dnnl::memory(desc, Engine(), nullptr);
-}
+// Memory of a layout: its own, or somewhere else at every run.
+class Operand {
+ public:
+  static Operand Own(const dnnl::memory::desc& desc) { return Operand(desc, DNNL_MEMORY_ALLOCATE); }
+  static Operand Elsewhere(const dnnl::memory::desc& desc) { return Operand(desc, nullptr); }
 
-// Says where it is. REQUIRES: it has the layout's size.
-template <typename T>
-void Point(dnnl::memory& memory, absl::Span<T> data) {
-  CHECK_EQ(memory.get_desc().get_size(), data.size() * sizeof(T));
-  // oneDNN takes memory that it only reads as writable too.
-  memory.set_data_handle(const_cast<std::remove_const_t<T>*>(data.data()));
-}
+  const dnnl::memory& memory() const { return memory_; }
+
+  // Says where it is. REQUIRES: it has the layout's size.
+  template <typename T>
+  void PointTo(absl::Span<T> data) {
+    CHECK_EQ(bytes_, data.size() * sizeof(T));
+    // oneDNN takes memory that it only reads as writable too.
+    memory_.set_data_handle(const_cast<std::remove_const_t<T>*>(data.data()));
+  }
+
+  template <typename T>
+  T* data() const {
+    return static_cast<T*>(memory_.get_data_handle());
+  }
+
+ private:
+  Operand(const dnnl::memory::desc& desc, void* data)
+      : memory_(desc, Engine(), data), bytes_(desc.get_size()) {}
+
+  dnnl::memory memory_;
+  size_t bytes_;
+};
+
+// A primitive with its arguments, by DNNL_ARG_...; a run looks nothing up and allocates nothing.
+class Execution {
+ public:
+  struct Argument {
+    int name;
+    const Operand& operand;
+  };
+  Execution(dnnl::primitive primitive, std::initializer_list<Argument> arguments);
+
+  // Runs it, and waits for it.
+  void Run() const;
+
+ private:
+  dnnl::primitive primitive_;
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+// A copy from one layout to another.
+Execution Reordering(const Operand& from, const Operand& to);
 
 // Error (kUnimplemented): oneDNN cannot do what a primitive was planned for.
 absl::Status CannotPlan(absl::string_view what, const dnnl::error& error);

@@ -1,7 +1,5 @@
 #include "runtime/kernels/product.h"
 
-#include <glog/logging.h>
-
 #include "proto/status_macros.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/product_descs.h"
@@ -15,33 +13,32 @@ class FloatProduct final : public Product {
  public:
   explicit FloatProduct(const ProductShape& shape)
       : desc_(ProductDesc(shape, memory::data_type::f32, memory::data_type::f32)),
-        primitive_(desc_),
-        x_(Anywhere(desc_.src_desc())),
-        y_(Anywhere(YDesc(shape, memory::data_type::f32))),
-        packed_(desc_.weights_desc(), Engine()),
-        pack_(y_, packed_),
-        out_(Anywhere(desc_.dst_desc())) {}
+        x_(Operand::Elsewhere(desc_.src_desc())),
+        y_(Operand::Elsewhere(YDesc(shape, memory::data_type::f32))),
+        packed_(Operand::Own(desc_.weights_desc())),
+        out_(Operand::Elsewhere(desc_.dst_desc())),
+        pack_(Reordering(y_, packed_)),
+        multiply_(dnnl::matmul(desc_),
+                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}}) {}
 
   void Run(absl::Span<const float> x, absl::Span<const float> y, absl::Span<float> out) override {
-    Point(x_, x);
-    Point(y_, y);
-    Point(out_, out);
-    pack_.execute(Stream(), y_, packed_);
-    primitive_.execute(Stream(),
-                       {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}});
-    Stream().wait();
+    x_.PointTo(x);
+    y_.PointTo(y);
+    out_.PointTo(out);
+    pack_.Run();
+    multiply_.Run();
   }
 
   std::string implementation() const override { return desc_.impl_info_str(); }
 
  private:
   dnnl::matmul::primitive_desc desc_;
-  dnnl::matmul primitive_;
-  memory x_;
-  memory y_;
-  memory packed_;
-  dnnl::reorder pack_;
-  memory out_;
+  Operand x_;
+  Operand y_;
+  Operand packed_;
+  Operand out_;
+  Execution pack_;
+  Execution multiply_;
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class Layer {
     forward_ = *ConvolutionForward::Plan(shape_);
     backward_images_ = *ConvolutionBackwardImages::Plan(shape_);
     backward_filters_ = *ConvolutionBackwardFilters::Plan(shape_);
-    integers_ = *IntegerConvolution::Plan(shape_, CodeType::kUint8);
+    integers_ = *PlanIntegerConvolution(shape_, CodeType::kUint8);
     x_ = Waves(shape_.input_size());
     filters_ = Waves(shape_.filter_size());
     y_ = Waves(shape_.output_size());
@@ -95,7 +95,7 @@ class Layer {
     FindRanges(filters_, by_filter, absl::MakeSpan(ranges_));
     QuantizeDequantize(filters_, ranges_, by_filter, {}, absl::MakeSpan(filters_),
                        absl::MakeSpan(filter_codes_));
-    integers_->SetFilters(filter_codes_);
+    CHECK(integers_->SetWeights(filter_codes_).ok());
     for (size_t f = 0; f < scales_.size(); ++f) scales_[f] = range / 255 * (ranges_[f] / 127);
   }
 
@@ -103,7 +103,7 @@ class Layer {
   std::unique_ptr<ConvolutionForward> forward_;
   std::unique_ptr<ConvolutionBackwardImages> backward_images_;
   std::unique_ptr<ConvolutionBackwardFilters> backward_filters_;
-  std::unique_ptr<IntegerConvolution> integers_;
+  std::unique_ptr<IntegerSums> integers_;
   std::vector<float> x_, filters_, y_, dx_, dfilters_, ranges_, scales_;
   std::vector<uint8_t> codes_;
   std::vector<int8_t> filter_codes_;

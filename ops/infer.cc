@@ -154,7 +154,10 @@ void InferContext::SetOutputLike(absl::string_view slot, int index, const Tensor
   } else {
     SetOutput(slot, index, tensor.dtype, std::nullopt);
   }
-  if (tensor.kind == VarType::SELECTED_ROWS) SetOutputKind(slot, tensor.kind);
+  const SlotRange& range = OutputRange(slot);
+  if (tensor.kind == VarType::SELECTED_ROWS && index < range.count) {
+    outputs_[range.first + index].kind = tensor.kind;
+  }
 }
 
 absl::Status Infer(InferContext& context) {

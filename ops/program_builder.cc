@@ -308,6 +308,8 @@ absl::Status ProgramBuilder::AllOrNothing(
   Program startup = startup_.Clone();
   ProgramBuilder attempt(&main, &startup);
   for (const std::string& name : no_gradient_) attempt.WithoutGradient(name);
+  attempt.SetRole(role_, role_var_);
+  attempt.next_number_ = next_number_;
   RETURN_IF_ERROR(build(attempt));
   RETURN_IF_ERROR(attempt.status());
   main.ForgetEdits();

@@ -10,6 +10,7 @@
 namespace fixpoint {
 namespace {
 
+// Room for 2^29 ops at each end of a block, and for 32 halvings between any two.
 constexpr uint64_t kStepAtEnd = uint64_t{1} << 32;
 
 }  // namespace
@@ -28,9 +29,9 @@ void ProgramState::Place(Op& op, Op* after) {
   if (high - low > 1) {
     // At an end of the block there is room for many more, if each does not take half of it.
     const uint64_t half = (high - low) / 2;
-    if (before == nullptr) {
+    if (before == nullptr && after != nullptr) {
       op.order_ = low + std::min(half, kStepAtEnd);
-    } else if (after == nullptr) {
+    } else if (after == nullptr && before != nullptr) {
       op.order_ = high - std::min(half, kStepAtEnd);
     } else {
       op.order_ = low + half;

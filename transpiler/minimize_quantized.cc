@@ -21,10 +21,14 @@ absl::StatusOr<std::vector<ParameterGradient>> MinimizeQuantized(const Optimizer
     }
     RETURN_IF_ERROR(Untranspile(&program));
     if (IsMarked(attempt.startup())) RETURN_IF_ERROR(Untranspile(&attempt.startup()));
+    // Begins the builder anew, behind whose back the programs were changed.
     ASSIGN_OR_RETURN(parameters, optimizer.Minimize(attempt, loss));
     TranspileOptions with_startup = options;
     with_startup.startup = &attempt.startup();
-    return Transpile(&program, with_startup).status();
+    ASSIGN_OR_RETURN(const TranspileResult result, Transpile(&program, with_startup));
+    if (result.left_alone.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("with these options the program is left alone: ", result.left_alone));
   }));
   return parameters;
 }

@@ -19,8 +19,8 @@ namespace fixpoint {
 // program as it was, quantizers that follow their ranges in training, and that are trained. State
 // is initialised in the builder's startup program, whatever `options.startup` says.
 //
-// Errors: kFailedPrecondition: the program was not transpiled; those of Untranspile,
-// Optimizer::Minimize and Transpile. Both programs are then as before.
+// Errors: kFailedPrecondition: the program was not transpiled, or is not with these options; those
+// of Untranspile, Optimizer::Minimize and Transpile. Both programs are then as before.
 absl::StatusOr<std::vector<ParameterGradient>> MinimizeQuantized(
     const Optimizer& optimizer, ProgramBuilder& net, absl::string_view loss,
     const TranspileOptions& options = {});

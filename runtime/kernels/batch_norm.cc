@@ -1,8 +1,8 @@
 #include "runtime/kernels/batch_norm.h"
 
 #include "absl/strings/str_cat.h"
-#include "ops/dims.h"
 #include "proto/status_macros.h"
+#include "runtime/kernels/extents.h"
 #include "runtime/kernels/onednn.h"
 
 namespace fixpoint::kernels {
@@ -118,17 +118,10 @@ class TrainingBatchNorm final : public BatchNorm {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BatchNorm>> BatchNorm::Plan(const BatchNormShape& shape) {
-  const Dims dims = {shape.batch, shape.channels, shape.height, shape.width};
-  ASSIGN_OR_RETURN(const int64_t size, ElementCount(dims));
-  if (size < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a batch normalization of ", DimsText(dims), "; want 1 or more of each"));
-  }
-  try {
+  RETURN_IF_ERROR(CheckExtents("images", {shape.batch, shape.channels, shape.height, shape.width}));
+  return Planned("a batch normalization", [&]() -> std::unique_ptr<BatchNorm> {
     return std::make_unique<TrainingBatchNorm>(shape);
-  } catch (const dnnl::error& error) {
-    return CannotPlan("a batch normalization", error);
-  }
+  });
 }
 
 }  // namespace fixpoint::kernels

@@ -26,10 +26,10 @@ struct BatchNormShape {
 
 // y = (x - mean) / sqrt(variance + epsilon) * scale + bias with the batch's mean and variance, the
 // average of squares (biased). What `mask` keeps of the forward pass is where the relu let through.
+// Not for two threads at once.
 class BatchNorm {
  public:
-  // Errors: kInvalidArgument: an extent below 1, or more elements than an int64 holds;
-  // kUnimplemented: oneDNN has no kernel for it.
+  // Errors: those of CheckExtents (extents.h) and Planned (onednn.h).
   static absl::StatusOr<std::unique_ptr<BatchNorm>> Plan(const BatchNormShape& shape);
   virtual ~BatchNorm() = default;
 

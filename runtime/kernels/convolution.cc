@@ -118,11 +118,8 @@ class BackwardFilters final : public ConvolutionBackwardFilters {
 template <typename Kernel, typename Made>
 absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape) {
   RETURN_IF_ERROR(CompleteShape(&shape));
-  try {
-    return std::make_unique<Made>(shape);
-  } catch (const dnnl::error& error) {
-    return CannotPlan("a convolution", error);
-  }
+  return Planned("a convolution",
+                 [&]() -> std::unique_ptr<Kernel> { return std::make_unique<Made>(shape); });
 }
 
 }  // namespace

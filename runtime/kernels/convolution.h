@@ -13,7 +13,7 @@
 namespace fixpoint::kernels {
 
 // A primitive of a convolution, with the filters as it wants them. Spans that are run on have the
-// shape's sizes.
+// shape's sizes. Not for two threads at once.
 class ConvolutionPrimitive {
  public:
   virtual ~ConvolutionPrimitive() = default;
@@ -25,7 +25,7 @@ class ConvolutionPrimitive {
 // y = x with each filter.
 class ConvolutionForward : public ConvolutionPrimitive {
  public:
-  // Errors, here and below: those of CompleteShape; kUnimplemented: oneDNN has no kernel for it.
+  // Errors, here and below: those of CompleteShape and Planned (onednn.h).
   static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape);
   virtual void Run(absl::Span<const float> x, absl::Span<const float> filters,
                    absl::Span<float> y) = 0;

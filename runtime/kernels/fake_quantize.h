@@ -1,7 +1,7 @@
 // Quantizing and dequantizing memory, at the speed of memory. What is computed is defined by
 // ops/quant_math.h: the same bits, on every machine and for every rounding, but that a code of 0 is
-// +0. Loops for AVX-512, AVX2 and SSE4.1; oneDNN's limit on the instructions that are used
-// (ONEDNN_MAX_CPU_ISA) holds for them too.
+// +0, and that the processor's rounding mode is the default one. Loops for AVX-512, AVX2 and
+// SSE4.1; oneDNN's limit on the instructions that are used (ONEDNN_MAX_CPU_ISA) holds for them too.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_H_
 #define FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_H_
@@ -55,7 +55,7 @@ void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> range
                         const Channels& channels, const CodeRule& rule, absl::Span<float> values,
                         absl::Span<uint8_t> codes);
 
-// code * range / largest_code. `values` may be the codes.
+// code * range / largest_code. Of codes as numbers, `values` may be the codes.
 void Dequantize(absl::Span<const float> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values);
 void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,

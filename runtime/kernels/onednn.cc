@@ -55,8 +55,13 @@ dnnl::memory::desc AnyLayout(DimsView dims, dnnl::memory::data_type type) {
 }
 
 absl::Status CannotPlan(absl::string_view what, const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) return NoMemoryFor(what);
   return absl::UnimplementedError(
       absl::StrCat("oneDNN has no kernel for ", what, ": ", error.what()));
+}
+
+absl::Status NoMemoryFor(absl::string_view what) {
+  return absl::ResourceExhaustedError(absl::StrCat("there is no memory for ", what));
 }
 
 }  // namespace fixpoint::kernels

@@ -7,10 +7,12 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <new>
 #include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "oneapi/dnnl/dnnl.hpp"
@@ -44,6 +46,11 @@ class Operand {
     memory_.set_data_handle(const_cast<std::remove_const_t<T>*>(data.data()));
   }
 
+  // As many elements as it has.
+  template <typename T>
+  size_t size() const {
+    return bytes_ / sizeof(T);
+  }
   template <typename T>
   T* data() const {
     return static_cast<T*>(memory_.get_data_handle());
@@ -77,8 +84,21 @@ class Execution {
 // A copy from one layout to another.
 Execution Reordering(const Operand& from, const Operand& to);
 
-// Error (kUnimplemented): oneDNN cannot do what a primitive was planned for.
 absl::Status CannotPlan(absl::string_view what, const dnnl::error& error);
+absl::Status NoMemoryFor(absl::string_view what);
+
+// What `plan` makes. Errors: kUnimplemented: oneDNN has no kernel for it; kResourceExhausted: no
+// memory.
+template <typename Plan>
+auto Planned(absl::string_view what, Plan plan) -> absl::StatusOr<decltype(plan())> {
+  try {
+    return plan();
+  } catch (const dnnl::error& error) {
+    return CannotPlan(what, error);
+  } catch (const std::bad_alloc&) {
+    return NoMemoryFor(what);
+  }
+}
 
 }  // namespace fixpoint::kernels
 

@@ -45,11 +45,9 @@ class FloatProduct final : public Product {
 
 absl::StatusOr<std::unique_ptr<Product>> Product::Plan(const ProductShape& shape) {
   RETURN_IF_ERROR(CheckShape(shape));
-  try {
+  return Planned("a product", [&]() -> std::unique_ptr<Product> {
     return std::make_unique<FloatProduct>(shape);
-  } catch (const dnnl::error& error) {
-    return CannotPlan("a product", error);
-  }
+  });
 }
 
 }  // namespace fixpoint::kernels

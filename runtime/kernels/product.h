@@ -12,9 +12,10 @@
 
 namespace fixpoint::kernels {
 
+// Not for two threads at once.
 class Product {
  public:
-  // Errors: those of CheckShape; kUnimplemented: oneDNN has no kernel for it.
+  // Errors: those of CheckShape and Planned (onednn.h).
   static absl::StatusOr<std::unique_ptr<Product>> Plan(const ProductShape& shape);
   virtual ~Product() = default;
 

@@ -24,7 +24,7 @@ struct ProductShape {
   int64_t out_size() const { return batch * rows * columns; }
 };
 
-// Error (kInvalidArgument): an extent below 1, or a size that no int64 holds.
+// Errors: those of CheckExtents (extents.h).
 absl::Status CheckShape(const ProductShape& shape);
 
 }  // namespace fixpoint::kernels

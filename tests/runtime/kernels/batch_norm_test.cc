@@ -113,8 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, BatchNorms,
 
 TEST(BatchNorm, RefusesWhatIsEmpty) {
   EXPECT_EQ(BatchNorm::Plan({0, 3, 2, 2}).status(),
-            absl::InvalidArgumentError("a batch normalization of [0, 3, 2, 2]; want 1 or more of "
-                                       "each"));
+            absl::InvalidArgumentError("images [0, 3, 2, 2]; want extents of 1 to 2^31 - 1"));
 }
 
 }  // namespace

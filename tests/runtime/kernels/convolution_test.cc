@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "tests/runtime/kernels/convolution_cases.h"
@@ -89,6 +90,33 @@ TEST_P(FloatConvolution, GivesTheGradientOfFilters) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, FloatConvolution, testing::ValuesIn(ConvolutionCases()),
                          [](const auto& info) { return info.param.name; });
+
+struct WrongShape {
+  const char* message;
+  ConvolutionShape shape;
+};
+
+TEST(ConvolutionShapes, AreRefusedWhereOneDnnCannotCountThem) {
+  const auto shape = [](auto change) {
+    ConvolutionShape shape;
+    shape.height = shape.width = 5;
+    change(shape);
+    return shape;
+  };
+  const WrongShape cases[] = {
+      {"filters and groups [1099511627776, 1]; want extents of 1 to 2^31 - 1",
+       shape([](auto& s) { s.filters = int64_t{1} << 40; })},
+      {"images [0, 1, 5, 5]; want extents of 1 to 2^31 - 1", shape([](auto& s) { s.batch = 0; })},
+      {"kernel, stride and dilation [1, 0, 1]; want extents of 1 to 2^31 - 1",
+       shape([](auto& s) { s.window[0].stride = 0; })},
+      {"kernel, stride and dilation [0, 1, 1]; want extents of 1 to 2^31 - 1",
+       shape([](auto& s) { s.window[1].kernel = 0; })},
+      {"a padding is -1; want 0 to 2^31 - 1", shape([](auto& s) { s.window[1].pad_after = -1; })},
+  };
+  for (const auto& [message, wrong] : cases) {
+    EXPECT_EQ(ConvolutionForward::Plan(wrong).status(), absl::InvalidArgumentError(message));
+  }
+}
 
 }  // namespace
 }  // namespace fixpoint::kernels

@@ -27,38 +27,33 @@ class ExactConvolution
 TEST_P(ExactConvolution, GivesTheSumsOfPlainLoops) {
   const auto& [test, type, codes] = GetParam();
   const ConvolutionShape& shape = test.shape;
-  std::vector<int> images(shape.input_size());
-  std::vector<uint8_t> image_codes(images.size());
   uint32_t state = 12345;
   const auto next = [&state] { return state = state * 1664525u + 1013904223u; };
-  for (size_t i = 0; i < images.size(); ++i) {
-    const int mixed = static_cast<int>(next() >> 24);
-    images[i] = codes == Codes::kLargest ? 255 : mixed;
-    if (type == CodeType::kInt8) images[i] -= codes == Codes::kLargest ? 128 : 127;
-    image_codes[i] = static_cast<uint8_t>(images[i]);
-    if (type == CodeType::kInt8) images[i] = static_cast<int8_t>(image_codes[i]);
+  std::vector<uint8_t> images(shape.input_size());
+  const uint8_t largest = type == CodeType::kUint8 ? 255 : static_cast<uint8_t>(-128);
+  for (uint8_t& code : images) {
+    code = codes == Codes::kLargest ? largest : static_cast<uint8_t>(next() >> 24);
   }
   std::vector<int8_t> filters(shape.filter_size());
-  for (int8_t& filter : filters) {
-    filter = codes == Codes::kLargest ? -127 : static_cast<int8_t>(next() >> 24);
-    if (filter == -128) filter = -127;
+  for (int8_t& code : filters) {
+    code = codes == Codes::kLargest ? -128 : static_cast<int8_t>(next() >> 24);
   }
 
-  absl::StatusOr<std::unique_ptr<IntegerConvolution>> planned =
-      IntegerConvolution::Plan(shape, type);
+  const auto planned = PlanIntegerConvolution(shape, type);
   ASSERT_TRUE(planned.ok()) << planned.status();
-  IntegerConvolution& convolution = **planned;
+  IntegerSums& convolution = **planned;
   EXPECT_FALSE(IsSlow(convolution.implementation())) << convolution.implementation();
   std::vector<float> scales(shape.filters);
   for (size_t f = 0; f < scales.size(); ++f) scales[f] = 0.001f * static_cast<float>(f + 1);
   std::vector<float> y(shape.output_size());
   std::vector<int64_t> sums(y.size(), 0);
   ForEachTap(shape, [&](int64_t out, int64_t x, int64_t tap) {
-    sums[out] += int64_t{images[x]} * filters[tap];
+    const int image = type == CodeType::kUint8 ? images[x] : static_cast<int8_t>(images[x]);
+    sums[out] += int64_t{image} * filters[tap];
   });
   for (int step = 0; step < 2; ++step) {
-    convolution.SetFilters(filters);
-    convolution.Run(image_codes, scales, absl::MakeSpan(y));
+    ASSERT_TRUE(convolution.SetWeights(filters).ok());
+    convolution.Run(images, scales, absl::MakeSpan(y));
     for (size_t i = 0; i < y.size(); ++i) {
       ASSERT_EQ(y[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
     }
@@ -82,12 +77,12 @@ TEST(IntegerConvolution, RefusesWhatDoesNotFit) {
   shape.filters = 16;
   shape.window = {WindowAxis{3, 1, 1, 1, 1}, WindowAxis{3, 1, 1, 1, 1}};
   shape.groups = 2;
-  EXPECT_EQ(IntegerConvolution::Plan(shape, CodeType::kUint8).status(),
+  EXPECT_EQ(PlanIntegerConvolution(shape, CodeType::kUint8).status(),
             absl::InvalidArgumentError("2 groups of 3 channels and 16 filters; want a divisor of "
                                        "both"));
   shape.groups = 1;
   shape.channels = 10000;
-  EXPECT_EQ(IntegerConvolution::Plan(shape, CodeType::kUint8).status(),
+  EXPECT_EQ(PlanIntegerConvolution(shape, CodeType::kUint8).status(),
             absl::InvalidArgumentError(
                 "a convolution with 90000 products in a sum; want fewer, so that a sum of products "
                 "of codes fits in 32 bits"));

@@ -35,6 +35,8 @@ std::vector<Case> Cases() {
       {"Batched", {6, 8, 16, 12, false, true}},
       // More than floats add exactly, if all codes are the largest.
       {"LongSums", {1, 3, 1500, 4, false, false}},
+      // As many products as fit in 32 bits, whatever they are.
+      {"LongestSums", {1, 2, 65793, 2, false, true}},
   };
 }
 
@@ -65,7 +67,8 @@ TEST_P(FloatProducts, EqualPlainLoops) {
   for (size_t i = 0; i < y.size(); ++i) y[i] = std::cos(0.3f * static_cast<float>(i));
   const auto product = Product::Plan(shape);
   ASSERT_TRUE(product.ok()) << product.status();
-  SCOPED_TRACE((*product)->implementation());
+  EXPECT_EQ((*product)->implementation().find("ref"), std::string::npos)
+      << (*product)->implementation();
   std::vector<float> out(shape.out_size());
   (*product)->Run(x, y, absl::MakeSpan(out));
   std::vector<double> expected(out.size(), 0);
@@ -92,16 +95,17 @@ TEST_P(ExactProducts, GiveTheSumsOfPlainLoops) {
   const auto next = [&state] { return state = state * 1664525u + 1013904223u; };
   std::vector<uint8_t> x(shape.x_size());
   for (uint8_t& code : x) {
-    const uint8_t largest = type == CodeType::kUint8 ? 255 : 127;
+    const uint8_t largest = type == CodeType::kUint8 ? 255 : static_cast<uint8_t>(-128);
     code = codes == Codes::kLargest ? largest : static_cast<uint8_t>(next() >> 24);
   }
   std::vector<int8_t> y(shape.y_size());
   for (int8_t& code : y) {
-    code = codes == Codes::kLargest ? -127 : static_cast<int8_t>(next() >> 24);
+    code = codes == Codes::kLargest ? -128 : static_cast<int8_t>(next() >> 24);
   }
-  const auto planned = IntegerProduct::Plan(shape, type);
+  const auto planned = PlanIntegerProduct(shape, type);
   ASSERT_TRUE(planned.ok()) << planned.status();
-  SCOPED_TRACE((*planned)->implementation());
+  EXPECT_EQ((*planned)->implementation().find("ref"), std::string::npos)
+      << (*planned)->implementation();
   std::vector<float> scales(shape.columns);
   for (size_t j = 0; j < scales.size(); ++j) scales[j] = 0.001f * static_cast<float>(j + 1);
   std::vector<int64_t> sums(shape.out_size(), 0);
@@ -111,7 +115,7 @@ TEST_P(ExactProducts, GiveTheSumsOfPlainLoops) {
   });
   std::vector<float> out(shape.out_size());
   for (int step = 0; step < 2; ++step) {
-    (*planned)->SetY(y);
+    ASSERT_TRUE((*planned)->SetWeights(y).ok());
     (*planned)->Run(x, scales, absl::MakeSpan(out));
     for (size_t i = 0; i < out.size(); ++i) {
       ASSERT_EQ(out[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
@@ -133,8 +137,11 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ExactProducts,
 
 TEST(Products, RefuseWhatDoesNotFit) {
   EXPECT_EQ(Product::Plan({1, 0, 2, 3, false, false}).status(),
-            absl::InvalidArgumentError("1 products of [0,2] and [2,3]; want 1 or more of each"));
-  EXPECT_EQ(IntegerProduct::Plan({1, 1, 70000, 1, false, false}, CodeType::kUint8).status(),
+            absl::InvalidArgumentError("x [1, 0, 2]; want extents of 1 to 2^31 - 1"));
+  EXPECT_EQ(
+      PlanIntegerProduct({1, 1, 2, int64_t{1} << 40, false, false}, CodeType::kUint8).status(),
+      absl::InvalidArgumentError("y [1, 2, 1099511627776]; want extents of 1 to 2^31 - 1"));
+  EXPECT_EQ(PlanIntegerProduct({1, 1, 70000, 1, false, false}, CodeType::kUint8).status(),
             absl::InvalidArgumentError(
                 "a product with 70000 products in a sum; want fewer, so that a sum of products of "
                 "codes fits in 32 bits"));

@@ -1,0 +1,18 @@
+// The extents that a kernel is planned for.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_EXTENTS_H_
+#define FIXPOINT_RUNTIME_KERNELS_EXTENTS_H_
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "ops/dims.h"
+
+namespace fixpoint::kernels {
+
+// Error (kInvalidArgument): an extent of a tensor is below 1 or above 2^31 - 1, which is as far as
+// oneDNN counts, or it has more elements than an int64 holds.
+absl::Status CheckExtents(absl::string_view what, DimsView dims);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_EXTENTS_H_

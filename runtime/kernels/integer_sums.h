@@ -1,0 +1,40 @@
+// Convolutions and products of codes, exact: the forward pass of quantized training on integers.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_H_
+#define FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace fixpoint::kernels {
+
+// The codes of inputs: of what is never negative, or of both signs.
+enum class CodeType { kUint8, kInt8 };
+
+// out = float(acc) * scale of the channel, where acc is the sum of the products of codes: the same
+// integer on every machine, with any number of threads. Where the machine has no exact products of
+// 8 bits (instruction_set.h) the codes are multiplied as floats, with no more products in a sum
+// than floats add without rounding. Not for two threads at once.
+class IntegerSums {
+ public:
+  virtual ~IntegerSums() = default;
+
+  // Takes the codes of the weights, and keeps them as the kernel wants them. REQUIRES: as many as
+  // was planned. Error (kResourceExhausted): no memory.
+  virtual absl::Status SetWeights(absl::Span<const int8_t> codes) = 0;
+
+  // Codes of the planned type, as bytes, and a scale for each output channel. REQUIRES: SetWeights
+  // was called; the sizes are what was planned.
+  virtual void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
+                   absl::Span<float> out) = 0;
+
+  // As oneDNN calls it: "brgconv:avx512_core_vnni".
+  virtual std::string implementation() const = 0;
+};
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_H_

@@ -1,0 +1,175 @@
+#include "runtime/kernels/integer_sums_plan.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "runtime/kernels/onednn.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+using dnnl::memory;
+
+class WithInstructions final : public IntegerSums {
+ public:
+  explicit WithInstructions(const SumsPrimitive& planned)
+      : implementation_(planned.implementation),
+        plain_weights_(Operand::Elsewhere(planned.plain_weights)),
+        weights_(Operand::Own(planned.weights)),
+        inputs_(Operand::Elsewhere(planned.inputs)),
+        scales_(Operand::Elsewhere(RowMajor({planned.channels}, memory::data_type::f32))),
+        out_(Operand::Elsewhere(planned.out)),
+        pack_(Reordering(plain_weights_, weights_)),
+        add_up_(planned.primitive, {{DNNL_ARG_SRC, inputs_},
+                                    {DNNL_ARG_WEIGHTS, weights_},
+                                    {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
+                                    {DNNL_ARG_DST, out_}}) {}
+
+  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
+    plain_weights_.PointTo(codes);
+    pack_.Run();
+    return absl::OkStatus();
+  }
+
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
+           absl::Span<float> out) override {
+    inputs_.PointTo(inputs);
+    scales_.PointTo(scales);
+    out_.PointTo(out);
+    add_up_.Run();
+  }
+
+  std::string implementation() const override { return implementation_; }
+
+ private:
+  std::string implementation_;
+  Operand plain_weights_;
+  Operand weights_;
+  Operand inputs_;
+  Operand scales_;
+  Operand out_;
+  Execution pack_;
+  Execution add_up_;
+};
+
+class InFloats final : public IntegerSums {
+ public:
+  InFloats(const SumsPrimitive& planned, CodeType inputs, std::vector<WeightsOfSum> sums)
+      : planned_(planned),
+        input_type_(inputs),
+        weights_of_sums_(std::move(sums)),
+        plain_weights_(Operand::Own(planned.plain_weights)),
+        inputs_(Operand::Own(planned.inputs)),
+        out_(Operand::Elsewhere(planned.out)),
+        parts_of_weights_(plain_weights_.size<float>(), 0) {}
+
+  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
+    CHECK_EQ(codes.size(), parts_of_weights_.size());
+    part_count_ = ShareOut(codes);
+    return Planned("the parts of a sum",
+                   [&] {
+                     while (static_cast<int>(parts_.size()) < part_count_) AddPart();
+                     if (part_count_ > 1) sums_.resize(out_.size<float>());
+                     Pack(codes);
+                     return true;
+                   })
+        .status();
+  }
+
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
+           absl::Span<float> out) override {
+    CHECK_EQ(static_cast<int64_t>(scales.size()), planned_.channels);
+    CHECK_EQ(inputs.size(), inputs_.size<float>());
+    std::transform(inputs.begin(), inputs.end(), inputs_.data<float>(), [this](uint8_t code) {
+      return static_cast<float>(input_type_ == CodeType::kUint8 ? code : static_cast<int8_t>(code));
+    });
+    out_.PointTo(out);
+    for (int part = 0; part < part_count_; ++part) {
+      parts_[part].add_up.Run();
+      if (part_count_ == 1) break;
+      for (size_t i = 0; i < sums_.size(); ++i) {
+        sums_[i] = (part == 0 ? 0 : sums_[i]) + static_cast<int32_t>(out[i]);
+      }
+    }
+    if (part_count_ > 1) std::copy(sums_.begin(), sums_.end(), out.begin());
+    for (size_t row = 0; row < out.size(); row += scales.size()) {
+      for (size_t c = 0; c < scales.size(); ++c) out[row + c] *= scales[c];
+    }
+  }
+
+  std::string implementation() const override { return planned_.implementation; }
+
+ private:
+  // With weights of its own.
+  struct Part {
+    Execution pack;
+    Execution add_up;
+  };
+
+  // Says for each weight which part it belongs to; gives their number.
+  int ShareOut(absl::Span<const int8_t> codes) {
+    constexpr int64_t kExact = int64_t{1} << 24;
+    int count = 1;
+    for (const WeightsOfSum& weights : weights_of_sums_) {
+      int64_t sum = 0;
+      int part = 0;
+      for (int64_t i = 0; i < weights.size; ++i) {
+        const int64_t place = weights.begin + i * weights.stride;
+        const int64_t most = int64_t{std::abs(int{codes[place]})} * LargestMagnitude(input_type_);
+        if (sum + most > kExact) {
+          sum = 0;
+          ++part;
+        }
+        sum += most;
+        parts_of_weights_[place] = part;
+      }
+      count = std::max(count, part + 1);
+    }
+    return count;
+  }
+
+  void AddPart() {
+    const Operand weights = Operand::Own(planned_.weights);
+    parts_.push_back(
+        {Reordering(plain_weights_, weights),
+         Execution(planned_.primitive,
+                   {{DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, out_}})});
+  }
+
+  void Pack(absl::Span<const int8_t> codes) {
+    float* const plain = plain_weights_.data<float>();
+    for (int part = 0; part < part_count_; ++part) {
+      for (size_t i = 0; i < codes.size(); ++i) {
+        plain[i] = parts_of_weights_[i] == part ? codes[i] : 0;
+      }
+      parts_[part].pack.Run();
+    }
+  }
+
+  SumsPrimitive planned_;
+  CodeType input_type_;
+  std::vector<WeightsOfSum> weights_of_sums_;
+  Operand plain_weights_;
+  Operand inputs_;
+  Operand out_;
+  std::vector<int> parts_of_weights_;
+  std::vector<Part> parts_;
+  int part_count_ = 0;
+  std::vector<int32_t> sums_;
+};
+
+}  // namespace
+
+std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive) {
+  return std::make_unique<WithInstructions>(primitive);
+}
+
+std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
+                                         std::vector<WeightsOfSum> sums) {
+  return std::make_unique<InFloats>(primitive, inputs, std::move(sums));
+}
+
+}  // namespace fixpoint::kernels

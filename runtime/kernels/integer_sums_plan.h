@@ -1,0 +1,56 @@
+// The two ways to exact sums, for every primitive that adds up products.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_PLAN_H_
+#define FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/kernels/integer_sums.h"
+
+namespace fixpoint::kernels {
+
+inline dnnl::memory::data_type DataTypeOf(CodeType type) {
+  return type == CodeType::kUint8 ? dnnl::memory::data_type::u8 : dnnl::memory::data_type::s8;
+}
+
+constexpr int LargestMagnitude(CodeType type) { return type == CodeType::kUint8 ? 255 : 128; }
+
+// Whether a sum of so many products of codes of `type` and of int8 fits in 32 bits, whatever the
+// codes are.
+constexpr bool SumsFit(int64_t products, CodeType type) {
+  return products <= INT32_MAX / (128 * LargestMagnitude(type));
+}
+
+// The weights of one output element: `size` of them from `begin` on, `stride` apart.
+struct WeightsOfSum {
+  int64_t begin;
+  int64_t stride;
+  int64_t size;
+};
+
+// A planned primitive.
+struct SumsPrimitive {
+  dnnl::primitive primitive;
+  std::string implementation;
+  dnnl::memory::desc inputs;
+  dnnl::memory::desc plain_weights;  // as SetWeights gets them
+  dnnl::memory::desc weights;        // as the primitive wants them
+  dnnl::memory::desc out;
+  int64_t channels;  // of the output, the last axis in memory
+};
+
+// Of codes, with scales of the weights: by instructions that add products of 8 bits in 32.
+std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive);
+
+// Of floats. Floats add integers exactly up to 2^24; where the products of a sum can be more, its
+// weights are shared out to several runs, whose sums are added as integers.
+std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
+                                         std::vector<WeightsOfSum> sums);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_PLAN_H_

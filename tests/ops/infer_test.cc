@@ -40,7 +40,8 @@ std::string Inferred(const std::string& text, Era era) {
       const InferredOutput& output = (*outputs)[i];
       parts.push_back(absl::StrCat(slot.parameter(), "=",
                                    output.dtype ? VarType::Type_Name(*output.dtype) : "?",
-                                   output.dims ? DimsText(*output.dims) : "?"));
+                                   output.dims ? DimsText(*output.dims) : "?",
+                                   output.kind == VarType::SELECTED_ROWS ? " rows" : ""));
     }
   }
   return absl::StrJoin(parts, " ");
@@ -50,6 +51,14 @@ class Infer : public testing::TestWithParam<Case> {};
 
 TEST_P(Infer, TellsTheOutputs) {
   EXPECT_EQ(Inferred(GetParam().program, Era::kPaddle2), GetParam().inferred) << GetParam().program;
+}
+
+TEST(InferLists, SaysOfEachOfAListWhetherItIsSelectedRows) {
+  EXPECT_EQ(Inferred(R"(var sparse selected_rows f32[9,2]
+                        var dense f32[3,2]
+                        c_sync_comm_stream(X=[sparse, dense]) -> (Out=[a, b]))",
+                     Era::kPaddle2),
+            "Out=FP32[9, 2] rows Out=FP32[3, 2]");
 }
 
 constexpr Case kConvolution[] = {

@@ -14,7 +14,8 @@
 namespace fixpoint {
 namespace {
 
-static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "parameter files are little endian");
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "numbers are read as they lie in the file");
 
 // Memory that may be taken from a pipe before its bytes have arrived.
 constexpr size_t kReadAheadStep = size_t{1} << 20;
@@ -101,6 +102,10 @@ absl::StatusOr<T> ByteReader::ReadNumber(absl::string_view what) {
   T number;
   std::memcpy(&number, bytes, sizeof(T));
   return number;
+}
+
+absl::StatusOr<uint16_t> ByteReader::ReadU16(absl::string_view what) {
+  return ReadNumber<uint16_t>(what);
 }
 
 absl::StatusOr<uint32_t> ByteReader::ReadU32(absl::string_view what) {

@@ -40,6 +40,7 @@ class ByteReader {
   absl::Status Read(absl::string_view what, absl::Span<uint8_t> out);
 
   // Little endian.
+  absl::StatusOr<uint16_t> ReadU16(absl::string_view what);
   absl::StatusOr<uint32_t> ReadU32(absl::string_view what);
   absl::StatusOr<uint64_t> ReadU64(absl::string_view what);
 

@@ -18,6 +18,7 @@
 #include "proto/status_macros.h"
 #include "proto/tensor_desc.h"
 #include "runtime/byte_reader.h"
+#include "runtime/error_place.h"
 #include "runtime/staged_directory.h"
 #include "runtime/tensor_stream.h"
 
@@ -25,10 +26,6 @@ namespace fixpoint {
 namespace {
 
 namespace fs = std::filesystem;
-
-absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(prefix, status.message()));
-}
 
 std::string Quoted(absl::string_view name) {
   return absl::StrCat("\"", absl::Utf8SafeCEscape(name), "\"");

@@ -9,6 +9,7 @@
 #include "ops/dims.h"
 #include "proto/foreign_file.h"
 #include "proto/status_macros.h"
+#include "runtime/error_place.h"
 
 namespace fixpoint {
 namespace {
@@ -19,14 +20,6 @@ constexpr int kMaxRank = 9;
 constexpr int32_t kMaxDescriptionBytes = 11 + 11 * kMaxRank;
 // Nested sequences; real programs have one or two levels.
 constexpr uint64_t kMaxLodLevels = 64;
-
-absl::Status Malformed(uint64_t position, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat("byte ", position, ": ", what));
-}
-
-absl::Status At(uint64_t position, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat("byte ", position, ": ", status.message()));
-}
 
 // What a file that starts with `word` is instead of a tensor stream, and what to do about it; ""
 // where it is nothing known.

@@ -48,13 +48,14 @@ INSTANTIATE_TEST_SUITE_P(From, ByteReaderTest, testing::Values("memory", "file",
                          [](const auto& info) { return info.param; });
 
 TEST_P(ByteReaderTest, ReadsNumbersLittleEndianUpToTheEnd) {
-  ByteReader reader = ReaderOf(std::string("\1\2\3\4\5\0\0\0\0\0\0\x80", 12));
+  ByteReader reader = ReaderOf(std::string("\1\2\3\4\5\0\0\0\0\0\0\x80\6\7", 14));
   EXPECT_EQ(*reader.ReadU32("a number"), 0x04030201u);
   EXPECT_FALSE(*reader.AtEnd());
   EXPECT_EQ(reader.position(), 4u);
   EXPECT_EQ(*reader.ReadU64("a number"), 0x8000000000000005u);
+  EXPECT_EQ(*reader.ReadU16("a number"), 0x0706u);
   EXPECT_TRUE(*reader.AtEnd());
-  EXPECT_EQ(reader.position(), 12u);
+  EXPECT_EQ(reader.position(), 14u);
 }
 
 TEST_P(ByteReaderTest, SaysHowMuchIsMissing) {

@@ -1,0 +1,40 @@
+// NumPy array files (.npy): "\x93NUMPY", a version, the length of a header, the header
+// (runtime/npy_header.h) and the elements. docs/data_files.md says what is read and written.
+
+#ifndef FIXPOINT_RUNTIME_NPY_H_
+#define FIXPOINT_RUNTIME_NPY_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "proto/atomic_file.h"
+#include "runtime/byte_reader.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint {
+
+// Reads one array, of version 1.0, 2.0 or 3.0, up to its last element. Elements in Fortran order
+// are put into C order, for which both orders are in memory for a moment; else no more memory is
+// taken than bytes are there. Errors name the byte:
+//   kDataLoss         the bytes end too early
+//   kInvalidArgument  they are no array, or contradict each other
+//   kUnimplemented    another version, or elements that no tensor has: big endian, records, text,
+//                     Python objects
+absl::StatusOr<Tensor> ReadNpy(ByteReader& reader);
+
+// Reads the file at `path`, which has to end with the array. Errors as above, with the name of the
+// file, and kNotFound.
+absl::StatusOr<Tensor> LoadNpy(const std::string& path);
+
+// What stands before the elements in a file of version 1.0, to the byte as NumPy writes it: padded
+// with blanks so that the elements start at a multiple of 64. Errors: as NpyHeaderText;
+// kUnimplemented for levels of detail, which an array does not have.
+absl::StatusOr<std::string> NpyPreamble(const Tensor& tensor);
+
+// Writes a file, but for taking its place. Errors as above with the name of the file, and
+// kUnavailable where it cannot be written.
+absl::StatusOr<AtomicFile> StageNpy(const Tensor& tensor, const std::string& path);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_NPY_H_

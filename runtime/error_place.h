@@ -1,15 +1,22 @@
-// Errors that say where in a file they are.
+// Errors that say where in a file they are: in which member or variable, at which byte.
 
 #ifndef FIXPOINT_RUNTIME_ERROR_PLACE_H_
 #define FIXPOINT_RUNTIME_ERROR_PLACE_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
 namespace fixpoint {
+
+// A name from a file or a program, which may hold any bytes.
+inline std::string Quoted(absl::string_view name) {
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(name), "\"");
+}
 
 // `status` with `prefix` before its message; OK stays OK.
 inline absl::Status Prefixed(absl::string_view prefix, const absl::Status& status) {

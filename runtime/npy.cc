@@ -97,13 +97,6 @@ absl::StatusOr<Tensor> InCOrder(const Tensor& tensor) {
   return ordered;
 }
 
-absl::StatusOr<Tensor> ReadWholeFile(ByteReader& reader) {
-  ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(reader));
-  ASSIGN_OR_RETURN(const bool at_end, reader.AtEnd());
-  if (!at_end) return Malformed(reader.position(), "bytes follow the array; expected the end");
-  return tensor;
-}
-
 }  // namespace
 
 absl::StatusOr<Tensor> ReadNpy(ByteReader& reader) {
@@ -122,9 +115,16 @@ absl::StatusOr<Tensor> ReadNpy(ByteReader& reader) {
   return tensor;
 }
 
+absl::StatusOr<Tensor> ReadWholeNpy(ByteReader& reader) {
+  ASSIGN_OR_RETURN(Tensor tensor, ReadNpy(reader));
+  ASSIGN_OR_RETURN(const bool at_end, reader.AtEnd());
+  if (!at_end) return Malformed(reader.position(), "bytes follow the array; expected the end");
+  return tensor;
+}
+
 absl::StatusOr<Tensor> LoadNpy(const std::string& path) {
   ASSIGN_OR_RETURN(ByteReader reader, ByteReader::Open(path));
-  absl::StatusOr<Tensor> tensor = ReadWholeFile(reader);
+  absl::StatusOr<Tensor> tensor = ReadWholeNpy(reader);
   if (!tensor.ok()) return Prefixed(absl::StrCat(path, ": "), tensor.status());
   return tensor;
 }

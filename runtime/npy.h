@@ -22,6 +22,9 @@ namespace fixpoint {
 //                     Python objects
 absl::StatusOr<Tensor> ReadNpy(ByteReader& reader);
 
+// The same of an array that has to be all that is left.
+absl::StatusOr<Tensor> ReadWholeNpy(ByteReader& reader);
+
 // Reads the file at `path`, which has to end with the array. Errors as above, with the name of the
 // file, and kNotFound.
 absl::StatusOr<Tensor> LoadNpy(const std::string& path);

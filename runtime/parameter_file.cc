@@ -8,7 +8,6 @@
 
 #include "absl/container/btree_map.h"
 #include "absl/container/btree_set.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -26,10 +25,6 @@ namespace fixpoint {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string Quoted(absl::string_view name) {
-  return absl::StrCat("\"", absl::Utf8SafeCEscape(name), "\"");
-}
 
 std::string Variable(const ParameterInfo& parameter) {
   return absl::StrCat("variable ", Quoted(parameter.name), ": ");

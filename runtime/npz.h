@@ -1,0 +1,33 @@
+// Several tensors by name in one file, as NumPy stores them (.npz): a zip archive with a member
+// "<name>.npy" for each (runtime/npy.h).
+
+#ifndef FIXPOINT_RUNTIME_NPZ_H_
+#define FIXPOINT_RUNTIME_NPZ_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/atomic_file.h"
+#include "runtime/scope.h"
+
+namespace fixpoint {
+
+// The tensors of an archive, of numpy.savez or numpy.savez_compressed. Errors: as ListZipMembers,
+// ZipContents and ReadNpy, with the name of the member, and kInvalidArgument for a member that is
+// no .npy; of them all, the name of the file first.
+absl::StatusOr<Scope> ParseNpz(absl::string_view bytes, absl::string_view file_name);
+
+// The same of the file at `path`, "-" for standard input, and kNotFound. The whole file is in
+// memory meanwhile; it has at most kMaxZipBytes.
+absl::StatusOr<Scope> LoadNpz(const std::string& path);
+
+// Writes the scope's tensors, not compressed and in the order of their names, but for the file
+// taking its place. Errors with the name of the file: kUnimplemented for selected rows, for what
+// NpyPreamble refuses and for 4 GiB or more; kInvalidArgument for a name that a member cannot have;
+// kUnavailable where the file cannot be written.
+absl::StatusOr<AtomicFile> StageNpz(const Scope& scope, const std::string& path);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_NPZ_H_

@@ -1,0 +1,65 @@
+// Zip archives as far as .npz files need them (PKWARE APPNOTE 6.3.3): members that are stored or
+// deflated; no encryption, no parts, no zip64, and so less than 4 GiB.
+
+#ifndef FIXPOINT_RUNTIME_ZIP_ARCHIVE_H_
+#define FIXPOINT_RUNTIME_ZIP_ARCHIVE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "proto/atomic_file.h"
+
+namespace fixpoint {
+
+// The largest archive, and the most that the members of one expand to.
+inline constexpr uint64_t kMaxZipBytes = 0xFFFFFFFF;
+
+// A member of an archive, of whose bytes it is a view.
+struct ZipMember {
+  std::string name;
+  bool deflated;
+  absl::string_view stored;  // As they stand in the archive.
+  uint32_t crc32;
+  uint32_t size;  // Of the contents, as the archive says.
+};
+
+// The members in the order of the central directory. Errors: kDataLoss for an archive that was cut;
+// kInvalidArgument for what is none or contradicts itself: names given twice, members that overlap
+// or expand to more than kMaxZipBytes together; kUnimplemented for zip64, encryption and other
+// ways to compress.
+absl::StatusOr<std::vector<ZipMember>> ListZipMembers(absl::string_view archive);
+
+// The contents, whose size and checksum are those of the archive. They are a part of the archive,
+// or of `*expanded` where they had to be inflated. Errors: kDataLoss for contents that are damaged.
+absl::StatusOr<absl::string_view> ZipContents(const ZipMember& member, std::string* expanded);
+
+// Writes an archive of stored members. The same members give the same bytes: all of them are dated
+// 1 January 1980, the first day that the format has.
+class ZipWriter {
+ public:
+  // `file` must outlive the writer.
+  explicit ZipWriter(AtomicFile* file) : file_(*file) {}
+
+  // Adds a member whose contents are `pieces` one behind another. kUnimplemented where the archive
+  // would be larger than kMaxZipBytes or have more than 65534 members; kInvalidArgument for an
+  // empty name, one over 65535 bytes, or one with a zero byte. REQUIRES: the name is new.
+  absl::Status Add(absl::string_view name, absl::Span<const absl::string_view> pieces);
+
+  // REQUIRES: called once, and last.
+  absl::Status Finish();
+
+ private:
+  AtomicFile& file_;
+  uint64_t position_ = 0;
+  uint32_t members_ = 0;
+  std::string directory_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_ZIP_ARCHIVE_H_

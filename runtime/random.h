@@ -1,0 +1,44 @@
+// The numbers that random ops draw: the generator Philox4x32-10 (Salmon et al., "Parallel random
+// numbers: as easy as 1, 2, 3", SC 2011). A number depends on its place alone, not on those drawn
+// before, so that any kernel on any number of threads draws the same.
+
+#ifndef FIXPOINT_RUNTIME_RANDOM_H_
+#define FIXPOINT_RUNTIME_RANDOM_H_
+
+#include <array>
+#include <cstdint>
+
+namespace fixpoint {
+
+// Ten rounds on a counter under a key.
+std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+
+// The numbers of one op in one step. Element i of a tensor takes number i.
+class RandomStream {
+ public:
+  // `op` and `step` tell apart what shares a seed.
+  RandomStream(uint64_t seed, uint32_t op, uint32_t step) : seed_(seed), op_(op), step_(step) {}
+
+  // Uniform in [0, 1), a multiple of 2^-24: exact as a float. Word i % 4 of block i / 4.
+  double Uniform(uint64_t i) const;
+
+  // Of mean 0 and variance 1: Box-Muller of words 2 * (i % 2) and the next of block i / 2.
+  double Normal(uint64_t i) const;
+
+  // The same given that it is within [-2, 2]: the first of the normal numbers in blocks i of
+  // attempts 0, 1, ... that is; after 255 of them, which 1 element in 10^341 would need, 0.
+  double TruncatedNormal(uint64_t i) const;
+
+ private:
+  // Counter words: bits 0 to 31 and 32 to 55 of the index, the latter with the attempt above them,
+  // op, step. Key: the seed, its lower word first.
+  std::array<uint32_t, 4> Block(uint64_t index, uint32_t attempt) const;
+
+  uint64_t seed_;
+  uint32_t op_;
+  uint32_t step_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_RANDOM_H_

@@ -21,11 +21,15 @@ std::vector<std::string> ReferencePrograms();
 // The bytes of a file; gunzipped where the name ends in ".gz".
 std::string ReadFileOrDie(const std::string& path);
 
-// Ends a test that needs the reference data where it is absent.
-#define SKIP_WITHOUT_REFERENCE_DATA()                                                   \
-  if (::fixpoint::ReferencePath("models").empty()) {                                    \
-    GTEST_SKIP() << "no reference data beside this checkout (FIXPOINT_REFERENCE_DATA)"; \
-  }                                                                                     \
+// Ends a test that needs the programs of the reference data where they are absent.
+#define SKIP_WITHOUT_REFERENCE_DATA() SKIP_WITHOUT_REFERENCE_PATH("models")
+
+// The same of what stands at `name`, which the test's target names as data.
+#define SKIP_WITHOUT_REFERENCE_PATH(name)                                                \
+  if (::fixpoint::ReferencePath(name).empty()) {                                         \
+    GTEST_SKIP() << "no reference data beside this checkout (FIXPOINT_REFERENCE_DATA): " \
+                 << (name);                                                              \
+  }                                                                                      \
   static_assert(true, "")
 
 }  // namespace fixpoint

@@ -1,0 +1,18 @@
+#include "runtime/data/data_file.h"
+
+#include <cstddef>
+
+#include "proto/gzip.h"
+#include "proto/input_file.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+
+absl::StatusOr<std::string> ReadDataFile(const std::string& path) {
+  constexpr size_t kMaxBytes = size_t{1} << 32;
+  ASSIGN_OR_RETURN(std::string bytes, ReadInputFile(path, kMaxBytes));
+  if (!IsGzip(bytes)) return bytes;
+  return Gunzip(bytes, kMaxBytes, InputName(path));
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,15 @@
+// The streams of random numbers that data takes beside the ops of a program that is run with the
+// same seed (RandomStream). No program has so many ops.
+
+#ifndef FIXPOINT_RUNTIME_DATA_RANDOM_STREAMS_H_
+#define FIXPOINT_RUNTIME_DATA_RANDOM_STREAMS_H_
+
+#include <cstdint>
+
+namespace fixpoint {
+
+inline constexpr uint32_t kShuffleStream = 0xFFFFFFFF;
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_DATA_RANDOM_STREAMS_H_

@@ -1,0 +1,202 @@
+// Batches in the order of the set and shuffled, the last one, and a run that is taken up again.
+
+#include "runtime/data/batcher.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
+
+// Image i is two pixels, i and 255 - i; its label is 100 + i.
+ImageSet CountedSet(int64_t count) {
+  std::vector<uint8_t> pixels;
+  std::vector<int64_t> labels;
+  for (int64_t i = 0; i < count; ++i) {
+    pixels.push_back(static_cast<uint8_t>(i));
+    pixels.push_back(static_cast<uint8_t>(255 - i));
+    labels.push_back(100 + i);
+  }
+  return {Tensor::FromValues<uint8_t>({count, 1, 2, 1}, pixels),
+          Tensor::FromValues<int64_t>({count}, labels)};
+}
+
+BatchOptions InOrder(int64_t batch_size) {
+  BatchOptions options;
+  options.batch_size = batch_size;
+  options.shuffle = false;
+  return options;
+}
+
+Batcher BatcherOf(const ImageSet& set, const BatchOptions& options) {
+  absl::StatusOr<Batcher> batcher = Batcher::Create(&set, options);
+  EXPECT_TRUE(batcher.ok()) << batcher.status();
+  return *std::move(batcher);
+}
+
+std::vector<int64_t> NextLabels(Batcher& batcher) {
+  const absl::StatusOr<Batch> batch = batcher.Next();
+  EXPECT_TRUE(batch.ok()) << batch.status();
+  const absl::Span<const int64_t> labels = batch->labels.data<int64_t>();
+  return {labels.begin(), labels.end()};
+}
+
+std::vector<int64_t> LabelsOf(Batcher& batcher, int64_t batches) {
+  std::vector<int64_t> all;
+  for (int64_t i = 0; i < batches; ++i) {
+    const std::vector<int64_t> labels = NextLabels(batcher);
+    all.insert(all.end(), labels.begin(), labels.end());
+  }
+  return all;
+}
+
+TEST(Batcher, ABatchHasImagesAndLabels) {
+  const ImageSet set = CountedSet(3);
+  Batcher batcher = BatcherOf(set, InOrder(2));
+  const absl::StatusOr<Batch> batch = batcher.Next();
+  ASSERT_TRUE(batch.ok()) << batch.status();
+  EXPECT_THAT(batch->images.dims(), ElementsAre(2, 1, 2, 1));
+  EXPECT_THAT(batch->images.data<float>(), ElementsAre(0, 1, 1.0F / 255, 254 * (1.0F / 255)));
+  EXPECT_THAT(batch->labels.dims(), ElementsAre(2, 1));
+  EXPECT_THAT(batch->labels.data<int64_t>(), ElementsAre(100, 101));
+}
+
+TEST(Batcher, PixelsAreScaledAndMoved) {
+  const ImageSet set = CountedSet(1);
+  BatchOptions options = InOrder(1);
+  options.scale = 0.5;
+  options.offset = -1;
+  EXPECT_THAT(BatcherOf(set, options).Next()->images.data<float>(), ElementsAre(-1, 126.5));
+}
+
+TEST(Batcher, TheLastBatchIsSmallerOrDropped) {
+  const ImageSet set = CountedSet(5);
+  Batcher kept = BatcherOf(set, InOrder(2));
+  EXPECT_EQ(kept.BatchesPerEpoch(), 3);
+  EXPECT_THAT(LabelsOf(kept, 4), ElementsAre(100, 101, 102, 103, 104, 100, 101));
+
+  BatchOptions options = InOrder(2);
+  options.drop_last = true;
+  Batcher dropped = BatcherOf(set, options);
+  EXPECT_EQ(dropped.BatchesPerEpoch(), 2);
+  EXPECT_THAT(LabelsOf(dropped, 3), ElementsAre(100, 101, 102, 103, 100, 101));
+
+  EXPECT_EQ(BatcherOf(set, InOrder(5)).BatchesPerEpoch(), 1);
+  EXPECT_EQ(BatcherOf(set, InOrder(std::numeric_limits<int64_t>::max())).BatchesPerEpoch(), 1);
+}
+
+BatchOptions Shuffled(int64_t batch_size, uint64_t seed) {
+  BatchOptions options;
+  options.batch_size = batch_size;
+  options.seed = seed;
+  return options;
+}
+
+TEST(Batcher, AnEpochTakesEachImageOnceInAnOrderOfItsOwn) {
+  const ImageSet set = CountedSet(100);
+  std::vector<int64_t> sorted(100);
+  std::iota(sorted.begin(), sorted.end(), 100);
+  Batcher batcher = BatcherOf(set, Shuffled(8, 1));
+  const std::vector<int64_t> first = LabelsOf(batcher, batcher.BatchesPerEpoch());
+  const std::vector<int64_t> second = LabelsOf(batcher, batcher.BatchesPerEpoch());
+  EXPECT_THAT(first, testing::UnorderedElementsAreArray(sorted));
+  EXPECT_THAT(second, testing::UnorderedElementsAreArray(sorted));
+  EXPECT_NE(first, sorted);
+  EXPECT_NE(first, second);
+  Batcher other_seed = BatcherOf(set, Shuffled(8, uint64_t{1} << 32 | 1));
+  EXPECT_NE(LabelsOf(other_seed, 13), first);
+}
+
+// The orders of a seed stay what they are: runs are compared by them.
+TEST(Batcher, TheOrderIsThatOfTheSeedAndTheEpoch) {
+  const ImageSet set = CountedSet(8);
+  Batcher batcher = BatcherOf(set, Shuffled(8, 7));
+  EXPECT_THAT(NextLabels(batcher), ElementsAre(105, 101, 102, 103, 104, 100, 107, 106));
+  EXPECT_THAT(NextLabels(batcher), ElementsAre(106, 103, 100, 107, 105, 101, 102, 104));
+}
+
+// Of 24 orders of 4 images each comes in 1000 of 24000 epochs, give or take 5 standard deviations.
+TEST(Batcher, AllOrdersAreEquallyLikely) {
+  const ImageSet set = CountedSet(4);
+  Batcher batcher = BatcherOf(set, Shuffled(4, 3));
+  std::map<std::vector<int64_t>, int> counts;
+  for (int epoch = 0; epoch < 24000; ++epoch) ++counts[NextLabels(batcher)];
+  EXPECT_EQ(counts.size(), 24u);
+  for (const auto& [labels, count] : counts) EXPECT_NEAR(count, 1000, 155);
+}
+
+TEST(Batcher, ARunIsTakenUpAtAnyBatch) {
+  const ImageSet set = CountedSet(10);
+  Batcher whole = BatcherOf(set, Shuffled(3, 5));
+  for (int64_t batch = 0; batch < 12; ++batch) {
+    const BatchPosition position = whole.Position();
+    EXPECT_EQ(position.epoch, batch / 4);
+    EXPECT_EQ(position.batch, batch % 4);
+    Batcher resumed = BatcherOf(set, Shuffled(3, 5));
+    ASSERT_EQ(resumed.Seek(position), absl::OkStatus());
+    EXPECT_THAT(LabelsOf(resumed, 5), ElementsAreArray([&] {
+                  Batcher ahead = whole;
+                  return LabelsOf(ahead, 5);
+                }()));
+    NextLabels(whole);
+  }
+  // Back too.
+  ASSERT_EQ(whole.Seek({0, 0}), absl::OkStatus());
+  Batcher fresh = BatcherOf(set, Shuffled(3, 5));
+  EXPECT_EQ(LabelsOf(whole, 4), LabelsOf(fresh, 4));
+}
+
+TEST(Batcher, ThereIsNoBatchBeyondAnEpoch) {
+  const ImageSet set = CountedSet(10);
+  Batcher batcher = BatcherOf(set, Shuffled(3, 5));
+  EXPECT_EQ(batcher.Seek({2, 4}),
+            absl::InvalidArgumentError("there is no batch 4 of epoch 2; epochs from 0 on have "
+                                       "batches 0 to 3 with this set and batch size"));
+  EXPECT_FALSE(batcher.Seek({-1, 0}).ok());
+  EXPECT_FALSE(batcher.Seek({0, -1}).ok());
+  EXPECT_EQ(batcher.Position().epoch, 0);
+}
+
+TEST(Batcher, SaysWhatIsWrong) {
+  using absl::InvalidArgumentError;
+  const ImageSet set = CountedSet(5);
+  const auto status = [](const ImageSet& set, const BatchOptions& options) {
+    return Batcher::Create(&set, options).status();
+  };
+  EXPECT_EQ(status(set, InOrder(0)),
+            InvalidArgumentError("the batch size is 0; expected 1 or more"));
+  BatchOptions options = InOrder(6);
+  options.drop_last = true;
+  EXPECT_EQ(status(set, options),
+            InvalidArgumentError("the set has 5 images, less than a batch of 6, and the last batch "
+                                 "is dropped: none is left"));
+  options = InOrder(1);
+  options.offset = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(status(set, options), InvalidArgumentError("the scale is 0.00392157 and the offset "
+                                                       "inf; expected finite numbers"));
+  EXPECT_EQ(status(CountedSet(0), InOrder(1)), InvalidArgumentError("the set has no images"));
+  const ImageSet floats = {Tensor::FromValues<float>({1, 1, 1, 1}, {0}),
+                           Tensor::FromValues<int64_t>({1}, {0})};
+  EXPECT_EQ(status(floats, InOrder(1)),
+            InvalidArgumentError("the images are FP32 [1, 1, 1, 1]; expected UINT8 [N, C, H, W]"));
+  const ImageSet few_labels = {Tensor::FromValues<uint8_t>({2, 1, 1, 1}, {0, 0}),
+                               Tensor::FromValues<int64_t>({1}, {0})};
+  EXPECT_EQ(
+      status(few_labels, InOrder(1)),
+      InvalidArgumentError("the labels are INT64 [1]; expected INT64 [2], one for each image"));
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -9,6 +9,7 @@
 namespace fixpoint {
 
 inline constexpr uint32_t kShuffleStream = 0xFFFFFFFF;
+inline constexpr uint32_t kDigitStream = 0xFFFFFFFE;
 
 }  // namespace fixpoint
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/program.h"
+#include "tests/testing/damaged_bytes.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/run_binary.h"
 #include "tests/testing/temporary_folder.h"
@@ -38,24 +39,6 @@ std::string SmallProgram() {
 // A combined file of s: version, no levels of detail, version, description, one element.
 std::string SmallParameters() {
   return std::string(16, '\0') + std::string("\x04\0\0\0\x08\x05\x10\x01\0\0\0\x40", 12);
-}
-
-enum class Damage { kCutOff, kBitTurned };
-
-// Every file that the damage can make of one.
-std::vector<std::string> Damaged(const std::string& bytes, Damage damage) {
-  std::vector<std::string> all;
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    if (damage == Damage::kCutOff) {
-      all.push_back(bytes.substr(0, i));
-      continue;
-    }
-    for (int bit = 0; bit < 8; ++bit) {
-      all.push_back(bytes);
-      all.back()[i] = static_cast<char>(bytes[i] ^ (1 << bit));
-    }
-  }
-  return all;
 }
 
 struct Case {

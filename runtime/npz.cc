@@ -41,6 +41,11 @@ absl::StatusOr<Scope> ReadMembers(absl::string_view archive) {
   return scope;
 }
 
+// Whether an error is that a tensor cannot be written, not one of what it is written to.
+bool IsOfTensor(const absl::Status& status) {
+  return absl::IsUnimplemented(status) || absl::IsInvalidArgument(status);
+}
+
 absl::Status AddMember(const std::string& name, const Scope::Value& value, ZipWriter& writer) {
   const auto* tensor = std::get_if<Tensor>(&value);
   if (tensor == nullptr) {
@@ -66,18 +71,25 @@ absl::StatusOr<Scope> LoadNpz(const std::string& path) {
   return ParseNpz(bytes, InputName(path));
 }
 
-absl::StatusOr<AtomicFile> StageNpz(const Scope& scope, const std::string& path) {
-  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  ZipWriter writer(&file);
+absl::Status WriteNpz(const Scope& scope, const ByteSink& sink) {
+  ZipWriter writer(sink);
   for (const auto& [name, value] : scope) {
     const absl::Status status = AddMember(name, value, writer);
-    // A file that cannot be written has its name in the message.
-    if (absl::IsUnavailable(status)) return status;
-    if (!status.ok()) {
-      return Prefixed(absl::StrCat(path, ": variable ", Quoted(name), ": "), status);
+    if (IsOfTensor(status)) {
+      return Prefixed(absl::StrCat("variable ", Quoted(name), ": "), status);
     }
+    RETURN_IF_ERROR(status);
   }
-  RETURN_IF_ERROR(writer.Finish());
+  return writer.Finish();
+}
+
+absl::StatusOr<AtomicFile> StageNpz(const Scope& scope, const std::string& path) {
+  ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  const absl::Status status =
+      WriteNpz(scope, [&](absl::string_view bytes) { return file.Append(bytes); });
+  // An error of the file has its name already.
+  if (IsOfTensor(status)) return Prefixed(absl::StrCat(path, ": "), status);
+  RETURN_IF_ERROR(status);
   return file;
 }
 

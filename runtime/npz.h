@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/atomic_file.h"
@@ -22,10 +23,14 @@ absl::StatusOr<Scope> ParseNpz(absl::string_view bytes, absl::string_view file_n
 // memory meanwhile; it has at most kMaxZipBytes.
 absl::StatusOr<Scope> LoadNpz(const std::string& path);
 
-// Writes the scope's tensors, not compressed and in the order of their names, but for the file
-// taking its place. Errors with the name of the file: kUnimplemented for selected rows, for what
-// NpyPreamble refuses and for 4 GiB or more; kInvalidArgument for a name that a member cannot have;
-// kUnavailable where the file cannot be written.
+// Gives an archive of the scope's tensors, not compressed and in the order of their names, to
+// `sink`. Errors with the name of the variable: kUnimplemented for selected rows, for what
+// NpyPreamble refuses and for 4 GiB or more; kInvalidArgument for a name that a member cannot have.
+// Those of the sink are passed on; they are of other codes.
+absl::Status WriteNpz(const Scope& scope, const ByteSink& sink);
+
+// Writes the same to a file, but for the file taking its place. Errors as above, with the name of
+// the file; kUnavailable where it cannot be written.
 absl::StatusOr<AtomicFile> StageNpz(const Scope& scope, const std::string& path);
 
 }  // namespace fixpoint

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,19 +43,19 @@ absl::StatusOr<absl::string_view> ZipContents(const ZipMember& member, std::stri
 // 1 January 1980, the first day that the format has.
 class ZipWriter {
  public:
-  // `file` must outlive the writer.
-  explicit ZipWriter(AtomicFile* file) : file_(*file) {}
+  explicit ZipWriter(ByteSink sink) : sink_(std::move(sink)) {}
 
   // Adds a member whose contents are `pieces` one behind another. kUnimplemented where the archive
   // would be larger than kMaxZipBytes or have more than 65534 members; kInvalidArgument for an
-  // empty name, one over 65535 bytes, or one with a zero byte. REQUIRES: the name is new.
+  // empty name, one over 65535 bytes, or one with a zero byte; the errors of the sink. REQUIRES:
+  // the name is new.
   absl::Status Add(absl::string_view name, absl::Span<const absl::string_view> pieces);
 
   // REQUIRES: called once, and last.
   absl::Status Finish();
 
  private:
-  AtomicFile& file_;
+  ByteSink sink_;
   uint64_t position_ = 0;
   uint32_t members_ = 0;
   std::string directory_;

@@ -72,8 +72,8 @@ absl::Status ZipWriter::Add(absl::string_view name, absl::Span<const absl::strin
   std::string local;
   AppendU32(kLocalSignature, &local);
   absl::StrAppend(&local, common, name);
-  RETURN_IF_ERROR(file_.Append(local));
-  for (const absl::string_view piece : pieces) RETURN_IF_ERROR(file_.Append(piece));
+  RETURN_IF_ERROR(sink_(local));
+  for (const absl::string_view piece : pieces) RETURN_IF_ERROR(sink_(piece));
 
   AppendU32(kCentralSignature, &directory_);
   AppendU16(kVersion, &directory_);  // The version of the writer.
@@ -95,8 +95,8 @@ absl::Status ZipWriter::Finish() {
   AppendU32(static_cast<uint32_t>(directory_.size()), &end);
   AppendU32(static_cast<uint32_t>(position_), &end);
   AppendU16(0, &end);  // The length of the comment.
-  RETURN_IF_ERROR(file_.Append(directory_));
-  return file_.Append(end);
+  RETURN_IF_ERROR(sink_(directory_));
+  return sink_(end);
 }
 
 }  // namespace fixpoint

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "proto/text_message.h"
+#include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

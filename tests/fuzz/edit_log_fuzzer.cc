@@ -13,6 +13,7 @@
 #include "proto/program_file.h"
 #include "proto/program_text.h"
 #include "proto/text_message.h"
+#include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
 
 namespace fixpoint {

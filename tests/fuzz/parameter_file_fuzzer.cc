@@ -2,17 +2,15 @@
 // accepted reads the same after it is written.
 
 #include <glog/logging.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/byte_reader.h"
 #include "runtime/parameter_file.h"
 #include "runtime/tensor_stream.h"
+#include "tests/fuzz/memory_file.h"
 
 namespace fixpoint {
 namespace {
@@ -42,23 +40,6 @@ void AppendData(const Tensor& tensor, std::string* out) {
   const absl::Span<const uint8_t> bytes = tensor.bytes();
   out->append(bytes.begin(), bytes.end());
 }
-
-// A file in memory.
-class MemoryFile {
- public:
-  MemoryFile() : descriptor_(memfd_create("parameters", 0)) { CHECK_GE(descriptor_, 0); }
-  ~MemoryFile() { close(descriptor_); }
-
-  std::string PathTo(absl::string_view bytes) const {
-    CHECK_EQ(ftruncate(descriptor_, 0), 0);
-    CHECK_EQ(pwrite(descriptor_, bytes.data(), bytes.size(), 0),
-             static_cast<ssize_t>(bytes.size()));
-    return absl::StrCat("/proc/self/fd/", descriptor_);
-  }
-
- private:
-  const int descriptor_;
-};
 
 // Values are compared, not bytes: a file may have packed dims, which are written unpacked.
 void CheckCombined(absl::string_view input) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
 #include "transpiler/pass.h"
 #include "transpiler/pipeline.h"

@@ -17,6 +17,7 @@
 #include "proto/program_file.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
+#include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
 #include "transpiler/freeze.h"
 #include "transpiler/test_program.h"

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "proto/program_text.h"
+#include "tests/fuzz/input_error.h"
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {
@@ -57,16 +58,6 @@ block 1 parent=0 {
 const Program& SmallTrainingProgram() {
   static const Program& program = *new Program(ParsedProgram(kSmallTrainingProgram));
   return program;
-}
-
-void CheckIsInputError(const absl::Status& status) {
-  CHECK(status.code() == absl::StatusCode::kInvalidArgument ||
-        status.code() == absl::StatusCode::kNotFound ||
-        status.code() == absl::StatusCode::kDataLoss ||
-        status.code() == absl::StatusCode::kUnimplemented ||
-        status.code() == absl::StatusCode::kFailedPrecondition)
-      << status;
-  CHECK(!status.message().empty());
 }
 
 void TranspileAndUndo(const Program& program, const TranspileOptions& options) {

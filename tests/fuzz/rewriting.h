@@ -4,7 +4,6 @@
 #ifndef FIXPOINT_TESTS_FUZZ_REWRITING_H_
 #define FIXPOINT_TESTS_FUZZ_REWRITING_H_
 
-#include "absl/status/status.h"
 #include "proto/program.h"
 #include "transpiler/quantize_transpiler.h"
 
@@ -12,9 +11,6 @@ namespace fixpoint {
 
 // A convolution, a product, an addition and a loop, with gradients and an optimizer.
 const Program& SmallTrainingProgram();
-
-// An error of the input is of these kinds; anything else is a defect.
-void CheckIsInputError(const absl::Status& status);
 
 // Transpiles a copy of the program: an error leaves it as it was, a success is undone to the same
 // bytes.

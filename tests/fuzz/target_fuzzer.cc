@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
+#include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
 #include "transpiler/target.h"
 

@@ -133,7 +133,7 @@ absl::StatusOr<VarType::Type> ParseDescr(HeaderScanner& scanner) {
                             "array of its own"));
   }
   ASSIGN_OR_RETURN(const std::string descr, scanner.String());
-  const absl::StatusOr<VarType::Type> dtype = DtypeOf(descr);
+  absl::StatusOr<VarType::Type> dtype = DtypeOf(descr);
   if (!dtype.ok()) return At(position, dtype.status());
   return dtype;
 }

@@ -203,6 +203,7 @@ absl::StatusOr<std::vector<ZipMember>> ListZipMembers(absl::string_view archive)
   }
   RETURN_IF_ERROR(CheckPlaces(placed));
   std::vector<ZipMember> members;
+  members.reserve(placed.size());
   for (PlacedMember& one : placed) members.push_back(std::move(one.member));
   return members;
 }

@@ -64,7 +64,7 @@ absl::StatusOr<ImageSet> LoadCifar10(const std::vector<std::string>& paths) {
   auto pixel = images.mutable_data<uint8_t>().begin();
   for (const std::string& batch : batches) {
     for (auto record = batch.begin(); record != batch.end(); record += kRecord) {
-      *label++ = *record;
+      *label++ = static_cast<uint8_t>(*record);
       pixel = std::copy(record + 1, record + kRecord, pixel);
     }
   }

@@ -20,7 +20,7 @@ namespace fixpoint {
 namespace {
 
 constexpr int kExtent = 28;
-constexpr size_t kPixels = kExtent * kExtent;
+constexpr size_t kPixels = size_t{kExtent} * kExtent;
 // Of the box that a digit is drawn in, in pixels.
 constexpr double kWidth = 13;
 constexpr double kHeight = 19;
@@ -116,7 +116,8 @@ void RenderDigit(size_t digit, const Draws& draws, absl::Span<uint8_t> pixels) {
     const auto [first_row, end_row] = PixelsNear(a.y, b.y, reach);
     for (int row = first_row; row < end_row; ++row) {
       for (int column = first_column; column < end_column; ++column) {
-        double& distance = distances[static_cast<size_t>(row * kExtent + column)];
+        double& distance =
+            distances[static_cast<size_t>(row) * kExtent + static_cast<size_t>(column)];
         distance = std::min(distance, SquaredDistance({column + 0.5, row + 0.5}, a, b));
       }
     }
@@ -124,7 +125,7 @@ void RenderDigit(size_t digit, const Draws& draws, absl::Span<uint8_t> pixels) {
   for (size_t i = 0; i < kPixels; ++i) {
     const double covered = std::min(reach - std::sqrt(distances[i]), 1.0);
     const double value = ink * covered + draws.Between(-noise, noise, kFirstPixel + i);
-    pixels[i] = static_cast<uint8_t>(std::clamp(value, 0.0, 255.0) + 0.5);
+    pixels[i] = static_cast<uint8_t>(std::lround(std::clamp(value, 0.0, 255.0)));
   }
 }
 

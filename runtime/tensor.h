@@ -123,7 +123,9 @@ class Tensor {
   template <typename T>
   absl::Span<const T> data() const {
     CheckHolds(DataTypeOf<T>());
-    return {reinterpret_cast<const T*>(memory_.get()), static_cast<size_t>(size_)};
+    // Not in braces: a pointer and a size are two elements of a Span<const bool> there.
+    return absl::Span<const T>(reinterpret_cast<const T*>(memory_.get()),
+                               static_cast<size_t>(size_));
   }
   template <typename T>
   absl::Span<T> mutable_data() {

@@ -68,6 +68,11 @@ TEST(Tensor, HoldsItsElementsRowMajor) {
   EXPECT_THAT(tensor.bytes(), ElementsAre(1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 0, 1));
 }
 
+TEST(Tensor, HoldsBooleans) {
+  const Tensor tensor = Tensor::FromValues<bool>({3}, {true, false, true});
+  EXPECT_THAT(tensor.data<bool>(), ElementsAre(true, false, true));
+}
+
 TEST(Tensor, AScalarHasNoDimsAndOneElement) {
   const Tensor scalar = Tensor::FromValues<float>({}, {2.5f});
   EXPECT_EQ(scalar.size(), 1);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -17,7 +18,7 @@ namespace {
 template <typename T>
 std::optional<Tensor> TensorOf(const std::vector<int64_t>& dims,
                                const std::vector<absl::string_view>& words) {
-  std::vector<T> values;
+  absl::InlinedVector<T, 8> values;  // no bits of a std::vector<bool>
   for (const absl::string_view word : words) {
     double value;
     if (!absl::SimpleAtod(word, &value)) return std::nullopt;
@@ -44,6 +45,8 @@ std::optional<std::pair<std::string, Tensor>> ParseLine(absl::string_view line) 
   std::optional<Tensor> tensor;
   if (type == "f32") tensor = TensorOf<float>(dims, words);
   if (type == "f64") tensor = TensorOf<double>(dims, words);
+  if (type == "bool") tensor = TensorOf<bool>(dims, words);
+  if (type == "u8") tensor = TensorOf<uint8_t>(dims, words);
   if (type == "i8") tensor = TensorOf<int8_t>(dims, words);
   if (type == "i16") tensor = TensorOf<int16_t>(dims, words);
   if (type == "i32") tensor = TensorOf<int32_t>(dims, words);
@@ -66,6 +69,10 @@ std::string TypedValues(const Tensor& tensor) {
       return Values<float>(tensor, "f32");
     case VarType::FP64:
       return Values<double>(tensor, "f64");
+    case VarType::BOOL:
+      return Values<bool>(tensor, "bool");
+    case VarType::UINT8:
+      return Values<uint8_t>(tensor, "u8");
     case VarType::INT8:
       return Values<int8_t>(tensor, "i8");
     case VarType::INT16:

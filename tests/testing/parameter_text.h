@@ -11,7 +11,7 @@
 
 namespace fixpoint {
 
-// Types f32, f64, i8, i16, i32 and i64. `name` is for messages.
+// Types f32, f64, bool, u8, i8, i16, i32 and i64. `name` is for messages.
 absl::StatusOr<Scope> ParseParameters(absl::string_view text, absl::string_view name);
 std::string PrintParameters(const Scope& scope);
 

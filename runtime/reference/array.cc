@@ -1,0 +1,127 @@
+#include "runtime/reference/array.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "proto/type_names.h"
+
+namespace fixpoint::reference {
+namespace {
+
+template <typename T>
+double RoundedTo(double value) {
+  if (std::isnan(value)) return 0;
+  // The largest INT64 is not a double; converting the double above it is not defined.
+  constexpr double kLowest = static_cast<double>(std::numeric_limits<T>::lowest());
+  constexpr double kLargest = static_cast<double>(std::numeric_limits<T>::max());
+  return std::clamp(std::trunc(value), kLowest, kLargest);
+}
+
+template <typename T>
+T Element(double value) {
+  constexpr double kLargest = static_cast<double>(std::numeric_limits<T>::max());
+  if (std::numeric_limits<T>::is_integer && value >= kLargest) return std::numeric_limits<T>::max();
+  return static_cast<T>(value);
+}
+
+// Calls f with a value of the C++ type of `dtype`. REQUIRES: IsSupported(dtype).
+template <typename F>
+auto WithType(VarType::Type dtype, F f) {
+  switch (dtype) {
+    case VarType::BOOL:
+      return f(bool());
+    case VarType::INT8:
+      return f(int8_t());
+    case VarType::UINT8:
+      return f(uint8_t());
+    case VarType::INT16:
+      return f(int16_t());
+    case VarType::INT32:
+      return f(int32_t());
+    case VarType::INT64:
+      return f(int64_t());
+    case VarType::SIZE_T:
+      return f(uint64_t());
+    case VarType::FP64:
+      return f(double());
+    default:
+      return f(float());
+  }
+}
+
+}  // namespace
+
+int64_t Volume(DimsView dims) {
+  int64_t volume = 1;
+  bool too_many = false;
+  for (const int64_t dim : dims) {
+    if (dim == 0) return 0;
+    too_many |= __builtin_mul_overflow(volume, dim, &volume);
+  }
+  return too_many ? std::numeric_limits<int64_t>::max() : volume;
+}
+
+Array::Array(VarType::Type dtype, DimsView dims)
+    : dtype(dtype), dims(dims.begin(), dims.end()), values(Volume(dims)) {}
+
+bool IsFloatingPoint(VarType::Type dtype) {
+  return dtype == VarType::FP32 || dtype == VarType::FP64;
+}
+
+bool IsSupported(VarType::Type dtype) {
+  switch (dtype) {
+    case VarType::BOOL:
+    case VarType::INT8:
+    case VarType::UINT8:
+    case VarType::INT16:
+    case VarType::INT32:
+    case VarType::INT64:
+    case VarType::SIZE_T:
+      return true;
+    default:
+      return IsFloatingPoint(dtype);
+  }
+}
+
+double Rounded(double value, VarType::Type dtype) {
+  if (dtype == VarType::FP64) return value;
+  if (dtype == VarType::FP32) return static_cast<float>(value);
+  if (dtype == VarType::BOOL) return value != 0 ? 1 : 0;
+  return WithType(dtype, [value](auto type) { return RoundedTo<decltype(type)>(value); });
+}
+
+int64_t ToInt(double value) { return Element<int64_t>(RoundedTo<int64_t>(value)); }
+
+absl::StatusOr<Array> ArrayOf(const Tensor& tensor) {
+  if (!IsSupported(tensor.dtype())) {
+    return absl::UnimplementedError(absl::StrCat("elements of type ", TypeName(tensor.dtype()),
+                                                 "; want bool, an integer, f32 or f64"));
+  }
+  Array array;
+  array.dtype = tensor.dtype();
+  array.dims.assign(tensor.dims().begin(), tensor.dims().end());
+  array.lod = tensor.lod();
+  WithType(tensor.dtype(), [&](auto type) {
+    const auto elements = tensor.data<decltype(type)>();
+    array.values.assign(elements.begin(), elements.end());
+  });
+  return array;
+}
+
+absl::StatusOr<Tensor> TensorOf(const Array& array) {
+  ASSIGN_OR_RETURN(Tensor tensor,
+                   Tensor::Allocate(array.dtype, {array.dims.begin(), array.dims.end()}));
+  tensor.set_lod(array.lod);
+  WithType(array.dtype, [&](auto type) {
+    using T = decltype(type);
+    std::transform(array.values.begin(), array.values.end(), tensor.mutable_data<T>().begin(),
+                   Element<T>);
+  });
+  return tensor;
+}
+
+}  // namespace fixpoint::reference

@@ -1,0 +1,58 @@
+// A tensor as the interpreter computes with it: every element a double, whatever its type.
+
+#ifndef FIXPOINT_RUNTIME_REFERENCE_ARRAY_H_
+#define FIXPOINT_RUNTIME_REFERENCE_ARRAY_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ops/dims.h"
+#include "proto/program.pb.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint::reference {
+
+// Row major. A double holds every value of the supported types, but of INT64 and SIZE_T only those
+// up to 2^53 in magnitude; larger ones are rounded to a multiple of a power of two.
+struct Array {
+  Array() = default;
+  // Zeros. Throws std::length_error or std::bad_alloc where there is no memory for them, which the
+  // interpreter turns into an error of the op.
+  Array(VarType::Type dtype, DimsView dims);
+
+  int64_t size() const { return static_cast<int64_t>(values.size()); }
+  int rank() const { return static_cast<int>(dims.size()); }
+  double& operator[](int64_t i) { return values[i]; }
+  double operator[](int64_t i) const { return values[i]; }
+
+  VarType::Type dtype = VarType::FP32;
+  Dims dims;
+  LoD lod;
+  std::vector<double> values;
+};
+
+// The product of the extents, none of which is negative; the largest int64 where it is more.
+int64_t Volume(DimsView dims);
+
+// BOOL, integers of 8 to 64 bits, SIZE_T, FP32, FP64.
+bool IsSupported(VarType::Type dtype);
+bool IsFloatingPoint(VarType::Type dtype);
+
+// The value of that type that `value` becomes. Floating point: the nearest, ties to even.
+// Integers: towards zero, clamped to the type's range, NaN to 0. BOOL: whether it is not 0.
+// REQUIRES: IsSupported(dtype).
+double Rounded(double value, VarType::Type dtype);
+
+// The integer that an element holds, rounded as to INT64.
+int64_t ToInt(double value);
+
+// Error (kUnimplemented): an element type that is not supported.
+absl::StatusOr<Array> ArrayOf(const Tensor& tensor);
+// REQUIRES: IsSupported(array.dtype), and its values are of that type. Error
+// (kFailedPrecondition): no memory.
+absl::StatusOr<Tensor> TensorOf(const Array& array);
+
+}  // namespace fixpoint::reference
+
+#endif  // FIXPOINT_RUNTIME_REFERENCE_ARRAY_H_

@@ -1,0 +1,51 @@
+#include "runtime/reference/frame.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint::reference {
+
+VarType::Type Frame::StoredType(VarType::Type dtype) const {
+  return precision_ == Precision::kDouble && IsFloatingPoint(dtype) ? VarType::FP64 : dtype;
+}
+
+absl::StatusOr<const Array*> Frame::Find(absl::string_view name) {
+  const auto known = entries_.find(name);
+  if (known != entries_.end()) return &known->second.value;
+  const Scope::Value* stored = scope_.FindOrNull(name);
+  if (stored == nullptr) return nullptr;
+  const Tensor* tensor = std::get_if<Tensor>(stored);
+  if (tensor == nullptr) {
+    return absl::UnimplementedError(
+        absl::StrCat("variable \"", name, "\" holds selected rows; want a tensor"));
+  }
+  absl::StatusOr<Array> array = ArrayOf(*tensor);
+  if (!array.ok()) {
+    return absl::UnimplementedError(
+        absl::StrCat("variable \"", name, "\" has ", array.status().message()));
+  }
+  array->dtype = StoredType(array->dtype);
+  return &entries_.emplace(name, Entry{*std::move(array), false}).first->second.value;
+}
+
+void Frame::Set(const Variable& variable, Array value) {
+  value.dtype = StoredType(value.dtype);
+  for (double& element : value.values) element = Rounded(element, value.dtype);
+  entries_[variable.name()] = {std::move(value), variable.persistable()};
+}
+
+absl::Status Frame::Store() {
+  std::vector<std::pair<std::string, Tensor>> stored;
+  for (const auto& [name, entry] : entries_) {
+    if (!entry.is_stored) continue;
+    ASSIGN_OR_RETURN(Tensor tensor, TensorOf(entry.value));
+    stored.emplace_back(name, std::move(tensor));
+  }
+  for (auto& [name, tensor] : stored) scope_.Set(name, std::move(tensor));
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint::reference

@@ -1,0 +1,55 @@
+// The values of a program's variables while it runs.
+
+#ifndef FIXPOINT_RUNTIME_REFERENCE_FRAME_H_
+#define FIXPOINT_RUNTIME_REFERENCE_FRAME_H_
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "runtime/reference/array.h"
+#include "runtime/scope.h"
+
+namespace fixpoint::reference {
+
+// How values are rounded: FP32 as the program says, or every floating-point tensor as FP64, so that
+// gradients can be compared with differences.
+enum class Precision { kAsDeclared, kDouble };
+
+class Frame {
+ public:
+  // What no op has written yet is read from the scope, which has to outlive the frame.
+  Frame(Scope* scope, Precision precision) : scope_(*scope), precision_(precision) {}
+
+  // Null where the variable has no value. Stays valid until the variable is set. Error
+  // (kUnimplemented): the scope holds it as something that is no Array.
+  absl::StatusOr<const Array*> Find(absl::string_view name);
+
+  // Rounds the value to its type.
+  void Set(const Variable& variable, Array value);
+
+  // Writes the persistable variables that were set to the scope. Error (kFailedPrecondition): no
+  // memory; the scope is then as it was.
+  absl::Status Store();
+
+ private:
+  struct Entry {
+    Array value;
+    bool is_stored = false;  // in the scope, at the end
+  };
+
+  // The type that stands for a declared one.
+  VarType::Type StoredType(VarType::Type dtype) const;
+
+  Scope& scope_;
+  const Precision precision_;
+  std::map<std::string, Entry, std::less<>> entries_;
+};
+
+}  // namespace fixpoint::reference
+
+#endif  // FIXPOINT_RUNTIME_REFERENCE_FRAME_H_

@@ -1,0 +1,106 @@
+#include "runtime/reference/interpreter.h"
+
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint::reference {
+namespace {
+
+absl::Status AtOp(const Op& op, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(Describe(op), ": ", status.message()));
+}
+
+// What is fed stands in the scope by its own name, and what is fetched is read by its name: both
+// ops have nothing to do.
+bool HasNothingToDo(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
+
+// All op types of the program without a kernel, each at its first op.
+absl::Status CheckKernels(const Program& program) {
+  std::vector<std::string> missing;
+  absl::flat_hash_set<std::string> seen;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (HasNothingToDo(op) || FindKernel(op.type()) != nullptr) continue;
+      if (!seen.insert(op.type()).second) continue;
+      missing.push_back(absl::StrCat(op.type(), " (block ", b, ", op ", op.Index(), ")"));
+    }
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat("no reference kernel for op types ", absl::StrJoin(missing, ", ")));
+}
+
+// A kernel makes its arrays without asking whether there is memory for them.
+absl::Status CallKernel(const Kernel& kernel, OpRun& op) {
+  try {
+    return kernel(op);
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  return absl::FailedPreconditionError("there is no memory for its outputs");
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const Program& program, const InterpreterOptions& options)
+    : program_(&program), options_(options), era_(EraOf(program)) {}
+
+absl::StatusOr<Interpreter> Interpreter::Create(const Program& program,
+                                                const InterpreterOptions& options) {
+  RETURN_IF_ERROR(CheckKernels(program));
+  Interpreter interpreter(program, options);
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (HasNothingToDo(op)) continue;
+      const OpSchema* schema = FindOpSchema(op.type());
+      if (absl::Status status = CheckForm(op, *schema, interpreter.era_); !status.ok()) {
+        return AtOp(op, status);
+      }
+      if (b == 0) interpreter.steps_.push_back({&op, schema, FindKernel(op.type())});
+    }
+  }
+  return interpreter;
+}
+
+absl::Status Interpreter::RunStep(const Step& step, const RunState& state, Frame* frame) const {
+  OpRun op(*step.op, *step.schema, program_->version(), era_, state, frame);
+  absl::Status status = op.ReadInputs();
+  if (status.ok()) status = CallKernel(*step.kernel, op);
+  if (!status.ok()) return AtOp(*step.op, status);
+  op.WriteOutputs();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Tensor>> Interpreter::Run(Scope* scope,
+                                                     absl::Span<const std::string> fetches) {
+  Frame frame(scope, options_.precision);
+  RunState state{options_.seed, runs_, 0};
+  for (const Step& step : steps_) {
+    RETURN_IF_ERROR(RunStep(step, state, &frame));
+    ++state.op;
+  }
+  std::vector<Tensor> fetched;
+  for (const std::string& name : fetches) {
+    ASSIGN_OR_RETURN(const Array* value, frame.Find(name));
+    if (value == nullptr) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("fetch \"", name,
+                       "\" has no value; want a variable of block 0 that is fed, "
+                       "initialised or written"));
+    }
+    ASSIGN_OR_RETURN(Tensor tensor, TensorOf(*value));
+    fetched.push_back(std::move(tensor));
+  }
+  RETURN_IF_ERROR(frame.Store());
+  ++runs_;
+  return fetched;
+}
+
+}  // namespace fixpoint::reference

@@ -1,0 +1,45 @@
+#include "runtime/reference/kernels.h"
+
+#include <glog/logging.h>
+
+#include <map>
+#include <utility>
+
+namespace fixpoint::reference {
+namespace {
+
+using KernelTable = std::map<std::string, Kernel, std::less<>>;
+
+const KernelTable& AllKernels() {
+  static const KernelTable* const table = [] {
+    auto* made = new KernelTable();
+    for (Kernels kernels : {
+#define FIXPOINT_REFERENCE_KERNELS(family) family##Kernels(),
+#include "runtime/reference/all_kernels.inc"
+#undef FIXPOINT_REFERENCE_KERNELS
+         }) {
+      for (KernelEntry& entry : kernels) {
+        CHECK(FindOpSchema(entry.type) != nullptr) << entry.type << " has no schema";
+        const bool is_new = made->emplace(entry.type, std::move(entry.kernel)).second;
+        CHECK(is_new) << entry.type << " has two kernels";
+      }
+    }
+    return made;
+  }();
+  return *table;
+}
+
+}  // namespace
+
+const Kernel* FindKernel(absl::string_view type) {
+  const auto found = AllKernels().find(type);
+  return found != AllKernels().end() ? &found->second : nullptr;
+}
+
+std::vector<std::string> TypesWithKernel() {
+  std::vector<std::string> types;
+  for (const auto& [type, kernel] : AllKernels()) types.push_back(type);
+  return types;
+}
+
+}  // namespace fixpoint::reference

@@ -1,0 +1,116 @@
+// One op as its kernel sees it: the values of its inputs, its attributes, and where its outputs go.
+
+#ifndef FIXPOINT_RUNTIME_REFERENCE_OP_RUN_H_
+#define FIXPOINT_RUNTIME_REFERENCE_OP_RUN_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/dims.h"
+#include "ops/era.h"
+#include "ops/op_schema.h"
+#include "proto/program.h"
+#include "runtime/random.h"
+#include "runtime/reference/array.h"
+#include "runtime/reference/frame.h"
+
+namespace fixpoint::reference {
+
+// Whether an op is as its kernel relies on: each slot that its schema requires is there, a slot
+// that is no list has one argument, and each attribute, or its default, has a value of the type
+// that the schema says. Error (kInvalidArgument; kUnimplemented for an attribute whose value comes
+// from a variable): what is wrong, without naming the op.
+absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
+
+// What tells one run of an op from others.
+struct RunState {
+  uint64_t seed = 0;  // of ops whose own seed is 0
+  uint32_t step = 0;  // how often the program ran before
+  uint32_t op = 0;    // position of the op in its program
+};
+
+// Slots, attributes and their defaults are those of the op's schema; asking for one that it does
+// not have is a defect of the kernel.
+class OpRun {
+ public:
+  // REQUIRES: CheckForm. All arguments outlive the object.
+  OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
+        Frame* frame);
+
+  // Looks the inputs up. Error (kFailedPrecondition): one has no value.
+  absl::Status ReadInputs();
+  // Gives the outputs that were set to the frame.
+  void WriteOutputs();
+
+  const Op& op() const { return op_; }
+  Era era() const { return era_; }
+  // The dims of what is one number: [1] before 2.5, [] since.
+  Dims ScalarDims() const;
+
+  // Whether ops of this type can have such an input at all.
+  bool HasInputSlot(absl::string_view slot) const;
+  // The input of a slot. REQUIRES: the schema requires it, and it is no list.
+  const Array& Input(absl::string_view slot) const;
+  // The same of one that may be absent: then null.
+  const Array* FindInput(absl::string_view slot) const;
+  // All of a list, in order.
+  std::vector<const Array*> Inputs(absl::string_view slot) const;
+  // What the variable of an output slot holds before the op: for ops that read and write one
+  // variable that they name as an output only. Null where it has no value. Errors as Frame::Find.
+  absl::StatusOr<const Array*> FindBefore(absl::string_view output_slot) const;
+
+  // Whether anyone wants output `index` of a slot.
+  bool HasOutput(absl::string_view slot, int index = 0) const;
+  int OutputCount(absl::string_view slot) const;
+  // Rounds to the value's type; nothing happens where nobody wants it. Where the value has no
+  // level-of-detail offsets it takes those of the first input with as many rows, as the
+  // reference's ops hand them on.
+  void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
+  void SetOutput(absl::string_view slot, int index, Array value);
+  // The same for a value whose offsets are what they are.
+  void SetOutputWithLod(absl::string_view slot, Array value);
+
+  // An attribute, or what its absence means: the era's default, or the other era's where the
+  // attribute is not of that era.
+  int64_t Int(absl::string_view name) const;
+  double Float(absl::string_view name) const;
+  bool Bool(absl::string_view name) const;
+  std::string String(absl::string_view name) const;
+  std::vector<int64_t> Ints(absl::string_view name) const;
+  std::vector<double> Floats(absl::string_view name) const;
+  std::vector<std::string> Strings(absl::string_view name) const;
+  // An attribute that is a type of elements. Error: it is none that is supported.
+  absl::StatusOr<VarType::Type> DataType(absl::string_view name) const;
+
+  // The numbers that the op draws: those of its attribute `seed`, the same in every run and in
+  // every op with it; where that is 0, numbers of its own in each run.
+  RandomStream Random(int64_t seed) const;
+
+  // Errors (kInvalidArgument) that say what the input of a slot is and what it should be.
+  absl::Status CheckRank(absl::string_view slot, int rank) const;
+  absl::Status CheckDims(absl::string_view slot, DimsView wanted) const;
+  absl::Status CheckSize(absl::string_view slot, int64_t wanted) const;
+
+ private:
+  // The value of an input argument; null of kEmptyArgument.
+  const Array* ValueOf(const Argument* argument) const;
+  const OpDesc::Attr& Attr(absl::string_view name) const;
+
+  const Op& op_;
+  const OpSchema& schema_;
+  const int64_t version_;
+  const Era era_;
+  const RunState state_;
+  Frame& frame_;
+  std::vector<const Array*> inputs_;  // as op_.inputs()
+  std::vector<std::pair<const Variable*, Array>> outputs_;
+};
+
+}  // namespace fixpoint::reference
+
+#endif  // FIXPOINT_RUNTIME_REFERENCE_OP_RUN_H_

@@ -1,0 +1,134 @@
+// Ops element by element, worked by hand.
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/reference/run_ops.h"
+
+namespace fixpoint::reference {
+namespace {
+
+TEST(ElementwiseOps, BroadcastYFromTheEndOfX) {
+  EXPECT_EQ(RunOps("elementwise_add(X=x, Y=y) -> (Out=out)",
+                   "x f32[2,3] 1 2 3 4 5 6\ny f32[3] 10 20 30\n"),
+            "out f32[2,3] 11 22 33 14 25 36\n");
+}
+
+TEST(ElementwiseOps, BroadcastYFromAnAxis) {
+  EXPECT_EQ(RunOps("elementwise_add(X=x, Y=y) -> (Out=out) {axis=0}",
+                   "x f32[2,3] 1 2 3 4 5 6\ny f32[2] 10 20\n"),
+            "out f32[2,3] 11 12 13 24 25 26\n");
+  EXPECT_EQ(RunOps("elementwise_mul(X=x, Y=y) -> (Out=out) {axis=0}",
+                   "x f32[2,1,2] 1 2 3 4\ny f32[2,1] 10 20\n"),
+            "out f32[2,1,2] 10 20 60 80\n");
+}
+
+TEST(ElementwiseOps, BroadcastBothWays) {
+  EXPECT_EQ(
+      RunOps("elementwise_sub(X=x, Y=y) -> (Out=out)", "x f32[2,1] 1 2\ny f32[1,3] 10 20 30\n"),
+      "out f32[2,3] -9 -19 -29 -8 -18 -28\n");
+  EXPECT_EQ(RunOps("elementwise_div(X=x, Y=y) -> (Out=out)", "x f32[1] 6\ny f32[2] 2 3\n"),
+            "out f32[2] 3 2\n");
+}
+
+TEST(ElementwiseOps, RefuseWhatDoesNotBroadcast) {
+  EXPECT_EQ(RunOps("elementwise_add(X=x, Y=y) -> (Out=out)", "x f32[3] 1 2 3\ny f32[2] 1 2\n"),
+            "block 0, op 0 (elementwise_add): X [3] and Y [2] do not broadcast: want equal "
+            "dimensions or 1, got 3 and 2");
+  EXPECT_EQ(RunOps("elementwise_add(X=x, Y=y) -> (Out=out) {axis=2}",
+                   "x f32[1,3] 1 2 3\ny f32[3] 1 2 3\n"),
+            "block 0, op 0 (elementwise_add): axis 2 does not place [3] inside 2 dimensions");
+}
+
+TEST(ElementwiseOps, KnowEachFunction) {
+  EXPECT_EQ(RunOps(R"(
+    elementwise_max(X=x, Y=y) -> (Out=max)
+    elementwise_min(X=x, Y=y) -> (Out=min)
+    elementwise_pow(X=x, Y=y) -> (Out=pow)
+  )",
+                   "x f32[3] 2 3 4\ny f32[3] 3 2 0.5\n"),
+            "max f32[3] 3 3 4\nmin f32[3] 2 2 0.5\npow f32[3] 8 9 2\n");
+}
+
+TEST(ElementwiseOps, CompareAndCombineTruths) {
+  EXPECT_EQ(RunOps(R"(
+    less_than(X=x, Y=y) -> (Out=less)
+    equal(X=x, Y=y) -> (Out=equal)
+    greater_equal(X=x, Y=y) -> (Out=not_less)
+    logical_or(X=less, Y=equal) -> (Out=less_or_equal)
+    logical_not(X=less) -> (Out=not)
+    logical_xor(X=less, Y=not) -> (Out=xor)
+  )",
+                   "x i64[3] 1 2 3\ny i64[1] 2\n"),
+            "equal bool[3] 0 1 0\nless bool[3] 1 0 0\nless_or_equal bool[3] 1 1 0\n"
+            "not bool[3] 0 1 1\nnot_less bool[3] 0 1 1\nxor bool[3] 1 1 1\n");
+}
+
+TEST(ElementwiseOps, SumAndScale) {
+  EXPECT_EQ(RunOps(R"(
+    sum(X=[x, y, x]) -> (Out=sum)
+    scale(X=x) -> (Out=after) {scale=2.0, bias=1.0}
+    scale(X=x) -> (Out=before) {scale=2.0, bias=1.0, bias_after_scale=false}
+    clip(X=y) -> (Out=clipped) {min=-1.0, max=15.0}
+    clip_by_norm(X=y) -> (Out=shorter) {max_norm=25.0}
+    clip_by_norm(X=x) -> (Out=same) {max_norm=25.0}
+    squared_l2_norm(X=x) -> (Out=norm)
+    mean(X=y) -> (Out=mean)
+  )",
+                   "x f32[2] 1 2\ny f32[2] -30 40\n"),
+            "after f32[2] 3 5\nbefore f32[2] 4 6\nclipped f32[2] -1 15\nmean f32[1] 5\n"
+            "norm f32[1] 5\nsame f32[2] 1 2\nshorter f32[2] -15 20\nsum f32[2] -28 44\n");
+}
+
+TEST(ElementwiseOps, TheMeanIsAScalarSince25) {
+  EXPECT_EQ(RunOps("program version=2006002\nblock 0 {\nmean(X=x) -> (Out=y)\n}", "x f32[2] 1 2\n"),
+            "y f32[] 1.5\n");
+  EXPECT_EQ(RunOps("program version=2004002\nblock 0 {\nmean(X=x) -> (Out=y)\n}", "x f32[2] 1 2\n"),
+            "y f32[1] 1.5\n");
+}
+
+TEST(Activations, BendWhereTheySay) {
+  EXPECT_EQ(RunOps(R"(
+    relu(X=x) -> (Out=a_relu)
+    relu6(X=x) -> (Out=b_relu6)
+    leaky_relu(X=x) -> (Out=c_leaky) {alpha=0.5}
+    hard_sigmoid(X=x) -> (Out=d_hard_sigmoid) {slope=0.25, offset=0.5}
+    hard_swish(X=x) -> (Out=e_hard_swish) {scale=4.0}
+    abs(X=x) -> (Out=f_abs)
+    square(X=x) -> (Out=g_square)
+    sign(X=x) -> (Out=h_sign)
+  )",
+                   "x f32[5] -4 -1 0 1 8\n"),
+            "a_relu f32[5] 0 0 0 1 8\nb_relu6 f32[5] 0 0 0 1 6\nc_leaky f32[5] -2 -0.5 0 1 8\n"
+            "d_hard_sigmoid f32[5] 0 0.25 0.5 0.75 1\ne_hard_swish f32[5] -0 -0.5 0 1 12\n"
+            "f_abs f32[5] 4 1 0 1 8\ng_square f32[5] 16 1 0 1 64\nh_sign f32[5] -1 -1 0 1 1\n");
+}
+
+TEST(Activations, AreSmoothWhereTheySay) {
+  EXPECT_EQ(RunOps(R"(
+    sigmoid(X=x) -> (Out=a_sigmoid)
+    tanh(X=x) -> (Out=b_tanh)
+    swish(X=x) -> (Out=c_swish)
+    gelu(X=x) -> (Out=d_gelu)
+    gelu(X=x) -> (Out=e_gelu_tanh) {approximate=true}
+    exp(X=x) -> (Out=f_exp)
+  )",
+                   "x f32[3] -1 0 1\n"),
+            "a_sigmoid f32[3] 0.268941432 0.5 0.731058598\n"
+            "b_tanh f32[3] -0.761594176 0 0.761594176\n"
+            "c_swish f32[3] -0.268941432 0 0.731058598\n"
+            "d_gelu f32[3] -0.158655256 0 0.841344774\n"
+            "e_gelu_tanh f32[3] -0.158808008 0 0.841192007\n"
+            "f_exp f32[3] 0.36787945 1 2.71828175\n");
+}
+
+TEST(Activations, OfFluidLetANanAndASignOfZeroPass) {
+  EXPECT_EQ(
+      RunOps("program version=1008005\nblock 0 {\nrelu(X=x) -> (Out=y)\n}", "x f32[3] nan -0 -2\n"),
+      "y f32[3] nan -0 0\n");
+  EXPECT_EQ(
+      RunOps("program version=2006002\nblock 0 {\nrelu(X=x) -> (Out=y)\n}", "x f32[3] nan -0 -2\n"),
+      "y f32[3] 0 0 0\n");
+}
+
+}  // namespace
+}  // namespace fixpoint::reference

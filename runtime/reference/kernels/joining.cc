@@ -1,0 +1,347 @@
+// Ops that join tensors, take parts of them, or repeat them.
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/kernels.h"
+#include "runtime/reference/shape_inputs.h"
+#include "runtime/reference/walk.h"
+
+namespace fixpoint::reference {
+namespace {
+
+// An attribute `axis` of a tensor of that rank; a tensor AxisTensor [1] goes before it.
+absl::StatusOr<int> AxisOf(const OpRun& op, int rank) {
+  RETURN_IF_ERROR(op.CheckSize("AxisTensor", 1));
+  const Array* tensor = op.FindInput("AxisTensor");
+  return NormalizeAxis(tensor != nullptr ? ToInt((*tensor)[0]) : op.Int("axis"), rank);
+}
+
+// Copies `part` to, or from, the place in `whole` that begins at `offset` on an axis.
+template <typename Copy>
+void ForEachOfPart(const Array& part, const Array& whole, int axis, int64_t offset, Copy copy) {
+  const AxisView part_view = ViewAround(part.dims, axis);
+  const AxisView whole_view = ViewAround(whole.dims, axis);
+  for (int64_t o = 0; o < part_view.outer; ++o) {
+    for (int64_t i = 0; i < part_view.size; ++i) {
+      for (int64_t k = 0; k < part_view.inner; ++k) {
+        copy(part_view.At(o, i, k), whole_view.At(o, offset + i, k));
+      }
+    }
+  }
+}
+
+// The dims of tensors one after another. Error: they are not equal but for the axis.
+absl::StatusOr<Dims> JoinedDims(const std::vector<const Array*>& parts, int axis) {
+  Dims dims = parts[0]->dims;
+  dims[axis] = 0;
+  for (const Array* part : parts) {
+    Dims others = part->dims;
+    if (others.size() == dims.size()) others[axis] = dims[axis];
+    if (others != dims) {
+      return absl::InvalidArgumentError(absl::StrCat("X holds ", DimsText(parts[0]->dims), " and ",
+                                                     DimsText(part->dims),
+                                                     "; want them equal but for axis ", axis));
+    }
+    dims[axis] += part->dims[axis];
+  }
+  return dims;
+}
+
+absl::Status Concat(OpRun& op) {
+  const std::vector<const Array*> parts = op.Inputs("X");
+  if (parts.empty()) return absl::InvalidArgumentError("X has no argument; want one or more");
+  ASSIGN_OR_RETURN(const int axis, AxisOf(op, parts[0]->rank()));
+  ASSIGN_OR_RETURN(const Dims dims, JoinedDims(parts, axis));
+  Array out(parts[0]->dtype, dims);
+  int64_t offset = 0;
+  for (const Array* part : parts) {
+    ForEachOfPart(*part, out, axis, offset, [&](int64_t i, int64_t at) { out[at] = (*part)[i]; });
+    offset += part->dims[axis];
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status ConcatGradient(OpRun& op) {
+  const std::vector<const Array*> parts = op.Inputs("X");
+  if (parts.empty()) return absl::InvalidArgumentError("X has no argument; want one or more");
+  ASSIGN_OR_RETURN(const int axis, AxisOf(op, parts[0]->rank()));
+  ASSIGN_OR_RETURN(const Dims dims, JoinedDims(parts, axis));
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", dims));
+  const Array& dout = op.Input("Out@GRAD");
+  int64_t offset = 0;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    Array dx(parts[p]->dtype, parts[p]->dims);
+    ForEachOfPart(dx, dout, axis, offset, [&](int64_t i, int64_t at) { dx[i] = dout[at]; });
+    offset += dx.dims[axis];
+    op.SetOutput("X@GRAD", static_cast<int>(p), std::move(dx));
+  }
+  return absl::OkStatus();
+}
+
+// Sizes of the parts: `num` equal ones, or as `sections` says, of which one may be -1.
+absl::StatusOr<std::vector<int64_t>> PartSizes(const OpRun& op, int64_t size) {
+  const int64_t parts = op.OutputCount("Out");
+  ASSIGN_OR_RETURN(std::vector<int64_t> sizes, IntsFrom(op, "", "SectionsTensorList", "sections"));
+  if (sizes.empty() && parts > 0 && size % parts == 0) sizes.assign(parts, size / parts);
+  const auto rest = std::find(sizes.begin(), sizes.end(), -1);
+  if (rest != sizes.end()) *rest = size - std::accumulate(sizes.begin(), sizes.end(), int64_t{1});
+  const bool some_negative =
+      std::any_of(sizes.begin(), sizes.end(), [](int64_t part) { return part < 0; });
+  if (!some_negative && static_cast<int64_t>(sizes.size()) == parts &&
+      std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) == size) {
+    return sizes;
+  }
+  return absl::InvalidArgumentError(absl::StrCat("sections is [", absl::StrJoin(sizes, ", "),
+                                                 "] for ", parts, " outputs of a size of ", size,
+                                                 "; want parts that add up to it"));
+}
+
+absl::Status Split(OpRun& op) {
+  const Array& x = op.Input("X");
+  ASSIGN_OR_RETURN(const int axis, AxisOf(op, x.rank()));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, PartSizes(op, x.dims[axis]));
+  int64_t offset = 0;
+  for (size_t p = 0; p < sizes.size(); ++p) {
+    Dims dims = x.dims;
+    dims[axis] = sizes[p];
+    Array out(x.dtype, dims);
+    ForEachOfPart(out, x, axis, offset, [&](int64_t i, int64_t at) { out[i] = x[at]; });
+    offset += sizes[p];
+    op.SetOutput("Out", static_cast<int>(p), std::move(out));
+  }
+  return absl::OkStatus();
+}
+
+// A tensor of the first's dims along a new axis for each.
+absl::Status Stack(OpRun& op) {
+  const std::vector<const Array*> parts = op.Inputs("X");
+  if (parts.empty()) return absl::InvalidArgumentError("X has no argument; want one or more");
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), parts[0]->rank() + 1));
+  Dims dims = parts[0]->dims;
+  dims.insert(dims.begin() + axis, static_cast<int64_t>(parts.size()));
+  Array y(parts[0]->dtype, dims);
+  const AxisView view = ViewAround(dims, axis);
+  for (size_t p = 0; p < parts.size(); ++p) {
+    if (parts[p]->dims != parts[0]->dims) {
+      return absl::InvalidArgumentError(absl::StrCat("X[", p, "] is ", DimsText(parts[p]->dims),
+                                                     "; want ", DimsText(parts[0]->dims),
+                                                     ", as X[0]"));
+    }
+    for (int64_t o = 0; o < view.outer; ++o) {
+      for (int64_t k = 0; k < view.inner; ++k) {
+        y[view.At(o, p, k)] = (*parts[p])[o * view.inner + k];
+      }
+    }
+  }
+  op.SetOutputWithLod("Y", std::move(y));
+  return absl::OkStatus();
+}
+
+// The parts of a tensor along an axis, each without it.
+absl::Status Unstacked(OpRun& op, absl::string_view input, absl::string_view outputs) {
+  const Array& x = op.Input(input);
+  ASSIGN_OR_RETURN(const int axis, NormalizeAxis(op.Int("axis"), x.rank()));
+  if (x.dims[axis] != op.OutputCount(outputs)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(input, " ", DimsText(x.dims), " has ", x.dims[axis], " parts on axis ", axis,
+                     " and there are ", op.OutputCount(outputs), " outputs"));
+  }
+  Dims dims = x.dims;
+  dims.erase(dims.begin() + axis);
+  const AxisView view = ViewAround(x.dims, axis);
+  for (int64_t p = 0; p < view.size; ++p) {
+    Array part(x.dtype, dims);
+    for (int64_t o = 0; o < view.outer; ++o) {
+      for (int64_t k = 0; k < view.inner; ++k) part[o * view.inner + k] = x[view.At(o, p, k)];
+    }
+    op.SetOutput(outputs, static_cast<int>(p), std::move(part));
+  }
+  return absl::OkStatus();
+}
+
+// Which part of Input a slice takes.
+struct SliceRange {
+  Dims starts;
+  Dims dims;  // with all axes
+};
+
+absl::StatusOr<SliceRange> SliceRangeOf(const OpRun& op) {
+  const Dims& dims = op.Input("Input").dims;
+  const int rank = static_cast<int>(dims.size());
+  const std::vector<int64_t> axes = op.Ints("axes");
+  ASSIGN_OR_RETURN(const std::vector<int64_t> starts,
+                   IntsFrom(op, "StartsTensor", "StartsTensorList", "starts"));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> ends,
+                   IntsFrom(op, "EndsTensor", "EndsTensorList", "ends"));
+  if (starts.size() != axes.size() || ends.size() != axes.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("axes has ", axes.size(), " values, starts ",
+                                                   starts.size(), " and ends ", ends.size(),
+                                                   "; want equal numbers"));
+  }
+  SliceRange range{Dims(rank, 0), dims};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axes[i], rank));
+    const int64_t size = dims[axis];
+    // Negative places count from the end.
+    const auto place = [size](int64_t at) {
+      return std::min(std::max<int64_t>(at < 0 ? at + size : at, 0), size);
+    };
+    range.starts[axis] = place(starts[i]);
+    range.dims[axis] = std::max<int64_t>(place(ends[i]) - range.starts[axis], 0);
+  }
+  return range;
+}
+
+// Calls f(i, in_i) with each element of a slice and its place in Input.
+template <typename F>
+void ForEachOfSlice(const SliceRange& range, DimsView input_dims, F f) {
+  const Dims strides = Strides(input_dims);
+  const int64_t first =
+      std::inner_product(strides.begin(), strides.end(), range.starts.begin(), int64_t{0});
+  ForEachPlace(range.dims, strides, [&](int64_t i, int64_t at) { f(i, first + at); });
+}
+
+// A slice lacks the dimensions that decrease_axis names.
+absl::StatusOr<Dims> DecreasedDims(const OpRun& op, const Dims& dims) {
+  const std::vector<int64_t> decreased = op.Ints("decrease_axis");
+  std::vector<bool> is_dropped(dims.size(), false);
+  for (const int64_t axis : decreased) {
+    ASSIGN_OR_RETURN(const int i, NormalizeAxis(axis, static_cast<int>(dims.size())));
+    if (dims[i] != 1) {
+      return absl::InvalidArgumentError(absl::StrCat("decrease_axis names axis ", i, " of ",
+                                                     DimsText(dims), "; want one of size 1"));
+    }
+    is_dropped[i] = true;
+  }
+  Dims kept;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!is_dropped[i]) kept.push_back(dims[i]);
+  }
+  if (kept.empty() && !dims.empty()) kept = op.ScalarDims();
+  return kept;
+}
+
+absl::Status Slice(OpRun& op) {
+  const Array& input = op.Input("Input");
+  ASSIGN_OR_RETURN(const SliceRange range, SliceRangeOf(op));
+  Array out(input.dtype, range.dims);
+  ForEachOfSlice(range, input.dims, [&](int64_t i, int64_t at) { out[i] = input[at]; });
+  ASSIGN_OR_RETURN(out.dims, DecreasedDims(op, range.dims));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status SliceGradient(OpRun& op) {
+  const Array& input = op.Input("Input");
+  const Array& dout = op.Input("Out@GRAD");
+  ASSIGN_OR_RETURN(const SliceRange range, SliceRangeOf(op));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", Volume(range.dims)));
+  Array dinput(input.dtype, input.dims);
+  ForEachOfSlice(range, input.dims, [&](int64_t i, int64_t at) { dinput[at] = dout[i]; });
+  op.SetOutput("Input@GRAD", std::move(dinput));
+  return absl::OkStatus();
+}
+
+// X repeated times[i] times on axis i, of as many axes as there are times.
+absl::Status Repeat(OpRun& op, Dims x_dims, const std::vector<int64_t>& times) {
+  const Array& x = op.Input("X");
+  Dims dims(x_dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (times[i] < 0 || __builtin_mul_overflow(x_dims[i], times[i], &dims[i])) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "X ", DimsText(x.dims), " cannot be repeated [", absl::StrJoin(times, ", "), "] times"));
+    }
+  }
+  const Dims x_strides = Strides(x_dims);
+  Array out(x.dtype, dims);
+  // [times, size] of each axis: going on by one of the first does not move in X.
+  Dims places;
+  Dims strides;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    places.insert(places.end(), {times[i], x_dims[i]});
+    strides.insert(strides.end(), {0, x_strides[i]});
+  }
+  ForEachPlace(places, strides, [&](int64_t i, int64_t x_i) { out[i] = x[x_i]; });
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status Expand(OpRun& op) {
+  const Array& x = op.Input("X");
+  ASSIGN_OR_RETURN(const std::vector<int64_t> times,
+                   IntsFrom(op, "ExpandTimes", "expand_times_tensor", "expand_times"));
+  if (times.size() != x.dims.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("expand_times has ", times.size(),
+                                                   " values and X is ", DimsText(x.dims),
+                                                   "; want one for each dimension"));
+  }
+  return Repeat(op, x.dims, times);
+}
+
+// The shorter of dims and times is filled up with 1s in front.
+absl::Status Tile(OpRun& op) {
+  Dims dims = op.Input("X").dims;
+  ASSIGN_OR_RETURN(std::vector<int64_t> times,
+                   IntsFrom(op, "RepeatTimes", "repeat_times_tensor", "repeat_times"));
+  if (times.size() < dims.size()) times.insert(times.begin(), dims.size() - times.size(), 1);
+  if (dims.size() < times.size()) dims.insert(dims.begin(), times.size() - dims.size(), 1);
+  return Repeat(op, dims, times);
+}
+
+// X broadcast to a shape; -1 keeps X's dimension.
+absl::Status ExpandTo(OpRun& op, std::vector<int64_t> shape) {
+  Dims dims = op.Input("X").dims;
+  const auto refuse = [&] {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(op.Input("X").dims),
+                                                   " and the shape [", absl::StrJoin(shape, ", "),
+                                                   "]; want X's sizes, or any where X has 1"));
+  };
+  if (shape.size() < dims.size()) return refuse();
+  dims.insert(dims.begin(), shape.size() - dims.size(), 1);
+  std::vector<int64_t> times;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool keeps = shape[i] == -1 || shape[i] == dims[i];
+    if (!keeps && dims[i] != 1) return refuse();
+    times.push_back(keeps ? 1 : shape[i]);
+  }
+  return Repeat(op, dims, times);
+}
+
+absl::Status ExpandV2(OpRun& op) {
+  ASSIGN_OR_RETURN(std::vector<int64_t> shape,
+                   IntsFrom(op, "Shape", "expand_shapes_tensor", "shape"));
+  return ExpandTo(op, std::move(shape));
+}
+
+absl::Status ExpandAsV2(OpRun& op) {
+  const Array* y = op.FindInput("Y");
+  if (y == nullptr) return ExpandTo(op, op.Ints("target_shape"));
+  return ExpandTo(op, {y->dims.begin(), y->dims.end()});
+}
+
+}  // namespace
+
+Kernels JoiningKernels() {
+  return {
+      {"concat", Concat},
+      {"concat_grad", ConcatGradient},
+      {"split", Split},
+      {"stack", Stack},
+      {"stack_grad", [](OpRun& op) { return Unstacked(op, "Y@GRAD", "X@GRAD"); }},
+      {"unstack", [](OpRun& op) { return Unstacked(op, "X", "Y"); }},
+      {"unbind", [](OpRun& op) { return Unstacked(op, "X", "Out"); }},
+      {"slice", Slice},
+      {"slice_grad", SliceGradient},
+      {"expand", Expand},
+      {"tile", Tile},
+      {"expand_v2", ExpandV2},
+      {"expand_as_v2", ExpandAsV2},
+  };
+}
+
+}  // namespace fixpoint::reference

@@ -1,0 +1,202 @@
+// Normalization of parts of a tensor by their own mean and variance, in training and in inference
+// alike: rows (layer_norm), channels of an image (instance_norm), groups of channels (group_norm).
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "ops/window.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/kernels.h"
+#include "runtime/reference/walk.h"
+
+namespace fixpoint::reference {
+namespace {
+
+// X as rows that are normalized each on its own. Scale and Bias hold one number for each run of
+// `run` elements of a row, from the start again in rows that are `period` apart.
+struct Rows {
+  int64_t count;
+  int64_t width;
+  int64_t run;
+  int64_t period;
+
+  int64_t Parameter(int64_t row, int64_t i) const { return row % period * (width / run) + i / run; }
+  int64_t parameters() const { return period * (width / run); }
+};
+
+struct Statistics {
+  std::vector<double> mean;
+  std::vector<double> variance;
+};
+
+Statistics StatisticsOf(const Array& x, const Rows& rows) {
+  Statistics s{std::vector<double>(rows.count), std::vector<double>(rows.count)};
+  for (int64_t r = 0; r < rows.count; ++r) {
+    for (int64_t i = 0; i < rows.width; ++i) s.mean[r] += x[r * rows.width + i] / rows.width;
+    for (int64_t i = 0; i < rows.width; ++i) {
+      const double distance = x[r * rows.width + i] - s.mean[r];
+      s.variance[r] += distance * distance / rows.width;
+    }
+  }
+  return s;
+}
+
+absl::Status CheckParameters(const OpRun& op, const Rows& rows, bool has_bias) {
+  RETURN_IF_ERROR(op.CheckSize("Scale", rows.parameters()));
+  return has_bias ? op.CheckSize("Bias", rows.parameters()) : absl::OkStatus();
+}
+
+Array Normalized(const OpRun& op, const Rows& rows, const Statistics& s) {
+  const Array& x = op.Input("X");
+  const Array* scale = op.FindInput("Scale");
+  const Array* bias = op.FindInput("Bias");
+  const double epsilon = op.Float("epsilon");
+  Array y(x.dtype, x.dims);
+  for (int64_t r = 0; r < rows.count; ++r) {
+    for (int64_t i = 0; i < rows.width; ++i) {
+      const int64_t at = r * rows.width + i;
+      const int64_t p = rows.Parameter(r, i);
+      y[at] = (x[at] - s.mean[r]) / std::sqrt(s.variance[r] + epsilon);
+      if (scale != nullptr) y[at] *= (*scale)[p];
+      if (bias != nullptr) y[at] += (*bias)[p];
+    }
+  }
+  return y;
+}
+
+Array Vector(VarType::Type dtype, std::vector<double> values) {
+  Array vector(dtype, Dims{static_cast<int64_t>(values.size())});
+  vector.values = std::move(values);
+  return vector;
+}
+
+// With n = (x - mean) / deviation and g = dY * Scale: dX = (g - mean(g) - n * mean(g * n)) /
+// deviation, the means over the row.
+absl::Status SetGradients(OpRun& op, const Rows& rows, bool has_bias_input) {
+  const Array& x = op.Input("X");
+  const Array& dy = op.Input("Y@GRAD");
+  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", x.dims));
+  RETURN_IF_ERROR(CheckParameters(op, rows, has_bias_input));
+  const Array* scale = op.FindInput("Scale");
+  const Statistics s = StatisticsOf(x, rows);
+  Array dx(x.dtype, x.dims);
+  Array dscale(x.dtype, Dims{rows.parameters()});
+  Array dbias = dscale;
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const double inverse_deviation = 1 / std::sqrt(s.variance[r] + op.Float("epsilon"));
+    const auto n = [&](int64_t i) {
+      return (x[r * rows.width + i] - s.mean[r]) * inverse_deviation;
+    };
+    const auto g = [&](int64_t i) {
+      return dy[r * rows.width + i] * (scale != nullptr ? (*scale)[rows.Parameter(r, i)] : 1);
+    };
+    double mean_g = 0;
+    double mean_gn = 0;
+    for (int64_t i = 0; i < rows.width; ++i) {
+      mean_g += g(i) / rows.width;
+      mean_gn += g(i) * n(i) / rows.width;
+      dscale[rows.Parameter(r, i)] += dy[r * rows.width + i] * n(i);
+      dbias[rows.Parameter(r, i)] += dy[r * rows.width + i];
+    }
+    for (int64_t i = 0; i < rows.width; ++i) {
+      dx[r * rows.width + i] = (g(i) - mean_g - n(i) * mean_gn) * inverse_deviation;
+    }
+  }
+  op.SetOutput("X@GRAD", std::move(dx));
+  op.SetOutput("Scale@GRAD", std::move(dscale));
+  op.SetOutput("Bias@GRAD", std::move(dbias));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Rows> LayerNormRows(const OpRun& op) {
+  const Array& x = op.Input("X");
+  const int64_t begin = op.Int("begin_norm_axis");
+  if (begin < 1 || begin >= x.rank()) {
+    return absl::InvalidArgumentError(absl::StrCat("begin_norm_axis is ", begin, " and X is ",
+                                                   DimsText(x.dims), "; want 1 to ", x.rank() - 1));
+  }
+  const AxisView view = ViewAround(x.dims, static_cast<int>(begin), x.rank());
+  return Rows{view.outer, view.size, 1, 1};
+}
+
+// Mean and Variance [rows].
+absl::Status LayerNorm(OpRun& op) {
+  ASSIGN_OR_RETURN(const Rows rows, LayerNormRows(op));
+  RETURN_IF_ERROR(CheckParameters(op, rows, /*has_bias=*/true));
+  const VarType::Type dtype = op.Input("X").dtype;
+  Statistics s = StatisticsOf(op.Input("X"), rows);
+  op.SetOutput("Y", Normalized(op, rows, s));
+  op.SetOutput("Mean", Vector(dtype, std::move(s.mean)));
+  op.SetOutput("Variance", Vector(dtype, std::move(s.variance)));
+  return absl::OkStatus();
+}
+
+absl::Status LayerNormGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const Rows rows, LayerNormRows(op));
+  return SetGradients(op, rows, /*has_bias_input=*/true);
+}
+
+absl::StatusOr<Rows> InstanceNormRows(const OpRun& op) {
+  const Array& x = op.Input("X");
+  if (x.rank() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(x.dims), "; want 2 dimensions or more"));
+  }
+  const AxisView view = ViewAround(x.dims, 1);
+  return Rows{view.outer * view.size, view.inner, std::max<int64_t>(view.inner, 1),
+              std::max<int64_t>(view.size, 1)};
+}
+
+// SavedVariance is 1 / sqrt(variance + epsilon), as batch_norm's.
+absl::Status InstanceNorm(OpRun& op) {
+  ASSIGN_OR_RETURN(const Rows rows, InstanceNormRows(op));
+  RETURN_IF_ERROR(CheckParameters(op, rows, /*has_bias=*/true));
+  const VarType::Type dtype = op.Input("X").dtype;
+  Statistics s = StatisticsOf(op.Input("X"), rows);
+  op.SetOutput("Y", Normalized(op, rows, s));
+  for (double& variance : s.variance) variance = 1 / std::sqrt(variance + op.Float("epsilon"));
+  op.SetOutput("SavedMean", Vector(dtype, std::move(s.mean)));
+  op.SetOutput("SavedVariance", Vector(dtype, std::move(s.variance)));
+  return absl::OkStatus();
+}
+
+absl::Status InstanceNormGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const Rows rows, InstanceNormRows(op));
+  return SetGradients(op, rows, /*has_bias_input=*/false);
+}
+
+// Mean and Variance [N, groups].
+absl::Status GroupNorm(OpRun& op) {
+  const Array& x = op.Input("X");
+  const int64_t groups = op.Int("groups");
+  if (x.rank() < 2 || groups < 1 || x.dims[1] % groups != 0 ||
+      IsChannelsLast(op.String("data_layout"))) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " ",
+                                                   op.String("data_layout"), " and groups ", groups,
+                                                   "; want NCHW and a divisor of the channels"));
+  }
+  const AxisView view = ViewAround(x.dims, 1);
+  const Rows rows{view.outer * groups, view.size / groups * view.inner,
+                  std::max<int64_t>(view.inner, 1), groups};
+  RETURN_IF_ERROR(CheckParameters(op, rows, /*has_bias=*/true));
+  Statistics s = StatisticsOf(x, rows);
+  op.SetOutput("Y", Normalized(op, rows, s));
+  Array mean = Vector(x.dtype, std::move(s.mean));
+  Array variance = Vector(x.dtype, std::move(s.variance));
+  mean.dims = variance.dims = {view.outer, groups};
+  op.SetOutput("Mean", std::move(mean));
+  op.SetOutput("Variance", std::move(variance));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Kernels LayerNormKernels() {
+  return {
+      {"layer_norm", LayerNorm},       {"layer_norm_grad", LayerNormGradient},
+      {"instance_norm", InstanceNorm}, {"instance_norm_grad", InstanceNormGradient},
+      {"group_norm", GroupNorm},
+  };
+}
+
+}  // namespace fixpoint::reference

@@ -1,0 +1,52 @@
+// Softmax and losses, worked by hand or observed in the reference.
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/reference/run_ops.h"
+
+namespace fixpoint::reference {
+namespace {
+
+TEST(Softmax, IsAlongItsAxis) {
+  EXPECT_EQ(RunOps("softmax(X=x) -> (Out=y) {axis=0}", "x f32[2,2] 0 0 0 1.0986122887\n"),
+            "y f32[2,2] 0.5 0.25 0.5 0.75\n");
+}
+
+TEST(Softmax, LetsNoLogitBeFurtherBelowThan64) {
+  EXPECT_EQ(RunOps("softmax(X=x) -> (Out=y)", "x f32[2] 0 -100\n"), "y f32[2] 1 1.60381094e-28\n");
+  EXPECT_EQ(RunOps("softmax_with_cross_entropy(Logits=x, Label=label) -> (Softmax=s, Loss=loss)",
+                   "x f32[1,3] 0 -100 3\nlabel i64[1,1] 1\n"),
+            "loss f32[1,1] 64.048584\ns f32[1,3] 0.0474258736 1.52774874e-28 0.952574134\n");
+}
+
+TEST(Losses, AreMinusTheLogarithmOfTheProbability) {
+  EXPECT_EQ(RunOps("cross_entropy(X=x, Label=label) -> (Y=y)",
+                   "x f32[3,2] 0.25 0.75 1 0 0.5 0.5\nlabel i64[3,1] 0 1 -100\n"),
+            "y f32[3,1] 1.38629436 1.00000002e+20 0\n");
+}
+
+TEST(Losses, CrossEntropy2KeepsWhatItsGradientReads) {
+  EXPECT_EQ(RunOps("cross_entropy2(X=x, Label=label) -> (Y=y, MatchX=match, XShape=shape)",
+                   "x f32[1,2] 0.25 0.75\nlabel i64[1,1] 0\n"),
+            "match f32[1,1] 0.25\nshape f32[1,2,0] \ny f32[1,1] 1.38629436\n");
+}
+
+TEST(Losses, RefuseALabelThatIsNoClass) {
+  EXPECT_EQ(RunOps("cross_entropy(X=x, Label=label) -> (Y=y)",
+                   "x f32[1,2] 0.25 0.75\nlabel i64[1,1] 2\n"),
+            "block 0, op 0 (cross_entropy): Label has 2; want 0 to 1, or -100 for a row to ignore");
+}
+
+TEST(Losses, AccuracyCountsRowsThatHaveTheirLabel) {
+  EXPECT_EQ(RunOps(R"(
+    top_k(X=x) -> (Out=largest, Indices=indices) {k=2}
+    accuracy(Out=largest, Indices=indices, Label=label) -> (Accuracy=accuracy, Correct=correct,
+      Total=total)
+  )",
+                   "x f32[2,4] 3 1 3 2 1 2 3 4\nlabel i64[2,1] 2 1\n"),
+            "accuracy f32[1] 0.5\ncorrect i32[1] 1\nindices i64[2,2] 0 2 3 2\n"
+            "largest f32[2,2] 3 3 4 3\ntotal i32[1] 2\n");
+}
+
+}  // namespace
+}  // namespace fixpoint::reference

@@ -1,0 +1,48 @@
+#include "tests/runtime/reference/made_up_feeds.h"
+
+#include <utility>
+#include <vector>
+
+#include "runtime/random.h"
+#include "runtime/reference/array.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint::reference {
+namespace {
+
+bool IsFed(const Variable& variable) {
+  if (variable.persistable() || variable.tensor() == nullptr || variable.values().empty()) {
+    return false;
+  }
+  const Value& first = *variable.values()[0];
+  // A feed op may write it.
+  return first.origin() == Value::Origin::kEntry ||
+         (first.op() != nullptr && first.op()->type() == "feed");
+}
+
+}  // namespace
+
+void MakeUpFeeds(const Program& program, int64_t batch, Scope* scope) {
+  uint32_t number = 0;
+  for (const Variable* variable : program.block(0).variables()) {
+    if (!IsFed(*variable)) continue;
+    const VarType::TensorDesc& desc = *variable->tensor();
+    Array array;
+    array.dtype = desc.data_type();
+    array.dims.assign(desc.dims().begin(), desc.dims().end());
+    for (int64_t& dim : array.dims) dim = dim < 0 ? batch : dim;
+    const RandomStream random(1, ++number, 0);
+    for (int64_t i = 0; i < Volume(array.dims); ++i) {
+      const double value = 2 * random.Uniform(i) - 1;
+      array.values.push_back(
+          Rounded(IsFloatingPoint(array.dtype) ? value : value > 0, array.dtype));
+    }
+    if (variable->desc()->type().lod_tensor().lod_level() > 0) {
+      const uint64_t steps = static_cast<uint64_t>(array.dims[0]);
+      array.lod = {{0, steps / 3, steps}};
+    }
+    scope->Set(variable->name(), *TensorOf(array));
+  }
+}
+
+}  // namespace fixpoint::reference

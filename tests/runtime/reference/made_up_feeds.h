@@ -1,0 +1,20 @@
+// Values for what a program reads and neither it nor a startup program writes.
+
+#ifndef FIXPOINT_TESTS_RUNTIME_REFERENCE_MADE_UP_FEEDS_H_
+#define FIXPOINT_TESTS_RUNTIME_REFERENCE_MADE_UP_FEEDS_H_
+
+#include <cstdint>
+
+#include "proto/program.h"
+#include "runtime/scope.h"
+
+namespace fixpoint::reference {
+
+// Puts a tensor into the scope for each variable of block 0 that is fed: floating-point numbers in
+// [-1, 1), integers 0 and 1, which are classes and words of every network. `batch` stands for an
+// unknown dimension; of sequences it is the number of steps, which are those of two sequences.
+void MakeUpFeeds(const Program& program, int64_t batch, Scope* scope);
+
+}  // namespace fixpoint::reference
+
+#endif  // FIXPOINT_TESTS_RUNTIME_REFERENCE_MADE_UP_FEEDS_H_

@@ -4,8 +4,11 @@
 #include <cmath>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
 namespace {
@@ -228,10 +231,61 @@ absl::Status Power(OpRun& op) {
   return Apply(op, Always([factor](double x) { return std::pow(x, factor); }));
 }
 
+// Which element of Alpha belongs to an element of X: the one (mode all), its channel's, or that at
+// its place in an image (element).
+absl::StatusOr<std::function<int64_t(int64_t)>> AlphaOf(const OpRun& op) {
+  const Array& x = op.Input("X");
+  const std::string mode = op.String("mode");
+  if (mode == "all") {
+    RETURN_IF_ERROR(op.CheckSize("Alpha", 1));
+    return [](int64_t) { return int64_t{0}; };
+  }
+  if (x.rank() < 2 || (mode != "channel" && mode != "element")) {
+    return absl::InvalidArgumentError(absl::StrCat("mode is \"", mode, "\" and X ",
+                                                   DimsText(x.dims),
+                                                   "; want all, channel or element of images"));
+  }
+  const AxisView image = ViewAround(x.dims, 1, x.rank());
+  if (mode == "element") {
+    RETURN_IF_ERROR(op.CheckSize("Alpha", image.size));
+    return [size = image.size](int64_t i) { return i % size; };
+  }
+  const bool channels_last = IsChannelsLast(op.String("data_format"));
+  const AxisView view = ViewAround(x.dims, channels_last ? x.rank() - 1 : 1);
+  RETURN_IF_ERROR(op.CheckSize("Alpha", view.size));
+  return [view](int64_t i) { return i / view.inner % view.size; };
+}
+
+absl::Status Prelu(OpRun& op) {
+  ASSIGN_OR_RETURN(const auto place, AlphaOf(op));
+  const Array& alpha = op.Input("Alpha");
+  Array out = op.Input("X");
+  for (int64_t i = 0; i < out.size(); ++i) out[i] *= out[i] > 0 ? 1 : alpha[place(i)];
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status PreluGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const auto place, AlphaOf(op));
+  const Array& x = op.Input("X");
+  const Array& alpha = op.Input("Alpha");
+  const Array& dout = op.Input("Out@GRAD");
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", x.dims));
+  Array dx(x.dtype, x.dims);
+  Array dalpha(alpha.dtype, alpha.dims);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    dx[i] = dout[i] * (x[i] > 0 ? 1 : alpha[place(i)]);
+    dalpha[place(i)] += x[i] > 0 ? 0 : dout[i] * x[i];
+  }
+  op.SetOutput("X@GRAD", std::move(dx));
+  op.SetOutput("Alpha@GRAD", std::move(dalpha));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Kernels ActivationKernels() {
-  Kernels kernels = {{"pow", Power}};
+  Kernels kernels = {{"pow", Power}, {"prelu", Prelu}, {"prelu_grad", PreluGradient}};
   for (const Activation& activation : kActivations) {
     kernels.push_back(
         {activation.type, [&activation](OpRun& op) { return Apply(op, activation.value); }});

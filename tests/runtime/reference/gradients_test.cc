@@ -37,6 +37,12 @@ Case Binary(const std::string& name, const std::string& x, const std::string& y,
           "", range};
 }
 
+Case Prelu(const std::string& mode, const std::string& alpha) {
+  return {"prelu_of_" + mode, "var x f32[2,3,2] persistable\nvar alpha f32[" + alpha +
+                                  "] persistable\nprelu(X=x, Alpha=alpha) -> (Out=out) {mode=\"" +
+                                  mode + "\"}"};
+}
+
 // A pooling of an image.
 Case Image(const std::string& name, const std::string& attrs) {
   return {name, "var x f32[1,2,5,4] persistable\npool2d(X=x) -> (Out=out) {" + attrs + "}"};
@@ -68,6 +74,9 @@ std::vector<Case> Cases() {
       Unary("silu"),
       Unary("gelu"),
       Unary("gelu", "approximate=true"),
+      Prelu("all", "1"),
+      Prelu("channel", "3"),
+      Prelu("element", "3,2"),
       Unary("abs"),
       Unary("exp"),
       Unary("log", "", {0.5, 2}),

@@ -1,5 +1,6 @@
 #include "tests/runtime/reference/made_up_feeds.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,18 @@ bool IsFed(const Variable& variable) {
   // A feed op may write it.
   return first.origin() == Value::Origin::kEntry ||
          (first.op() != nullptr && first.op()->type() == "feed");
+}
+
+void SetIfAbsent(const Argument& argument, double value, Scope* scope) {
+  const Variable* variable = argument.variable();
+  if (variable == nullptr || !variable->persistable() || variable->tensor() == nullptr ||
+      scope->FindOrNull(variable->name()) != nullptr) {
+    return;
+  }
+  const auto& dims = variable->tensor()->dims();
+  Array array(variable->tensor()->data_type(), Dims(dims.begin(), dims.end()));
+  std::fill(array.values.begin(), array.values.end(), value);
+  scope->Set(variable->name(), *TensorOf(array));
 }
 
 }  // namespace
@@ -42,6 +55,16 @@ void MakeUpFeeds(const Program& program, int64_t batch, Scope* scope) {
       array.lod = {{0, steps / 3, steps}};
     }
     scope->Set(variable->name(), *TensorOf(array));
+  }
+}
+
+void InitialiseQuantizers(const Program& program, Scope* scope) {
+  for (const Op& op : program.block(0).ops()) {
+    for (const Argument* input : op.Inputs("InScale")) SetIfAbsent(*input, 0.001, scope);
+    for (const Argument* input : op.Inputs("InState")) SetIfAbsent(*input, 1, scope);
+    for (const Argument* input : op.Inputs("InAccum")) SetIfAbsent(*input, 1, scope);
+    for (const Argument* output : op.Outputs("OutScales")) SetIfAbsent(*output, 0, scope);
+    if (op.type() == "increment") SetIfAbsent(*op.inputs()[0], 0, scope);
   }
 }
 

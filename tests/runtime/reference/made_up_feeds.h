@@ -15,6 +15,11 @@ namespace fixpoint::reference {
 // unknown dimension; of sequences it is the number of steps, which are those of two sequences.
 void MakeUpFeeds(const Program& program, int64_t batch, Scope* scope);
 
+// Initialises the state of quantizers that the scope lacks, as the reference's passes of 2.x do,
+// which write it there and not into a startup program: ranges 0.001, counts and sums 1, windows and
+// step counters 0.
+void InitialiseQuantizers(const Program& program, Scope* scope);
+
 }  // namespace fixpoint::reference
 
 #endif  // FIXPOINT_TESTS_RUNTIME_REFERENCE_MADE_UP_FEEDS_H_

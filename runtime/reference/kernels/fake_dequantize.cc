@@ -1,0 +1,241 @@
+// Ops that make numbers of codes, and the affine quantizer, which has a zero point. All compute in
+// float, as fake_quantize.cc.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "ops/quant_math.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/kernels.h"
+#include "runtime/reference/walk.h"
+
+namespace fixpoint::reference {
+namespace {
+
+// X of the type of its scale.
+Array Numbers(const Array& x, const Array& scale) {
+  Array out = x;
+  out.dtype = scale.dtype;
+  return out;
+}
+
+// Also dequantize_abs_max, whose codes are held as integers.
+absl::Status DequantizeMaxAbs(OpRun& op) {
+  RETURN_IF_ERROR(op.CheckSize("Scale", 1));
+  const float scale = static_cast<float>(op.Input("Scale")[0]);
+  const float max_range = static_cast<float>(op.Float("max_range"));
+  Array out = Numbers(op.Input("X"), op.Input("Scale"));
+  for (double& x : out.values) x = static_cast<float>(x) * scale / max_range;
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+// X with channels on an axis. Error: it has no such axis, or another number of channels.
+absl::StatusOr<AxisView> ChannelsOn(const OpRun& op, int64_t axis, int64_t channels) {
+  const Dims& dims = op.Input("X").dims;
+  if (axis >= 0 && axis < static_cast<int64_t>(dims.size()) && dims[axis] == channels) {
+    return ViewAround(dims, static_cast<int>(axis));
+  }
+  return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(dims), " and there are ",
+                                                 channels, " scales for axis ", axis,
+                                                 "; want as many channels on it"));
+}
+
+absl::StatusOr<float> LargestCodeOf(int64_t bits) {
+  if (bits >= 2 && bits <= 16) return static_cast<float>(LargestCode(static_cast<int>(bits)));
+  return absl::InvalidArgumentError(absl::StrCat("quant_bits has ", bits, "; want 2 to 16"));
+}
+
+// Scales: those of a weight's channels along quant_axis; or those of a weight and the one of an
+// activation, of their product, whose channels are on axis 1 or beyond.
+absl::Status ChannelWiseDequantize(OpRun& op) {
+  const std::vector<const Array*> scales = op.Inputs("Scales");
+  const std::vector<int64_t> bits = op.Ints("quant_bits");
+  if (scales.empty() || scales.size() > 2 || bits.size() < scales.size() ||
+      (scales.size() == 2 && scales[1]->size() != 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Scales has ", scales.size(), " arguments and quant_bits ", bits.size(),
+                     " values; want the channels' scales, and one of an activation or none"));
+  }
+  const bool is_product = scales.size() == 2;
+  const int64_t axis =
+      is_product ? std::max<int64_t>(op.Int("x_num_col_dims"), 1) : op.Int("quant_axis");
+  ASSIGN_OR_RETURN(const AxisView view, ChannelsOn(op, axis, scales[0]->size()));
+  ASSIGN_OR_RETURN(float max_range, LargestCodeOf(bits[0]));
+  float activation = 1;
+  if (is_product) {
+    ASSIGN_OR_RETURN(const float of_activation, LargestCodeOf(bits[1]));
+    max_range *= of_activation;
+    activation = static_cast<float>((*scales[1])[0]);
+  }
+  Array out = Numbers(op.Input("X"), *scales[0]);
+  ForEachLine(view, [&](int64_t start, int64_t stride, int64_t size) {
+    for (int64_t c = 0; c < size; ++c) {
+      double& x = out[start + c * stride];
+      const float scaled = static_cast<float>(x) * static_cast<float>((*scales[0])[c]);
+      x = scaled * activation / max_range;
+    }
+  });
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+// Y = X * Scale / bin, of Scale's type; only_observer: the values pass as they are.
+absl::Status DequantizeLinear(OpRun& op) {
+  const Array& scale = op.Input("Scale");
+  Array y = Numbers(op.Input("X"), scale);
+  if (op.Bool("only_observer")) {
+    op.SetOutput("Y", std::move(y));
+    return absl::OkStatus();
+  }
+  const int64_t bits = op.Int("bit_length");
+  if (bits < 1 || bits > 16) {
+    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
+  }
+  AxisView view{1, 1, y.size()};
+  if (op.Int("quant_axis") == -1) {
+    RETURN_IF_ERROR(op.CheckSize("Scale", 1));
+  } else {
+    ASSIGN_OR_RETURN(view, ChannelsOn(op, op.Int("quant_axis"), scale.size()));
+  }
+  ForEachLine(view, [&](int64_t start, int64_t stride, int64_t size) {
+    for (int64_t c = 0; c < size; ++c) {
+      double& x = y[start + c * stride];
+      x = DequantizeOne(static_cast<float>(x), static_cast<float>(scale[c]),
+                        LargestCode(static_cast<int>(bits)));
+    }
+  });
+  op.SetOutput("Y", std::move(y));
+  return absl::OkStatus();
+}
+
+// Looks INT8 codes up in Dict [128]; a negative code x is -Dict[x + 128].
+absl::Status DequantizeLog(OpRun& op) {
+  RETURN_IF_ERROR(op.CheckSize("Dict", 128));
+  const Array& dict = op.Input("Dict");
+  Array out = Numbers(op.Input("X"), dict);
+  for (double& x : out.values) {
+    const int64_t code = ToInt(x);
+    if (code < -128 || code > 127) {
+      return absl::InvalidArgumentError(absl::StrCat("X has ", code, "; want -128 to 127"));
+    }
+    x = code < 0 ? -dict[code + 128] : dict[code];
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+// code = clamp(round(x / step) + zero_point), of `bits` bits.
+struct Affine {
+  float step;
+  float zero_point;
+};
+
+struct Codes {
+  float lowest;
+  float largest;
+};
+
+// The step and the zero point of a range that holds 0; a range too small for a step that is a
+// normal number has step 1.
+Affine AffineOf(float min, float max, const Codes& codes) {
+  float step = (max - min) / (codes.largest - codes.lowest);
+  if (!(step >= std::numeric_limits<float>::min())) step = 1;
+  const float zero_point = RoundHalfToEven(codes.lowest - min / step);
+  return {step, std::min(std::max(zero_point, codes.lowest), codes.largest)};
+}
+
+Array One(float value) {
+  Array array(VarType::FP32, Dims{1});
+  array[0] = value;
+  return array;
+}
+
+// Takes the finite values in: moving averages of the smallest and of the largest, widened to 0.
+absl::StatusOr<Affine> FollowMinMax(OpRun& op, const Codes& codes) {
+  for (const char* slot : {"InState", "InAccumMin", "InAccumMax"}) {
+    if (op.FindInput(slot) == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", slot, " is absent, and is_test is false; want one number"));
+    }
+    RETURN_IF_ERROR(op.CheckSize(slot, 1));
+  }
+  float smallest = 0;
+  float largest = 0;
+  for (const double x : op.Input("X").values) {
+    if (!std::isfinite(x)) continue;
+    smallest = std::min(smallest, static_cast<float>(x));
+    largest = std::max(largest, static_cast<float>(x));
+  }
+  const float rate = static_cast<float>(op.Float("moving_rate"));
+  const auto next = [&](const char* slot, float current) {
+    return rate * static_cast<float>((*op.FindInput(slot))[0]) + current;
+  };
+  const float count = next("InState", 1);
+  const float min = next("InAccumMin", smallest);
+  const float max = next("InAccumMax", largest);
+  const Affine affine = AffineOf(min / count, max / count, codes);
+  op.SetOutput("OutState", One(count));
+  op.SetOutput("OutAccumMin", One(min));
+  op.SetOutput("OutAccumMax", One(max));
+  op.SetOutput("OutScale", One(affine.step));
+  op.SetOutput("OutZeroPoint", One(affine.zero_point));
+  return affine;
+}
+
+// An op of our own, and the one that goes back. A NaN has the code of 0.
+absl::Status MinMaxQuantize(OpRun& op) {
+  const int64_t bits = op.Int("bit_length");
+  if (bits < 1 || bits > 16) {
+    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
+  }
+  const float count = std::ldexp(1.0f, static_cast<int>(bits));
+  const float lowest = op.Bool("unsigned_codes") ? 0 : -count / 2;
+  const Codes codes{lowest, lowest + count - 1};
+  RETURN_IF_ERROR(op.CheckSize("InScale", 1));
+  RETURN_IF_ERROR(op.CheckSize("InZeroPoint", 1));
+  Affine affine{static_cast<float>(op.Input("InScale")[0]),
+                static_cast<float>(op.Input("InZeroPoint")[0])};
+  if (!op.Bool("is_test")) {
+    ASSIGN_OR_RETURN(affine, FollowMinMax(op, codes));
+  }
+  Array out = op.Input("X");
+  for (double& x : out.values) {
+    const float steps = static_cast<float>(x) / affine.step;
+    const float rounded = op.Int("round_type") == 0 ? RoundHalfToEven(steps) : std::round(steps);
+    const float code = rounded + affine.zero_point;
+    x = std::isnan(code) ? affine.zero_point
+                         : std::min(std::max(code, codes.lowest), codes.largest);
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status AffineDequantize(OpRun& op) {
+  RETURN_IF_ERROR(op.CheckSize("Scale", 1));
+  RETURN_IF_ERROR(op.CheckSize("ZeroPoint", 1));
+  const float step = static_cast<float>(op.Input("Scale")[0]);
+  const float zero_point = static_cast<float>(op.Input("ZeroPoint")[0]);
+  Array out = Numbers(op.Input("X"), op.Input("Scale"));
+  for (double& x : out.values) x = (static_cast<float>(x) - zero_point) * step;
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Kernels FakeDequantizeKernels() {
+  return {
+      {"fake_dequantize_max_abs", DequantizeMaxAbs},
+      {"dequantize_abs_max", DequantizeMaxAbs},
+      {"fake_channel_wise_dequantize_max_abs", ChannelWiseDequantize},
+      {"dequantize_linear", DequantizeLinear},
+      {"dequantize_log", DequantizeLog},
+      {"fake_quantize_moving_average_min_max", MinMaxQuantize},
+      {"fake_dequantize_affine", AffineDequantize},
+  };
+}
+
+}  // namespace fixpoint::reference

@@ -1,0 +1,322 @@
+// Ops that simulate quantization: codes of real values, and observers of their ranges.
+//
+// These compute in float, in the reference's order of operations, because a code near a tie depends
+// on the last bit of the range. ops/quant_math.h says how a value becomes a code. "Range" is what
+// the reference calls scale: the largest absolute value, for which the largest code stands.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ops/quant_math.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/kernels.h"
+#include "runtime/reference/walk.h"
+
+namespace fixpoint::reference {
+namespace {
+
+std::vector<float> Floats(const Array& array) { return {array.values.begin(), array.values.end()}; }
+
+Array One(float value) {
+  Array array(VarType::FP32, Dims{1});
+  array[0] = value;
+  return array;
+}
+
+// How codes are made.
+struct Coding {
+  int32_t largest_code;
+  QuantSpec::Rounding rounding;
+  // Whether what comes out is the number that the code stands for, in place of the code.
+  bool dequantizes = false;
+  // 1.x multiplies the code by the step, 2.x by the range and then divides.
+  bool by_step = false;
+};
+
+absl::StatusOr<Coding> CodingOf(const OpRun& op, bool dequantizes) {
+  const int64_t bits = op.Int("bit_length");
+  if (bits < 1 || bits > 16) {
+    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
+  }
+  const int64_t round_type = op.Int("round_type");
+  if (round_type != 0 && round_type != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
+  }
+  return Coding{LargestCode(static_cast<int>(bits)),
+                round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO,
+                dequantizes, op.era() == Era::kFluid};
+}
+
+float Coded(double value, float range, const Coding& coding) {
+  const float x = static_cast<float>(value);
+  const float code = QuantizeOne(x, range, coding.largest_code, coding.rounding);
+  if (!coding.dequantizes) return code;
+  if (coding.by_step) return range / static_cast<float>(coding.largest_code) * code;
+  return DequantizeOne(code, range, coding.largest_code);
+}
+
+Array CodedTensor(const Array& x, float range, const Coding& coding) {
+  Array out = x;
+  for (double& element : out.values) element = Coded(element, range, coding);
+  return out;
+}
+
+// X with the channels on an axis of the attribute quant_axis.
+absl::StatusOr<AxisView> ChannelView(const OpRun& op) {
+  const Dims& dims = op.Input("X").dims;
+  const int64_t axis = op.Int("quant_axis");
+  if (axis < 0 || axis > 1 || axis >= static_cast<int64_t>(dims.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("quant_axis is ", axis, " and X is ",
+                                                   DimsText(dims), "; want 0 or 1, an axis of X"));
+  }
+  return ViewAround(dims, static_cast<int>(axis));
+}
+
+std::vector<float> ChannelRanges(const Array& x, const AxisView& view) {
+  std::vector<float> ranges;
+  for (int64_t c = 0; c < view.size; ++c) {
+    std::vector<float> channel;
+    for (int64_t o = 0; o < view.outer; ++o) {
+      for (int64_t k = 0; k < view.inner; ++k) {
+        channel.push_back(static_cast<float>(x[view.At(o, c, k)]));
+      }
+    }
+    ranges.push_back(AbsMax(channel));
+  }
+  return ranges;
+}
+
+Array CodedChannels(const Array& x, const AxisView& view, const std::vector<float>& ranges,
+                    const Coding& coding) {
+  Array out = x;
+  ForEachLine(view, [&](int64_t start, int64_t stride, int64_t size) {
+    for (int64_t c = 0; c < size; ++c) {
+      double& element = out[start + c * stride];
+      element = Coded(element, ranges[c], coding);
+    }
+  });
+  return out;
+}
+
+Array RangeVector(const std::vector<float>& ranges) {
+  Array array(VarType::FP32, Dims{static_cast<int64_t>(ranges.size())});
+  std::copy(ranges.begin(), ranges.end(), array.values.begin());
+  return array;
+}
+
+// An input of one number. Error: the slot is absent, or holds more.
+absl::StatusOr<float> Number(const OpRun& op, absl::string_view slot) {
+  const Array* input = op.FindInput(slot);
+  if (input == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", slot, " is absent, and is_test is false; want one number"));
+  }
+  RETURN_IF_ERROR(op.CheckSize(slot, 1));
+  return static_cast<float>((*input)[0]);
+}
+
+absl::Status AbsMaxQuantize(OpRun& op, bool dequantizes) {
+  ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, dequantizes));
+  const Array& x = op.Input("X");
+  const float range = AbsMax(Floats(x));
+  op.SetOutput("Out", CodedTensor(x, range, coding));
+  op.SetOutput("OutScale", One(range));
+  return absl::OkStatus();
+}
+
+// The largest absolute value of the last window_size steps, by the reference's rule: where the
+// range is what leaves the window, it is found anew.
+absl::StatusOr<float> NextWindowRange(OpRun& op, float range, float current) {
+  ASSIGN_OR_RETURN(const float iteration, Number(op, "Iter"));
+  ASSIGN_OR_RETURN(const Array* stored, op.FindBefore("OutScales"));
+  const int64_t window_size = op.Int("window_size");
+  if (stored == nullptr || window_size < 1 || stored->size() != window_size || iteration < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("window_size is ", window_size, ", Iter ", iteration, " and OutScales ",
+                     stored != nullptr ? DimsText(stored->dims) : "has no value",
+                     "; want a window of that size, and a step that is not negative"));
+  }
+  const int64_t step = ToInt(op.FindInput("Iter")->values[0]);
+  Array window = *stored;
+  const float removed = static_cast<float>(window[step % window_size]);
+  window[step % window_size] = current;
+  if (range < current) {
+    range = current;
+  } else if (std::fabs(removed - range) < 1e-6f) {
+    const std::vector<float> seen = Floats(window);
+    range = AbsMax(absl::MakeConstSpan(seen).subspan(0, std::min(step, window_size)));
+  }
+  op.SetOutput("OutScales", std::move(window));
+  return range;
+}
+
+absl::Status RangeAbsMaxQuantize(OpRun& op) {
+  ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/false));
+  ASSIGN_OR_RETURN(float range, Number(op, "InScale"));
+  const Array& x = op.Input("X");
+  if (!op.Bool("is_test")) {
+    ASSIGN_OR_RETURN(range, NextWindowRange(op, range, AbsMax(Floats(x))));
+    op.SetOutput("OutScale", One(range));
+  }
+  op.SetOutput("Out", CodedTensor(x, range, coding));
+  return absl::OkStatus();
+}
+
+// The moving average of `current`: state = rate * state + 1, accum = rate * accum + current, and
+// their quotient is the range. Writes all three.
+absl::StatusOr<float> FollowMovingAverage(OpRun& op, float current) {
+  const float rate = static_cast<float>(op.Float("moving_rate"));
+  ASSIGN_OR_RETURN(float state, Number(op, "InState"));
+  ASSIGN_OR_RETURN(float accum, Number(op, "InAccum"));
+  state = rate * state + 1.0f;
+  accum = rate * accum + current;
+  op.SetOutput("OutState", One(state));
+  op.SetOutput("OutAccum", One(accum));
+  op.SetOutput("OutScale", One(accum / state));
+  return accum / state;
+}
+
+absl::Status MovingAverageQuantize(OpRun& op, bool dequantizes) {
+  ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, dequantizes));
+  ASSIGN_OR_RETURN(float range, Number(op, "InScale"));
+  const Array& x = op.Input("X");
+  if (!op.Bool("is_test")) {
+    ASSIGN_OR_RETURN(range, FollowMovingAverage(op, AbsMax(Floats(x))));
+  }
+  op.SetOutput("Out", CodedTensor(x, range, coding));
+  return absl::OkStatus();
+}
+
+absl::Status MovingAverageObserve(OpRun& op) {
+  const Array& x = op.Input("X");
+  if (!op.Bool("is_test")) {
+    const absl::StatusOr<float> range = FollowMovingAverage(op, AbsMax(Floats(x)));
+    if (!range.ok()) return range.status();
+  }
+  op.SetOutput("Out", x);
+  return absl::OkStatus();
+}
+
+// In inference OutScale is not written but read.
+absl::Status ChannelWiseQuantize(OpRun& op) {
+  ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/false));
+  ASSIGN_OR_RETURN(const AxisView view, ChannelView(op));
+  const Array& x = op.Input("X");
+  std::vector<float> ranges = ChannelRanges(x, view);
+  if (op.Bool("is_test")) {
+    ASSIGN_OR_RETURN(const Array* stored, op.FindBefore("OutScale"));
+    if (stored == nullptr || stored->size() != view.size) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("is_test is true and OutScale ",
+                       stored != nullptr ? DimsText(stored->dims) : "has no value", "; want ",
+                       view.size, " scales"));
+    }
+    ranges = Floats(*stored);
+  } else {
+    op.SetOutput("OutScale", RangeVector(ranges));
+  }
+  op.SetOutput("Out", CodedChannels(x, view, ranges, coding));
+  return absl::OkStatus();
+}
+
+absl::Status ChannelWiseQuantizeDequantize(OpRun& op) {
+  ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/true));
+  ASSIGN_OR_RETURN(const AxisView view, ChannelView(op));
+  const std::vector<float> ranges = ChannelRanges(op.Input("X"), view);
+  op.SetOutput("Out", CodedChannels(op.Input("X"), view, ranges, coding));
+  op.SetOutput("OutScale", RangeVector(ranges));
+  return absl::OkStatus();
+}
+
+// quant_axis -1: by the moving average, in inference by Scale [1]; else by each channel's own
+// range, in inference by Scale [C]. only_observer: the values pass as they are.
+absl::Status QuantizeLinear(OpRun& op) {
+  ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/false));
+  const Array& x = op.Input("X");
+  const bool is_test = op.Bool("is_test");
+  std::vector<float> ranges = Floats(op.Input("Scale"));
+  std::optional<AxisView> view;
+  if (op.Int("quant_axis") == -1) {
+    RETURN_IF_ERROR(op.CheckSize("Scale", 1));
+    if (!is_test) {
+      ASSIGN_OR_RETURN(ranges[0], FollowMovingAverage(op, AbsMax(Floats(x))));
+    }
+  } else {
+    ASSIGN_OR_RETURN(view, ChannelView(op));
+    if (!is_test) {
+      ranges = ChannelRanges(x, *view);
+      op.SetOutput("OutScale", RangeVector(ranges));
+    } else {
+      RETURN_IF_ERROR(op.CheckSize("Scale", view->size));
+    }
+  }
+  if (op.Bool("only_observer")) {
+    op.SetOutput("Y", x);
+  } else {
+    op.SetOutput(
+        "Y", view ? CodedChannels(x, *view, ranges, coding) : CodedTensor(x, ranges[0], coding));
+  }
+  return absl::OkStatus();
+}
+
+// An op of our own: the mean of the largest absolute values of the last window_size steps. Step t,
+// counted from 1, is kept at place (t - 1) mod window_size.
+absl::Status WindowMeanQuantize(OpRun& op) {
+  ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/false));
+  ASSIGN_OR_RETURN(float range, Number(op, "InScale"));
+  const Array& x = op.Input("X");
+  if (!op.Bool("is_test")) {
+    ASSIGN_OR_RETURN(const float iteration, Number(op, "Iter"));
+    ASSIGN_OR_RETURN(const Array* stored, op.FindBefore("OutScales"));
+    if (stored == nullptr || stored->size() < 1 || iteration < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Iter is ", iteration, " and OutScales ",
+                       stored != nullptr ? DimsText(stored->dims) : "has no value",
+                       "; want a step counted from 1, and a window"));
+    }
+    const int64_t step = ToInt(op.FindInput("Iter")->values[0]);
+    Array window = *stored;
+    window[(step - 1) % window.size()] = AbsMax(Floats(x));
+    const int64_t seen = std::min(step, window.size());
+    double sum = 0;
+    for (int64_t i = 0; i < seen; ++i) sum += window[i];
+    range = static_cast<float>(sum / static_cast<double>(seen));
+    op.SetOutput("OutScales", std::move(window));
+    op.SetOutput("OutScale", One(range));
+  }
+  op.SetOutput("Out", CodedTensor(x, range, coding));
+  return absl::OkStatus();
+}
+
+// The straight-through estimator: rounding has the gradient 1, and so has clipping.
+absl::Status PassGradient(OpRun& op) {
+  op.SetOutput("X@GRAD", op.Input("Out@GRAD"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Kernels FakeQuantizeKernels() {
+  return {
+      {"fake_quantize_abs_max", [](OpRun& op) { return AbsMaxQuantize(op, false); }},
+      {"fake_quantize_dequantize_abs_max", [](OpRun& op) { return AbsMaxQuantize(op, true); }},
+      {"fake_quantize_range_abs_max", RangeAbsMaxQuantize},
+      {"fake_quantize_moving_average_abs_max",
+       [](OpRun& op) { return MovingAverageQuantize(op, false); }},
+      {"fake_quantize_dequantize_moving_average_abs_max",
+       [](OpRun& op) { return MovingAverageQuantize(op, true); }},
+      {"moving_average_abs_max_scale", MovingAverageObserve},
+      {"fake_channel_wise_quantize_abs_max", ChannelWiseQuantize},
+      {"fake_channel_wise_quantize_dequantize_abs_max", ChannelWiseQuantizeDequantize},
+      {"quantize_linear", QuantizeLinear},
+      {"fake_quantize_window_mean_abs_max", WindowMeanQuantize},
+      {"fake_quantize_dequantize_grad", PassGradient},
+      {"straight_through_estimator_grad", PassGradient},
+      {"stright_throuth_estimator_grad", PassGradient},
+  };
+}
+
+}  // namespace fixpoint::reference

@@ -1,0 +1,56 @@
+// Which op types of the reference programs have a kernel.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "proto/program_file.h"
+#include "runtime/reference/kernels.h"
+#include "tests/testing/reference_data.h"
+
+namespace fixpoint::reference {
+namespace {
+
+using ::testing::ElementsAre;
+
+// The op types without a kernel in the programs below a folder of models.
+std::set<std::string> WithoutKernel(absl::string_view folder) {
+  std::set<std::string> missing;
+  for (const std::string& path : ReferencePrograms()) {
+    if (!absl::StrContains(path, folder)) continue;
+    const absl::StatusOr<LoadedProgram> loaded = LoadProgram(path);
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    for (const BlockDesc& block : loaded->program->blocks()) {
+      for (const OpDesc& op : block.ops()) {
+        const bool is_known =
+            op.type() == "feed" || op.type() == "fetch" || FindKernel(op.type()) != nullptr;
+        if (!is_known) missing.insert(op.type());
+      }
+    }
+  }
+  return missing;
+}
+
+TEST(Kernels, OfGeneratedProgramsAreThereButForBlocksAndSequences) {
+  SKIP_WITHOUT_REFERENCE_DATA();
+  EXPECT_THAT(
+      WithoutKernel("models/generated/"),
+      ElementsAre("array_to_lod_tensor", "conditional_block", "get_tensor_from_selected_rows",
+                  "lod_rank_table", "lod_tensor_to_array", "lstm", "lstm_grad", "max_sequence_len",
+                  "merge_selected_rows", "read_from_array", "sequence_conv", "sequence_conv_grad",
+                  "sequence_pool", "sequence_pool_grad", "shrink_rnn_memory",
+                  "shrink_rnn_memory_grad", "while", "while_grad", "write_to_array"));
+}
+
+TEST(Kernels, OfNetworksWithParametersAreAllThere) {
+  SKIP_WITHOUT_REFERENCE_DATA();
+  EXPECT_THAT(WithoutKernel("models/with_params/"), ElementsAre());
+}
+
+}  // namespace
+}  // namespace fixpoint::reference

@@ -12,10 +12,26 @@ VarType::Type Frame::StoredType(VarType::Type dtype) const {
   return precision_ == Precision::kDouble && IsFloatingPoint(dtype) ? VarType::FP64 : dtype;
 }
 
-absl::StatusOr<const Array*> Frame::Find(absl::string_view name) {
+Frame& Frame::FrameOf(const Variable& variable) {
+  Frame* frame = this;
+  while (frame->outer_ != nullptr &&
+         (variable.persistable() || frame->block_ != &variable.block())) {
+    frame = frame->outer_;
+  }
+  return *frame;
+}
+
+absl::StatusOr<const Array*> Frame::Find(const Variable& variable) {
+  Frame& frame = FrameOf(variable);
+  if (frame.outer_ == nullptr) return frame.FindGlobal(variable.name());
+  const auto known = frame.entries_.find(variable.name());
+  return known != frame.entries_.end() ? &known->second.value : nullptr;
+}
+
+absl::StatusOr<const Array*> Frame::FindGlobal(absl::string_view name) {
   const auto known = entries_.find(name);
   if (known != entries_.end()) return &known->second.value;
-  const Scope::Value* stored = scope_.FindOrNull(name);
+  const Scope::Value* stored = scope_->FindOrNull(name);
   if (stored == nullptr) return nullptr;
   const Tensor* tensor = std::get_if<Tensor>(stored);
   if (tensor == nullptr) {
@@ -34,7 +50,7 @@ absl::StatusOr<const Array*> Frame::Find(absl::string_view name) {
 void Frame::Set(const Variable& variable, Array value) {
   value.dtype = StoredType(value.dtype);
   for (double& element : value.values) element = Rounded(element, value.dtype);
-  entries_[variable.name()] = {std::move(value), variable.persistable()};
+  FrameOf(variable).entries_[variable.name()] = {std::move(value), variable.persistable()};
 }
 
 absl::Status Frame::Store() {
@@ -44,7 +60,7 @@ absl::Status Frame::Store() {
     ASSIGN_OR_RETURN(Tensor tensor, TensorOf(entry.value));
     stored.emplace_back(name, std::move(tensor));
   }
-  for (auto& [name, tensor] : stored) scope_.Set(name, std::move(tensor));
+  for (auto& [name, tensor] : stored) scope_->Set(name, std::move(tensor));
   return absl::OkStatus();
 }
 

@@ -20,20 +20,27 @@ namespace fixpoint::reference {
 // gradients can be compared with differences.
 enum class Precision { kAsDeclared, kDouble };
 
+// The variables of one run of a block. A variable of a block around it is found and set there, and
+// a persistable one in block 0, wherever it is declared.
 class Frame {
  public:
-  // What no op has written yet is read from the scope, which has to outlive the frame.
-  Frame(Scope* scope, Precision precision) : scope_(*scope), precision_(precision) {}
+  // Of block 0. What no op has written yet is read from the scope, which outlives the frame.
+  Frame(Scope* scope, Precision precision) : scope_(scope), precision_(precision) {}
+  // Of a block that an op runs, in the frame of the op's block, which outlives this one.
+  Frame(const Block& block, Frame* outer)
+      : block_(&block), outer_(outer), precision_(outer->precision_) {}
 
   // Null where the variable has no value. Stays valid until the variable is set. Error
   // (kUnimplemented): the scope holds it as something that is no Array.
-  absl::StatusOr<const Array*> Find(absl::string_view name);
+  absl::StatusOr<const Array*> Find(const Variable& variable);
+  // The same of a variable of block 0, by its name. REQUIRES: this is the frame of block 0.
+  absl::StatusOr<const Array*> FindGlobal(absl::string_view name);
 
   // Rounds the value to its type.
   void Set(const Variable& variable, Array value);
 
   // Writes the persistable variables that were set to the scope. Error (kFailedPrecondition): no
-  // memory; the scope is then as it was.
+  // memory; the scope is then as it was. REQUIRES: this is the frame of block 0.
   absl::Status Store();
 
  private:
@@ -42,11 +49,14 @@ class Frame {
     bool is_stored = false;  // in the scope, at the end
   };
 
+  Frame& FrameOf(const Variable& variable);
   // The type that stands for a declared one.
   VarType::Type StoredType(VarType::Type dtype) const;
 
-  Scope& scope_;
-  const Precision precision_;
+  Scope* scope_ = nullptr;
+  const Block* block_ = nullptr;  // null of block 0, as outer_
+  Frame* outer_ = nullptr;
+  Precision precision_;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

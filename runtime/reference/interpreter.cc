@@ -57,38 +57,58 @@ absl::StatusOr<Interpreter> Interpreter::Create(const Program& program,
   RETURN_IF_ERROR(CheckKernels(program));
   Interpreter interpreter(program, options);
   for (int b = 0; b < program.block_count(); ++b) {
+    std::vector<Step>& steps = interpreter.steps_.emplace_back();
     for (const Op& op : program.block(b).ops()) {
       if (HasNothingToDo(op)) continue;
       const OpSchema* schema = FindOpSchema(op.type());
       if (absl::Status status = CheckForm(op, *schema, interpreter.era_); !status.ok()) {
         return AtOp(op, status);
       }
-      if (b == 0) interpreter.steps_.push_back({&op, schema, FindKernel(op.type())});
+      steps.push_back({&op, schema, FindKernel(op.type())});
     }
   }
   return interpreter;
 }
 
-absl::Status Interpreter::RunStep(const Step& step, const RunState& state, Frame* frame) const {
-  OpRun op(*step.op, *step.schema, program_->version(), era_, state, frame);
-  absl::Status status = op.ReadInputs();
-  if (status.ok()) status = CallKernel(*step.kernel, op);
-  if (!status.ok()) return AtOp(*step.op, status);
-  op.WriteOutputs();
-  return absl::OkStatus();
-}
+// One run of the program.
+class Interpreter::Execution final : public BlockRunner {
+ public:
+  Execution(const Interpreter& interpreter, Scope* scope)
+      : interpreter_(interpreter),
+        frame_(scope, interpreter.options_.precision),
+        state_{interpreter.options_.seed, interpreter.runs_, 0} {}
+
+  Frame& frame() { return frame_; }
+
+  absl::Status Run() { return RunBlock(interpreter_.program_->block(0), &frame_); }
+
+  absl::Status RunBlock(const Block& block, Frame* frame) override {
+    for (const Step& step : interpreter_.steps_[block.index()]) {
+      OpRun op(*step.op, *step.schema, interpreter_.program_->version(), interpreter_.era_, state_,
+               frame, this);
+      ++state_.op;
+      absl::Status status = op.ReadInputs();
+      if (status.ok()) status = CallKernel(*step.kernel, op);
+      if (!status.ok()) return AtOp(*step.op, status);
+      op.WriteOutputs();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  const Interpreter& interpreter_;
+  Frame frame_;
+  RunState state_;
+};
 
 absl::StatusOr<std::vector<Tensor>> Interpreter::Run(Scope* scope,
                                                      absl::Span<const std::string> fetches) {
-  Frame frame(scope, options_.precision);
-  RunState state{options_.seed, runs_, 0};
-  for (const Step& step : steps_) {
-    RETURN_IF_ERROR(RunStep(step, state, &frame));
-    ++state.op;
-  }
+  Execution execution(*this, scope);
+  RETURN_IF_ERROR(execution.Run());
+  Frame& frame = execution.frame();
   std::vector<Tensor> fetched;
   for (const std::string& name : fetches) {
-    ASSIGN_OR_RETURN(const Array* value, frame.Find(name));
+    ASSIGN_OR_RETURN(const Array* value, frame.FindGlobal(name));
     if (value == nullptr) {
       return absl::FailedPreconditionError(
           absl::StrCat("fetch \"", name,

@@ -36,10 +36,11 @@ class Interpreter {
   static absl::StatusOr<Interpreter> Create(const Program& program,
                                             const InterpreterOptions& options = {});
 
-  // Runs block 0 once, and gives the values of the variables `fetches`. Variables that no op writes
-  // are read from the scope by their names: what is fed, parameters, the state of optimizers and
-  // quantizers. Persistable variables that ops write are written to the scope, all other values are
-  // gone afterwards. A feed op gives what the scope holds for its output; a fetch op does nothing.
+  // Runs block 0 once, and the blocks that its ops run as often as they do, and gives the values of
+  // the variables `fetches`. Variables that no op writes are read from the scope by their names:
+  // what is fed, parameters, the state of optimizers and quantizers. Persistable variables that ops
+  // write are written to the scope, all other values are gone afterwards. A feed op gives what the
+  // scope holds for its output; a fetch op does nothing.
   //
   // Errors name block and op; the scope is then as it was. kFailedPrecondition: an input or a fetch
   // has no value, or there is no memory; kInvalidArgument: values do not fit the op;
@@ -52,15 +53,14 @@ class Interpreter {
     const OpSchema* schema;
     const Kernel* kernel;
   };
+  class Execution;
 
   Interpreter(const Program& program, const InterpreterOptions& options);
-
-  absl::Status RunStep(const Step& step, const RunState& state, Frame* frame) const;
 
   const Program* program_;
   InterpreterOptions options_;
   Era era_;
-  std::vector<Step> steps_;  // of block 0
+  std::vector<std::vector<Step>> steps_;  // of each block
   uint32_t runs_ = 0;
 };
 

@@ -63,6 +63,12 @@ absl::Status CheckSlots(const Op& op, absl::Span<const SlotSchema> slots, Era er
   return absl::OkStatus();
 }
 
+// Whether a variable may hold sequences: it is not declared, or it is with a level of offsets.
+bool MayHaveOffsets(const Variable& variable) {
+  const VarDesc* desc = variable.desc();
+  return desc == nullptr || desc->type().lod_tensor().lod_level() > 0;
+}
+
 }  // namespace
 
 absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
@@ -90,16 +96,22 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
 }
 
 OpRun::OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
-             Frame* frame)
-    : op_(op), schema_(schema), version_(version), era_(era), state_(state), frame_(*frame) {}
+             Frame* frame, BlockRunner* runner)
+    : op_(op),
+      schema_(schema),
+      version_(version),
+      era_(era),
+      state_(state),
+      frame_(*frame),
+      runner_(*runner) {}
 
 absl::Status OpRun::ReadInputs() {
   for (const Argument* argument : op_.inputs()) {
     const Variable* variable = argument->variable();
     const Array* value = nullptr;
     if (variable != nullptr) {
-      ASSIGN_OR_RETURN(value, frame_.Find(variable->name()));
-      if (value == nullptr) {
+      ASSIGN_OR_RETURN(value, frame_.Find(*variable));
+      if (value == nullptr && op_.sub_blocks().empty()) {
         return absl::FailedPreconditionError(
             absl::StrCat("input ", argument->slot_name(), " reads \"", argument->name(),
                          "\", which has no value; want it fed, initialised by the startup program, "
@@ -156,7 +168,20 @@ std::vector<const Array*> OpRun::Inputs(absl::string_view slot) const {
 absl::StatusOr<const Array*> OpRun::FindBefore(absl::string_view output_slot) const {
   const Argument* argument = op_.Output(output_slot);
   if (argument == nullptr || argument->variable() == nullptr) return nullptr;
-  return frame_.Find(argument->name());
+  return frame_.Find(*argument->variable());
+}
+
+absl::StatusOr<const Array*> OpRun::FindNow(absl::string_view slot, int index) const {
+  const auto arguments = op_.Inputs(slot);
+  if (index >= static_cast<int>(arguments.size()) || arguments[index]->variable() == nullptr) {
+    return nullptr;
+  }
+  return frame_.Find(*arguments[index]->variable());
+}
+
+absl::Status OpRun::RunBlock(const Block& block) {
+  Frame frame(block, &frame_);
+  return runner_.RunBlock(block, &frame);
 }
 
 bool OpRun::HasOutput(absl::string_view slot, int index) const {
@@ -171,14 +196,15 @@ int OpRun::OutputCount(absl::string_view slot) const {
 void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
   if (!HasOutput(slot, index)) return;
-  if (value.lod.empty() && !value.dims.empty()) {
+  const Variable& variable = *op_.Outputs(slot)[index]->variable();
+  if (value.lod.empty() && !value.dims.empty() && MayHaveOffsets(variable)) {
     for (const Array* input : inputs_) {
       if (input == nullptr || input->lod.empty() || input->dims[0] != value.dims[0]) continue;
       value.lod = input->lod;
       break;
     }
   }
-  outputs_.emplace_back(op_.Outputs(slot)[index]->variable(), std::move(value));
+  outputs_.emplace_back(&variable, std::move(value));
 }
 
 void OpRun::SetOutputWithLod(absl::string_view slot, Array value) {

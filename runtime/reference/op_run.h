@@ -31,7 +31,14 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
 struct RunState {
   uint64_t seed = 0;  // of ops whose own seed is 0
   uint32_t step = 0;  // how often the program ran before
-  uint32_t op = 0;    // position of the op in its program
+  uint32_t op = 0;    // how many ops of the program ran before in this step
+};
+
+// Who runs the blocks that ops name.
+class BlockRunner {
+ public:
+  virtual ~BlockRunner() = default;
+  virtual absl::Status RunBlock(const Block& block, Frame* frame) = 0;
 };
 
 // Slots, attributes and their defaults are those of the op's schema; asking for one that it does
@@ -40,9 +47,10 @@ class OpRun {
  public:
   // REQUIRES: CheckForm. All arguments outlive the object.
   OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
-        Frame* frame);
+        Frame* frame, BlockRunner* runner);
 
-  // Looks the inputs up. Error (kFailedPrecondition): one has no value.
+  // Looks the inputs up. Error (kFailedPrecondition): one has no value, and the op runs no block,
+  // which may write it first.
   absl::Status ReadInputs();
   // Gives the outputs that were set to the frame.
   void WriteOutputs();
@@ -64,12 +72,18 @@ class OpRun {
   // variable that they name as an output only. Null where it has no value. Errors as Frame::Find.
   absl::StatusOr<const Array*> FindBefore(absl::string_view output_slot) const;
 
+  // What the variable of a list's argument holds now, that a block may have written since. Null
+  // where it has no value, or the list is shorter.
+  absl::StatusOr<const Array*> FindNow(absl::string_view slot, int index) const;
+  // Runs a block of the op once, its variables in a frame of their own.
+  absl::Status RunBlock(const Block& block);
+
   // Whether anyone wants output `index` of a slot.
   bool HasOutput(absl::string_view slot, int index = 0) const;
   int OutputCount(absl::string_view slot) const;
-  // Rounds to the value's type; nothing happens where nobody wants it. Where the value has no
-  // level-of-detail offsets it takes those of the first input with as many rows, as the
-  // reference's ops hand them on.
+  // Rounds to the value's type; nothing happens where nobody wants it. A value without
+  // level-of-detail offsets takes those of the first input with as many rows, as the reference's
+  // ops hand them on, unless its variable is declared without them.
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
   // The same for a value whose offsets are what they are.
@@ -107,6 +121,7 @@ class OpRun {
   const Era era_;
   const RunState state_;
   Frame& frame_;
+  BlockRunner& runner_;
   std::vector<const Array*> inputs_;  // as op_.inputs()
   std::vector<std::pair<const Variable*, Array>> outputs_;
 };

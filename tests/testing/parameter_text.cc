@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -14,6 +15,8 @@
 
 namespace fixpoint {
 namespace {
+
+constexpr char kLod[] = "lod=";
 
 template <typename T>
 std::optional<Tensor> TensorOf(const std::vector<int64_t>& dims,
@@ -29,6 +32,29 @@ std::optional<Tensor> TensorOf(const std::vector<int64_t>& dims,
   return Tensor::FromValues<T>(dims, values);
 }
 
+// "lod={0,2,3}{0,1,2,5}", outermost level first.
+std::optional<LoD> ParseLod(absl::string_view word) {
+  LoD lod;
+  for (absl::string_view level :
+       absl::StrSplit(absl::StripPrefix(word, kLod), '{', absl::SkipEmpty())) {
+    if (!absl::ConsumeSuffix(&level, "}")) return std::nullopt;
+    std::vector<uint64_t>& offsets = lod.emplace_back();
+    for (const absl::string_view offset : absl::StrSplit(level, ',')) {
+      if (!absl::SimpleAtoi(offset, &offsets.emplace_back())) return std::nullopt;
+    }
+  }
+  return lod;
+}
+
+std::string LodText(const LoD& lod) {
+  if (lod.empty()) return "";
+  std::string text = kLod;
+  for (const std::vector<uint64_t>& level : lod) {
+    absl::StrAppend(&text, "{", absl::StrJoin(level, ","), "}");
+  }
+  return text + " ";
+}
+
 std::optional<std::pair<std::string, Tensor>> ParseLine(absl::string_view line) {
   std::vector<absl::string_view> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
   if (words.size() < 2) return std::nullopt;
@@ -42,6 +68,11 @@ std::optional<std::pair<std::string, Tensor>> ParseLine(absl::string_view line) 
   const absl::string_view type = type_and_dims[0];
   const std::string name(words[0]);
   words.erase(words.begin(), words.begin() + 2);
+  std::optional<LoD> lod = LoD();
+  if (!words.empty() && absl::StartsWith(words[0], kLod)) {
+    lod = ParseLod(words[0]);
+    words.erase(words.begin());
+  }
   std::optional<Tensor> tensor;
   if (type == "f32") tensor = TensorOf<float>(dims, words);
   if (type == "f64") tensor = TensorOf<double>(dims, words);
@@ -51,13 +82,14 @@ std::optional<std::pair<std::string, Tensor>> ParseLine(absl::string_view line) 
   if (type == "i16") tensor = TensorOf<int16_t>(dims, words);
   if (type == "i32") tensor = TensorOf<int32_t>(dims, words);
   if (type == "i64") tensor = TensorOf<int64_t>(dims, words);
-  if (!tensor.has_value()) return std::nullopt;
+  if (!tensor.has_value() || !lod.has_value()) return std::nullopt;
+  tensor->set_lod(*std::move(lod));
   return std::make_pair(name, *std::move(tensor));
 }
 
 template <typename T>
 std::string Values(const Tensor& tensor, absl::string_view type) {
-  return absl::StrCat(type, "[", absl::StrJoin(tensor.dims(), ","), "] ",
+  return absl::StrCat(type, "[", absl::StrJoin(tensor.dims(), ","), "] ", LodText(tensor.lod()),
                       absl::StrJoin(tensor.data<T>(), " ", [](std::string* out, T value) {
                         absl::StrAppendFormat(out, "%.9g", static_cast<double>(value));
                       }));

@@ -1,4 +1,5 @@
-// Parameters as text, a line each: `w f32[2,2] 0.5 -1 2 nan`.
+// Parameters as text, a line each: `w f32[2,2] 0.5 -1 2 nan`; with offsets of sequences
+// `x f32[3] lod={0,2,3} 1 2 3`.
 
 #ifndef FIXPOINT_TESTS_TESTING_PARAMETER_TEXT_H_
 #define FIXPOINT_TESTS_TESTING_PARAMETER_TEXT_H_

@@ -88,7 +88,12 @@ DifferentiatedProgram::DifferentiatedProgram(absl::string_view text, absl::strin
   for (const Variable* variable : program_.block(0).variables()) {
     const bool is_written =
         !variable->values().empty() && variable->values()[0]->origin() == Value::Origin::kWrite;
-    if (is_written || inputs_.FindOrNull(variable->name()) != nullptr) continue;
+    if (is_written) continue;
+    if (const Scope::Value* known = inputs_.FindOrNull(variable->name()); known != nullptr) {
+      const bool is_real = std::get<Tensor>(*known).dtype() == VarType::FP64;
+      if (is_real && variable->persistable()) parameters_.push_back(variable->name());
+      continue;
+    }
     const RandomStream random(1, ++drawn, 0);
     const auto& dims = variable->tensor()->dims();
     Tensor tensor = *Tensor::Allocate(VarType::FP64, {dims.begin(), dims.end()});

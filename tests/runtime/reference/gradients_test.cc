@@ -48,6 +48,19 @@ Case Image(const std::string& name, const std::string& attrs) {
   return {name, "var x f32[1,2,5,4] persistable\npool2d(X=x) -> (Out=out) {" + attrs + "}"};
 }
 
+// A sequence of two rows and one of one.
+constexpr char kSequences[] = "x f64[3,2] lod={0,2,3} 0.5 -1 1.5 2 -0.25 1";
+
+Case SequencePool(const std::string& type) {
+  return {"sequence_pool_" + type,
+          R"(
+            var x f64[3,2] lod=1 persistable
+            var out f64[2,2]
+            sequence_pool(X=x) -> (Out=out, MaxIndex=i) {pooltype=")" +
+              type + "\"}",
+          kSequences};
+}
+
 // 3 channels on the axes where they may be.
 std::string BatchNorm(const std::string& attrs) {
   return R"(
@@ -200,6 +213,17 @@ std::vector<Case> Cases() {
       {"top_k_v2", R"(
          var x f32[3,2] persistable
          top_k_v2(X=x) -> (Out=out, Indices=i) {k=2, axis=0, largest=false})"},
+      SequencePool("AVERAGE"),
+      SequencePool("SUM"),
+      SequencePool("SQRT"),
+      SequencePool("MAX"),
+      SequencePool("LAST"),
+      SequencePool("FIRST"),
+      {"sequence_conv", R"(
+         var x f64[3,2] lod=1 persistable
+         var w f32[6,2] persistable
+         sequence_conv(X=x, Filter=w) -> (Out=out) {contextLength=3, contextStart=-1})",
+       kSequences},
       {"dropout", R"(
          var x f32[2,3] persistable
          dropout(X=x) -> (Out=out, Mask=m) {dropout_prob=0.4, fix_seed=true, seed=3})"},

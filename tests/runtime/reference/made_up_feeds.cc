@@ -44,15 +44,17 @@ void MakeUpFeeds(const Program& program, int64_t batch, Scope* scope) {
     array.dtype = desc.data_type();
     array.dims.assign(desc.dims().begin(), desc.dims().end());
     for (int64_t& dim : array.dims) dim = dim < 0 ? batch : dim;
+    if (variable->desc()->type().lod_tensor().lod_level() > 0) {
+      std::vector<uint64_t> offsets = {0};
+      for (int64_t s = 0; s < batch; ++s) offsets.push_back(offsets.back() + s + 2);
+      array.dims[0] = static_cast<int64_t>(offsets.back());
+      array.lod = {offsets};
+    }
     const RandomStream random(1, ++number, 0);
     for (int64_t i = 0; i < Volume(array.dims); ++i) {
       const double value = 2 * random.Uniform(i) - 1;
       array.values.push_back(
           Rounded(IsFloatingPoint(array.dtype) ? value : value > 0, array.dtype));
-    }
-    if (variable->desc()->type().lod_tensor().lod_level() > 0) {
-      const uint64_t steps = static_cast<uint64_t>(array.dims[0]);
-      array.lod = {{0, steps / 3, steps}};
     }
     scope->Set(variable->name(), *TensorOf(array));
   }

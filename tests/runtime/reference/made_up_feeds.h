@@ -12,7 +12,7 @@ namespace fixpoint::reference {
 
 // Puts a tensor into the scope for each variable of block 0 that is fed: floating-point numbers in
 // [-1, 1), integers 0 and 1, which are classes and words of every network. `batch` stands for an
-// unknown dimension; of sequences it is the number of steps, which are those of two sequences.
+// unknown dimension, or is the number of sequences, which have 2, 3, ... rows.
 void MakeUpFeeds(const Program& program, int64_t batch, Scope* scope);
 
 // Initialises the state of quantizers that the scope lacks, as the reference's passes of 2.x do,

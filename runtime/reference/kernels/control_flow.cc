@@ -1,0 +1,54 @@
+// Ops that run blocks. What a block reads and writes outside of itself it finds in the frames of
+// the blocks around it, so that the slots of these ops matter for their conditions alone.
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/kernels.h"
+
+namespace fixpoint::reference {
+namespace {
+
+absl::StatusOr<const Block*> BlockOf(const OpRun& op) {
+  const auto blocks = op.op().sub_blocks();
+  if (blocks.size() == 1) return blocks[0];
+  return absl::InvalidArgumentError(
+      absl::StrCat("the op names ", blocks.size(), " blocks; want one, in sub_block"));
+}
+
+// Whether the one element of the first argument of a slot is true.
+absl::StatusOr<bool> Holds(const OpRun& op, absl::string_view slot) {
+  ASSIGN_OR_RETURN(const Array* condition, op.FindNow(slot, 0));
+  if (condition != nullptr && condition->size() == 1) return (*condition)[0] != 0;
+  return absl::InvalidArgumentError(absl::StrCat(
+      slot,
+      condition != nullptr ? " is " + DimsText(condition->dims) : std::string(" has no value"),
+      "; want one element"));
+}
+
+// Without an end where the condition stays true.
+absl::Status While(OpRun& op) {
+  ASSIGN_OR_RETURN(const Block* block, BlockOf(op));
+  for (;;) {
+    ASSIGN_OR_RETURN(const bool goes_on, Holds(op, "Condition"));
+    if (!goes_on) return absl::OkStatus();
+    RETURN_IF_ERROR(op.RunBlock(*block));
+  }
+}
+
+// Runs the block where the condition holds or, if it is not to be a scalar, no Cond is empty.
+absl::Status ConditionalBlock(OpRun& op) {
+  ASSIGN_OR_RETURN(const Block* block, BlockOf(op));
+  bool runs = true;
+  if (op.Bool("is_scalar_condition")) {
+    ASSIGN_OR_RETURN(runs, Holds(op, "Cond"));
+  } else {
+    for (const Array* condition : op.Inputs("Cond")) runs = runs && condition->size() > 0;
+  }
+  return runs ? op.RunBlock(*block) : absl::OkStatus();
+}
+
+}  // namespace
+
+Kernels ControlFlowKernels() { return {{"while", While}, {"conditional_block", ConditionalBlock}}; }
+
+}  // namespace fixpoint::reference

@@ -35,11 +35,11 @@ absl::Status SetReshaped(OpRun& op, const Dims& dims) {
 // The dims of what a gradient op's forward op read: X's, or those in XShape behind the 0.
 absl::StatusOr<Dims> ForwardDims(const OpRun& op) {
   if (op.HasInputSlot("X")) return op.Input("X").dims;
-  const Dims& x_shape = op.Input("XShape").dims;
-  if (x_shape.empty()) {
-    return absl::InvalidArgumentError("XShape is []; want 0 and X's dimensions");
+  const Array* x_shape = op.FindInput("XShape");
+  if (x_shape == nullptr || x_shape->dims.empty()) {
+    return absl::InvalidArgumentError("XShape has no dimensions; want 0 and X's dimensions");
   }
-  return Dims(x_shape.begin() + 1, x_shape.end());
+  return Dims(x_shape->dims.begin() + 1, x_shape->dims.end());
 }
 
 absl::Status ReshapeGradient(OpRun& op) {

@@ -9,6 +9,7 @@
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/quantizing.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -90,10 +91,7 @@ absl::Status DequantizeLinear(OpRun& op) {
     op.SetOutput("Y", std::move(y));
     return absl::OkStatus();
   }
-  const int64_t bits = op.Int("bit_length");
-  if (bits < 1 || bits > 16) {
-    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
-  }
+  ASSIGN_OR_RETURN(const int bits, BitsOf(op));
   AxisView view{1, 1, y.size()};
   if (op.Int("quant_axis") == -1) {
     RETURN_IF_ERROR(op.CheckSize("Scale", 1));
@@ -103,8 +101,7 @@ absl::Status DequantizeLinear(OpRun& op) {
   ForEachLine(view, [&](int64_t start, int64_t stride, int64_t size) {
     for (int64_t c = 0; c < size; ++c) {
       double& x = y[start + c * stride];
-      x = DequantizeOne(static_cast<float>(x), static_cast<float>(scale[c]),
-                        LargestCode(static_cast<int>(bits)));
+      x = DequantizeOne(static_cast<float>(x), static_cast<float>(scale[c]), LargestCode(bits));
     }
   });
   op.SetOutput("Y", std::move(y));
@@ -147,21 +144,11 @@ Affine AffineOf(float min, float max, const Codes& codes) {
   return {step, std::min(std::max(zero_point, codes.lowest), codes.largest)};
 }
 
-Array One(float value) {
-  Array array(VarType::FP32, Dims{1});
-  array[0] = value;
-  return array;
-}
-
 // Takes the finite values in: moving averages of the smallest and of the largest, widened to 0.
 absl::StatusOr<Affine> FollowMinMax(OpRun& op, const Codes& codes) {
-  for (const char* slot : {"InState", "InAccumMin", "InAccumMax"}) {
-    if (op.FindInput(slot) == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", slot, " is absent, and is_test is false; want one number"));
-    }
-    RETURN_IF_ERROR(op.CheckSize(slot, 1));
-  }
+  ASSIGN_OR_RETURN(const float count_before, NumberIn(op, "InState"));
+  ASSIGN_OR_RETURN(const float min_before, NumberIn(op, "InAccumMin"));
+  ASSIGN_OR_RETURN(const float max_before, NumberIn(op, "InAccumMax"));
   float smallest = 0;
   float largest = 0;
   for (const double x : op.Input("X").values) {
@@ -170,28 +157,22 @@ absl::StatusOr<Affine> FollowMinMax(OpRun& op, const Codes& codes) {
     largest = std::max(largest, static_cast<float>(x));
   }
   const float rate = static_cast<float>(op.Float("moving_rate"));
-  const auto next = [&](const char* slot, float current) {
-    return rate * static_cast<float>((*op.FindInput(slot))[0]) + current;
-  };
-  const float count = next("InState", 1);
-  const float min = next("InAccumMin", smallest);
-  const float max = next("InAccumMax", largest);
+  const float count = rate * count_before + 1;
+  const float min = rate * min_before + smallest;
+  const float max = rate * max_before + largest;
   const Affine affine = AffineOf(min / count, max / count, codes);
-  op.SetOutput("OutState", One(count));
-  op.SetOutput("OutAccumMin", One(min));
-  op.SetOutput("OutAccumMax", One(max));
-  op.SetOutput("OutScale", One(affine.step));
-  op.SetOutput("OutZeroPoint", One(affine.zero_point));
+  op.SetOutput("OutState", OneNumber(count));
+  op.SetOutput("OutAccumMin", OneNumber(min));
+  op.SetOutput("OutAccumMax", OneNumber(max));
+  op.SetOutput("OutScale", OneNumber(affine.step));
+  op.SetOutput("OutZeroPoint", OneNumber(affine.zero_point));
   return affine;
 }
 
 // An op of our own, and the one that goes back. A NaN has the code of 0.
 absl::Status MinMaxQuantize(OpRun& op) {
-  const int64_t bits = op.Int("bit_length");
-  if (bits < 1 || bits > 16) {
-    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
-  }
-  const float count = std::ldexp(1.0f, static_cast<int>(bits));
+  ASSIGN_OR_RETURN(const int bits, BitsOf(op));
+  const float count = std::ldexp(1.0f, bits);
   const float lowest = op.Bool("unsigned_codes") ? 0 : -count / 2;
   const Codes codes{lowest, lowest + count - 1};
   RETURN_IF_ERROR(op.CheckSize("InScale", 1));

@@ -13,18 +13,13 @@
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/quantizing.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
 namespace {
 
 std::vector<float> Floats(const Array& array) { return {array.values.begin(), array.values.end()}; }
-
-Array One(float value) {
-  Array array(VarType::FP32, Dims{1});
-  array[0] = value;
-  return array;
-}
 
 // How codes are made.
 struct Coding {
@@ -37,15 +32,12 @@ struct Coding {
 };
 
 absl::StatusOr<Coding> CodingOf(const OpRun& op, bool dequantizes) {
-  const int64_t bits = op.Int("bit_length");
-  if (bits < 1 || bits > 16) {
-    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
-  }
+  ASSIGN_OR_RETURN(const int bits, BitsOf(op));
   const int64_t round_type = op.Int("round_type");
   if (round_type != 0 && round_type != 1) {
     return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
   }
-  return Coding{LargestCode(static_cast<int>(bits)),
+  return Coding{LargestCode(bits),
                 round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO,
                 dequantizes, op.era() == Era::kFluid};
 }
@@ -107,59 +99,62 @@ Array RangeVector(const std::vector<float>& ranges) {
   return array;
 }
 
-// An input of one number. Error: the slot is absent, or holds more.
-absl::StatusOr<float> Number(const OpRun& op, absl::string_view slot) {
-  const Array* input = op.FindInput(slot);
-  if (input == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", slot, " is absent, and is_test is false; want one number"));
-  }
-  RETURN_IF_ERROR(op.CheckSize(slot, 1));
-  return static_cast<float>((*input)[0]);
-}
-
 absl::Status AbsMaxQuantize(OpRun& op, bool dequantizes) {
   ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, dequantizes));
   const Array& x = op.Input("X");
   const float range = AbsMax(Floats(x));
   op.SetOutput("Out", CodedTensor(x, range, coding));
-  op.SetOutput("OutScale", One(range));
+  op.SetOutput("OutScale", OneNumber(range));
   return absl::OkStatus();
 }
 
-// The largest absolute value of the last window_size steps, by the reference's rule: where the
-// range is what leaves the window, it is found anew.
-absl::StatusOr<float> NextWindowRange(OpRun& op, float range, float current) {
-  ASSIGN_OR_RETURN(const float iteration, Number(op, "Iter"));
+// The largest absolute values of the last steps, and the number of this one.
+struct Window {
+  Array values;
+  int64_t step;
+};
+
+// What OutScales holds, which is read and written in place. Error: it is not of window_size, or the
+// steps, which Iter counts, have not come to `first_step`.
+absl::StatusOr<Window> WindowOf(const OpRun& op, int64_t first_step) {
+  ASSIGN_OR_RETURN(const float iteration, NumberIn(op, "Iter"));
   ASSIGN_OR_RETURN(const Array* stored, op.FindBefore("OutScales"));
   const int64_t window_size = op.Int("window_size");
-  if (stored == nullptr || window_size < 1 || stored->size() != window_size || iteration < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("window_size is ", window_size, ", Iter ", iteration, " and OutScales ",
-                     stored != nullptr ? DimsText(stored->dims) : "has no value",
-                     "; want a window of that size, and a step that is not negative"));
+  if (stored != nullptr && window_size >= 1 && stored->size() == window_size &&
+      iteration >= first_step) {
+    return Window{*stored, ToInt((*op.FindInput("Iter"))[0])};
   }
-  const int64_t step = ToInt(op.FindInput("Iter")->values[0]);
-  Array window = *stored;
-  const float removed = static_cast<float>(window[step % window_size]);
-  window[step % window_size] = current;
+  return absl::InvalidArgumentError(
+      absl::StrCat("window_size is ", window_size, ", Iter ", iteration, " and OutScales ",
+                   stored != nullptr ? DimsText(stored->dims) : "has no value",
+                   "; want a window of that size, and steps from ", first_step, " on"));
+}
+
+// The largest of the window, by the reference's rule: where the range is what leaves it, it is
+// found anew.
+absl::StatusOr<float> NextWindowRange(OpRun& op, float range, float current) {
+  ASSIGN_OR_RETURN(Window window, WindowOf(op, /*first_step=*/0));
+  double& place = window.values[window.step % window.values.size()];
+  const float removed = static_cast<float>(place);
+  place = current;
   if (range < current) {
     range = current;
   } else if (std::fabs(removed - range) < 1e-6f) {
-    const std::vector<float> seen = Floats(window);
-    range = AbsMax(absl::MakeConstSpan(seen).subspan(0, std::min(step, window_size)));
+    std::vector<float> seen = Floats(window.values);
+    seen.resize(std::min(window.step, window.values.size()));
+    range = AbsMax(seen);
   }
-  op.SetOutput("OutScales", std::move(window));
+  op.SetOutput("OutScales", std::move(window.values));
   return range;
 }
 
 absl::Status RangeAbsMaxQuantize(OpRun& op) {
   ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/false));
-  ASSIGN_OR_RETURN(float range, Number(op, "InScale"));
+  ASSIGN_OR_RETURN(float range, NumberIn(op, "InScale"));
   const Array& x = op.Input("X");
   if (!op.Bool("is_test")) {
     ASSIGN_OR_RETURN(range, NextWindowRange(op, range, AbsMax(Floats(x))));
-    op.SetOutput("OutScale", One(range));
+    op.SetOutput("OutScale", OneNumber(range));
   }
   op.SetOutput("Out", CodedTensor(x, range, coding));
   return absl::OkStatus();
@@ -169,19 +164,19 @@ absl::Status RangeAbsMaxQuantize(OpRun& op) {
 // their quotient is the range. Writes all three.
 absl::StatusOr<float> FollowMovingAverage(OpRun& op, float current) {
   const float rate = static_cast<float>(op.Float("moving_rate"));
-  ASSIGN_OR_RETURN(float state, Number(op, "InState"));
-  ASSIGN_OR_RETURN(float accum, Number(op, "InAccum"));
+  ASSIGN_OR_RETURN(float state, NumberIn(op, "InState"));
+  ASSIGN_OR_RETURN(float accum, NumberIn(op, "InAccum"));
   state = rate * state + 1.0f;
   accum = rate * accum + current;
-  op.SetOutput("OutState", One(state));
-  op.SetOutput("OutAccum", One(accum));
-  op.SetOutput("OutScale", One(accum / state));
+  op.SetOutput("OutState", OneNumber(state));
+  op.SetOutput("OutAccum", OneNumber(accum));
+  op.SetOutput("OutScale", OneNumber(accum / state));
   return accum / state;
 }
 
 absl::Status MovingAverageQuantize(OpRun& op, bool dequantizes) {
   ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, dequantizes));
-  ASSIGN_OR_RETURN(float range, Number(op, "InScale"));
+  ASSIGN_OR_RETURN(float range, NumberIn(op, "InScale"));
   const Array& x = op.Input("X");
   if (!op.Bool("is_test")) {
     ASSIGN_OR_RETURN(range, FollowMovingAverage(op, AbsMax(Floats(x))));
@@ -266,26 +261,17 @@ absl::Status QuantizeLinear(OpRun& op) {
 // counted from 1, is kept at place (t - 1) mod window_size.
 absl::Status WindowMeanQuantize(OpRun& op) {
   ASSIGN_OR_RETURN(const Coding coding, CodingOf(op, /*dequantizes=*/false));
-  ASSIGN_OR_RETURN(float range, Number(op, "InScale"));
+  ASSIGN_OR_RETURN(float range, NumberIn(op, "InScale"));
   const Array& x = op.Input("X");
   if (!op.Bool("is_test")) {
-    ASSIGN_OR_RETURN(const float iteration, Number(op, "Iter"));
-    ASSIGN_OR_RETURN(const Array* stored, op.FindBefore("OutScales"));
-    if (stored == nullptr || stored->size() < 1 || iteration < 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("Iter is ", iteration, " and OutScales ",
-                       stored != nullptr ? DimsText(stored->dims) : "has no value",
-                       "; want a step counted from 1, and a window"));
-    }
-    const int64_t step = ToInt(op.FindInput("Iter")->values[0]);
-    Array window = *stored;
-    window[(step - 1) % window.size()] = AbsMax(Floats(x));
-    const int64_t seen = std::min(step, window.size());
+    ASSIGN_OR_RETURN(Window window, WindowOf(op, /*first_step=*/1));
+    window.values[(window.step - 1) % window.values.size()] = AbsMax(Floats(x));
+    const int64_t seen = std::min(window.step, window.values.size());
     double sum = 0;
-    for (int64_t i = 0; i < seen; ++i) sum += window[i];
+    for (int64_t i = 0; i < seen; ++i) sum += window.values[i];
     range = static_cast<float>(sum / static_cast<double>(seen));
-    op.SetOutput("OutScales", std::move(window));
-    op.SetOutput("OutScale", One(range));
+    op.SetOutput("OutScales", std::move(window.values));
+    op.SetOutput("OutScale", OneNumber(range));
   }
   op.SetOutput("Out", CodedTensor(x, range, coding));
   return absl::OkStatus();

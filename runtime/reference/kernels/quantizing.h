@@ -1,0 +1,43 @@
+// What the ops that simulate quantization share.
+
+#ifndef FIXPOINT_RUNTIME_REFERENCE_KERNELS_QUANTIZING_H_
+#define FIXPOINT_RUNTIME_REFERENCE_KERNELS_QUANTIZING_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/array.h"
+#include "runtime/reference/op_run.h"
+
+namespace fixpoint::reference {
+
+// A state of a quantizer: FP32 [1].
+inline Array OneNumber(float value) {
+  Array array(VarType::FP32, Dims{1});
+  array[0] = value;
+  return array;
+}
+
+// An input of one number. Error: the slot is absent, as it may be in inference alone, or holds
+// more.
+inline absl::StatusOr<float> NumberIn(const OpRun& op, absl::string_view slot) {
+  const Array* input = op.FindInput(slot);
+  if (input == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", slot, " is absent, and is_test is false; want one number"));
+  }
+  RETURN_IF_ERROR(op.CheckSize(slot, 1));
+  return static_cast<float>((*input)[0]);
+}
+
+// The attribute bit_length. Error: it is none of 1 to 16.
+inline absl::StatusOr<int> BitsOf(const OpRun& op) {
+  const int64_t bits = op.Int("bit_length");
+  if (bits >= 1 && bits <= 16) return static_cast<int>(bits);
+  return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
+}
+
+}  // namespace fixpoint::reference
+
+#endif  // FIXPOINT_RUNTIME_REFERENCE_KERNELS_QUANTIZING_H_

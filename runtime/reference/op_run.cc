@@ -13,7 +13,7 @@
 namespace fixpoint::reference {
 namespace {
 
-// Whether a typed reader of OpRun reads the attribute. Blocks are read from the op.
+// Whether a typed reader of OpRun reads the attribute; for types that have none, it is not asked.
 bool IsReadable(const OpDesc::Attr& attr, AttrType type) {
   switch (type) {
     case AttrType::INT:
@@ -32,8 +32,6 @@ bool IsReadable(const OpDesc::Attr& attr, AttrType type) {
     case AttrType::FLOATS:
     case AttrType::FLOAT64S:
       return FloatsValue(attr).has_value();
-    case AttrType::STRINGS:
-      return StringsValue(attr).has_value();
     default:
       return true;
   }
@@ -171,12 +169,10 @@ absl::StatusOr<const Array*> OpRun::FindBefore(absl::string_view output_slot) co
   return frame_.Find(*argument->variable());
 }
 
-absl::StatusOr<const Array*> OpRun::FindNow(absl::string_view slot, int index) const {
+absl::StatusOr<const Array*> OpRun::FindNow(absl::string_view slot) const {
   const auto arguments = op_.Inputs(slot);
-  if (index >= static_cast<int>(arguments.size()) || arguments[index]->variable() == nullptr) {
-    return nullptr;
-  }
-  return frame_.Find(*arguments[index]->variable());
+  if (arguments.empty() || arguments[0]->variable() == nullptr) return nullptr;
+  return frame_.Find(*arguments[0]->variable());
 }
 
 absl::Status OpRun::RunBlock(const Block& block) {
@@ -226,9 +222,6 @@ std::vector<int64_t> OpRun::Ints(absl::string_view name) const {
 }
 std::vector<double> OpRun::Floats(absl::string_view name) const {
   return FloatsValue(Attr(name)).value();
-}
-std::vector<std::string> OpRun::Strings(absl::string_view name) const {
-  return StringsValue(Attr(name)).value();
 }
 
 absl::StatusOr<VarType::Type> OpRun::DataType(absl::string_view name) const {

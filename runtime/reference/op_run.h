@@ -72,9 +72,9 @@ class OpRun {
   // variable that they name as an output only. Null where it has no value. Errors as Frame::Find.
   absl::StatusOr<const Array*> FindBefore(absl::string_view output_slot) const;
 
-  // What the variable of a list's argument holds now, that a block may have written since. Null
-  // where it has no value, or the list is shorter.
-  absl::StatusOr<const Array*> FindNow(absl::string_view slot, int index) const;
+  // What the first argument of a slot holds now, that a block may have written since. Null where it
+  // has no value, or there is none.
+  absl::StatusOr<const Array*> FindNow(absl::string_view slot) const;
   // Runs a block of the op once, its variables in a frame of their own.
   absl::Status RunBlock(const Block& block);
 
@@ -97,7 +97,6 @@ class OpRun {
   std::string String(absl::string_view name) const;
   std::vector<int64_t> Ints(absl::string_view name) const;
   std::vector<double> Floats(absl::string_view name) const;
-  std::vector<std::string> Strings(absl::string_view name) const;
   // An attribute that is a type of elements. Error: it is none that is supported.
   absl::StatusOr<VarType::Type> DataType(absl::string_view name) const;
 

@@ -17,7 +17,7 @@ absl::StatusOr<const Block*> BlockOf(const OpRun& op) {
 
 // Whether the one element of the first argument of a slot is true.
 absl::StatusOr<bool> Holds(const OpRun& op, absl::string_view slot) {
-  ASSIGN_OR_RETURN(const Array* condition, op.FindNow(slot, 0));
+  ASSIGN_OR_RETURN(const Array* condition, op.FindNow(slot));
   if (condition != nullptr && condition->size() == 1) return (*condition)[0] != 0;
   return absl::InvalidArgumentError(absl::StrCat(
       slot,

@@ -1,6 +1,7 @@
 // Normalization of parts of a tensor by their own mean and variance, in training and in inference
 // alike: rows (layer_norm), channels of an image (instance_norm), groups of channels (group_norm).
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"

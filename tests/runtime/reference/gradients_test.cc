@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Case {
   InputRange range = {};
   std::vector<int64_t> versions = {kFluid, kPaddle2};
 };
+
+void PrintTo(const Case& test_case, std::ostream* out) { *out << test_case.name; }
 
 // One op of one input.
 Case Unary(const std::string& op, const std::string& attrs = "", InputRange range = {}) {

@@ -23,7 +23,7 @@ const VarDesc* FindVariable(const BlockDesc& block, absl::string_view name) {
   return nullptr;
 }
 
-void Declare(const std::string& name, VarType::Type dtype, const Dims& dims, BlockDesc* block) {
+void Declare(const std::string& name, VarType::Type dtype, DimsView dims, BlockDesc* block) {
   VarDesc* variable = block->add_vars();
   variable->set_name(name);
   variable->mutable_type()->set_type(VarType::LOD_TENSOR);
@@ -42,7 +42,8 @@ void Complete(Era era, OpDesc* op, BlockDesc* block) {
   for (const OpDesc::Var& slot : op->outputs()) {
     for (const std::string& name : slot.arguments()) {
       if (FindVariable(*block, name) == nullptr) {
-        Declare(name, output->dtype.value_or(VarType::FP32), output->dims.value_or(Dims{}), block);
+        const DimsView dims = output->dims ? DimsView(*output->dims) : DimsView();
+        Declare(name, output->dtype.value_or(VarType::FP32), dims, block);
       }
       ++output;
     }

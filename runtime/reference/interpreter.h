@@ -42,6 +42,8 @@ class Interpreter {
   // write are written to the scope, all other values are gone afterwards. A feed op gives what the
   // scope holds for its output; a fetch op does nothing.
   //
+  // Sparse gradients are dense tensors here. A loop whose condition stays true does not end.
+  //
   // Errors name block and op; the scope is then as it was. kFailedPrecondition: an input or a fetch
   // has no value, or there is no memory; kInvalidArgument: values do not fit the op;
   // kUnimplemented: what its kernel cannot do.

@@ -38,7 +38,15 @@ absl::StatusOr<const Array*> Frame::FindGlobal(absl::string_view name) {
     return absl::UnimplementedError(
         absl::StrCat("variable \"", name, "\" holds selected rows; want a tensor"));
   }
-  absl::StatusOr<Array> array = ArrayOf(*tensor);
+  return Hold(name, *tensor);
+}
+
+absl::Status Frame::Feed(absl::string_view name, const Tensor& value) {
+  return Hold(name, value).status();
+}
+
+absl::StatusOr<const Array*> Frame::Hold(absl::string_view name, const Tensor& tensor) {
+  absl::StatusOr<Array> array = ArrayOf(tensor);
   if (!array.ok()) {
     return absl::UnimplementedError(
         absl::StrCat("variable \"", name, "\" has ", array.status().message()));

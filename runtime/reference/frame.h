@@ -13,6 +13,7 @@
 #include "proto/program.h"
 #include "runtime/reference/array.h"
 #include "runtime/scope.h"
+#include "runtime/tensor.h"
 
 namespace fixpoint::reference {
 
@@ -36,6 +37,10 @@ class Frame {
   // The same of a variable of block 0, by its name. REQUIRES: this is the frame of block 0.
   absl::StatusOr<const Array*> FindGlobal(absl::string_view name);
 
+  // Gives a variable of block 0 its value when the run begins. Error (kUnimplemented): the tensor
+  // is no Array. REQUIRES: this is the frame of block 0.
+  absl::Status Feed(absl::string_view name, const Tensor& value);
+
   // Rounds the value to its type.
   void Set(const Variable& variable, Array value);
 
@@ -50,6 +55,8 @@ class Frame {
   };
 
   Frame& FrameOf(const Variable& variable);
+  // Holds what is given from outside. Error (kUnimplemented): `tensor` is no Array.
+  absl::StatusOr<const Array*> Hold(absl::string_view name, const Tensor& tensor);
   // The type that stands for a declared one.
   VarType::Type StoredType(VarType::Type dtype) const;
 

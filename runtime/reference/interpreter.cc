@@ -1,5 +1,7 @@
 #include "runtime/reference/interpreter.h"
 
+#include <algorithm>
+#include <cmath>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -47,15 +49,31 @@ absl::Status CallKernel(const Kernel& kernel, OpRun& op) {
   return absl::FailedPreconditionError("there is no memory for its outputs");
 }
 
+// Whether what the op has written is finite.
+absl::Status CheckFinite(const Op& op, Frame* frame) {
+  for (const Argument* output : op.outputs()) {
+    if (output->variable() == nullptr) continue;
+    ASSIGN_OR_RETURN(const Array* value, frame->Find(*output->variable()));
+    if (value == nullptr || !IsFloatingPoint(value->dtype)) continue;
+    const auto found = std::find_if(value->values.begin(), value->values.end(),
+                                    [](double element) { return !std::isfinite(element); });
+    if (found == value->values.end()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("element ", found - value->values.begin(), " of output ", output->slot_name(),
+                     ", variable \"", output->name(), "\", is ", *found, "; want finite numbers"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-Interpreter::Interpreter(const Program& program, const InterpreterOptions& options)
-    : program_(&program), options_(options), era_(EraOf(program)) {}
+Interpreter::Interpreter(const Program& program, Scope* scope, const InterpreterOptions& options)
+    : program_(&program), scope_(scope), options_(options), era_(EraOf(program)) {}
 
-absl::StatusOr<Interpreter> Interpreter::Create(const Program& program,
+absl::StatusOr<Interpreter> Interpreter::Create(const Program& program, Scope* scope,
                                                 const InterpreterOptions& options) {
   RETURN_IF_ERROR(CheckKernels(program));
-  Interpreter interpreter(program, options);
+  Interpreter interpreter(program, scope, options);
   for (int b = 0; b < program.block_count(); ++b) {
     std::vector<Step>& steps = interpreter.steps_.emplace_back();
     for (const Op& op : program.block(b).ops()) {
@@ -73,14 +91,17 @@ absl::StatusOr<Interpreter> Interpreter::Create(const Program& program,
 // One run of the program.
 class Interpreter::Execution final : public BlockRunner {
  public:
-  Execution(const Interpreter& interpreter, Scope* scope)
+  Execution(const Interpreter& interpreter, uint32_t step)
       : interpreter_(interpreter),
-        frame_(scope, interpreter.options_.precision),
-        state_{interpreter.options_.seed, interpreter.runs_, 0} {}
+        frame_(interpreter.scope_, interpreter.options_.precision),
+        state_{interpreter.options_.seed, step, 0} {}
 
   Frame& frame() { return frame_; }
 
-  absl::Status Run() { return RunBlock(interpreter_.program_->block(0), &frame_); }
+  absl::Status Run(absl::Span<const Feed> feeds) {
+    for (const Feed& feed : feeds) RETURN_IF_ERROR(frame_.Feed(feed.name, *feed.value));
+    return RunBlock(interpreter_.program_->block(0), &frame_);
+  }
 
   absl::Status RunBlock(const Block& block, Frame* frame) override {
     for (const Step& step : interpreter_.steps_[block.index()]) {
@@ -91,6 +112,8 @@ class Interpreter::Execution final : public BlockRunner {
       if (status.ok()) status = CallKernel(*step.kernel, op);
       if (!status.ok()) return AtOp(*step.op, status);
       op.WriteOutputs();
+      if (!interpreter_.options_.check_finite) continue;
+      if (status = CheckFinite(*step.op, frame); !status.ok()) return AtOp(*step.op, status);
     }
     return absl::OkStatus();
   }
@@ -101,10 +124,11 @@ class Interpreter::Execution final : public BlockRunner {
   RunState state_;
 };
 
-absl::StatusOr<std::vector<Tensor>> Interpreter::Run(Scope* scope,
-                                                     absl::Span<const std::string> fetches) {
-  Execution execution(*this, scope);
-  RETURN_IF_ERROR(execution.Run());
+absl::StatusOr<std::vector<Tensor>> Interpreter::Run(absl::Span<const Feed> feeds,
+                                                     absl::Span<const std::string> fetches,
+                                                     uint32_t step) {
+  Execution execution(*this, step);
+  RETURN_IF_ERROR(execution.Run(feeds));
   Frame& frame = execution.frame();
   std::vector<Tensor> fetched;
   for (const std::string& name : fetches) {
@@ -119,7 +143,6 @@ absl::StatusOr<std::vector<Tensor>> Interpreter::Run(Scope* scope,
     fetched.push_back(std::move(tensor));
   }
   RETURN_IF_ERROR(frame.Store());
-  ++runs_;
   return fetched;
 }
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
 #include "proto/program.h"
+#include "runtime/backend.h"
 #include "runtime/reference/frame.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/scope.h"
@@ -23,31 +23,24 @@ namespace fixpoint::reference {
 
 struct InterpreterOptions {
   Precision precision = Precision::kAsDeclared;
-  // Of the numbers that ops draw whose own seed is 0. The same seed gives the same numbers in run
-  // 1, 2, ... of every interpreter of the program.
-  uint64_t seed = 0;
+  uint64_t seed = 0;          // of the numbers that ops draw whose own seed is 0
+  bool check_finite = false;  // as BackendOptions says (runtime/backends.h)
 };
 
-class Interpreter {
+class Interpreter final : public Backend {
  public:
-  // Looks up the kernels of all ops of all blocks. The program outlives the interpreter and is not
-  // edited meanwhile. Errors: kUnimplemented: op types without a kernel, with the place of the
-  // first op of each; or kInvalidArgument: an op is not as its type requires.
-  static absl::StatusOr<Interpreter> Create(const Program& program,
+  // Looks up the kernels of all ops of all blocks. The program and the scope outlive the
+  // interpreter, and the program is not edited meanwhile. Errors: kUnimplemented: op types without
+  // a kernel, with the place of the first op of each; or kInvalidArgument: an op is not as its type
+  // requires.
+  static absl::StatusOr<Interpreter> Create(const Program& program, Scope* scope,
                                             const InterpreterOptions& options = {});
 
-  // Runs block 0 once, and the blocks that its ops run as often as they do, and gives the values of
-  // the variables `fetches`. Variables that no op writes are read from the scope by their names:
-  // what is fed, parameters, the state of optimizers and quantizers. Persistable variables that ops
-  // write are written to the scope, all other values are gone afterwards. A feed op gives what the
-  // scope holds for its output; a fetch op does nothing.
-  //
-  // Sparse gradients are dense tensors here. A loop whose condition stays true does not end.
-  //
-  // Errors name block and op; the scope is then as it was. kFailedPrecondition: an input or a fetch
-  // has no value, or there is no memory; kInvalidArgument: values do not fit the op;
-  // kUnimplemented: what its kernel cannot do.
-  absl::StatusOr<std::vector<Tensor>> Run(Scope* scope, absl::Span<const std::string> fetches = {});
+  // Sparse gradients are dense tensors here. A loop whose condition stays true does not end. After
+  // an error the scope is as it was.
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
+                                          absl::Span<const std::string> fetches,
+                                          uint32_t step) override;
 
  private:
   struct Step {
@@ -57,13 +50,13 @@ class Interpreter {
   };
   class Execution;
 
-  Interpreter(const Program& program, const InterpreterOptions& options);
+  Interpreter(const Program& program, Scope* scope, const InterpreterOptions& options);
 
   const Program* program_;
+  Scope* scope_;
   InterpreterOptions options_;
   Era era_;
   std::vector<std::vector<Step>> steps_;  // of each block
-  uint32_t runs_ = 0;
 };
 
 }  // namespace fixpoint::reference

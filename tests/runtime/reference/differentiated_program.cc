@@ -118,9 +118,9 @@ int64_t DifferentiatedProgram::SizeOf(const std::string& parameter) const {
 
 std::vector<double> DifferentiatedProgram::Run(Scope scope, const std::string& fetch) const {
   absl::StatusOr<Interpreter> interpreter =
-      Interpreter::Create(program_, {Precision::kDouble, /*seed=*/0});
+      Interpreter::Create(program_, &scope, {Precision::kDouble, /*seed=*/0});
   CHECK(interpreter.ok()) << interpreter.status();
-  const auto fetched = interpreter->Run(&scope, {fetch});
+  const auto fetched = interpreter->Run({}, {fetch}, 0);
   CHECK(fetched.ok()) << fetched.status();
   const auto values = fetched->front().data<double>();
   return {values.begin(), values.end()};

@@ -105,9 +105,9 @@ TEST_P(HostileOps, AreRefusedOrComputed) {
     block->set_parent_idx(-1);
     *block->add_ops() = RandomOp(random, *FindOpSchema(GetParam()), &scope);
     const Program program = *Program::Create(desc);
-    absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program);
+    absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program, &scope);
     if (!interpreter.ok()) continue;
-    const auto fetched = interpreter->Run(&scope);
+    const auto fetched = interpreter->Run({}, {}, 0);
     if (!fetched.ok()) {
       EXPECT_NE(fetched.status().message().find(GetParam()), std::string::npos) << fetched.status();
     }

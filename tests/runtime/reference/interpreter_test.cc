@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -22,10 +24,10 @@ namespace {
 std::string ScopeAfter(const std::string& program_text, const std::string& inputs, int times = 1) {
   const Program program = ParsedProgram(program_text);
   Scope scope = *ParseParameters(inputs, "inputs");
-  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program);
+  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program, &scope);
   if (!interpreter.ok()) return interpreter.status().ToString();
   for (int i = 0; i < times; ++i) {
-    const auto fetched = interpreter->Run(&scope);
+    const auto fetched = interpreter->Run({}, {}, i);
     if (!fetched.ok()) return fetched.status().ToString() + "\n" + PrintParameters(scope);
   }
   return PrintParameters(scope);
@@ -62,6 +64,38 @@ TEST(Interpreter, AnOpMayWriteWhatItReads) {
             "x f32[1] 4\n");
 }
 
+TEST(Interpreter, AFeedHidesTheScopeForOneRun) {
+  const Program program = ParsedProgram(R"(
+    var x f32[1]
+    var w f32[1] persistable
+    elementwise_add(X=w, Y=x) -> (Out=w)
+  )");
+  Scope scope = *ParseParameters("w f32[1] 1\nx f32[1] 10\n", "inputs");
+  Interpreter interpreter = *Interpreter::Create(program, &scope);
+  const Tensor hundred = Tensor::FromValues<float>({1}, {100});
+  ASSERT_TRUE(interpreter.Run({{"x", &hundred}}, {}, 0).ok());
+  EXPECT_EQ(PrintParameters(scope), "w f32[1] 101\nx f32[1] 10\n");
+  ASSERT_TRUE(interpreter.Run({}, {}, 1).ok());
+  EXPECT_EQ(PrintParameters(scope), "w f32[1] 111\nx f32[1] 10\n");
+}
+
+TEST(Interpreter, NamesTheFirstOpWhoseOutputIsNotFinite) {
+  const Program program = ParsedProgram(R"(
+    var w f32[2] persistable
+    scale(X=w) -> (Out=w) {scale=2.0}
+    log(X=w) -> (Out=y)
+    relu(X=y) -> (Out=z)
+  )");
+  Scope scope = *ParseParameters("w f32[2] 1 0\n", "inputs");
+  InterpreterOptions options;
+  options.check_finite = true;
+  EXPECT_EQ(Interpreter::Create(program, &scope, options)->Run({}, {}, 0).status(),
+            absl::FailedPreconditionError("block 0, op 1 (log): element 1 of output Out, variable "
+                                          "\"y\", is -inf; want finite numbers"));
+  EXPECT_EQ(PrintParameters(scope), "w f32[2] 1 0\n");
+  EXPECT_TRUE(Interpreter::Create(program, &scope)->Run({}, {}, 0).ok());
+}
+
 TEST(Interpreter, RoundsToTheTypeOfEachValue) {
   EXPECT_EQ(RunOps("scale(X=x) -> (Out=y) {bias=1.0}\nscale(X=y) -> (Out=z) {bias=-1.0}",
                    "x f32[1] 1e-10\n"),
@@ -74,8 +108,8 @@ TEST(Interpreter, RoundsNothingWhereAllIsDouble) {
       "cast(X=y) -> (Out=y32) {in_dtype=6, out_dtype=5}\n"
       "scale(X=y32) -> (Out=z) {bias=-1.0}\n");
   Scope scope = *ParseParameters("x f32[1] 0.0009765625\n", "inputs");
-  Interpreter interpreter = *Interpreter::Create(program, {Precision::kDouble, /*seed=*/0});
-  std::vector<Tensor> fetched = *interpreter.Run(&scope, {"z"});
+  Interpreter interpreter = *Interpreter::Create(program, &scope, {Precision::kDouble, /*seed=*/0});
+  std::vector<Tensor> fetched = *interpreter.Run({}, {"z"}, 0);
   Scope result;
   result.Set("z", std::move(fetched[0]));
   EXPECT_EQ(PrintParameters(result), "z f64[1] 0.0009765625\n");
@@ -117,7 +151,7 @@ TEST(Interpreter, SaysWhichInputHasNoValue) {
 TEST(Interpreter, SaysWhichFetchHasNoValue) {
   const Program program = ParsedProgram("var x f32[1]\nrelu(X=x) -> (Out=y)");
   Scope scope = *ParseParameters("x f32[1] 1\n", "inputs");
-  const auto fetched = Interpreter::Create(program)->Run(&scope, {"nowhere"});
+  const auto fetched = Interpreter::Create(program, &scope)->Run({}, {"nowhere"}, 0);
   EXPECT_EQ(fetched.status(),
             absl::FailedPreconditionError("fetch \"nowhere\" has no value; want a variable of "
                                           "block 0 that is fed, initialised or written"));
@@ -146,25 +180,25 @@ TEST(Interpreter, UsesTheDefaultsOfTheProgramsEra) {
             "y f32[1] 0\n");
 }
 
-TEST(Interpreter, DrawsOtherNumbersInEachRunUnlessTheOpHasASeed) {
+TEST(Interpreter, DrawsOtherNumbersInEachStepUnlessTheOpHasASeed) {
   const Program program = ParsedProgram(R"(
     uniform_random() -> (Out=free) {shape=[1L]}
     uniform_random() -> (Out=seeded) {shape=[1L], seed=5}
   )");
   Scope scope;
-  const auto draw = [&](Interpreter& interpreter) {
-    const std::vector<Tensor> fetched = *interpreter.Run(&scope, {"free", "seeded"});
+  const auto draw = [&](Interpreter& interpreter, uint32_t step) {
+    const std::vector<Tensor> fetched = *interpreter.Run({}, {"free", "seeded"}, step);
     return std::make_pair(fetched[0].data<float>()[0], fetched[1].data<float>()[0]);
   };
-  Interpreter interpreter = *Interpreter::Create(program);
-  const auto first = draw(interpreter);
-  const auto second = draw(interpreter);
+  Interpreter interpreter = *Interpreter::Create(program, &scope);
+  const auto first = draw(interpreter, 0);
+  const auto second = draw(interpreter, 1);
   EXPECT_NE(first.first, second.first);
   EXPECT_EQ(first.second, second.second);
-  Interpreter again = *Interpreter::Create(program);
-  EXPECT_EQ(draw(again), first);
-  Interpreter other = *Interpreter::Create(program, {Precision::kAsDeclared, /*seed=*/1});
-  EXPECT_NE(draw(other).first, first.first);
+  Interpreter resumed = *Interpreter::Create(program, &scope);
+  EXPECT_EQ(draw(resumed, 1), second);
+  Interpreter other = *Interpreter::Create(program, &scope, {Precision::kAsDeclared, /*seed=*/1});
+  EXPECT_NE(draw(other, 0).first, first.first);
 }
 
 }  // namespace

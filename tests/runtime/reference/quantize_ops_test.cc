@@ -119,11 +119,11 @@ std::vector<std::string> Steps(const std::string& program_text, const std::strin
                                const std::vector<float>& xs, const std::string& fetch) {
   const Program program = ParsedProgram(program_text);
   Scope scope = *ParseParameters(state, "state");
-  Interpreter interpreter = *Interpreter::Create(program);
+  Interpreter interpreter = *Interpreter::Create(program, &scope);
   std::vector<std::string> values;
   for (const float x : xs) {
     scope.Set("x", Tensor::FromValues<float>({1}, {x}));
-    const auto fetched = interpreter.Run(&scope, {fetch});
+    const auto fetched = interpreter.Run({}, {fetch}, 0);
     EXPECT_TRUE(fetched.ok()) << fetched.status();
     if (!fetched.ok()) break;
     values.push_back(absl::StrFormat("%.8g", fetched->front().data<float>()[0]));

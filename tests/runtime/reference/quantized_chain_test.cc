@@ -56,10 +56,10 @@ void Feed(Scope* scope) {
 }
 
 std::vector<float> Fetch(const Program& program, Scope* scope, const std::string& name) {
-  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program);
+  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program, scope);
   EXPECT_TRUE(interpreter.ok()) << interpreter.status();
   if (!interpreter.ok()) return {};
-  const auto fetched = interpreter->Run(scope, {name});
+  const auto fetched = interpreter->Run({}, {name}, 0);
   EXPECT_TRUE(fetched.ok()) << fetched.status();
   if (!fetched.ok()) return {};
   const auto values = fetched->front().data<float>();
@@ -90,7 +90,7 @@ TEST_P(QuantizedChain, TrainsAndFreezesToTheSameValues) {
 
   Scope scope;
   Feed(&scope);
-  ASSERT_TRUE(Interpreter::Create(network.startup)->Run(&scope).ok());
+  ASSERT_TRUE(Interpreter::Create(network.startup, &scope)->Run({}, {}, 0).ok());
   const float first = Fetch(network.main, &scope, network.loss).at(0);
   for (int step = 0; step < 20; ++step) Fetch(network.main, &scope, network.loss);
   EXPECT_LT(Fetch(network.main, &scope, network.loss).at(0), first);

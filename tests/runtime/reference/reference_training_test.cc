@@ -67,19 +67,19 @@ TEST_P(ReferenceTraining, RunsAndLearnsItsBatch) {
   const Program main = Load(ReferencePath(stem + "-train_main" + file));
   Scope scope;
   absl::StatusOr<Interpreter> initializer =
-      Interpreter::Create(startup, {Precision::kAsDeclared, /*seed=*/1});
+      Interpreter::Create(startup, &scope, {Precision::kAsDeclared, /*seed=*/1});
   ASSERT_TRUE(initializer.ok()) << initializer.status();
-  const auto initialised = initializer->Run(&scope);
+  const auto initialised = initializer->Run({}, {}, 0);
   ASSERT_TRUE(initialised.ok()) << initialised.status();
   absl::StatusOr<Interpreter> interpreter =
-      Interpreter::Create(main, {Precision::kAsDeclared, /*seed=*/1});
+      Interpreter::Create(main, &scope, {Precision::kAsDeclared, /*seed=*/1});
   ASSERT_TRUE(interpreter.ok()) << interpreter.status();
 
   InitialiseQuantizers(main, &scope);
   MakeUpFeeds(main, GetParam().batch, &scope);
   std::vector<float> losses;
   for (int step = 0; step < GetParam().steps; ++step) {
-    const auto fetched = interpreter->Run(&scope, {LossOf(main)});
+    const auto fetched = interpreter->Run({}, {LossOf(main)}, step);
     ASSERT_TRUE(fetched.ok()) << fetched.status();
     losses.push_back(fetched->front().data<float>()[0]);
     EXPECT_TRUE(std::isfinite(losses.back())) << "step " << step;

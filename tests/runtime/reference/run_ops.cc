@@ -31,10 +31,10 @@ std::string RunOps(absl::string_view program_text, absl::string_view inputs) {
   const Program program = ParsedProgram(program_text);
   absl::StatusOr<Scope> scope = ParseParameters(inputs, "inputs");
   CHECK(scope.ok()) << scope.status();
-  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program);
+  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program, &*scope);
   if (!interpreter.ok()) return std::string(interpreter.status().message());
   const std::vector<std::string> names = WrittenNames(program);
-  absl::StatusOr<std::vector<Tensor>> values = interpreter->Run(&*scope, names);
+  absl::StatusOr<std::vector<Tensor>> values = interpreter->Run({}, names, 0);
   if (!values.ok()) return std::string(values.status().message());
   Scope results;
   for (size_t i = 0; i < names.size(); ++i) results.Set(names[i], std::move((*values)[i]));

@@ -66,10 +66,10 @@ TEST_P(StoredOutputs, AreReproduced) {
     scope->Set(name, LoadNpyOrDie(ReferencePath(absl::StrCat(folder, "input_", name, ".npy"))));
   }
 
-  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program);
+  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program, &*scope);
   ASSERT_TRUE(interpreter.ok()) << interpreter.status();
   const std::vector<std::string> fetches = FetchesOf(program);
-  const auto outputs = interpreter->Run(&*scope, fetches);
+  const auto outputs = interpreter->Run({}, fetches, 0);
   ASSERT_TRUE(outputs.ok()) << outputs.status();
   ASSERT_EQ(outputs->size(), GetParam().outputs.size());
   for (size_t i = 0; i < outputs->size(); ++i) {

@@ -32,13 +32,13 @@ Tensor RandomTensor(std::vector<int64_t> dims, uint64_t seed) {
 // The losses of `steps` steps on the scope, which holds what is fed.
 std::vector<double> Train(const Program& startup, const Program& main, const std::string& loss,
                           int steps, Scope* scope) {
-  const auto initialised = Interpreter::Create(startup)->Run(scope);
+  const auto initialised = Interpreter::Create(startup, scope)->Run({}, {}, 0);
   EXPECT_TRUE(initialised.ok()) << initialised.status();
-  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(main);
+  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(main, scope);
   EXPECT_TRUE(interpreter.ok()) << interpreter.status();
   std::vector<double> losses;
   for (int step = 0; interpreter.ok() && step < steps; ++step) {
-    const auto fetched = interpreter->Run(scope, {loss});
+    const auto fetched = interpreter->Run({}, {loss}, step);
     EXPECT_TRUE(fetched.ok()) << fetched.status();
     if (!fetched.ok()) break;
     losses.push_back(fetched->front().data<float>()[0]);

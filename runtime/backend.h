@@ -1,0 +1,49 @@
+// What runs a program on a scope: the reference interpreter, or what is made to be fast. Which
+// there are, and how to make one: runtime/backends.h.
+
+#ifndef FIXPOINT_RUNTIME_BACKEND_H_
+#define FIXPOINT_RUNTIME_BACKEND_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint {
+
+// What a variable of block 0 holds when a run begins. Not kept when the run ends.
+struct Feed {
+  absl::string_view name;
+  const Tensor* value;
+};
+
+// Made for one program and one scope, which outlive it; the program is not edited meanwhile.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Runs block 0 once, and the blocks that its ops run as often as they do, and gives the values of
+  // the variables `fetches` of block 0. Variables that are not fed and that no op writes first are
+  // read from the scope by their names; the persistable ones that ops write are in the scope
+  // afterwards, all other values are gone. Values of the scope may be set between runs. Ops `feed`
+  // and `fetch` have nothing to do.
+  //
+  // `step` numbers the run: ops that draw random numbers draw the same again for the same seed and
+  // step, so that a run that is taken up equals the uninterrupted one.
+  //
+  // Errors name block and op. kFailedPrecondition: an input or a fetch has no value, there is no
+  // memory, or a value is not finite where that is checked; kInvalidArgument: values do not fit the
+  // op; kUnimplemented: what the op's kernel cannot do. What the scope holds is then unspecified
+  // unless the backend says more.
+  virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
+                                                  absl::Span<const std::string> fetches,
+                                                  uint32_t step) = 0;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_BACKEND_H_

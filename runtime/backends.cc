@@ -1,0 +1,65 @@
+#include "runtime/backends.h"
+
+#include <glog/logging.h>
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/interpreter.h"
+
+namespace fixpoint {
+namespace {
+
+struct NamedKind {
+  BackendKind kind;
+  absl::string_view name;
+};
+
+constexpr NamedKind kKinds[] = {{BackendKind::kReference, "reference"}};
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeInterpreter(const Program& program, Scope* scope,
+                                                         const BackendOptions& options) {
+  reference::InterpreterOptions of_interpreter;
+  of_interpreter.seed = options.seed;
+  of_interpreter.check_finite = options.check_finite;
+  ASSIGN_OR_RETURN(reference::Interpreter interpreter,
+                   reference::Interpreter::Create(program, scope, of_interpreter));
+  return std::make_unique<reference::Interpreter>(std::move(interpreter));
+}
+
+}  // namespace
+
+absl::string_view BackendName(BackendKind kind) {
+  for (const NamedKind& known : kKinds) {
+    if (known.kind == kind) return known.name;
+  }
+  LOG(FATAL) << "a backend without a name";
+}
+
+std::vector<std::string> BackendNames() {
+  std::vector<std::string> names;
+  for (const NamedKind& known : kKinds) names.emplace_back(known.name);
+  return names;
+}
+
+absl::StatusOr<BackendKind> BackendOfName(absl::string_view name) {
+  for (const NamedKind& known : kKinds) {
+    if (known.name == name) return known.kind;
+  }
+  return absl::NotFoundError(absl::StrCat("no backend is called \"", name, "\"; there are ",
+                                          absl::StrJoin(BackendNames(), ", ")));
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
+                                                     Scope* scope, const BackendOptions& options) {
+  switch (kind) {
+    case BackendKind::kReference:
+      return MakeInterpreter(program, scope, options);
+  }
+  LOG(FATAL) << "a backend that cannot be made";
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,52 @@
+// The backends there are, by name.
+
+#ifndef FIXPOINT_RUNTIME_BACKENDS_H_
+#define FIXPOINT_RUNTIME_BACKENDS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "runtime/backend.h"
+#include "runtime/scope.h"
+
+namespace fixpoint {
+
+enum class BackendKind {
+  kReference,  // plain loops, slow and clear: runtime/reference/interpreter.h
+};
+
+inline constexpr BackendKind kDefaultBackend = BackendKind::kReference;
+
+// As users write them: "reference".
+absl::string_view BackendName(BackendKind kind);
+std::vector<std::string> BackendNames();
+// kNotFound: there is none of that name; the message lists those there are.
+absl::StatusOr<BackendKind> BackendOfName(absl::string_view name);
+
+struct BackendOptions {
+  // Of the random numbers of ops whose own seed is 0.
+  uint64_t seed = 0;
+  // How many threads a run may use; the reference interpreter uses one. The same number gives the
+  // same bits.
+  int threads = 1;
+  // Whether a run looks at every value that an op writes, and ends with an error
+  // (kFailedPrecondition) that names the first op with one that is not finite. The values are those
+  // of a run that does not look; it may take longer.
+  bool check_finite = false;
+};
+
+// `program` and `scope` outlive the backend. Errors: kUnimplemented: the backend does not run such
+// a program, with the place of the first op of each type that it lacks; kInvalidArgument: an op is
+// not as its type requires.
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
+                                                     Scope* scope,
+                                                     const BackendOptions& options = {});
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_BACKENDS_H_

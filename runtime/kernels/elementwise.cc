@@ -247,6 +247,12 @@ class PlannedElementwise final : public Elementwise {
     int64_t Y(int64_t i) const { return i; }
   };
 
+  // Where a line begins in x and y.
+  struct Begin {
+    int64_t x;
+    int64_t y;
+  };
+
   // Where an element of a line is in the gradient that is made.
   struct PlaceOfX {
     int64_t Start(int64_t x_at, int64_t) const { return x_at; }
@@ -265,27 +271,58 @@ class PlannedElementwise final : public Elementwise {
 
   int64_t SumCount(int64_t size) const { return size < broadcast_.out_size() ? size : 0; }
 
+  // Calls f(line) with the form of all lines.
+  template <typename F>
+  void WithLine(F f) const {
+    const Level& inner = broadcast_.levels.back();
+    if (inner.has_x && inner.has_y) {
+      f(Both{inner.size});
+    } else if (inner.has_x) {
+      f(OneY{inner.size});
+    } else {
+      f(OneX{inner.size});
+    }
+  }
+
   // Calls f(line, x_at, y_at, at) with each line of the result and where it begins in each tensor.
   template <typename F>
   void ForEachLine(F f) const {
-    const Level& inner = broadcast_.levels.back();
-    if (inner.has_x && inner.has_y) {
-      ForEachLineOf(Both{inner.size}, f);
-    } else if (inner.has_x) {
-      ForEachLineOf(OneY{inner.size}, f);
-    } else {
-      ForEachLineOf(OneX{inner.size}, f);
-    }
+    WithLine([this, f](auto line) {
+      Vectorised([line, f, start = &walk_] {
+        LineWalk walk = *start;
+        int64_t at = 0;
+        do {
+          f(line, walk.x(), walk.y(), at);
+          at += line.size;
+        } while (walk.Next());
+      });
+    });
   }
-  template <typename Line, typename F>
-  void ForEachLineOf(Line line, F f) const {
-    Vectorised([line, f, start = &walk_] {
-      LineWalk walk = *start;
-      int64_t at = 0;
-      do {
-        f(line, walk.x(), walk.y(), at);
-        at += line.size;
-      } while (walk.Next());
+
+  // Calls one(line, place, at) with each line whose elements go to one place of the gradient, which
+  // is where they begin in x and y; or four(line, places, at) with four that go to the same.
+  template <typename Place, typename One, typename Four>
+  void ForEachFewLines(Place place, One one, Four four) const {
+    WithLine([=](auto line) {
+      Vectorised([=, start = &walk_] {
+        LineWalk walk = *start;
+        int64_t at = 0;
+        for (bool has_more = true; has_more;) {
+          Begin lines[4];
+          int count = 0;
+          do {
+            lines[count++] = {walk.x(), walk.y()};
+            has_more = walk.Next();
+          } while (has_more && count < 4 &&
+                   place.Start(walk.x(), walk.y()) == place.Start(lines[0].x, lines[0].y));
+          if (count == 4) {
+            four(line, lines, at);
+          } else {
+            for (int i = 0; i < count; ++i) one(line, lines[i], at + i * line.size);
+          }
+          at += count * line.size;
+        }
+      });
     });
   }
 
@@ -309,18 +346,37 @@ class PlannedElementwise final : public Elementwise {
     }
     double* const sums = sums_.data();
     std::fill_n(sums, size, 0.0);
-    ForEachLine([=](auto line, int64_t x_at, int64_t y_at, int64_t at) {
-      double* const here = sums + place.Start(x_at, y_at);
-      const auto term = [=](int64_t i) {
-        return dout[at + i] * derivative(x[x_at + line.X(i)], y[y_at + line.Y(i)]);
+    const auto term_of = [=](auto line, Begin begin, int64_t at) {
+      return [=](int64_t i) {
+        return static_cast<double>(dout[at + i] *
+                                   derivative(x[begin.x + line.X(i)], y[begin.y + line.Y(i)]));
       };
-      if (place(line, 1) == 0) {
-        *here += LaneSum(line.size, term);
-        return;
-      }
+    };
+    ForEachFewLines(
+        place,
+        [=](auto line, Begin begin, int64_t at) {
+          double* const here = sums + place.Start(begin.x, begin.y);
+          const auto term = term_of(line, begin, at);
+          if (place(line, 1) == 0) {
+            *here += LaneSum(line.size, term);
+            return;
+          }
 #pragma GCC ivdep
-      for (int64_t i = 0; i < line.size; ++i) here[i] += static_cast<double>(term(i));
-    });
+          for (int64_t i = 0; i < line.size; ++i) here[i] += term(i);
+        },
+        [=](auto line, const Begin* begins, int64_t at) {
+          double* const here = sums + place.Start(begins[0].x, begins[0].y);
+          const auto a = term_of(line, begins[0], at);
+          const auto b = term_of(line, begins[1], at + line.size);
+          const auto c = term_of(line, begins[2], at + 2 * line.size);
+          const auto d = term_of(line, begins[3], at + 3 * line.size);
+          if (place(line, 1) == 0) {
+            *here += LaneSum(line.size, [=](int64_t i) { return (a(i) + b(i)) + (c(i) + d(i)); });
+            return;
+          }
+#pragma GCC ivdep
+          for (int64_t i = 0; i < line.size; ++i) here[i] += (a(i) + b(i)) + (c(i) + d(i));
+        });
     Vectorised([=] {
       for (int64_t i = 0; i < size; ++i) gradient[i] = static_cast<float>(sums[i]);
     });

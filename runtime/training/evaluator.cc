@@ -1,0 +1,32 @@
+#include "runtime/training/evaluator.h"
+
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+
+absl::StatusOr<Evaluation> Evaluate(const Program& program, Scope* scope, const ImageSet& set,
+                                    const BatchRunOptions& options) {
+  BatchRunOptions in_order = options;
+  in_order.batches.shuffle = false;
+  in_order.batches.drop_last = false;
+  ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, &set, in_order));
+  Evaluation evaluation;
+  double loss = 0;
+  int64_t correct = 0;
+  bool has_loss = true;
+  bool has_answers = true;
+  for (int64_t batch = 0; batch < runner.BatchesPerEpoch(); ++batch) {
+    ASSIGN_OR_RETURN(const BatchResult result, runner.Run(batch, /*step=*/0));
+    evaluation.images += result.images;
+    has_loss = result.loss.has_value();
+    has_answers = result.correct.has_value();
+    loss += result.loss.value_or(0) * static_cast<double>(result.images);
+    correct += result.correct.value_or(0);
+  }
+  const auto images = static_cast<double>(evaluation.images);
+  if (has_loss) evaluation.loss = loss / images;
+  if (has_answers) evaluation.accuracy = static_cast<double>(correct) / images;
+  return evaluation;
+}
+
+}  // namespace fixpoint

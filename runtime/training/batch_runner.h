@@ -34,7 +34,7 @@ struct BatchRunOptions {
 struct BatchResult {
   int64_t images = 0;
   std::optional<double> loss;      // none where the program has none
-  std::optional<int64_t> correct;  // answers; none where labels or scores are not known
+  std::optional<int64_t> correct;  // answers; none where the scores are not known
   std::vector<Tensor> fetched;     // what was asked for beside them
 };
 

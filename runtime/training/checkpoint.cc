@@ -88,7 +88,7 @@ absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path) {
   RETURN_IF_ERROR(LoadTextMessage(state_file, &checkpoint.state));
   if (!checkpoint.state.has_step() || checkpoint.state.step() < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(state_file, ": says of no step, counted from 0, that it was made behind it"));
+        absl::StrCat(state_file, ": its step is missing, or below 0"));
   }
   ASSIGN_OR_RETURN(checkpoint.scope, LoadNpz(absl::StrCat(path, "/", kValuesFile)));
   return checkpoint;

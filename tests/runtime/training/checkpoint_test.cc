@@ -142,10 +142,8 @@ TEST(Checkpoint, ADamagedOneIsAnErrorOfItsFile) {
   EXPECT_EQ(LoadCheckpoint(path).status(), absl::OkStatus());
   folder.Write("step-1/state.textproto", "step: -1");
   EXPECT_EQ(LoadCheckpoint(path).status(),
-            absl::InvalidArgumentError(absl::StrCat(
-                path,
-                "/state.textproto: says of no step, counted from 0, that it was made behind "
-                "it")));
+            absl::InvalidArgumentError(
+                absl::StrCat(path, "/state.textproto: its step is missing, or below 0")));
 }
 
 TEST(Checksum, TellsProgramsAndDataApart) {

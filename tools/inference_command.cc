@@ -113,7 +113,9 @@ absl::StatusOr<ExitCode> EvaluateDataSet(const InferenceCommand& command, const 
   options.backend = command.backend;
   options.backend_options = command.backend_options;
   options.batches.batch_size = command.batch_size;
-  const absl::StatusOr<Evaluation> evaluation = Evaluate(program, scope, set, options);
+  absl::StatusOr<Evaluator> evaluator = Evaluator::Create(program, scope, &set, options);
+  if (!evaluator.ok()) return InFile(command.program, evaluator.status());
+  const absl::StatusOr<Evaluation> evaluation = evaluator->Run();
   if (!evaluation.ok()) return InFile(command.program, evaluation.status());
   RETURN_IF_ERROR(WriteReport(
       command.json ? EvaluationJson(command.program, *evaluation) : EvaluationText(*evaluation),

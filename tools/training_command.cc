@@ -76,6 +76,11 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // The file that the evaluated program is made of.
+  const std::string& EvaluatedFile() const {
+    return command_.eval_program.empty() ? command_.program : command_.eval_program;
+  }
+
   // Outputs that cannot be written are told before the work, not behind it.
   absl::Status ClaimOutputs() {
     if (!command_.save.empty()) {
@@ -109,7 +114,7 @@ class TrainingRun {
     options_.variables = *variables;
     // The evaluated program has to have the same variables.
     variables = FindNetworkVariables(evaluation_, *variables);
-    if (!variables.ok()) return InFile(command_.eval_program, variables.status());
+    if (!variables.ok()) return InFile(EvaluatedFile(), variables.status());
 
     ASSIGN_OR_RETURN(training_set_, LoadTrainingSet(command_.data_set));
     ASSIGN_OR_RETURN(test_set_, LoadTestSet(command_.data_set));
@@ -130,6 +135,10 @@ class TrainingRun {
         Trainer::Create(training_, &scope_, &*training_set_, options_);
     if (!trainer.ok()) return InFile(command_.program, trainer.status());
     trainer_.emplace(*std::move(trainer));
+    absl::StatusOr<Evaluator> evaluator =
+        Evaluator::Create(evaluation_, &scope_, &*test_set_, options_);
+    if (!evaluator.ok()) return InFile(EvaluatedFile(), evaluator.status());
+    evaluator_.emplace(*std::move(evaluator));
     RETURN_IF_ERROR(trainer_->GoTo(state_.step()));
     RETURN_IF_ERROR(CountSteps());
     ASSIGN_OR_RETURN(MetricsLog metrics,
@@ -224,9 +233,8 @@ class TrainingRun {
   }
 
   absl::Status EvaluateNow() {
-    const absl::StatusOr<Evaluation> evaluation =
-        Evaluate(evaluation_, &scope_, *test_set_, options_);
-    if (!evaluation.ok()) return evaluation.status();
+    const absl::StatusOr<Evaluation> evaluation = evaluator_->Run();
+    if (!evaluation.ok()) return InFile(EvaluatedFile(), evaluation.status());
     const int64_t step = trainer_->step();
     std::string text = absl::StrFormat("step %d, epoch %d: test loss %.4f", step, trainer_->epoch(),
                                        *evaluation->loss);
@@ -276,6 +284,7 @@ class TrainingRun {
   std::optional<ImageSet> test_set_;
   Scope scope_;
   std::optional<Trainer> trainer_;
+  std::optional<Evaluator> evaluator_;
   TrainingState state_;
   int64_t steps_ = 0;  // of the whole run
   std::optional<CheckpointFolder> checkpoints_;

@@ -4,19 +4,23 @@
 
 namespace fixpoint {
 
-absl::StatusOr<Evaluation> Evaluate(const Program& program, Scope* scope, const ImageSet& set,
-                                    const BatchRunOptions& options) {
+absl::StatusOr<Evaluator> Evaluator::Create(const Program& program, Scope* scope,
+                                            const ImageSet* set, const BatchRunOptions& options) {
   BatchRunOptions in_order = options;
   in_order.batches.shuffle = false;
   in_order.batches.drop_last = false;
-  ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, &set, in_order));
+  ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, set, in_order));
+  return Evaluator(std::move(runner));
+}
+
+absl::StatusOr<Evaluation> Evaluator::Run() {
   Evaluation evaluation;
   double loss = 0;
   int64_t correct = 0;
   bool has_loss = true;
   bool has_answers = true;
-  for (int64_t batch = 0; batch < runner.BatchesPerEpoch(); ++batch) {
-    ASSIGN_OR_RETURN(const BatchResult result, runner.Run(batch, /*step=*/0));
+  for (int64_t batch = 0; batch < runner_.BatchesPerEpoch(); ++batch) {
+    ASSIGN_OR_RETURN(const BatchResult result, runner_.Run(batch, /*step=*/0));
     evaluation.images += result.images;
     has_loss = result.loss.has_value();
     has_answers = result.correct.has_value();

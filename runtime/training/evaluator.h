@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "proto/program.h"
@@ -20,10 +21,22 @@ struct Evaluation {
   std::optional<double> accuracy;  // the share of right answers
 };
 
-// Runs `program`, which is one of inference or of test mode (transpiler/test_program.h), once on
-// every image, in the order of the set. Errors: those of BatchRunner.
-absl::StatusOr<Evaluation> Evaluate(const Program& program, Scope* scope, const ImageSet& set,
-                                    const BatchRunOptions& options);
+class Evaluator {
+ public:
+  // `program` is one of inference or of test mode (transpiler/test_program.h). All that is pointed
+  // to outlives the evaluator. Errors: those of BatchRunner::Create.
+  static absl::StatusOr<Evaluator> Create(const Program& program, Scope* scope, const ImageSet* set,
+                                          const BatchRunOptions& options);
+
+  // Runs the program once on every image, in the order of the set, with what the scope holds now.
+  // Errors: those of BatchRunner::Run.
+  absl::StatusOr<Evaluation> Run();
+
+ private:
+  explicit Evaluator(BatchRunner runner) : runner_(std::move(runner)) {}
+
+  BatchRunner runner_;
+};
 
 }  // namespace fixpoint
 

@@ -4,7 +4,8 @@
 //   RETURN_IF_ERROR(Initialize(startup, &scope, options));
 //   ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(main, &scope, &images, options));
 //   while (trainer.epoch() < 10) RETURN_IF_ERROR(trainer.Step().status());
-//   ASSIGN_OR_RETURN(const Evaluation evaluation, Evaluate(test, &scope, test_images, options));
+//
+// How well it does then is what an Evaluator says (runtime/training/evaluator.h).
 
 #ifndef FIXPOINT_RUNTIME_TRAINING_TRAINER_H_
 #define FIXPOINT_RUNTIME_TRAINING_TRAINER_H_

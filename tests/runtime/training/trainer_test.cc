@@ -54,12 +54,13 @@ TEST(Trainer, LearnsWhatIsMeasuredOnATestSet) {
   Trainer trainer = *Trainer::Create(net.main, &scope, &training_set, options);
   EXPECT_EQ(trainer.StepsPerEpoch(), 13);
 
-  const Evaluation before = *Evaluate(net.test, &scope, test_set, test_options);
+  Evaluator evaluator = *Evaluator::Create(net.test, &scope, &test_set, test_options);
+  const Evaluation before = *evaluator.Run();
   const BatchResult first = *trainer.Step();
   EXPECT_EQ(first.images, 16);
   while (trainer.epoch() < 20) ASSERT_EQ(trainer.Step().status(), absl::OkStatus());
   EXPECT_EQ(trainer.step(), 260);
-  const Evaluation after = *Evaluate(net.test, &scope, test_set, test_options);
+  const Evaluation after = *evaluator.Run();
   EXPECT_EQ(after.images, 256);
   EXPECT_LT(*after.loss, *before.loss / 2);
   EXPECT_GT(*after.accuracy, 0.9);

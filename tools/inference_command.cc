@@ -8,7 +8,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
-#include "proto/nearest_name.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/backend.h"
@@ -24,34 +23,6 @@
 
 namespace fixpoint {
 namespace {
-
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
-// A program that trains would compute what it computes in training, and change its parameters.
-absl::Status CheckDoesNotTrain(const std::string& path, const Program& program) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if ((op.role() & (kBackward | kOptimize)) == 0) continue;
-      return absl::FailedPreconditionError(
-          absl::StrCat(path, ": ", Describe(op),
-                       " is an op of training; want a program of "
-                       "inference (transpile --mode=test makes one)"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<const Variable*> FindNamed(const std::string& path, const Program& program,
-                                          absl::string_view flag, const std::string& name) {
-  const Variable* variable = program.Find(program.block(0), name);
-  if (variable != nullptr) return variable;
-  std::vector<std::string> names;
-  for (const Variable* known : program.block(0).variables()) names.push_back(known->name());
-  return UsageError(absl::StrCat("--", flag, ": block 0 of ", path, " has no variable \"", name,
-                                 "\"", DidYouMean(name, names)));
-}
 
 // Whether a tensor is what the program declares of what it is fed.
 absl::Status CheckFits(const NamedFile& feed, const Variable& variable, const Tensor& tensor) {
@@ -129,7 +100,7 @@ absl::StatusOr<ExitCode> RunOnArrays(const InferenceCommand& command, const Prog
   std::vector<Feed> feeds;
   for (const NamedFile& feed : command.feeds) {
     ASSIGN_OR_RETURN(const Variable* variable,
-                     FindNamed(command.program, program, "feeds", feed.name));
+                     FindForFlag("feeds", feed.name, program, command.program));
     ASSIGN_OR_RETURN(Tensor tensor, LoadNpy(feed.file));
     RETURN_IF_ERROR(CheckFits(feed, *variable, tensor));
     fed.push_back(std::move(tensor));
@@ -137,7 +108,7 @@ absl::StatusOr<ExitCode> RunOnArrays(const InferenceCommand& command, const Prog
   for (size_t i = 0; i < fed.size(); ++i) feeds.push_back({command.feeds[i].name, &fed[i]});
   std::vector<std::string> names;
   for (const NamedFile& fetch : command.fetches) {
-    RETURN_IF_ERROR(FindNamed(command.program, program, "fetches", fetch.name).status());
+    RETURN_IF_ERROR(FindForFlag("fetches", fetch.name, program, command.program).status());
     RETURN_IF_ERROR(outputs->Claim(fetch.file));
     RETURN_IF_ERROR(CheckBinaryOutput(fetch.file));
     names.push_back(fetch.name);
@@ -172,7 +143,8 @@ absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command) {
   for (const NamedFile& feed : command.feeds) inputs.push_back(feed.file);
   RETURN_IF_ERROR(CheckInputs(inputs));
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
-  RETURN_IF_ERROR(CheckDoesNotTrain(command.program, named.program));
+  const absl::Status does_not_train = CheckDoesNotTrain(named.program);
+  if (!does_not_train.ok()) return InFile(command.program, does_not_train);
   ASSIGN_OR_RETURN(Scope scope, LoadScope(command, named.program));
   if (command.data_set) return EvaluateDataSet(command, named.program, &scope);
   Outputs outputs(std::move(inputs));

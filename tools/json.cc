@@ -1,7 +1,5 @@
 #include "tools/json.h"
 
-#include <glog/logging.h>
-
 #include <cmath>
 #include <cstddef>
 #include <utility>
@@ -72,9 +70,8 @@ JsonWriter& JsonWriter::Int(int64_t value) {
 }
 
 JsonWriter& JsonWriter::Double(double value) {
-  CHECK(std::isfinite(value)) << "JSON has no " << value;
   Separate();
-  absl::StrAppendFormat(&text_, "%.9g", value);
+  text_ += std::isfinite(value) ? absl::StrFormat("%.9g", value) : "null";
   return *this;
 }
 

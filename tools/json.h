@@ -28,7 +28,8 @@ class JsonWriter {
   // Any bytes; what is not UTF-8 becomes U+FFFD.
   JsonWriter& String(absl::string_view value);
   JsonWriter& Int(int64_t value);
-  // To nine digits, which tell all floats apart. REQUIRES: it is finite.
+  // To nine digits, which tell all floats apart; null where it is not finite, which JSON does not
+  // have.
   JsonWriter& Double(double value);
   JsonWriter& Bool(bool value);
 

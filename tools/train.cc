@@ -16,6 +16,9 @@
 #include "tools/training_command.h"
 
 DEFINE_string(startup, "", "Startup program, which initialises the variables.");
+DEFINE_string(params, "",
+              "Folder of parameters to begin with, instead of the startup program's; those that it "
+              "lacks begin as there.");
 DEFINE_string(data, "", "mnist:FOLDER, cifar10:FOLDER, or digits[:N], which are rendered.");
 DEFINE_string(eval_program, "",
               "Program to evaluate, of the same variables; by default the program in test mode.");
@@ -51,7 +54,7 @@ ToolHelp Help() {
   help.usage = {"train PROGRAM --startup=FILE --data=NAME [flags]"};
   help.flag_groups = {
       {"Programs and data:",
-       {"startup", "data", "eval_program", "images", "labels", "loss", "scores"}},
+       {"startup", "params", "data", "eval_program", "images", "labels", "loss", "scores"}},
       {"How to train:",
        {"epochs", "steps", "batch_size", "seed", "eval_every", "backend", "threads"}},
       {"What to write:", {"save", "metrics", "dump", "dump_output"}},
@@ -108,6 +111,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   TrainingCommand command;
   command.program = line.arguments[0];
   command.startup = FLAGS_startup;
+  command.params = FLAGS_params;
   command.eval_program = FLAGS_eval_program;
   command.data = FLAGS_data;
   const absl::StatusOr<DataSetName> data_set = ParseDataSetName(FLAGS_data);

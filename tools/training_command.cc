@@ -1,16 +1,15 @@
 #include "tools/training_command.h"
 
-#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "proto/atomic_file.h"
-#include "proto/nearest_name.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/data/image_set.h"
@@ -18,6 +17,7 @@
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/staged_directory.h"
+#include "runtime/tensor.h"
 #include "runtime/training/checkpoint.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/trainer.h"
@@ -31,10 +31,6 @@
 namespace fixpoint {
 namespace {
 
-absl::Status InFile(const std::string& path, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
-}
-
 absl::StatusOr<Program> EvaluationProgram(const TrainingCommand& command, const Program& training) {
   if (command.eval_program.empty()) {
     absl::StatusOr<Program> test = MakeTestProgram(training);
@@ -45,23 +41,17 @@ absl::StatusOr<Program> EvaluationProgram(const TrainingCommand& command, const 
   return std::move(named.program);
 }
 
-absl::Status CheckDumped(const TrainingCommand& command, const Program& program) {
-  std::vector<std::string> names;
-  for (const Variable* variable : program.block(0).variables()) names.push_back(variable->name());
-  for (const std::string& name : command.dump) {
-    if (program.Find(program.block(0), name) != nullptr) continue;
-    return UsageError(absl::StrCat("--dump: block 0 of ", command.program, " has no variable \"",
-                                   name, "\"", DidYouMean(name, names)));
-  }
-  return absl::OkStatus();
+VarType::Type TypeOf(const Scope::Value& value) {
+  const Tensor* tensor = std::get_if<Tensor>(&value);
+  return tensor != nullptr ? tensor->dtype() : std::get<SelectedRows>(value).value.dtype();
 }
 
-// Everything that a run has: made by Prepare, in the order of the members.
+// One run of the tool.
 class TrainingRun {
  public:
   explicit TrainingRun(const TrainingCommand& command)
       : command_(command),
-        outputs_({command.program, command.startup, command.eval_program}),
+        outputs_({command.program, command.startup, command.params, command.eval_program}),
         progress_(ProgressLine::OnStandardError()) {}
 
   absl::StatusOr<ExitCode> Run() {
@@ -81,7 +71,7 @@ class TrainingRun {
     return command_.eval_program.empty() ? command_.program : command_.eval_program;
   }
 
-  // Outputs that cannot be written are told before the work, not behind it.
+  // What cannot be written is told before the work, not behind it.
   absl::Status ClaimOutputs() {
     if (!command_.save.empty()) {
       RETURN_IF_ERROR(outputs_.Claim(command_.save));
@@ -102,7 +92,9 @@ class TrainingRun {
     ASSIGN_OR_RETURN(NamedProgram startup, LoadNamedProgram(command_.startup));
     startup_ = std::move(startup.program);
     ASSIGN_OR_RETURN(evaluation_, EvaluationProgram(command_, training_));
-    RETURN_IF_ERROR(CheckDumped(command_, training_));
+    for (const std::string& name : command_.dump) {
+      RETURN_IF_ERROR(FindForFlag("dump", name, training_, command_.program).status());
+    }
 
     options_.backend = command_.backend;
     options_.backend_options = command_.backend_options;
@@ -122,34 +114,55 @@ class TrainingRun {
   }
 
   absl::Status Begin() {
-    const absl::Status initialized = Initialize(startup_, &scope_, options_);
-    if (!initialized.ok()) return InFile(command_.startup, initialized);
-    state_.set_program(command_.program);
-    state_.set_program_checksum(ChecksumOf(training_));
-    state_.set_data(command_.data);
-    state_.set_data_checksum(ChecksumOf(*training_set_));
-    state_.set_seed(command_.backend_options.seed);
-    state_.set_batch_size(command_.batch_size);
+    RETURN_IF_ERROR(InitializeScope());
+    DescribeRun();
     RETURN_IF_ERROR(OpenCheckpoints());
+
     absl::StatusOr<Trainer> trainer =
         Trainer::Create(training_, &scope_, &*training_set_, options_);
     if (!trainer.ok()) return InFile(command_.program, trainer.status());
     trainer_.emplace(*std::move(trainer));
+    RETURN_IF_ERROR(trainer_->GoTo(state_.step()));
     absl::StatusOr<Evaluator> evaluator =
         Evaluator::Create(evaluation_, &scope_, &*test_set_, options_);
     if (!evaluator.ok()) return InFile(EvaluatedFile(), evaluator.status());
     evaluator_.emplace(*std::move(evaluator));
-    RETURN_IF_ERROR(trainer_->GoTo(state_.step()));
+
     RETURN_IF_ERROR(CountSteps());
     ASSIGN_OR_RETURN(MetricsLog metrics,
                      MetricsLog::Open(command_.metrics, state_.metrics_bytes()));
     metrics_.emplace(std::move(metrics));
     begun_at_ = Clock::now();
     begun_with_ = trainer_->step();
-    if (!command_.dump.empty() && begun_with_ >= steps_) {
-      return absl::FailedPreconditionError("--dump: no step is left to do; want more --steps");
+    return absl::OkStatus();
+  }
+
+  absl::Status InitializeScope() {
+    const absl::Status initialized = Initialize(startup_, &scope_, options_);
+    if (!initialized.ok()) return InFile(command_.startup, initialized);
+    if (command_.params.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Scope given,
+                     LoadParametersThatAreThere(training_.Proto(), command_.params));
+    for (const auto& [name, value] : given) {
+      const Scope::Value* initial = scope_.FindOrNull(name);
+      if (initial != nullptr && TypeOf(*initial) != TypeOf(value)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            command_.params, "/", name, ": is ", VarType::Type_Name(TypeOf(value)),
+            "; want what the startup program gives, ", VarType::Type_Name(TypeOf(*initial))));
+      }
+      ASSIGN_OR_RETURN(Scope::Value copy, Scope::CloneOf(value));
+      scope_.Set(name, std::move(copy));
     }
     return absl::OkStatus();
+  }
+
+  void DescribeRun() {
+    state_.set_program(command_.program);
+    state_.set_program_checksum(ChecksumOf(training_));
+    state_.set_data(command_.data);
+    state_.set_data_checksum(ChecksumOf(*training_set_));
+    state_.set_seed(command_.backend_options.seed);
+    state_.set_batch_size(command_.batch_size);
   }
 
   absl::Status CountSteps() {
@@ -161,6 +174,9 @@ class TrainingRun {
       return UsageError(absl::StrCat("a run has at most ", kMostSteps, " steps; ask for fewer"));
     }
     steps_ = command_.steps > 0 ? command_.steps : command_.epochs * per_epoch;
+    if (!command_.dump.empty() && trainer_->step() >= steps_) {
+      return UsageError("--dump: all steps are done, and none is left to dump; want more of them");
+    }
     return absl::OkStatus();
   }
 
@@ -238,8 +254,9 @@ class TrainingRun {
     const int64_t step = trainer_->step();
     std::string text = absl::StrFormat("step %d, epoch %d: test loss %.4f", step, trainer_->epoch(),
                                        *evaluation->loss);
-    if (evaluation->accuracy)
+    if (evaluation->accuracy) {
       absl::StrAppendFormat(&text, ", accuracy %.4f", *evaluation->accuracy);
+    }
     RETURN_IF_ERROR(Tell(absl::StrCat(text, "\n")));
     if (!metrics_->is_open()) return absl::OkStatus();
     JsonWriter json(JsonWriter::Layout::kOneLine);

@@ -1,11 +1,25 @@
 #include "runtime/training/evaluator.h"
 
+#include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
 
+absl::Status CheckDoesNotTrain(const Program& program) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if ((op.role() & (kBackward | kOptimize)) == 0) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          Describe(op),
+          " is an op of training; want a test program (transpile --mode=test makes one)"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Evaluator> Evaluator::Create(const Program& program, Scope* scope,
                                             const ImageSet* set, const BatchRunOptions& options) {
+  RETURN_IF_ERROR(CheckDoesNotTrain(program));
   BatchRunOptions in_order = options;
   in_order.batches.shuffle = false;
   in_order.batches.drop_last = false;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/program.h"
 #include "runtime/data/image_set.h"
@@ -21,10 +22,14 @@ struct Evaluation {
   std::optional<double> accuracy;  // the share of right answers
 };
 
+// Error (kFailedPrecondition): the program has an op of the backward pass or of an optimizer, which
+// would change what is measured.
+absl::Status CheckDoesNotTrain(const Program& program);
+
 class Evaluator {
  public:
   // `program` is one of inference or of test mode (transpiler/test_program.h). All that is pointed
-  // to outlives the evaluator. Errors: those of BatchRunner::Create.
+  // to outlives the evaluator. Errors: those of CheckDoesNotTrain and BatchRunner::Create.
   static absl::StatusOr<Evaluator> Create(const Program& program, Scope* scope, const ImageSet* set,
                                           const BatchRunOptions& options);
 

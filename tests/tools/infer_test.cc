@@ -146,8 +146,8 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
        "net.txt: block 0, op 1 (elementwise_mul): input X reads \"x\", which has no value"},
       {{"train.txt", params, fetch},
        4,
-       "train.txt: block 0, op 3 (relu_grad) is an op of training; want a program of inference "
-       "(transpile --mode=test makes one)"},
+       "train.txt: block 0, op 3 (relu_grad) is an op of training; want a test program (transpile "
+       "--mode=test makes one)"},
       {{"net.txt", params, "--feeds=x=x.npy", "--fetches=y=nowhere/y.npy"},
        5,
        "nowhere/y.npy: cannot be written"},

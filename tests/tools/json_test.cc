@@ -45,6 +45,7 @@ TEST(JsonWriter, PutsALineIntoALine) {
 TEST(JsonWriter, TellsFloatsApart) {
   EXPECT_EQ(JsonWriter().Double(0.1f).Take(), "0.100000001\n");
   EXPECT_EQ(JsonWriter().Double(-1e30).Take(), "-1e+30\n");
+  EXPECT_EQ(JsonWriter().Double(std::numeric_limits<double>::infinity()).Take(), "null\n");
 }
 
 TEST(JsonWriter, WritesEveryInteger) {

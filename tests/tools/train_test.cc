@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -132,6 +133,19 @@ TEST_F(Train, AResumedRunEqualsTheUninterruptedOne) {
   EXPECT_EQ(absl::StrJoin(lines, "\n"), WithoutSeconds(folder_.Read("whole.jsonl")));
 }
 
+TEST_F(Train, BeginsWithParametersThatAreGiven) {
+  ASSERT_EQ(Run({"--steps=50", "--save=trained"}).exit_code, 0);
+  ASSERT_EQ(Run({"--steps=1", "--metrics=fresh.jsonl"}).exit_code, 0);
+  std::filesystem::remove(folder_.Path("trained/fc_0.w_0_velocity_0"));
+  const BinaryRun run = Run({"--steps=1", "--params=trained", "--metrics=run.jsonl"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const auto first_loss = [&](const std::string& metrics) {
+    const std::string line = folder_.Read(metrics);
+    return std::atof(line.substr(line.find("loss") + 7).c_str());
+  };
+  EXPECT_LT(first_loss("run.jsonl"), first_loss("fresh.jsonl") / 2);
+}
+
 TEST_F(Train, ARunThatIsDoneIsResumedToWriteItsParameters) {
   ASSERT_EQ(Run({"--steps=3", "--checkpoint_dir=run", "--save=first"}).exit_code, 0);
   const BinaryRun run = Run({"--steps=3", "--checkpoint_dir=run", "--resume", "--save=second"});
@@ -172,9 +186,16 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
        3,
        "mlp.txt: block 0 has no variable \"pixels\", which is to be fed images"},
       {{"--eval_program=none.txt"}, 3, "none.txt: cannot be read"},
+      {{"--eval_program=mlp.txt"},
+       4,
+       "mlp.txt: block 0, op 7 (fill_constant) is an op of training; want a test program"},
+      {{"--checkpoint_dir=run", "--resume", "--steps=1", "--dump=image", "--dump_output=x.npz"},
+       2,
+       "--dump: all steps are done, and none is left to dump; want more of them"},
       {{"--checkpoint_dir=run", "--resume", "--seed=5"},
        3,
        "run/step-1: is of a run with seed 0, and this one has 5; want the same"},
+      {{"--params=nowhere"}, 3, "nowhere: there is no file for variable \"fc_0.b_0\" (9 of 9"},
       {{"--save=nowhere/params"}, 5, "nowhere/params: cannot be written"},
       {{"--checkpoint_dir=file/run"}, 5, "file/run: cannot be written"},
       {{"--metrics=nowhere/m.jsonl"}, 5, "nowhere/m.jsonl: cannot be written"},

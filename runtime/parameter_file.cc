@@ -244,9 +244,8 @@ absl::Status CheckAllThere(const std::string& directory,
       Counted(parameters.size(), "parameter"), " missing); ", OtherFiles(directory, parameters)));
 }
 
-absl::StatusOr<Scope> ReadSeparateParameters(const ProgramDesc& program,
+absl::StatusOr<Scope> ReadSeparateParameters(const std::vector<ParameterInfo>& parameters,
                                              const std::string& directory) {
-  const std::vector<ParameterInfo> parameters = ParametersOf(program);
   const std::string prefix = absl::StrCat(directory, ": ");
   RETURN_IF_ERROR(Prefixed(prefix, CheckKinds(parameters, /*combined=*/false)));
   RETURN_IF_ERROR(Prefixed(prefix, CheckFileNames(parameters)));
@@ -345,8 +344,23 @@ std::vector<ParameterInfo> ParametersOf(const ProgramDesc& program) {
 
 absl::StatusOr<Scope> LoadParameters(const ProgramDesc& program, const std::string& path) {
   std::error_code error;
-  if (fs::is_directory(path, error)) return ReadSeparateParameters(program, path);
+  if (fs::is_directory(path, error)) {
+    return ReadSeparateParameters(ParametersOf(program), path);
+  }
   return ReadCombinedParameters(program, path);
+}
+
+absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
+                                                 const std::string& directory) {
+  const std::vector<ParameterInfo> all = ParametersOf(program);
+  std::vector<ParameterInfo> there;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(there),
+               [&](const ParameterInfo& parameter) {
+                 std::error_code error;
+                 return fs::is_regular_file(fs::path(directory) / parameter.name, error);
+               });
+  // Without any, all of them are missed.
+  return ReadSeparateParameters(there.empty() ? all : there, directory);
 }
 
 absl::StatusOr<AtomicFile> StageCombinedParameters(const ProgramDesc& program, const Scope& scope,

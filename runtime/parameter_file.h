@@ -44,6 +44,11 @@ std::vector<ParameterInfo> ParametersOf(const ProgramDesc& program);
 //   kUnimplemented    a variable that has no file form
 absl::StatusOr<Scope> LoadParameters(const ProgramDesc& program, const std::string& path);
 
+// Reads those of the program's parameters that a folder has a file for, at least one: a float
+// program's parameters have no ranges for the quantizers that it has now. Errors as above.
+absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
+                                                 const std::string& directory);
+
 // Writes the program's parameters, but for taking their place; what else the scope holds is left
 // out. The file is replaced whole or stays as it was (AtomicFile). kFailedPrecondition where the
 // scope lacks a parameter or holds it in other dims or kind, kUnimplemented for selected rows,

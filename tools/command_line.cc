@@ -13,10 +13,12 @@
 #include <new>
 #include <sstream>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "proto/nearest_name.h"
 #include "proto/status_macros.h"
@@ -210,6 +212,12 @@ absl::Status UsageError(absl::string_view message) {
   absl::Status status = absl::InvalidArgumentError(message);
   status.SetPayload(kUsagePayload, absl::Cord());
   return status;
+}
+
+std::vector<std::string> SplitNames(absl::string_view names) {
+  std::vector<std::string> split = absl::StrSplit(names, ',', absl::SkipWhitespace());
+  for (std::string& name : split) name = std::string(absl::StripAsciiWhitespace(name));
+  return split;
 }
 
 int RunTool(int argc, const char* const* argv, const ToolHelp& help,

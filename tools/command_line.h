@@ -59,6 +59,9 @@ CommandLine ParseCommandLine(int argc, const char* const* argv, const ToolHelp& 
 // message with where to look.
 absl::Status UsageError(absl::string_view message);
 
+// The value of a flag that is a list: "a, b" gives "a" and "b".
+std::vector<std::string> SplitNames(absl::string_view names);
+
 // The body of main. Goes to the folder that `bazel run` was called from, parses, and calls `run`
 // with what is left; prints its error to standard error; gives the exit code.
 int RunTool(int argc, const char* const* argv, const ToolHelp& help,

@@ -1,5 +1,6 @@
 #include "tools/json.h"
 
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -68,6 +69,12 @@ JsonWriter& JsonWriter::Int(int64_t value) {
   return *this;
 }
 
+JsonWriter& JsonWriter::Double(double value) {
+  Separate();
+  text_ += std::isfinite(value) ? absl::StrFormat("%.9g", value) : "null";
+  return *this;
+}
+
 JsonWriter& JsonWriter::Bool(bool value) {
   Separate();
   text_ += value ? "true" : "false";
@@ -101,10 +108,13 @@ void JsonWriter::Separate() {
     return;
   }
   if (!first_) text_ += ",";
+  if (!first_ && layout_ == Layout::kOneLine) text_ += " ";
   if (depth_ > 0) BreakLine();
   first_ = false;
 }
 
-void JsonWriter::BreakLine() { text_.append(1, '\n').append(2 * depth_, ' '); }
+void JsonWriter::BreakLine() {
+  if (layout_ == Layout::kIndented) text_.append(1, '\n').append(2 * depth_, ' ');
+}
 
 }  // namespace fixpoint

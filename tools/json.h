@@ -1,4 +1,4 @@
-// Writes one JSON document, indented, for programs to read.
+// Writes one JSON document, for programs to read.
 
 #ifndef FIXPOINT_TOOLS_JSON_H_
 #define FIXPOINT_TOOLS_JSON_H_
@@ -17,6 +17,9 @@ inline constexpr int kSchemaVersion = 1;
 // that make one well-formed value.
 class JsonWriter {
  public:
+  enum class Layout { kIndented, kOneLine };
+  explicit JsonWriter(Layout layout = Layout::kIndented) : layout_(layout) {}
+
   JsonWriter& BeginObject() { return Open('{'); }
   JsonWriter& EndObject() { return Close('}'); }
   JsonWriter& BeginArray() { return Open('['); }
@@ -25,6 +28,9 @@ class JsonWriter {
   // Any bytes; what is not UTF-8 becomes U+FFFD.
   JsonWriter& String(absl::string_view value);
   JsonWriter& Int(int64_t value);
+  // To nine digits, which tell all floats apart; null where it is not finite, which JSON does not
+  // have.
+  JsonWriter& Double(double value);
   JsonWriter& Bool(bool value);
 
   // The document, ending in a line break. Nothing may be called after it.
@@ -37,6 +43,7 @@ class JsonWriter {
   void Separate();
   void BreakLine();
 
+  Layout layout_;
   std::string text_;
   int depth_ = 0;
   bool first_ = true;  // of the object or array

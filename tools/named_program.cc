@@ -1,10 +1,12 @@
 #include "tools/named_program.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "proto/input_file.h"
+#include "proto/nearest_name.h"
 #include "proto/status_macros.h"
 #include "tools/command_line.h"
 
@@ -25,6 +27,20 @@ std::string Beside(const std::string& path, const std::string& word) {
     return absl::StrCat(plain, ".", word);
   }
   return absl::StrCat(plain.substr(0, dot), ".", word, plain.substr(dot));
+}
+
+absl::Status InFile(const std::string& path, const absl::Status& status) {
+  return absl::Status(status.code(), absl::StrCat(path, ": ", status.message()));
+}
+
+absl::StatusOr<const Variable*> FindForFlag(absl::string_view flag, const std::string& name,
+                                            const Program& program, const std::string& path) {
+  const Variable* variable = program.Find(program.block(0), name);
+  if (variable != nullptr) return variable;
+  std::vector<std::string> names;
+  for (const Variable* known : program.block(0).variables()) names.push_back(known->name());
+  return UsageError(absl::StrCat("--", flag, ": block 0 of ", path, " has no variable \"", name,
+                                 "\"", DidYouMean(name, names)));
 }
 
 int OpCount(const Program& program) {

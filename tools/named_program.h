@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "tools/outputs.h"
@@ -35,6 +36,13 @@ T& KeepUntilExit(T value) {
 // without an extension gets the word at its end. What comes from standard input goes to standard
 // output.
 std::string Beside(const std::string& path, const std::string& word);
+
+// The error, behind the name of the file that it is about.
+absl::Status InFile(const std::string& path, const absl::Status& status);
+
+// The variable of block 0 that a flag names. Error (of usage): there is none; which it may be.
+absl::StatusOr<const Variable*> FindForFlag(absl::string_view flag, const std::string& name,
+                                            const Program& program, const std::string& path);
 
 // Of all blocks.
 int OpCount(const Program& program);

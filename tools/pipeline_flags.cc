@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "proto/nearest_name.h"
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
@@ -58,12 +56,6 @@ absl::StatusOr<PipelineOptions> MakePipelineOptions(const PipelineFlags& flags,
     std::cerr << "# after " << pass.name() << "\n" << PrintProgram(program.Proto());
   };
   return options;
-}
-
-Names SplitNames(absl::string_view names) {
-  Names split = absl::StrSplit(names, ',', absl::SkipWhitespace());
-  for (std::string& name : split) name = std::string(absl::StripAsciiWhitespace(name));
-  return split;
 }
 
 }  // namespace fixpoint

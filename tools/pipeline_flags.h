@@ -22,9 +22,6 @@ struct PipelineFlags {
 absl::StatusOr<PipelineOptions> MakePipelineOptions(const PipelineFlags& flags,
                                                     absl::string_view pipeline);
 
-// "a, b" gives "a" and "b".
-std::vector<std::string> SplitNames(absl::string_view names);
-
 }  // namespace fixpoint
 
 #endif  // FIXPOINT_TOOLS_PIPELINE_FLAGS_H_

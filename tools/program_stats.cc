@@ -1,10 +1,10 @@
 #include "tools/program_stats.h"
 
-#include <algorithm>
 #include <limits>
 #include <map>
 #include <utility>
 
+#include "proto/feeds_and_fetches.h"
 #include "proto/type_names.h"
 #include "runtime/tensor.h"
 
@@ -104,29 +104,6 @@ void CountTensors(const Program& program, ProgramStats* stats) {
   stats->state = state.Take();
 }
 
-void FindFeedsAndFetches(const Program& program, ProgramStats* stats) {
-  const Block& block = program.block(0);
-  for (const Op& op : block.ops()) {
-    if (op.type() == "feed") {
-      for (const Argument* output : op.outputs()) {
-        if (output->variable() != nullptr) stats->feeds.push_back(NameAndType(*output->variable()));
-      }
-    } else if (op.type() == "fetch") {
-      for (const Argument* input : op.inputs()) {
-        if (input->variable() != nullptr) stats->fetches.push_back(NameAndType(*input->variable()));
-      }
-    }
-  }
-  if (!stats->feeds.empty()) return;
-  for (const Variable* variable : block.variables()) {
-    if (variable->persistable() || !IsTensor(*variable)) continue;
-    const std::vector<const Argument*> arguments = variable->arguments();
-    const bool written = std::any_of(arguments.begin(), arguments.end(),
-                                     [](const Argument* a) { return a->is_output(); });
-    if (!arguments.empty() && !written) stats->feeds.push_back(NameAndType(*variable));
-  }
-}
-
 }  // namespace
 
 ProgramStats CollectStats(const Program& program) {
@@ -136,7 +113,12 @@ ProgramStats CollectStats(const Program& program) {
   stats.quantization = SummarizeQuantization(program);
   CountOps(program, &stats);
   CountTensors(program, &stats);
-  FindFeedsAndFetches(program, &stats);
+  for (const Variable* variable : FedVariables(program)) {
+    stats.feeds.push_back(NameAndType(*variable));
+  }
+  for (const Variable* variable : FetchedVariables(program)) {
+    stats.fetches.push_back(NameAndType(*variable));
+  }
   return stats;
 }
 

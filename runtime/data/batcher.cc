@@ -68,6 +68,13 @@ absl::StatusOr<Batcher> Batcher::Create(const ImageSet* set, const BatchOptions&
     return absl::InvalidArgumentError(
         absl::StrCat("the batch size is ", options.batch_size, "; expected 1 or more"));
   }
+  const Dims of_set(set->images.dims().begin() + 1, set->images.dims().end());
+  const absl::StatusOr<int64_t> pixels = TensorSize(options.image_dims);
+  if (!options.image_dims.empty() && (!pixels.ok() || *pixels != *ElementCount(of_set))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an image of the set is ", DimsText(of_set), ", and in a batch it is to be ",
+                     DimsText(options.image_dims), "; want as many pixels"));
+  }
   if (!std::isfinite(options.scale) || !std::isfinite(options.offset)) {
     return absl::InvalidArgumentError(absl::StrCat("the scale is ", options.scale,
                                                    " and the offset ", options.offset,
@@ -83,6 +90,9 @@ absl::StatusOr<Batcher> Batcher::Create(const ImageSet* set, const BatchOptions&
 }
 
 Batcher::Batcher(const ImageSet* set, const BatchOptions& options) : set_(set), options_(options) {
+  if (options_.image_dims.empty()) {
+    options_.image_dims.assign(set->images.dims().begin() + 1, set->images.dims().end());
+  }
   for (size_t pixel = 0; pixel < values_.size(); ++pixel) {
     values_[pixel] = static_cast<float>(pixel) * options.scale + options.offset;
   }
@@ -117,10 +127,10 @@ void Batcher::OrderEpoch() {
 
 absl::StatusOr<Batch> Batcher::Next() {
   OrderEpoch();
-  std::vector<int64_t> dims = set_->images.dims();
   const int64_t first = position_.batch * options_.batch_size;
-  const int64_t count = std::min(options_.batch_size, dims[0] - first);
-  dims[0] = count;
+  const int64_t count = std::min(options_.batch_size, set_->images.dims()[0] - first);
+  std::vector<int64_t> dims = options_.image_dims;
+  dims.insert(dims.begin(), count);
   ASSIGN_OR_RETURN(Tensor images, Tensor::Allocate(VarType::FP32, dims));
   ASSIGN_OR_RETURN(Tensor labels, Tensor::Allocate(VarType::INT64, {count, 1}));
 

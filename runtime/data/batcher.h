@@ -23,6 +23,8 @@ struct BatchOptions {
   uint64_t seed = 0;
   // Whether what is left of an epoch behind its last whole batch is left out, not a smaller batch.
   bool drop_last = false;
+  // The extents of an image in a batch, [784] for what takes rows; empty: the set's, [C,H,W].
+  std::vector<int64_t> image_dims;
   // A pixel of 0 to 255 becomes pixel * scale + offset: by default 0 to 1. The reference's readers
   // do so with CIFAR-10, and have MNIST from -1 to 1: scale 2 / 255, offset -1.
   float scale = 1.0F / 255;
@@ -30,7 +32,7 @@ struct BatchOptions {
 };
 
 struct Batch {
-  Tensor images;  // FP32 [n,C,H,W].
+  Tensor images;  // FP32 [n, ...], as BatchOptions::image_dims say.
   Tensor labels;  // INT64 [n,1], as the reference's cross_entropy takes them.
 };
 
@@ -43,8 +45,8 @@ struct BatchPosition {
 class Batcher {
  public:
   // `set` must outlive the batcher. kInvalidArgument for a set that is not as ImageSet says or has
-  // no images, a batch size under 1, a scale or an offset that is not finite, and where no batch is
-  // left because the last is dropped.
+  // no images, a batch size under 1, extents of another number of pixels, a scale or an offset that
+  // is not finite, and where no batch is left because the last is dropped.
   static absl::StatusOr<Batcher> Create(const ImageSet* set, const BatchOptions& options);
 
   int64_t BatchesPerEpoch() const;

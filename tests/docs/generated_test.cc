@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/quantizer_table.h"
 #include "tests/docs/example_parameters.h"
+#include "tests/docs/example_programs.h"
 #include "tests/docs/lists.h"
 #include "tests/docs/models.h"
 #include "tests/testing/reference_data.h"
@@ -37,6 +38,15 @@ TEST(GeneratedFiles, ParametersOfTheTourAreThoseOfItsNumbers) {
   ASSERT_TRUE(parameters.ok()) << parameters.status();
   for (const GeneratedFile& file : *parameters) {
     EXPECT_TRUE(ReadFileOrDie(file.path) == file.bytes)
+        << "./bazelw run //tests/docs:update writes " << file.path;
+  }
+}
+
+TEST(GeneratedFiles, ExampleProgramsAreThoseOfTheirLayers) {
+  const absl::StatusOr<std::vector<GeneratedFile>> programs = ExamplePrograms();
+  ASSERT_TRUE(programs.ok()) << programs.status();
+  for (const GeneratedFile& file : *programs) {
+    EXPECT_EQ(ReadFileOrDie(file.path), file.bytes)
         << "./bazelw run //tests/docs:update writes " << file.path;
   }
 }

@@ -16,6 +16,8 @@ _TARGET = re.compile(r"(?:^|[\s(])\./bazelw (?:run|test|build) (.*)")
 _LINK = re.compile(r"\]\(([^)#:\s]+\.md)\)")
 _FILE = re.compile(r"^[a-z_]+(?:/[a-z_0-9]+)*/[a-z_0-9]+\.(?:cc|h|inc|proto|py|bzl|textproto)$")
 
+_TOOL_WORDS = ("transpile ", "train ", "infer ", "inspect ")
+
 ANY_LINES = "..."
 ANY_REST = " ..."
 COMMAND = "$ "
@@ -77,8 +79,7 @@ class Page:
                 text = line.strip()
                 self._code.append((number, text))
                 # A line that ends in ... shows the form of a command, as inline code does.
-                if text.startswith((COMMAND, "transpile ", "inspect ")) and not text.endswith(
-                        ANY_LINES):
+                if text.startswith((COMMAND, *_TOOL_WORDS)) and not text.endswith(ANY_LINES):
                     self._complain(number, "a command in a block that is not marked console")
             else:
                 self._code += [(number, code) for code in _INLINE_CODE.findall(line)]

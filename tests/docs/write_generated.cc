@@ -1,5 +1,5 @@
-// Writes the generated files: the lists and the tour's parameters, or, with --models, the table of
-// models.
+// Writes the generated files: the lists, example programs and the tour's parameters, or, with
+// --models, the table of models.
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,6 +9,7 @@
 
 #include "absl/strings/string_view.h"
 #include "tests/docs/example_parameters.h"
+#include "tests/docs/example_programs.h"
 #include "tests/docs/lists.h"
 #include "tests/docs/models.h"
 #include "tests/testing/reference_data.h"
@@ -27,12 +28,13 @@ int WriteGenerated(const std::string& root, bool models) {
     files = {{"docs/models.md", ModelsPage(rows)}};
   } else {
     files = ListPages();
-    const absl::StatusOr<std::vector<GeneratedFile>> parameters = ExampleParameters(root);
-    if (!parameters.ok()) {
-      std::cerr << parameters.status() << "\n";
-      return 1;
+    for (const auto& made : {ExamplePrograms(), ExampleParameters(root)}) {
+      if (!made.ok()) {
+        std::cerr << made.status() << "\n";
+        return 1;
+      }
+      files.insert(files.end(), made->begin(), made->end());
     }
-    files.insert(files.end(), parameters->begin(), parameters->end());
     const absl::StatusOr<GeneratedFile> manual =
         ManualWithTargets(ReadFileOrDie(root + "/docs/manual.md"));
     if (!manual.ok()) {

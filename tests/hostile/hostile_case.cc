@@ -12,6 +12,7 @@
 #include "absl/strings/strip.h"
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
+#include "runtime/npz.h"
 #include "runtime/scope.h"
 #include "runtime/tensor_stream.h"
 #include "tests/testing/gzip_bytes.h"
@@ -39,6 +40,16 @@ absl::StatusOr<std::string> ParametersBytes(const std::string& text, absl::strin
   return bytes;
 }
 
+absl::StatusOr<std::string> NpzBytes(const std::string& text, absl::string_view name) {
+  ASSIGN_OR_RETURN(const Scope scope, ParseParameters(text, name));
+  std::string bytes;
+  RETURN_IF_ERROR(WriteNpz(scope, [&](absl::string_view piece) {
+    absl::StrAppend(&bytes, piece);
+    return absl::OkStatus();
+  }));
+  return bytes;
+}
+
 std::string Nested(const std::string& text, int depth) {
   const std::vector<std::string> lines = absl::StrSplit(text, '\n');
   std::string nested;
@@ -60,6 +71,7 @@ absl::StatusOr<std::string> BytesOf(absl::string_view kind, const std::string& t
   if (kind.empty()) return text;
   if (kind == "hex") return HexBytes(absl::StrReplaceAll(text, {{"\n", " "}}));
   if (kind == "parameters") return ParametersBytes(text, name);
+  if (kind == "npz") return NpzBytes(text, name);
   if (kind == "gzip") return GzipBytes(text);
   if (kind == "binary") {
     ASSIGN_OR_RETURN(const ProgramDesc program, ParseProgramText(text, name));

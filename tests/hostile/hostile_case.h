@@ -14,11 +14,11 @@
 //   (what standard output says; no such section where that is nothing)
 //
 // A file's kind stands behind its name: (hex) bytes; (parameters) a combined parameter file, a
-// tensor a line as in parameter_text.h; (binary) a program's text as the protobuf message;
-// (gzip) compressed; (nested N) the section's first line N times and its second line N times, with
-// {i} for the number of the repetition, {i-1} for the one before and \n for a line's end. A name
-// that ends in / is a folder; "a -> b" is a symbolic link; "standard input" is what the tool reads
-// there.
+// tensor a line as in parameter_text.h; (npz) the same as an archive of NumPy; (binary) a program's
+// text as the protobuf message; (gzip) compressed; (nested N) the section's first line N times and
+// its second line N times, with {i} for the number of the repetition, {i-1} for the one before and
+// \n for a line's end. A name that ends in / is a folder; "a -> b" is a symbolic link; "standard
+// input" is what the tool reads there.
 
 #ifndef FIXPOINT_TESTS_HOSTILE_HOSTILE_CASE_H_
 #define FIXPOINT_TESTS_HOSTILE_HOSTILE_CASE_H_

@@ -106,6 +106,25 @@ TEST(LoadParameters, ReadsAFolderAndLeavesItsOtherFilesAlone) {
   EXPECT_THAT((*scope->Find("block/w"))->dims(), ElementsAre(2, 3));
 }
 
+TEST(LoadParametersThatAreThere, LeavesOutWhatTheFolderLacks) {
+  const TemporaryFolder folder;
+  folder.Write("fc.b", HexBytes(kBias));
+  folder.Write("readme.txt", "");
+  const auto scope = LoadParametersThatAreThere(Layer(), folder.Path());
+  ASSERT_TRUE(scope.ok()) << scope.status();
+  EXPECT_EQ(scope->size(), 1u);
+  EXPECT_THAT((*scope->Find("fc.b"))->data<float>(), ElementsAre(1, 2));
+}
+
+TEST(LoadParametersThatAreThere, AreAtLeastOne) {
+  const TemporaryFolder folder;
+  const absl::Status status = LoadParametersThatAreThere(Layer(), folder.Path()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(status.message(), folder.Path() +
+                                  ": there is no file for variable \"fc.b\" (3 of 3 parameters "
+                                  "missing); the folder has no other files");
+}
+
 TEST(LoadParameters, ReadsSelectedRowsFromAFolder) {
   const TemporaryFolder folder;
   folder.Write("table", HexBytes(kTable));

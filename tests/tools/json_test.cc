@@ -35,6 +35,19 @@ TEST(JsonWriter, IndentsObjectsAndArrays) {
 )");
 }
 
+TEST(JsonWriter, PutsALineIntoALine) {
+  JsonWriter json(JsonWriter::Layout::kOneLine);
+  json.BeginObject().Key("step").Int(3).Key("loss").Double(0.125);
+  json.Key("sizes").BeginArray().Int(1).Int(2).EndArray().EndObject();
+  EXPECT_EQ(json.Take(), "{\"step\": 3, \"loss\": 0.125, \"sizes\": [1, 2]}\n");
+}
+
+TEST(JsonWriter, TellsFloatsApart) {
+  EXPECT_EQ(JsonWriter().Double(0.1f).Take(), "0.100000001\n");
+  EXPECT_EQ(JsonWriter().Double(-1e30).Take(), "-1e+30\n");
+  EXPECT_EQ(JsonWriter().Double(std::numeric_limits<double>::infinity()).Take(), "null\n");
+}
+
 TEST(JsonWriter, WritesEveryInteger) {
   EXPECT_EQ(JsonWriter().Int(std::numeric_limits<int64_t>::min()).Take(), "-9223372036854775808\n");
 }

@@ -169,6 +169,17 @@ TEST(Batcher, ThereIsNoBatchBeyondAnEpoch) {
   EXPECT_EQ(batcher.Position().epoch, 0);
 }
 
+TEST(Batcher, ImagesHaveTheExtentsThatAreAskedFor) {
+  const ImageSet set = CountedSet(3);
+  BatchOptions options = InOrder(3);
+  options.image_dims = {2};
+  EXPECT_THAT(BatcherOf(set, options).Next()->images.dims(), ElementsAre(3, 2));
+  options.image_dims = {3};
+  EXPECT_EQ(Batcher::Create(&set, options).status(),
+            absl::InvalidArgumentError("an image of the set is [1, 2, 1], and in a batch it is to "
+                                       "be [3]; want as many pixels"));
+}
+
 TEST(Batcher, SaysWhatIsWrong) {
   using absl::InvalidArgumentError;
   const ImageSet set = CountedSet(5);

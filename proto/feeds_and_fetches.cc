@@ -1,0 +1,47 @@
+#include "proto/feeds_and_fetches.h"
+
+#include <algorithm>
+
+#include "absl/types/span.h"
+
+namespace fixpoint {
+namespace {
+
+bool IsTensor(const Variable& variable) {
+  return variable.tensor() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR;
+}
+
+void Append(absl::Span<const Argument* const> arguments, std::vector<const Variable*>* variables) {
+  for (const Argument* argument : arguments) {
+    if (argument->variable() != nullptr) variables->push_back(argument->variable());
+  }
+}
+
+}  // namespace
+
+std::vector<const Variable*> FedVariables(const Program& program) {
+  const Block& block = program.block(0);
+  std::vector<const Variable*> fed;
+  for (const Op& op : block.ops()) {
+    if (op.type() == "feed") Append(op.outputs(), &fed);
+  }
+  if (!fed.empty()) return fed;
+  for (const Variable* variable : block.variables()) {
+    if (variable->persistable() || !IsTensor(*variable)) continue;
+    const std::vector<const Argument*> arguments = variable->arguments();
+    const bool written = std::any_of(arguments.begin(), arguments.end(),
+                                     [](const Argument* a) { return a->is_output(); });
+    if (!arguments.empty() && !written) fed.push_back(variable);
+  }
+  return fed;
+}
+
+std::vector<const Variable*> FetchedVariables(const Program& program) {
+  std::vector<const Variable*> fetched;
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == "fetch") Append(op.inputs(), &fetched);
+  }
+  return fetched;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,21 @@
+// What a program is given from outside, and what it gives.
+
+#ifndef FIXPOINT_PROTO_FEEDS_AND_FETCHES_H_
+#define FIXPOINT_PROTO_FEEDS_AND_FETCHES_H_
+
+#include <vector>
+
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// The variables that its feed ops write; of a program without feed ops, the tensors of block 0 that
+// ops name, none writes, and that are not persistable.
+std::vector<const Variable*> FedVariables(const Program& program);
+
+// The variables that its fetch ops read.
+std::vector<const Variable*> FetchedVariables(const Program& program);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_FEEDS_AND_FETCHES_H_

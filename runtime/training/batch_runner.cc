@@ -1,0 +1,102 @@
+#include "runtime/training/batch_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+// The extents of one image as the program declares it; none where it does not.
+std::vector<int64_t> DeclaredImage(const Program& program, const std::string& images) {
+  const Variable* variable = program.Find(program.block(0), images);
+  const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;
+  if (tensor == nullptr || tensor->dims_size() < 2) return {};
+  const std::vector<int64_t> dims(tensor->dims().begin() + 1, tensor->dims().end());
+  const bool is_known = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
+  return is_known ? dims : std::vector<int64_t>{};
+}
+
+std::string Described(const std::string& name, const Tensor& tensor) {
+  return absl::StrCat("\"", name, "\" is ", VarType::Type_Name(tensor.dtype()), " ",
+                      DimsText(tensor.dims()));
+}
+
+absl::StatusOr<double> LossIn(const std::string& name, const Tensor& tensor) {
+  if (tensor.size() == 1 && tensor.dtype() == VarType::FP32) return tensor.data<float>()[0];
+  if (tensor.size() == 1 && tensor.dtype() == VarType::FP64) return tensor.data<double>()[0];
+  return absl::InvalidArgumentError(
+      absl::StrCat("the loss ", Described(name, tensor), "; want one FP32 or FP64 number"));
+}
+
+// How many rows have their largest score at their label.
+absl::StatusOr<int64_t> CountCorrect(const std::string& name, const Tensor& scores,
+                                     absl::Span<const int64_t> labels) {
+  const auto rows = static_cast<int64_t>(labels.size());
+  if (scores.dtype() != VarType::FP32 || scores.dims().size() != 2 || scores.dims()[0] != rows ||
+      scores.dims()[1] == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("the scores ", Described(name, scores),
+                                                   "; want FP32 [", rows,
+                                                   ", classes], a row for each image"));
+  }
+  const auto classes = static_cast<size_t>(scores.dims()[1]);
+  int64_t correct = 0;
+  for (size_t row = 0; row < labels.size(); ++row) {
+    const auto of_row = scores.data<float>().subspan(row * classes, classes);
+    correct += std::max_element(of_row.begin(), of_row.end()) - of_row.begin() == labels[row];
+  }
+  return correct;
+}
+
+}  // namespace
+
+BatchRunner::BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> backend,
+                         Batcher batcher)
+    : variables_(std::move(variables)),
+      backend_(std::move(backend)),
+      batcher_(std::move(batcher)) {}
+
+absl::StatusOr<BatchRunner> BatchRunner::Create(const Program& program, Scope* scope,
+                                                const ImageSet* set,
+                                                const BatchRunOptions& options) {
+  BatchOptions batches = options.batches;
+  batches.image_dims = DeclaredImage(program, options.variables.images);
+  ASSIGN_OR_RETURN(Batcher batcher, Batcher::Create(set, batches));
+  ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend,
+                   MakeBackend(options.backend, program, scope, options.backend_options));
+  return BatchRunner(options.variables, std::move(backend), std::move(batcher));
+}
+
+absl::StatusOr<BatchResult> BatchRunner::Run(int64_t number, uint32_t step,
+                                             absl::Span<const std::string> also_fetch) {
+  const int64_t per_epoch = batcher_.BatchesPerEpoch();
+  RETURN_IF_ERROR(batcher_.Seek({number / per_epoch, number % per_epoch}));
+  ASSIGN_OR_RETURN(const Batch batch, batcher_.Next());
+
+  std::vector<Feed> feeds = {{variables_.images, &batch.images}};
+  if (!variables_.labels.empty()) feeds.push_back({variables_.labels, &batch.labels});
+  const bool has_answers = !variables_.scores.empty();
+  std::vector<std::string> fetches(also_fetch.begin(), also_fetch.end());
+  if (has_answers) fetches.push_back(variables_.scores);
+  if (!variables_.loss.empty()) fetches.push_back(variables_.loss);
+  ASSIGN_OR_RETURN(std::vector<Tensor> fetched, backend_->Run(feeds, fetches, step));
+
+  BatchResult result;
+  result.images = batch.labels.size();
+  if (!variables_.loss.empty()) {
+    ASSIGN_OR_RETURN(result.loss, LossIn(variables_.loss, fetched.back()));
+    fetched.pop_back();
+  }
+  if (has_answers) {
+    ASSIGN_OR_RETURN(result.correct,
+                     CountCorrect(variables_.scores, fetched.back(), batch.labels.data<int64_t>()));
+    fetched.pop_back();
+  }
+  result.fetched = std::move(fetched);
+  return result;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,67 @@
+// Runs a program on the batches of a data set, and tells how well it did on each.
+
+#ifndef FIXPOINT_RUNTIME_TRAINING_BATCH_RUNNER_H_
+#define FIXPOINT_RUNTIME_TRAINING_BATCH_RUNNER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/program.h"
+#include "runtime/backend.h"
+#include "runtime/backends.h"
+#include "runtime/data/batcher.h"
+#include "runtime/data/image_set.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "runtime/training/network_variables.h"
+
+namespace fixpoint {
+
+// What runs, and on batches of what form.
+struct BatchRunOptions {
+  NetworkVariables variables;
+  BackendKind backend = kDefaultBackend;
+  BackendOptions backend_options;
+  BatchOptions batches;
+};
+
+struct BatchResult {
+  int64_t images = 0;
+  std::optional<double> loss;      // none where the program has none
+  std::optional<int64_t> correct;  // answers; none where the scores are not known
+  std::vector<Tensor> fetched;     // what was asked for beside them
+};
+
+class BatchRunner {
+ public:
+  // All that is pointed to outlives the runner. Images have the shape that the program declares,
+  // where that is known. Errors: those of MakeBackend and Batcher::Create; kInvalidArgument: the
+  // program declares another number of pixels.
+  static absl::StatusOr<BatchRunner> Create(const Program& program, Scope* scope,
+                                            const ImageSet* set, const BatchRunOptions& options);
+
+  int64_t BatchesPerEpoch() const { return batcher_.BatchesPerEpoch(); }
+
+  // Runs the program on batch `number`, counted from 0 through all epochs; `step` is the backend's.
+  // Errors: those of Backend::Run; kInvalidArgument: the loss is not one number, or the scores are
+  // no row for each image.
+  absl::StatusOr<BatchResult> Run(int64_t number, uint32_t step,
+                                  absl::Span<const std::string> also_fetch = {});
+
+ private:
+  BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> backend, Batcher batcher);
+
+  NetworkVariables variables_;
+  std::unique_ptr<Backend> backend_;
+  Batcher batcher_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_TRAINING_BATCH_RUNNER_H_

@@ -1,0 +1,76 @@
+// Checkpoints: what a run of training needs to go on as if it had not been interrupted. A
+// checkpoint is a folder, which appears whole or not at all:
+//
+//   values.npz       every variable of the scope (runtime/npz.h)
+//   state.textproto  where the run is, and what it is made of (proto/training_state.proto)
+//
+// A CheckpointFolder keeps the last of them, as step-100, step-200, ...
+
+#ifndef FIXPOINT_RUNTIME_TRAINING_CHECKPOINT_H_
+#define FIXPOINT_RUNTIME_TRAINING_CHECKPOINT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+#include "proto/training_state.pb.h"
+#include "runtime/data/image_set.h"
+#include "runtime/scope.h"
+
+namespace fixpoint {
+
+struct Checkpoint {
+  std::string path;
+  TrainingState state;
+  Scope scope;
+};
+
+// Checksums that tell a program or a data set from others, by accident not the same; not made
+// against malice.
+uint64_t ChecksumOf(const Program& program);
+uint64_t ChecksumOf(const ImageSet& set);
+
+// Errors start with the file: those of LoadTextMessage and LoadNpz; kInvalidArgument: the state has
+// no step, or one below 0.
+absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path);
+
+// Whether a run goes on from a checkpoint. `run` is the state of the run, `initial` the scope that
+// it would start with. Error (kInvalidArgument) with the checkpoint's path: it is of another run,
+// and of which program or data; or it lacks a variable, or has it with another type or shape.
+absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run,
+                          const Scope& initial);
+
+// The checkpoints of one run. No two processes use a folder at once.
+class CheckpointFolder {
+ public:
+  // Makes the folder where there is none, and removes what a run that was killed has left half
+  // written or half removed. `keep`: how many checkpoints stay, 1 or more. Error (kUnavailable):
+  // the folder cannot be written.
+  static absl::StatusOr<CheckpointFolder> Open(const std::string& path, int keep);
+
+  // The steps that there is a checkpoint of, in ascending order.
+  absl::StatusOr<std::vector<int64_t>> Steps() const;
+  std::string PathOf(int64_t step) const;
+
+  // Writes one, synced, then removes those that are too many, the oldest first. Whenever the
+  // process is killed, each checkpoint is whole or not there, and those that were to stay are
+  // there. Errors: kUnavailable; kUnimplemented for selected rows and for what NumPy has no type
+  // for.
+  absl::Status Write(const TrainingState& state, const Scope& scope);
+
+ private:
+  CheckpointFolder(std::string path, int keep) : path_(std::move(path)), keep_(keep) {}
+
+  absl::Status RemoveOldest();
+
+  std::string path_;
+  int keep_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_TRAINING_CHECKPOINT_H_

@@ -1,0 +1,50 @@
+#include "runtime/training/evaluator.h"
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+
+absl::Status CheckDoesNotTrain(const Program& program) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if ((op.role() & (kBackward | kOptimize)) == 0) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          Describe(op),
+          " is an op of training; want a test program (transpile --mode=test makes one)"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Evaluator> Evaluator::Create(const Program& program, Scope* scope,
+                                            const ImageSet* set, const BatchRunOptions& options) {
+  RETURN_IF_ERROR(CheckDoesNotTrain(program));
+  BatchRunOptions in_order = options;
+  in_order.batches.shuffle = false;
+  in_order.batches.drop_last = false;
+  ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, set, in_order));
+  return Evaluator(std::move(runner));
+}
+
+absl::StatusOr<Evaluation> Evaluator::Run() {
+  Evaluation evaluation;
+  double loss = 0;
+  int64_t correct = 0;
+  bool has_loss = true;
+  bool has_answers = true;
+  for (int64_t batch = 0; batch < runner_.BatchesPerEpoch(); ++batch) {
+    ASSIGN_OR_RETURN(const BatchResult result, runner_.Run(batch, /*step=*/0));
+    evaluation.images += result.images;
+    has_loss = result.loss.has_value();
+    has_answers = result.correct.has_value();
+    loss += result.loss.value_or(0) * static_cast<double>(result.images);
+    correct += result.correct.value_or(0);
+  }
+  const auto images = static_cast<double>(evaluation.images);
+  if (has_loss) evaluation.loss = loss / images;
+  if (has_answers) evaluation.accuracy = static_cast<double>(correct) / images;
+  return evaluation;
+}
+
+}  // namespace fixpoint

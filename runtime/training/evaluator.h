@@ -1,0 +1,48 @@
+// How well a program does on a whole data set.
+
+#ifndef FIXPOINT_RUNTIME_TRAINING_EVALUATOR_H_
+#define FIXPOINT_RUNTIME_TRAINING_EVALUATOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+#include "runtime/data/image_set.h"
+#include "runtime/scope.h"
+#include "runtime/training/batch_runner.h"
+
+namespace fixpoint {
+
+struct Evaluation {
+  int64_t images = 0;
+  std::optional<double> loss;      // the mean over all images
+  std::optional<double> accuracy;  // the share of right answers
+};
+
+// Error (kFailedPrecondition): the program has an op of the backward pass or of an optimizer, which
+// would change what is measured.
+absl::Status CheckDoesNotTrain(const Program& program);
+
+class Evaluator {
+ public:
+  // `program` is one of inference or of test mode (transpiler/test_program.h). All that is pointed
+  // to outlives the evaluator. Errors: those of CheckDoesNotTrain and BatchRunner::Create.
+  static absl::StatusOr<Evaluator> Create(const Program& program, Scope* scope, const ImageSet* set,
+                                          const BatchRunOptions& options);
+
+  // Runs the program once on every image, in the order of the set, with what the scope holds now.
+  // Errors: those of BatchRunner::Run.
+  absl::StatusOr<Evaluation> Run();
+
+ private:
+  explicit Evaluator(BatchRunner runner) : runner_(std::move(runner)) {}
+
+  BatchRunner runner_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_TRAINING_EVALUATOR_H_

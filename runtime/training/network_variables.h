@@ -1,0 +1,32 @@
+// The variables by which a program that classifies images takes a batch and gives its results.
+
+#ifndef FIXPOINT_RUNTIME_TRAINING_NETWORK_VARIABLES_H_
+#define FIXPOINT_RUNTIME_TRAINING_NETWORK_VARIABLES_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+struct NetworkVariables {
+  std::string images;  // fed: FP32 [N, ...]
+  std::string labels;  // fed: INT64 [N,1]; "": the program takes none
+  std::string loss;    // one number; "": the program has none
+  std::string scores;  // [N,classes], the largest of which is the answer; "": not known
+};
+
+// Fills in those that are "" from what the program says:
+//   images  the only fed floating-point variable
+//   labels  the only fed variable of integers, if any
+//   loss    the variable whose gradient the backward pass begins with, if any
+//   scores  what a cross entropy of the labels reads; without one the only fetched variable, if any
+// Errors (kInvalidArgument): one that is named is no variable of block 0; images or labels could be
+// any of several, or the program is fed no images.
+absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
+                                                      NetworkVariables named = {});
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_TRAINING_NETWORK_VARIABLES_H_

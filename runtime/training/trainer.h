@@ -1,0 +1,83 @@
+// Trains a program on a data set, step by step.
+//
+//   Scope scope;
+//   RETURN_IF_ERROR(Initialize(startup, &scope, options));
+//   ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(main, &scope, &images, options));
+//   while (trainer.epoch() < 10) RETURN_IF_ERROR(trainer.Step().status());
+//
+// How well it does then is what an Evaluator says (runtime/training/evaluator.h).
+
+#ifndef FIXPOINT_RUNTIME_TRAINING_TRAINER_H_
+#define FIXPOINT_RUNTIME_TRAINING_TRAINER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/program.h"
+#include "runtime/data/image_set.h"
+#include "runtime/scope.h"
+#include "runtime/training/batch_runner.h"
+
+namespace fixpoint {
+
+// Runs a startup program. Its random numbers are those of step 0, training's of step 1 and on.
+// Errors: those of MakeBackend and Backend::Run.
+absl::Status Initialize(const Program& startup, Scope* scope, const BatchRunOptions& options);
+
+class Trainer {
+ public:
+  // All that is pointed to outlives the trainer; `scope` has been initialised. The seed of the
+  // batches is that of their order. Errors: those of BatchRunner::Create; kInvalidArgument: the
+  // options name no loss.
+  static absl::StatusOr<Trainer> Create(const Program& program, Scope* scope, const ImageSet* set,
+                                        const BatchRunOptions& options);
+
+  // How many steps were done. What a step does depends on the scope, the options and this alone.
+  int64_t step() const { return step_; }
+  int64_t epoch() const { return step_ / StepsPerEpoch(); }
+  int64_t StepsPerEpoch() const { return runner_.BatchesPerEpoch(); }
+
+  // Does one step. Errors: those of BatchRunner::Run, with the step's number from 1 on. After one
+  // the trainer and the scope are of no use.
+  //
+  // A loss that is not finite is an error too (kFailedPrecondition). It names the first op that
+  // wrote such a value, be it in an earlier step: the steps since a copy of the scope are done
+  // again, looking at every value. A copy is made every kStepsBetweenCopies steps, and the last two
+  // are kept: all losses between the older and the younger one were finite, so that the value is
+  // younger than the older copy.
+  absl::StatusOr<BatchResult> Step(absl::Span<const std::string> also_fetch = {});
+
+  // Goes on behind `step` steps, when the scope holds what it held then.
+  absl::Status GoTo(int64_t step);
+
+  static constexpr int64_t kStepsBetweenCopies = 32;
+
+ private:
+  struct Copy {
+    int64_t step = -1;  // none
+    Scope scope;
+  };
+
+  Trainer(const Program& program, Scope* scope, const ImageSet* set, const BatchRunOptions& options,
+          BatchRunner runner);
+
+  absl::Status CopyScope();
+  // The error for a loss that is not finite in the step that was just done.
+  absl::Status NotFinite(double loss);
+
+  const Program* program_;
+  Scope* scope_;
+  const ImageSet* set_;
+  BatchRunOptions options_;
+  BatchRunner runner_;
+  int64_t step_ = 0;
+  Copy older_;
+  Copy younger_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_TRAINING_TRAINER_H_

@@ -1,0 +1,51 @@
+#include "proto/feeds_and_fetches.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::vector<std::string> Names(const std::vector<const Variable*>& variables) {
+  std::vector<std::string> names;
+  for (const Variable* variable : variables) names.push_back(variable->name());
+  return names;
+}
+
+TEST(FeedsAndFetches, AreThoseOfTheirOps) {
+  const Program program = ParsedProgram(R"(
+    var feed feed_minibatch persistable
+    var fetch fetch_list persistable
+    var x f32[2]
+    var other f32[2]
+    var y f32[2]
+    feed(X=feed) -> (Out=x) {col=0}
+    elementwise_add(X=x, Y=other) -> (Out=y)
+    fetch(X=y) -> (Out=fetch) {col=0}
+  )");
+  EXPECT_THAT(Names(FedVariables(program)), ElementsAre("x"));
+  EXPECT_THAT(Names(FetchedVariables(program)), ElementsAre("y"));
+}
+
+TEST(FeedsAndFetches, WithoutOpsWhatIsReadAndNeverWrittenIsFed) {
+  const Program program = ParsedProgram(R"(
+    var unused f32[2]
+    var x f32[2]
+    var w f32[2] persistable
+    var y f32[2]
+    elementwise_add(X=x, Y=w) -> (Out=y)
+  )");
+  EXPECT_THAT(Names(FedVariables(program)), ElementsAre("x"));
+  EXPECT_THAT(Names(FetchedVariables(program)), IsEmpty());
+}
+
+}  // namespace
+}  // namespace fixpoint

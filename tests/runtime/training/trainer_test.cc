@@ -1,0 +1,181 @@
+// Steps of training, and what stops it.
+
+#include "runtime/training/trainer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/training/evaluator.h"
+#include "runtime/training/network_variables.h"
+#include "tests/runtime/training/small_network.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::HasSubstr;
+
+BatchRunOptions OptionsOf(const Program& program, uint64_t seed = 1) {
+  BatchRunOptions options;
+  options.variables = *FindNetworkVariables(program);
+  options.batches.batch_size = 16;
+  options.batches.seed = seed;
+  options.backend_options.seed = seed;
+  return options;
+}
+
+// The scope after some steps.
+std::string Trained(uint64_t seed, int64_t steps) {
+  const SmallNetwork net;
+  const ImageSet set = BrighterPixelSet(40);
+  const BatchRunOptions options = OptionsOf(net.main, seed);
+  Scope scope;
+  EXPECT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
+  Trainer trainer = *Trainer::Create(net.main, &scope, &set, options);
+  while (trainer.step() < steps) EXPECT_EQ(trainer.Step().status(), absl::OkStatus());
+  return PrintParameters(scope);
+}
+
+TEST(Trainer, LearnsWhatIsMeasuredOnATestSet) {
+  const SmallNetwork net;
+  const ImageSet training_set = BrighterPixelSet(200);
+  const ImageSet test_set = BrighterPixelSet(256);
+  const BatchRunOptions options = OptionsOf(net.main);
+  BatchRunOptions test_options = options;
+  test_options.variables.scores = FindNetworkVariables(net.test)->scores;
+  test_options.variables.loss = "mean_0.tmp_0";
+  Scope scope;
+  ASSERT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
+  Trainer trainer = *Trainer::Create(net.main, &scope, &training_set, options);
+  EXPECT_EQ(trainer.StepsPerEpoch(), 13);
+
+  Evaluator evaluator = *Evaluator::Create(net.test, &scope, &test_set, test_options);
+  const Evaluation before = *evaluator.Run();
+  const BatchResult first = *trainer.Step();
+  EXPECT_EQ(first.images, 16);
+  while (trainer.epoch() < 20) ASSERT_EQ(trainer.Step().status(), absl::OkStatus());
+  EXPECT_EQ(trainer.step(), 260);
+  const Evaluation after = *evaluator.Run();
+  EXPECT_EQ(after.images, 256);
+  EXPECT_LT(*after.loss, *before.loss / 2);
+  EXPECT_GT(*after.accuracy, 0.9);
+}
+
+TEST(Trainer, TheSameSeedGivesTheSameBits) {
+  EXPECT_EQ(Trained(1, 20), Trained(1, 20));
+  EXPECT_NE(Trained(1, 20), Trained(2, 20));
+}
+
+TEST(Trainer, GoesOnWhereAnotherStopped) {
+  const SmallNetwork net;
+  const ImageSet set = BrighterPixelSet(40);
+  const BatchRunOptions options = OptionsOf(net.main);
+  Scope scope;
+  ASSERT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
+  for (int64_t stop : {7, 13, 20}) {
+    const int64_t from = stop == 7 ? 0 : stop == 13 ? 7 : 13;
+    Trainer trainer = *Trainer::Create(net.main, &scope, &set, options);
+    ASSERT_EQ(trainer.GoTo(from), absl::OkStatus());
+    while (trainer.step() < stop) ASSERT_EQ(trainer.Step().status(), absl::OkStatus());
+  }
+  EXPECT_EQ(PrintParameters(scope), Trained(1, 20));
+}
+
+TEST(Trainer, GivesWhatIsAskedForBesideTheLoss) {
+  const SmallNetwork net;
+  const ImageSet set = BrighterPixelSet(16);
+  const BatchRunOptions options = OptionsOf(net.main);
+  Scope scope;
+  ASSERT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
+  Trainer trainer = *Trainer::Create(net.main, &scope, &set, options);
+  const auto result = trainer.Step({"fc_0.w_0@GRAD", "label"});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->fetched[0].dims(), std::vector<int64_t>({2, 8}));
+  EXPECT_EQ(result->fetched[1].dims(), std::vector<int64_t>({16, 1}));
+}
+
+// w goes down the gradient of log(w), until it has no logarithm.
+constexpr char kFallsIntoNan[] = R"(
+  var x f32[-1,2]
+  var w f32[1] persistable
+  var learning_rate f32[1] persistable
+  var logs f32[1]
+  var loss f32[1]
+  var loss@GRAD f32[1]
+  var logs@GRAD f32[1]
+  var w@GRAD f32[1]
+  log(X=w) -> (Out=logs)
+  mean(X=logs) -> (Out=loss)
+  fill_constant() -> (Out=loss@GRAD) {shape=[1L], value=1.0, dtype=5, op_role=257}
+  mean_grad(X=logs, Out@GRAD=loss@GRAD) -> (X@GRAD=logs@GRAD) {op_role=1}
+  log_grad(X=w, Out@GRAD=logs@GRAD) -> (X@GRAD=w@GRAD) {op_role=1}
+  sgd(Param=w, Grad=w@GRAD, LearningRate=learning_rate) -> (ParamOut=w) {op_role=2}
+)";
+
+std::string ErrorOfTraining(const char* program_text, const char* values) {
+  const Program program = ParsedProgram(program_text);
+  Scope scope = *ParseParameters(values, "values");
+  const ImageSet set = BrighterPixelSet(16);
+  BatchRunOptions options;
+  options.variables = {"x", "", "loss", ""};
+  Trainer trainer = *Trainer::Create(program, &scope, &set, options);
+  for (int i = 0; i < 1000; ++i) {
+    const absl::Status status = trainer.Step().status();
+    if (!status.ok()) return status.ToString();
+  }
+  return "none";
+}
+
+TEST(Trainer, NamesTheOpThatMadeTheLossNotFinite) {
+  EXPECT_EQ(ErrorOfTraining(kFallsIntoNan, "w f32[1] 1\nlearning_rate f32[1] 0.3\n"),
+            "FAILED_PRECONDITION: step 4: the loss \"loss\" is nan; the first value that is not "
+            "finite is in this step: block 0, op 0 (log): element 0 of output Out, variable "
+            "\"logs\", is nan; want finite numbers");
+}
+
+TEST(Trainer, NamesItHoweverManyStepsThatTook) {
+  EXPECT_THAT(ErrorOfTraining(kFallsIntoNan, "w f32[1] 1\nlearning_rate f32[1] 0.001\n"),
+              HasSubstr("step 504: the loss \"loss\" is nan; the first value that is not finite is "
+                        "in this step: block 0, op 0 (log)"));
+}
+
+TEST(Trainer, AnUpdateThatOverflowsIsNamedThoughTheLossWasStillFinite) {
+  EXPECT_EQ(ErrorOfTraining(kFallsIntoNan, "w f32[1] 0.01\nlearning_rate f32[1] 3e38\n"),
+            "FAILED_PRECONDITION: step 2: the loss \"loss\" is nan; the first value that is not "
+            "finite is in step 1: block 0, op 5 (sgd): element 0 of output ParamOut, variable "
+            "\"w\", is -inf; want finite numbers");
+}
+
+TEST(Trainer, WantsALossAndOneNumber) {
+  const ImageSet set = BrighterPixelSet(16);
+  Scope scope;
+  BatchRunOptions options;
+  options.variables.images = "x";
+  const Program program = ParsedProgram("var x f32[-1,2]\nvar y f32[-1,2]\nrelu(X=x) -> (Out=y)\n");
+  EXPECT_EQ(Trainer::Create(program, &scope, &set, options).status(),
+            absl::InvalidArgumentError("the program has no backward pass that says what the loss "
+                                       "is; want a training program"));
+  options.variables.loss = "y";
+  EXPECT_EQ(Trainer::Create(program, &scope, &set, options)->Step().status(),
+            absl::InvalidArgumentError(
+                "step 1: the loss \"y\" is FP32 [1, 2]; want one FP32 or FP64 number"));
+}
+
+TEST(Trainer, ImagesFitWhatTheProgramDeclares) {
+  const ImageSet set = BrighterPixelSet(16);
+  Scope scope;
+  BatchRunOptions options;
+  options.variables = {"x", "", "x", ""};
+  const Program program = ParsedProgram("var x f32[-1,3]\n");
+  EXPECT_EQ(Trainer::Create(program, &scope, &set, options).status(),
+            absl::InvalidArgumentError("an image of the set is [1, 1, 2], and in a batch it is to "
+                                       "be [3]; want as many pixels"));
+}
+
+}  // namespace
+}  // namespace fixpoint

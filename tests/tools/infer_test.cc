@@ -1,0 +1,174 @@
+// infer as a user runs it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "runtime/npy.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/run_binary.h"
+#include "tests/testing/temporary_folder.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// y = w * x
+constexpr char kProgram[] = R"(var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var x f32[-1,2]
+var w f32[1] persistable
+var y f32[-1,2]
+feed(X=feed) -> (Out=x) {col=0}
+elementwise_mul(X=x, Y=w) -> (Out=y)
+fetch(X=y) -> (Out=fetch) {col=0}
+)";
+
+// The file of one FP32 [1]: 2.
+const std::string kTwo = std::string(16, '\0') + std::string("\x04\0\0\0\x08\x05\x10\x01", 8) +
+                         std::string("\0\0\0\x40", 4);
+
+class Infer : public testing::Test {
+ protected:
+  Infer() {
+    folder_.Write("net.txt", kProgram);
+    folder_.Write("params/w", kTwo);
+    Save("x.npy", Tensor::FromValues<float>({2, 2}, {1, 2, 3, 4}));
+  }
+
+  void Save(const std::string& name, const Tensor& tensor) const {
+    auto file = StageNpy(tensor, folder_.Path(name));
+    ASSERT_TRUE(file.ok()) << file.status();
+    ASSERT_TRUE(file->Commit().ok());
+  }
+
+  BinaryRun Run(std::vector<std::string> arguments) const {
+    RunBinaryOptions options;
+    options.callers_directory = folder_.Path();
+    return RunBinary("tools/infer", arguments, options);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Infer, ArraysGoInAndOutByName) {
+  const BinaryRun run = Run({"net.txt", "--params=params", "--feeds=x=x.npy", "--fetches=y=y.npy"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "wrote y.npy\n");
+  Scope written;
+  written.Set("y", *LoadNpy(folder_.Path("y.npy")));
+  EXPECT_EQ(PrintParameters(written), "y f32[2,2] 2 4 6 8\n");
+}
+
+TEST_F(Infer, AnArrayGoesToStandardOutput) {
+  const BinaryRun run = Run({"net.txt", "--params=params", "--feeds=x=x.npy", "--fetches=y=-"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_TRUE(absl::StartsWith(run.out, "\x93NUMPY"));
+  EXPECT_EQ(run.err, "wrote -\n");
+}
+
+// An image has ink, so the answer is always 0: right for a tenth of the digits.
+constexpr char kAlwaysZero[] = R"(var image f32[-1,784]
+var ink f32[-1,1]
+var no_ink f32[-1,1]
+var scores f32[-1,2]
+var loss f32[1]
+reduce_sum(X=image) -> (Out=ink) {dim=[1], keep_dim=true}
+scale(X=ink) -> (Out=no_ink) {scale=0.0}
+concat(X=[ink, no_ink]) -> (Out=scores) {axis=1}
+)";
+
+TEST_F(Infer, ADataSetIsMeasured) {
+  folder_.Write("zero.txt", kAlwaysZero);
+  const BinaryRun run = Run({"zero.txt", "--data=digits:500", "--scores=scores", "--json"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\"images\": 100,\n  \"accuracy\": 0.1\n"));
+}
+
+TEST_F(Infer, TheLossIsToldWhereItIsNamed) {
+  folder_.Write("zero.txt", absl::StrCat(kAlwaysZero, "mean(X=no_ink) -> (Out=loss)\n"));
+  const BinaryRun run = Run({"zero.txt", "--data=digits:100", "--scores=scores", "--loss=loss"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "images 20, loss 0.0000, accuracy 0.1000\n");
+}
+
+TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
+  Save("bytes.npy", Tensor::FromValues<uint8_t>({2, 2}, {1, 2, 3, 4}));
+  Save("long.npy", Tensor::FromValues<float>({1, 3}, {1, 2, 3}));
+  folder_.Write("train.txt",
+                absl::StrCat(kProgram, "relu_grad(Out=y, Out@GRAD=y) -> (X@GRAD=y) {op_role=1}\n"));
+  folder_.Write("zero.txt", kAlwaysZero);
+  const std::string params = "--params=params";
+  const std::string fetch = "--fetches=y=y.npy";
+  struct Case {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string error;
+  };
+  const std::vector<Case> cases = {
+      {{"net.txt", params}, 2, "what to do is wanted: --fetches=NAME=FILE.npy, or --data="},
+      {{"net.txt", fetch, "--json"}, 2, "--json is not a flag of arrays; it is one of data"},
+      {{"net.txt", fetch}, 2, "net.txt has 1 parameters, which are wanted: --params=FILE"},
+      {{"net.txt", params, "--fetches=y"}, 2, "--fetches: \"y\"; want NAME=FILE.npy"},
+      {{"net.txt", params, "--fetches=yy=y.npy"},
+       2,
+       "--fetches: block 0 of net.txt has no variable \"yy\""},
+      {{"net.txt", params, "--feeds=z=x.npy", fetch},
+       2,
+       "--feeds: block 0 of net.txt has no variable \"z\""},
+      {{"net.txt", params, "--feeds=x=x.npy", "--fetches=y=x.npy"}, 2, "would replace the input"},
+      {{"net.txt", params, "--data=mnist"}, 2, "--data: \"mnist\" is no data set"},
+      {{"zero.txt", "--data=digits:50"},
+       2,
+       "zero.txt has no cross entropy and not one fetch: which variable holds the scores of the "
+       "classes? --scores=NAME"},
+      {{"net.txt", "--params=nowhere", fetch}, 3, "nowhere: "},
+      {{"net.txt", params, "--feeds=x=none.npy", fetch}, 3, "none.npy: cannot be opened"},
+      {{"net.txt", params, "--feeds=x=bytes.npy", fetch},
+       3,
+       "bytes.npy: is UINT8 [2, 2]; want what the program declares of \"x\", FP32 [-1, 2]"},
+      {{"net.txt", params, "--feeds=x=long.npy", fetch},
+       3,
+       "long.npy: is FP32 [1, 3]; want what the program declares of \"x\", FP32 [-1, 2]"},
+      {{"net.txt", params, fetch},
+       4,
+       "net.txt: block 0, op 1 (elementwise_mul): input X reads \"x\", which has no value"},
+      {{"train.txt", params, fetch},
+       4,
+       "train.txt: block 0, op 3 (relu_grad) is an op of training; want a test program (transpile "
+       "--mode=test makes one)"},
+      {{"net.txt", params, "--feeds=x=x.npy", "--fetches=y=nowhere/y.npy"},
+       5,
+       "nowhere/y.npy: cannot be written"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(absl::StrJoin(c.arguments, " "));
+    const BinaryRun run = Run(c.arguments);
+    EXPECT_EQ(run.exit_code, c.exit_code);
+    EXPECT_THAT(run.err, HasSubstr(c.error));
+  }
+}
+
+TEST_F(Infer, HelpTellsTheFlagsOfEachUse) {
+  const BinaryRun run = Run({"--help"});
+  EXPECT_EQ(run.exit_code, 0);
+  std::vector<std::string> titles;
+  for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
+    if (absl::EndsWith(line, ":")) titles.emplace_back(line);
+  }
+  EXPECT_THAT(titles, ElementsAre("What runs:", "Flags of arrays:", "Flags of data:", "Examples:"));
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,236 @@
+// train as a user runs it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "tests/testing/reference_data.h"
+#include "tests/testing/run_binary.h"
+#include "tests/testing/temporary_folder.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::StartsWith;
+
+// The lines of metrics without what a clock says.
+std::string WithoutSeconds(const std::string& metrics) {
+  std::vector<std::string> lines = absl::StrSplit(metrics, '\n');
+  for (std::string& line : lines) line = line.substr(0, line.find(", \"seconds\""));
+  return absl::StrJoin(lines, "\n");
+}
+
+class Train : public testing::Test {
+ protected:
+  Train() {
+    folder_.Write("mlp.txt", ReadFileOrDie("examples/data/mlp.train.txt"));
+    folder_.Write("mlp.startup.txt", ReadFileOrDie("examples/data/mlp.startup.txt"));
+  }
+
+  // 100 digits in batches of 20: 5 steps an epoch.
+  BinaryRun Run(const std::vector<std::string>& flags) const {
+    RunBinaryOptions options;
+    options.callers_directory = folder_.Path();
+    std::vector<std::string> arguments = {"mlp.txt", "--startup=mlp.startup.txt",
+                                          "--data=digits:100", "--batch_size=20"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    return RunBinary("tools/train", arguments, options);
+  }
+
+  // All files of a folder, one behind another.
+  std::string BytesOf(const std::string& name) const {
+    std::string bytes;
+    for (const std::string& file : folder_.Files()) {
+      if (absl::StartsWith(file, name + "/")) bytes += file + "\n" + folder_.Read(file) + "\n";
+    }
+    return bytes;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(Train, TellsWhatItMeasuresAndWritesTheParameters) {
+  const BinaryRun run = Run({"--epochs=4", "--eval_every=10", "--save=params"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_THAT(run.out, MatchesRegex("step 10, epoch 2: test loss [0-9.]+, accuracy [0-9.]+\n"
+                                    "step 20, epoch 4: test loss [0-9.]+, accuracy [0-9.]+\n"
+                                    "wrote params\n"));
+  EXPECT_THAT(folder_.Files(), ElementsAre("mlp.startup.txt", "mlp.txt", "params/fc_0.b_0",
+                                           "params/fc_0.b_0_velocity_0", "params/fc_0.w_0",
+                                           "params/fc_0.w_0_velocity_0", "params/fc_1.b_0",
+                                           "params/fc_1.b_0_velocity_0", "params/fc_1.w_0",
+                                           "params/fc_1.w_0_velocity_0", "params/learning_rate_0"));
+}
+
+TEST_F(Train, LearnsTheDigits) {
+  const BinaryRun run = Run({"--epochs=40"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const std::string accuracy = run.out.substr(run.out.rfind(' ') + 1);
+  EXPECT_GE(std::atof(accuracy.c_str()), 0.5) << run.out;
+}
+
+TEST_F(Train, MetricsAreALineOfJsonForEachStepAndEvaluation) {
+  const BinaryRun run = Run({"--steps=2", "--metrics=-"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, MatchesRegex(R"(\{"step": 1, "loss": [0-9.]+, "accuracy": [0-9.]+, )"
+                                    R"("seconds": [0-9.e-]+\}
+\{"step": 2, "loss": [0-9.]+, "accuracy": [0-9.]+, "seconds": [0-9.e-]+\}
+\{"step": 2, "test_loss": [0-9.]+, "test_accuracy": [0-9.]+\}
+)"));
+  EXPECT_THAT(run.err, StartsWith("step 2, epoch 0: test loss "));
+}
+
+TEST_F(Train, DumpsAnyTensorOrGradientOfTheLastStep) {
+  const BinaryRun run =
+      Run({"--steps=2", "--dump=fc_1.tmp_1, fc_0.w_0@GRAD", "--dump_output=dump.npz"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("wrote dump.npz\n"));
+  const std::string archive = folder_.Read("dump.npz");
+  EXPECT_THAT(archive, HasSubstr("fc_0.w_0@GRAD.npy"));
+  EXPECT_THAT(archive, HasSubstr("'shape': (784, 16)"));
+  EXPECT_THAT(archive, HasSubstr("fc_1.tmp_1.npy"));
+  EXPECT_THAT(archive, HasSubstr("'shape': (20, 10)"));
+}
+
+TEST_F(Train, AResumedRunEqualsTheUninterruptedOne) {
+  const std::vector<std::string> all = {"--steps=13", "--metrics=whole.jsonl", "--save=whole"};
+  ASSERT_EQ(Run(all).exit_code, 0);
+  const std::vector<std::string> flags = {"--checkpoint_dir=run", "--checkpoint_every=3",
+                                          "--metrics=parts.jsonl", "--resume"};
+  const auto run_to = [&](const std::string& steps, std::vector<std::string> more = {}) {
+    more.insert(more.end(), flags.begin(), flags.end());
+    more.push_back("--steps=" + steps);
+    return Run(more);
+  };
+  ASSERT_EQ(run_to("4").exit_code, 0);
+  // What a run writes behind its last checkpoint before it is killed is written again.
+  folder_.Write("parts.jsonl", folder_.Read("parts.jsonl") + "{\"step\": 5}\n");
+  const BinaryRun resumed = run_to("13", {"--save=parts"});
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
+  EXPECT_THAT(resumed.out, StartsWith("goes on from run/step-4\n"));
+
+  const std::string whole = BytesOf("whole");
+  const std::string parts = BytesOf("parts");
+  EXPECT_TRUE(absl::StrReplaceAll(whole, {{"whole/", ""}}) ==
+              absl::StrReplaceAll(parts, {{"parts/", ""}}));
+  // The interrupted run was evaluated at its end, too.
+  std::vector<std::string> lines =
+      absl::StrSplit(WithoutSeconds(folder_.Read("parts.jsonl")), '\n');
+  lines.erase(lines.begin() + 4);
+  EXPECT_EQ(absl::StrJoin(lines, "\n"), WithoutSeconds(folder_.Read("whole.jsonl")));
+}
+
+TEST_F(Train, BeginsWithParametersThatAreGiven) {
+  ASSERT_EQ(Run({"--steps=50", "--save=trained"}).exit_code, 0);
+  ASSERT_EQ(Run({"--steps=1", "--metrics=fresh.jsonl"}).exit_code, 0);
+  std::filesystem::remove(folder_.Path("trained/fc_0.w_0_velocity_0"));
+  const BinaryRun run = Run({"--steps=1", "--params=trained", "--metrics=run.jsonl"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  const auto first_loss = [&](const std::string& metrics) {
+    const std::string line = folder_.Read(metrics);
+    return std::atof(line.substr(line.find("loss") + 7).c_str());
+  };
+  EXPECT_LT(first_loss("run.jsonl"), first_loss("fresh.jsonl") / 2);
+}
+
+TEST_F(Train, ARunThatIsDoneIsResumedToWriteItsParameters) {
+  ASSERT_EQ(Run({"--steps=3", "--checkpoint_dir=run", "--save=first"}).exit_code, 0);
+  const BinaryRun run = Run({"--steps=3", "--checkpoint_dir=run", "--resume", "--save=second"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out, "goes on from run/step-3\nwrote second\n");
+  EXPECT_TRUE(absl::StrReplaceAll(BytesOf("first"), {{"first/", ""}}) ==
+              absl::StrReplaceAll(BytesOf("second"), {{"second/", ""}}));
+}
+
+TEST_F(Train, WhatIsWrongIsToldByExitCode) {
+  ASSERT_EQ(Run({"--steps=1", "--checkpoint_dir=run"}).exit_code, 0);
+  folder_.Write("file", "");
+  struct Case {
+    std::vector<std::string> flags;
+    int exit_code;
+    std::string error;
+  };
+  const std::vector<Case> cases = {
+      {{"--steps=0"}, 2, "--steps=0; want 1 or more"},
+      {{"--steps=1", "--epochs=1"}, 2, "--steps and --epochs both say how long to train"},
+      {{"--epochs=4000000000"}, 2, "a run has at most 4294967294 steps; ask for fewer"},
+      {{"--threads=0"}, 2, "--threads=0; want 1 or more"},
+      {{"--backend=gpu"}, 2, "--backend: no backend is called \"gpu\"; there are reference"},
+      {{"--dump=loss"}, 2, "--dump says what to write and --dump_output where; want both or none"},
+      {{"--dump=fc_0.w", "--dump_output=x.npz"},
+       2,
+       "--dump: block 0 of mlp.txt has no variable \"fc_0.w\"; did you mean fc_0.w_0?"},
+      {{"--resume"}, 2, "--resume wants a folder: --checkpoint_dir=FOLDER"},
+      {{"--checkpoint_dir=run"},
+       2,
+       "--checkpoint_dir=run has checkpoints of a run; go on with it (--resume) or name another "
+       "folder"},
+      {{"--save=mlp.txt"}, 2, "would replace the input"},
+      {{"--images=label"},
+       3,
+       "mlp.txt: an image of the set is [1, 28, 28], and in a batch it is to be [1]"},
+      {{"--images=pixels"},
+       3,
+       "mlp.txt: block 0 has no variable \"pixels\", which is to be fed images"},
+      {{"--eval_program=none.txt"}, 3, "none.txt: cannot be read"},
+      {{"--eval_program=mlp.txt"},
+       4,
+       "mlp.txt: block 0, op 7 (fill_constant) is an op of training; want a test program"},
+      {{"--checkpoint_dir=run", "--resume", "--steps=1", "--dump=image", "--dump_output=x.npz"},
+       2,
+       "--dump: all steps are done, and none is left to dump; want more of them"},
+      {{"--checkpoint_dir=run", "--resume", "--seed=5"},
+       3,
+       "run/step-1: is of a run with seed 0, and this one has 5; want the same"},
+      {{"--params=nowhere"}, 3, "nowhere: there is no file for variable \"fc_0.b_0\" (9 of 9"},
+      {{"--save=nowhere/params"}, 5, "nowhere/params: cannot be written"},
+      {{"--checkpoint_dir=file/run"}, 5, "file/run: cannot be written"},
+      {{"--metrics=nowhere/m.jsonl"}, 5, "nowhere/m.jsonl: cannot be written"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(absl::StrJoin(c.flags, " "));
+    const BinaryRun run = Run(c.flags);
+    EXPECT_EQ(run.exit_code, c.exit_code);
+    EXPECT_THAT(run.err, HasSubstr(c.error));
+  }
+}
+
+TEST_F(Train, ALossThatIsNotFiniteEndsWithTheOpThatMadeIt) {
+  const std::string startup = folder_.Read("mlp.startup.txt");
+  folder_.Write("mlp.startup.txt",
+                absl::StrReplaceAll(startup, {{"value=0.1, force_cpu=false, str_value=\"0.1\"",
+                                               "value=1e38, str_value=\"1e38\""}}));
+  const BinaryRun run = Run({"--steps=20", "--save=params"});
+  EXPECT_EQ(run.exit_code, 4) << run.out;
+  EXPECT_THAT(run.err, MatchesRegex("train: mlp.txt: step [0-9]+: the loss \"mean_0.tmp_0\" is .*; "
+                                    "the first value that is not finite is in .*step.*: block 0, "
+                                    "op [0-9]+ \\(.*\\): element .*\n"));
+  EXPECT_THAT(folder_.Files(), ElementsAre("mlp.startup.txt", "mlp.txt"));
+}
+
+TEST_F(Train, HelpHasEveryGroupOfFlags) {
+  const BinaryRun run = RunBinary("tools/train", {"--help"});
+  EXPECT_EQ(run.exit_code, 0);
+  std::vector<std::string> titles;
+  for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
+    if (absl::EndsWith(line, ":")) titles.emplace_back(line);
+  }
+  EXPECT_THAT(titles, ElementsAre("Programs and data:", "How to train:", "What to write:",
+                                  "Checkpoints:", "Examples:"));
+}
+
+}  // namespace
+}  // namespace fixpoint

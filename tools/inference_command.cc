@@ -1,0 +1,154 @@
+#include "tools/inference_command.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "ops/dims.h"
+#include "proto/program.h"
+#include "proto/status_macros.h"
+#include "runtime/backend.h"
+#include "runtime/data/image_set.h"
+#include "runtime/npy.h"
+#include "runtime/parameter_file.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "runtime/training/evaluator.h"
+#include "tools/json.h"
+#include "tools/named_program.h"
+#include "tools/outputs.h"
+
+namespace fixpoint {
+namespace {
+
+// Whether a tensor is what the program declares of what it is fed.
+absl::Status CheckFits(const NamedFile& feed, const Variable& variable, const Tensor& tensor) {
+  const VarType::TensorDesc* declared = variable.tensor();
+  if (declared == nullptr) return absl::OkStatus();
+  const DimsView dims(declared->dims().data(), declared->dims_size());
+  if (tensor.dtype() == declared->data_type() && MayBeEqual(tensor.dims(), dims)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(feed.file, ": is ", VarType::Type_Name(tensor.dtype()), " ",
+                   DimsText(tensor.dims()), "; want what the program declares of \"", feed.name,
+                   "\", ", VarType::Type_Name(declared->data_type()), " ", DimsText(dims)));
+}
+
+absl::StatusOr<Scope> LoadScope(const InferenceCommand& command, const Program& program) {
+  const size_t count = ParametersOf(program.Proto()).size();
+  if (count == 0) return Scope();
+  if (command.params.empty()) {
+    return UsageError(absl::StrCat(command.program, " has ", count,
+                                   " parameters, which are wanted: --params=FILE or "
+                                   "--params=FOLDER"));
+  }
+  return LoadParameters(program.Proto(), command.params);
+}
+
+std::string EvaluationText(const Evaluation& evaluation) {
+  std::string text = absl::StrCat("images ", evaluation.images);
+  if (evaluation.loss) absl::StrAppendFormat(&text, ", loss %.4f", *evaluation.loss);
+  if (evaluation.accuracy) absl::StrAppendFormat(&text, ", accuracy %.4f", *evaluation.accuracy);
+  return text + "\n";
+}
+
+std::string EvaluationJson(const std::string& program, const Evaluation& evaluation) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema_version").Int(kSchemaVersion);
+  json.Key("program").String(program);
+  json.Key("images").Int(evaluation.images);
+  if (evaluation.loss) json.Key("loss").Double(*evaluation.loss);
+  if (evaluation.accuracy) json.Key("accuracy").Double(*evaluation.accuracy);
+  json.EndObject();
+  return json.Take();
+}
+
+absl::StatusOr<ExitCode> EvaluateDataSet(const InferenceCommand& command, const Program& program,
+                                         Scope* scope) {
+  const absl::StatusOr<NetworkVariables> variables =
+      FindNetworkVariables(program, command.variables);
+  if (!variables.ok()) return InFile(command.program, variables.status());
+  if (variables->scores.empty() && variables->loss.empty()) {
+    return UsageError(absl::StrCat(command.program,
+                                   " has no cross entropy and not one fetch: which variable holds "
+                                   "the scores of the classes? --scores=NAME"));
+  }
+  ASSIGN_OR_RETURN(const ImageSet set, LoadTestSet(*command.data_set));
+  BatchRunOptions options;
+  options.variables = *variables;
+  options.backend = command.backend;
+  options.backend_options = command.backend_options;
+  options.batches.batch_size = command.batch_size;
+  absl::StatusOr<Evaluator> evaluator = Evaluator::Create(program, scope, &set, options);
+  if (!evaluator.ok()) return InFile(command.program, evaluator.status());
+  const absl::StatusOr<Evaluation> evaluation = evaluator->Run();
+  if (!evaluation.ok()) return InFile(command.program, evaluation.status());
+  RETURN_IF_ERROR(WriteReport(
+      command.json ? EvaluationJson(command.program, *evaluation) : EvaluationText(*evaluation),
+      /*output_is_taken=*/false));
+  return kDone;
+}
+
+absl::StatusOr<ExitCode> RunOnArrays(const InferenceCommand& command, const Program& program,
+                                     Scope* scope, Outputs* outputs) {
+  std::vector<Tensor> fed;
+  std::vector<Feed> feeds;
+  for (const NamedFile& feed : command.feeds) {
+    ASSIGN_OR_RETURN(const Variable* variable,
+                     FindForFlag("feeds", feed.name, program, command.program));
+    ASSIGN_OR_RETURN(Tensor tensor, LoadNpy(feed.file));
+    RETURN_IF_ERROR(CheckFits(feed, *variable, tensor));
+    fed.push_back(std::move(tensor));
+  }
+  for (size_t i = 0; i < fed.size(); ++i) feeds.push_back({command.feeds[i].name, &fed[i]});
+  std::vector<std::string> names;
+  for (const NamedFile& fetch : command.fetches) {
+    RETURN_IF_ERROR(FindForFlag("fetches", fetch.name, program, command.program).status());
+    RETURN_IF_ERROR(outputs->Claim(fetch.file));
+    RETURN_IF_ERROR(CheckBinaryOutput(fetch.file));
+    names.push_back(fetch.name);
+  }
+
+  absl::StatusOr<std::unique_ptr<Backend>> backend =
+      MakeBackend(command.backend, program, scope, command.backend_options);
+  if (!backend.ok()) return InFile(command.program, backend.status());
+  const absl::StatusOr<std::vector<Tensor>> fetched = (*backend)->Run(feeds, names, /*step=*/0);
+  if (!fetched.ok()) return InFile(command.program, fetched.status());
+
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Tensor& tensor = (*fetched)[i];
+    const absl::StatusOr<std::string> preamble = NpyPreamble(tensor);
+    if (!preamble.ok()) return InFile(names[i], preamble.status());
+    const auto bytes = reinterpret_cast<const char*>(tensor.bytes().data());
+    RETURN_IF_ERROR(
+        outputs->Stage(command.fetches[i].file,
+                       absl::StrCat(*preamble, absl::string_view(bytes, tensor.bytes().size()))));
+    absl::StrAppend(&text, "wrote ", command.fetches[i].file, "\n");
+  }
+  RETURN_IF_ERROR(outputs->Commit());
+  RETURN_IF_ERROR(WriteReport(text, outputs->to_standard_output()));
+  return kDone;
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command) {
+  std::vector<std::string> inputs = {command.program, command.params};
+  for (const NamedFile& feed : command.feeds) inputs.push_back(feed.file);
+  RETURN_IF_ERROR(CheckInputs(inputs));
+  ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
+  const absl::Status does_not_train = CheckDoesNotTrain(named.program);
+  if (!does_not_train.ok()) return InFile(command.program, does_not_train);
+  ASSIGN_OR_RETURN(Scope scope, LoadScope(command, named.program));
+  if (command.data_set) return EvaluateDataSet(command, named.program, &scope);
+  Outputs outputs(std::move(inputs));
+  return RunOnArrays(command, named.program, &scope, &outputs);
+}
+
+}  // namespace fixpoint

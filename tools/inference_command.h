@@ -1,0 +1,46 @@
+// What `infer` does with its command line.
+
+#ifndef FIXPOINT_TOOLS_INFERENCE_COMMAND_H_
+#define FIXPOINT_TOOLS_INFERENCE_COMMAND_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/backends.h"
+#include "runtime/data/data_set.h"
+#include "runtime/training/network_variables.h"
+#include "tools/command_line.h"
+
+namespace fixpoint {
+
+// A variable, and the .npy file that it is read from or written to.
+struct NamedFile {
+  std::string name;
+  std::string file;
+};
+
+struct InferenceCommand {
+  std::string program;
+  std::string params;  // "": the program has none
+
+  // Arrays in and out ...
+  std::vector<NamedFile> feeds;
+  std::vector<NamedFile> fetches;
+  // ... or, where this is set, the images of a data set to test on.
+  std::optional<DataSetName> data_set;
+  NetworkVariables variables;  // "": found
+  int64_t batch_size = 0;
+
+  BackendKind backend = kDefaultBackend;
+  BackendOptions backend_options;
+  bool json = false;
+};
+
+absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_INFERENCE_COMMAND_H_

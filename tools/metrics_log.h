@@ -1,0 +1,44 @@
+// What is measured while a program trains, as lines of JSON in a file that grows.
+
+#ifndef FIXPOINT_TOOLS_METRICS_LOG_H_
+#define FIXPOINT_TOOLS_METRICS_LOG_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace fixpoint {
+
+// Every error is kUnavailable, and names the file.
+class MetricsLog {
+ public:
+  // Opens the file at `path`, "-" for standard output, "" for none. Of what is there, the first
+  // `length` bytes stay: what was written before a checkpoint.
+  static absl::StatusOr<MetricsLog> Open(const std::string& path, int64_t length);
+
+  MetricsLog(MetricsLog&& other) noexcept;
+  MetricsLog& operator=(MetricsLog&& other) = delete;
+  ~MetricsLog();
+
+  bool is_open() const { return descriptor_ >= 0; }
+
+  absl::Status Append(absl::string_view line);
+
+  // Makes what was appended last through a loss of power; gives the file's length, which is 0 of
+  // what is no file.
+  absl::StatusOr<int64_t> Sync();
+
+ private:
+  MetricsLog(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+
+  std::string path_;
+  int descriptor_;  // -1: none
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_METRICS_LOG_H_

@@ -1,0 +1,56 @@
+#include "tools/progress_line.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "absl/strings/str_format.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr auto kBetweenTexts = std::chrono::milliseconds(100);
+
+std::string DurationText(double seconds) {
+  const auto whole = static_cast<int64_t>(std::llround(seconds));
+  const int64_t hours = whole / 3600;
+  const int64_t minutes = whole / 60 % 60;
+  if (hours == 0) return absl::StrFormat("%d:%02d", minutes, whole % 60);
+  return absl::StrFormat("%d:%02d:%02d", hours, minutes, whole % 60);
+}
+
+}  // namespace
+
+std::string ProgressText(const TrainingProgress& progress) {
+  std::string text =
+      absl::StrFormat("step %d/%d  loss %.4f", progress.step, progress.steps, progress.loss);
+  if (progress.accuracy) absl::StrAppendFormat(&text, "  accuracy %.3f", *progress.accuracy);
+  absl::StrAppendFormat(&text, "  %.0f images/s  %s left", progress.images_per_second,
+                        DurationText(progress.seconds_left));
+  return text;
+}
+
+ProgressLine ProgressLine::OnStandardError() {
+  return ProgressLine(isatty(STDERR_FILENO) != 0 ? &std::cerr : nullptr);
+}
+
+bool ProgressLine::IsDue() const {
+  return out_ != nullptr && std::chrono::steady_clock::now() - shown_at_ >= kBetweenTexts;
+}
+
+void ProgressLine::Show(const std::string& text) {
+  if (out_ == nullptr) return;
+  Clear();
+  *out_ << text << std::flush;
+  width_ = text.size();
+  shown_at_ = std::chrono::steady_clock::now();
+}
+
+void ProgressLine::Clear() {
+  if (width_ == 0) return;
+  *out_ << '\r' << std::string(width_, ' ') << '\r' << std::flush;
+  width_ = 0;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,50 @@
+// A line at the bottom of a terminal that says how far a long work is.
+
+#ifndef FIXPOINT_TOOLS_PROGRESS_LINE_H_
+#define FIXPOINT_TOOLS_PROGRESS_LINE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+
+namespace fixpoint {
+
+struct TrainingProgress {
+  int64_t step = 0;  // done
+  int64_t steps = 0;
+  double loss = 0;
+  std::optional<double> accuracy;
+  double images_per_second = 0;
+  double seconds_left = 0;
+};
+
+// "step 120/1000  loss 0.3120  accuracy 0.910  1230 images/s  1:05:07 left"
+std::string ProgressText(const TrainingProgress& progress);
+
+class ProgressLine {
+ public:
+  // `out` null: nothing is shown.
+  explicit ProgressLine(std::ostream* out) : out_(out) {}
+  // On standard error, if that is a terminal.
+  static ProgressLine OnStandardError();
+  ~ProgressLine() { Clear(); }
+
+  // Whether a new text is due: not within a tenth of a second of the last.
+  bool IsDue() const;
+  // Puts the text in the place of the last.
+  void Show(const std::string& text);
+  // Takes the text away, before something else is written to the terminal.
+  void Clear();
+
+ private:
+  std::ostream* out_;
+  size_t width_ = 0;  // of what is shown
+  std::chrono::steady_clock::time_point shown_at_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_PROGRESS_LINE_H_

@@ -1,0 +1,146 @@
+// train: a training program, its startup program and data in, trained parameters out.
+
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/backends.h"
+#include "runtime/data/data_set.h"
+#include "tools/command_line.h"
+#include "tools/training_command.h"
+
+DEFINE_string(startup, "", "Startup program, which initialises the variables.");
+DEFINE_string(params, "",
+              "Folder of parameters to begin with, instead of the startup program's; those that it "
+              "lacks begin as there.");
+DEFINE_string(data, "", "mnist:FOLDER, cifar10:FOLDER, or digits[:N], which are rendered.");
+DEFINE_string(eval_program, "",
+              "Program to evaluate, of the same variables; by default the program in test mode.");
+DEFINE_string(images, "", "The fed variable of images; by default the only one of floats.");
+DEFINE_string(labels, "", "The fed variable of labels; by default the only one of integers.");
+DEFINE_string(loss, "", "The loss; by default what the backward pass begins with.");
+DEFINE_string(scores, "",
+              "The variable [N,classes] whose largest is the answer; by default what the cross "
+              "entropy reads.");
+DEFINE_int64(epochs, 1, "How often to train on the whole data set.");
+DEFINE_int64(steps, 0, "How many batches to train on, instead of --epochs.");
+DEFINE_int64(batch_size, 64, "Images in a batch.");
+DEFINE_uint64(seed, 0, "Of initial values, random ops and the order of the data.");
+DEFINE_int64(eval_every, 0, "Evaluate every so many steps; always behind the last.");
+DEFINE_string(backend, "reference", "What runs the programs: reference.");
+DEFINE_int32(threads, 1, "How many threads the backend may use.");
+DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
+DEFINE_string(metrics, "", "File for what is measured, a line of JSON each; - for stdout.");
+DEFINE_string(dump, "", "Variables or gradients of the last step to write, comma separated.");
+DEFINE_string(dump_output, "", "Where they go, an .npz file.");
+DEFINE_string(checkpoint_dir, "", "Folder for checkpoints.");
+DEFINE_int64(checkpoint_every, 0, "Write one every so many steps; always behind the last.");
+DEFINE_int32(keep_checkpoints, 3, "How many of them stay.");
+DEFINE_bool(resume, false, "Go on from the last checkpoint of --checkpoint_dir, if it has one.");
+
+namespace fixpoint {
+namespace {
+
+ToolHelp Help() {
+  ToolHelp help;
+  help.name = "train";
+  help.purpose = "Trains a program on a data set of images.";
+  help.usage = {"train PROGRAM --startup=FILE --data=NAME [flags]"};
+  help.flag_groups = {
+      {"Programs and data:",
+       {"startup", "params", "data", "eval_program", "images", "labels", "loss", "scores"}},
+      {"How to train:",
+       {"epochs", "steps", "batch_size", "seed", "eval_every", "backend", "threads"}},
+      {"What to write:", {"save", "metrics", "dump", "dump_output"}},
+      {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
+  help.examples = {
+      "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
+      "--data=digits:500",
+      "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
+      "--data=digits:500 --epochs=20 --eval_every=16 --save=mlp.params"};
+  return help;
+}
+
+bool IsGiven(const CommandLine& line, const std::string& flag) {
+  return std::count(line.flags.begin(), line.flags.end(), flag) > 0;
+}
+
+absl::Status CheckAtLeast(const std::string& flag, int64_t value, int64_t least) {
+  if (value >= least) return absl::OkStatus();
+  return UsageError(absl::StrCat("--", flag, "=", value, "; want ", least, " or more"));
+}
+
+// Flags that say something together.
+absl::Status CheckFlags(const CommandLine& line) {
+  if (line.arguments.size() != 1) {
+    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
+  }
+  if (FLAGS_startup.empty()) return UsageError("the startup program is wanted: --startup=FILE");
+  if (FLAGS_data.empty()) return UsageError("data is wanted: --data=mnist:FOLDER or another");
+  if (IsGiven(line, "steps") && IsGiven(line, "epochs")) {
+    return UsageError("--steps and --epochs both say how long to train; want one of them");
+  }
+  RETURN_IF_ERROR(CheckAtLeast("epochs", FLAGS_epochs, 1));
+  RETURN_IF_ERROR(CheckAtLeast("steps", FLAGS_steps, IsGiven(line, "steps") ? 1 : 0));
+  RETURN_IF_ERROR(CheckAtLeast("batch_size", FLAGS_batch_size, 1));
+  RETURN_IF_ERROR(CheckAtLeast("eval_every", FLAGS_eval_every, 0));
+  RETURN_IF_ERROR(CheckAtLeast("threads", FLAGS_threads, 1));
+  RETURN_IF_ERROR(CheckAtLeast("checkpoint_every", FLAGS_checkpoint_every, 0));
+  RETURN_IF_ERROR(CheckAtLeast("keep_checkpoints", FLAGS_keep_checkpoints, 1));
+  if (FLAGS_dump.empty() != FLAGS_dump_output.empty()) {
+    return UsageError("--dump says what to write and --dump_output where; want both or none");
+  }
+  if (FLAGS_checkpoint_dir.empty()) {
+    for (const char* flag : {"checkpoint_every", "keep_checkpoints", "resume"}) {
+      if (IsGiven(line, flag)) {
+        return UsageError(absl::StrCat("--", flag, " wants a folder: --checkpoint_dir=FOLDER"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExitCode> Run(const CommandLine& line) {
+  RETURN_IF_ERROR(CheckFlags(line));
+  TrainingCommand command;
+  command.program = line.arguments[0];
+  command.startup = FLAGS_startup;
+  command.params = FLAGS_params;
+  command.eval_program = FLAGS_eval_program;
+  command.data = FLAGS_data;
+  const absl::StatusOr<DataSetName> data_set = ParseDataSetName(FLAGS_data);
+  if (!data_set.ok()) return UsageError(absl::StrCat("--data: ", data_set.status().message()));
+  command.data_set = *data_set;
+  command.variables = {FLAGS_images, FLAGS_labels, FLAGS_loss, FLAGS_scores};
+  command.epochs = FLAGS_epochs;
+  command.steps = FLAGS_steps;
+  command.batch_size = FLAGS_batch_size;
+  command.eval_every = FLAGS_eval_every;
+  const absl::StatusOr<BackendKind> backend = BackendOfName(FLAGS_backend);
+  if (!backend.ok()) return UsageError(absl::StrCat("--backend: ", backend.status().message()));
+  command.backend = *backend;
+  command.backend_options.seed = FLAGS_seed;
+  command.backend_options.threads = FLAGS_threads;
+  command.save = FLAGS_save;
+  command.metrics = FLAGS_metrics;
+  command.dump = SplitNames(FLAGS_dump);
+  command.dump_output = FLAGS_dump_output;
+  command.checkpoint_dir = FLAGS_checkpoint_dir;
+  command.checkpoint_every = FLAGS_checkpoint_every;
+  command.keep_checkpoints = FLAGS_keep_checkpoints;
+  command.resume = FLAGS_resume;
+  return RunTrainingCommand(command);
+}
+
+}  // namespace
+}  // namespace fixpoint
+
+int main(int argc, char** argv) {
+  return fixpoint::RunTool(argc, argv, fixpoint::Help(), fixpoint::Run);
+}

@@ -1,0 +1,322 @@
+#include "tools/training_command.h"
+
+#include <chrono>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "proto/atomic_file.h"
+#include "proto/program.h"
+#include "proto/status_macros.h"
+#include "runtime/data/image_set.h"
+#include "runtime/npz.h"
+#include "runtime/parameter_file.h"
+#include "runtime/scope.h"
+#include "runtime/staged_directory.h"
+#include "runtime/tensor.h"
+#include "runtime/training/checkpoint.h"
+#include "runtime/training/evaluator.h"
+#include "runtime/training/trainer.h"
+#include "tools/json.h"
+#include "tools/metrics_log.h"
+#include "tools/named_program.h"
+#include "tools/outputs.h"
+#include "tools/progress_line.h"
+#include "transpiler/test_program.h"
+
+namespace fixpoint {
+namespace {
+
+absl::StatusOr<Program> EvaluationProgram(const TrainingCommand& command, const Program& training) {
+  if (command.eval_program.empty()) {
+    absl::StatusOr<Program> test = MakeTestProgram(training);
+    if (!test.ok()) return InFile(command.program, test.status());
+    return test;
+  }
+  ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(command.eval_program));
+  return std::move(named.program);
+}
+
+VarType::Type TypeOf(const Scope::Value& value) {
+  const Tensor* tensor = std::get_if<Tensor>(&value);
+  return tensor != nullptr ? tensor->dtype() : std::get<SelectedRows>(value).value.dtype();
+}
+
+// One run of the tool.
+class TrainingRun {
+ public:
+  explicit TrainingRun(const TrainingCommand& command)
+      : command_(command),
+        outputs_({command.program, command.startup, command.params, command.eval_program}),
+        progress_(ProgressLine::OnStandardError()) {}
+
+  absl::StatusOr<ExitCode> Run() {
+    RETURN_IF_ERROR(ClaimOutputs());
+    RETURN_IF_ERROR(LoadInputs());
+    RETURN_IF_ERROR(Begin());
+    RETURN_IF_ERROR(TrainAll());
+    RETURN_IF_ERROR(WriteOutputs());
+    return kDone;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // The file that the evaluated program is made of.
+  const std::string& EvaluatedFile() const {
+    return command_.eval_program.empty() ? command_.program : command_.eval_program;
+  }
+
+  // What cannot be written is told before the work, not behind it.
+  absl::Status ClaimOutputs() {
+    if (!command_.save.empty()) {
+      RETURN_IF_ERROR(outputs_.Claim(command_.save));
+      RETURN_IF_ERROR(StagedDirectory::Create(command_.save).status());
+    }
+    if (!command_.dump_output.empty()) {
+      RETURN_IF_ERROR(outputs_.Claim(command_.dump_output));
+      RETURN_IF_ERROR(AtomicFile::Create(command_.dump_output).status());
+    }
+    if (!command_.metrics.empty()) RETURN_IF_ERROR(outputs_.Claim(command_.metrics));
+    if (!command_.checkpoint_dir.empty()) RETURN_IF_ERROR(outputs_.Claim(command_.checkpoint_dir));
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadInputs() {
+    ASSIGN_OR_RETURN(NamedProgram training, LoadNamedProgram(command_.program));
+    training_ = std::move(training.program);
+    ASSIGN_OR_RETURN(NamedProgram startup, LoadNamedProgram(command_.startup));
+    startup_ = std::move(startup.program);
+    ASSIGN_OR_RETURN(evaluation_, EvaluationProgram(command_, training_));
+    for (const std::string& name : command_.dump) {
+      RETURN_IF_ERROR(FindForFlag("dump", name, training_, command_.program).status());
+    }
+
+    options_.backend = command_.backend;
+    options_.backend_options = command_.backend_options;
+    options_.batches.batch_size = command_.batch_size;
+    options_.batches.seed = command_.backend_options.seed;
+    absl::StatusOr<NetworkVariables> variables =
+        FindNetworkVariables(training_, command_.variables);
+    if (!variables.ok()) return InFile(command_.program, variables.status());
+    options_.variables = *variables;
+    // The evaluated program has to have the same variables.
+    variables = FindNetworkVariables(evaluation_, *variables);
+    if (!variables.ok()) return InFile(EvaluatedFile(), variables.status());
+
+    ASSIGN_OR_RETURN(training_set_, LoadTrainingSet(command_.data_set));
+    ASSIGN_OR_RETURN(test_set_, LoadTestSet(command_.data_set));
+    return absl::OkStatus();
+  }
+
+  absl::Status Begin() {
+    RETURN_IF_ERROR(InitializeScope());
+    DescribeRun();
+    RETURN_IF_ERROR(OpenCheckpoints());
+
+    absl::StatusOr<Trainer> trainer =
+        Trainer::Create(training_, &scope_, &*training_set_, options_);
+    if (!trainer.ok()) return InFile(command_.program, trainer.status());
+    trainer_.emplace(*std::move(trainer));
+    RETURN_IF_ERROR(trainer_->GoTo(state_.step()));
+    absl::StatusOr<Evaluator> evaluator =
+        Evaluator::Create(evaluation_, &scope_, &*test_set_, options_);
+    if (!evaluator.ok()) return InFile(EvaluatedFile(), evaluator.status());
+    evaluator_.emplace(*std::move(evaluator));
+
+    RETURN_IF_ERROR(CountSteps());
+    ASSIGN_OR_RETURN(MetricsLog metrics,
+                     MetricsLog::Open(command_.metrics, state_.metrics_bytes()));
+    metrics_.emplace(std::move(metrics));
+    begun_at_ = Clock::now();
+    begun_with_ = trainer_->step();
+    return absl::OkStatus();
+  }
+
+  absl::Status InitializeScope() {
+    const absl::Status initialized = Initialize(startup_, &scope_, options_);
+    if (!initialized.ok()) return InFile(command_.startup, initialized);
+    if (command_.params.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const Scope given,
+                     LoadParametersThatAreThere(training_.Proto(), command_.params));
+    for (const auto& [name, value] : given) {
+      const Scope::Value* initial = scope_.FindOrNull(name);
+      if (initial != nullptr && TypeOf(*initial) != TypeOf(value)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            command_.params, "/", name, ": is ", VarType::Type_Name(TypeOf(value)),
+            "; want what the startup program gives, ", VarType::Type_Name(TypeOf(*initial))));
+      }
+      ASSIGN_OR_RETURN(Scope::Value copy, Scope::CloneOf(value));
+      scope_.Set(name, std::move(copy));
+    }
+    return absl::OkStatus();
+  }
+
+  void DescribeRun() {
+    state_.set_program(command_.program);
+    state_.set_program_checksum(ChecksumOf(training_));
+    state_.set_data(command_.data);
+    state_.set_data_checksum(ChecksumOf(*training_set_));
+    state_.set_seed(command_.backend_options.seed);
+    state_.set_batch_size(command_.batch_size);
+  }
+
+  absl::Status CountSteps() {
+    constexpr int64_t kMostSteps = std::numeric_limits<uint32_t>::max() - 1;
+    const int64_t per_epoch = trainer_->StepsPerEpoch();
+    const bool is_too_many =
+        command_.steps > 0 ? command_.steps > kMostSteps : command_.epochs > kMostSteps / per_epoch;
+    if (is_too_many) {
+      return UsageError(absl::StrCat("a run has at most ", kMostSteps, " steps; ask for fewer"));
+    }
+    steps_ = command_.steps > 0 ? command_.steps : command_.epochs * per_epoch;
+    if (!command_.dump.empty() && trainer_->step() >= steps_) {
+      return UsageError("--dump: all steps are done, and none is left to dump; want more of them");
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenCheckpoints() {
+    if (command_.checkpoint_dir.empty()) return absl::OkStatus();
+    ASSIGN_OR_RETURN(checkpoints_,
+                     CheckpointFolder::Open(command_.checkpoint_dir, command_.keep_checkpoints));
+    ASSIGN_OR_RETURN(const std::vector<int64_t> steps, checkpoints_->Steps());
+    if (steps.empty()) return absl::OkStatus();
+    if (!command_.resume) {
+      return UsageError(absl::StrCat("--checkpoint_dir=", command_.checkpoint_dir,
+                                     " has checkpoints of a run; go on with it (--resume) or name "
+                                     "another folder"));
+    }
+    ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(checkpoints_->PathOf(steps.back())));
+    RETURN_IF_ERROR(CheckIsOfRun(checkpoint, state_, scope_));
+    state_.set_step(checkpoint.state.step());
+    state_.set_metrics_bytes(checkpoint.state.metrics_bytes());
+    scope_ = std::move(checkpoint.scope);
+    return Tell(absl::StrCat("goes on from ", checkpoint.path, "\n"));
+  }
+
+  absl::Status TrainAll() {
+    while (trainer_->step() < steps_) {
+      const bool is_last = trainer_->step() + 1 == steps_;
+      absl::StatusOr<BatchResult> result =
+          trainer_->Step(is_last ? command_.dump : std::vector<std::string>());
+      if (!result.ok()) return InFile(command_.program, result.status());
+      RETURN_IF_ERROR(TellOfStep(*result));
+      if (IsDue(command_.eval_every, is_last)) RETURN_IF_ERROR(EvaluateNow());
+      if (checkpoints_ && IsDue(command_.checkpoint_every, is_last)) {
+        RETURN_IF_ERROR(WriteCheckpoint());
+      }
+      for (size_t i = 0; i < result->fetched.size(); ++i) {
+        dumped_.Set(command_.dump[i], std::move(result->fetched[i]));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool IsDue(int64_t every, bool is_last) const {
+    return is_last || (every > 0 && trainer_->step() % every == 0);
+  }
+
+  absl::Status Tell(const std::string& text) {
+    progress_.Clear();
+    return WriteReport(text, outputs_.to_standard_output());
+  }
+
+  absl::Status TellOfStep(const BatchResult& result) {
+    const int64_t step = trainer_->step();
+    const double seconds = std::chrono::duration<double>(Clock::now() - begun_at_).count();
+    const auto done = static_cast<double>(step - begun_with_);
+    std::optional<double> accuracy;
+    if (result.correct) {
+      accuracy = static_cast<double>(*result.correct) / static_cast<double>(result.images);
+    }
+    images_ += result.images;
+    if (progress_.IsDue()) {
+      progress_.Show(ProgressText({step, steps_, *result.loss, accuracy,
+                                   static_cast<double>(images_) / seconds,
+                                   seconds / done * static_cast<double>(steps_ - step)}));
+    }
+    if (!metrics_->is_open()) return absl::OkStatus();
+    JsonWriter json(JsonWriter::Layout::kOneLine);
+    json.BeginObject().Key("step").Int(step).Key("loss").Double(*result.loss);
+    if (accuracy) json.Key("accuracy").Double(*accuracy);
+    json.Key("seconds").Double(seconds).EndObject();
+    return metrics_->Append(json.Take());
+  }
+
+  absl::Status EvaluateNow() {
+    const absl::StatusOr<Evaluation> evaluation = evaluator_->Run();
+    if (!evaluation.ok()) return InFile(EvaluatedFile(), evaluation.status());
+    const int64_t step = trainer_->step();
+    std::string text = absl::StrFormat("step %d, epoch %d: test loss %.4f", step, trainer_->epoch(),
+                                       *evaluation->loss);
+    if (evaluation->accuracy) {
+      absl::StrAppendFormat(&text, ", accuracy %.4f", *evaluation->accuracy);
+    }
+    RETURN_IF_ERROR(Tell(absl::StrCat(text, "\n")));
+    if (!metrics_->is_open()) return absl::OkStatus();
+    JsonWriter json(JsonWriter::Layout::kOneLine);
+    json.BeginObject().Key("step").Int(step).Key("test_loss").Double(*evaluation->loss);
+    if (evaluation->accuracy) json.Key("test_accuracy").Double(*evaluation->accuracy);
+    json.EndObject();
+    return metrics_->Append(json.Take());
+  }
+
+  absl::Status WriteCheckpoint() {
+    state_.set_step(trainer_->step());
+    ASSIGN_OR_RETURN(const int64_t metrics_bytes, metrics_->Sync());
+    state_.set_metrics_bytes(metrics_bytes);
+    return checkpoints_->Write(state_, scope_);
+  }
+
+  absl::Status WriteOutputs() {
+    std::string text;
+    if (!command_.save.empty()) {
+      ASSIGN_OR_RETURN(StagedDirectory folder,
+                       StageSeparateParameters(training_.Proto(), scope_, command_.save));
+      outputs_.Hold(std::move(folder));
+      absl::StrAppend(&text, "wrote ", command_.save, "\n");
+    }
+    if (!command_.dump.empty()) {
+      ASSIGN_OR_RETURN(AtomicFile file, StageNpz(dumped_, command_.dump_output));
+      outputs_.Hold(std::move(file));
+      absl::StrAppend(&text, "wrote ", command_.dump_output, "\n");
+    }
+    RETURN_IF_ERROR(outputs_.Commit());
+    return Tell(text);
+  }
+
+  const TrainingCommand& command_;
+  Outputs outputs_;
+  ProgressLine progress_;
+  Program training_;
+  Program startup_;
+  Program evaluation_;
+  BatchRunOptions options_;
+  std::optional<ImageSet> training_set_;
+  std::optional<ImageSet> test_set_;
+  Scope scope_;
+  std::optional<Trainer> trainer_;
+  std::optional<Evaluator> evaluator_;
+  TrainingState state_;
+  int64_t steps_ = 0;  // of the whole run
+  std::optional<CheckpointFolder> checkpoints_;
+  std::optional<MetricsLog> metrics_;
+  Clock::time_point begun_at_;
+  int64_t begun_with_ = 0;  // steps that were done before
+  int64_t images_ = 0;      // trained on since then
+  Scope dumped_;
+};
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunTrainingCommand(const TrainingCommand& command) {
+  RETURN_IF_ERROR(CheckInputs({command.program, command.startup, command.eval_program}));
+  return TrainingRun(command).Run();
+}
+
+}  // namespace fixpoint

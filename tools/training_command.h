@@ -1,0 +1,49 @@
+// What `train` does with its command line.
+
+#ifndef FIXPOINT_TOOLS_TRAINING_COMMAND_H_
+#define FIXPOINT_TOOLS_TRAINING_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/backends.h"
+#include "runtime/data/data_set.h"
+#include "runtime/training/network_variables.h"
+#include "tools/command_line.h"
+
+namespace fixpoint {
+
+struct TrainingCommand {
+  std::string program;
+  std::string startup;
+  std::string params;        // a folder of parameters to begin with; "": none
+  std::string eval_program;  // "": a test program is made of the program
+  std::string data;          // as it was named
+  DataSetName data_set;
+  NetworkVariables variables;  // "": found
+
+  int64_t epochs = 0;
+  int64_t steps = 0;  // 0: as many as the epochs have
+  int64_t batch_size = 0;
+  int64_t eval_every = 0;  // steps; 0: behind the last alone
+  BackendKind backend = kDefaultBackend;
+  BackendOptions backend_options;
+
+  std::string save;     // a folder; "" here and below: none
+  std::string metrics;  // a file
+  std::vector<std::string> dump;
+  std::string dump_output;
+
+  std::string checkpoint_dir;
+  int64_t checkpoint_every = 0;  // steps; 0: behind the last alone
+  int keep_checkpoints = 0;
+  bool resume = false;
+};
+
+absl::StatusOr<ExitCode> RunTrainingCommand(const TrainingCommand& command);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_TRAINING_COMMAND_H_

@@ -93,6 +93,9 @@ TEST(IndexingOps, LookUpRows) {
 TEST(IndexingOps, RefuseAnIndexThatIsNone) {
   EXPECT_EQ(RunOps("lookup_table(W=w, Ids=ids) -> (Out=y)", "w f32[2,1] 1 2\nids i64[1,1] 2\n"),
             "block 0, op 0 (lookup_table): Ids has 2; want 0 to 1");
+  // -1 is how padding_idx says that no row is padding.
+  EXPECT_EQ(RunOps("lookup_table_v2(W=w, Ids=ids) -> (Out=y)", "w f32[2,1] 1 2\nids i64[1] -1\n"),
+            "block 0, op 0 (lookup_table_v2): Ids has -1; want 0 to 1");
 }
 
 TEST(IndexingOps, FindAndPick) {

@@ -40,8 +40,8 @@ absl::StatusOr<const Array*> Frame::FindGlobal(absl::string_view name) {
   }
   absl::StatusOr<Array> array = ArrayOf(*tensor);
   if (!array.ok()) {
-    return absl::UnimplementedError(
-        absl::StrCat("variable \"", name, "\" has ", array.status().message()));
+    return absl::Status(array.status().code(),
+                        absl::StrCat("variable \"", name, "\" has ", array.status().message()));
   }
   array->dtype = StoredType(array->dtype);
   return &entries_.emplace(name, Entry{*std::move(array), false}).first->second.value;

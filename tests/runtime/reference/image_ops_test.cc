@@ -92,6 +92,15 @@ TEST(Pooling, PaddingIsNeverTheLargest) {
             "y f32[1,1,1,1] -1\n");
 }
 
+TEST(Pooling, OfMoreThanFitsInMemoryIsRefused) {
+  const std::string no_memory = "block 0, op 0 (pool2d): there is no memory for its outputs";
+  EXPECT_EQ(Pool("pooling_type=\"max\", ksize=[2147483647, 2147483647], adaptive=true", kImage4x4),
+            no_memory);
+  EXPECT_EQ(
+      Pool("pooling_type=\"max\", ksize=[1, 1], paddings=[2147483647, 2147483647]", kImage4x4),
+      no_memory);
+}
+
 TEST(Pooling, AnAverageCountsPaddingAsItsReleaseDoes) {
   const std::string ones = "x f32[1,1,4,4] 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n";
   const std::string attrs =

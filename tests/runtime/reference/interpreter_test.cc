@@ -152,6 +152,20 @@ TEST(Interpreter, WithoutMemoryThereIsAnError) {
             "block 0, op 0 (fill_constant): there is no memory for its outputs");
 }
 
+// Loops go over the other extents of what has no elements.
+TEST(Interpreter, WhatHasNoElementsIsNotWideWithoutBound) {
+  EXPECT_EQ(RunOps("fill_constant() -> (Out=x) {shape=[0L, 1048576L, 1048576L]}", ""),
+            "block 0, op 0 (fill_constant): there is no memory for its outputs");
+  EXPECT_EQ(RunOps("reshape2(X=x) -> (Out=y) {shape=[0, 1048576, 1048576]}", "x f32[0,1]\n"),
+            "block 0, op 0 (reshape2): there is no memory for its outputs");
+  EXPECT_EQ(
+      RunOps("softmax(X=x) -> (Out=y)", "x f32[1099511627776,0]\n"),
+      "block 0, op 0 (softmax): variable \"x\" has elements [1099511627776, 0], and there is no "
+      "memory for them as doubles");
+  EXPECT_EQ(RunOps("matmul(X=x, Y=y) -> (Out=out)", "x f32[33554432,1,0]\ny f32[0,0]\n"),
+            "out f32[33554432,1,0] \n");
+}
+
 // One number, in a sequence of its own.
 TEST(Interpreter, AScalarHasNoRowsToHandOn) {
   EXPECT_EQ(RunOps("relu(X=x) -> (Out=y)", "x f32[] lod={0,1} 3\n"), "y f32[] 3\n");

@@ -10,7 +10,7 @@
 namespace fixpoint::kernels {
 
 // Error (kInvalidArgument): an extent of a tensor is below 1 or above 2^31 - 1, which is as far as
-// oneDNN counts, or it has more elements than an int64 holds.
+// oneDNN counts, or it has 2^61 elements or more: an int64 does not hold their bytes as floats.
 absl::Status CheckExtents(absl::string_view what, DimsView dims);
 
 }  // namespace fixpoint::kernels

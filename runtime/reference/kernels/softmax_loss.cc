@@ -43,9 +43,9 @@ std::vector<double> SumsOfExp(const Array& x, const AxisView& view) {
 }
 
 // The logarithm of softmax.
-Array LogSoftmaxOf(const Array& x, const AxisView& view, double lowest) {
+Array LogSoftmaxOf(const Array& x, const AxisView& view) {
   Array out = Shifted(x, view);
-  for (double& logit : out.values) logit = std::max(logit, lowest);
+  for (double& logit : out.values) logit = std::max(logit, kLowestLogit);
   const std::vector<double> sums = SumsOfExp(out, view);
   auto sum = sums.begin();
   ForEachLine(view, [&](int64_t start, int64_t stride, int64_t size) {
@@ -62,13 +62,13 @@ Array Exponential(Array x) {
 
 absl::Status Softmax(OpRun& op) {
   ASSIGN_OR_RETURN(const AxisView view, ViewOf(op.Input("X"), op.Int("axis")));
-  op.SetOutput("Out", Exponential(LogSoftmaxOf(op.Input("X"), view, kLowestLogit)));
+  op.SetOutput("Out", Exponential(LogSoftmaxOf(op.Input("X"), view)));
   return absl::OkStatus();
 }
 
 absl::Status LogSoftmax(OpRun& op) {
   ASSIGN_OR_RETURN(const AxisView view, ViewOf(op.Input("X"), op.Int("axis")));
-  op.SetOutput("Out", LogSoftmaxOf(op.Input("X"), view, -INFINITY));
+  op.SetOutput("Out", LogSoftmaxOf(op.Input("X"), view));
   return absl::OkStatus();
 }
 
@@ -147,7 +147,7 @@ absl::Status SoftmaxWithCrossEntropy(OpRun& op) {
   if (!op.Bool("use_softmax")) {
     return absl::UnimplementedError("use_softmax is false; want logits");
   }
-  const Array log_softmax = LogSoftmaxOf(logits, view, kLowestLogit);
+  const Array log_softmax = LogSoftmaxOf(logits, view);
   Array loss(logits.dtype, logits.dims);
   loss.dims[axis] = 1;
   loss.values.assign(view.outer * view.inner, 0);

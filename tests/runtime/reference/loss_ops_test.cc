@@ -17,6 +17,7 @@ TEST(Softmax, LetsNoLogitBeFurtherBelowThan64) {
   EXPECT_EQ(RunOps("softmax_with_cross_entropy(Logits=x, Label=label) -> (Softmax=s, Loss=loss)",
                    "x f32[1,3] 0 -100 3\nlabel i64[1,1] 1\n"),
             "loss f32[1,1] 64.048584\ns f32[1,3] 0.0474258736 1.52774874e-28 0.952574134\n");
+  EXPECT_EQ(RunOps("log_softmax(X=x) -> (Out=y)", "x f32[2] 0 -100\n"), "y f32[2] 0 -64\n");
 }
 
 TEST(Losses, AreMinusTheLogarithmOfTheProbability) {

@@ -234,11 +234,15 @@ absl::Status OneHot(OpRun& op, bool is_v2) {
   return absl::OkStatus();
 }
 
-// X's entries at Index [n] along an axis; Axis [1] goes before the attribute.
+// X's entries at Index [n] or [n, 1] along an axis; Axis [1] goes before the attribute.
 absl::Status Gather(OpRun& op) {
   const Array& x = op.Input("X");
   const Array& index = op.Input("Index");
   RETURN_IF_ERROR(op.CheckSize("Axis", 1));
+  if (index.rank() != 1 && !(index.rank() == 2 && index.dims[1] == 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Index is ", DimsText(index.dims), "; want [n] or [n, 1]"));
+  }
   const Array* tensor = op.FindInput("Axis");
   ASSIGN_OR_RETURN(
       const int axis,

@@ -264,9 +264,9 @@ absl::Status Accuracy(OpRun& op) {
   RETURN_IF_ERROR(op.CheckRank("Indices", 2));
   const int64_t rows = indices.dims[0];
   RETURN_IF_ERROR(op.CheckSize("Label", rows));
-  Array correct(VarType::INT32, Dims{1});
-  Array total(VarType::INT32, Dims{1});
-  Array accuracy(VarType::FP32, Dims{1});
+  Array correct(VarType::INT32, op.ScalarDims());
+  Array total(VarType::INT32, op.ScalarDims());
+  Array accuracy(VarType::FP32, op.ScalarDims());
   for (int64_t row = 0; row < rows; ++row) {
     const auto first = indices.values.begin() + row * indices.dims[1];
     const auto last = first + indices.dims[1];

@@ -38,6 +38,16 @@ TEST(Losses, RefuseALabelThatIsNoClass) {
             "block 0, op 0 (cross_entropy): Label has 2; want 0 to 1, or -100 for a row to ignore");
 }
 
+TEST(Losses, AccuracyIsAScalarSince25) {
+  EXPECT_EQ(RunOps(R"(program version=2006002
+block 0 {
+  accuracy(Out=x, Indices=i, Label=label) -> (Accuracy=accuracy, Correct=correct, Total=total)
+}
+)",
+                   "x f32[2,1] 0.5 0.5\ni i64[2,1] 0 1\nlabel i64[2,1] 0 0\n"),
+            "accuracy f32[] 0.5\ncorrect i32[] 1\ntotal i32[] 2\n");
+}
+
 TEST(Losses, AccuracyCountsRowsThatHaveTheirLabel) {
   EXPECT_EQ(RunOps(R"(
     top_k(X=x) -> (Out=largest, Indices=indices) {k=2}

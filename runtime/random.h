@@ -26,7 +26,7 @@ class RandomStream {
   double Normal(uint64_t i) const;
 
   // The same given that it is within [-2, 2]: the first of the normal numbers in blocks i of
-  // attempts 0, 1, ... that is; after 255 of them, which 1 element in 10^341 would need, 0.
+  // attempts 0, 1, ... that is; after 255 of them, which 1 element in 10^342 would need, 0.
   double TruncatedNormal(uint64_t i) const;
 
  private:

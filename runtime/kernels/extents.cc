@@ -19,7 +19,11 @@ absl::Status CheckExtents(absl::string_view what, DimsView dims) {
           absl::StrCat(what, " ", DimsText(dims), "; want extents of 1 to 2^31 - 1"));
     }
   }
-  return ElementCount(dims).status();
+  constexpr int64_t kMostElements = int64_t{1} << 61;
+  const absl::StatusOr<int64_t> count = ElementCount(dims);
+  if (count.ok() && *count < kMostElements) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " ", DimsText(dims), "; want fewer than 2^61 elements"));
 }
 
 absl::Status CheckWindow(const Window& window) {

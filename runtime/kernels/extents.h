@@ -11,7 +11,7 @@
 namespace fixpoint::kernels {
 
 // Error (kInvalidArgument): an extent of a tensor is below 1 or above 2^31 - 1, which is as far as
-// oneDNN counts, or it has more elements than an int64 holds.
+// oneDNN counts, or it has 2^61 elements or more: an int64 does not hold their bytes as floats.
 absl::Status CheckExtents(absl::string_view what, DimsView dims);
 
 // Error (kInvalidArgument): a kernel, stride or dilation is below 1, a padding below 0, or one of

@@ -29,13 +29,19 @@ OpRun::OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, con
       frame_(*frame),
       runner_(*runner) {}
 
+bool OpRun::MayLackValue(const Argument& input) const {
+  if (op_.sub_blocks().empty()) return false;
+  const SlotSchema* slot = schema_.FindInput(input.slot_name(), era_);
+  return slot == nullptr || slot->list;
+}
+
 absl::Status OpRun::ReadInputs() {
   for (const Argument* argument : op_.inputs()) {
     const Variable* variable = argument->variable();
     const Array* value = nullptr;
     if (variable != nullptr) {
       ASSIGN_OR_RETURN(value, frame_.Find(*variable));
-      if (value == nullptr && op_.sub_blocks().empty()) {
+      if (value == nullptr && !MayLackValue(*argument)) {
         return absl::FailedPreconditionError(
             absl::StrCat("input ", argument->slot_name(), " reads \"", argument->name(),
                          "\", which has no value; want it fed, initialised by the startup program, "
@@ -121,7 +127,8 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   const Variable& variable = *op_.Outputs(slot)[index]->variable();
   if (value.lod.empty() && !value.dims.empty() && MayHaveOffsets(variable)) {
     for (const Array* input : inputs_) {
-      if (input == nullptr || input->lod.empty() || input->dims[0] != value.dims[0]) continue;
+      if (input == nullptr || input->lod.empty() || input->dims.empty()) continue;
+      if (input->dims[0] != value.dims[0]) continue;
       value.lod = input->lod;
       break;
     }

@@ -44,8 +44,8 @@ class OpRun {
   OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
         Frame* frame, BlockRunner* runner);
 
-  // Looks the inputs up. Error (kFailedPrecondition): one has no value, and the op runs no block,
-  // which may write it first.
+  // Looks the inputs up. Error (kFailedPrecondition): one has no value. Of an op that runs a block
+  // those in lists need none: the block may write them first.
   absl::Status ReadInputs();
   // Gives the outputs that were set to the frame.
   void WriteOutputs();
@@ -104,6 +104,7 @@ class OpRun {
   absl::Status CheckSize(absl::string_view slot, int64_t wanted) const;
 
  private:
+  bool MayLackValue(const Argument& input) const;
   // The value of an input argument; null of kEmptyArgument.
   const Array* ValueOf(const Argument* argument) const;
 

@@ -252,6 +252,13 @@ constexpr Case kElementwise[] = {
         var y f32[3]
         less_than(X=x, Y=y) -> (Out=o))",
      "Out=BOOL[2, 3]"},
+    {R"(var x bool[3]
+        var y bool[2,1]
+        logical_and(X=x, Y=y) -> (Out=o))",
+     "Out=BOOL[2, 3]"},
+    {R"(var x bool[3]
+        logical_not(X=x) -> (Out=o))",
+     "Out=BOOL[3]"},
 };
 INSTANTIATE_TEST_SUITE_P(Elementwise, Infer, testing::ValuesIn(kElementwise));
 

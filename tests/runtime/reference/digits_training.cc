@@ -8,6 +8,7 @@
 #include "ops/program_builder.h"
 #include "runtime/data/batcher.h"
 #include "runtime/data/digits.h"
+#include "runtime/reference/array.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/tensor.h"
 #include "tests/testing/parameter_text.h"
@@ -49,9 +50,11 @@ DigitsTraining::DigitsTraining(const QuantConfig& config, const DigitsOptions& o
   TranspileOptions transpile;
   transpile.config = config;
   transpile.startup = &startup;
+  transpile.quantizers = options.quantizers;
+  precision_ = options.precision;
   const auto transpiled = Transpile(&program_, transpile);
   EXPECT_TRUE(transpiled.ok()) << transpiled.status();
-  const auto initialised = Interpreter::Create(startup)->Run(&scope_);
+  const auto initialised = Interpreter::Create(startup, {precision_, /*seed=*/0})->Run(&scope_);
   EXPECT_TRUE(initialised.ok()) << initialised.status();
 }
 
@@ -68,16 +71,16 @@ void DigitsTraining::Feed() {
   scope_.Set(kLabel, std::move(batch->labels));
 }
 
-std::vector<float> DigitsTraining::Train(int steps) {
-  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program_);
+std::vector<double> DigitsTraining::Train(int steps) {
+  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program_, {precision_, /*seed=*/0});
   EXPECT_TRUE(interpreter.ok()) << interpreter.status();
-  std::vector<float> losses;
+  std::vector<double> losses;
   for (int step = 0; interpreter.ok() && step < steps; ++step, ++steps_) {
     Feed();
     const auto fetched = interpreter->Run(&scope_, {loss_});
     EXPECT_TRUE(fetched.ok()) << fetched.status();
     if (!fetched.ok()) break;
-    losses.push_back(fetched->front().data<float>()[0]);
+    losses.push_back(ArrayOf(fetched->front())->values.at(0));
   }
   return losses;
 }
@@ -86,18 +89,20 @@ DigitsTraining DigitsTraining::Resumed() const {
   DigitsTraining resumed(program_.Clone(), Digits());
   resumed.loss_ = loss_;
   resumed.steps_ = steps_;
+  resumed.precision_ = precision_;
   for (const auto& [name, value] : scope_) {
     if (Persists(program_, name)) resumed.scope_.Set(name, *Scope::CloneOf(value));
   }
   return resumed;
 }
 
-std::vector<float> DigitsTraining::Values(const std::string& name) const {
+std::vector<double> DigitsTraining::Values(const std::string& name) const {
   const absl::StatusOr<const Tensor*> tensor = scope_.Find(name);
   EXPECT_TRUE(tensor.ok()) << tensor.status();
   if (!tensor.ok()) return {};
-  const auto values = (*tensor)->data<float>();
-  return {values.begin(), values.end()};
+  const absl::StatusOr<Array> array = ArrayOf(**tensor);
+  EXPECT_TRUE(array.ok()) << array.status();
+  return array.ok() ? array->values : std::vector<double>();
 }
 
 std::vector<std::string> DigitsTraining::NamesWith(absl::string_view suffix) const {

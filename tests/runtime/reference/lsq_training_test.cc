@@ -27,15 +27,15 @@ QuantConfig Lsq(int bits) {
   return config;
 }
 
-std::map<std::string, float> Ranges(const DigitsTraining& training) {
-  std::map<std::string, float> ranges;
+std::map<std::string, double> Ranges(const DigitsTraining& training) {
+  std::map<std::string, double> ranges;
   for (const std::string& name : training.NamesWith("@scale")) {
     ranges[name] = training.Values(name)[0];
   }
   return ranges;
 }
 
-double MeanOf(const std::vector<float>& values, size_t begin, size_t end) {
+double MeanOf(const std::vector<double>& values, size_t begin, size_t end) {
   return std::accumulate(values.begin() + begin, values.begin() + end, 0.0) / (end - begin);
 }
 
@@ -55,8 +55,8 @@ TEST_P(LsqTraining, TheLossFallsAndTheRangesMove) {
   DigitsOptions options;
   options.optimizer = Optimizer(Momentum(0.9f), GetParam().rate);
   DigitsTraining training(Lsq(GetParam().bits), options);
-  std::vector<float> losses = training.Train(1);
-  const std::map<std::string, float> first = Ranges(training);
+  std::vector<double> losses = training.Train(1);
+  const std::map<std::string, double> first = Ranges(training);
   ASSERT_EQ(first.size(), 4) << "of two weights and two activations";
   for (int step = 1; step < GetParam().steps; ++step) {
     losses.push_back(training.Train(1).at(0));
@@ -93,10 +93,10 @@ TEST(LsqTraining, ARangeHasNoPartInWeightDecay) {
   options.optimizer.set_l2_decay(0.1f);
   DigitsTraining training(Lsq(4), options);
   training.Train(1);
-  const std::map<std::string, float> ranges = Ranges(training);
+  const std::map<std::string, double> ranges = Ranges(training);
   const std::vector<std::string> weights = training.NamesWith(".w_0");
   ASSERT_EQ(weights.size(), 2);
-  const std::vector<float> before = training.Values(weights[0]);
+  const std::vector<double> before = training.Values(weights[0]);
   training.Train(5);
   EXPECT_LT(std::fabs(training.Values(weights[0])[0]), std::fabs(before[0]));
   EXPECT_EQ(Ranges(training), ranges);
@@ -108,13 +108,13 @@ TEST(LsqTraining, ARangeStaysPositiveWhateverItsGradientIs) {
   options.optimizer = Optimizer(Sgd(), 1e3f);
   DigitsTraining training(Lsq(2), options);
   training.Train(1);
-  std::map<std::string, float> ranges = Ranges(training);
+  std::map<std::string, double> ranges = Ranges(training);
   bool any_halved = false;
   for (int step = 1; step < 10; ++step) {
     training.Train(1);
     for (const auto& [name, range] : Ranges(training)) {
       EXPECT_GT(range, 0) << name << " after step " << step;
-      any_halved = any_halved || range == 0.5f * ranges[name];
+      any_halved = any_halved || range == 0.5 * ranges[name];
       ranges[name] = range;
     }
   }

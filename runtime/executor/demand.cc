@@ -4,15 +4,17 @@
 
 namespace fixpoint::executor {
 
-Demand::Demand(const Program& program, const std::vector<const Value*>& fetched)
+Demand::Demand(const Program& program, const std::vector<const Value*>& fetched,
+               bool leave_out_unwanted)
     : kept_(fetched.begin(), fetched.end()) {
   std::vector<const Op*> ops;
   for (const Op& op : program.block(0).ops()) {
     ops.push_back(&op);
     for (const Argument* output : op.outputs()) {
       const Variable* variable = output->variable();
-      if (variable == nullptr || !variable->persistable()) continue;
-      if (variable->values().back() == output->value()) kept_.insert(output->value());
+      if (variable == nullptr) continue;
+      const bool is_kept = variable->persistable() && variable->values().back() == output->value();
+      if (is_kept || !leave_out_unwanted) kept_.insert(output->value());
     }
   }
   needed_ = kept_;

@@ -12,8 +12,10 @@ namespace fixpoint::executor {
 
 class Demand {
  public:
-  // `fetched` and the last values of persistable variables are kept. Of block 0.
-  Demand(const Program& program, const std::vector<const Value*>& fetched);
+  // `fetched` and the last values of persistable variables are kept; or, if nothing is left out,
+  // all that ops write. Of block 0.
+  Demand(const Program& program, const std::vector<const Value*>& fetched,
+         bool leave_out_unwanted = true);
 
   // Whether the op has to run.
   bool IsLive(const Op& op) const { return live_.contains(&op); }

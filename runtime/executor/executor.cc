@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -11,9 +12,32 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/planner.h"
+#include "runtime/kernels/threads.h"
 
 namespace fixpoint::executor {
 namespace {
+
+// Error (kFailedPrecondition): a step has written a number that is not finite.
+absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& context) {
+  for (const Buffer& buffer : step.writes) {
+    const BufferInfo& info = plan.buffers[buffer.index];
+    if (info.type.dtype != VarType::FP32) continue;
+    const absl::Span<const float> values = context.Floats(buffer);
+    const auto found = std::find_if(values.begin(), values.end(),
+                                    [](float value) { return !std::isfinite(value); });
+    if (found == values.end()) continue;
+    return absl::FailedPreconditionError(absl::StrCat("element ", found - values.begin(), " of \"",
+                                                      info.name, "\" is ", *found,
+                                                      "; want finite numbers"));
+  }
+  return absl::OkStatus();
+}
+
+// An error of a step. What is done for the run itself has no op.
+absl::Status AtStep(const Step& step, const absl::Status& status) {
+  const std::string place = step.op != nullptr ? Describe(*step.op) : step.name;
+  return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
+}
 
 // A scalar is [1] in plans.
 Dims PlannedDims(const Tensor& tensor) {
@@ -74,7 +98,8 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
     if (tensor == nullptr) return std::nullopt;
     return TypeOf(*tensor);
   };
-  ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->feeds, run->fetches, find));
+  ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->feeds, run->fetches, find,
+                                       /*leave_out_unwanted=*/!options_.check_finite));
   RETURN_IF_ERROR(GrowArena(run->plan.arena_bytes));
   runs_.push_back(std::move(run));
   return runs_.back().get();
@@ -145,6 +170,7 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
                                                   uint32_t step) {
   ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
   RETURN_IF_ERROR(Bind(run));
+  kernels::UseThreads(options_.threads);
   for (const Plan::Binding& binding : run->plan.feeds) {
     const auto feed = std::find_if(feeds.begin(), feeds.end(),
                                    [&](const Feed& feed) { return feed.name == binding.name; });
@@ -153,10 +179,9 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
   }
   const StepContext context(run->addresses, options_.seed, step);
   for (const Step& planned : run->plan.steps) {
-    if (absl::Status status = planned.run(context); !status.ok()) {
-      return absl::Status(status.code(),
-                          absl::StrCat(Describe(*planned.op), ": ", status.message()));
-    }
+    absl::Status status = planned.run(context);
+    if (status.ok() && options_.check_finite) status = CheckFinite(run->plan, planned, context);
+    if (!status.ok()) return AtStep(planned, status);
   }
   return Fetch(*run);
 }

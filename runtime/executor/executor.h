@@ -23,6 +23,10 @@ namespace fixpoint::executor {
 struct ExecutorOptions {
   // Of the numbers that ops draw whose own seed is 0.
   uint64_t seed = 0;
+  int threads = 1;
+  // Whether every op runs, wanted or not, and a step that writes an FP32 that is not finite ends
+  // the run.
+  bool check_finite = false;
 };
 
 // A run allocates nothing but the tensors that it gives. Not for two threads at once.
@@ -39,7 +43,7 @@ class Executor final : public Backend {
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
 
-  // The plan of such a run; valid as long as the executor.
+  // The plan of such a run, which stays valid.
   absl::StatusOr<const Plan*> PlanOf(absl::Span<const Feed> feeds,
                                      absl::Span<const std::string> fetches);
 

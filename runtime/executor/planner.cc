@@ -30,14 +30,14 @@ class Planner {
       : program_(program), era_(EraOf(program)), find_persistable_(find_persistable) {}
 
   absl::StatusOr<Plan> Run(const std::vector<FeedType>& feeds,
-                           const std::vector<std::string>& fetches) {
+                           const std::vector<std::string>& fetches, bool leave_out_unwanted) {
     for (const FeedType& feed : feeds) feeds_.emplace(feed.name, feed.type);
     std::vector<const Value*> fetched;
     for (const std::string& name : fetches) {
       ASSIGN_OR_RETURN(const Value* value, FetchedValue(name));
       fetched.push_back(value);
     }
-    const Demand demand(program_, fetched);
+    const Demand demand(program_, fetched, leave_out_unwanted);
     uint32_t number = 0;
     for (const Op& op : program_.block(0).ops()) {
       if (HasNothingToDo(op)) continue;
@@ -146,8 +146,8 @@ absl::Status CheckOps(const Program& program) {
 
 absl::StatusOr<Plan> MakePlan(const Program& program, const std::vector<FeedType>& feeds,
                               const std::vector<std::string>& fetches,
-                              const FindPersistable& find_persistable) {
-  return Planner(program, find_persistable).Run(feeds, fetches);
+                              const FindPersistable& find_persistable, bool leave_out_unwanted) {
+  return Planner(program, find_persistable).Run(feeds, fetches, leave_out_unwanted);
 }
 
 }  // namespace fixpoint::executor

@@ -28,12 +28,13 @@ using FindPersistable = std::function<std::optional<TensorType>(absl::string_vie
 // not run, each with the place of its first op.
 absl::Status CheckOps(const Program& program);
 
-// The plan of block 0. Ops whose outputs nobody reads, fetches or keeps are left out. Errors name
-// block and op: kFailedPrecondition: an input or a fetch has no value; kInvalidArgument: shapes or
-// attributes do not fit the op; kUnimplemented: what the executor does not do.
+// The plan of block 0. Ops whose outputs nobody reads, fetches or keeps can be left out. Errors
+// name block and op: kFailedPrecondition: an input or a fetch has no value; kInvalidArgument:
+// shapes or attributes do not fit the op; kUnimplemented: what the executor does not do.
 absl::StatusOr<Plan> MakePlan(const Program& program, const std::vector<FeedType>& feeds,
                               const std::vector<std::string>& fetches,
-                              const FindPersistable& find_persistable);
+                              const FindPersistable& find_persistable,
+                              bool leave_out_unwanted = true);
 
 }  // namespace fixpoint::executor
 

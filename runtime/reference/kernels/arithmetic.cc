@@ -11,14 +11,14 @@
 namespace fixpoint::reference {
 namespace {
 
-// scale: ScaleTensor [1] goes before the attribute.
+// scale: ScaleTensor [1] goes before the attribute. Both numbers become of X's type first.
 absl::Status Scale(OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("ScaleTensor", 1));
-  const Array* tensor = op.FindInput("ScaleTensor");
-  const double scale = tensor != nullptr ? (*tensor)[0] : op.Float("scale");
-  const double bias = op.Float("bias");
-  const bool bias_after_scale = op.Bool("bias_after_scale");
   Array out = op.Input("X");
+  const Array* tensor = op.FindInput("ScaleTensor");
+  const double scale = Rounded(tensor != nullptr ? (*tensor)[0] : op.Float("scale"), out.dtype);
+  const double bias = Rounded(op.Float("bias"), out.dtype);
+  const bool bias_after_scale = op.Bool("bias_after_scale");
   for (double& x : out.values) x = bias_after_scale ? x * scale + bias : (x + bias) * scale;
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
@@ -41,7 +41,8 @@ absl::Status Sum(OpRun& op) {
 
 absl::Status Increment(OpRun& op) {
   Array out = op.Input("X");
-  for (double& x : out.values) x += op.Float("step");
+  const double step = Rounded(op.Float("step"), out.dtype);
+  for (double& x : out.values) x += step;
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }

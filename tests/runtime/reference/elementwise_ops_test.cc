@@ -85,6 +85,15 @@ TEST(ElementwiseOps, SumAndScale) {
             "norm f32[1] 5\nsame f32[2] 1 2\nshorter f32[2] -15 20\nsum f32[2] -28 44\n");
 }
 
+TEST(ElementwiseOps, NumbersOfAttributesBecomeIntegersBesideIntegers) {
+  EXPECT_EQ(RunOps(R"(
+    scale(X=x) -> (Out=a) {scale=2.5, bias=1.5}
+    increment(X=one) -> (Out=b) {step=1.5}
+  )",
+                   "x i64[2] 3 -3\none i32[1] 1\n"),
+            "a i64[2] 7 -5\nb i32[1] 2\n");
+}
+
 TEST(ElementwiseOps, TheMeanIsAScalarSince25) {
   EXPECT_EQ(RunOps("program version=2006002\nblock 0 {\nmean(X=x) -> (Out=y)\n}", "x f32[2] 1 2\n"),
             "y f32[] 1.5\n");

@@ -7,40 +7,18 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "benchmarks/memory_speed.h"
 #include "runtime/kernels/fake_quantize.h"
 
 namespace fixpoint::kernels {
 namespace {
-
-double ProcessorSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
-
-// Bytes per second, in units of 1e9.
-template <typename Run>
-double Speed(size_t bytes, Run run) {
-  constexpr int kRounds = 7;
-  const int repetitions = static_cast<int>(std::max<size_t>(1, (size_t{256} << 20) / bytes));
-  double best = 0;
-  for (int round = 0; round < kRounds; ++round) {
-    const double start = ProcessorSeconds();
-    for (int i = 0; i < repetitions; ++i) run();
-    const double seconds = ProcessorSeconds() - start;
-    best = std::max(best, static_cast<double>(bytes) * repetitions / seconds * 1e-9);
-  }
-  return best;
-}
 
 void Measure(int64_t size) {
   std::vector<float> x(size);
@@ -61,28 +39,32 @@ void Measure(int64_t size) {
   };
 
   std::printf("%lld floats\n", static_cast<long long>(size));
-  show("copy", Speed(2 * floats, [&] { std::memcpy(values.data(), x.data(), floats); }));
-  show("abs-max", Speed(floats, [&] { FindRanges(x, one, absl::MakeSpan(found).subspan(0, 1)); }));
+  show("copy", MemorySpeed(2 * floats, [&] { std::memcpy(values.data(), x.data(), floats); }));
+  show("abs-max",
+       MemorySpeed(floats, [&] { FindRanges(x, one, absl::MakeSpan(found).subspan(0, 1)); }));
   show("abs-max, channels last",
-       Speed(floats, [&] { FindRanges(x, last, absl::MakeSpan(found)); }));
-  show("quantize and dequantize, half to even",
-       Speed(2 * floats, [&] { QuantizeDequantize(x, range, one, even, absl::MakeSpan(values)); }));
-  show("quantize and dequantize, half away from zero",
-       Speed(2 * floats, [&] { QuantizeDequantize(x, range, one, away, absl::MakeSpan(values)); }));
-  show("quantize and dequantize, in place", Speed(2 * floats, [&] {
+       MemorySpeed(floats, [&] { FindRanges(x, last, absl::MakeSpan(found)); }));
+  show("quantize and dequantize, half to even", MemorySpeed(2 * floats, [&] {
+         QuantizeDequantize(x, range, one, even, absl::MakeSpan(values));
+       }));
+  show("quantize and dequantize, half away from zero", MemorySpeed(2 * floats, [&] {
+         QuantizeDequantize(x, range, one, away, absl::MakeSpan(values));
+       }));
+  show("quantize and dequantize, in place", MemorySpeed(2 * floats, [&] {
          QuantizeDequantize(values, range, one, even, absl::MakeSpan(values));
        }));
-  show("quantize and dequantize, channels last", Speed(2 * floats, [&] {
+  show("quantize and dequantize, channels last", MemorySpeed(2 * floats, [&] {
          QuantizeDequantize(x, ranges, last, even, absl::MakeSpan(values));
        }));
-  show("codes and values, in place", Speed(2 * floats + size, [&] {
+  show("codes and values, in place", MemorySpeed(2 * floats + size, [&] {
          QuantizeDequantize(values, range, one, even, absl::MakeSpan(values),
                             absl::MakeSpan(codes));
        }));
   show("codes",
-       Speed(floats + size, [&] { Quantize(x, range, one, even, absl::MakeSpan(codes)); }));
-  show("values of codes",
-       Speed(floats + size, [&] { Dequantize(codes, range, one, 127, absl::MakeSpan(values)); }));
+       MemorySpeed(floats + size, [&] { Quantize(x, range, one, even, absl::MakeSpan(codes)); }));
+  show("values of codes", MemorySpeed(floats + size, [&] {
+         Dequantize(codes, range, one, 127, absl::MakeSpan(values));
+       }));
 }
 
 }  // namespace

@@ -134,9 +134,10 @@ class BackwardPass {
 
   // The ops that the loss depends on and that gradients can pass.
   absl::Status FindPath() {
-    absl::flat_hash_set<const Variable*> wanted = {loss_};
+    Wanted wanted;
+    wanted.makers.insert(loss_op_);
     for (const Op* op = loss_op_; op != nullptr; op = op->previous()) {
-      if (!WritesOneOf(*op, wanted)) continue;
+      if (!IsWanted(*op, wanted)) continue;
       const OpSchema* schema = FindOpSchema(op->type());
       if (schema == nullptr) {
         return Refuse(*op, "would have to pass an op of a type that is not known");
@@ -164,21 +165,37 @@ class BackwardPass {
         if (input->variable() == nullptr || !HasGradient(*input->variable())) continue;
         if (!made.contains(GradientOf(input->name()))) continue;
         RETURN_IF_ERROR(CheckIsWrittenLast(*input));
-        wanted.insert(input->variable());
+        Want(*input, &wanted);
       }
     }
     return absl::OkStatus();
   }
 
+  // What the gradients of ops behind pass: the ops that made the values which those read; of an
+  // array of tensors, which holds what was written before too, all that write it.
+  struct Wanted {
+    absl::flat_hash_set<const Op*> makers;
+    absl::flat_hash_set<const Variable*> arrays;
+  };
+
+  static void Want(const Argument& input, Wanted* wanted) {
+    if (input.variable()->desc()->type().type() == VarType::LOD_TENSOR_ARRAY) {
+      wanted->arrays.insert(input.variable());
+    } else if (input.value()->op() != nullptr) {
+      wanted->makers.insert(input.value()->op());
+    }
+  }
+
+  static bool IsWanted(const Op& op, const Wanted& wanted) {
+    return wanted.makers.contains(&op) ||
+           std::any_of(op.outputs().begin(), op.outputs().end(), [&wanted](const Argument* output) {
+             return output->variable() != nullptr && wanted.arrays.contains(output->variable());
+           });
+  }
+
   bool ReadsWhatHasGradient(const Op& op) {
     return std::any_of(op.inputs().begin(), op.inputs().end(), [this](const Argument* input) {
       return input->variable() != nullptr && HasGradient(*input->variable());
-    });
-  }
-
-  static bool WritesOneOf(const Op& op, const absl::flat_hash_set<const Variable*>& wanted) {
-    return std::any_of(op.outputs().begin(), op.outputs().end(), [&wanted](const Argument* output) {
-      return output->variable() != nullptr && wanted.contains(output->variable());
     });
   }
 

@@ -128,6 +128,12 @@ AttrDefault Default(OpDesc::Attr attr) {
   return {type, std::move(attr)};
 }
 
+AttrSchema MakeAttr(absl::string_view name, AttrDefault value, Eras eras) {
+  AttrSchema attr{std::string(name), value.type, std::move(value.value), eras};
+  if (attr.default_value) attr.default_value->set_name(attr.name);
+  return attr;
+}
+
 // The attributes that OpSchemaBuilder::Hints names, with the one default they have everywhere.
 const absl::flat_hash_map<absl::string_view, AttrDefault>& HintDefaults() {
   static const auto* const defaults = new absl::flat_hash_map<absl::string_view, AttrDefault>({
@@ -209,9 +215,7 @@ OpSchemaBuilder& OpSchemaBuilder::Doc(absl::string_view doc) {
 }
 
 OpSchemaBuilder& OpSchemaBuilder::Attr(absl::string_view name, AttrDefault value, Eras eras) {
-  AttrSchema attr{std::string(name), value.type, std::move(value.value), eras};
-  if (attr.default_value) attr.default_value->set_name(attr.name);
-  schema_.attrs_.push_back(std::move(attr));
+  schema_.attrs_.push_back(MakeAttr(name, std::move(value), eras));
   return *this;
 }
 
@@ -293,6 +297,11 @@ OpSchemaBuilder& OpSchemaBuilder::Gradient(absl::string_view text, Eras eras) {
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::GradientAttr(absl::string_view name, AttrDefault value) {
+  gradient_attrs_.push_back(MakeAttr(name, std::move(value), Eras::kAll));
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::GradientBy(OpSchema::GradientFunction gradient) {
   schema_.gradient_ = std::move(gradient);
   return *this;
@@ -318,6 +327,7 @@ std::vector<OpSchema> OpSchemaBuilder::BuildGradients(
       schema.type_ = gradient.type;
       schema.doc_ = absl::StrCat("Gradient of ", schema_.type_, ".");
       schema.attrs_ = schema_.attrs_;
+      schema.attrs_.insert(schema.attrs_.end(), gradient_attrs_.begin(), gradient_attrs_.end());
       schema.infer_ = gradient_infer_;
       schema.gradient_of_ = schema_.type_;
     }

@@ -77,6 +77,8 @@ class OpSchemaBuilder {
   // op's, marked as those; where the names differ, "scale(X=Out@GRAD) -> (Out=X@GRAD)". Unless the
   // family defines an op of that type on its own, this defines it.
   OpSchemaBuilder& Gradient(absl::string_view signature, Eras eras = Eras::kAll);
+  // An attribute that the gradient ops have beside those of the op.
+  OpSchemaBuilder& GradientAttr(absl::string_view name, AttrDefault value);
   // For gradient ops that a line cannot say: changes what the lines, if any, make.
   OpSchemaBuilder& GradientBy(OpSchema::GradientFunction gradient);
   // The reference has gradient ops for this op that are not written down here.
@@ -94,6 +96,7 @@ class OpSchemaBuilder {
 
   OpSchema schema_;
   OpSchema::InferFunction gradient_infer_;
+  std::vector<AttrSchema> gradient_attrs_;
 };
 
 // The ops of one family.

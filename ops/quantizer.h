@@ -18,6 +18,7 @@
 #include "proto/op_builder.h"
 #include "proto/program.pb.h"
 #include "proto/quant_config.pb.h"
+#include "proto/quant_plan.pb.h"
 
 namespace fixpoint {
 
@@ -111,7 +112,10 @@ class Quantizer {
   // state that is_trained. They stand once behind each op of the backward pass that computes
   // kResultGradient; the gradient of a state is the sum of what they give. None of them reads
   // kValueGradient: it stands for kEmptyArgument where the program has no gradient of the value.
-  virtual std::vector<OpDesc> GradientOps(const QuantSpec&, Era) const { return {}; }
+  // An activation, unlike a weight, has the samples of a batch along axis 0.
+  virtual std::vector<OpDesc> GradientOps(const QuantSpec&, QuantPlan::Role, Era) const {
+    return {};
+  }
   // From the states, the gradients of those that are trained and kLearningRate, the [1] that the
   // program's first optimizer op reads, to the states. They stand once, behind the optimizer ops.
   virtual std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const { return {}; }

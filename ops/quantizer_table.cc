@@ -29,8 +29,8 @@ bool CanTrain(const Quantizer& quantizer) {
   }
   const QuantSpec spec;
   for (const Era era : {Era::kFluid, Era::kPaddle2}) {
-    if (quantizer.GradientOps(spec, era).empty() || quantizer.UpdateOps(spec, era).empty() ||
-        !quantizer.SummaryOps(spec, era).empty()) {
+    if (quantizer.GradientOps(spec, QuantPlan::ACTIVATION, era).empty() ||
+        quantizer.UpdateOps(spec, era).empty() || !quantizer.SummaryOps(spec, era).empty()) {
       return false;
     }
   }

@@ -118,8 +118,9 @@ inline void FillTensorVar(absl::string_view name, VarType::Type dtype,
   tensor->mutable_dims()->Add(dims.begin(), dims.end());
 }
 
+// A dense tensor's declaration.
 inline VarDesc MakeTensorVar(absl::string_view name, VarType::Type dtype,
-                             const std::vector<int64_t>& dims) {
+                             absl::Span<const int64_t> dims) {
   VarDesc var;
   FillTensorVar(name, dtype, dims, &var);
   return var;

@@ -104,8 +104,9 @@ class Op {
   const Op* previous() const;
   // Whether this op stands before `other`. REQUIRES: both are of one block.
   bool IsBefore(const Op& other) const { return order_ < other.order_; }
-  // Position in the block. The first call behind an edit of the block's ops counts all of them, and
-  // the others are constant: to be asked between edits, or for a message.
+  // Position in the block. The first call behind an edit of the block, of its ops or of what it
+  // declares, counts all ops, and the others are constant: to be asked between edits, or for a
+  // message.
   int Index() const;
   // Position in the block as it was when the program was created, or ForgetEdits called: where the
   // op stands in its file. REQUIRES: the op was not inserted.

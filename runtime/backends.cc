@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/executor.h"
 #include "runtime/reference/interpreter.h"
 
 namespace fixpoint {
@@ -18,7 +19,17 @@ struct NamedKind {
   absl::string_view name;
 };
 
-constexpr NamedKind kKinds[] = {{BackendKind::kReference, "reference"}};
+constexpr NamedKind kKinds[] = {{BackendKind::kOneDnn, "onednn"},
+                                {BackendKind::kReference, "reference"}};
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeExecutor(const Program& program, Scope* scope,
+                                                      const BackendOptions& options) {
+  executor::ExecutorOptions of_executor;
+  of_executor.seed = options.seed;
+  of_executor.threads = options.threads;
+  of_executor.check_finite = options.check_finite;
+  return executor::Executor::Create(program, scope, of_executor);
+}
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeInterpreter(const Program& program, Scope* scope,
                                                          const BackendOptions& options) {
@@ -56,6 +67,8 @@ absl::StatusOr<BackendKind> BackendOfName(absl::string_view name) {
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
                                                      Scope* scope, const BackendOptions& options) {
   switch (kind) {
+    case BackendKind::kOneDnn:
+      return MakeExecutor(program, scope, options);
     case BackendKind::kReference:
       return MakeInterpreter(program, scope, options);
   }

@@ -17,12 +17,13 @@
 namespace fixpoint {
 
 enum class BackendKind {
+  kOneDnn,     // planned kernels: runtime/executor/executor.h
   kReference,  // plain loops, slow and clear: runtime/reference/interpreter.h
 };
 
-inline constexpr BackendKind kDefaultBackend = BackendKind::kReference;
+inline constexpr BackendKind kDefaultBackend = BackendKind::kOneDnn;
 
-// As users write them: "reference".
+// As users write them: "onednn", "reference".
 absl::string_view BackendName(BackendKind kind);
 std::vector<std::string> BackendNames();
 // kNotFound: there is none of that name; the message lists those there are.

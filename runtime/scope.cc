@@ -41,6 +41,7 @@ Scope::Value* Scope::FindOrNull(absl::string_view name) {
 
 void Scope::Set(absl::string_view name, Value value) {
   values_.insert_or_assign(std::string(name), std::move(value));
+  ++changes_;
 }
 
 }  // namespace fixpoint

@@ -4,6 +4,7 @@
 #define FIXPOINT_RUNTIME_SCOPE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <variant>
@@ -36,12 +37,16 @@ class Scope {
   // Puts the value in the place of what `name` held.
   void Set(absl::string_view name, Value value);
 
+  // How often values were set: while it stays, so do pointers to values.
+  uint64_t changes() const { return changes_; }
+
   size_t size() const { return values_.size(); }
   Values::const_iterator begin() const { return values_.begin(); }
   Values::const_iterator end() const { return values_.end(); }
 
  private:
   Values values_;
+  uint64_t changes_ = 0;
 };
 
 }  // namespace fixpoint

@@ -218,7 +218,13 @@ absl::StatusOr<absl::string_view> ZipContents(const ZipMember& member, std::stri
     for (const uint32_t number : {member.crc32, member.size}) {
       gzipped.append(reinterpret_cast<const char*>(&number), sizeof(number));
     }
-    ASSIGN_OR_RETURN(*expanded, Gunzip(gzipped, member.size, place));
+    absl::StatusOr<std::string> inflated = Gunzip(gzipped, member.size, place);
+    // Nobody who has a zip archive knows of the gzip stream.
+    if (absl::IsDataLoss(inflated.status())) {
+      return absl::DataLossError(absl::StrCat(
+          place, ": the contents are damaged: they do not expand to what the archive says"));
+    }
+    ASSIGN_OR_RETURN(*expanded, std::move(inflated));
     contents = *expanded;
   }
   const auto crc = static_cast<uint32_t>(

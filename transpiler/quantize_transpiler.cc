@@ -65,6 +65,21 @@ absl::StatusOr<Target> TargetOf(const TranspileOptions& options, const Quantizer
   return InputError(is_of_config ? options.names.config : options.names.plan, target.status());
 }
 
+// Quantizers whose ops the reference does not have.
+std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
+                       const QuantizerTable& quantizers) {
+  std::set<std::string> names;
+  for (const QuantPlan::Site& site : plan.sites()) {
+    const Quantizer* quantizer = quantizers.Find(site.spec().quantizer());
+    if (quantizer == nullptr || site.observe()) continue;
+    const QuantizerRecipe* recipe = FindRecipe(*quantizer, site.spec(), EraOf(target));
+    if (recipe != nullptr && !recipe->reference_runs_it) names.emplace(quantizer->name());
+  }
+  if (names.empty()) return "";
+  return absl::StrCat("PaddlePaddle cannot run the result: it has no op for quantizer ",
+                      absl::StrJoin(names, ", "));
+}
+
 // A startup program that initialises nothing of the program: not wrong, but seldom meant.
 std::string StartupNote(const Program& program, const Program& startup) {
   int count = 0;
@@ -195,6 +210,9 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (train.startup.edited()) StoreEditLog(&train.startup, nullptr);
   if (options.startup == nullptr) result.new_startup = std::move(own_startup);
   if (std::string note = EraNote(*program, target); !note.empty()) {
+    result.notes.push_back(std::move(note));
+  }
+  if (std::string note = OwnOpsNote(result.plan, target, quantizers); !note.empty()) {
     result.notes.push_back(std::move(note));
   }
   if (!startup_note.empty()) result.notes.push_back(std::move(startup_note));

@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_TRANSPILER_STORED_SCALE_H_
 #define FIXPOINT_TRANSPILER_STORED_SCALE_H_
 
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
@@ -24,6 +26,11 @@ struct StoredScale {
 // FP32, is empty, negative, NaN or infinite; kFailedPrecondition: it is computed in another way.
 absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& scope,
                                             const QuantizerTable& quantizers);
+
+// The same of a quantizer that stores a range for each channel: all elements of a variable, which
+// no other quantizer shares.
+absl::StatusOr<std::vector<float>> FindStoredScales(const Argument& scale, const Scope& scope,
+                                                    const QuantizerTable& quantizers);
 
 // Element 0 of a variable that holds a range, with the errors above, which do not name the op: to
 // describe one costs the length of its block, and only the first may be told.

@@ -145,11 +145,15 @@ absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
     return absl::InvalidArgumentError("holds NaN or infinity");
   }
   const ChannelView view(weight.dims(), options.axis);
-  std::vector<float> scales;
-  if (options.scale.has_value()) {
-    scales.assign(view.channels, *options.scale);
-  } else {
+  std::vector<float> scales = options.scales;
+  if (scales.empty()) {
     ASSIGN_OR_RETURN(scales, FindScales(values, view, options));
+  } else if (scales.size() == 1) {
+    scales.assign(view.channels, scales[0]);
+  } else if (static_cast<int64_t>(scales.size()) != view.channels) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is ", DimsText(weight.dims()), ", and there are ", scales.size(),
+                     " scales; want one for each of the ", view.channels, " channels"));
   }
   const bool is_short = options.bits > 8;
   ASSIGN_OR_RETURN(Tensor codes,

@@ -4,7 +4,7 @@
 #define FIXPOINT_TRANSPILER_WEIGHT_CODES_H_
 
 #include <functional>
-#include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -22,16 +22,17 @@ struct WeightCodesOptions {
   int bits = 8;  // 2 to 16; codes up to 2^(bits - 1) - 1
   QuantSpec::Rounding rounding = QuantSpec::HALF_AWAY_FROM_ZERO;
   int axis = -1;  // the channels', or -1: one scale for the whole tensor
-  // The scale; where there is none, what find_scale makes of the tensor or of each channel: by
-  // default the largest absolute value.
-  std::optional<float> scale;
+  // One scale, or one for each channel; where there are none, what find_scale makes of the tensor
+  // or of each channel: by default the largest absolute value.
+  std::vector<float> scales;
   std::function<float(absl::Span<const float>)> find_scale;
 };
 
 // Codes of an FP32 tensor, rounded as the fake-quantize ops round (quant_math.h). A tensor or
 // channel whose scale is 0 has codes 0 and scale 1.
 // Errors (kInvalidArgument), to be put behind the name of the weight: it is not FP32, has no
-// elements or no such axis, or holds NaN or infinity; find_scale gives no scale.
+// elements or no such axis, or holds NaN or infinity; there are more or fewer scales than channels;
+// find_scale gives no scale.
 absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
                                             const WeightCodesOptions& options);
 

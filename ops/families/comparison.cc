@@ -20,6 +20,16 @@ absl::Status InferCompare(InferContext& op) {
 }
 
 absl::Status InferLogical(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  op.SetOutput("Out", VarType::BOOL, std::nullopt);
+  if (!x.has_dims() || !y.has_dims()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Dims out, BroadcastAtAxis(x.dims, y.dims, -1));
+  op.SetOutput("Out", VarType::BOOL, out);
+  return absl::OkStatus();
+}
+
+absl::Status InferNot(InferContext& op) {
   TensorInfo x = op.Input("X");
   x.dtype = VarType::BOOL;
   op.SetOutputLike("Out", x);
@@ -65,7 +75,7 @@ std::vector<OpSchema> ComparisonOps() {
   }
   ops.Define("logical_not(X) -> (Out)")
       .Doc("Not X, element by element.")
-      .Infer(InferLogical)
+      .Infer(InferNot)
       .QuantizableOutputs({"Out"});
   ops.Define("is_empty(X) -> (Out)").Doc("Whether X has no elements: BOOL [1].").Infer(InferFlag);
   ops.Define("accuracy(Out, Indices, Label) -> (Accuracy, Correct, Total)")

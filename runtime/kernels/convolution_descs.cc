@@ -69,10 +69,11 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& sh
 
 dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape) {
   const WindowDims window(shape.window);
+  // next_impl reads it again.
+  const auto forward = FloatForwardDesc(shape);
   dnnl::convolution_backward_data::primitive_desc desc(
       Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
-      OutputDesc(shape), window.strides, window.gaps, window.before, window.after,
-      FloatForwardDesc(shape));
+      OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward);
   // oneDNN 3's first choice for strides is half as fast as its second.
   while (absl::StrContains(std::string(desc.impl_info_str()), "brgconv_strided")) {
     if (!desc.next_impl()) break;

@@ -1,4 +1,4 @@
-// The extents that a kernel is planned for.
+// The extents and windows that a kernel is planned for.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_EXTENTS_H_
 #define FIXPOINT_RUNTIME_KERNELS_EXTENTS_H_
@@ -6,12 +6,17 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
+#include "ops/window.h"
 
 namespace fixpoint::kernels {
 
 // Error (kInvalidArgument): an extent of a tensor is below 1 or above 2^31 - 1, which is as far as
-// oneDNN counts, or it has more elements than an int64 holds.
+// oneDNN counts, or it has 2^61 elements or more: an int64 does not hold their bytes as floats.
 absl::Status CheckExtents(absl::string_view what, DimsView dims);
+
+// Error (kInvalidArgument): a kernel, stride or dilation is below 1, a padding below 0, or one of
+// them above 2^31 - 1.
+absl::Status CheckWindow(const Window& window);
 
 }  // namespace fixpoint::kernels
 

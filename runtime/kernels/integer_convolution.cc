@@ -34,6 +34,7 @@ std::unique_ptr<IntegerSums> PlanExactly(const ConvolutionShape& shape, CodeType
     return ExactInstructions(PrimitiveOf(shape, DataTypeOf(images), memory::data_type::s8, attr));
   }
   std::vector<WeightsOfSum> sums;
+  sums.reserve(shape.filters);
   for (int64_t f = 0; f < shape.filters; ++f) sums.push_back({f * shape.taps(), 1, shape.taps()});
   return ExactFloats(PrimitiveOf(shape, memory::data_type::f32, memory::data_type::f32), images,
                      std::move(sums));

@@ -23,7 +23,7 @@ class IntegerSums {
   virtual ~IntegerSums() = default;
 
   // Takes the codes of the weights, and keeps them as the kernel wants them. REQUIRES: as many as
-  // was planned. Error (kResourceExhausted): no memory.
+  // was planned. Error (kFailedPrecondition): no memory.
   virtual absl::Status SetWeights(absl::Span<const int8_t> codes) = 0;
 
   // Codes of the planned type, as bytes, and a scale for each output channel. REQUIRES: SetWeights

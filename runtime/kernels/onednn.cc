@@ -61,7 +61,7 @@ absl::Status CannotPlan(absl::string_view what, const dnnl::error& error) {
 }
 
 absl::Status NoMemoryFor(absl::string_view what) {
-  return absl::ResourceExhaustedError(absl::StrCat("there is no memory for ", what));
+  return absl::FailedPreconditionError(absl::StrCat("there is no memory for ", what));
 }
 
 }  // namespace fixpoint::kernels

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <new>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -87,7 +88,7 @@ Execution Reordering(const Operand& from, const Operand& to);
 absl::Status CannotPlan(absl::string_view what, const dnnl::error& error);
 absl::Status NoMemoryFor(absl::string_view what);
 
-// What `plan` makes. Errors: kUnimplemented: oneDNN has no kernel for it; kResourceExhausted: no
+// What `plan` makes. Errors: kUnimplemented: oneDNN has no kernel for it; kFailedPrecondition: no
 // memory.
 template <typename Plan>
 auto Planned(absl::string_view what, Plan plan) -> absl::StatusOr<decltype(plan())> {
@@ -96,6 +97,8 @@ auto Planned(absl::string_view what, Plan plan) -> absl::StatusOr<decltype(plan(
   } catch (const dnnl::error& error) {
     return CannotPlan(what, error);
   } catch (const std::bad_alloc&) {
+    return NoMemoryFor(what);
+  } catch (const std::length_error&) {
     return NoMemoryFor(what);
   }
 }

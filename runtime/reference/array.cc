@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
+#include <stdexcept>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -53,20 +55,39 @@ auto WithType(VarType::Type dtype, F f) {
   }
 }
 
+// The product of the extents that are not 0; the largest int64 where it is more.
+int64_t ProductOfOthers(DimsView dims) {
+  int64_t product = 1;
+  bool too_many = false;
+  for (const int64_t dim : dims) {
+    if (dim != 0) too_many |= __builtin_mul_overflow(product, dim, &product);
+  }
+  return too_many ? std::numeric_limits<int64_t>::max() : product;
+}
+
+void CheckExtents(DimsView dims) {
+  constexpr int64_t kMostOfEmpty = int64_t{1} << 28;
+  if (Volume(dims) == 0 && ProductOfOthers(dims) > kMostOfEmpty) {
+    throw std::length_error("extents of no elements");
+  }
+}
+
 }  // namespace
 
 int64_t Volume(DimsView dims) {
-  int64_t volume = 1;
-  bool too_many = false;
-  for (const int64_t dim : dims) {
-    if (dim == 0) return 0;
-    too_many |= __builtin_mul_overflow(volume, dim, &volume);
-  }
-  return too_many ? std::numeric_limits<int64_t>::max() : volume;
+  const bool is_empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+  return is_empty ? 0 : ProductOfOthers(dims);
 }
 
 Array::Array(VarType::Type dtype, DimsView dims)
-    : dtype(dtype), dims(dims.begin(), dims.end()), values(Volume(dims)) {}
+    : dtype(dtype), dims(dims.begin(), dims.end()), values(Volume(dims)) {
+  CheckExtents(dims);
+}
+
+void Array::Reshape(DimsView wanted) {
+  CheckExtents(wanted);
+  dims.assign(wanted.begin(), wanted.end());
+}
 
 bool IsFloatingPoint(VarType::Type dtype) {
   return dtype == VarType::FP32 || dtype == VarType::FP64;
@@ -101,15 +122,19 @@ absl::StatusOr<Array> ArrayOf(const Tensor& tensor) {
     return absl::UnimplementedError(absl::StrCat("elements of type ", TypeName(tensor.dtype()),
                                                  "; want bool, an integer, f32 or f64"));
   }
-  Array array;
-  array.dtype = tensor.dtype();
-  array.dims.assign(tensor.dims().begin(), tensor.dims().end());
-  array.lod = tensor.lod();
-  WithType(tensor.dtype(), [&](auto type) {
-    const auto elements = tensor.data<decltype(type)>();
-    array.values.assign(elements.begin(), elements.end());
-  });
-  return array;
+  try {
+    Array array(tensor.dtype(), tensor.dims());
+    array.lod = tensor.lod();
+    WithType(tensor.dtype(), [&](auto type) {
+      const auto elements = tensor.data<decltype(type)>();
+      std::copy(elements.begin(), elements.end(), array.values.begin());
+    });
+    return array;
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "elements ", DimsText(tensor.dims()), ", and there is no memory for them as doubles"));
 }
 
 absl::StatusOr<Tensor> TensorOf(const Array& array) {

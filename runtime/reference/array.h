@@ -18,8 +18,12 @@ namespace fixpoint::reference {
 struct Array {
   Array() = default;
   // Zeros. Throws std::length_error or std::bad_alloc where there is no memory for them, which the
-  // interpreter turns into an error of the op.
+  // interpreter turns into an error of the op. Of no elements the other extents count too, up to
+  // 2^28 together: loops go over them.
   Array(VarType::Type dtype, DimsView dims);
+
+  // Gives it other dims. Throws as above. REQUIRES: they have as many elements.
+  void Reshape(DimsView dims);
 
   int64_t size() const { return static_cast<int64_t>(values.size()); }
   int rank() const { return static_cast<int>(dims.size()); }
@@ -47,7 +51,7 @@ double Rounded(double value, VarType::Type dtype);
 // The integer that an element holds, rounded as to INT64.
 int64_t ToInt(double value);
 
-// Error (kUnimplemented): an element type that is not supported.
+// Errors: kUnimplemented: an element type that is not supported; kFailedPrecondition: no memory.
 absl::StatusOr<Array> ArrayOf(const Tensor& tensor);
 // REQUIRES: IsSupported(array.dtype), and its values are of that type. Error
 // (kFailedPrecondition): no memory.

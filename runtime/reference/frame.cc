@@ -48,8 +48,8 @@ absl::Status Frame::Feed(absl::string_view name, const Tensor& value) {
 absl::StatusOr<const Array*> Frame::Hold(absl::string_view name, const Tensor& tensor) {
   absl::StatusOr<Array> array = ArrayOf(tensor);
   if (!array.ok()) {
-    return absl::UnimplementedError(
-        absl::StrCat("variable \"", name, "\" has ", array.status().message()));
+    return absl::Status(array.status().code(),
+                        absl::StrCat("variable \"", name, "\" has ", array.status().message()));
   }
   array->dtype = StoredType(array->dtype);
   return &entries_.emplace(name, Entry{*std::move(array), false}).first->second.value;

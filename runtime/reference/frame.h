@@ -31,8 +31,9 @@ class Frame {
   Frame(const Block& block, Frame* outer)
       : block_(&block), outer_(outer), precision_(outer->precision_) {}
 
-  // Null where the variable has no value. Stays valid until the variable is set. Error
-  // (kUnimplemented): the scope holds it as something that is no Array.
+  // Null where the variable has no value. Stays valid until the variable is set.
+  // Errors: kUnimplemented: the scope holds it as something that is no Array; kFailedPrecondition:
+  // there is no memory for it.
   absl::StatusOr<const Array*> Find(const Variable& variable);
   // The same of a variable of block 0, by its name. REQUIRES: this is the frame of block 0.
   absl::StatusOr<const Array*> FindGlobal(absl::string_view name);

@@ -2,7 +2,7 @@
 // (kernels/*.cc); all_kernels.inc lists the families.
 //
 // A kernel is written to be read: plain loops in the order of the formula, sums in double. It
-// checks the shapes that it relies on; what CheckForm (op_run.h) says of slots and attributes
+// checks the shapes that it relies on; what CheckForm (ops/op_form.h) says of slots and attributes
 // holds when it is called. Of rounding it shares ops/quant_math.h with the other kernels, of random
 // numbers runtime/random.h, and no other arithmetic.
 

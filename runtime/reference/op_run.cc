@@ -3,63 +3,12 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "proto/attributes.h"
 #include "proto/status_macros.h"
-#include "proto/type_names.h"
 
 namespace fixpoint::reference {
 namespace {
-
-// Whether a typed reader of OpRun reads the attribute; for types that have none, it is not asked.
-bool IsReadable(const OpDesc::Attr& attr, AttrType type) {
-  switch (type) {
-    case AttrType::INT:
-    case AttrType::LONG:
-      return IntValue(attr).has_value();
-    case AttrType::FLOAT:
-    case AttrType::FLOAT64:
-      return FloatValue(attr).has_value();
-    case AttrType::BOOLEAN:
-      return BoolValue(attr).has_value();
-    case AttrType::STRING:
-      return StringValue(attr).has_value();
-    case AttrType::INTS:
-    case AttrType::LONGS:
-      return IntsValue(attr).has_value();
-    case AttrType::FLOATS:
-    case AttrType::FLOAT64S:
-      return FloatsValue(attr).has_value();
-    default:
-      return true;
-  }
-}
-
-// An attribute, or what its absence means; null where it has to be there and is not.
-const OpDesc::Attr* Effective(const Op& op, const AttrSchema& attr) {
-  const OpDesc::Attr* found = op.FindAttr(attr.name);
-  if (found != nullptr) return found;
-  return attr.default_value ? &*attr.default_value : nullptr;
-}
-
-absl::Status CheckSlots(const Op& op, absl::Span<const SlotSchema> slots, Era era) {
-  for (const SlotSchema& slot : slots) {
-    const auto arguments = op.Inputs(slot.name);
-    if (slot.list) continue;
-    if (arguments.size() > 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", slot.name, " has ", arguments.size(), " arguments; want one"));
-    }
-    const bool is_there = !arguments.empty() && arguments[0]->variable() != nullptr;
-    if (!is_there && !slot.optional && Includes(slot.eras, era)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", slot.name, " is absent; want a variable"));
-    }
-  }
-  return absl::OkStatus();
-}
 
 // Whether a variable may hold sequences: it is not declared, or it is with a level of offsets.
 bool MayHaveOffsets(const Variable& variable) {
@@ -69,39 +18,22 @@ bool MayHaveOffsets(const Variable& variable) {
 
 }  // namespace
 
-absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
-  RETURN_IF_ERROR(CheckSlots(op, schema.inputs(), era));
-  for (const AttrSchema& attr : schema.attrs()) {
-    // Of one that differs between eras, the entry that FindAttr of the schema gives.
-    if (schema.FindAttr(attr.name, era) != &attr) continue;
-    const OpDesc::Attr* value = Effective(op, attr);
-    if (value == nullptr && !Includes(attr.eras, era)) continue;
-    if (value == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("attribute ", attr.name, " is absent; want ", AttrTypeName(attr.type)));
-    }
-    if (value->type() == AttrType::VAR || value->type() == AttrType::VARS) {
-      return absl::UnimplementedError(absl::StrCat(
-          "attribute ", attr.name, " comes from a variable; want ", AttrTypeName(attr.type)));
-    }
-    if (!IsReadable(*value, attr.type)) {
-      return absl::InvalidArgumentError(absl::StrCat("attribute ", attr.name, " is ",
-                                                     AttrTypeName(value->type()), "; want ",
-                                                     AttrTypeName(attr.type)));
-    }
-  }
-  return absl::OkStatus();
-}
-
 OpRun::OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
              Frame* frame, BlockRunner* runner)
     : op_(op),
       schema_(schema),
+      attributes_(op, schema, era),
       version_(version),
       era_(era),
       state_(state),
       frame_(*frame),
       runner_(*runner) {}
+
+bool OpRun::MayLackValue(const Argument& input) const {
+  if (op_.sub_blocks().empty()) return false;
+  const SlotSchema* slot = schema_.FindInput(input.slot_name(), era_);
+  return slot == nullptr || slot->list;
+}
 
 absl::Status OpRun::ReadInputs() {
   for (const Argument* argument : op_.inputs()) {
@@ -109,7 +41,7 @@ absl::Status OpRun::ReadInputs() {
     const Array* value = nullptr;
     if (variable != nullptr) {
       ASSIGN_OR_RETURN(value, frame_.Find(*variable));
-      if (value == nullptr && op_.sub_blocks().empty()) {
+      if (value == nullptr && !MayLackValue(*argument)) {
         return absl::FailedPreconditionError(
             absl::StrCat("input ", argument->slot_name(), " reads \"", argument->name(),
                          "\", which has no value; want it fed, initialised by the startup program, "
@@ -195,7 +127,8 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   const Variable& variable = *op_.Outputs(slot)[index]->variable();
   if (value.lod.empty() && !value.dims.empty() && MayHaveOffsets(variable)) {
     for (const Array* input : inputs_) {
-      if (input == nullptr || input->lod.empty() || input->dims[0] != value.dims[0]) continue;
+      if (input == nullptr || input->lod.empty() || input->dims.empty()) continue;
+      if (input->dims[0] != value.dims[0]) continue;
       value.lod = input->lod;
       break;
     }
@@ -205,33 +138,6 @@ void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
 
 void OpRun::SetOutputWithLod(absl::string_view slot, Array value) {
   if (HasOutput(slot)) outputs_.emplace_back(op_.Output(slot)->variable(), std::move(value));
-}
-
-const OpDesc::Attr& OpRun::Attr(absl::string_view name) const {
-  const AttrSchema* attr = schema_.FindAttr(name, era_);
-  CHECK(attr != nullptr) << op_.type() << " has no attribute " << name;
-  return *CHECK_NOTNULL(Effective(op_, *attr));
-}
-
-int64_t OpRun::Int(absl::string_view name) const { return IntValue(Attr(name)).value(); }
-double OpRun::Float(absl::string_view name) const { return FloatValue(Attr(name)).value(); }
-bool OpRun::Bool(absl::string_view name) const { return BoolValue(Attr(name)).value(); }
-std::string OpRun::String(absl::string_view name) const { return StringValue(Attr(name)).value(); }
-std::vector<int64_t> OpRun::Ints(absl::string_view name) const {
-  return IntsValue(Attr(name)).value();
-}
-std::vector<double> OpRun::Floats(absl::string_view name) const {
-  return FloatsValue(Attr(name)).value();
-}
-
-absl::StatusOr<VarType::Type> OpRun::DataType(absl::string_view name) const {
-  const int64_t value = Int(name);
-  if (value < VarType::Type_MIN || value > VarType::Type_MAX ||
-      !IsSupported(static_cast<VarType::Type>(value))) {
-    return absl::UnimplementedError(
-        absl::StrCat(name, " is ", value, "; want bool, an integer, f32 (5) or f64 (6)"));
-  }
-  return static_cast<VarType::Type>(value);
 }
 
 RandomStream OpRun::Random(int64_t seed) const {

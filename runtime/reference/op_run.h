@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "ops/era.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/program.h"
 #include "runtime/random.h"
@@ -20,12 +21,6 @@
 #include "runtime/reference/frame.h"
 
 namespace fixpoint::reference {
-
-// Whether an op is as its kernel relies on: each slot that its schema requires is there, a slot
-// that is no list has one argument, and each attribute, or its default, has a value of the type
-// that the schema says. Error (kInvalidArgument; kUnimplemented for an attribute whose value comes
-// from a variable): what is wrong, without naming the op.
-absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
 
 // What tells one run of an op from others.
 struct RunState {
@@ -49,8 +44,8 @@ class OpRun {
   OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
         Frame* frame, BlockRunner* runner);
 
-  // Looks the inputs up. Error (kFailedPrecondition): one has no value, and the op runs no block,
-  // which may write it first.
+  // Looks the inputs up. Error (kFailedPrecondition): one has no value. Of an op that runs a block
+  // those in lists need none: the block may write them first.
   absl::Status ReadInputs();
   // Gives the outputs that were set to the frame.
   void WriteOutputs();
@@ -89,16 +84,15 @@ class OpRun {
   // The same for a value whose offsets are what they are.
   void SetOutputWithLod(absl::string_view slot, Array value);
 
-  // An attribute, or what its absence means: the era's default, or the other era's where the
-  // attribute is not of that era.
-  int64_t Int(absl::string_view name) const;
-  double Float(absl::string_view name) const;
-  bool Bool(absl::string_view name) const;
-  std::string String(absl::string_view name) const;
-  std::vector<int64_t> Ints(absl::string_view name) const;
-  std::vector<double> Floats(absl::string_view name) const;
-  // An attribute that is a type of elements. Error: it is none that is supported.
-  absl::StatusOr<VarType::Type> DataType(absl::string_view name) const;
+  int64_t Int(absl::string_view name) const { return attributes_.Int(name); }
+  double Float(absl::string_view name) const { return attributes_.Float(name); }
+  bool Bool(absl::string_view name) const { return attributes_.Bool(name); }
+  std::string String(absl::string_view name) const { return attributes_.String(name); }
+  std::vector<int64_t> Ints(absl::string_view name) const { return attributes_.Ints(name); }
+  std::vector<double> Floats(absl::string_view name) const { return attributes_.Floats(name); }
+  absl::StatusOr<VarType::Type> DataType(absl::string_view name) const {
+    return attributes_.DataType(name);
+  }
 
   // The numbers that the op draws: those of its attribute `seed`, the same in every run and in
   // every op with it; where that is 0, numbers of its own in each run.
@@ -110,12 +104,13 @@ class OpRun {
   absl::Status CheckSize(absl::string_view slot, int64_t wanted) const;
 
  private:
+  bool MayLackValue(const Argument& input) const;
   // The value of an input argument; null of kEmptyArgument.
   const Array* ValueOf(const Argument* argument) const;
-  const OpDesc::Attr& Attr(absl::string_view name) const;
 
   const Op& op_;
   const OpSchema& schema_;
+  const OpAttributes attributes_;
   const int64_t version_;
   const Era era_;
   const RunState state_;

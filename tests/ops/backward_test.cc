@@ -135,6 +135,15 @@ TEST(Backward, PassesAnOpThatWritesInPlace) {
             "scale(ScaleTensor=[], X=a@GRAD) -> (Out=w@GRAD)\n");
 }
 
+// What was written before, and nobody read, is not what the loss depends on.
+TEST(Backward, PassesOnlyTheWriteThatIsRead) {
+  EXPECT_EQ(BackwardOfMean("a", R"(
+    scale(X=w) -> (Out=a) {scale=2.0}
+    scale(X=v) -> (Out=a) {scale=3.0}
+  )"),
+            "scale(ScaleTensor=[], X=a@GRAD) -> (Out=v@GRAD)\n");
+}
+
 // The op has no gradient of its label, so that what makes the label has none.
 TEST(Backward, GoesNoFurtherThanGradientOpsDo) {
   EXPECT_EQ(Backward(R"(
@@ -242,6 +251,23 @@ INSTANTIATE_TEST_SUITE_P(
         )"),
                 "UNIMPLEMENTED: p: block 0, op 0 (elementwise_mul): the gradient of \"loss\" would "
                 "have to read \"factor\" as it was here, and it is written again"},
+        Refusal{
+            "ABlockThatWritesWithoutSayingSo", R"(program
+          block 0 {
+            var w f32[1] persistable
+            var c bool[1]
+            var a f32[1]
+            var loss f32[1]
+            scale(X=w) -> (Out=a)
+            conditional_block(Cond=c, Input=w) -> (Out=[], Scope=[]) {sub_block=block(1)}
+            mean(X=a) -> (Out=loss)
+          }
+          block 1 parent=0 {
+            scale(X=w) -> (Out=a) {scale=2.0}
+          }
+        )",
+            "UNIMPLEMENTED: p: block 0, op 1 (conditional_block): the gradient of \"loss\" would "
+            "have to pass a block that an op runs"},
         Refusal{"AnUndeclaredOutput", R"(
           var w f32[2,2] persistable
           var b f32[2,1]

@@ -252,6 +252,13 @@ constexpr Case kElementwise[] = {
         var y f32[3]
         less_than(X=x, Y=y) -> (Out=o))",
      "Out=BOOL[2, 3]"},
+    {R"(var x bool[3]
+        var y bool[2,1]
+        logical_and(X=x, Y=y) -> (Out=o))",
+     "Out=BOOL[2, 3]"},
+    {R"(var x bool[3]
+        logical_not(X=x) -> (Out=o))",
+     "Out=BOOL[3]"},
 };
 INSTANTIATE_TEST_SUITE_P(Elementwise, Infer, testing::ValuesIn(kElementwise));
 
@@ -266,6 +273,22 @@ constexpr Case kFakeQuantize[] = {
     {R"(var w f32[16,8,3,3]
         fake_channel_wise_quantize_abs_max(X=w) -> (Out=q, OutScale=s) {quant_axis=2})",
      "error: quant_axis is 2 and X is [16, 8, 3, 3]; want 0 or 1, an axis of X"},
+    {R"(var x f32[-1,8]
+        fake_quantize_dequantize_lsq(X=x, InScale=s) -> (Out=q, OutScale=s, OutInitialized=i))",
+     "Out=FP32[-1, 8] OutScale=FP32[1] OutInitialized=FP32[1]"},
+    {R"(var x f32[-1,8]
+        fake_quantize_dequantize_lsq(X=x, InScale=s) -> (Out=q, OutScale=s) {bit_length=1})",
+     "error: bit_length is 1; want 2 to 16"},
+    {R"(var w f32[16,8]
+        fake_channel_wise_quantize_dequantize_lsq(X=w, InScale=s) -> (Out=q, OutScale=s) {quant_axis=1})",
+     "Out=FP32[16, 8] OutScale=FP32[8]"},
+    {R"(var w f32[16,8]
+        fake_channel_wise_quantize_dequantize_lsq(X=w, InScale=s) -> (Out=q, OutScale=s) {quant_axis=2})",
+     "error: quant_axis is 2 and X is [16, 8]; want an axis of X"},
+    {R"(var w f32[16,8]
+        var s f32[8]
+        fake_channel_wise_quantize_dequantize_lsq_grad(X=w, OutScale=s, Out@GRAD=g) -> (X@GRAD=dw, InScale@GRAD=ds))",
+     "X@GRAD=FP32[16, 8] InScale@GRAD=FP32[8]"},
     {R"(var x f32[4]
         fake_quantize_range_abs_max(X=x, InScale=s) -> (Out=q, OutScale=s, OutScales=w) {window_size=100})",
      "Out=FP32[4] OutScale=FP32[1] OutScales=FP32[100]"},

@@ -93,6 +93,12 @@ QuantSpec With(absl::string_view parameter, double value) {
   return spec;
 }
 
+QuantSpec Bits(int bits) {
+  QuantSpec spec;
+  spec.set_bits(bits);
+  return spec;
+}
+
 std::vector<float> Codes(const std::vector<float>& values, float range, int bits,
                          QuantSpec::Rounding rounding) {
   std::vector<float> codes;
@@ -259,6 +265,32 @@ TEST(RangeAbsMax, ForgetsAProfileAfterAWindow) {
   EXPECT_THAT(feeder.FeedAll({5, 3, 4, 2}), ElementsAre(100, 100, 5, 4));
 }
 
+// 2 * mean|x| / sqrt(n) for a step, so that the range is 2 * mean|x| * sqrt(n).
+TEST(Lsq, FindsItsRangeInTheFirstTensor) {
+  Feeder feeder("lsq", Bits(8));
+  EXPECT_THAT(feeder.Feed({-1, 3, 0, 4}), FloatEq(4 * std::sqrt(127.0f)));
+  EXPECT_THAT(feeder.Feed({100}), FloatEq(4 * std::sqrt(127.0f))) << "training moves it from there";
+  QuantSpec without_sign = Bits(2);
+  without_sign.set_signedness(QuantSpec::UNSIGNED);
+  Feeder unsigned_codes("lsq", without_sign);
+  EXPECT_THAT(unsigned_codes.Feed({1, 1}), FloatEq(2 * std::sqrt(3.0f)));
+}
+
+TEST(Lsq, WaitsForATensorThatTellsIt) {
+  Feeder feeder("lsq", Bits(2));
+  EXPECT_EQ(feeder.Feed({0, 0}), 0);
+  EXPECT_EQ(feeder.Feed({}), 0);
+  EXPECT_EQ(feeder.Feed({kInfinity}), kInfinity);
+  EXPECT_TRUE(std::isnan(feeder.Feed({kNan, 1})));
+  EXPECT_EQ(feeder.Feed({1}), 2);
+  EXPECT_EQ(feeder.Feed({5}), 2);
+}
+
+TEST(Lsq, BeginsWithTheRangeOfAProfile) {
+  Feeder feeder("lsq", Bits(8), -3, 2);
+  EXPECT_EQ(feeder.Feed({100}), 3);
+}
+
 // What holds of every row of the table, and of a quantizer that a user adds to it.
 class EachQuantizer : public testing::TestWithParam<std::string> {
  protected:
@@ -272,8 +304,14 @@ class EachQuantizer : public testing::TestWithParam<std::string> {
     }
   }
 
-  // Whether the range follows what is seen; else it is what it began with.
-  bool Follows() const { return quantizer_.is_dynamic() || quantizer_.recipes()[0].has_is_test; }
+  // Whether the range follows what is seen; else, but for training, it is what it began with.
+  bool Follows() const {
+    const QuantizerRecipe& recipe = quantizer_.recipes()[0];
+    const bool is_trained =
+        std::any_of(recipe.state.begin(), recipe.state.end(),
+                    [](const QuantizerState& state) { return state.is_trained; });
+    return quantizer_.is_dynamic() || (recipe.has_is_test && !is_trained);
+  }
 
   // The largest number that a code stands for, and the distance between the largest and smallest.
   float ReachOf(float observed) const {

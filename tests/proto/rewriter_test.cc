@@ -90,6 +90,56 @@ TEST_F(RewriterTest, TellsPositionsAsTheyAreBetweenEdits) {
   EXPECT_EQ(b.Index(), 1);
 }
 
+TEST_F(RewriterTest, CountsPositionsAnewOnceEditsAreForgotten) {
+  const Op& a = OpAt(program_, 0);
+  const Op& b = OpAt(program_, 1);
+  const Op& head = rewriter_.Prepend(program_.block(0), Relu("x", "head"));
+  rewriter_.Remove(a);
+  EXPECT_EQ(b.OriginalIndex(), 1);
+  program_.ForgetEdits();
+  EXPECT_EQ(head.Index(), 0);
+  EXPECT_EQ(b.Index(), 1);
+  EXPECT_EQ(head.OriginalIndex(), 0) << "it stands in the file now";
+  EXPECT_EQ(b.OriginalIndex(), 1);
+}
+
+TEST_F(RewriterTest, KeepsPositionsWhereALogIsAdopted) {
+  rewriter_.Remove(OpAt(program_, 0));
+  rewriter_.Append(program_.block(0), Relu("x", "c"));
+  EditLog log;
+  program_.MakeEditLog(&log);
+  Program loaded = *Program::Create(program_.Proto());
+  const Op& b = OpAt(loaded, 0);
+  const Op& c = OpAt(loaded, 1);
+  ASSERT_TRUE(loaded.AdoptEditLog(log).ok());
+  EXPECT_EQ(b.Index(), 0);
+  EXPECT_EQ(c.Index(), 1);
+  EXPECT_EQ(b.OriginalIndex(), 1) << "an op stood before it";
+  loaded.RevertEdits();
+  EXPECT_EQ(b.Index(), 1);
+}
+
+TEST(Rewriter, CountsPositionsInEachBlock) {
+  Program program = ParsedProgram(R"(program
+block 0 {
+  var c bool[1]
+  conditional_block(Cond=c) -> () {sub_block=block(1)}
+}
+block 1 parent=0 {
+  relu(X=c) -> (Out=a)
+  relu(X=a) -> (Out=b)
+}
+)");
+  Rewriter rewriter(&program, "test");
+  const Op& inner = *program.block(1).first_op()->next();
+  EXPECT_EQ(inner.Index(), 1);
+  rewriter.Prepend(program.block(0), Relu("c", "head"));
+  EXPECT_EQ(inner.Index(), 1);
+  rewriter.Prepend(program.block(1), Relu("c", "head"));
+  EXPECT_EQ(inner.Index(), 2);
+  EXPECT_EQ(program.block(0).first_op()->next()->Index(), 1);
+}
+
 // Labels run out between two neighbours after about 60 halvings, and are then spread anew.
 TEST_F(RewriterTest, HasRoomForManyOpsAtOnePlace) {
   constexpr int kCount = 100000;

@@ -26,7 +26,7 @@ TEST(Backends, ANameIsThatOfItsKind) {
 
 TEST(Backends, AnUnknownNameIsToldThoseThereAre) {
   EXPECT_EQ(BackendOfName("gpu").status(),
-            absl::NotFoundError("no backend is called \"gpu\"; there are reference"));
+            absl::NotFoundError("no backend is called \"gpu\"; there are onednn, reference"));
 }
 
 class EachBackend : public testing::TestWithParam<std::string> {

@@ -191,14 +191,16 @@ TEST(ZipArchive, DeflatedContentsHaveTheSizeThatIsSaid) {
   EXPECT_EQ(
       ZipContents(member, &expanded).status(),
       absl::InvalidArgumentError("member \"a\": expands to too much; expected at most 3 bytes"));
+  const absl::Status damaged = absl::DataLossError(
+      "member \"a\": the contents are damaged: they do not expand to what the archive says");
   for (const uint32_t size : {5u, 0xfffffffeu}) {
     member.size = size;
-    EXPECT_EQ(ZipContents(member, &expanded).status().code(), absl::StatusCode::kDataLoss) << size;
+    EXPECT_EQ(ZipContents(member, &expanded).status(), damaged) << size;
   }
   member = Deflated(absl::string_view(bytes).substr(0, 5));
-  EXPECT_EQ(ZipContents(member, &expanded).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(ZipContents(member, &expanded).status(), damaged);
   const std::string longer = bytes + bytes;
-  EXPECT_EQ(ZipContents(Deflated(longer), &expanded).status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(ZipContents(Deflated(longer), &expanded).status(), damaged);
 }
 
 TEST(ZipArchive, WhatCannotBeAMemberIsNotWritten) {

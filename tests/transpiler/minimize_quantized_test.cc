@@ -131,6 +131,30 @@ TEST(MinimizeQuantized, LeavesBothProgramsWhereItFails) {
   EXPECT_EQ(PrintProgram(programs.startup.Proto()), startup);
 }
 
+// Another tool quantized the image, which Transpile was told to put up with.
+TEST(MinimizeQuantized, RefusesOptionsWithWhichTranspileLeavesTheProgramAlone) {
+  Programs programs = Empty();
+  ProgramBuilder net(&programs.main, &programs.startup);
+  const std::string image = Data(net, "image", {-1, 8});
+  OpBuilder quantizer = net.New("fake_quantize_dequantize_abs_max");
+  quantizer.Input("X", image).Output("OutScale", "image.scale");
+  const std::string quantized = net.AppendWithOutput(quantizer, "Out", "image.quantized");
+  const std::string loss = Mean(net, Fc(net, Relu(net, Fc(net, quantized, 4)), 4));
+  TranspileOptions options;
+  options.config.set_allow_quantized(true);
+  options.startup = &programs.startup;
+  const auto transpiled = Transpile(&programs.main, options);
+  ASSERT_TRUE(transpiled.ok()) << transpiled.status();
+  const std::string main = PrintProgram(programs.main.Proto());
+  EXPECT_EQ(MinimizeQuantized(AnOptimizer(), net, loss).status(),
+            absl::FailedPreconditionError(
+                "with these options the program is left alone: the program was quantized by "
+                "another tool already: 1 ops quantize or dequantize, the first is block 0, op 0 "
+                "(fake_quantize_dequantize_abs_max)"));
+  EXPECT_EQ(PrintProgram(programs.main.Proto()), main);
+  EXPECT_TRUE(MinimizeQuantized(AnOptimizer(), net, loss, options).ok());
+}
+
 TEST(MinimizeQuantized, IsNamedWhereMinimizeIsAskedOfATranspiledProgram) {
   Programs programs = Empty();
   ProgramBuilder net(&programs.main, &programs.startup);

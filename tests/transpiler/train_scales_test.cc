@@ -252,7 +252,7 @@ class CenteredQuantizer final : public LearnedQuantizer {
  public:
   absl::string_view name() const override { return "centered"; }
   absl::Span<const QuantizerRecipe> recipes() const override { return recipes_; }
-  std::vector<OpDesc> GradientOps(const QuantSpec&, Era) const override {
+  std::vector<OpDesc> GradientOps(const QuantSpec&, QuantPlan::Role, Era) const override {
     return {OpBuilder("users_fake_quantize_centered_grad")
                 .Input("Out@GRAD", kResultGradient)
                 .Output("X@GRAD", kValueGradient)

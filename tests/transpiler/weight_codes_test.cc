@@ -41,7 +41,7 @@ TEST(WeightCodes, OfChannelsHaveAScaleEachOnWhateverAxis) {
 
 TEST(WeightCodes, OfAGivenScaleAreClippedToIt) {
   WeightCodesOptions options;
-  options.scale = 0.5f;
+  options.scales = {0.5f};
   const auto made = MakeWeightCodes(Floats({3}, {0.25f, 3, -3}), options);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_THAT(made->codes.data<int8_t>(), ElementsAre(64, 127, -127));
@@ -73,11 +73,22 @@ TEST(WeightCodes, OfZerosAre0AndTheirScaleIs1) {
   EXPECT_THAT(made->scales.data<float>(), ElementsAre(1));
 }
 
+TEST(WeightCodes, OfChannelsWithScalesAreClippedToThem) {
+  WeightCodesOptions options;
+  options.bits = 4;
+  options.axis = 1;
+  options.scales = {7, 14};
+  const auto made = MakeWeightCodes(Floats({2, 2}, {3, 3, 100, -100}), options);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_THAT(made->codes.data<int8_t>(), ElementsAre(3, 2, 7, -7));
+  EXPECT_THAT(made->scales.data<float>(), ElementsAre(7, 14));
+}
+
 TEST(WeightCodes, OfAScaleOf0Are0WhateverTheWeightIs) {
   for (const auto rounding : {QuantSpec::HALF_AWAY_FROM_ZERO, QuantSpec::HALF_TO_EVEN}) {
     WeightCodesOptions options;
     options.rounding = rounding;
-    options.scale = 0.0f;
+    options.scales = {0.0f};
     const auto made = MakeWeightCodes(Floats({2}, {3, -4}), options);
     ASSERT_TRUE(made.ok()) << made.status();
     EXPECT_THAT(made->codes.data<int8_t>(), ElementsAre(0, 0));
@@ -96,6 +107,11 @@ TEST(WeightCodes, OfWhatIsNoWeightAreRefused) {
             absl::InvalidArgumentError("holds NaN or infinity"));
   EXPECT_EQ(MakeWeightCodes(Floats({2}, {1, 2}), channels).status(),
             absl::InvalidArgumentError("is [2] and has no axis 1 for channels"));
+  WeightCodesOptions two_scales;
+  two_scales.scales = {1, 2};
+  EXPECT_EQ(MakeWeightCodes(Floats({2}, {1, 2}), two_scales).status(),
+            absl::InvalidArgumentError(
+                "is [2], and there are 2 scales; want one for each of the 1 channels"));
   // Of so many channels, none has an element.
   EXPECT_EQ(MakeWeightCodes(Floats({0, int64_t{1} << 60}, {}), channels).status(),
             absl::InvalidArgumentError("is [0, 1152921504606846976] and has no elements"));

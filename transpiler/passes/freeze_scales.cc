@@ -59,6 +59,11 @@ class ScaleFreezer {
  private:
   absl::Status Freeze(const QuantizationSite& site) {
     if (site.is_dynamic) return CheckDynamic(site);
+    if (site.axis != -1) {
+      return absl::UnimplementedError(
+          absl::StrCat(DescribeInFile(*site.quantize), ": the activation \"", site.input->name(),
+                       "\" has a range for each channel; want one for all of it"));
+    }
     ASSIGN_OR_RETURN(const StoredScale scale,
                      FindStoredScale(*site.scale, *context_.freeze.trained, context_.quantizers));
     if (scale.value == 0) {

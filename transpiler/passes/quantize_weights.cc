@@ -103,7 +103,7 @@ class WeightQuantizer {
 
  private:
   // What a weight is quantized to depends on this alone.
-  using Key = std::tuple<std::string, std::string, int, int, int, float>;
+  using Key = std::tuple<std::string, std::string, int, int, int, std::vector<float>>;
   struct Written {
     std::string codes;
     std::string scales;
@@ -140,6 +140,14 @@ class WeightQuantizer {
     return absl::StrCat(site.quantizer->name(), " ", site.parameters.ShortDebugString());
   }
 
+  absl::StatusOr<std::vector<float>> StoredScales(const QuantizationSite& site) const {
+    const Scope& trained = *context_.freeze.trained;
+    if (site.axis != -1) return FindStoredScales(*site.scale, trained, context_.quantizers);
+    ASSIGN_OR_RETURN(const StoredScale stored,
+                     FindStoredScale(*site.scale, trained, context_.quantizers));
+    return std::vector<float>{stored.value};
+  }
+
   absl::StatusOr<const Written*> Write(const QuantizationSite& site) {
     const std::optional<WeightSource> source = SourceOf(*site.input->value());
     if (!source.has_value()) {
@@ -159,9 +167,7 @@ class WeightQuantizer {
     options.rounding = site.rounding;
     options.axis = site.axis;
     if (!site.is_dynamic) {
-      ASSIGN_OR_RETURN(const StoredScale stored,
-                       FindStoredScale(*site.scale, *context_.freeze.trained, context_.quantizers));
-      options.scale = stored.value;
+      ASSIGN_OR_RETURN(options.scales, StoredScales(site));
     } else if (site.quantizer != nullptr) {
       options.find_scale = [&site](absl::Span<const float> values) {
         return site.quantizer->Observe(site.parameters, values, /*state=*/{}, /*step=*/1);
@@ -169,7 +175,7 @@ class WeightQuantizer {
     }
     const auto [it, is_new] =
         written_.try_emplace(Key(weight->name(), DynamicQuantizer(site), options.bits,
-                                 options.rounding, options.axis, options.scale.value_or(-1.0f)));
+                                 options.rounding, options.axis, options.scales));
     if (is_new) {
       ASSIGN_OR_RETURN(it->second, WriteCodes(site, *source, options));
     }

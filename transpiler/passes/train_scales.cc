@@ -121,8 +121,8 @@ class ScaleTrainer {
       parts[i].push_back(std::move(part));
     }
     const Op* last = nullptr;
-    ASSIGN_OR_RETURN(
-        last, Write(templates, quantizer.GradientOps(site.spec, era_), kBackward, {}, *output.op));
+    ASSIGN_OR_RETURN(last, Write(templates, quantizer.GradientOps(site.spec, site.role, era_),
+                                 kBackward, {}, *output.op));
     MoveRoleVar(*output.op, *last, of_value);
     return last;
   }

@@ -42,7 +42,12 @@ absl::Status ConditionalBlock(OpRun& op) {
   if (op.Bool("is_scalar_condition")) {
     ASSIGN_OR_RETURN(runs, Holds(op, "Cond"));
   } else {
-    for (const Array* condition : op.Inputs("Cond")) runs = runs && condition->size() > 0;
+    const std::vector<const Array*> conditions = op.Inputs("Cond");
+    if (conditions.size() != op.op().Inputs("Cond").size()) {
+      return absl::InvalidArgumentError(
+          "Cond holds a variable without a value; want each fed or written by an op before");
+    }
+    for (const Array* condition : conditions) runs = runs && condition->size() > 0;
   }
   return runs ? op.RunBlock(*block) : absl::OkStatus();
 }

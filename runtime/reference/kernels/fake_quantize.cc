@@ -32,13 +32,8 @@ struct Coding {
 
 absl::StatusOr<Coding> CodingOf(const OpRun& op, bool dequantizes) {
   ASSIGN_OR_RETURN(const int bits, BitsOf(op));
-  const int64_t round_type = op.Int("round_type");
-  if (round_type != 0 && round_type != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
-  }
-  return Coding{LargestCode(bits),
-                round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO,
-                dequantizes, op.era() == Era::kFluid};
+  ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding, RoundingOf(op));
+  return Coding{LargestCode(bits), rounding, dequantizes, op.era() == Era::kFluid};
 }
 
 float Coded(double value, float range, const Coding& coding) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
@@ -22,7 +23,7 @@ struct Lookup {
   Dims out_dims;
   std::vector<int64_t> rows;
   int64_t width;
-  int64_t padding;  // this row is 0; -1: none
+  std::optional<int64_t> padding;  // the row that is 0
 };
 
 // Version 1 has Ids [..., 1], version 2 Ids [...].
@@ -30,7 +31,7 @@ absl::StatusOr<Lookup> LookupOf(const OpRun& op, bool is_v2) {
   RETURN_IF_ERROR(op.CheckRank("W", 2));
   const Array& w = op.Input("W");
   const Array& ids = op.Input("Ids");
-  Lookup lookup{ids.dims, {}, w.dims[1], op.Int("padding_idx")};
+  Lookup lookup{ids.dims, {}, w.dims[1], {}};
   if (!is_v2) {
     if (ids.rank() < 1 || ids.dims.back() != 1) {
       return absl::InvalidArgumentError(
@@ -39,7 +40,8 @@ absl::StatusOr<Lookup> LookupOf(const OpRun& op, bool is_v2) {
     lookup.out_dims.pop_back();
   }
   lookup.out_dims.push_back(w.dims[1]);
-  if (lookup.padding < -1) lookup.padding += w.dims[0];
+  const int64_t padding = op.Int("padding_idx");
+  if (padding != -1) lookup.padding = padding < 0 ? padding + w.dims[0] : padding;
   for (const double id : ids.values) {
     const int64_t row = ToInt(id);
     if (row != lookup.padding) RETURN_IF_ERROR(CheckIndex("Ids", row, w.dims[0]));
@@ -232,11 +234,15 @@ absl::Status OneHot(OpRun& op, bool is_v2) {
   return absl::OkStatus();
 }
 
-// X's entries at Index [n] along an axis; Axis [1] goes before the attribute.
+// X's entries at Index [n] or [n, 1] along an axis; Axis [1] goes before the attribute.
 absl::Status Gather(OpRun& op) {
   const Array& x = op.Input("X");
   const Array& index = op.Input("Index");
   RETURN_IF_ERROR(op.CheckSize("Axis", 1));
+  if (index.rank() != 1 && !(index.rank() == 2 && index.dims[1] == 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Index is ", DimsText(index.dims), "; want [n] or [n, 1]"));
+  }
   const Array* tensor = op.FindInput("Axis");
   ASSIGN_OR_RETURN(
       const int axis,

@@ -102,20 +102,24 @@ absl::StatusOr<Moments> NextMoments(const OpRun& op, const Array& grad) {
   return m;
 }
 
-// Writes the moments, and the powers multiplied once more.
 void SetMoments(OpRun& op, Moments m) {
+  op.SetOutput("Moment1Out", std::move(m.first));
+  op.SetOutput("Moment2Out", std::move(m.second));
+}
+
+// Writes the powers multiplied once more.
+void SetPowers(OpRun& op, const Moments& m) {
   Array beta1_power = op.Input("Beta1Pow");
   Array beta2_power = op.Input("Beta2Pow");
   beta1_power[0] *= m.beta1;
   beta2_power[0] *= m.beta2;
-  op.SetOutput("Moment1Out", std::move(m.first));
-  op.SetOutput("Moment2Out", std::move(m.second));
   op.SetOutput("Beta1PowOut", std::move(beta1_power));
   op.SetOutput("Beta2PowOut", std::move(beta2_power));
 }
 
 // adam, and adamw, which decays the parameter first. 2.x adds epsilon to a second moment that is
-// corrected for its start, 1.x to one that is not.
+// corrected for its start, 1.x to one that is not. Powers that all parameters share
+// (use_global_beta_pow) are multiplied by other ops.
 absl::Status AdamStep(OpRun& op, double decay) {
   ASSIGN_OR_RETURN(Update u, Begin(op));
   ASSIGN_OR_RETURN(Moments m, NextMoments(op, u.grad));
@@ -127,6 +131,7 @@ absl::Status AdamStep(OpRun& op, double decay) {
     u.param[i] -= rate * m.first[i] / (std::sqrt(m.second[i]) + epsilon);
   }
   op.SetOutput("ParamOut", std::move(u.param));
+  if (!op.Bool("use_global_beta_pow")) SetPowers(op, m);
   SetMoments(op, std::move(m));
   return absl::OkStatus();
 }
@@ -139,6 +144,13 @@ absl::Status AdamW(OpRun& op) {
         absl::StrCat("lr_ratio is ", op.Float("lr_ratio"), "; want 1, one rate for all layers"));
   }
   return AdamStep(op, op.Bool("with_decay") ? op.Float("coeff") : 0);
+}
+
+// Whether the step is as long as the parameter. Since 2.6, which has the attribute always_adapt, it
+// is not where weight_decay is 0 and the attribute is false.
+bool Adapts(const OpRun& op) {
+  return op.op().FindAttr("always_adapt") == nullptr || op.Bool("always_adapt") ||
+         op.Float("weight_decay") > 0;
 }
 
 // 2.x corrects the moments for their start, 1.x does not.
@@ -154,11 +166,13 @@ absl::Status Lamb(OpRun& op) {
   }
   const double param_norm = Norm(u.param.values);
   const double direction_norm = Norm(direction);
-  const double ratio = param_norm > 0 && direction_norm > 0 ? param_norm / direction_norm : 1;
+  const bool has_ratio = Adapts(op) && param_norm > 0 && direction_norm > 0;
+  const double ratio = has_ratio ? param_norm / direction_norm : 1;
   for (int64_t i = 0; i < u.param.size(); ++i) {
     u.param[i] -= u.learning_rate * ratio * direction[i];
   }
   op.SetOutput("ParamOut", std::move(u.param));
+  SetPowers(op, m);
   SetMoments(op, std::move(m));
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cfloat>
+#include <functional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -20,6 +21,8 @@ struct Span {
   int64_t end;     // behind the last, in the image
   int64_t padded;  // how long the window is with the padding that counts
 };
+// By the place on the output's axis.
+using SpanOf = std::function<Span(int64_t)>;
 
 struct Pooling {
   bool is_max;
@@ -27,33 +30,29 @@ struct Pooling {
   Dims x_dims;
   Dims out_dims;
   int channel_axis;
-  std::array<int, 2> axes;                 // height, width
-  std::array<std::vector<Span>, 2> spans;  // of each place of the output
+  std::array<int, 2> axes;  // height, width
+  std::array<SpanOf, 2> spans;
 };
 
-// The windows of an axis of that size. A window may be in padding alone; then it takes nothing.
-std::vector<Span> WindowSpans(int64_t size, int64_t count, const WindowAxis& axis, Era era) {
-  std::vector<Span> spans;
-  for (int64_t i = 0; i < count; ++i) {
+// Of the windows of an axis of that size. A window may be in padding alone; then it takes nothing.
+SpanOf WindowSpans(int64_t size, const WindowAxis& axis, Era era) {
+  return [=](int64_t i) {
     const int64_t start = i * axis.stride - axis.pad_before;
     const int64_t end = start + axis.kernel;
     // 2.x does not count what is beyond the padding, which ceil_mode can reach; 1.x does.
     const int64_t last = era == Era::kPaddle2 ? std::min(end, size + axis.pad_after) : end;
     const int64_t begin_in_image = std::clamp<int64_t>(start, 0, size);
-    spans.push_back({begin_in_image, std::max(std::min(end, size), begin_in_image), last - start});
-  }
-  return spans;
+    return Span{begin_in_image, std::max(std::min(end, size), begin_in_image), last - start};
+  };
 }
 
-// `count` parts of an axis that cover it, neighbours overlapping where it is no multiple.
-std::vector<Span> AdaptiveSpans(int64_t size, int64_t count) {
-  std::vector<Span> spans;
-  for (int64_t i = 0; i < count; ++i) {
+// Of `count` parts of an axis that cover it, neighbours overlapping where it is no multiple.
+SpanOf AdaptiveSpans(int64_t size, int64_t count) {
+  return [=](int64_t i) {
     const int64_t begin = i * size / count;
     const int64_t end = ((i + 1) * size + count - 1) / count;
-    spans.push_back({begin, end, end - begin});
-  }
-  return spans;
+    return Span{begin, end, end - begin};
+  };
 }
 
 absl::Status CheckKernel(const std::vector<int64_t>& ksize) {
@@ -79,22 +78,27 @@ absl::StatusOr<Pooling> PoolingOf(const OpRun& op) {
   const Dims sizes{p.x_dims[p.axes[0]], p.x_dims[p.axes[1]]};
   const std::vector<int64_t> ksize = op.Ints("ksize");
 
-  if (op.Bool("global_pooling")) {
-    for (int i = 0; i < 2; ++i) p.spans[i] = AdaptiveSpans(sizes[i], 1);
-  } else if (op.Bool("adaptive")) {
-    RETURN_IF_ERROR(CheckKernel(ksize));
-    for (int i = 0; i < 2; ++i) p.spans[i] = AdaptiveSpans(sizes[i], ksize[i]);
+  if (op.Bool("global_pooling") || op.Bool("adaptive")) {
+    std::vector<int64_t> counts = {1, 1};
+    if (!op.Bool("global_pooling")) {
+      RETURN_IF_ERROR(CheckKernel(ksize));
+      counts = ksize;
+    }
+    for (int i = 0; i < 2; ++i) {
+      p.out_dims[p.axes[i]] = counts[i];
+      p.spans[i] = AdaptiveSpans(sizes[i], counts[i]);
+    }
   } else {
     RETURN_IF_ERROR(CheckKernel(ksize));
     const WindowAttrs attrs{
         op.Ints("strides"), op.Ints("paddings"), {1, 1}, op.String("padding_algorithm")};
     ASSIGN_OR_RETURN(const Window window, MakeWindow(attrs, ksize, sizes));
     for (int i = 0; i < 2; ++i) {
-      ASSIGN_OR_RETURN(const int64_t count, WindowCount(sizes[i], window[i], op.Bool("ceil_mode")));
-      p.spans[i] = WindowSpans(sizes[i], count, window[i], op.era());
+      ASSIGN_OR_RETURN(p.out_dims[p.axes[i]],
+                       WindowCount(sizes[i], window[i], op.Bool("ceil_mode")));
+      p.spans[i] = WindowSpans(sizes[i], window[i], op.era());
     }
   }
-  for (int i = 0; i < 2; ++i) p.out_dims[p.axes[i]] = static_cast<int64_t>(p.spans[i].size());
   return p;
 }
 
@@ -112,10 +116,10 @@ void ForEachWindow(const Pooling& p, F f) {
   std::vector<int64_t> places;
   for (int64_t n = 0; n < p.out_dims[0]; ++n) {
     for (int64_t c = 0; c < p.out_dims[p.channel_axis]; ++c) {
-      for (size_t y = 0; y < p.spans[0].size(); ++y) {
-        for (size_t x = 0; x < p.spans[1].size(); ++x) {
-          const Span& rows = p.spans[0][y];
-          const Span& columns = p.spans[1][x];
+      for (int64_t y = 0; y < p.out_dims[p.axes[0]]; ++y) {
+        const Span rows = p.spans[0](y);
+        for (int64_t x = 0; x < p.out_dims[p.axes[1]]; ++x) {
+          const Span columns = p.spans[1](x);
           places.clear();
           for (int64_t i = rows.begin; i < rows.end; ++i) {
             for (int64_t j = columns.begin; j < columns.end; ++j) {

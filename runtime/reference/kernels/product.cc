@@ -150,10 +150,12 @@ absl::StatusOr<Product> BatchedProduct(const OpRun& op, bool transpose_x, bool t
                                              DimsView(y_dims).subspan(0, y_dims.size() - 2)));
   const int64_t x_size = product.x.rows * product.x.columns;
   const int64_t y_size = product.y.rows * product.y.columns;
-  ForEachPair(batch, [&](int64_t, int64_t x_i, int64_t y_i) {
-    product.x.start.push_back(x_i * x_size);
-    product.y.start.push_back(y_i * y_size);
-  });
+  if (x_size > 0 && y_size > 0) {
+    ForEachPair(batch, [&](int64_t, int64_t x_i, int64_t y_i) {
+      product.x.start.push_back(x_i * x_size);
+      product.y.start.push_back(y_i * y_size);
+    });
+  }
 
   product.out_dims = batch.dims;
   if (x.rank() > 1 || product.x.rows != 1) product.out_dims.push_back(product.x.rows);

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "proto/quant_config.pb.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/array.h"
 #include "runtime/reference/op_run.h"
@@ -36,6 +37,14 @@ inline absl::StatusOr<int> BitsOf(const OpRun& op) {
   const int64_t bits = op.Int("bit_length");
   if (bits >= 1 && bits <= 16) return static_cast<int>(bits);
   return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
+}
+
+// The attribute round_type. Error: it is neither 0 nor 1.
+inline absl::StatusOr<QuantSpec::Rounding> RoundingOf(const OpRun& op) {
+  const int64_t round_type = op.Int("round_type");
+  if (round_type == 0) return QuantSpec::HALF_TO_EVEN;
+  if (round_type == 1) return QuantSpec::HALF_AWAY_FROM_ZERO;
+  return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
 }
 
 }  // namespace fixpoint::reference

@@ -26,7 +26,7 @@ absl::Status SetReshaped(OpRun& op, const Dims& dims) {
   const VarType::Type dtype = out.dtype;
   const bool keeps_rows = !dims.empty() && !out.dims.empty() && dims[0] == out.dims[0];
   if (!keeps_rows) out.lod.clear();
-  out.dims = dims;
+  out.Reshape(dims);
   op.SetOutputWithLod("Out", std::move(out));
   if (op.HasOutput("XShape")) op.SetOutputWithLod("XShape", Array(dtype, x_shape));
   return absl::OkStatus();
@@ -43,9 +43,10 @@ absl::StatusOr<Dims> ForwardDims(const OpRun& op) {
 }
 
 absl::Status ReshapeGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const Dims dims, ForwardDims(op));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", Volume(dims)));
   Array dx = op.Input("Out@GRAD");
-  ASSIGN_OR_RETURN(dx.dims, ForwardDims(op));
-  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", Volume(dx.dims)));
+  dx.Reshape(dims);
   op.SetOutput("X@GRAD", std::move(dx));
   return absl::OkStatus();
 }

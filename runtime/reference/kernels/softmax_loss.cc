@@ -43,9 +43,9 @@ std::vector<double> SumsOfExp(const Array& x, const AxisView& view) {
 }
 
 // The logarithm of softmax.
-Array LogSoftmaxOf(const Array& x, const AxisView& view, double lowest) {
+Array LogSoftmaxOf(const Array& x, const AxisView& view) {
   Array out = Shifted(x, view);
-  for (double& logit : out.values) logit = std::max(logit, lowest);
+  for (double& logit : out.values) logit = std::max(logit, kLowestLogit);
   const std::vector<double> sums = SumsOfExp(out, view);
   auto sum = sums.begin();
   ForEachLine(view, [&](int64_t start, int64_t stride, int64_t size) {
@@ -62,13 +62,13 @@ Array Exponential(Array x) {
 
 absl::Status Softmax(OpRun& op) {
   ASSIGN_OR_RETURN(const AxisView view, ViewOf(op.Input("X"), op.Int("axis")));
-  op.SetOutput("Out", Exponential(LogSoftmaxOf(op.Input("X"), view, kLowestLogit)));
+  op.SetOutput("Out", Exponential(LogSoftmaxOf(op.Input("X"), view)));
   return absl::OkStatus();
 }
 
 absl::Status LogSoftmax(OpRun& op) {
   ASSIGN_OR_RETURN(const AxisView view, ViewOf(op.Input("X"), op.Int("axis")));
-  op.SetOutput("Out", LogSoftmaxOf(op.Input("X"), view, -INFINITY));
+  op.SetOutput("Out", LogSoftmaxOf(op.Input("X"), view));
   return absl::OkStatus();
 }
 
@@ -147,7 +147,7 @@ absl::Status SoftmaxWithCrossEntropy(OpRun& op) {
   if (!op.Bool("use_softmax")) {
     return absl::UnimplementedError("use_softmax is false; want logits");
   }
-  const Array log_softmax = LogSoftmaxOf(logits, view, kLowestLogit);
+  const Array log_softmax = LogSoftmaxOf(logits, view);
   Array loss(logits.dtype, logits.dims);
   loss.dims[axis] = 1;
   loss.values.assign(view.outer * view.inner, 0);
@@ -264,9 +264,9 @@ absl::Status Accuracy(OpRun& op) {
   RETURN_IF_ERROR(op.CheckRank("Indices", 2));
   const int64_t rows = indices.dims[0];
   RETURN_IF_ERROR(op.CheckSize("Label", rows));
-  Array correct(VarType::INT32, Dims{1});
-  Array total(VarType::INT32, Dims{1});
-  Array accuracy(VarType::FP32, Dims{1});
+  Array correct(VarType::INT32, op.ScalarDims());
+  Array total(VarType::INT32, op.ScalarDims());
+  Array accuracy(VarType::FP32, op.ScalarDims());
   for (int64_t row = 0; row < rows; ++row) {
     const auto first = indices.values.begin() + row * indices.dims[1];
     const auto last = first + indices.dims[1];

@@ -1,5 +1,12 @@
 """A test of kernels with several instruction sets."""
 
+# Those that there are loops for (runtime/kernels/vectorised.h).
+LOOP_INSTRUCTION_SETS = [
+    "DEFAULT",
+    "AVX2",
+    "SSE41",
+]
+
 def instruction_sets_test(name, instruction_sets, **kwargs):
     """Declares <name>_<instruction set>_test for each that oneDNN is limited to.
 

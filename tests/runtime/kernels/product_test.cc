@@ -135,9 +135,21 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ExactProducts,
                                   (codes == Codes::kMixed ? "Mixed" : "Largest");
                          });
 
+TEST(Products, SayWhereThereIsNoMemory) {
+  EXPECT_EQ(
+      PlanIntegerProduct({1 << 14, 1, 1 << 14, 1 << 30, false, false}, CodeType::kUint8).status(),
+      absl::FailedPreconditionError("there is no memory for a product of codes"));
+  EXPECT_EQ(PlanIntegerProduct({1 << 30, 1, 1, 1 << 30, false, false}, CodeType::kUint8).status(),
+            absl::FailedPreconditionError("there is no memory for a product of codes"));
+}
+
 TEST(Products, RefuseWhatDoesNotFit) {
   EXPECT_EQ(Product::Plan({1, 0, 2, 3, false, false}).status(),
             absl::InvalidArgumentError("x [1, 0, 2]; want extents of 1 to 2^31 - 1"));
+  // As floats they have 2^64 bytes, of which a size_t keeps 0.
+  EXPECT_EQ(
+      Product::Plan({4, 1, 1 << 30, 1 << 30, false, false}).status(),
+      absl::InvalidArgumentError("y [4, 1073741824, 1073741824]; want fewer than 2^61 elements"));
   EXPECT_EQ(
       PlanIntegerProduct({1, 1, 2, int64_t{1} << 40, false, false}, CodeType::kUint8).status(),
       absl::InvalidArgumentError("y [1, 2, 1099511627776]; want extents of 1 to 2^31 - 1"));

@@ -78,6 +78,10 @@ TEST(ConditionalBlock, RunsWhereItsConditionHolds) {
 TEST(ConditionalBlock, OrWhereNoConditionIsEmpty) {
   EXPECT_EQ(Conditional("is_scalar_condition=false", "c bool[1] 0\nx f32[1] 3\n"), "y f32[1] 6\n");
   EXPECT_EQ(Conditional("is_scalar_condition=false", "c bool[0]\nx f32[1] 3\n"), "y f32[1] 3\n");
+  EXPECT_EQ(
+      Conditional("is_scalar_condition=false", "x f32[1] 3\n"),
+      "block 0, op 1 (conditional_block): Cond holds a variable without a value; want each fed "
+      "or written by an op before");
 }
 
 }  // namespace

@@ -54,13 +54,19 @@ TEST(ElementwiseOps, CompareAndCombineTruths) {
     less_than(X=x, Y=y) -> (Out=less)
     equal(X=x, Y=y) -> (Out=equal)
     greater_equal(X=x, Y=y) -> (Out=not_less)
+    less_equal(X=x, Y=y) -> (Out=not_greater)
+    greater_than(X=x, Y=y) -> (Out=greater)
+    logical_and(X=not_less, Y=not_greater) -> (Out=neither)
+    is_empty(X=x) -> (Out=empty)
     logical_or(X=less, Y=equal) -> (Out=less_or_equal)
     logical_not(X=less) -> (Out=not)
     logical_xor(X=less, Y=not) -> (Out=xor)
   )",
                    "x i64[3] 1 2 3\ny i64[1] 2\n"),
-            "equal bool[3] 0 1 0\nless bool[3] 1 0 0\nless_or_equal bool[3] 1 1 0\n"
-            "not bool[3] 0 1 1\nnot_less bool[3] 0 1 1\nxor bool[3] 1 1 1\n");
+            "empty bool[1] 0\nequal bool[3] 0 1 0\ngreater bool[3] 0 0 1\nless bool[3] 1 0 0\n"
+            "less_or_equal bool[3] 1 1 0\nneither bool[3] 0 1 0\nnot bool[3] 0 1 1\n"
+            "not_greater bool[3] 1 1 0\nnot_less bool[3] 0 1 1\nxor bool[3] 1 1 1\n");
+  EXPECT_EQ(RunOps("is_empty(X=x) -> (Out=y)", "x f32[0,2]\n"), "y bool[1] 1\n");
 }
 
 TEST(ElementwiseOps, SumAndScale) {
@@ -119,6 +125,50 @@ TEST(Activations, AreSmoothWhereTheySay) {
             "d_gelu f32[3] -0.158655256 0 0.841344774\n"
             "e_gelu_tanh f32[3] -0.158808008 0 0.841192007\n"
             "f_exp f32[3] 0.36787945 1 2.71828175\n");
+}
+
+TEST(Activations, OfFewNetworksDoWhatTheySay) {
+  EXPECT_EQ(RunOps(R"(
+    elu(X=x) -> (Out=a_elu) {alpha=0.5}
+    selu(X=x) -> (Out=b_selu) {scale=2.0, alpha=0.5}
+    softplus(X=x) -> (Out=c_softplus)
+    softplus(X=x) -> (Out=d_softplus_of_two) {beta=2.0, threshold=4.0}
+    softsign(X=x) -> (Out=e_softsign)
+    logsigmoid(X=x) -> (Out=f_logsigmoid)
+    soft_relu(X=x) -> (Out=g_soft_relu) {threshold=1.0}
+    mish(X=x) -> (Out=h_mish)
+    silu(X=x) -> (Out=i_silu)
+    brelu(X=x) -> (Out=j_brelu) {t_min=-1.0, t_max=2.0}
+    thresholded_relu(X=x) -> (Out=k_thresholded) {threshold=1.0}
+  )",
+                   "x f32[5] -2 -0.5 0 1 3\n"),
+            "a_elu f32[5] -0.432332367 -0.196734667 0 1 3\n"
+            "b_selu f32[5] -0.864664733 -0.393469334 0 2 6\n"
+            "c_softplus f32[5] 0.126928017 0.474076986 0.693147182 1.31326163 3.04858732\n"
+            "d_softplus_of_two f32[5] 0.00907496363 0.156630844 0.346573591 1.06346405 3\n"
+            "e_softsign f32[5] -0.666666687 -0.333333343 0 0.5 0.75\n"
+            "f_logsigmoid f32[5] -2.12692809 -0.974076986 -0.693147182 -0.313261688 -0.048587352\n"
+            "g_soft_relu f32[5] 0.313261688 0.474076986 0.693147182 1.31326163 1.31326163\n"
+            "h_mish f32[5] -0.252501488 -0.220743775 0 0.865098417 2.98653507\n"
+            "i_silu f32[5] -0.238405839 -0.188770339 0 0.731058598 2.85772228\n"
+            "j_brelu f32[5] -1 -0.5 0 1 2\nk_thresholded f32[5] 0 0 0 0 3\n");
+}
+
+TEST(Activations, AreFunctionsOfTheLibrary) {
+  EXPECT_EQ(RunOps(R"(
+    ceil(X=x) -> (Out=a_ceil)
+    floor(X=x) -> (Out=b_floor)
+    round(X=x) -> (Out=c_round)
+    sin(X=x) -> (Out=d_sin)
+    cos(X=x) -> (Out=e_cos)
+    rsqrt(X=y) -> (Out=f_rsqrt)
+    reciprocal(X=y) -> (Out=g_reciprocal)
+  )",
+                   "x f32[3] -0.5 1 2.5\ny f32[2] 4 0.25\n"),
+            "a_ceil f32[3] -0 1 3\nb_floor f32[3] -1 1 2\nc_round f32[3] -1 1 3\n"
+            "d_sin f32[3] -0.47942555 0.841470957 0.598472118\n"
+            "e_cos f32[3] 0.87758255 0.540302277 -0.801143587\n"
+            "f_rsqrt f32[2] 0.5 2\ng_reciprocal f32[2] 0.25 4\n");
 }
 
 TEST(Activations, OfFluidLetANanAndASignOfZeroPass) {

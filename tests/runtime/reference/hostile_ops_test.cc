@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +14,7 @@
 #include "runtime/reference/interpreter.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/scope.h"
+#include "runtime/tensor.h"
 #include "tests/testing/random_program.h"
 
 namespace fixpoint::reference {
@@ -20,22 +23,32 @@ namespace {
 Dims RandomDims(Random& random) {
   Dims dims(random.Below(5));
   for (int64_t& dim : dims) dim = random.OneIn(12) ? 0 : 1 + random.Below(4);
+  if (dims.size() > 1 && random.OneIn(8)) {
+    dims[0] = int64_t{1} << (random.OneIn(2) ? 20 : 40);
+    dims[1] = 0;
+    if (random.OneIn(2)) std::swap(dims[0], dims[1]);
+  }
   return dims;
 }
 
 // Of a few shapes, so that some fit; some hold sequences, some indices.
-Array RandomArray(Random& random, const std::vector<Dims>& shapes) {
+Tensor RandomTensor(Random& random, const std::vector<Dims>& shapes) {
   const std::vector<VarType::Type> types = {VarType::FP32,  VarType::FP32, VarType::INT64,
                                             VarType::INT32, VarType::BOOL, VarType::INT8};
-  Array array(random.OneOf(types), random.OneOf(shapes));
+  const VarType::Type type = random.OneOf(types);
+  const Dims dims = random.OneOf(shapes);
+  if (Volume(dims) == 0) return *Tensor::Allocate(type, {dims.begin(), dims.end()});
+  Array array(type, dims);
   for (double& value : array.values) {
-    value = Rounded(random.OneIn(20) ? 100 : random.Below(8) / 2.0 - 1, array.dtype);
+    const std::vector<double> unlikely = {100, NAN, -INFINITY};
+    value =
+        Rounded(random.OneIn(10) ? random.OneOf(unlikely) : random.Below(8) / 2.0 - 1, array.dtype);
   }
   if (!array.dims.empty() && random.OneIn(2)) {
     const uint64_t rows = static_cast<uint64_t>(array.dims[0]);
     array.lod = {{0, rows / 2, random.OneIn(4) ? rows + 1 : rows}};
   }
-  return array;
+  return *TensorOf(array);
 }
 
 OpDesc::Attr RandomAttr(Random& random, const AttrSchema& schema) {
@@ -70,7 +83,7 @@ OpDesc RandomOp(Random& random, const OpSchema& schema, Scope* scope) {
     for (int n = slot.list ? random.Below(3) : 1; n > 0; --n) {
       const std::string name = absl::StrCat(slot.name, "_", n);
       arguments->add_arguments(name);
-      scope->Set(name, *TensorOf(RandomArray(random, shapes)));
+      scope->Set(name, RandomTensor(random, shapes));
     }
   }
   for (const SlotSchema& slot : schema.outputs()) {
@@ -81,7 +94,7 @@ OpDesc RandomOp(Random& random, const OpSchema& schema, Scope* scope) {
     }
     // Some ops read what an output held before.
     if (!slot.list && random.OneIn(2)) {
-      scope->Set(slot.name + "_out_1", *TensorOf(RandomArray(random, shapes)));
+      scope->Set(slot.name + "_out_1", RandomTensor(random, shapes));
     }
   }
   for (const AttrSchema& attr : schema.attrs()) {

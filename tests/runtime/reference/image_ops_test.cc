@@ -75,6 +75,17 @@ std::string Pool(const std::string& attrs, const std::string& inputs, int versio
                 inputs);
 }
 
+// Variances of 5, and of 1 in each half.
+TEST(GroupNorm, IsByTheStatisticsOfTheGroup) {
+  EXPECT_EQ(RunOps(R"(
+    group_norm(X=x, Scale=scale, Bias=bias) -> (Y=a, Mean=am, Variance=av) {groups=1, epsilon=4.0}
+    group_norm(X=x) -> (Y=b, Mean=bm, Variance=bv) {groups=2, epsilon=3.0}
+  )",
+                   "x f32[1,2,1,2] 1 3 5 7\nscale f32[2] 3 6\nbias f32[2] 0 1\n"),
+            "a f32[1,2,1,2] -3 -1 3 7\nam f32[1,1] 4\nav f32[1,1] 5\n"
+            "b f32[1,2,1,2] -0.5 0.5 -0.5 0.5\nbm f32[1,2] 2 6\nbv f32[1,2] 1 1\n");
+}
+
 TEST(Pooling, TakesTheLargestOrTheAverage) {
   EXPECT_EQ(Pool("pooling_type=\"max\", ksize=[2, 2], strides=[2, 2]", kImage4x4),
             "y f32[1,1,2,2] 5 7 13 15\n");
@@ -90,6 +101,15 @@ TEST(Pooling, PaddingIsNeverTheLargest) {
   EXPECT_EQ(Pool("pooling_type=\"max\", ksize=[3, 3], strides=[3, 3], paddings=[1, 1]",
                  "x f32[1,1,2,2] -1 -2 -3 -4\n"),
             "y f32[1,1,1,1] -1\n");
+}
+
+TEST(Pooling, OfMoreThanFitsInMemoryIsRefused) {
+  const std::string no_memory = "block 0, op 0 (pool2d): there is no memory for its outputs";
+  EXPECT_EQ(Pool("pooling_type=\"max\", ksize=[2147483647, 2147483647], adaptive=true", kImage4x4),
+            no_memory);
+  EXPECT_EQ(
+      Pool("pooling_type=\"max\", ksize=[1, 1], paddings=[2147483647, 2147483647]", kImage4x4),
+      no_memory);
 }
 
 TEST(Pooling, AnAverageCountsPaddingAsItsReleaseDoes) {

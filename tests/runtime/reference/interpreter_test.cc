@@ -148,6 +148,19 @@ TEST(Interpreter, SaysWhichInputHasNoValue) {
             "initialised by the startup program, or written by an op before");
 }
 
+TEST(Interpreter, OnlyListsOfAnOpThatRunsABlockMayLackValues) {
+  EXPECT_EQ(RunOps(R"(program
+block 0 {
+  relu(X=x) -> (Out=y) {sub_block=block(1)}
+}
+block 1 parent=0 {
+}
+)",
+                   ""),
+            "block 0, op 0 (relu): input X reads \"x\", which has no value; want it fed, "
+            "initialised by the startup program, or written by an op before");
+}
+
 TEST(Interpreter, SaysWhichFetchHasNoValue) {
   const Program program = ParsedProgram("var x f32[1]\nrelu(X=x) -> (Out=y)");
   Scope scope = *ParseParameters("x f32[1] 1\n", "inputs");
@@ -171,6 +184,27 @@ TEST(Interpreter, ARunThatFailsLeavesTheScopeAsItWas) {
 TEST(Interpreter, WithoutMemoryThereIsAnError) {
   EXPECT_EQ(RunOps("fill_constant() -> (Out=x) {shape=[4611686018427387904L, 4L]}", ""),
             "block 0, op 0 (fill_constant): there is no memory for its outputs");
+}
+
+// Loops go over the other extents of what has no elements.
+TEST(Interpreter, WhatHasNoElementsIsNotWideWithoutBound) {
+  EXPECT_EQ(RunOps("fill_constant() -> (Out=x) {shape=[0L, 1048576L, 1048576L]}", ""),
+            "block 0, op 0 (fill_constant): there is no memory for its outputs");
+  EXPECT_EQ(RunOps("reshape2(X=x) -> (Out=y) {shape=[0, 1048576, 1048576]}", "x f32[0,1]\n"),
+            "block 0, op 0 (reshape2): there is no memory for its outputs");
+  EXPECT_EQ(
+      RunOps("softmax(X=x) -> (Out=y)", "x f32[1099511627776,0]\n"),
+      "block 0, op 0 (softmax): variable \"x\" has elements [1099511627776, 0], and there is no "
+      "memory for them as doubles");
+  EXPECT_EQ(RunOps("matmul(X=x, Y=y) -> (Out=out)", "x f32[33554432,1,0]\ny f32[0,0]\n"),
+            "out f32[33554432,1,0] \n");
+}
+
+// One number, in a sequence of its own.
+TEST(Interpreter, AScalarHasNoRowsToHandOn) {
+  EXPECT_EQ(RunOps("relu(X=x) -> (Out=y)", "x f32[] lod={0,1} 3\n"), "y f32[] 3\n");
+  EXPECT_EQ(RunOps("elementwise_add(X=x, Y=y) -> (Out=out)", "x f32[1] 2\ny f32[] lod={0,1} 3\n"),
+            "out f32[1] 5\n");
 }
 
 TEST(Interpreter, UsesTheDefaultsOfTheProgramsEra) {

@@ -17,6 +17,7 @@ TEST(Softmax, LetsNoLogitBeFurtherBelowThan64) {
   EXPECT_EQ(RunOps("softmax_with_cross_entropy(Logits=x, Label=label) -> (Softmax=s, Loss=loss)",
                    "x f32[1,3] 0 -100 3\nlabel i64[1,1] 1\n"),
             "loss f32[1,1] 64.048584\ns f32[1,3] 0.0474258736 1.52774874e-28 0.952574134\n");
+  EXPECT_EQ(RunOps("log_softmax(X=x) -> (Out=y)", "x f32[2] 0 -100\n"), "y f32[2] 0 -64\n");
 }
 
 TEST(Losses, AreMinusTheLogarithmOfTheProbability) {
@@ -35,6 +36,16 @@ TEST(Losses, RefuseALabelThatIsNoClass) {
   EXPECT_EQ(RunOps("cross_entropy(X=x, Label=label) -> (Y=y)",
                    "x f32[1,2] 0.25 0.75\nlabel i64[1,1] 2\n"),
             "block 0, op 0 (cross_entropy): Label has 2; want 0 to 1, or -100 for a row to ignore");
+}
+
+TEST(Losses, AccuracyIsAScalarSince25) {
+  EXPECT_EQ(RunOps(R"(program version=2006002
+block 0 {
+  accuracy(Out=x, Indices=i, Label=label) -> (Accuracy=accuracy, Correct=correct, Total=total)
+}
+)",
+                   "x f32[2,1] 0.5 0.5\ni i64[2,1] 0 1\nlabel i64[2,1] 0 0\n"),
+            "accuracy f32[] 0.5\ncorrect i32[] 1\ntotal i32[] 2\n");
 }
 
 TEST(Losses, AccuracyCountsRowsThatHaveTheirLabel) {

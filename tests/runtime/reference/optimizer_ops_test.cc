@@ -50,6 +50,14 @@ TEST(Optimizers, Adam) {
   EXPECT_EQ(Step(kFluid, op, state), moments + "p f32[1] 1.66666663\n");
 }
 
+// Ops after all updates multiply the powers, which parameters share.
+TEST(Optimizers, AdamLeavesGlobalPowersAlone) {
+  const std::string op = absl::StrCat(
+      "adam", kAdamSlots, "{beta1=0.5, beta2=0.75, epsilon=1.0, use_global_beta_pow=true}");
+  EXPECT_EQ(Step(kPaddle2, op, "m1 f32[1] 0\nm2 f32[1] 0\nb1 f32[1] 0.5\nb2 f32[1] 0.75\n"),
+            "b1 f32[1] 0.5\nb2 f32[1] 0.75\nm1 f32[1] 2\nm2 f32[1] 4\np f32[1] 1.60000002\n");
+}
+
 TEST(Optimizers, AdamWDecaysTheParameterFirst) {
   const std::string op = absl::StrCat(
       "adamw", kAdamSlots, "{beta1=0.5, beta2=0.75, epsilon=1.0, coeff=0.5, with_decay=true}");
@@ -65,6 +73,16 @@ TEST(Optimizers, LambGoesAsFarAsTheParameterIsLong) {
   const std::string state = "m1 f32[1] 0\nm2 f32[1] 0\nb1 f32[1] 0.5\nb2 f32[1] 0.75\n";
   EXPECT_EQ(Step(kPaddle2, op, state),
             "b1 f32[1] 0.25\nb2 f32[1] 0.5625\nm1 f32[1] 2\nm2 f32[1] 4\np f32[1] 1\n");
+}
+
+// As 2.6 says of parameters that do not decay: r = m1 / sqrt(m2) = 1, and p moves by lr * r.
+TEST(Optimizers, LambIsAdamWhereItNeitherDecaysNorAlwaysAdapts) {
+  const std::string op =
+      absl::StrCat("lamb", kAdamSlots, "{beta1=0.5, beta2=0.75, epsilon=0.0, weight_decay=0.0, ");
+  const std::string state = "m1 f32[1] 0\nm2 f32[1] 0\nb1 f32[1] 0.5\nb2 f32[1] 0.75\n";
+  const std::string moments = "b1 f32[1] 0.25\nb2 f32[1] 0.5625\nm1 f32[1] 2\nm2 f32[1] 4\n";
+  EXPECT_EQ(Step(kPaddle2, op + "always_adapt=false}", state), moments + "p f32[1] 1.5\n");
+  EXPECT_EQ(Step(kPaddle2, op + "always_adapt=true}", state), moments + "p f32[1] 1\n");
 }
 
 TEST(Optimizers, Adagrad) {

@@ -73,6 +73,7 @@ struct Quantization {
   const char* target;
   const char* activations;
   const char* weights;
+  QuantSpec::Form form = QuantSpec::SEPARATE;
 };
 
 class QuantizedChain : public testing::TestWithParam<Quantization> {};
@@ -83,6 +84,8 @@ TEST_P(QuantizedChain, TrainsAndFreezesToTheSameValues) {
   options.config.set_target(GetParam().target);
   options.config.mutable_activations()->set_quantizer(GetParam().activations);
   options.config.mutable_weights()->set_quantizer(GetParam().weights);
+  options.config.mutable_activations()->set_form(GetParam().form);
+  options.config.mutable_weights()->set_form(GetParam().form);
   options.startup = &network.startup;
   const auto transpiled = Transpile(&network.main, options);
   ASSERT_TRUE(transpiled.ok()) << transpiled.status();
@@ -114,6 +117,9 @@ INSTANTIATE_TEST_SUITE_P(
                      "channel_wise_abs_max"},
         Quantization{"PerTensor", 2, 6, "paddle_2_6", "moving_average_abs_max", "abs_max"},
         Quantization{"Window", 2, 6, "paddle_2_6", "range_abs_max", "abs_max"},
+        Quantization{"Learned", 2, 6, "onednn_int8", "lsq", "lsq", QuantSpec::FUSED},
+        Quantization{"LearnedPerChannel", 2, 6, "onednn_int8", "lsq", "channel_wise_lsq",
+                     QuantSpec::FUSED},
         Quantization{"OfFluid", 1, 8, "paddle_1_8", "moving_average_abs_max", "abs_max"}),
     [](const testing::TestParamInfo<Quantization>& info) { return info.param.name; });
 

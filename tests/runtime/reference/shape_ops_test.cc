@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "tests/runtime/reference/run_ops.h"
 
 namespace fixpoint::reference {
@@ -60,6 +62,17 @@ TEST(JoiningOps, ConcatAndSplitAreInverse) {
             "stacked f32[2,2,2] 1 1 2 2 3 3 4 4\n");
 }
 
+TEST(JoiningOps, UnstackAndUnbindTakeAnAxisApart) {
+  EXPECT_EQ(RunOps(R"(
+    unstack(X=x) -> (Y=[a, b]) {axis=1, num=2}
+    unbind(X=x) -> (Out=[c, d]) {axis=0}
+  )",
+                   "x f32[2,2] 1 2 3 4\n"),
+            "a f32[2] 1 3\nb f32[2] 2 4\nc f32[2] 1 2\nd f32[2] 3 4\n");
+  EXPECT_EQ(RunOps("unbind(X=x) -> (Out=[a, b, c])", "x f32[2,2] 1 2 3 4\n"),
+            "block 0, op 0 (unbind): X [2, 2] has 2 parts on axis 0 and there are 3 outputs");
+}
+
 TEST(JoiningOps, SliceWrapsAndClamps) {
   EXPECT_EQ(RunOps(R"(
     slice(Input=x) -> (Out=a) {axes=[1], starts=[-2], ends=[100]}
@@ -93,6 +106,21 @@ TEST(IndexingOps, LookUpRows) {
 TEST(IndexingOps, RefuseAnIndexThatIsNone) {
   EXPECT_EQ(RunOps("lookup_table(W=w, Ids=ids) -> (Out=y)", "w f32[2,1] 1 2\nids i64[1,1] 2\n"),
             "block 0, op 0 (lookup_table): Ids has 2; want 0 to 1");
+  // -1 is how padding_idx says that no row is padding.
+  EXPECT_EQ(RunOps("lookup_table_v2(W=w, Ids=ids) -> (Out=y)", "w f32[2,1] 1 2\nids i64[1] -1\n"),
+            "block 0, op 0 (lookup_table_v2): Ids has -1; want 0 to 1");
+}
+
+TEST(IndexingOps, RefuseAnIndexOfMoreThanPlaces) {
+  EXPECT_EQ(RunOps("gather(X=x, Index=i) -> (Out=y)", "x f32[2] 1 2\ni i64[2,1] 1 0\n"),
+            "y f32[2] 2 1\n");
+  EXPECT_EQ(RunOps("gather(X=x, Index=i) -> (Out=y)", "x f32[2] 1 2\ni i64[1,2] 1 0\n"),
+            "block 0, op 0 (gather): Index is [1, 2]; want [n] or [n, 1]");
+}
+
+TEST(IndexingOps, OneHotOfVersion1DropsTheLastDimension) {
+  EXPECT_EQ(RunOps("one_hot(X=x) -> (Out=y) {depth=3}", "x i64[2,1] 2 0\n"),
+            "y f32[2,3] 0 0 1 1 0 0\n");
 }
 
 TEST(IndexingOps, FindAndPick) {
@@ -132,6 +160,24 @@ TEST(Reductions, OfNothing) {
             "a f32[1] 0\nb f32[1] -inf\nc bool[1] 1\n");
 }
 
+TEST(Reductions, FindTheSmallestAndWhetherAllOrAnyHold) {
+  EXPECT_EQ(RunOps(R"(
+    reduce_min(X=x) -> (Out=a) {dim=[1]}
+    less_than(X=x, Y=four) -> (Out=b)
+    reduce_all(X=b) -> (Out=c) {dim=[1]}
+    reduce_any(X=b) -> (Out=d) {dim=[1]}
+  )",
+                   "x f32[2,3] 3 1 2 4 6 5\nfour f32[1] 4\n"),
+            "a f32[2] 1 4\nb bool[2,3] 1 1 1 0 0 0\nc bool[2] 1 0\nd bool[2] 1 0\n");
+}
+
+TEST(Filling, IsAsLongAsABatchOrAsThereAreSequences) {
+  const std::string op =
+      "fill_constant_batch_size_like(Input=x) -> (Out=y) {shape=[-1L, 2L], value=3.0}";
+  EXPECT_EQ(RunOps(op, "x f32[3,1] 1 2 3\n"), "y f32[3,2] 3 3 3 3 3 3\n");
+  EXPECT_EQ(RunOps(op, "x f32[3,1] lod={0,2,3} 1 2 3\n"), "y f32[2,2] 3 3 3 3\n");
+}
+
 TEST(Filling, MakesConstants) {
   EXPECT_EQ(RunOps(R"(
     fill_constant() -> (Out=a) {shape=[2L], value=1.0, str_value="2.5"}
@@ -148,26 +194,39 @@ TEST(Filling, MakesConstants) {
             "f i64[3] 7 4 1\ng i32[1] 2\nh i32[2] 2 2\n");
 }
 
-TEST(Dropout, KeepsWhatItsNumbersSay) {
-  // The words of block 0 of seed 3 are below 0.5, or not, as the mask shows.
+// b is 1 + 2 * a; c takes every other of those numbers, and others where they are not within 2.
+TEST(RandomOps, ScaleAndMoveTheNumbersOfTheirSeed) {
   EXPECT_EQ(RunOps(R"(
-    dropout(X=x) -> (Out=a, Mask=m) {fix_seed=true, seed=3}
-    dropout(X=x) -> (Out=b, Mask=m) {fix_seed=true, seed=3,
-      dropout_implementation="upscale_in_train"}
-    elementwise_mul(X=x, Y=two) -> (Out=doubled)
-    cast(X=m) -> (Out=mask) {in_dtype=20, out_dtype=5}
-    elementwise_mul(X=x, Y=mask) -> (Out=expected_a)
-    elementwise_mul(X=doubled, Y=mask) -> (Out=expected_b)
-    dropout(X=x) -> (Out=c) {is_test=true, dropout_prob=0.25}
-    dropout(X=x) -> (Out=d) {is_test=true, dropout_implementation="upscale_in_train"}
-    elementwise_sub(X=a, Y=expected_a) -> (Out=a)
-    elementwise_sub(X=b, Y=expected_b) -> (Out=b)
-    reduce_sum(X=mask) -> (Out=kept) {reduce_all=true}
+    gaussian_random() -> (Out=a) {shape=[3L], seed=5}
+    gaussian_random() -> (Out=b) {shape=[3L], seed=5, mean=1.0, std=2.0}
+    truncated_gaussian_random() -> (Out=c) {shape=[3], seed=5, mean=1.0, std=2.0}
+    uniform_random() -> (Out=d) {shape=[3L], seed=5, min=2.0, max=4.0}
   )",
-                   "x f32[4] 1 2 3 4\ntwo f32[1] 2\n")
-                .find("a f32[4] 0 0 0 0\nb f32[4] 0 0 0 0\nc f32[4] 0.75 1.5 2.25 3\n"
-                      "d f32[4] 1 2 3 4\n"),
-            0);
+                   ""),
+            "a f32[3] 0.6612764 0.176908106 0.808732152\n"
+            "b f32[3] 2.32255292 1.35381615 2.6174643\n"
+            "c f32[3] 2.32255292 2.6174643 0.796011567\n"
+            "d f32[3] 3.5319643 2.13941383 3.96747351\n");
+}
+
+// Of the first four numbers of seed 3 the second alone is below 0.5.
+TEST(Dropout, KeepsWhatItsNumbersSay) {
+  EXPECT_EQ(RunOps(R"(
+    dropout(X=x) -> (Out=a, Mask=mask) {fix_seed=true, seed=3}
+    dropout(X=x) -> (Out=b, Mask=mask) {fix_seed=true, seed=3,
+      dropout_implementation="upscale_in_train"}
+  )",
+                   "x f32[4] 1 2 3 4\n"),
+            "a f32[4] 1 0 3 4\nb f32[4] 2 0 6 8\nmask u8[4] 1 0 1 1\n");
+}
+
+TEST(Dropout, DropsNothingInInference) {
+  EXPECT_EQ(RunOps(R"(
+    dropout(X=x) -> (Out=a) {is_test=true, dropout_prob=0.25}
+    dropout(X=x) -> (Out=b) {is_test=true, dropout_implementation="upscale_in_train"}
+  )",
+                   "x f32[4] 1 2 3 4\n"),
+            "a f32[4] 0.75 1.5 2.25 3\nb f32[4] 1 2 3 4\n");
 }
 
 }  // namespace

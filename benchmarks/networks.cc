@@ -1,0 +1,109 @@
+#include "benchmarks/networks.h"
+
+#include <glog/logging.h>
+
+#include "ops/layers.h"
+#include "ops/optimizer.h"
+#include "ops/program_builder.h"
+
+namespace fixpoint {
+namespace {
+
+std::string ConvolutionNormRelu(ProgramBuilder& net, const std::string& x, int filters, int kernel,
+                                int stride, int groups = 1) {
+  Conv2dOptions options;
+  options.stride = stride;
+  options.padding = kernel / 2;
+  options.groups = groups;
+  options.bias = false;
+  return Relu(net, BatchNorm(net, Conv2d(net, x, filters, kernel, options)));
+}
+
+std::string ConvolutionNorm(ProgramBuilder& net, const std::string& x, int filters, int kernel,
+                            int stride) {
+  Conv2dOptions options;
+  options.stride = stride;
+  options.padding = kernel / 2;
+  options.bias = false;
+  return BatchNorm(net, Conv2d(net, x, filters, kernel, options));
+}
+
+std::string LeNet5(ProgramBuilder& net, const std::string& image) {
+  Conv2dOptions padded;
+  padded.padding = 2;
+  std::string x = MaxPool2d(net, Relu(net, Conv2d(net, image, 6, 5, padded)), 2);
+  x = MaxPool2d(net, Relu(net, Conv2d(net, x, 16, 5)), 2);
+  x = Relu(net, Fc(net, x, 120));
+  x = Relu(net, Fc(net, x, 84));
+  return Fc(net, x, 10);
+}
+
+std::string ResNet20(ProgramBuilder& net, const std::string& image) {
+  std::string x = ConvolutionNormRelu(net, image, 16, 3, 1);
+  for (const int filters : {16, 32, 64}) {
+    for (int block = 0; block < 3; ++block) {
+      const int stride = filters > 16 && block == 0 ? 2 : 1;
+      const std::string inner =
+          ConvolutionNorm(net, ConvolutionNormRelu(net, x, filters, 3, stride), filters, 3, 1);
+      const std::string shortcut = stride == 1 ? x : ConvolutionNorm(net, x, filters, 1, stride);
+      x = Relu(net, Add(net, shortcut, inner));
+    }
+  }
+  return Fc(net, GlobalAvgPool2d(net, x), 10);
+}
+
+std::string MobileNetV1(ProgramBuilder& net, const std::string& image) {
+  struct Block {
+    int filters;
+    int stride;
+  };
+  constexpr Block kBlocks[] = {{64, 1},  {128, 2},  {128, 1}, {256, 2}, {256, 1},
+                               {512, 2}, {512, 1},  {512, 1}, {512, 1}, {512, 1},
+                               {512, 1}, {1024, 2}, {1024, 1}};
+  int channels = 32;
+  std::string x = ConvolutionNormRelu(net, image, channels, 3, 2);
+  for (const auto& [filters, stride] : kBlocks) {
+    x = ConvolutionNormRelu(net, x, channels, 3, stride, channels);
+    x = ConvolutionNormRelu(net, x, filters, 1, 1);
+    channels = filters;
+  }
+  return Fc(net, GlobalAvgPool2d(net, x), 1000);
+}
+
+struct Row {
+  const char* name;
+  std::string (*build)(ProgramBuilder& net, const std::string& image);
+  int64_t channels;
+  int64_t size;
+};
+const Row kRows[] = {
+    {"lenet5", LeNet5, 1, 28}, {"resnet20", ResNet20, 3, 32}, {"mobilenet_v1", MobileNetV1, 3, 96}};
+
+}  // namespace
+
+std::vector<std::string> NetworkNames() {
+  std::vector<std::string> names;
+  for (const Row& row : kRows) names.push_back(row.name);
+  return names;
+}
+
+Network BuildNetwork(const std::string& name, int64_t batch) {
+  for (const Row& row : kRows) {
+    if (name != row.name) continue;
+    Network network;
+    network.main = EmptyProgram(2, 6, 2);
+    network.startup = EmptyProgram(2, 6, 2);
+    ProgramBuilder net(&network.main, &network.startup);
+    network.image = Data(net, "image", {-1, row.channels, row.size, row.size});
+    network.label = Data(net, "label", {-1, 1}, VarType::INT64);
+    network.image_dims = {batch, row.channels, row.size, row.size};
+    network.loss =
+        Mean(net, SoftmaxWithCrossEntropy(net, row.build(net, network.image), network.label));
+    const auto minimized = Optimizer(Momentum(0.9f), 0.01f).Minimize(net, network.loss);
+    CHECK(minimized.ok()) << minimized.status();
+    return network;
+  }
+  LOG(FATAL) << "no network " << name;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,31 @@
+// Networks that are timed, with momentum as their optimizer.
+
+#ifndef FIXPOINT_BENCHMARKS_NETWORKS_H_
+#define FIXPOINT_BENCHMARKS_NETWORKS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/program.h"
+
+namespace fixpoint {
+
+struct Network {
+  Program main;
+  Program startup;
+  std::string image;
+  std::vector<int64_t> image_dims;  // of a batch
+  std::string label;
+  std::string loss;
+};
+
+// "lenet5": two convolutions and three products on 28 x 28 (LeCun et al., 1998); "resnet20": on
+// 32 x 32 (He et al., 2015); "mobilenet_v1": on 96 x 96 (Howard et al., 2017).
+std::vector<std::string> NetworkNames();
+// A network that trains, in float. REQUIRES: a name of NetworkNames.
+Network BuildNetwork(const std::string& name, int64_t batch);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_BENCHMARKS_NETWORKS_H_

@@ -1,0 +1,102 @@
+#include "ops/formula_gradient.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "ops/backward.h"
+#include "ops/op_schema.h"
+#include "proto/op_builder.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kLossName[] = "formula.loss";
+
+using Names = absl::flat_hash_set<std::string>;
+
+// The formula in a program of its own, whose loss depends on the result. What there is, is declared
+// as a vector: the gradient ops do not depend on shapes.
+Program ProgramOf(const Formula& formula, Era era) {
+  ProgramDesc desc;
+  desc.mutable_version()->set_version(era == Era::kFluid ? 1008005 : 2006002);
+  BlockDesc* block = desc.add_blocks();
+  block->set_idx(0);
+  block->set_parent_idx(-1);
+  const auto declare = [block](const std::string& name, int64_t size) {
+    VarDesc* variable = block->add_vars();
+    *variable = MakeTensorVar(name, VarType::FP32, {size});
+    return variable;
+  };
+  for (const std::string& input : formula.inputs) declare(input, -1)->set_persistable(true);
+  for (const OpDesc& op : formula.ops) {
+    *block->add_ops() = op;
+    for (const OpDesc::Var& slot : op.outputs()) {
+      for (const std::string& name : slot.arguments()) declare(name, -1);
+    }
+  }
+  declare(kLossName, 1);
+  *block->add_ops() = OpBuilder("mean").Input("X", formula.result).Output("Out", kLossName).Build();
+  absl::StatusOr<Program> program = Program::Create(desc, "formula");
+  CHECK(program.ok()) << program.status();
+  return *std::move(program);
+}
+
+bool WritesOneOf(const OpDesc& op, const Names& names) {
+  for (const OpDesc::Var& slot : op.outputs()) {
+    for (const std::string& name : slot.arguments()) {
+      if (names.contains(name)) return true;
+    }
+  }
+  return false;
+}
+
+void AddReads(const OpDesc& op, Names* names) {
+  for (const OpDesc::Var& slot : op.inputs()) {
+    names->insert(slot.arguments().begin(), slot.arguments().end());
+  }
+}
+
+// Without what an op says of its place in a program.
+OpDesc WithoutRole(OpDesc op) {
+  auto& attrs = *op.mutable_attrs();
+  attrs.erase(std::remove_if(
+                  attrs.begin(), attrs.end(),
+                  [](const OpDesc::Attr& attr) { return FindCommonAttr(attr.name()) != nullptr; }),
+              attrs.end());
+  return op;
+}
+
+}  // namespace
+
+std::vector<OpDesc> GradientOpsOf(const Formula& formula, Era era) {
+  Program program = ProgramOf(formula, era);
+  const auto gradients = AppendBackward(&program, kLossName, {formula.constants});
+  CHECK(gradients.ok()) << gradients.status();
+  const std::string of_result = absl::StrCat(formula.result, kGradientSuffix);
+  const Names of_loss = {absl::StrCat(kLossName, kGradientSuffix), of_result};
+  std::vector<OpDesc> backward;
+  for (const Op& op : program.block(0).ops()) {
+    if ((op.role() & kBackward) == 0 || WritesOneOf(op.desc(), of_loss)) continue;
+    backward.push_back(WithoutRole(op.desc()));
+  }
+  Names read;
+  for (const OpDesc& op : backward) AddReads(op, &read);
+  std::vector<OpDesc> ops;
+  for (auto op = formula.ops.rbegin(); op != formula.ops.rend(); ++op) {
+    if (!WritesOneOf(*op, read)) continue;
+    AddReads(*op, &read);
+    ops.push_back(*op);
+  }
+  std::reverse(ops.begin(), ops.end());
+  std::move(backward.begin(), backward.end(), std::back_inserter(ops));
+  return ops;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,33 @@
+// The gradient ops of a formula: for a quantizer that says what it computes as a few ops, and not
+// what the gradient of that is (Quantizer::GradientOps).
+
+#ifndef FIXPOINT_OPS_FORMULA_GRADIENT_H_
+#define FIXPOINT_OPS_FORMULA_GRADIENT_H_
+
+#include <string>
+#include <vector>
+
+#include "ops/era.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+struct Formula {
+  // In order. The last one writes `result`; no name is written twice.
+  std::vector<OpDesc> ops;
+  std::string result;
+  // What is read and has a gradient: tensors of floating-point numbers.
+  std::vector<std::string> inputs;
+  // What the ops write that counts as a constant, through which no gradient passes. Rounding that
+  // is passed straight through is x + constant(round(x) - x).
+  std::vector<std::string> constants;
+};
+
+// From the inputs and `<result>@GRAD` to `<input>@GRAD` of each input that the result depends on:
+// those ops of the formula that are read again, then what AppendBackward makes of them.
+// REQUIRES: the release that stands for the era has the ops, and they have gradients.
+std::vector<OpDesc> GradientOpsOf(const Formula& formula, Era era);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_FORMULA_GRADIENT_H_

@@ -1,0 +1,134 @@
+#include "ops/op_form.h"
+
+#include <glog/logging.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+#include "proto/type_names.h"
+
+namespace fixpoint {
+namespace {
+
+// Whether a typed reader of OpAttributes reads the attribute; for types that have none, it is not
+// asked.
+bool IsReadable(const OpDesc::Attr& attr, AttrType type) {
+  switch (type) {
+    case AttrType::INT:
+    case AttrType::LONG:
+      return IntValue(attr).has_value();
+    case AttrType::FLOAT:
+    case AttrType::FLOAT64:
+      return FloatValue(attr).has_value();
+    case AttrType::BOOLEAN:
+      return BoolValue(attr).has_value();
+    case AttrType::STRING:
+      return StringValue(attr).has_value();
+    case AttrType::INTS:
+    case AttrType::LONGS:
+      return IntsValue(attr).has_value();
+    case AttrType::FLOATS:
+    case AttrType::FLOAT64S:
+      return FloatsValue(attr).has_value();
+    default:
+      return true;
+  }
+}
+
+// An attribute, or what its absence means; null where it has to be there and is not.
+const OpDesc::Attr* Effective(const Op& op, const AttrSchema& attr) {
+  const OpDesc::Attr* found = op.FindAttr(attr.name);
+  if (found != nullptr) return found;
+  return attr.default_value ? &*attr.default_value : nullptr;
+}
+
+absl::Status CheckSlots(const Op& op, absl::Span<const SlotSchema> slots, Era era) {
+  for (const SlotSchema& slot : slots) {
+    const auto arguments = op.Inputs(slot.name);
+    if (slot.list) continue;
+    if (arguments.size() > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", slot.name, " has ", arguments.size(), " arguments; want one"));
+    }
+    const bool is_there = !arguments.empty() && arguments[0]->variable() != nullptr;
+    if (!is_there && !slot.optional && Includes(slot.eras, era)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", slot.name, " is absent; want a variable"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool IsElementType(int64_t type) {
+  switch (type) {
+    case VarType::BOOL:
+    case VarType::INT8:
+    case VarType::UINT8:
+    case VarType::INT16:
+    case VarType::INT32:
+    case VarType::INT64:
+    case VarType::SIZE_T:
+    case VarType::FP32:
+    case VarType::FP64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
+  RETURN_IF_ERROR(CheckSlots(op, schema.inputs(), era));
+  for (const AttrSchema& attr : schema.attrs()) {
+    // Of one that differs between eras, the entry that FindAttr of the schema gives.
+    if (schema.FindAttr(attr.name, era) != &attr) continue;
+    const OpDesc::Attr* value = Effective(op, attr);
+    if (value == nullptr && !Includes(attr.eras, era)) continue;
+    if (value == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("attribute ", attr.name, " is absent; want ", AttrTypeName(attr.type)));
+    }
+    if (value->type() == AttrType::VAR || value->type() == AttrType::VARS) {
+      return absl::UnimplementedError(absl::StrCat(
+          "attribute ", attr.name, " comes from a variable; want ", AttrTypeName(attr.type)));
+    }
+    if (!IsReadable(*value, attr.type)) {
+      return absl::InvalidArgumentError(absl::StrCat("attribute ", attr.name, " is ",
+                                                     AttrTypeName(value->type()), "; want ",
+                                                     AttrTypeName(attr.type)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+const OpDesc::Attr& OpAttributes::Attr(absl::string_view name) const {
+  const AttrSchema* attr = schema_.FindAttr(name, era_);
+  CHECK(attr != nullptr) << op_.type() << " has no attribute " << name;
+  return *CHECK_NOTNULL(Effective(op_, *attr));
+}
+
+int64_t OpAttributes::Int(absl::string_view name) const { return IntValue(Attr(name)).value(); }
+double OpAttributes::Float(absl::string_view name) const { return FloatValue(Attr(name)).value(); }
+bool OpAttributes::Bool(absl::string_view name) const { return BoolValue(Attr(name)).value(); }
+std::string OpAttributes::String(absl::string_view name) const {
+  return StringValue(Attr(name)).value();
+}
+std::vector<int64_t> OpAttributes::Ints(absl::string_view name) const {
+  return IntsValue(Attr(name)).value();
+}
+std::vector<double> OpAttributes::Floats(absl::string_view name) const {
+  return FloatsValue(Attr(name)).value();
+}
+
+absl::StatusOr<VarType::Type> OpAttributes::DataType(absl::string_view name) const {
+  const int64_t value = Int(name);
+  if (!IsElementType(value)) {
+    return absl::UnimplementedError(
+        absl::StrCat(name, " is ", value, "; want bool, an integer, f32 (5) or f64 (6)"));
+  }
+  return static_cast<VarType::Type>(value);
+}
+
+}  // namespace fixpoint

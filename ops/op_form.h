@@ -1,0 +1,56 @@
+// The form of one op in a program, for whoever runs it: its slots are as its schema says, and its
+// attributes can be read.
+
+#ifndef FIXPOINT_OPS_OP_FORM_H_
+#define FIXPOINT_OPS_OP_FORM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/era.h"
+#include "ops/op_schema.h"
+#include "proto/program.h"
+#include "proto/program.pb.h"
+
+namespace fixpoint {
+
+// Whether an op is as its kernel relies on: each input that its schema requires is there, a slot
+// that is no list has one argument, and each attribute, or its default, has a value of the type
+// that the schema says. Error (kInvalidArgument; kUnimplemented for an attribute whose value comes
+// from a variable): what is wrong, without naming the op.
+absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
+
+// The attributes of an op. Those that its schema does not have may not be asked for.
+class OpAttributes {
+ public:
+  // REQUIRES: CheckForm. All arguments outlive the object.
+  OpAttributes(const Op& op, const OpSchema& schema, Era era)
+      : op_(op), schema_(schema), era_(era) {}
+
+  // An attribute, or what its absence means: the era's default, or the other era's where the
+  // attribute is not of that era.
+  int64_t Int(absl::string_view name) const;
+  double Float(absl::string_view name) const;
+  bool Bool(absl::string_view name) const;
+  std::string String(absl::string_view name) const;
+  std::vector<int64_t> Ints(absl::string_view name) const;
+  std::vector<double> Floats(absl::string_view name) const;
+  // One that is a type of elements. Error (kUnimplemented): it is neither BOOL nor an integer of 8
+  // to 64 bits nor SIZE_T, FP32 or FP64.
+  absl::StatusOr<VarType::Type> DataType(absl::string_view name) const;
+
+ private:
+  const OpDesc::Attr& Attr(absl::string_view name) const;
+
+  const Op& op_;
+  const OpSchema& schema_;
+  const Era era_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_OP_FORM_H_

@@ -1,0 +1,104 @@
+#include "runtime/executor/arena.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "runtime/tensor.h"
+
+namespace fixpoint::executor {
+namespace {
+
+int64_t Aligned(int64_t bytes) {
+  constexpr int64_t kAlignment = Tensor::kAlignment;
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+void FindLives(Plan* plan) {
+  for (size_t i = 0; i < plan->steps.size(); ++i) {
+    const Step& step = plan->steps[i];
+    for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
+      for (const Buffer& buffer : *buffers) {
+        BufferInfo& info = plan->buffers[buffer.index];
+        if (info.first_step < 0) info.first_step = static_cast<int>(i);
+        info.last_step = static_cast<int>(i);
+      }
+    }
+  }
+  for (const Plan::Binding& fetch : plan->fetches) {
+    plan->buffers[fetch.buffer.index].last_step = static_cast<int>(plan->steps.size());
+  }
+}
+
+// Buffers that lie in one place, one after the other.
+struct Slot {
+  int first_step;
+  int last_step;
+  int64_t bytes;
+  int64_t offset = -1;
+  std::vector<int> buffers;
+};
+
+bool Overlap(const Slot& a, const Slot& b) {
+  return a.first_step <= b.last_step && b.first_step <= a.last_step;
+}
+
+std::vector<Slot> MakeSlots(const std::vector<InPlace>& in_place, const Plan& plan) {
+  std::vector<Slot> slots;
+  std::vector<int> slot_of(plan.buffers.size(), -1);
+  std::vector<int> place_of(plan.buffers.size(), -1);  // the buffer that it may lie in
+  for (const InPlace& pair : in_place) {
+    const BufferInfo& written = plan.buffers[pair.written.index];
+    const BufferInfo& read = plan.buffers[pair.read.index];
+    if (read.place == BufferInfo::Place::kArena && read.last_step == written.first_step &&
+        Aligned(read.bytes()) == Aligned(written.bytes()) && place_of[pair.written.index] < 0) {
+      place_of[pair.written.index] = pair.read.index;
+    }
+  }
+  std::vector<int> by_first_step(plan.buffers.size());
+  std::iota(by_first_step.begin(), by_first_step.end(), 0);
+  std::stable_sort(by_first_step.begin(), by_first_step.end(), [&](int a, int b) {
+    return plan.buffers[a].first_step < plan.buffers[b].first_step;
+  });
+  for (const int i : by_first_step) {
+    const BufferInfo& info = plan.buffers[i];
+    if (info.place != BufferInfo::Place::kArena || info.first_step < 0) continue;
+    const int shared = place_of[i] >= 0 ? slot_of[place_of[i]] : -1;
+    // One step may write several that would lie there: the first does.
+    if (shared >= 0 && slots[shared].buffers.back() == place_of[i]) {
+      slot_of[i] = shared;
+      slots[shared].last_step = info.last_step;
+      slots[shared].buffers.push_back(i);
+    } else {
+      slot_of[i] = static_cast<int>(slots.size());
+      slots.push_back({info.first_step, info.last_step, Aligned(info.bytes()), -1, {i}});
+    }
+  }
+  return slots;
+}
+
+}  // namespace
+
+void PlaceBuffers(const std::vector<InPlace>& in_place, Plan* plan) {
+  FindLives(plan);
+  std::vector<Slot> slots = MakeSlots(in_place, *plan);
+  std::stable_sort(slots.begin(), slots.end(),
+                   [](const Slot& a, const Slot& b) { return a.bytes > b.bytes; });
+  std::vector<const Slot*> placed;  // by offset
+  for (Slot& slot : slots) {
+    int64_t offset = 0;
+    for (const Slot* other : placed) {
+      if (!Overlap(slot, *other)) continue;
+      if (offset + slot.bytes <= other->offset) break;
+      offset = std::max(offset, other->offset + other->bytes);
+    }
+    slot.offset = offset;
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), &slot,
+                         [](const Slot* a, const Slot* b) { return a->offset < b->offset; }),
+        &slot);
+    plan->arena_bytes = std::max(plan->arena_bytes, offset + slot.bytes);
+    for (const int i : slot.buffers) plan->buffers[i].offset = offset;
+  }
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,26 @@
+// Places buffers in one piece of memory, so that those that are never alive together share it.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_ARENA_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_ARENA_H_
+
+#include <vector>
+
+#include "runtime/executor/plan.h"
+
+namespace fixpoint::executor {
+
+// A buffer that may lie where another lies whose last reader is the step that writes it.
+struct InPlace {
+  Buffer written;
+  Buffer read;
+};
+
+// Finds out from the steps when each buffer is alive, and gives those of the arena an offset, and
+// the plan its size. Largest first, each at the lowest offset that is free all its life (greedy by
+// size: Pisarchyk and Lee, "Efficient memory management for deep neural net inference", 2020).
+// Pairs of `in_place` share an offset where the lives and sizes allow it.
+void PlaceBuffers(const std::vector<InPlace>& in_place, Plan* plan);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_ARENA_H_

@@ -1,0 +1,37 @@
+// What of a program is wanted: the ops that have to run for what is fetched and kept.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_DEMAND_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_DEMAND_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "proto/program.h"
+
+namespace fixpoint::executor {
+
+class Demand {
+ public:
+  // `fetched` and the last values of persistable variables are kept; or, if nothing is left out,
+  // all that ops write. Of block 0.
+  Demand(const Program& program, const std::vector<const Value*>& fetched,
+         bool leave_out_unwanted = true);
+
+  // Whether the op has to run.
+  bool IsLive(const Op& op) const { return live_.contains(&op); }
+  // Whether the value is kept, or an op that runs reads it.
+  bool IsNeeded(const Value& value) const { return needed_.contains(&value); }
+  // The only op that runs and reads the value; null where there are more or it is kept.
+  const Op* OnlyReader(const Value& value) const;
+  // The ops that run and read the value.
+  std::vector<const Op*> Readers(const Value& value) const;
+
+ private:
+  absl::flat_hash_set<const Value*> kept_;
+  absl::flat_hash_set<const Value*> needed_;
+  absl::flat_hash_set<const Op*> live_;
+};
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_DEMAND_H_

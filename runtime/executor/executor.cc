@@ -1,0 +1,195 @@
+#include "runtime/executor/executor.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/planner.h"
+#include "runtime/kernels/threads.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// Error (kFailedPrecondition): a step has written a number that is not finite.
+absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& context) {
+  for (const Buffer& buffer : step.writes) {
+    const BufferInfo& info = plan.buffers[buffer.index];
+    if (info.type.dtype != VarType::FP32) continue;
+    const absl::Span<const float> values = context.Floats(buffer);
+    const auto found = std::find_if(values.begin(), values.end(),
+                                    [](float value) { return !std::isfinite(value); });
+    if (found == values.end()) continue;
+    return absl::FailedPreconditionError(absl::StrCat("element ", found - values.begin(), " of \"",
+                                                      info.name, "\" is ", *found,
+                                                      "; want finite numbers"));
+  }
+  return absl::OkStatus();
+}
+
+// An error of a step. What is done for the run itself has no op.
+absl::Status AtStep(const Step& step, const absl::Status& status) {
+  const std::string place = step.op != nullptr ? Describe(*step.op) : step.name;
+  return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
+}
+
+// A scalar is [1] in plans.
+Dims PlannedDims(const Tensor& tensor) {
+  if (tensor.dims().empty()) return {1};
+  return Dims(tensor.dims().begin(), tensor.dims().end());
+}
+
+TensorType TypeOf(const Tensor& tensor) { return {tensor.dtype(), PlannedDims(tensor)}; }
+
+}  // namespace
+
+// A plan with the addresses of its buffers.
+struct Executor::PlannedRun {
+  std::vector<FeedType> feeds;
+  std::vector<std::string> fetches;
+  Plan plan;
+  std::vector<uint8_t*> addresses;
+  std::optional<uint64_t> scope_changes;  // of the scope that the addresses are of
+  const uint8_t* arena = nullptr;         // likewise
+};
+
+void Executor::Free::operator()(uint8_t* memory) const { std::free(memory); }
+
+Executor::Executor(const Program& program, Scope* scope, const ExecutorOptions& options)
+    : program_(program), scope_(scope), options_(options) {}
+
+Executor::~Executor() = default;
+
+absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Program& program, Scope* scope,
+                                                           const ExecutorOptions& options) {
+  RETURN_IF_ERROR(CheckOps(program));
+  return std::unique_ptr<Executor>(new Executor(program, scope, options));
+}
+
+absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed> feeds,
+                                                           absl::Span<const std::string> fetches) {
+  const auto is_for = [&](const PlannedRun& run) {
+    return std::equal(
+               feeds.begin(), feeds.end(), run.feeds.begin(), run.feeds.end(),
+               [](const Feed& feed, const FeedType& planned) {
+                 return feed.name == planned.name && feed.value->dtype() == planned.type.dtype &&
+                        (feed.value->dims().empty() || absl::MakeConstSpan(feed.value->dims()) ==
+                                                           absl::MakeConstSpan(planned.type.dims));
+               }) &&
+           std::equal(fetches.begin(), fetches.end(), run.fetches.begin(), run.fetches.end());
+  };
+  for (const std::unique_ptr<PlannedRun>& run : runs_) {
+    if (is_for(*run)) return run.get();
+  }
+  auto run = std::make_unique<PlannedRun>();
+  for (const Feed& feed : feeds) {
+    run->feeds.push_back({std::string(feed.name), TypeOf(*feed.value)});
+  }
+  run->fetches.assign(fetches.begin(), fetches.end());
+  const FindPersistable find = [this](absl::string_view name) -> std::optional<TensorType> {
+    const Scope::Value* value = scope_->FindOrNull(name);
+    const Tensor* tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
+    if (tensor == nullptr) return std::nullopt;
+    return TypeOf(*tensor);
+  };
+  ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->feeds, run->fetches, find,
+                                       /*leave_out_unwanted=*/!options_.check_finite));
+  RETURN_IF_ERROR(GrowArena(run->plan.arena_bytes));
+  runs_.push_back(std::move(run));
+  return runs_.back().get();
+}
+
+absl::Status Executor::GrowArena(int64_t bytes) {
+  if (bytes <= arena_bytes_) return absl::OkStatus();
+  arena_.reset();
+  arena_bytes_ = 0;
+  void* memory = std::aligned_alloc(Tensor::kAlignment, static_cast<size_t>(bytes));
+  if (memory == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no memory for ", bytes, " bytes of intermediate values"));
+  }
+  arena_.reset(static_cast<uint8_t*>(memory));
+  arena_bytes_ = bytes;
+  return absl::OkStatus();
+}
+
+// Finds the memory of what is persistable and in the arena, which both stay where they are from run
+// to run.
+absl::Status Executor::Bind(PlannedRun* run) {
+  if (run->scope_changes == scope_->changes() && run->arena == arena_.get()) {
+    return absl::OkStatus();
+  }
+  run->addresses.resize(run->plan.buffers.size());
+  for (size_t i = 0; i < run->plan.buffers.size(); ++i) {
+    const BufferInfo& info = run->plan.buffers[i];
+    if (info.offset >= 0) run->addresses[i] = arena_.get() + info.offset;
+  }
+  for (const Plan::Binding& binding : run->plan.persistables) {
+    const TensorType& type = run->plan.buffers[binding.buffer.index].type;
+    Scope::Value* value = scope_->FindOrNull(binding.name);
+    if (value == nullptr) {
+      ASSIGN_OR_RETURN(Tensor tensor,
+                       Tensor::Allocate(type.dtype, {type.dims.begin(), type.dims.end()}));
+      scope_->Set(binding.name, std::move(tensor));
+      value = scope_->FindOrNull(binding.name);
+    }
+    Tensor* tensor = std::get_if<Tensor>(value);
+    if (tensor == nullptr || TypeOf(*tensor) != type) {
+      return absl::InvalidArgumentError(absl::StrCat("variable \"", binding.name,
+                                                     "\" is not what it was when the program was ",
+                                                     "planned; want ", DimsText(type.dims)));
+    }
+    run->addresses[binding.buffer.index] = tensor->mutable_bytes().data();
+  }
+  run->scope_changes = scope_->changes();
+  run->arena = arena_.get();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const {
+  std::vector<Tensor> fetched;
+  for (const Plan::Binding& fetch : run.plan.fetches) {
+    const TensorType& type = run.plan.buffers[fetch.buffer.index].type;
+    ASSIGN_OR_RETURN(Tensor tensor,
+                     Tensor::Allocate(type.dtype, {type.dims.begin(), type.dims.end()}));
+    std::memcpy(tensor.mutable_bytes().data(), run.addresses[fetch.buffer.index],
+                tensor.bytes().size());
+    fetched.push_back(std::move(tensor));
+  }
+  return fetched;
+}
+
+absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
+                                                  absl::Span<const std::string> fetches,
+                                                  uint32_t step) {
+  ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
+  RETURN_IF_ERROR(Bind(run));
+  kernels::UseThreads(options_.threads);
+  for (const Plan::Binding& binding : run->plan.feeds) {
+    const auto feed = std::find_if(feeds.begin(), feeds.end(),
+                                   [&](const Feed& feed) { return feed.name == binding.name; });
+    // A step only reads what is fed.
+    run->addresses[binding.buffer.index] = const_cast<uint8_t*>(feed->value->bytes().data());
+  }
+  const StepContext context(run->addresses, options_.seed, step);
+  for (const Step& planned : run->plan.steps) {
+    absl::Status status = planned.run(context);
+    if (status.ok() && options_.check_finite) status = CheckFinite(run->plan, planned, context);
+    if (!status.ok()) return AtStep(planned, status);
+  }
+  return Fetch(*run);
+}
+
+absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
+                                             absl::Span<const std::string> fetches) {
+  ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
+  return &run->plan;
+}
+
+}  // namespace fixpoint::executor

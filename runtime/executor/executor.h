@@ -1,0 +1,74 @@
+// The executor: runs a program on kernels made for it. For each set of shapes that it is fed it
+// makes a plan (plan.h) once, and then runs that.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_EXECUTOR_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_EXECUTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/program.h"
+#include "runtime/backend.h"
+#include "runtime/executor/plan.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint::executor {
+
+struct ExecutorOptions {
+  // Of the numbers that ops draw whose own seed is 0.
+  uint64_t seed = 0;
+  int threads = 1;
+  // Whether every op runs, wanted or not, and a step that writes an FP32 that is not finite ends
+  // the run.
+  bool check_finite = false;
+};
+
+// A run allocates nothing but the tensors that it gives. Not for two threads at once.
+class Executor final : public Backend {
+ public:
+  // Errors: those of CheckOps (planner.h).
+  static absl::StatusOr<std::unique_ptr<Executor>> Create(const Program& program, Scope* scope,
+                                                          const ExecutorOptions& options = {});
+  ~Executor() override;
+
+  // Errors: also those of MakePlan (planner.h), when shapes come for the first time; then the scope
+  // is as it was. After an error of an op, what the ops before it wrote is in the scope.
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
+                                          absl::Span<const std::string> fetches,
+                                          uint32_t step) override;
+
+  // The plan of such a run, which stays valid.
+  absl::StatusOr<const Plan*> PlanOf(absl::Span<const Feed> feeds,
+                                     absl::Span<const std::string> fetches);
+
+ private:
+  struct PlannedRun;
+  struct Free {
+    void operator()(uint8_t* memory) const;
+  };
+
+  Executor(const Program& program, Scope* scope, const ExecutorOptions& options);
+
+  absl::StatusOr<PlannedRun*> FindOrPlan(absl::Span<const Feed> feeds,
+                                         absl::Span<const std::string> fetches);
+  absl::Status Bind(PlannedRun* planned);
+  absl::Status GrowArena(int64_t bytes);
+  absl::StatusOr<std::vector<Tensor>> Fetch(const PlannedRun& planned) const;
+
+  const Program& program_;
+  Scope* scope_;
+  const ExecutorOptions options_;
+  std::vector<std::unique_ptr<PlannedRun>> runs_;
+  std::unique_ptr<uint8_t[], Free> arena_;
+  int64_t arena_bytes_ = 0;
+};
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_EXECUTOR_H_

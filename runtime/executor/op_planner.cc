@@ -1,0 +1,151 @@
+#include "runtime/executor/op_planner.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "proto/type_names.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// What a variable of that type would be declared as.
+VarDesc Declared(const TensorType& type) {
+  VarDesc desc;
+  desc.mutable_type()->set_type(VarType::LOD_TENSOR);
+  VarType::TensorDesc* tensor = desc.mutable_type()->mutable_lod_tensor()->mutable_tensor();
+  tensor->set_data_type(type.dtype);
+  for (const int64_t dim : type.dims) tensor->add_dims(dim);
+  return desc;
+}
+
+}  // namespace
+
+OpPlanner::OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number,
+                     const Demand& demand, PlanBuilder* builder)
+    : op_(op),
+      schema_(schema),
+      era_(era),
+      number_(number),
+      attributes_(op, schema, era),
+      demand_(demand),
+      builder_(*builder) {}
+
+int OpPlanner::InputCount(absl::string_view slot) const {
+  CHECK(HasInputSlot(slot)) << op_.type() << " has no input " << slot;
+  const auto arguments = op_.Inputs(slot);
+  return static_cast<int>(std::count_if(arguments.begin(), arguments.end(), [](const Argument* a) {
+    return a->variable() != nullptr;
+  }));
+}
+
+const Value& OpPlanner::InputValue(absl::string_view slot, int index) const {
+  CHECK(HasInputSlot(slot)) << op_.type() << " has no input " << slot;
+  for (const Argument* argument : op_.Inputs(slot)) {
+    if (argument->variable() != nullptr && index-- == 0) return *argument->value();
+  }
+  LOG(FATAL) << op_.type() << " may lack input " << slot;
+}
+
+const TensorType& OpPlanner::InputType(absl::string_view slot, int index) const {
+  return builder_.TypeOf(InputValue(slot, index));
+}
+
+Layout OpPlanner::InputLayout(absl::string_view slot, int index) const {
+  return builder_.LayoutOf(InputValue(slot, index));
+}
+
+absl::StatusOr<Buffer> OpPlanner::Read(absl::string_view slot, VarType::Type dtype, Layout layout,
+                                       int index) {
+  const TensorType& type = InputType(slot, index);
+  if (type.dtype != dtype) {
+    return absl::UnimplementedError(
+        absl::StrCat("input ", slot, " is ", TypeName(type.dtype), "; want ", TypeName(dtype)));
+  }
+  return builder_.Read(InputValue(slot, index), layout);
+}
+
+const Argument* OpPlanner::OutputArgument(absl::string_view slot, int index) const {
+  CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
+  const auto arguments = op_.Outputs(slot);
+  if (index >= static_cast<int>(arguments.size())) return nullptr;
+  return arguments[index]->variable() != nullptr ? arguments[index] : nullptr;
+}
+
+bool OpPlanner::Wants(absl::string_view slot, int index) const {
+  const Argument* argument = OutputArgument(slot, index);
+  return argument != nullptr && demand_.IsNeeded(*argument->value());
+}
+
+const Value& OpPlanner::OutputValue(absl::string_view slot, int index) const {
+  return *CHECK_NOTNULL(OutputArgument(slot, index))->value();
+}
+
+absl::Status OpPlanner::InferTypes() {
+  std::vector<VarDesc> declared;
+  for (const Argument* argument : op_.inputs()) {
+    declared.push_back(argument->value() != nullptr && builder_.IsPlanned(*argument->value())
+                           ? Declared(builder_.TypeOf(*argument->value()))
+                           : VarDesc());
+  }
+  std::vector<const VarDesc*> inputs;
+  for (const VarDesc& desc : declared) inputs.push_back(desc.has_type() ? &desc : nullptr);
+  InferContext context(op_.desc(), schema_, era_, inputs);
+  RETURN_IF_ERROR(Infer(context));
+  inferred_.assign(context.outputs().begin(), context.outputs().end());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TensorType> OpPlanner::OutputType(absl::string_view slot, int index) {
+  if (inferred_.empty()) RETURN_IF_ERROR(InferTypes());
+  const Argument* argument = CHECK_NOTNULL(OutputArgument(slot, index));
+  const auto arguments = op_.outputs();
+  const size_t place = std::find(arguments.begin(), arguments.end(), argument) - arguments.begin();
+  const InferredOutput& output = inferred_[place];
+  const bool is_known =
+      output.dtype && output.dims &&
+      std::none_of(output.dims->begin(), output.dims->end(), [](int64_t dim) { return dim < 0; });
+  if (!is_known) {
+    return absl::UnimplementedError(absl::StrCat("the shape of output ", slot,
+                                                 " depends on values; want one that follows "
+                                                 "from attributes and the inputs' shapes"));
+  }
+  TensorType type{*output.dtype, *output.dims};
+  if (type.dims.empty()) type.dims = {1};
+  return type;
+}
+
+absl::StatusOr<Buffer> OpPlanner::Write(absl::string_view slot, Layout layout, int index) {
+  ASSIGN_OR_RETURN(const TensorType type, OutputType(slot, index));
+  return WriteAs(slot, type, layout, index);
+}
+
+Buffer OpPlanner::WriteAs(absl::string_view slot, const TensorType& type, Layout layout,
+                          int index) {
+  if (!Wants(slot, index)) return Scratch(slot, type.dtype, type.size());
+  return builder_.Write(OutputValue(slot, index), type, layout);
+}
+
+Buffer OpPlanner::WriteOver(absl::string_view slot, const TensorType& type, Layout layout,
+                            Buffer over, int index) {
+  const Buffer buffer =
+      Wants(slot, index) ? builder_.Write(OutputValue(slot, index), type, layout, /*in_place=*/true)
+                         : Scratch(slot, type.dtype, type.size());
+  builder_.MayLieIn(buffer, over);
+  return buffer;
+}
+
+Buffer OpPlanner::Scratch(absl::string_view what, VarType::Type dtype, int64_t size) {
+  return builder_.NewBuffer(absl::StrCat(op_.type(), ".", what), {dtype, {size}});
+}
+
+void OpPlanner::AddStep(StepKernel kernel) {
+  builder_.AddStep({kernel.name.empty() ? op_.type() : std::move(kernel.name), nullptr,
+                    std::move(kernel.implementation), std::move(kernel.reads),
+                    std::move(kernel.writes), kernel.operations, std::move(kernel.run)});
+}
+
+}  // namespace fixpoint::executor

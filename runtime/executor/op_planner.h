@@ -1,0 +1,110 @@
+// One op as its plan function sees it: the types of its inputs, its attributes, and the means to
+// add the steps that compute it.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OP_PLANNER_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OP_PLANNER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/infer.h"
+#include "ops/op_form.h"
+#include "ops/op_schema.h"
+#include "proto/program.h"
+#include "runtime/executor/demand.h"
+#include "runtime/executor/plan.h"
+#include "runtime/executor/plan_builder.h"
+
+namespace fixpoint::executor {
+
+// What is computed by a step, and of what.
+struct StepKernel {
+  std::vector<Buffer> reads;
+  std::vector<Buffer> writes;
+  std::function<absl::Status(const StepContext&)> run;
+  std::string implementation = "";
+  int64_t operations = 0;
+  std::string name = "";  // "": the op's type
+};
+
+// Slots are those of the op's schema. An input may be asked for only if the op has it.
+class OpPlanner {
+ public:
+  // `number` is the op's place among all ops of the program. REQUIRES: CheckForm. All arguments
+  // outlive the object.
+  OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number, const Demand& demand,
+            PlanBuilder* builder);
+
+  const Op& op() const { return op_; }
+  Era era() const { return era_; }
+  uint32_t number() const { return number_; }
+  const OpAttributes& attributes() const { return attributes_; }
+  const Demand& demand() const { return demand_; }
+  PlanBuilder& builder() { return builder_; }
+
+  // Whether ops of this type can have such an input at all.
+  bool HasInputSlot(absl::string_view slot) const {
+    return schema_.FindInput(slot, era_) != nullptr;
+  }
+  int InputCount(absl::string_view slot) const;
+  bool HasInput(absl::string_view slot) const { return InputCount(slot) > 0; }
+  const Value& InputValue(absl::string_view slot, int index = 0) const;
+  const TensorType& InputType(absl::string_view slot, int index = 0) const;
+  const Dims& InputDims(absl::string_view slot, int index = 0) const {
+    return InputType(slot, index).dims;
+  }
+  // The layout that spares a conversion.
+  Layout InputLayout(absl::string_view slot, int index = 0) const;
+
+  // The elements of an input. Error (kUnimplemented): it is of another type.
+  absl::StatusOr<Buffer> Read(absl::string_view slot, VarType::Type dtype,
+                              Layout layout = Layout::kRowMajor, int index = 0);
+  absl::StatusOr<Buffer> ReadFloats(absl::string_view slot, Layout layout = Layout::kRowMajor,
+                                    int index = 0) {
+    return Read(slot, VarType::FP32, layout, index);
+  }
+
+  // Whether the op names a variable there that somebody reads.
+  bool Wants(absl::string_view slot, int index = 0) const;
+  const Value& OutputValue(absl::string_view slot, int index = 0) const;
+  // The type of an output, as it is inferred from the inputs' types; a scalar is [1] here. Error:
+  // the inputs do not fit; kUnimplemented: it depends on values.
+  absl::StatusOr<TensorType> OutputType(absl::string_view slot, int index = 0);
+
+  // Where an output goes; memory that nobody reads, where nobody wants it. What is read is read
+  // before it is written, or the memory is not the same.
+  absl::StatusOr<Buffer> Write(absl::string_view slot, Layout layout = Layout::kRowMajor,
+                               int index = 0);
+  Buffer WriteAs(absl::string_view slot, const TensorType& type, Layout layout = Layout::kRowMajor,
+                 int index = 0);
+  // The same for an output whose element i is computed when element i of `over` has been read: both
+  // may be the same memory.
+  Buffer WriteOver(absl::string_view slot, const TensorType& type, Layout layout, Buffer over,
+                   int index = 0);
+  // Memory for this op's steps, or for those of another op that it is told to.
+  Buffer Scratch(absl::string_view what, VarType::Type dtype, int64_t size);
+
+  void AddStep(StepKernel kernel);
+
+ private:
+  const Argument* OutputArgument(absl::string_view slot, int index) const;
+  absl::Status InferTypes();
+
+  const Op& op_;
+  const OpSchema& schema_;
+  const Era era_;
+  const uint32_t number_;
+  const OpAttributes attributes_;
+  const Demand& demand_;
+  PlanBuilder& builder_;
+  std::vector<InferredOutput> inferred_;  // as op_.outputs(); empty: not yet
+};
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OP_PLANNER_H_

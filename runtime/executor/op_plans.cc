@@ -1,0 +1,45 @@
+#include "runtime/executor/op_plans.h"
+
+#include <glog/logging.h>
+
+#include <map>
+#include <utility>
+
+namespace fixpoint::executor {
+namespace {
+
+using PlanTable = std::map<std::string, PlanFunction, std::less<>>;
+
+const PlanTable& AllPlans() {
+  static const PlanTable* const table = [] {
+    auto* made = new PlanTable();
+    for (OpPlans plans : {
+#define FIXPOINT_OP_PLANS(family) family##Plans(),
+#include "runtime/executor/all_op_plans.inc"
+#undef FIXPOINT_OP_PLANS
+         }) {
+      for (OpPlanEntry& entry : plans) {
+        CHECK(FindOpSchema(entry.type) != nullptr) << entry.type << " has no schema";
+        const bool is_new = made->emplace(entry.type, std::move(entry.plan)).second;
+        CHECK(is_new) << entry.type << " has two plans";
+      }
+    }
+    return made;
+  }();
+  return *table;
+}
+
+}  // namespace
+
+const PlanFunction* FindOpPlan(absl::string_view type) {
+  const auto found = AllPlans().find(type);
+  return found != AllPlans().end() ? &found->second : nullptr;
+}
+
+std::vector<std::string> TypesWithPlan() {
+  std::vector<std::string> types;
+  for (const auto& [type, plan] : AllPlans()) types.push_back(type);
+  return types;
+}
+
+}  // namespace fixpoint::executor

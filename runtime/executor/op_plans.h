@@ -1,0 +1,43 @@
+// How ops are planned: for each op type the function that adds its steps, by family (ops/*.cc);
+// all_op_plans.inc lists the families.
+//
+// A plan function checks the shapes that its kernels rely on, makes the kernels (runtime/kernels),
+// and says which forms of its inputs they take. What CheckForm (ops/op_form.h) says of slots and
+// attributes holds when it is called.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OP_PLANS_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OP_PLANS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "runtime/executor/op_planner.h"
+
+namespace fixpoint::executor {
+
+// Error: what of the inputs or attributes is wrong or cannot be done, without naming the op.
+using PlanFunction = std::function<absl::Status(OpPlanner& op)>;
+
+struct OpPlanEntry {
+  std::string type;
+  PlanFunction plan;
+};
+using OpPlans = std::vector<OpPlanEntry>;
+
+// Null for an op type that the executor does not run.
+const PlanFunction* FindOpPlan(absl::string_view type);
+
+// Every type that it runs, in ascending order.
+std::vector<std::string> TypesWithPlan();
+
+// The families. A row of all_op_plans.inc without its function does not link.
+#define FIXPOINT_OP_PLANS(family) OpPlans family##Plans();
+#include "runtime/executor/all_op_plans.inc"
+#undef FIXPOINT_OP_PLANS
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OP_PLANS_H_

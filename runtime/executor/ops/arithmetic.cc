@@ -1,0 +1,226 @@
+// Sums and scales of whole tensors, what clips them, and counters.
+
+#include "runtime/kernels/arithmetic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_types.h"
+#include "runtime/kernels/activation.h"
+
+namespace fixpoint::executor {
+namespace {
+
+float Number(const OpPlanner& op, absl::string_view name) {
+  return static_cast<float>(op.attributes().Float(name));
+}
+
+absl::Status CheckAbsent(const OpPlanner& op, absl::string_view slot) {
+  if (!op.HasInput(slot)) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
+}
+
+// The reference's type of X is any: counters are scaled too.
+absl::Status PlanScale(OpPlanner& op) {
+  RETURN_IF_ERROR(CheckAbsent(op, "ScaleTensor"));
+  const float scale = Number(op, "scale");
+  const float bias = Number(op, "bias");
+  const bool bias_after_scale = op.attributes().Bool("bias_after_scale");
+  const Layout layout = op.InputLayout("X");
+  const TensorType type = op.InputType("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype, layout));
+  const Buffer y = op.WriteOver("Out", type, layout, x);
+  if (type.dtype == VarType::FP32) {
+    op.AddStep({{x}, {y}, [=](const StepContext& run) {
+                  kernels::Scale(run.Floats(x), scale, bias,
+                                 bias_after_scale ? kernels::BiasOrder::kAfterFactor
+                                                  : kernels::BiasOrder::kBeforeFactor,
+                                 run.Floats(y));
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  }
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{x}, {y}, [=](const StepContext& run) {
+                  const absl::Span<T> from = run.Of<T>(x);
+                  std::transform(from.begin(), from.end(), run.Of<T>(y).begin(), [=](T value) {
+                    const double number = static_cast<double>(value);
+                    return static_cast<T>(bias_after_scale ? number * scale + bias
+                                                           : (number + bias) * scale);
+                  });
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PlanSum(OpPlanner& op) {
+  const int count = op.InputCount("X");
+  if (count == 0) return absl::InvalidArgumentError("X has no argument; want one or more");
+  const Layout layout = op.InputLayout("X");
+  const TensorType type = op.InputType("X");
+  std::vector<Buffer> terms;
+  for (int i = 0; i < count; ++i) {
+    if (op.InputType("X", i) != type) {
+      return absl::InvalidArgumentError(absl::StrCat("X[", i, "] is ",
+                                                     DimsText(op.InputDims("X", i)), "; want ",
+                                                     DimsText(type.dims), ", as X[0]"));
+    }
+    ASSIGN_OR_RETURN(const Buffer term, op.ReadFloats("X", layout, i));
+    terms.push_back(term);
+  }
+  const Buffer sum = op.WriteOver("Out", type, layout, terms[0]);
+  op.AddStep({terms, {sum}, [=](const StepContext& run) {
+                absl::InlinedVector<absl::Span<const float>, 8> values;
+                for (const Buffer& term : terms) values.push_back(run.Floats(term));
+                kernels::AddAll(values, run.Floats(sum));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanIncrement(OpPlanner& op) {
+  const TensorType type = op.InputType("X");
+  const double by = op.attributes().Float("step");
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
+  const Buffer out = op.WriteOver("Out", type, Layout::kRowMajor, x);
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                  const absl::Span<T> from = run.Of<T>(x);
+                  std::transform(from.begin(), from.end(), run.Of<T>(out).begin(), [by](T value) {
+                    return static_cast<T>(static_cast<double>(value) + by);
+                  });
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PlanCast(OpPlanner& op) {
+  const Layout layout = op.InputLayout("X");
+  const TensorType from_type = op.InputType("X");
+  ASSIGN_OR_RETURN(const TensorType to_type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", from_type.dtype, layout));
+  const Buffer out = op.WriteAs("Out", to_type, layout);
+  return WithElementType(from_type.dtype, [&](auto from_element) {
+    return WithElementType(to_type.dtype, [&](auto to_element) {
+      using From = decltype(from_element);
+      using To = decltype(to_element);
+      op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                    const absl::Span<From> from = run.Of<From>(x);
+                    std::transform(from.begin(), from.end(), run.Of<To>(out).begin(),
+                                   [](From value) { return static_cast<To>(value); });
+                    return absl::OkStatus();
+                  }});
+      return absl::OkStatus();
+    });
+  });
+}
+
+// The mean of no elements is NaN.
+absl::Status PlanMean(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", op.InputLayout("X")));
+  const Buffer out = op.WriteAs("Out", {VarType::FP32, {1}});
+  op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                const absl::Span<float> values = run.Floats(x);
+                run.Floats(out)[0] =
+                    static_cast<float>(kernels::Sum(values) / static_cast<double>(values.size()));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanMeanGradient(OpPlanner& op) {
+  if (op.InputType("Out@GRAD").size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want one number"));
+  }
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
+  op.AddStep({{dout}, {dx}, [=](const StepContext& run) {
+                const absl::Span<float> values = run.Floats(dx);
+                std::fill(values.begin(), values.end(),
+                          run.Floats(dout)[0] / static_cast<float>(values.size()));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+// A reduction over all axes.
+absl::Status OfAll(OpPlanner& op, absl::Status (*plan)(OpPlanner&)) {
+  const size_t rank = op.InputDims("X").size();
+  const bool is_of_all =
+      op.attributes().Bool("reduce_all") || rank == 1 || op.attributes().Ints("dim").size() == rank;
+  if (!is_of_all) return absl::UnimplementedError("some axes are kept; want all reduced");
+  return plan(op);
+}
+
+absl::StatusOr<kernels::Activation> ClipOf(const OpPlanner& op) {
+  RETURN_IF_ERROR(CheckAbsent(op, "Min"));
+  RETURN_IF_ERROR(CheckAbsent(op, "Max"));
+  return kernels::Activation{kernels::ActivationFunction::kClip, Number(op, "min"),
+                             Number(op, "max")};
+}
+
+absl::Status PlanClip(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const kernels::Activation clip, ClipOf(op));
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
+  op.AddStep({{x}, {y}, [=](const StepContext& run) {
+                kernels::Activate(clip, run.Floats(x), run.Floats(y));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanClipByNorm(OpPlanner& op) {
+  const float max_norm = Number(op, "max_norm");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  const Buffer y = op.WriteOver("Out", op.InputType("X"), Layout::kRowMajor, x);
+  op.AddStep({{x}, {y}, [=](const StepContext& run) {
+                const double norm = std::sqrt(kernels::SumOfSquares(run.Floats(x)));
+                const float factor = norm > max_norm ? static_cast<float>(max_norm / norm) : 1.0f;
+                kernels::Scale(run.Floats(x), factor, 0.0f, kernels::BiasOrder::kAfterFactor,
+                               run.Floats(y));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanSquaredL2Norm(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", op.InputLayout("X")));
+  const Buffer out = op.WriteAs("Out", {VarType::FP32, {1}});
+  op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                run.Floats(out)[0] = static_cast<float>(kernels::SumOfSquares(run.Floats(x)));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans ArithmeticPlans() {
+  return {
+      {"scale", PlanScale},
+      {"sum", PlanSum},
+      {"increment", PlanIncrement},
+      {"cast", PlanCast},
+      {"mean", PlanMean},
+      {"mean_grad", PlanMeanGradient},
+      {"reduce_mean", [](OpPlanner& op) { return OfAll(op, PlanMean); }},
+      {"reduce_mean_grad", [](OpPlanner& op) { return OfAll(op, PlanMeanGradient); }},
+      {"clip", PlanClip},
+      {"clip_by_norm", PlanClipByNorm},
+      {"squared_l2_norm", PlanSquaredL2Norm},
+  };
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,164 @@
+// Arithmetic of two tensors, in the layout of the one that the other broadcasts to.
+
+#include "runtime/kernels/elementwise.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::Arithmetic;
+using kernels::ElementwiseShape;
+
+// How both inputs are read.
+struct Reading {
+  ElementwiseShape shape;  // as they lie in memory
+  Layout x_layout = Layout::kRowMajor;
+  Layout y_layout = Layout::kRowMajor;
+};
+
+Dims ChannelsLastDims(const Dims& dims) { return {dims[0], dims[2], dims[3], dims[1]}; }
+
+// Y's dimensions beside those of an X of 4; nothing where it does not fit.
+std::optional<Dims> Beside(const Dims& y, int64_t axis) {
+  size_t rank = y.size();
+  while (rank > 0 && rank < 4 && y[rank - 1] == 1 && axis >= 0) --rank;
+  const int64_t at = axis < 0 ? 4 - static_cast<int64_t>(rank) : axis;
+  if (at < 0 || at + rank > 4) return std::nullopt;
+  Dims dims(4, 1);
+  std::copy_n(y.begin(), rank, dims.begin() + at);
+  return dims;
+}
+
+// Images stay channels last where Y can be read beside them.
+Reading ReadingOf(const Dims& x, Layout x_layout, const Dims& y, int64_t axis) {
+  const Reading row_major{{x, y, axis}};
+  if (x_layout != Layout::kChannelsLast || x.size() != 4) return row_major;
+  const std::optional<Dims> beside = Beside(y, axis);
+  if (!beside) return row_major;
+  const bool lies_alike = (*beside)[1] == 1 || (*beside)[2] * (*beside)[3] == 1;
+  if (y.size() != 4 && !lies_alike) return row_major;
+  return {{ChannelsLastDims(x), ChannelsLastDims(*beside), -1},
+          Layout::kChannelsLast,
+          y.size() == 4 ? Layout::kChannelsLast : Layout::kRowMajor};
+}
+
+absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
+  const Dims& x_dims = op.InputDims("X");
+  const Dims& y_dims = op.InputDims("Y");
+  const Reading reading =
+      ReadingOf(x_dims, op.InputLayout("X"), y_dims, op.attributes().Int("axis"));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Elementwise> elementwise,
+                   kernels::Elementwise::Plan(arithmetic, reading.shape));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", reading.x_layout));
+  ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Y", reading.y_layout));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  const Buffer out = x.size == type.size()   ? op.WriteOver("Out", type, reading.x_layout, x)
+                     : y.size == type.size() ? op.WriteOver("Out", type, reading.y_layout, y)
+                                             : op.WriteAs("Out", type, reading.x_layout);
+  op.AddStep({{x, y},
+              {out},
+              [=](const StepContext& run) {
+                elementwise->Run(run.Floats(x), run.Floats(y), run.Floats(out));
+                return absl::OkStatus();
+              },
+              elementwise->implementation()});
+  return absl::OkStatus();
+}
+
+// The gradient of a sum is that of each term, where it does not broadcast.
+absl::StatusOr<bool> ShareGradient(OpPlanner& op, absl::string_view slot) {
+  const std::string gradient = absl::StrCat(slot, kGradientSuffix);
+  if (!op.Wants(gradient)) return true;
+  if (op.InputDims(slot) != op.InputDims("Out@GRAD")) return false;
+  RETURN_IF_ERROR(op.builder().Share(op.OutputValue(gradient), op.InputValue("Out@GRAD")));
+  return true;
+}
+
+absl::Status PlanGradient(OpPlanner& op, Arithmetic arithmetic) {
+  bool wants_x = op.Wants("X@GRAD");
+  bool wants_y = op.Wants("Y@GRAD");
+  if (arithmetic == Arithmetic::kAdd) {
+    ASSIGN_OR_RETURN(const bool x_is_done, ShareGradient(op, "X"));
+    ASSIGN_OR_RETURN(const bool y_is_done, ShareGradient(op, "Y"));
+    wants_x = !x_is_done;
+    wants_y = !y_is_done;
+  }
+  if (!wants_x && !wants_y) return absl::OkStatus();
+  const TensorType x_type = op.InputType("X");
+  const TensorType y_type = op.InputType("Y");
+  const Reading reading =
+      ReadingOf(x_type.dims, op.InputLayout("Out@GRAD"), y_type.dims, op.attributes().Int("axis"));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Elementwise> elementwise,
+                   kernels::Elementwise::Plan(arithmetic, reading.shape));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD", reading.x_layout));
+  int64_t out_size = 1;
+  for (const int64_t dim : elementwise->out_dims()) out_size *= dim;
+  if (dout.size != out_size) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want ", out_size, " elements"));
+  }
+  std::vector<Buffer> reads = {dout};
+  std::optional<Buffer> x;
+  std::optional<Buffer> y;
+  if (arithmetic != Arithmetic::kAdd && arithmetic != Arithmetic::kSub) {
+    ASSIGN_OR_RETURN(x, op.ReadFloats("X", reading.x_layout));
+    ASSIGN_OR_RETURN(y, op.ReadFloats("Y", reading.y_layout));
+    reads.insert(reads.end(), {*x, *y});
+  }
+  std::vector<Buffer> writes;
+  std::optional<Buffer> dx;
+  std::optional<Buffer> dy;
+  if (wants_x) {
+    dx = op.WriteAs("X@GRAD", x_type, reading.x_layout);
+    if (dx->size == dout.size && !wants_y) op.builder().MayLieIn(*dx, dout);
+    writes.push_back(*dx);
+  }
+  if (wants_y) {
+    dy = op.WriteAs("Y@GRAD", y_type, reading.y_layout);
+    writes.push_back(*dy);
+  }
+  op.AddStep({reads, writes,
+              [=](const StepContext& run) {
+                const auto floats = [&](const std::optional<Buffer>& buffer) {
+                  return buffer ? run.Floats(*buffer) : absl::Span<float>();
+                };
+                elementwise->Backward(floats(x), floats(y), run.Floats(dout), floats(dx),
+                                      floats(dy));
+                return absl::OkStatus();
+              },
+              elementwise->implementation()});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans ElementwisePlans() {
+  const std::pair<const char*, Arithmetic> ops[] = {
+      {"elementwise_add", Arithmetic::kAdd}, {"elementwise_sub", Arithmetic::kSub},
+      {"elementwise_mul", Arithmetic::kMul}, {"elementwise_div", Arithmetic::kDiv},
+      {"elementwise_max", Arithmetic::kMax}, {"elementwise_min", Arithmetic::kMin},
+      {"elementwise_pow", Arithmetic::kPow}};
+  OpPlans plans;
+  for (const auto& [type, arithmetic] : ops) {
+    plans.push_back({type, [arithmetic = arithmetic](OpPlanner& op) {
+                       return PlanElementwise(op, arithmetic);
+                     }});
+    const std::string gradient = absl::StrCat(type, "_grad");
+    if (FindOpSchema(gradient) == nullptr) continue;
+    plans.push_back({gradient, [arithmetic = arithmetic](OpPlanner& op) {
+                       return PlanGradient(op, arithmetic);
+                     }});
+  }
+  return plans;
+}
+
+}  // namespace fixpoint::executor

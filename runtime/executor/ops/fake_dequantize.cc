@@ -1,0 +1,104 @@
+// Ops that make numbers of codes. Where codes are held as integers, and the ranges are those that
+// they were made by, nothing is computed: whoever reads the numbers has them computed, and a
+// product of codes never does.
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ops/quant_math.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/quantized.h"
+#include "runtime/kernels/fake_quantize.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// What an op is told of the codes in X.
+struct Dequantization {
+  int32_t largest_code = 127;
+  std::optional<int> channel_axis;
+  absl::string_view scale = "Scale";
+  absl::string_view output = "Out";
+};
+
+absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
+  if (!op.Wants(d.output)) return absl::OkStatus();
+  PlanBuilder& builder = op.builder();
+  const Value& x = op.InputValue("X");
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, d.channel_axis));
+  if (op.InputType(d.scale).size() != view.channels.count) {
+    return absl::InvalidArgumentError(absl::StrCat(d.scale, " is ", DimsText(op.InputDims(d.scale)),
+                                                   " and X ", DimsText(op.InputDims("X")),
+                                                   "; want a scale for each channel"));
+  }
+  ASSIGN_OR_RETURN(const Buffer ranges, op.ReadFloats(d.scale));
+  const TensorType type{VarType::FP32, op.InputDims("X")};
+
+  if (op.InputType("X").dtype == VarType::INT8) {
+    Codes codes;
+    ASSIGN_OR_RETURN(codes.codes, op.Read("X", VarType::INT8));
+    codes.ranges = ranges;
+    codes.largest_code = d.largest_code;
+    codes.channel_axis = d.channel_axis;
+    builder.WriteCodes(op.OutputValue(d.output), type, codes, /*holds_codes=*/false);
+    return absl::OkStatus();
+  }
+  if (builder.HoldsCodes(x)) {
+    ASSIGN_OR_RETURN(const Codes* codes, builder.ReadCodes(x, builder.LayoutOf(x)));
+    if (codes != nullptr && codes->ranges == ranges && codes->largest_code == d.largest_code &&
+        codes->channel_axis == d.channel_axis) {
+      builder.WriteCodes(op.OutputValue(d.output), type, *codes, /*holds_codes=*/false);
+      return absl::OkStatus();
+    }
+  }
+  ASSIGN_OR_RETURN(const Buffer codes, op.ReadFloats("X", view.layout));
+  const Buffer out = op.WriteOver(d.output, type, view.layout, codes);
+  op.AddStep({{codes, ranges},
+              {out},
+              [=, largest_code = d.largest_code, channels = view.channels](const StepContext& run) {
+                kernels::Dequantize(run.Floats(codes), run.Floats(ranges), channels, largest_code,
+                                    run.Floats(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int32_t> LargestCodeOf(int64_t bits) {
+  if (bits >= 2 && bits <= 16) return LargestCode(static_cast<int>(bits));
+  return absl::InvalidArgumentError(absl::StrCat("codes of ", bits, " bits; want 2 to 16"));
+}
+
+absl::Status PlanMaxAbs(OpPlanner& op) {
+  Dequantization d;
+  const double max_range = op.attributes().Float("max_range");
+  d.largest_code = static_cast<int32_t>(max_range);
+  if (d.largest_code != max_range || d.largest_code < 1) {
+    return absl::UnimplementedError(
+        absl::StrCat("max_range is ", max_range, "; want the largest code, a whole number"));
+  }
+  return PlanDequantize(op, d);
+}
+
+absl::Status PlanChannelWise(OpPlanner& op) {
+  const std::vector<int64_t> bits = op.attributes().Ints("quant_bits");
+  if (op.InputCount("Scales") != 1 || bits.empty()) {
+    return absl::UnimplementedError(absl::StrCat("Scales has ", op.InputCount("Scales"),
+                                                 " arguments and quant_bits ", bits.size(),
+                                                 " values; want one of each"));
+  }
+  Dequantization d;
+  ASSIGN_OR_RETURN(d.largest_code, LargestCodeOf(bits[0]));
+  d.channel_axis = static_cast<int>(op.attributes().Int("quant_axis"));
+  d.scale = "Scales";
+  return PlanDequantize(op, d);
+}
+
+}  // namespace
+
+OpPlans FakeDequantizePlans() {
+  return {{"fake_dequantize_max_abs", PlanMaxAbs},
+          {"fake_channel_wise_dequantize_max_abs", PlanChannelWise}};
+}
+
+}  // namespace fixpoint::executor

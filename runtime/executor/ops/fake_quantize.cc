@@ -1,0 +1,261 @@
+// Ops that simulate quantization, and observers of ranges. What is found of a range is what
+// ops/quant_math.h says; the codes of a value are held as integers where 8 bits hold them, so that
+// a product of such values is one of integers.
+
+#include "runtime/kernels/fake_quantize.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ops/quant_math.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/quantized.h"
+
+namespace fixpoint::executor {
+namespace {
+
+const TensorType kOneNumber{VarType::FP32, {1}};
+
+// Adds the step that finds the largest absolute value of X, of each channel.
+absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffer ranges) {
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
+  op.AddStep({{x},
+              {ranges},
+              [=, channels = view.channels](const StepContext& run) {
+                kernels::FindRanges(run.Floats(x), channels, run.Floats(ranges));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "find range"});
+  return absl::OkStatus();
+}
+
+// Whether what an op wrote, or read, as a range stays in its memory until the run ends.
+bool Stays(const Value& range) {
+  return !range.variable().persistable() || range.variable().values().back() == &range;
+}
+
+// An input of one number. Error: it is absent, as it may be in inference alone, or holds more.
+absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
+  if (!op.HasInput(slot) || op.InputType(slot).size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", slot, " is absent or not one number; want one number"));
+  }
+  return op.ReadFloats(slot);
+}
+
+// The range that an op goes by in inference: what is in InScale, which its own OutScale may be.
+absl::StatusOr<std::pair<Buffer, bool>> StoredRange(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Buffer range, ReadNumber(op, "InScale"));
+  const Value* holder = &op.InputValue("InScale");
+  if (op.Wants("OutScale")) {
+    const Buffer out = op.WriteOver("OutScale", kOneNumber, Layout::kRowMajor, range);
+    if (out != range) {
+      return absl::UnimplementedError(
+          "is_test is true and OutScale is another variable than InScale; want the same");
+    }
+  }
+  const auto written = op.op().Output("OutScale");
+  if (written != nullptr && written->variable() == &holder->variable()) holder = written->value();
+  return std::pair(range, Stays(*holder));
+}
+
+bool IsTest(const OpPlanner& op) { return op.attributes().Bool("is_test"); }
+
+absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
+  Quantization quantization;
+  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  quantization.dequantizes = dequantizes;
+  const Buffer range = op.WriteAs("OutScale", kOneNumber);
+  RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
+  const Argument* written = op.op().Output("OutScale");
+  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+}
+
+// Adds the steps that take the range of X into the moving average: state = rate * state + 1,
+// accum = rate * accum + range, and their quotient is the new range, which is given back.
+absl::StatusOr<Buffer> AddFollow(OpPlanner& op) {
+  const Buffer current = op.Scratch("range", VarType::FP32, 1);
+  RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, current));
+  ASSIGN_OR_RETURN(const Buffer state, ReadNumber(op, "InState"));
+  ASSIGN_OR_RETURN(const Buffer accum, ReadNumber(op, "InAccum"));
+  const Buffer state_out = op.WriteOver("OutState", kOneNumber, Layout::kRowMajor, state);
+  const Buffer accum_out = op.WriteOver("OutAccum", kOneNumber, Layout::kRowMajor, accum);
+  Buffer range;
+  if (op.HasInputSlot("InScale") && op.HasInput("InScale")) {
+    // Not read, but for being the same variable.
+    ASSIGN_OR_RETURN(const Buffer before, ReadNumber(op, "InScale"));
+    range = op.WriteOver("OutScale", kOneNumber, Layout::kRowMajor, before);
+  } else {
+    range = op.WriteAs("OutScale", kOneNumber);
+  }
+  const float rate = static_cast<float>(op.attributes().Float("moving_rate"));
+  op.AddStep({{current, state, accum},
+              {state_out, accum_out, range},
+              [=](const StepContext& run) {
+                const float new_state = rate * run.Floats(state)[0] + 1.0f;
+                const float new_accum = rate * run.Floats(accum)[0] + run.Floats(current)[0];
+                run.Floats(state_out)[0] = new_state;
+                run.Floats(accum_out)[0] = new_accum;
+                run.Floats(range)[0] = new_accum / new_state;
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "follow moving average"});
+  return range;
+}
+
+absl::Status PlanMovingAverage(OpPlanner& op, bool dequantizes) {
+  Quantization quantization;
+  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  quantization.dequantizes = dequantizes;
+  if (IsTest(op)) {
+    ASSIGN_OR_RETURN(const auto stored, StoredRange(op));
+    return AddQuantize(op, quantization, stored.first, stored.second);
+  }
+  ASSIGN_OR_RETURN(const Buffer range, AddFollow(op));
+  const Argument* written = op.op().Output("OutScale");
+  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+}
+
+absl::Status PlanObserver(OpPlanner& op) {
+  if (!IsTest(op)) RETURN_IF_ERROR(AddFollow(op).status());
+  if (!op.Wants("Out")) return absl::OkStatus();
+  return op.builder().Share(op.OutputValue("Out"), op.InputValue("X"));
+}
+
+// The largest absolute values of the last steps: OutScales, which is read and written in place.
+absl::StatusOr<Buffer> WindowOf(OpPlanner& op) {
+  const int64_t size = op.attributes().Int("window_size");
+  const Argument* window = op.op().Output("OutScales");
+  if (window == nullptr || window->variable() == nullptr || !window->variable()->persistable() ||
+      size < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "window_size is ", size, " and OutScales is not persistable; want a window that lives on"));
+  }
+  const TensorType type{VarType::FP32, {size}};
+  const Buffer buffer = op.builder().Write(*window->value(), type, Layout::kRowMajor, true);
+  if (op.builder().info(buffer).place != BufferInfo::Place::kScope) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("OutScales is not of window_size, ", size, "; want a window of that size"));
+  }
+  return buffer;
+}
+
+// The largest of the window, by the reference's rule: where the range is what leaves it, it is
+// found anew.
+float NextWindowRange(absl::Span<float> window, int64_t step, float range, float current) {
+  float& place = window[step % window.size()];
+  const float removed = place;
+  place = current;
+  if (range < current) return current;
+  if (std::fabs(removed - range) >= 1e-6f) return range;
+  return AbsMax(window.first(std::min<size_t>(step, window.size())));
+}
+
+// The mean of the window. Step t, counted from 1, is kept at place (t - 1) mod its size.
+float NextWindowMean(absl::Span<float> window, int64_t step, float /*range*/, float current) {
+  window[(step - 1) % window.size()] = current;
+  const size_t seen = std::min<size_t>(step, window.size());
+  double sum = 0;
+  for (size_t i = 0; i < seen; ++i) sum += window[i];
+  return static_cast<float>(sum / static_cast<double>(seen));
+}
+
+using WindowRule = float (*)(absl::Span<float> window, int64_t step, float range, float current);
+
+absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
+  Quantization quantization;
+  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  if (IsTest(op)) {
+    ASSIGN_OR_RETURN(const auto stored, StoredRange(op));
+    return AddQuantize(op, quantization, stored.first, stored.second);
+  }
+  const Buffer current = op.Scratch("range", VarType::FP32, 1);
+  RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, current));
+  ASSIGN_OR_RETURN(const Buffer before, ReadNumber(op, "InScale"));
+  if (!op.HasInput("Iter") || op.InputType("Iter").size() != 1) {
+    return absl::InvalidArgumentError("input Iter is absent or not one number; want one number");
+  }
+  ASSIGN_OR_RETURN(const Buffer step, op.Read("Iter", VarType::INT64));
+  ASSIGN_OR_RETURN(const Buffer window, WindowOf(op));
+  const Buffer range = op.WriteOver("OutScale", kOneNumber, Layout::kRowMajor, before);
+  op.AddStep({{current, before, step, window},
+              {window, range},
+              [=](const StepContext& run) {
+                const int64_t number = run.Of<int64_t>(step)[0];
+                if (number < first_step) {
+                  return absl::InvalidArgumentError(
+                      absl::StrCat("Iter is ", number, "; want steps from ", first_step, " on"));
+                }
+                run.Floats(range)[0] =
+                    rule(run.Floats(window), number, run.Floats(before)[0], run.Floats(current)[0]);
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "follow window"});
+  const Argument* written = op.op().Output("OutScale");
+  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+}
+
+absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
+  Quantization quantization;
+  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  quantization.dequantizes = dequantizes;
+  quantization.channel_axis = static_cast<int>(op.attributes().Int("quant_axis"));
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
+  const TensorType ranges_type{VarType::FP32, {view.channels.count}};
+  const Argument* written = op.op().Output("OutScale");
+  if (!dequantizes && IsTest(op)) {
+    if (written == nullptr || !written->variable()->persistable()) {
+      return absl::InvalidArgumentError(
+          "is_test is true and OutScale is not persistable; want the scales in it");
+    }
+    const Buffer stored =
+        op.builder().Write(*written->value(), ranges_type, Layout::kRowMajor, true);
+    return AddQuantize(op, quantization, stored, Stays(*written->value()));
+  }
+  const Buffer ranges = op.WriteAs("OutScale", ranges_type);
+  RETURN_IF_ERROR(AddFindRanges(op, quantization.channel_axis, ranges));
+  return AddQuantize(op, quantization, ranges, written == nullptr || Stays(*written->value()));
+}
+
+// The straight-through estimator: rounding has the gradient 1, and so has clipping.
+absl::Status PlanPassGradient(OpPlanner& op) {
+  if (!op.Wants("X@GRAD")) return absl::OkStatus();
+  return op.builder().Share(op.OutputValue("X@GRAD"), op.InputValue("Out@GRAD"));
+}
+
+}  // namespace
+
+OpPlans FakeQuantizePlans() {
+  return {
+      {"fake_quantize_abs_max", [](OpPlanner& op) { return PlanAbsMax(op, false); }},
+      {"fake_quantize_dequantize_abs_max", [](OpPlanner& op) { return PlanAbsMax(op, true); }},
+      {"fake_quantize_moving_average_abs_max",
+       [](OpPlanner& op) { return PlanMovingAverage(op, false); }},
+      {"fake_quantize_dequantize_moving_average_abs_max",
+       [](OpPlanner& op) { return PlanMovingAverage(op, true); }},
+      {"moving_average_abs_max_scale", PlanObserver},
+      {"fake_quantize_range_abs_max",
+       [](OpPlanner& op) { return PlanWindow(op, NextWindowRange, /*first_step=*/0); }},
+      {"fake_quantize_window_mean_abs_max",
+       [](OpPlanner& op) { return PlanWindow(op, NextWindowMean, /*first_step=*/1); }},
+      {"fake_channel_wise_quantize_abs_max",
+       [](OpPlanner& op) { return PlanChannelWise(op, false); }},
+      {"fake_channel_wise_quantize_dequantize_abs_max",
+       [](OpPlanner& op) { return PlanChannelWise(op, true); }},
+      {"fake_quantize_dequantize_grad", PlanPassGradient},
+      {"straight_through_estimator_grad", PlanPassGradient},
+      {"stright_throuth_estimator_grad", PlanPassGradient},
+  };
+}
+
+}  // namespace fixpoint::executor

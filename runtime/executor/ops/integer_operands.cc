@@ -1,0 +1,62 @@
+#include "runtime/executor/ops/integer_operands.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// The step between two codes.
+float StepOf(float range, int32_t largest_code) { return range / static_cast<float>(largest_code); }
+
+}  // namespace
+
+absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
+                                                                   absl::string_view input_slot,
+                                                                   Layout input_layout,
+                                                                   absl::string_view weight_slot,
+                                                                   int channel_axis) {
+  PlanBuilder& builder = op.builder();
+  const Value& input = op.InputValue(input_slot);
+  const Value& weight = op.InputValue(weight_slot);
+  if (builder.HoldsCodes(input) || builder.HoldsCodes(weight)) return std::nullopt;
+  ASSIGN_OR_RETURN(const Codes* inputs, builder.ReadCodes(input, input_layout));
+  ASSIGN_OR_RETURN(const Codes* weights, builder.ReadCodes(weight, Layout::kRowMajor));
+  if (inputs == nullptr || weights == nullptr) return std::nullopt;
+  if (inputs->channel_axis || weights->type != kernels::CodeType::kInt8) return std::nullopt;
+  if (weights->channel_axis && weights->channel_axis != channel_axis) return std::nullopt;
+  return IntegerOperands{*inputs, *weights};
+}
+
+void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
+                    std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
+                    int64_t operations, Buffer out) {
+  const auto& [inputs, weights] = operands;
+  const Buffer scales = op.Scratch("scales", VarType::FP32, channels);
+  const std::string implementation = sums->implementation();
+  op.AddStep({{inputs.codes, inputs.ranges, weights.codes, weights.ranges},
+              {scales, out},
+              [inputs = inputs, weights = weights, scales, out,
+               sums = std::move(sums)](const StepContext& run) {
+                const float input_step = StepOf(run.Floats(inputs.ranges)[0], inputs.largest_code);
+                const absl::Span<const float> ranges = run.Floats(weights.ranges);
+                const absl::Span<float> scale = run.Floats(scales);
+                for (size_t c = 0; c < scale.size(); ++c) {
+                  const float range = ranges[ranges.size() == 1 ? 0 : c];
+                  scale[c] = input_step * StepOf(range, weights.largest_code);
+                }
+                if (absl::Status status = sums->SetWeights(run.Of<int8_t>(weights.codes));
+                    !status.ok()) {
+                  return status;
+                }
+                sums->Run(run.Of<uint8_t>(inputs.codes), scale, run.Floats(out));
+                return absl::OkStatus();
+              },
+              implementation,
+              operations,
+              absl::StrCat(op.op().type(), " on integers")});
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,40 @@
+// The operands of a product that are held as codes, so that it is computed on integers.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_INTEGER_OPERANDS_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OPS_INTEGER_OPERANDS_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/executor/op_planner.h"
+#include "runtime/kernels/integer_sums.h"
+
+namespace fixpoint::executor {
+
+// Activations with one range, and weights of signed codes with one range or one for each output
+// channel.
+struct IntegerOperands {
+  Codes inputs;
+  Codes weights;
+};
+
+// Nothing where one of the two is not held as such codes. `channel_axis` is the axis of the weights
+// that the output channels are on.
+absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
+                                                                   absl::string_view input_slot,
+                                                                   Layout input_layout,
+                                                                   absl::string_view weight_slot,
+                                                                   int channel_axis);
+
+// Adds the step that computes `out` as sums of products of codes, each times the scale of its
+// channel: (input range / largest code) * (weight range / largest code), every operation rounded to
+// FP32.
+void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
+                    std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
+                    int64_t operations, Buffer out);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_INTEGER_OPERANDS_H_

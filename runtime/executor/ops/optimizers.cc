@@ -1,0 +1,248 @@
+// Optimizers, in place where the program updates its variables in place.
+
+#include "runtime/kernels/optimizers.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+
+namespace fixpoint::executor {
+namespace {
+
+float Number(const OpPlanner& op, absl::string_view name) {
+  return static_cast<float>(op.attributes().Float(name));
+}
+
+// What every optimizer op reads.
+struct Update {
+  Buffer gradient;
+  Buffer rate;
+  Buffer parameter;
+};
+
+absl::Status CheckSize(const OpPlanner& op, absl::string_view slot, int64_t size) {
+  if (op.HasInput(slot) && op.InputType(slot).size() == size) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(slot, " is ", op.HasInput(slot) ? DimsText(op.InputDims(slot)) : "absent",
+                   "; want ", size, " elements"));
+}
+
+absl::StatusOr<Update> Begin(OpPlanner& op) {
+  if (op.attributes().Bool("multi_precision")) {
+    return absl::UnimplementedError("multi_precision is true; want parameters of one precision");
+  }
+  RETURN_IF_ERROR(CheckSize(op, "LearningRate", 1));
+  RETURN_IF_ERROR(CheckSize(op, "Grad", op.InputType("Param").size()));
+  Update update;
+  ASSIGN_OR_RETURN(update.gradient, op.ReadFloats("Grad"));
+  ASSIGN_OR_RETURN(update.rate, op.ReadFloats("LearningRate"));
+  ASSIGN_OR_RETURN(update.parameter, op.ReadFloats("Param"));
+  return update;
+}
+
+// A variable that the op reads in one slot and writes in another.
+struct State {
+  Buffer before;
+  Buffer after;
+
+  // What is after the step, with what was before in it.
+  absl::Span<float> Next(const StepContext& run) const {
+    const absl::Span<float> next = run.Floats(after);
+    if (after != before) {
+      const absl::Span<float> read = run.Floats(before);
+      std::copy(read.begin(), read.end(), next.begin());
+    }
+    return next;
+  }
+};
+absl::StatusOr<State> ReadState(OpPlanner& op, absl::string_view in, absl::string_view out,
+                                int64_t size) {
+  RETURN_IF_ERROR(CheckSize(op, in, size));
+  State state;
+  ASSIGN_OR_RETURN(state.before, op.ReadFloats(in));
+  state.after = op.WriteOver(out, op.InputType(in), Layout::kRowMajor, state.before);
+  return state;
+}
+
+absl::Status PlanSgd(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Update u, Begin(op));
+  ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
+  op.AddStep({{u.gradient, u.rate, p.before}, {p.after}, [=](const StepContext& run) {
+                kernels::Sgd(run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanMomentum(OpPlanner& op) {
+  const std::string regularization = op.attributes().String("regularization_method");
+  if (!regularization.empty() && regularization != "l2_decay") {
+    return absl::InvalidArgumentError(absl::StrCat("regularization_method is \"", regularization,
+                                                   "\"; want \"\" or \"l2_decay\""));
+  }
+  kernels::MomentumRule rule;
+  rule.mu = Number(op, "mu");
+  rule.nesterov = op.attributes().Bool("use_nesterov");
+  rule.l2_decay = regularization.empty() ? 0 : Number(op, "regularization_coeff");
+  rule.rescale = Number(op, "rescale_grad");
+  ASSIGN_OR_RETURN(const Update u, Begin(op));
+  ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
+  ASSIGN_OR_RETURN(const State v, ReadState(op, "Velocity", "VelocityOut", u.parameter.size));
+  op.AddStep(
+      {{u.gradient, u.rate, p.before, v.before}, {p.after, v.after}, [=](const StepContext& run) {
+         kernels::Momentum(rule, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
+                           v.Next(run));
+         return absl::OkStatus();
+       }});
+  return absl::OkStatus();
+}
+
+// What the adam family reads and writes beside the parameter.
+struct Moments {
+  State first;
+  State second;
+  State beta1_power;
+  State beta2_power;
+  float beta1;
+  float beta2;
+
+  std::vector<Buffer> Reads(const Update& u) const {
+    return {u.gradient,        u.rate, u.parameter, first.before, second.before, beta1_power.before,
+            beta2_power.before};
+  }
+  std::vector<Buffer> Writes(const State& parameter) const {
+    return {parameter.after, first.after, second.after, beta1_power.after, beta2_power.after};
+  }
+  kernels::Moments In(const StepContext& run) const {
+    return {beta1,
+            beta2,
+            run.Floats(beta1_power.before)[0],
+            run.Floats(beta2_power.before)[0],
+            first.Next(run),
+            second.Next(run)};
+  }
+  // Multiplies the powers for the next step.
+  void Advance(const StepContext& run) const {
+    beta1_power.Next(run)[0] *= beta1;
+    beta2_power.Next(run)[0] *= beta2;
+  }
+};
+
+absl::StatusOr<Moments> ReadMoments(OpPlanner& op, int64_t size) {
+  for (const char* slot : {"SkipUpdate", "Beta1Tensor", "Beta2Tensor", "EpsilonTensor"}) {
+    if (op.HasInputSlot(slot) && op.HasInput(slot)) {
+      return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
+    }
+  }
+  Moments m;
+  ASSIGN_OR_RETURN(m.first, ReadState(op, "Moment1", "Moment1Out", size));
+  ASSIGN_OR_RETURN(m.second, ReadState(op, "Moment2", "Moment2Out", size));
+  ASSIGN_OR_RETURN(m.beta1_power, ReadState(op, "Beta1Pow", "Beta1PowOut", 1));
+  ASSIGN_OR_RETURN(m.beta2_power, ReadState(op, "Beta2Pow", "Beta2PowOut", 1));
+  m.beta1 = Number(op, "beta1");
+  m.beta2 = Number(op, "beta2");
+  return m;
+}
+
+// adam, and adamw, which decays the parameter beside the gradient.
+absl::Status PlanAdamStep(OpPlanner& op, float decay) {
+  ASSIGN_OR_RETURN(const Update u, Begin(op));
+  ASSIGN_OR_RETURN(const Moments m, ReadMoments(op, u.parameter.size));
+  ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
+  kernels::AdamRule rule;
+  rule.epsilon = Number(op, "epsilon");
+  rule.corrects_before_epsilon = op.era() == Era::kPaddle2;
+  rule.decay = decay;
+  op.AddStep({m.Reads(u), m.Writes(p), [=](const StepContext& run) {
+                kernels::Adam(rule, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
+                              m.In(run));
+                m.Advance(run);
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanAdam(OpPlanner& op) { return PlanAdamStep(op, 0); }
+
+absl::Status PlanAdamW(OpPlanner& op) {
+  if (op.attributes().Float("lr_ratio") != 1) {
+    return absl::UnimplementedError(absl::StrCat("lr_ratio is ", op.attributes().Float("lr_ratio"),
+                                                 "; want 1, one rate for all layers"));
+  }
+  return PlanAdamStep(op, op.attributes().Bool("with_decay") ? Number(op, "coeff") : 0);
+}
+
+absl::Status PlanLamb(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Update u, Begin(op));
+  ASSIGN_OR_RETURN(const Moments m, ReadMoments(op, u.parameter.size));
+  ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
+  kernels::LambRule rule;
+  rule.epsilon = Number(op, "epsilon");
+  rule.decay = Number(op, "weight_decay");
+  rule.corrects_moments = op.era() == Era::kPaddle2;
+  op.AddStep({m.Reads(u), m.Writes(p), [=](const StepContext& run) {
+                kernels::Lamb(rule, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
+                              m.In(run));
+                m.Advance(run);
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanAdagrad(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Update u, Begin(op));
+  ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
+  ASSIGN_OR_RETURN(const State m, ReadState(op, "Moment", "MomentOut", u.parameter.size));
+  const float epsilon = Number(op, "epsilon");
+  op.AddStep(
+      {{u.gradient, u.rate, p.before, m.before}, {p.after, m.after}, [=](const StepContext& run) {
+         kernels::Adagrad(epsilon, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
+                          m.Next(run));
+         return absl::OkStatus();
+       }});
+  return absl::OkStatus();
+}
+
+// MeanGrad is followed only where centered.
+absl::Status PlanRmsProp(OpPlanner& op) {
+  kernels::RmsPropRule rule;
+  rule.decay = Number(op, "decay");
+  rule.epsilon = Number(op, "epsilon");
+  rule.momentum = Number(op, "momentum");
+  const bool centered = op.attributes().Bool("centered");
+  ASSIGN_OR_RETURN(const Update u, Begin(op));
+  const int64_t size = u.parameter.size;
+  ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", size));
+  ASSIGN_OR_RETURN(const State s, ReadState(op, "MeanSquare", "MeanSquareOut", size));
+  ASSIGN_OR_RETURN(const State v, ReadState(op, "Moment", "MomentOut", size));
+  State mean;
+  std::vector<Buffer> reads = {u.gradient, u.rate, p.before, s.before, v.before};
+  std::vector<Buffer> writes = {p.after, s.after, v.after};
+  if (centered || (op.HasInput("MeanGrad") && op.Wants("MeanGradOut"))) {
+    ASSIGN_OR_RETURN(mean, ReadState(op, "MeanGrad", "MeanGradOut", size));
+    reads.push_back(mean.before);
+    writes.push_back(mean.after);
+  }
+  op.AddStep({reads, writes, [=](const StepContext& run) {
+                const absl::Span<float> means =
+                    mean.after.index >= 0 ? mean.Next(run) : absl::Span<float>();
+                kernels::RmsProp(rule, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
+                                 s.Next(run), v.Next(run), centered ? means : absl::Span<float>());
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans OptimizersPlans() {
+  return {{"sgd", PlanSgd},        {"momentum", PlanMomentum}, {"adam", PlanAdam},
+          {"adamw", PlanAdamW},    {"lamb", PlanLamb},         {"adagrad", PlanAdagrad},
+          {"rmsprop", PlanRmsProp}};
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,124 @@
+// pool2d. Images lie channels last.
+
+#include "runtime/kernels/pooling.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/window.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::PoolingShape;
+
+// What the plan of a pool2d leaves to that of its gradient.
+struct ForwardPooling {
+  std::shared_ptr<kernels::Pooling> pooling;
+  Buffer mask;
+};
+
+absl::StatusOr<PoolingShape> ShapeOf(const OpPlanner& op) {
+  const OpAttributes& attributes = op.attributes();
+  const Dims& x = op.InputDims("X");
+  if (x.size() != 4 || IsChannelsLast(attributes.String("data_format"))) {
+    return absl::UnimplementedError(absl::StrCat(
+        "X is ", DimsText(x), " in ", attributes.String("data_format"), "; want [N, C, H, W]"));
+  }
+  const std::string type = attributes.String("pooling_type");
+  if (type != "max" && type != "avg") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("pooling_type is \"", type, "\"; want max or avg"));
+  }
+  PoolingShape shape;
+  shape.batch = x[0];
+  shape.channels = x[1];
+  shape.height = x[2];
+  shape.width = x[3];
+  shape.type = type == "max" ? kernels::PoolingType::kMax : kernels::PoolingType::kAverage;
+  if (attributes.Bool("exclusive")) {
+    shape.divisor = kernels::PoolingDivisor::kImage;
+  } else {
+    shape.divisor = op.era() == Era::kPaddle2 ? kernels::PoolingDivisor::kPaddedImage
+                                              : kernels::PoolingDivisor::kWindow;
+  }
+  if (attributes.Bool("global_pooling")) {
+    shape.adaptive = true;
+    return shape;
+  }
+  const std::vector<int64_t> ksize = attributes.Ints("ksize");
+  if (ksize.size() != 2 || ksize[0] < 1 || ksize[1] < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ksize is [", absl::StrJoin(ksize, ", "), "]; want two positive numbers"));
+  }
+  if (attributes.Bool("adaptive")) {
+    shape.adaptive = true;
+    shape.out_height = ksize[0];
+    shape.out_width = ksize[1];
+    return shape;
+  }
+  const WindowAttrs window{attributes.Ints("strides"),
+                           attributes.Ints("paddings"),
+                           {1, 1},
+                           attributes.String("padding_algorithm")};
+  ASSIGN_OR_RETURN(shape.window, MakeWindow(window, ksize, DimsView(x).subspan(2)));
+  shape.ceil_mode = attributes.Bool("ceil_mode");
+  RETURN_IF_ERROR(kernels::CompleteShape(&shape));
+  return shape;
+}
+
+TensorType OutputOf(const PoolingShape& shape) {
+  return {VarType::FP32, {shape.batch, shape.channels, shape.out_height, shape.out_width}};
+}
+
+absl::Status PlanPooling(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const PoolingShape shape, ShapeOf(op));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Pooling> pooling, kernels::Pooling::Plan(shape));
+  const Buffer mask = op.Scratch("mask", VarType::INT32, pooling->mask_size());
+  const Buffer y = op.WriteAs("Out", OutputOf(shape), Layout::kChannelsLast);
+  if (op.Wants("Out")) op.builder().Attach(op.OutputValue("Out"), ForwardPooling{pooling, mask});
+  op.AddStep({{x},
+              {y, mask},
+              [=](const StepContext& run) {
+                pooling->Forward(run.Floats(x), run.Floats(y), run.Of<int32_t>(mask));
+                return absl::OkStatus();
+              },
+              pooling->implementation()});
+  return absl::OkStatus();
+}
+
+absl::Status PlanGradient(OpPlanner& op) {
+  if (!op.Wants("X@GRAD")) return absl::OkStatus();
+  const auto* forward = op.builder().Attached<ForwardPooling>(op.InputValue("Out"));
+  if (forward == nullptr) {
+    return absl::UnimplementedError("no pool2d of the program wrote Out; want one that did");
+  }
+  if (op.InputDims("Out@GRAD") != op.InputDims("Out")) {
+    return absl::InvalidArgumentError(absl::StrCat("Out@GRAD is ",
+                                                   DimsText(op.InputDims("Out@GRAD")), "; want ",
+                                                   DimsText(op.InputDims("Out"))));
+  }
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", Layout::kChannelsLast));
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), Layout::kChannelsLast);
+  op.AddStep({{dy, forward->mask},
+              {dx},
+              [dy, dx, forward = *forward](const StepContext& run) {
+                forward.pooling->Backward(run.Floats(dy), run.Of<int32_t>(forward.mask),
+                                          run.Floats(dx));
+                return absl::OkStatus();
+              },
+              forward->pooling->implementation()});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans PoolingPlans() { return {{"pool2d", PlanPooling}, {"pool2d_grad", PlanGradient}}; }
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,128 @@
+#include "runtime/executor/ops/quantized.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/quant_math.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// The type that holds the codes of X; nothing where 8 bits do not.
+std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const kernels::CodeRule& rule) {
+  if (rule.largest_code <= LargestCode(8)) return kernels::CodeType::kInt8;
+  const bool is_unsigned = rule.largest_code <= 255 && IsNeverNegative(op.InputValue("X"));
+  return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op) {
+  const int64_t bits = op.attributes().Int("bit_length");
+  const int64_t round_type = op.attributes().Int("round_type");
+  if (bits < 1 || bits > 16) {
+    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
+  }
+  if (round_type != 0 && round_type != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
+  }
+  return kernels::CodeRule{
+      LargestCode(static_cast<int>(bits)),
+      round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO};
+}
+
+absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis) {
+  const TensorType& type = op.InputType("X");
+  ChannelView view{{}, op.InputLayout("X")};
+  if (!channel_axis) {
+    view.channels.inner = type.size();
+    return view;
+  }
+  if (*channel_axis < 0 || *channel_axis >= static_cast<int>(type.dims.size())) {
+    return absl::InvalidArgumentError(absl::StrCat("quant_axis is ", *channel_axis, " and X is ",
+                                                   DimsText(type.dims), "; want an axis of X"));
+  }
+  view.layout = Layout::kRowMajor;
+  view.channels.count = type.dims[*channel_axis];
+  for (int i = 0; i < *channel_axis; ++i) view.channels.outer *= type.dims[i];
+  const int64_t others = view.channels.outer * view.channels.count;
+  view.channels.inner = others > 0 ? type.size() / others : 0;
+  return view;
+}
+
+bool IsNeverNegative(const Value& value) {
+  const Value* at = &value;
+  while (at->written_by() != nullptr) {
+    const Op& op = at->written_by()->op();
+    const OpSchema* schema = FindOpSchema(op.type());
+    if (schema == nullptr) return false;
+    if (schema->never_negative()) return true;
+    if (!schema->KeepsRange(op.desc()) || op.Input("X") == nullptr ||
+        op.Input("X")->value() == nullptr) {
+      return false;
+    }
+    at = op.Input("X")->value();
+  }
+  return false;
+}
+
+absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges,
+                         bool ranges_stay) {
+  const auto& [rule, channel_axis, dequantizes, output] = quantization;
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
+  if (!op.Wants(output)) return absl::OkStatus();
+  const std::optional<kernels::CodeType> code_type = CodeTypeOf(op, rule);
+  // 1.x multiplies the code by the step, 2.x by the range and then divides.
+  const bool by_step = dequantizes && op.era() == Era::kFluid;
+  if (!code_type || !ranges_stay || by_step) {
+    const Buffer out = op.WriteOver(output, op.InputType("X"), view.layout, x);
+    op.AddStep(
+        {{x, ranges},
+         {out},
+         [=, rule = rule, dequantizes = dequantizes,
+          channels = view.channels](const StepContext& run) {
+           const absl::Span<float> values = run.Floats(out);
+           if (dequantizes && !by_step) {
+             kernels::QuantizeDequantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
+             return absl::OkStatus();
+           }
+           kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
+           if (by_step) {
+             const float step = run.Floats(ranges)[0] / static_cast<float>(rule.largest_code);
+             for (float& value : values) value *= step;
+           }
+           return absl::OkStatus();
+         }});
+    return absl::OkStatus();
+  }
+
+  Codes codes;
+  codes.ranges = ranges;
+  codes.type = *code_type;
+  codes.largest_code = rule.largest_code;
+  codes.channel_axis = channel_axis;
+  codes.layout = view.layout;
+  const bool is_signed = codes.type == kernels::CodeType::kInt8;
+  const TensorType type = op.InputType("X");
+  codes.codes =
+      op.builder().NewBuffer(absl::StrCat(op.OutputValue(output).variable().name(), " as codes"),
+                             {is_signed ? VarType::INT8 : VarType::UINT8, type.dims}, view.layout);
+  op.AddStep({{x, ranges},
+              {codes.codes},
+              [=, rule = rule, channels = view.channels](const StepContext& run) {
+                if (is_signed) {
+                  kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule,
+                                    run.Of<int8_t>(codes.codes));
+                } else {
+                  kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule,
+                                    run.Of<uint8_t>(codes.codes));
+                }
+                return absl::OkStatus();
+              }});
+  op.builder().WriteCodes(op.OutputValue(output), type, codes, /*holds_codes=*/!dequantizes);
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,44 @@
+// What the plans of quantize ops share: from a value and its ranges to codes.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_QUANTIZED_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OPS_QUANTIZED_H_
+
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/executor/op_planner.h"
+#include "runtime/kernels/fake_quantize.h"
+
+namespace fixpoint::executor {
+
+// What a quantize op is told, and which of its outputs takes the result.
+struct Quantization {
+  kernels::CodeRule rule;
+  std::optional<int> channel_axis;  // nothing: one range
+  bool dequantizes = false;         // the result is the numbers that the codes stand for
+  absl::string_view output = "Out";
+};
+
+// From the attributes bit_length and round_type. Error (kInvalidArgument): not 1 to 16, not 0 or 1.
+absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op);
+
+// How the elements of X are divided in channels, in the layout that it is best read in.
+struct ChannelView {
+  kernels::Channels channels;
+  Layout layout;
+};
+absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis);
+
+// Whether every element is at least 0, or NaN, whatever is fed: relu and what keeps its values.
+bool IsNeverNegative(const Value& value);
+
+// Adds the step that quantizes X by `ranges`. Codes of up to 8 bits are held as integers where
+// `ranges_stay`: nothing else is in their memory until the run ends.
+absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges,
+                         bool ranges_stay);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_QUANTIZED_H_

@@ -1,0 +1,66 @@
+// Ops that change nothing but the shape. A view is no step: it reads the memory of its input.
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+
+namespace fixpoint::executor {
+namespace {
+
+absl::Status PlanView(OpPlanner& op) {
+  if (!op.Wants("Out")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  if (type.size() != op.InputType("X").size()) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(op.InputDims("X")),
+                                                   " and Out ", DimsText(type.dims),
+                                                   "; want as many elements"));
+  }
+  return op.builder().View(op.OutputValue("Out"), op.InputValue("X"), type.dims);
+}
+
+// XShape has no elements: its dimensions are what the gradient op reads.
+absl::Status PlanViewWithShape(OpPlanner& op) {
+  if (op.Wants("XShape")) RETURN_IF_ERROR(op.Write("XShape").status());
+  return PlanView(op);
+}
+
+// The gradient has the shape of X, or of XShape behind its leading 0.
+absl::Status PlanGradient(OpPlanner& op, absl::string_view shape_slot) {
+  if (!op.Wants("X@GRAD")) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("X@GRAD"));
+  if (type.size() != op.InputType("Out@GRAD").size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), " and ", shape_slot,
+                     " says ", DimsText(type.dims), "; want as many elements"));
+  }
+  return op.builder().View(op.OutputValue("X@GRAD"), op.InputValue("Out@GRAD"), type.dims);
+}
+
+absl::Status PlanAssign(OpPlanner& op) {
+  if (!op.HasInput("X")) return absl::UnimplementedError("input X is absent; want a tensor");
+  if (!op.Wants("Out")) return absl::OkStatus();
+  return op.builder().Share(op.OutputValue("Out"), op.InputValue("X"));
+}
+
+}  // namespace
+
+OpPlans ViewPlans() {
+  OpPlans plans = {{"assign", PlanAssign}};
+  for (const char* type : {"reshape", "flatten", "squeeze", "unsqueeze"}) {
+    plans.push_back({type, PlanView});
+    plans.push_back(
+        {absl::StrCat(type, "_grad"), [](OpPlanner& op) { return PlanGradient(op, "X"); }});
+  }
+  for (const char* type :
+       {"reshape2", "flatten2", "squeeze2", "unsqueeze2", "flatten_contiguous_range"}) {
+    plans.push_back({type, PlanViewWithShape});
+    plans.push_back(
+        {absl::StrCat(type, "_grad"), [](OpPlanner& op) { return PlanGradient(op, "XShape"); }});
+  }
+  return plans;
+}
+
+}  // namespace fixpoint::executor

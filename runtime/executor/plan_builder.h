@@ -1,0 +1,149 @@
+// What is known while a plan is made: which buffers hold which values of the program, and in which
+// form. Ops ask for the form that their kernels take; where a value is not held in it, a step that
+// converts it goes into the plan, where it is seen.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_PLAN_BUILDER_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_PLAN_BUILDER_H_
+
+#include <any>
+#include <map>
+#include <optional>
+#include <string>
+#include <typeindex>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+#include "runtime/executor/arena.h"
+#include "runtime/executor/plan.h"
+#include "runtime/kernels/integer_sums.h"
+
+namespace fixpoint::executor {
+
+// A value as integers: 8 bits each, with the ranges that the largest code stands for.
+struct Codes {
+  Buffer codes;
+  Buffer ranges;  // FP32, one of all elements or one for each channel
+  kernels::CodeType type = kernels::CodeType::kInt8;
+  int32_t largest_code = 127;
+  std::optional<int> channel_axis;  // nothing: one range
+  Layout layout = Layout::kRowMajor;
+};
+
+class PlanBuilder {
+ public:
+  PlanBuilder() = default;
+  PlanBuilder(const PlanBuilder&) = delete;
+  PlanBuilder& operator=(const PlanBuilder&) = delete;
+
+  // What a run begins with: a feed, or the tensor of a persistable variable. The value of the
+  // variable at entry.
+  void AddFeed(const Value& value, const std::string& variable, const TensorType& type);
+  void AddPersistable(const Variable& variable, const TensorType& type);
+  bool HasPersistable(const Variable& variable) const;
+
+  bool IsPlanned(const Value& value) const { return values_.contains(&value); }
+  // REQUIRES, here and below: the value that is read is planned.
+  const TensorType& TypeOf(const Value& value) const { return Find(value).type; }
+  // The layout in which it is held; of one held in both, kChannelsLast.
+  Layout LayoutOf(const Value& value) const;
+
+  // The elements of a value in a layout. REQUIRES: kRowMajor, or 4 dimensions.
+  absl::StatusOr<Buffer> Read(const Value& value, Layout layout);
+  // The codes of a value in a layout: what it is, or what its numbers stand for. Null where it is
+  // not held as codes.
+  absl::StatusOr<const Codes*> ReadCodes(const Value& value, Layout layout);
+  // Whether the numbers of the value are codes, and not what codes stand for.
+  bool HoldsCodes(const Value& value) const { return Find(value).holds_codes; }
+
+  // Where the elements of a value go. A persistable variable's tensor is written itself, unless the
+  // step that writes reads it too and `in_place` is false.
+  Buffer Write(const Value& value, const TensorType& type, Layout layout, bool in_place = false);
+  // Says that a value is held as codes alone.
+  void WriteCodes(const Value& value, const TensorType& type, Codes codes, bool holds_codes);
+  // Says that a value has the elements of another, row major, in other dimensions.
+  absl::Status View(const Value& value, const Value& of, Dims dims);
+  // Says that a value is another, in all its forms.
+  absl::Status Share(const Value& value, const Value& of);
+
+  // Memory for the steps from the next one on.
+  Buffer NewBuffer(std::string name, TensorType type, Layout layout = Layout::kRowMajor);
+  const BufferInfo& info(Buffer buffer) const { return plan_.buffers[buffer.index]; }
+  // `written` may lie in the memory of `read` if nothing reads that afterwards.
+  void MayLieIn(Buffer written, Buffer read) { in_place_.push_back({written, read}); }
+
+  // Steps that are added from now on are of that op.
+  void BeginOp(const Op* op);
+  void AddStep(Step step);
+
+  // What one op's plan tells another's about a value: at most one of each type.
+  template <typename Note>
+  void Attach(const Value& value, Note note) {
+    notes_[&value][std::type_index(typeid(Note))] = std::move(note);
+  }
+  template <typename Note>
+  const Note* Attached(const Value& value) const {
+    const auto notes = notes_.find(&value);
+    if (notes == notes_.end()) return nullptr;
+    const auto note = notes->second.find(std::type_index(typeid(Note)));
+    return note != notes->second.end() ? std::any_cast<Note>(&note->second) : nullptr;
+  }
+
+  // Says that the steps of the op that is planned do the work of `op` too, and that what is between
+  // them is not held.
+  void Absorb(const Op& op, const Value& between) {
+    absorbed_.insert(&op);
+    within_.insert(&between);
+  }
+  bool IsAbsorbed(const Op& op) const { return absorbed_.contains(&op); }
+  bool IsWithin(const Value& value) const { return within_.contains(&value); }
+
+  // Hands the plan out: with what is fetched, and with what is left of persistable variables at the
+  // end in their tensors.
+  absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches);
+
+ private:
+  // A value held in at least one of its forms.
+  struct PlannedValue {
+    TensorType type;
+    std::optional<Buffer> row_major = std::nullopt;
+    std::optional<Buffer> channels_last = std::nullopt;
+    std::optional<Codes> codes = std::nullopt;
+    bool holds_codes = false;
+
+    std::optional<Buffer>& In(Layout layout) {
+      return layout == Layout::kRowMajor ? row_major : channels_last;
+    }
+  };
+
+  const PlannedValue& Find(const Value& value) const;
+  PlannedValue& Find(const Value& value);
+  // Whether another value may be in the same memory later in the run, or is kept in it.
+  bool MayChange(const Value& value) const;
+  Buffer AddBuffer(BufferInfo info);
+  // Steps that make another form of a value.
+  absl::Status ConvertLayout(const std::string& name, const TensorType& type, Buffer from,
+                             Layout layout, Buffer* to);
+  absl::StatusOr<Buffer> NumbersOf(const Value& value, const PlannedValue& planned);
+  void AddCopy(std::string name, Buffer from, Buffer to);
+
+  Plan plan_;
+  std::vector<InPlace> in_place_;
+  const Op* op_ = nullptr;
+  absl::flat_hash_set<int> read_by_op_;  // buffers
+  absl::flat_hash_map<const Value*, PlannedValue> values_;
+  absl::flat_hash_map<const Variable*, Buffer> persistables_;
+  // The last value of each persistable variable that is written, in order of the first write.
+  std::vector<const Variable*> written_;
+  absl::flat_hash_map<const Variable*, const Value*> last_written_;
+  std::map<const Value*, std::map<std::type_index, std::any>> notes_;
+  absl::flat_hash_set<const Op*> absorbed_;
+  absl::flat_hash_set<const Value*> within_;
+};
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_PLAN_BUILDER_H_

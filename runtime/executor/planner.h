@@ -1,0 +1,41 @@
+// Makes the plan of a program: which ops are needed for what is wanted, and the steps of each.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_PLANNER_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_PLANNER_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "runtime/executor/plan.h"
+
+namespace fixpoint::executor {
+
+struct FeedType {
+  std::string name;
+  TensorType type;
+};
+
+// The type of what the scope holds for a variable, or nothing.
+using FindPersistable = std::function<std::optional<TensorType>(absl::string_view name)>;
+
+// Whether every op can be planned at all. Error (kUnimplemented): op types that the executor does
+// not run, each with the place of its first op.
+absl::Status CheckOps(const Program& program);
+
+// The plan of block 0. Ops whose outputs nobody reads, fetches or keeps can be left out. Errors
+// name block and op: kFailedPrecondition: an input or a fetch has no value; kInvalidArgument:
+// shapes or attributes do not fit the op; kUnimplemented: what the executor does not do.
+absl::StatusOr<Plan> MakePlan(const Program& program, const std::vector<FeedType>& feeds,
+                              const std::vector<std::string>& fetches,
+                              const FindPersistable& find_persistable,
+                              bool leave_out_unwanted = true);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_PLANNER_H_

@@ -1,0 +1,230 @@
+#include "runtime/kernels/activation.h"
+
+#include <glog/logging.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include "runtime/kernels/vector_math.h"
+#include "runtime/kernels/vectorised.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+template <typename Function>
+void Map(absl::Span<const float> from, absl::Span<float> to, Function function) {
+  CHECK_EQ(to.size(), from.size());
+  Vectorised([=, x = from.data(), y = to.data(), size = from.size()] {
+#pragma GCC ivdep  // y may be x
+    for (size_t i = 0; i < size; ++i) y[i] = function(x[i]);
+  });
+}
+
+template <typename Slope>
+void MapGradient(absl::Span<const float> source, absl::Span<const float> from, absl::Span<float> to,
+                 Slope slope) {
+  CHECK_EQ(from.size(), source.size());
+  CHECK_EQ(to.size(), source.size());
+  Vectorised([=, source = source.data(), dy = from.data(), dx = to.data(), size = source.size()] {
+#pragma GCC ivdep  // dx may be dy
+    for (size_t i = 0; i < size; ++i) dx[i] = dy[i] * slope(source[i]);
+  });
+}
+
+float Clip(float x, float low, float high) {
+  const float raised = x < low ? low : x;
+  return high < raised ? high : raised;
+}
+
+// e^x - 1 where x < 0.
+float NegativeExpm1(float x) { return Expm1OfNegative(x < 0.0f ? x : 0.0f); }
+
+constexpr float kRootOf2OverPi = 0.797884561f;
+
+// 1 + tanh(z) is 2 * sigmoid(2 * z).
+float GeluInner(float x) { return 2.0f * kRootOf2OverPi * (x + 0.044715f * x * x * x); }
+float GeluInnerSlope(float x) { return 2.0f * kRootOf2OverPi * (1.0f + 3.0f * 0.044715f * x * x); }
+
+// Sigmoid and its derivative, which keeps its digits where the sigmoid is near 1.
+struct SigmoidWithSlope {
+  explicit SigmoidWithSlope(float x) {
+    const float e = Exp(-__builtin_fabsf(x));
+    const float larger = 1.0f / (1.0f + e);
+    const float smaller = e * larger;
+    value = x < 0.0f ? smaller : larger;
+    slope = smaller * larger;
+  }
+
+  float value;
+  float slope;
+};
+
+float SwishSlope(float x, float beta) {
+  const SigmoidWithSlope s(beta * x);
+  return s.value + beta * x * s.slope;
+}
+
+float GeluByTanhSlope(float x) {
+  const SigmoidWithSlope s(GeluInner(x));
+  const float bend = x * GeluInnerSlope(x) * s.slope;
+  return s.value + (s.slope == 0.0f ? 0.0f : bend);  // where the inner slope may be infinite
+}
+
+float HardSwishSlope(float x, float threshold, float scale, float offset) {
+  const float inside = (2.0f * x + offset) / scale;
+  const float slope = x + offset < threshold ? inside : threshold / scale;
+  return x + offset <= 0.0f ? 0.0f : slope;
+}
+
+float Sign(float x) {
+  const float sign = x > 0.0f ? 1.0f : -1.0f;
+  return x > 0.0f || x < 0.0f ? sign : x;
+}
+
+}  // namespace
+
+std::optional<GradientSource> GradientSourceOf(ActivationFunction function) {
+  switch (function) {
+    case ActivationFunction::kRelu:
+    case ActivationFunction::kReluKeepingNan:
+    case ActivationFunction::kClip:
+    case ActivationFunction::kSigmoid:
+    case ActivationFunction::kTanh:
+    case ActivationFunction::kHardSigmoid:
+    case ActivationFunction::kExp:
+    case ActivationFunction::kSqrt:
+      return GradientSource::kOutput;
+    case ActivationFunction::kLeakyRelu:
+    case ActivationFunction::kHardSwish:
+    case ActivationFunction::kSwish:
+    case ActivationFunction::kGelu:
+    case ActivationFunction::kGeluByTanh:
+    case ActivationFunction::kAbs:
+    case ActivationFunction::kLog:
+    case ActivationFunction::kSquare:
+      return GradientSource::kInput;
+    default:
+      return std::nullopt;
+  }
+}
+
+void Activate(const Activation& activation, absl::Span<const float> x, absl::Span<float> y) {
+  const float a = activation.a;
+  const float b = activation.b;
+  const float c = activation.c;
+  switch (activation.function) {
+    case ActivationFunction::kRelu:
+      return Map(x, y, [](float x) { return x > 0.0f ? x : 0.0f; });
+    case ActivationFunction::kReluKeepingNan:
+      return Map(x, y, [](float x) { return x < 0.0f ? 0.0f : x; });
+    case ActivationFunction::kLeakyRelu:
+      return Map(x, y, [a](float x) { return x >= 0.0f ? x : a * x; });
+    case ActivationFunction::kElu:
+      return Map(x, y, [a](float x) { return x < 0.0f ? a * NegativeExpm1(x) : x; });
+    case ActivationFunction::kSelu:
+      return Map(x, y, [a, b](float x) { return b * (x < 0.0f ? a * NegativeExpm1(x) : x); });
+    case ActivationFunction::kThresholdedRelu:
+      return Map(x, y, [a](float x) { return x > a ? x : 0.0f; });
+    case ActivationFunction::kClip:
+      return Map(x, y, [a, b](float x) { return Clip(x, a, b); });
+    case ActivationFunction::kSigmoid:
+      return Map(x, y, [](float x) { return Sigmoid(x); });
+    case ActivationFunction::kTanh:
+      return Map(x, y, [](float x) { return Tanh(x); });
+    case ActivationFunction::kHardSigmoid:
+      return Map(x, y, [a, b](float x) { return Clip(a * x + b, 0.0f, 1.0f); });
+    case ActivationFunction::kHardSwish:
+      return Map(x, y, [a, b, c](float x) { return x * (Clip(x + c, 0.0f, a) / b); });
+    case ActivationFunction::kSwish:
+      return Map(x, y, [a](float x) { return x * Sigmoid(a * x); });
+    case ActivationFunction::kGelu:
+      return Map(x, y, [](float x) { return x * NormalBelow(x); });
+    case ActivationFunction::kGeluByTanh:
+      return Map(x, y, [](float x) { return x * Sigmoid(GeluInner(x)); });
+    case ActivationFunction::kSoftplus:
+      return Map(x, y, [a, b](float x) { return a * x > b ? x : Softplus(a * x) / a; });
+    case ActivationFunction::kSoftsign:
+      return Map(x, y, [](float x) { return x / (1.0f + __builtin_fabsf(x)); });
+    case ActivationFunction::kLogSigmoid:
+      return Map(x, y, [](float x) { return -Softplus(-x); });
+    case ActivationFunction::kSoftRelu:
+      return Map(x, y, [a](float x) { return Softplus(Clip(x, -a, a)); });
+    case ActivationFunction::kMish:
+      return Map(x, y, [a](float x) { return x * Tanh(x > a ? x : Softplus(x)); });
+    case ActivationFunction::kAbs:
+      return Map(x, y, [](float x) { return __builtin_fabsf(x); });
+    case ActivationFunction::kExp:
+      return Map(x, y, [](float x) { return Exp(x); });
+    case ActivationFunction::kLog:
+      return Map(x, y, [](float x) { return Log(x); });
+    case ActivationFunction::kSqrt:
+      return Map(x, y, [](float x) { return __builtin_sqrtf(x); });
+    case ActivationFunction::kSquare:
+      return Map(x, y, [](float x) { return x * x; });
+    case ActivationFunction::kRsqrt:
+      return Map(x, y, [](float x) { return 1.0f / __builtin_sqrtf(x); });
+    case ActivationFunction::kReciprocal:
+      return Map(x, y, [](float x) { return 1.0f / x; });
+    case ActivationFunction::kPow:
+      return Map(x, y, [a](float x) { return std::pow(x, a); });
+    case ActivationFunction::kSin:
+      return Map(x, y, [](float x) { return std::sin(x); });
+    case ActivationFunction::kCos:
+      return Map(x, y, [](float x) { return std::cos(x); });
+    case ActivationFunction::kCeil:
+      return Map(x, y, [](float x) { return __builtin_ceilf(x); });
+    case ActivationFunction::kFloor:
+      return Map(x, y, [](float x) { return __builtin_floorf(x); });
+    case ActivationFunction::kRound:
+      return Map(x, y, [](float x) { return RoundHalfAway(x); });
+    case ActivationFunction::kSign:
+      return Map(x, y, [](float x) { return Sign(x); });
+  }
+}
+
+void ActivateBackward(const Activation& activation, absl::Span<const float> source,
+                      absl::Span<const float> dy, absl::Span<float> dx) {
+  const float a = activation.a;
+  const float b = activation.b;
+  const float c = activation.c;
+  switch (activation.function) {
+    case ActivationFunction::kRelu:
+    case ActivationFunction::kReluKeepingNan:
+      return MapGradient(source, dy, dx, [](float y) { return y > 0.0f ? 1.0f : 0.0f; });
+    case ActivationFunction::kLeakyRelu:
+      return MapGradient(source, dy, dx, [a](float x) { return x > 0.0f ? 1.0f : a; });
+    case ActivationFunction::kClip:
+      return MapGradient(source, dy, dx,
+                         [a, b](float y) { return (y > a) & (y < b) ? 1.0f : 0.0f; });
+    case ActivationFunction::kSigmoid:
+      return MapGradient(source, dy, dx, [](float y) { return y * (1.0f - y); });
+    case ActivationFunction::kTanh:
+      return MapGradient(source, dy, dx, [](float y) { return 1.0f - y * y; });
+    case ActivationFunction::kHardSigmoid:
+      return MapGradient(source, dy, dx,
+                         [a](float y) { return (y > 0.0f) & (y < 1.0f) ? a : 0.0f; });
+    case ActivationFunction::kHardSwish:
+      return MapGradient(source, dy, dx, [a, b, c](float x) { return HardSwishSlope(x, a, b, c); });
+    case ActivationFunction::kSwish:
+      return MapGradient(source, dy, dx, [a](float x) { return SwishSlope(x, a); });
+    case ActivationFunction::kGelu:
+      return MapGradient(source, dy, dx,
+                         [](float x) { return NormalBelow(x) + x * NormalDensity(x); });
+    case ActivationFunction::kGeluByTanh:
+      return MapGradient(source, dy, dx, [](float x) { return GeluByTanhSlope(x); });
+    case ActivationFunction::kAbs:
+      return MapGradient(source, dy, dx, [](float x) { return Sign(x); });
+    case ActivationFunction::kExp:
+      return MapGradient(source, dy, dx, [](float y) { return y; });
+    case ActivationFunction::kLog:
+      return MapGradient(source, dy, dx, [](float x) { return 1.0f / x; });
+    case ActivationFunction::kSqrt:
+      return MapGradient(source, dy, dx, [](float y) { return 0.5f / y; });
+    case ActivationFunction::kSquare:
+      return MapGradient(source, dy, dx, [](float x) { return 2.0f * x; });
+    default:
+      LOG(FATAL) << "a gradient without a kernel; want one that GradientSourceOf has";
+  }
+}
+
+}  // namespace fixpoint::kernels

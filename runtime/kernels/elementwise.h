@@ -1,0 +1,54 @@
+// Arithmetic of two tensors, element by element, and its gradients.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_ELEMENTWISE_H_
+#define FIXPOINT_RUNTIME_KERNELS_ELEMENTWISE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ops/dims.h"
+
+namespace fixpoint::kernels {
+
+enum class Arithmetic { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow };
+
+// The reference's rule: of unequal ranks the shorter, without its trailing 1s, stands at the
+// longer's dimensions from `axis` on, with -1 at its end; dimensions of 1 broadcast.
+struct ElementwiseShape {
+  Dims x;
+  Dims y;
+  int64_t axis = -1;
+};
+
+// out = x op y; of a NaN and a number the NaN is the larger, and the smaller too. Gradients of what
+// is used more than once are summed in double, in an order that depends on the shape alone. Not for
+// two threads at once.
+class Elementwise {
+ public:
+  // Error (kInvalidArgument): the dims do not broadcast; those of CheckExtents (extents.h).
+  static absl::StatusOr<std::unique_ptr<Elementwise>> Plan(Arithmetic op,
+                                                           const ElementwiseShape& shape);
+  virtual ~Elementwise() = default;
+
+  virtual const Dims& out_dims() const = 0;
+
+  // REQUIRES, here and below: the sizes are those of the dims. out may be x or y where they are of
+  // its dims.
+  virtual void Run(absl::Span<const float> x, absl::Span<const float> y, absl::Span<float> out) = 0;
+  // dx or dy may be empty: it is not wanted. Either may be dout where they are of its dims, but not
+  // both. Where x = y the gradient of kMax and kMin goes to y. kAdd and kSub read neither x nor y,
+  // which may be empty.
+  virtual void Backward(absl::Span<const float> x, absl::Span<const float> y,
+                        absl::Span<const float> dout, absl::Span<float> dx,
+                        absl::Span<float> dy) = 0;
+
+  // As LoopsName says (vectorised.h).
+  virtual std::string implementation() const = 0;
+};
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_ELEMENTWISE_H_

@@ -1,0 +1,130 @@
+#include "runtime/kernels/layer_norm.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+#include <vector>
+
+#include "proto/status_macros.h"
+#include "runtime/kernels/extents.h"
+#include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/vectorised.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+class PlannedLayerNorm final : public LayerNorm {
+ public:
+  explicit PlannedLayerNorm(const LayerNormShape& shape)
+      : shape_(shape),
+        ones_(shape.width, 1.0f),
+        zeros_(shape.width, 0.0f),
+        dscale_sums_(shape.width),
+        dbias_sums_(shape.width) {}
+
+  void Forward(absl::Span<const float> x, absl::Span<const float> scale,
+               absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
+               absl::Span<float> variance) override {
+    if (scale.empty()) scale = ones_;
+    if (bias.empty()) bias = zeros_;
+    CheckSizes({x, y}, {mean, variance}, {scale, bias});
+    Vectorised([shape = shape_, x_all = x.data(), y_all = y.data(), scale = scale.data(),
+                bias = bias.data(), mean = mean.data(), variance = variance.data()] {
+      const int64_t width = shape.width;
+      for (int64_t r = 0; r < shape.rows; ++r) {
+        const float* const x = x_all + r * width;
+        float* const y = y_all + r * width;
+        const double average = LaneSum(width, [=](int64_t i) { return x[i]; }) / width;
+        const double squares = LaneSum(width, [=](int64_t i) {
+          const double distance = static_cast<double>(x[i]) - average;
+          return distance * distance;
+        });
+        mean[r] = static_cast<float>(average);
+        variance[r] = static_cast<float>(squares / width);
+        const float center = mean[r];
+        const float inverse = InverseDeviation(variance[r], shape.epsilon);
+#pragma GCC ivdep  // y may be x
+        for (int64_t i = 0; i < width; ++i) {
+          y[i] = (x[i] - center) * inverse * scale[i] + bias[i];
+        }
+      }
+    });
+  }
+
+  // With n = (x - mean) / deviation and g = dy * scale: dx = (g - mean(g) - n * mean(g * n)) /
+  // deviation, the means over the row.
+  void Backward(absl::Span<const float> x, absl::Span<const float> dy,
+                absl::Span<const float> scale, absl::Span<const float> mean,
+                absl::Span<const float> variance, absl::Span<float> dx, absl::Span<float> dscale,
+                absl::Span<float> dbias) override {
+    if (scale.empty()) scale = ones_;
+    CheckSizes({x, dy, dx}, {mean, variance}, {scale});
+    std::fill(dscale_sums_.begin(), dscale_sums_.end(), 0.0);
+    std::fill(dbias_sums_.begin(), dbias_sums_.end(), 0.0);
+    Vectorised([shape = shape_, x_all = x.data(), dy_all = dy.data(), scale = scale.data(),
+                mean = mean.data(), variance = variance.data(), dx_all = dx.data(),
+                dscale = dscale_sums_.data(), dbias = dbias_sums_.data()] {
+      const int64_t width = shape.width;
+      for (int64_t r = 0; r < shape.rows; ++r) {
+        const float* const x = x_all + r * width;
+        const float* const dy = dy_all + r * width;
+        float* const dx = dx_all + r * width;
+        const float center = mean[r];
+        const float inverse = InverseDeviation(variance[r], shape.epsilon);
+        const auto normal = [=](int64_t i) { return (x[i] - center) * inverse; };
+        const float mean_g =
+            static_cast<float>(LaneSum(width, [=](int64_t i) { return dy[i] * scale[i]; }) / width);
+        const float mean_gn = static_cast<float>(
+            LaneSum(width, [=](int64_t i) { return dy[i] * scale[i] * normal(i); }) / width);
+#pragma GCC ivdep  // dx may be dy
+        for (int64_t i = 0; i < width; ++i) {
+          const float n = normal(i);
+          const float gradient = dy[i];
+          dscale[i] += static_cast<double>(gradient * n);
+          dbias[i] += static_cast<double>(gradient);
+          dx[i] = (gradient * scale[i] - mean_g - n * mean_gn) * inverse;
+        }
+      }
+    });
+    Round(dscale_sums_, dscale);
+    Round(dbias_sums_, dbias);
+  }
+
+  std::string implementation() const override { return LoopsName(); }
+
+ private:
+  static float InverseDeviation(float variance, float epsilon) {
+    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(variance) + epsilon));
+  }
+
+  static void Round(const std::vector<double>& sums, absl::Span<float> to) {
+    if (to.empty()) return;
+    CHECK_EQ(to.size(), sums.size());
+    std::transform(sums.begin(), sums.end(), to.begin(),
+                   [](double sum) { return static_cast<float>(sum); });
+  }
+
+  using Spans = std::initializer_list<absl::Span<const float>>;
+  void CheckSizes(Spans elements, Spans of_rows, Spans of_columns) const {
+    for (const auto& span : elements) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.size());
+    for (const auto& span : of_rows) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.rows);
+    for (const auto& span : of_columns) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.width);
+  }
+
+  const LayerNormShape shape_;
+  const std::vector<float> ones_;
+  const std::vector<float> zeros_;
+  std::vector<double> dscale_sums_;
+  std::vector<double> dbias_sums_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LayerNorm>> LayerNorm::Plan(const LayerNormShape& shape) {
+  RETURN_IF_ERROR(CheckExtents("rows", {shape.rows, shape.width}));
+  return std::make_unique<PlannedLayerNorm>(shape);
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,429 @@
+#include "runtime/kernels/pooling.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <array>
+#include <cfloat>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/kernels/extents.h"
+#include "runtime/kernels/vectorised.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+// What one place of the output takes of one axis of the image.
+struct Part {
+  int64_t begin;
+  int64_t end;
+  double share;  // 1 / what this axis gives to the divisor of an average
+
+  int64_t size() const { return end - begin; }
+};
+
+// Which places of the output take a place of the image.
+struct Takers {
+  int64_t begin;
+  int64_t end;
+};
+
+struct Axis {
+  std::vector<Part> parts;
+  std::vector<Takers> takers;
+};
+
+std::vector<Part> WindowParts(int64_t size, int64_t count, const WindowAxis& window,
+                              PoolingDivisor divisor) {
+  std::vector<Part> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t start = i * window.stride - window.pad_before;
+    const int64_t end = start + window.kernel;
+    const int64_t begin_in_image = std::clamp<int64_t>(start, 0, size);
+    const int64_t end_in_image = std::clamp<int64_t>(end, 0, size);
+    int64_t count_of = window.kernel;
+    if (divisor == PoolingDivisor::kImage) count_of = end_in_image - begin_in_image;
+    if (divisor == PoolingDivisor::kPaddedImage) {
+      count_of = std::min(end, size + window.pad_after) - start;
+    }
+    parts.push_back({begin_in_image, end_in_image, 1.0 / static_cast<double>(count_of)});
+  }
+  return parts;
+}
+
+std::vector<Part> AdaptiveParts(int64_t size, int64_t count) {
+  std::vector<Part> parts;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t begin = i * size / count;
+    const int64_t end = ((i + 1) * size + count - 1) / count;
+    parts.push_back({begin, end, 1.0 / static_cast<double>(end - begin)});
+  }
+  return parts;
+}
+
+// The parts' begins and ends ascend.
+Axis AxisOf(std::vector<Part> parts, int64_t size) {
+  std::vector<Takers> takers;
+  Takers at = {0, 0};
+  const int64_t count = static_cast<int64_t>(parts.size());
+  for (int64_t i = 0; i < size; ++i) {
+    while (at.begin < count && parts[at.begin].end <= i) ++at.begin;
+    while (at.end < count && parts[at.end].begin <= i) ++at.end;
+    takers.push_back({at.begin, std::max(at.begin, at.end)});
+  }
+  return {std::move(parts), std::move(takers)};
+}
+
+// Height, width.
+using Axes = std::array<Axis, 2>;
+
+Axes AxesOf(const PoolingShape& shape) {
+  const std::array<int64_t, 2> sizes = {shape.height, shape.width};
+  const std::array<int64_t, 2> counts = {shape.out_height, shape.out_width};
+  Axes axes;
+  for (int i = 0; i < 2; ++i) {
+    axes[i] =
+        AxisOf(shape.adaptive ? AdaptiveParts(sizes[i], counts[i])
+                              : WindowParts(sizes[i], counts[i], shape.window[i], shape.divisor),
+               sizes[i]);
+  }
+  return axes;
+}
+
+int64_t LargestPart(const Axis& axis) {
+  int64_t largest = 0;
+  for (const Part& part : axis.parts) largest = std::max(largest, part.size());
+  return largest;
+}
+
+// What the mask has for a maximum that is no element's.
+constexpr int32_t kNowhere = -1;
+
+// Up to four elements of a window, whose channels begin at these places.
+struct Places {
+  int64_t a;
+  int64_t b;
+  int64_t c;
+  int64_t d;
+};
+
+// A pixel of the output, of elements of its window. `tap` is the number of the first of them in it.
+struct Maximum {
+  const float* x;
+  float* y;
+  int32_t* mask;
+
+  template <int kTaps, bool kFirst>
+  void Take(Places at, const Part&, const Part&, int32_t tap, int64_t channels) const {
+    const float* const elements = x;
+    float* const maxima = y;
+    int32_t* const taps = mask;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < channels; ++i) {
+      float largest = kFirst ? -INFINITY : maxima[i];
+      int32_t place = kFirst ? kNowhere : taps[i];
+      largest = place == kNowhere ? -INFINITY : largest;
+      Raise(elements[at.a + i], tap, &largest, &place);
+      if (kTaps > 1) Raise(elements[at.b + i], tap + 1, &largest, &place);
+      if (kTaps > 1) Raise(elements[at.c + i], tap + 2, &largest, &place);
+      if (kTaps > 1) Raise(elements[at.d + i], tap + 3, &largest, &place);
+      maxima[i] = largest > -FLT_MAX ? largest : -FLT_MAX;
+      taps[i] = place;
+    }
+  }
+
+  void Clear(int64_t channels) const {
+    std::fill_n(y, channels, -FLT_MAX);
+    std::fill_n(mask, channels, kNowhere);
+  }
+
+  static void Raise(float x, int32_t tap, float* largest, int32_t* place) {
+    *place = x > *largest ? tap : *place;
+    *largest = x > *largest ? x : *largest;
+  }
+};
+
+// A pixel of the image's gradient, of a window that it may have been the maximum of.
+struct MaximumGradient {
+  const float* dy;
+  const int32_t* mask;
+  float* dx;
+
+  template <bool kFirst>
+  void Take(int64_t at, const Part&, const Part&, int32_t tap, int64_t channels) const {
+    const float* const whole = dy + at;
+    const int32_t* const taps = mask + at;
+    float* const gradient = dx;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < channels; ++i) {
+      const float all = whole[i];
+      const float share = taps[i] == tap ? all : 0;
+      gradient[i] = kFirst ? share : gradient[i] + share;
+    }
+  }
+
+  void Clear(int64_t channels) const { std::fill_n(dx, channels, 0.0f); }
+};
+
+float FactorOf(const Part& rows, const Part& columns) {
+  return static_cast<float>(rows.share * columns.share);
+}
+
+struct Average {
+  const float* x;
+  float* y;
+
+  template <int kTaps, bool kFirst>
+  void Take(Places at, const Part& rows, const Part& columns, int32_t, int64_t channels) const {
+    const float factor = FactorOf(rows, columns);
+    const float* const elements = x;
+    float* const averages = y;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < channels; ++i) {
+      float sum = elements[at.a + i];
+      if (kTaps > 1) sum = (sum + elements[at.b + i]) + (elements[at.c + i] + elements[at.d + i]);
+      averages[i] = kFirst ? sum * factor : averages[i] + sum * factor;
+    }
+  }
+
+  void Clear(int64_t channels) const { std::fill_n(y, channels, 0.0f); }
+};
+
+struct AverageGradient {
+  const float* dy;
+  float* dx;
+
+  template <bool kFirst>
+  void Take(int64_t at, const Part& rows, const Part& columns, int32_t, int64_t channels) const {
+    const float factor = FactorOf(rows, columns);
+    const float* const whole = dy + at;
+    float* const gradient = dx;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < channels; ++i) {
+      gradient[i] = kFirst ? whole[i] * factor : gradient[i] + whole[i] * factor;
+    }
+  }
+
+  void Clear(int64_t channels) const { std::fill_n(dx, channels, 0.0f); }
+};
+
+// Goes over the elements of a window, row by row.
+class WindowWalk {
+ public:
+  // An element's channels begin `step` behind those of its left neighbour, `row` behind those of
+  // the one above it.
+  WindowWalk(int64_t begin, int64_t columns, int64_t step, int64_t row)
+      : at_(begin), columns_(columns), step_(step), to_next_row_(row - columns * step) {}
+
+  int64_t Next() {
+    const int64_t at = at_;
+    at_ += step_;
+    if (++column_ == columns_) {
+      column_ = 0;
+      at_ += to_next_row_;
+    }
+    return at;
+  }
+
+ private:
+  int64_t at_;
+  int64_t column_ = 0;
+  int64_t columns_;
+  int64_t step_;
+  int64_t to_next_row_;
+};
+
+// How many channels are computed: whole vectors where all that is read and written, which begins at
+// these places, stays inside the tensors. What is behind a pixel's own channels belongs to the next
+// pixel, which is written later.
+int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_size, int64_t written,
+                         int64_t written_size) {
+  const int64_t whole = (channels + 7) / 8 * 8;
+  return last_read + whole <= read_size && written + whole <= written_size ? whole : channels;
+}
+
+class PlannedPooling : public Pooling {
+ public:
+  explicit PlannedPooling(const PoolingShape& shape) : shape_(shape), axes_(AxesOf(shape)) {}
+
+  std::string implementation() const override { return LoopsName(); }
+
+ protected:
+  void CheckSizes(size_t input, size_t output, size_t mask) const {
+    CHECK_EQ(static_cast<int64_t>(input), shape_.input_size());
+    CHECK_EQ(static_cast<int64_t>(output), shape_.output_size());
+    CHECK_EQ(static_cast<int64_t>(mask), mask_size());
+  }
+
+  // Makes pixel_at(at) of each place of the output of its window, four elements in one pass over
+  // the channels where there are so many; `at` is where the pixel's channels begin.
+  template <typename PixelAt>
+  void PoolWindows(PixelAt pixel_at) const {
+    Vectorised([=, axes = &axes_, shape = shape_] {
+      int64_t out_at = 0;
+      for (int64_t n = 0; n < shape.batch; ++n) {
+        for (const Part rows : (*axes)[0].parts) {
+          for (const Part columns : (*axes)[1].parts) {
+            const auto input_at = [&](int64_t row, int64_t column) {
+              return ((n * shape.height + row) * shape.width + column) * shape.channels;
+            };
+            const int64_t channels =
+                ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
+                                 shape.input_size(), out_at, shape.output_size());
+            const auto pixel = pixel_at(out_at);
+            const int32_t taps = static_cast<int32_t>(rows.size() * columns.size());
+            WindowWalk walk(input_at(rows.begin, columns.begin), columns.size(), shape.channels,
+                            shape.width * shape.channels);
+            int32_t tap = 0;
+            for (; tap + 4 <= taps; tap += 4) {
+              const int64_t a = walk.Next();
+              const int64_t b = walk.Next();
+              const int64_t c = walk.Next();
+              const Places places = {a, b, c, walk.Next()};
+              if (tap == 0) {
+                pixel.template Take<4, true>(places, rows, columns, tap, channels);
+              } else {
+                pixel.template Take<4, false>(places, rows, columns, tap, channels);
+              }
+            }
+            for (; tap < taps; ++tap) {
+              const Places place = {walk.Next(), 0, 0, 0};
+              if (tap == 0) {
+                pixel.template Take<1, true>(place, rows, columns, tap, channels);
+              } else {
+                pixel.template Take<1, false>(place, rows, columns, tap, channels);
+              }
+            }
+            if (taps == 0) pixel.Clear(channels);
+            out_at += shape.channels;
+          }
+        }
+      }
+    });
+  }
+
+  // The way back: makes each pixel of the image of all places of the output that took it.
+  template <typename PixelAt>
+  void PoolTakers(PixelAt pixel_at) const {
+    Vectorised([=, axes = &axes_, shape = shape_] {
+      int64_t image_at = 0;
+      for (int64_t n = 0; n < shape.batch; ++n) {
+        for (int64_t row = 0; row < shape.height; ++row) {
+          const Takers by_row = (*axes)[0].takers[row];
+          for (int64_t column = 0; column < shape.width; ++column) {
+            const Takers by_column = (*axes)[1].takers[column];
+            const auto output_at = [&](int64_t i, int64_t j) {
+              return ((n * shape.out_height + i) * shape.out_width + j) * shape.channels;
+            };
+            const int64_t channels =
+                ComputedChannels(shape.channels, output_at(by_row.end - 1, by_column.end - 1),
+                                 shape.output_size(), image_at, shape.input_size());
+            const auto pixel = pixel_at(image_at);
+            bool is_first = true;
+            for (int64_t i = by_row.begin; i < by_row.end; ++i) {
+              const Part rows = (*axes)[0].parts[i];
+              for (int64_t j = by_column.begin; j < by_column.end; ++j) {
+                const Part columns = (*axes)[1].parts[j];
+                const int32_t tap = static_cast<int32_t>((row - rows.begin) * columns.size() +
+                                                         (column - columns.begin));
+                if (is_first) {
+                  pixel.template Take<true>(output_at(i, j), rows, columns, tap, channels);
+                } else {
+                  pixel.template Take<false>(output_at(i, j), rows, columns, tap, channels);
+                }
+                is_first = false;
+              }
+            }
+            if (is_first) pixel.Clear(channels);
+            image_at += shape.channels;
+          }
+        }
+      }
+    });
+  }
+
+  const PoolingShape shape_;
+  const Axes axes_;
+};
+
+class MaxPooling final : public PlannedPooling {
+ public:
+  using PlannedPooling::PlannedPooling;
+
+  int64_t mask_size() const override { return shape_.output_size(); }
+
+  void Forward(absl::Span<const float> x, absl::Span<float> y,
+               absl::Span<int32_t> mask) const override {
+    CheckSizes(x.size(), y.size(), mask.size());
+    PoolWindows([x = x.data(), y = y.data(), taps = mask.data()](int64_t at) {
+      return Maximum{x, y + at, taps + at};
+    });
+  }
+
+  void Backward(absl::Span<const float> dy, absl::Span<const int32_t> mask,
+                absl::Span<float> dx) const override {
+    CheckSizes(dx.size(), dy.size(), mask.size());
+    PoolTakers([dy = dy.data(), taps = mask.data(), dx = dx.data()](int64_t at) {
+      return MaximumGradient{dy, taps, dx + at};
+    });
+  }
+};
+
+class AveragePooling final : public PlannedPooling {
+ public:
+  using PlannedPooling::PlannedPooling;
+
+  int64_t mask_size() const override { return 0; }
+
+  void Forward(absl::Span<const float> x, absl::Span<float> y,
+               absl::Span<int32_t> mask) const override {
+    CheckSizes(x.size(), y.size(), mask.size());
+    PoolWindows([x = x.data(), y = y.data()](int64_t at) { return Average{x, y + at}; });
+  }
+
+  void Backward(absl::Span<const float> dy, absl::Span<const int32_t> mask,
+                absl::Span<float> dx) const override {
+    CheckSizes(dx.size(), dy.size(), mask.size());
+    PoolTakers([dy = dy.data(), dx = dx.data()](int64_t at) {
+      return AverageGradient{dy, dx + at};
+    });
+  }
+};
+
+}  // namespace
+
+absl::Status CompleteShape(PoolingShape* shape) {
+  RETURN_IF_ERROR(
+      CheckExtents("images", {shape->batch, shape->channels, shape->height, shape->width}));
+  if (!shape->adaptive) {
+    RETURN_IF_ERROR(CheckWindow(shape->window));
+    for (const WindowAxis& axis : shape->window) {
+      if (axis.dilation == 1) continue;
+      return absl::InvalidArgumentError(absl::StrCat("dilation is ", axis.dilation, "; want 1"));
+    }
+    ASSIGN_OR_RETURN(shape->out_height,
+                     WindowCount(shape->height, shape->window[0], shape->ceil_mode));
+    ASSIGN_OR_RETURN(shape->out_width,
+                     WindowCount(shape->width, shape->window[1], shape->ceil_mode));
+  }
+  return CheckExtents("the output",
+                      {shape->batch, shape->channels, shape->out_height, shape->out_width});
+}
+
+absl::StatusOr<std::unique_ptr<Pooling>> Pooling::Plan(PoolingShape shape) {
+  RETURN_IF_ERROR(CompleteShape(&shape));
+  if (shape.type == PoolingType::kAverage) return std::make_unique<AveragePooling>(shape);
+  const Axes axes = AxesOf(shape);
+  const int64_t taps = LargestPart(axes[0]) * LargestPart(axes[1]);
+  if (taps > std::numeric_limits<int32_t>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a maximum of ", taps, " elements; want up to 2^31 - 1"));
+  }
+  return std::make_unique<MaxPooling>(shape);
+}
+
+}  // namespace fixpoint::kernels

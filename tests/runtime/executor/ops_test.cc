@@ -1,0 +1,110 @@
+// Ops on the executor and on the reference interpreter.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/random.h"
+#include "tests/runtime/executor/both_backends.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// Numbers in [-1, 1), a line of a parameter text.
+std::string Drawn(const std::string& name, const std::vector<int64_t>& dims) {
+  int64_t size = 1;
+  for (const int64_t dim : dims) size *= dim;
+  const RandomStream random(7, static_cast<uint32_t>(name.size()), 0);
+  std::string text = absl::StrCat(name, " f32[", absl::StrJoin(dims, ","), "]");
+  for (int64_t i = 0; i < size; ++i) {
+    absl::StrAppend(&text, " ", static_cast<float>(2 * random.Uniform(i) - 1));
+  }
+  return text + "\n";
+}
+
+TEST(Convolution, AndItsGradients) {
+  EXPECT_EQ(OpDifferences(
+                R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y) {strides=[2, 1], paddings=[1, 0], groups=2}
+        conv2d_grad(Input=x, Filter=w, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {
+          strides=[2, 1], paddings=[1, 0], groups=2}
+      })",
+                Drawn("x", {2, 4, 7, 6}) + Drawn("w", {6, 2, 3, 2}) + Drawn("dy", {2, 6, 4, 5})),
+            "");
+}
+
+TEST(Views, KeepTheElements) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        reshape2(X=x) -> (Out=a, XShape=a_shape) {shape=[0, -1]}
+        reshape2_grad(XShape=a_shape, Out@GRAD=a) -> (X@GRAD=b)
+        flatten_contiguous_range(X=b) -> (Out=c, XShape=c_shape) {start_axis=1, stop_axis=2}
+        unsqueeze2(X=c) -> (Out=d, XShape=d_shape) {axes=[1]}
+        squeeze2(X=d) -> (Out=e, XShape=e_shape) {axes=[1]}
+        assign(X=e) -> (Out=f)
+      })",
+                          Drawn("x", {2, 3, 4}), 0, {"a", "b", "c", "d", "e", "f"}),
+            "");
+}
+
+// Weights per channel and activations in 8 bits: the sums are exact, their scale is rounded.
+TEST(QuantizedConvolution, IsAsIfOnNumbers) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var scale f32[1] persistable
+        var state f32[1] persistable
+        var accum f32[1] persistable
+        fake_quantize_moving_average_abs_max(X=x, InScale=scale, InState=state, InAccum=accum) -> (
+          Out=xq, OutScale=scale, OutState=state, OutAccum=accum) {bit_length=8}
+        fake_dequantize_max_abs(X=xq, Scale=scale) -> (Out=xd) {max_range=127.0}
+        fake_channel_wise_quantize_abs_max(X=w) -> (Out=wq, OutScale=ws) {bit_length=8, quant_axis=0}
+        fake_channel_wise_dequantize_max_abs(X=wq, Scales=ws) -> (Out=wd) {quant_bits=[8], quant_axis=0}
+        conv2d(Input=xd, Filter=wd) -> (Output=y)
+        conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw)
+      })",
+                          Drawn("x", {2, 4, 5, 5}) + Drawn("w", {6, 4, 3, 3}) +
+                              Drawn("dy", {2, 6, 3, 3}) +
+                              "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n",
+                          1e-5, {"y", "dx", "dw"}),
+            "");
+}
+
+TEST(QuantizedProduct, IsAsIfOnNumbers) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        fake_quantize_dequantize_abs_max(X=x) -> (Out=xd, OutScale=xs) {bit_length=8}
+        fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {
+          bit_length=4, quant_axis=1}
+        mul(X=xd, Y=wd) -> (Out=y)
+        mul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=dx, Y@GRAD=dw)
+      })",
+                          Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}), 1e-5,
+                          {"y", "dx", "dw", "xs", "ws"}),
+            "");
+}
+
+TEST(BatchNorm, WithItsReluIsOneStep) {
+  const std::string inputs = Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
+                             Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
+                             Drawn("dz", {4, 5, 3, 3});
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var mean f32[5] persistable
+        var variance f32[5] persistable
+        batch_norm(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance) -> (
+          Y=y, MeanOut=mean, VarianceOut=variance, SavedMean=m, SavedVariance=v)
+        relu(X=y) -> (Out=z)
+        relu_grad(Out=z, Out@GRAD=dz) -> (X@GRAD=dy)
+        batch_norm_grad(X=x, Scale=scale, Bias=bias, MeanOut=mean, VarianceOut=variance, SavedMean=m, SavedVariance=v, Y@GRAD=dy) -> (
+          X@GRAD=dx, Scale@GRAD=dscale, Bias@GRAD=dbias)
+      })",
+                          inputs, 1e-5, {"z", "dx", "dscale", "dbias"}),
+            "");
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -1,0 +1,122 @@
+// Training programs of the reference, float and quantized by its own transpiler: each step on the
+// executor and on the interpreter, from the same state, gives the same loss and the same state.
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "ops/op_schema.h"
+#include "proto/program.h"
+#include "proto/program_file.h"
+#include "runtime/backends.h"
+#include "runtime/executor/executor.h"
+#include "runtime/scope.h"
+#include "tests/runtime/executor/both_backends.h"
+#include "tests/runtime/reference/made_up_feeds.h"
+#include "tests/testing/reference_data.h"
+
+namespace fixpoint::executor {
+namespace {
+
+struct Network {
+  std::string name;  // in models/generated, without "-train_main"
+  int64_t batch;
+  std::string quantized =
+      "";  // how the reference's own transpiler has quantized it; "": not at all
+  // Of the loss, and of the largest element of each state. Noise of 3e-7 in the weights moves
+  // gradients of a batch norm of two images by 4e-4 on the interpreter itself.
+  double tolerance = 1e-3;
+  // A code that noise flips flips more behind it, and the same noise moves the loss by 4e-3 and
+  // gradients by a quarter: then the loss alone is compared.
+  bool is_chaotic = false;
+};
+
+void PrintTo(const Network& network, std::ostream* out) {
+  *out << network.name << network.quantized;
+}
+
+Program Load(const std::string& path) {
+  absl::StatusOr<LoadedProgram> loaded = LoadProgram(path);
+  EXPECT_TRUE(loaded.ok()) << loaded.status();
+  return *Program::Create(std::move(loaded->program), path.substr(path.rfind('/') + 1));
+}
+
+// The variable whose gradient the backward pass begins with.
+std::string LossOf(const Program& program) {
+  for (const Op& op : program.block(0).ops()) {
+    if (op.role() == (kBackward | kLoss) && op.type() == "fill_constant") {
+      const absl::string_view gradient = op.Output("Out")->name();
+      return std::string(gradient.substr(0, gradient.size() - strlen(kGradientSuffix)));
+    }
+  }
+  return "";
+}
+
+double LossDistance(const Program& main, uint32_t step, Scopes* scopes) {
+  const std::vector<std::string> fetches = {LossOf(main)};
+  const auto interpreter = MakeBackend(BackendKind::kReference, main, &scopes->interpreter);
+  const auto executor = Executor::Create(main, &scopes->executor);
+  EXPECT_TRUE(interpreter.ok() && executor.ok()) << executor.status();
+  const auto expected = (*interpreter)->Run({}, fetches, step);
+  const auto got = (*executor)->Run({}, fetches, step);
+  EXPECT_TRUE(expected.ok() && got.ok()) << got.status();
+  return Distance(expected->front(), got->front());
+}
+
+class ReferenceNetworks : public testing::TestWithParam<Network> {};
+
+TEST_P(ReferenceNetworks, StepAsOnTheInterpreter) {
+  SKIP_WITHOUT_REFERENCE_DATA();
+  const std::string stem = absl::StrCat("models/generated/", GetParam().name);
+  const std::string file = GetParam().quantized + ".pdmodel";
+  // Passes of 2.x leave the startup program as it is.
+  const std::string quantized_startup = ReferencePath(stem + "-train_startup" + file);
+  const Program startup =
+      Load(quantized_startup.empty() ? ReferencePath(stem + "-train_startup.pdmodel")
+                                     : quantized_startup);
+  const Program main = Load(ReferencePath(stem + "-train_main" + file));
+  Scopes scopes;
+  EXPECT_EQ(RunOnBoth(startup, {}, 0, 1e-6, &scopes), "");
+  reference::InitialiseQuantizers(main, &scopes.interpreter);
+  reference::MakeUpFeeds(main, GetParam().batch, &scopes.interpreter);
+  for (uint32_t step = 0; step < 2; ++step) {
+    scopes = CopiesOf(scopes.interpreter);
+    if (GetParam().is_chaotic) {
+      EXPECT_LT(LossDistance(main, step, &scopes), GetParam().tolerance) << step;
+    } else {
+      EXPECT_EQ(RunOnBoth(main, {LossOf(main)}, step, GetParam().tolerance, &scopes), "") << step;
+    }
+  }
+}
+
+const Network kNetworks[] = {
+    {"paddle262/lenet-adam", 2},
+    {"paddle262/lenet-adam", 2, "-act_abs_max-w_abs_max_paddle_quantized"},
+    {"paddle262/lenet-adam", 2,
+     "-act_moving_average_abs_max-w_channel_wise_abs_max_paddle_quantized"},
+    {"paddle262/lenet-adam", 2, "-act_range_abs_max-w_abs_max_paddle_quantized"},
+    {"paddle262/resnet20_cifar-momentum_l2", 2},
+    {"paddle262/resnet20_cifar-momentum_l2", 2,
+     "-act_moving_average_abs_max-w_channel_wise_abs_max_paddle_quantized", 1e-2,
+     /*is_chaotic=*/true},
+    {"fluid185/digits_conv-adam", 2},
+    {"fluid185/digits_conv-adam", 2, "-QuantizeTranspiler-act_abs_max_paddle_quantized"},
+    {"fluid185/digits_conv-adam", 2,
+     "-QuantizeTranspiler-act_moving_average_abs_max_paddle_quantized"},
+    {"fluid185/digits_conv-adam", 2, "-QuantizeTranspiler-act_range_abs_max_paddle_quantized"},
+    {"fluid185/fit_a_line-sgd", 4},
+};
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, ReferenceNetworks, testing::ValuesIn(kNetworks),
+    [](const testing::TestParamInfo<Network>& info) {
+      return absl::StrReplaceAll(info.param.name + info.param.quantized, {{"/", "_"}, {"-", "_"}});
+    });
+
+}  // namespace
+}  // namespace fixpoint::executor

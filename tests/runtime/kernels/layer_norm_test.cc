@@ -1,0 +1,128 @@
+// Layer normalization and its gradients against plain loops in double.
+
+#include "runtime/kernels/layer_norm.h"
+
+#include <gtest/gtest.h>
+
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+struct Case {
+  std::string name;
+  LayerNormShape shape;
+  bool has_scale;
+  bool has_bias;
+};
+
+class LayerNorms : public testing::TestWithParam<Case> {
+ protected:
+  static std::vector<float> Waves(int64_t size, float step) {
+    std::vector<float> values(size);
+    for (int64_t i = 0; i < size; ++i) values[i] = std::sin(step * static_cast<float>(i)) + 0.2f;
+    return values;
+  }
+};
+
+TEST_P(LayerNorms, EqualPlainLoops) {
+  const auto& [name, shape, has_scale, has_bias] = GetParam();
+  const auto planned = LayerNorm::Plan(shape);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const int64_t width = shape.width;
+  const std::vector<float> x = Waves(shape.size(), 0.7f);
+  const std::vector<float> dy = Waves(shape.size(), 0.3f);
+  const std::vector<float> scale = Waves(has_scale ? width : 0, 2.1f);
+  const std::vector<float> bias = Waves(has_bias ? width : 0, 1.3f);
+  std::vector<float> y = x;
+  std::vector<float> mean(shape.rows);
+  std::vector<float> variance(shape.rows);
+  (*planned)->Forward(y, scale, bias, absl::MakeSpan(y), absl::MakeSpan(mean),
+                      absl::MakeSpan(variance));
+  std::vector<float> dx = dy;
+  std::vector<float> dscale(has_scale ? width : 0);
+  std::vector<float> dbias(has_bias ? width : 0);
+  (*planned)->Backward(x, dx, scale, mean, variance, absl::MakeSpan(dx), absl::MakeSpan(dscale),
+                       absl::MakeSpan(dbias));
+
+  std::vector<double> expected_dscale(width);
+  std::vector<double> expected_dbias(width);
+  for (int64_t r = 0; r < shape.rows; ++r) {
+    double average = 0;
+    double squares = 0;
+    for (int64_t i = 0; i < width; ++i) average += double{x[r * width + i]} / width;
+    for (int64_t i = 0; i < width; ++i) {
+      squares += (x[r * width + i] - average) * (x[r * width + i] - average) / width;
+    }
+    EXPECT_NEAR(mean[r], average, 2 * FLT_EPSILON);
+    EXPECT_NEAR(variance[r], squares, 2 * FLT_EPSILON);
+    const double inverse = 1 / std::sqrt(squares + shape.epsilon);
+    const auto n = [&](int64_t i) { return (x[r * width + i] - average) * inverse; };
+    const auto g = [&](int64_t i) {
+      return double{dy[r * width + i]} * (has_scale ? scale[i] : 1.0f);
+    };
+    double mean_g = 0;
+    double mean_gn = 0;
+    for (int64_t i = 0; i < width; ++i) {
+      mean_g += g(i) / width;
+      mean_gn += g(i) * n(i) / width;
+      expected_dscale[i] += dy[r * width + i] * n(i);
+      expected_dbias[i] += dy[r * width + i];
+    }
+    // A few operations on floats of up to 1.2, divided by a deviation of `inverse`, whose own error
+    // is that of the variance divided by it once more.
+    const double tolerance = 16 * FLT_EPSILON * std::fmax(1, inverse * inverse);
+    for (int64_t i = 0; i < width; ++i) {
+      const double value = n(i) * (has_scale ? scale[i] : 1.0f) + (has_bias ? bias[i] : 0.0f);
+      ASSERT_NEAR(y[r * width + i], value, tolerance) << r << " " << i;
+      ASSERT_NEAR(dx[r * width + i], (g(i) - mean_g - n(i) * mean_gn) * inverse,
+                  tolerance * std::fmax(1, inverse))
+          << r << " " << i;
+    }
+  }
+  for (size_t i = 0; i < dscale.size(); ++i) {
+    EXPECT_NEAR(dscale[i], expected_dscale[i], shape.rows * 16 * FLT_EPSILON);
+  }
+  for (size_t i = 0; i < dbias.size(); ++i) {
+    EXPECT_NEAR(dbias[i], expected_dbias[i], shape.rows * FLT_EPSILON);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, LayerNorms,
+                         testing::Values(Case{"Encoder", {12, 768, 1e-12f}, true, true},
+                                         Case{"OddWidth", {5, 37, 1e-5f}, true, true},
+                                         Case{"NoScale", {4, 20, 1e-5f}, false, true},
+                                         Case{"NoBias", {4, 20, 1e-5f}, true, false},
+                                         Case{"Bare", {3, 16, 1e-3f}, false, false},
+                                         Case{"OneRow", {1, 100, 1e-5f}, true, true}),
+                         [](const auto& info) { return info.param.name; });
+
+// A variance of 0, of which epsilon alone is left.
+TEST(LayerNorm, GivesTheBiasWhereARowIsConstant) {
+  const auto planned = LayerNorm::Plan({2, 3, 1e-5f});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  std::vector<float> y(6);
+  std::vector<float> mean(2);
+  std::vector<float> variance(2);
+  (*planned)->Forward({7, 7, 7, 1, std::numeric_limits<float>::quiet_NaN(), 2}, {2, 2, 2},
+                      {1, 2, 3}, absl::MakeSpan(y), absl::MakeSpan(mean), absl::MakeSpan(variance));
+  EXPECT_EQ(std::vector<float>(y.begin(), y.begin() + 3), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(variance[0], 0);
+  EXPECT_TRUE(std::isnan(y[3]) && std::isnan(y[4]) && std::isnan(y[5]));
+}
+
+TEST(LayerNorm, RefusesWhatIsEmpty) {
+  EXPECT_EQ(LayerNorm::Plan({3, 0}).status(),
+            absl::InvalidArgumentError("rows [3, 0]; want extents of 1 to 2^31 - 1"));
+}
+
+}  // namespace
+}  // namespace fixpoint::kernels

@@ -10,8 +10,22 @@
 
 namespace fixpoint {
 
-// Ten rounds on a counter under a key.
-std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key);
+// `kRounds` rounds on a counter under a key. Each is written out, so that a loop over counters can
+// be vectorised.
+template <int kRounds = 10>
+inline std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
+                                          std::array<uint32_t, 2> key) {
+  if constexpr (kRounds == 0) {
+    return counter;
+  } else {
+    const uint64_t a = uint64_t{0xD2511F53} * counter[0];
+    const uint64_t b = uint64_t{0xCD9E8D57} * counter[2];
+    return Philox4x32<kRounds - 1>(
+        {static_cast<uint32_t>(b >> 32) ^ counter[1] ^ key[0], static_cast<uint32_t>(b),
+         static_cast<uint32_t>(a >> 32) ^ counter[3] ^ key[1], static_cast<uint32_t>(a)},
+        {key[0] + 0x9E3779B9, key[1] + 0xBB67AE85});
+  }
+}
 
 // The numbers of one op in one step. Element i of a tensor takes number i.
 class RandomStream {
@@ -19,7 +33,16 @@ class RandomStream {
   // `op` and `step` tell apart what shares a seed.
   RandomStream(uint64_t seed, uint32_t op, uint32_t step) : seed_(seed), op_(op), step_(step) {}
 
-  // Uniform in [0, 1), a multiple of 2^-24: exact as a float. Word i % 4 of block i / 4.
+  // Four words that numbers are made of. Counter words: bits 0 to 31 and 32 to 55 of the index, the
+  // latter with the attempt above them, op, step. Key: the seed, its lower word first.
+  std::array<uint32_t, 4> Block(uint64_t index, uint32_t attempt = 0) const {
+    const uint32_t high = static_cast<uint32_t>(index >> 32) & 0xFFFFFF;
+    return Philox4x32({static_cast<uint32_t>(index), high | attempt << 24, op_, step_},
+                      {static_cast<uint32_t>(seed_), static_cast<uint32_t>(seed_ >> 32)});
+  }
+
+  // Uniform in [0, 1), a multiple of 2^-24: exact as a float. The upper 24 bits of word i % 4 of
+  // block i / 4.
   double Uniform(uint64_t i) const;
 
   // Of mean 0 and variance 1: Box-Muller of words 2 * (i % 2) and the next of block i / 2.
@@ -30,10 +53,6 @@ class RandomStream {
   double TruncatedNormal(uint64_t i) const;
 
  private:
-  // Counter words: bits 0 to 31 and 32 to 55 of the index, the latter with the attempt above them,
-  // op, step. Key: the seed, its lower word first.
-  std::array<uint32_t, 4> Block(uint64_t index, uint32_t attempt) const;
-
   uint64_t seed_;
   uint32_t op_;
   uint32_t step_;

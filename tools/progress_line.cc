@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 
@@ -41,8 +42,9 @@ bool ProgressLine::IsDue() const {
 
 void ProgressLine::Show(const std::string& text) {
   if (out_ == nullptr) return;
-  Clear();
-  *out_ << text << std::flush;
+  // Over the last one, and blanks over what is left of it.
+  *out_ << '\r' << text << std::string(std::max(width_, text.size()) - text.size(), ' ')
+        << std::flush;
   width_ = text.size();
   shown_at_ = std::chrono::steady_clock::now();
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -33,7 +32,8 @@ DEFINE_int64(steps, 0, "How many batches to train on, instead of --epochs.");
 DEFINE_int64(batch_size, 64, "Images in a batch.");
 DEFINE_uint64(seed, 0, "Of initial values, random ops and the order of the data.");
 DEFINE_int64(eval_every, 0, "Evaluate every so many steps; always behind the last.");
-DEFINE_string(backend, "reference", "What runs the programs: reference.");
+DEFINE_string(backend, "onednn",
+              "What runs the programs: onednn, or reference, which is slow and clear.");
 DEFINE_int32(threads, 1, "How many threads the backend may use.");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for what is measured, a line of JSON each; - for stdout.");

@@ -76,10 +76,6 @@ float HardSwishSlope(float x, float threshold, float scale, float offset) {
   return x + offset <= 0.0f ? 0.0f : slope;
 }
 
-// Half away from zero is the next integer towards zero of what is almost half further away: with
-// 0.5 itself, the float before 0.5 would become 1.
-float Round(float x) { return __builtin_truncf(x + __builtin_copysignf(0.49999997f, x)); }
-
 float Sign(float x) {
   const float sign = x > 0.0f ? 1.0f : -1.0f;
   return x > 0.0f || x < 0.0f ? sign : x;
@@ -180,7 +176,7 @@ void Activate(const Activation& activation, absl::Span<const float> x, absl::Spa
     case ActivationFunction::kFloor:
       return Map(x, y, [](float x) { return __builtin_floorf(x); });
     case ActivationFunction::kRound:
-      return Map(x, y, [](float x) { return Round(x); });
+      return Map(x, y, [](float x) { return RoundHalfAway(x); });
     case ActivationFunction::kSign:
       return Map(x, y, [](float x) { return Sign(x); });
   }

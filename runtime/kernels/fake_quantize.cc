@@ -55,38 +55,36 @@ void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRu
 }
 
 template <typename Code>
-void QuantizeTo(QuantizeLine<Code, None> loop, absl::Span<const float> x,
-                absl::Span<const float> ranges, const Channels& channels, const CodeRule& rule,
-                absl::Span<Code> codes) {
+void QuantizeTo(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
+                const CodeRule& rule, absl::Span<Code> codes) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(codes.size(), x.size());
   ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
-    loop(line, x.data() + start, codes.data() + start, nullptr);
+    QuantizeLine<Code, None>(line, x.data() + start, codes.data() + start, nullptr);
   });
 }
 
 template <typename Code>
-void QuantizeDequantizeTo(QuantizeLine<Code, float> loop, absl::Span<const float> x,
-                          absl::Span<const float> ranges, const Channels& channels,
-                          const CodeRule& rule, absl::Span<float> values, absl::Span<Code> codes) {
+void QuantizeDequantizeTo(absl::Span<const float> x, absl::Span<const float> ranges,
+                          const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                          absl::Span<Code> codes) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(values.size(), x.size());
   CHECK_EQ(codes.size(), x.size());
   ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
-    loop(line, x.data() + start, codes.data() + start, values.data() + start);
+    QuantizeLine<Code, float>(line, x.data() + start, codes.data() + start, values.data() + start);
   });
 }
 
 template <typename Code>
-void DequantizeFrom(DequantizeLine<Code> loop, absl::Span<const Code> codes,
-                    absl::Span<const float> ranges, const Channels& channels, int32_t largest_code,
-                    absl::Span<float> values) {
+void DequantizeFrom(absl::Span<const Code> codes, absl::Span<const float> ranges,
+                    const Channels& channels, int32_t largest_code, absl::Span<float> values) {
   CHECK_EQ(static_cast<int64_t>(codes.size()), channels.size());
   CHECK_EQ(values.size(), codes.size());
   CodeRule rule;
   rule.largest_code = largest_code;
   ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
-    loop(line, codes.data() + start, values.data() + start);
+    DequantizeLine<Code>(line, codes.data() + start, values.data() + start);
   });
 }
 
@@ -100,12 +98,12 @@ void FindRanges(absl::Span<const float> x, const Channels& all, absl::Span<float
   for (int64_t o = 0; o < channels.outer; ++o) {
     const float* const row = x.data() + o * channels.count * channels.inner;
     if (channels.inner == 1) {
-      BestLoops().raise_abs_max_bits(row, channels.count, bits.data());
+      RaiseAbsMaxBits(row, channels.count, bits.data());
       continue;
     }
     for (int64_t c = 0; c < channels.count; ++c) {
       const float* const line = row + c * channels.inner;
-      bits[c] = std::max(bits[c], BestLoops().abs_max_bits(line, channels.inner));
+      bits[c] = std::max(bits[c], AbsMaxBits(line, channels.inner));
     }
   }
   for (int64_t c = 0; c < channels.count; ++c) {
@@ -119,17 +117,17 @@ void FindRanges(absl::Span<const float> x, const Channels& all, absl::Span<float
 
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRule& rule, absl::Span<float> codes) {
-  QuantizeTo(BestLoops().quantize_to_float, x, ranges, channels, rule, codes);
+  QuantizeTo(x, ranges, channels, rule, codes);
 }
 
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRule& rule, absl::Span<int8_t> codes) {
-  QuantizeTo(BestLoops().quantize_to_int8, x, ranges, channels, rule, codes);
+  QuantizeTo(x, ranges, channels, rule, codes);
 }
 
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRule& rule, absl::Span<uint8_t> codes) {
-  QuantizeTo(BestLoops().quantize_to_uint8, x, ranges, channels, rule, codes);
+  QuantizeTo(x, ranges, channels, rule, codes);
 }
 
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
@@ -137,37 +135,35 @@ void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> range
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(values.size(), x.size());
   ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
-    BestLoops().quantize_dequantize(line, x.data() + start, nullptr, values.data() + start);
+    QuantizeLine<None, float>(line, x.data() + start, nullptr, values.data() + start);
   });
 }
 
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
                         const Channels& channels, const CodeRule& rule, absl::Span<float> values,
                         absl::Span<int8_t> codes) {
-  QuantizeDequantizeTo(BestLoops().quantize_dequantize_to_int8, x, ranges, channels, rule, values,
-                       codes);
+  QuantizeDequantizeTo(x, ranges, channels, rule, values, codes);
 }
 
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
                         const Channels& channels, const CodeRule& rule, absl::Span<float> values,
                         absl::Span<uint8_t> codes) {
-  QuantizeDequantizeTo(BestLoops().quantize_dequantize_to_uint8, x, ranges, channels, rule, values,
-                       codes);
+  QuantizeDequantizeTo(x, ranges, channels, rule, values, codes);
 }
 
 void Dequantize(absl::Span<const float> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values) {
-  DequantizeFrom(BestLoops().dequantize_float, codes, ranges, channels, largest_code, values);
+  DequantizeFrom(codes, ranges, channels, largest_code, values);
 }
 
 void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values) {
-  DequantizeFrom(BestLoops().dequantize_int8, codes, ranges, channels, largest_code, values);
+  DequantizeFrom(codes, ranges, channels, largest_code, values);
 }
 
 void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values) {
-  DequantizeFrom(BestLoops().dequantize_uint8, codes, ranges, channels, largest_code, values);
+  DequantizeFrom(codes, ranges, channels, largest_code, values);
 }
 
 }  // namespace fixpoint::kernels

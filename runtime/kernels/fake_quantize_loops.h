@@ -1,5 +1,4 @@
-// The loops of fake_quantize.h over one line of memory, compiled once for each instruction set
-// (fake_quantize_loops.inc).
+// The loops of fake_quantize.h over one line of memory.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_LOOPS_H_
 #define FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_LOOPS_H_
@@ -8,6 +7,8 @@
 #include <type_traits>
 
 #include "proto/quant_config.pb.h"
+#include "runtime/kernels/vector_math.h"
+#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 
@@ -24,32 +25,112 @@ struct Line {
   bool range_for_each = false;
 };
 
-// For each element its code and the number that it stands for, where they are wanted.
-template <typename Code, typename Value>
-using QuantizeLine = void (*)(const Line& line, const float* x, Code* codes, Value* values);
+template <QuantSpec::Rounding kRounding>
+inline float CodeOf(float x, float range, float multiplier, float largest) {
+  if constexpr (kRounding == QuantSpec::HALF_TO_EVEN) {
+    // Clamped before it is rounded, which is the same because the bounds are integers.
+    float scaled = multiplier * x;
+    scaled = scaled > largest ? largest : scaled;
+    scaled = scaled < -largest - 1.0f ? -largest - 1.0f : scaled;
+    return __builtin_nearbyintf(scaled) + 0.0f;
+  } else {
+    x = x > range ? range : x;
+    x = x < -range ? -range : x;
+    return RoundHalfAway(multiplier * x) + 0.0f;
+  }
+}
+
 template <typename Code>
-using DequantizeLine = void (*)(const Line& line, const Code* codes, float* values);
+inline Code As(float code) {
+  if constexpr (std::is_same_v<Code, float>) {
+    return code;
+  } else {
+    return static_cast<Code>(static_cast<int32_t>(code == code ? code : 0.0f));
+  }
+}
 
-struct Loops {
-  // The bits of the largest absolute value, which of positive floats ascend with their value: those
-  // of a NaN are above those of infinity.
-  uint32_t (*abs_max_bits)(const float* x, int64_t size);
-  // Raises the bits of each place to those of the element there.
-  void (*raise_abs_max_bits)(const float* x, int64_t size, uint32_t* largest);
+template <QuantSpec::Rounding kRounding, bool kRangeForEach, typename Code, typename Value>
+inline void QuantizeAs(const Line& line, const float* x, Code* codes, Value* values) {
+  const float largest = line.largest_code;
+  const int64_t size = line.size;
+  const float* const ranges = line.ranges;
+  const float* const multipliers = line.multipliers;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < size; ++i) {
+    const float range = ranges[kRangeForEach ? i : 0];
+    const float code = CodeOf<kRounding>(x[i], range, multipliers[kRangeForEach ? i : 0], largest);
+    if constexpr (!std::is_same_v<Value, None>) values[i] = code * range / largest;
+    if constexpr (!std::is_same_v<Code, None>) codes[i] = As<Code>(code);
+  }
+}
 
-  QuantizeLine<float, None> quantize_to_float;
-  QuantizeLine<int8_t, None> quantize_to_int8;
-  QuantizeLine<uint8_t, None> quantize_to_uint8;
-  QuantizeLine<None, float> quantize_dequantize;
-  QuantizeLine<int8_t, float> quantize_dequantize_to_int8;
-  QuantizeLine<uint8_t, float> quantize_dequantize_to_uint8;
-  DequantizeLine<float> dequantize_float;
-  DequantizeLine<int8_t> dequantize_int8;
-  DequantizeLine<uint8_t> dequantize_uint8;
-};
+// For each element its code and the number that it stands for, where they are wanted. Outputs may
+// be the input.
+template <typename Code, typename Value>
+void QuantizeLine(const Line& line, const float* x, Code* codes, Value* values) {
+  Vectorised([=] {
+    if (line.rounding == QuantSpec::HALF_TO_EVEN) {
+      line.range_for_each
+          ? QuantizeAs<QuantSpec::HALF_TO_EVEN, true, Code, Value>(line, x, codes, values)
+          : QuantizeAs<QuantSpec::HALF_TO_EVEN, false, Code, Value>(line, x, codes, values);
+    } else {
+      line.range_for_each
+          ? QuantizeAs<QuantSpec::HALF_AWAY_FROM_ZERO, true, Code, Value>(line, x, codes, values)
+          : QuantizeAs<QuantSpec::HALF_AWAY_FROM_ZERO, false, Code, Value>(line, x, codes, values);
+    }
+  });
+}
 
-// Those of the best instruction set that the machine has, and that oneDNN may use.
-const Loops& BestLoops();
+template <bool kRangeForEach, typename Code>
+inline void DequantizeAs(const Line& line, const Code* codes, float* values) {
+  const float largest = line.largest_code;
+  const int64_t size = line.size;
+  const float* const ranges = line.ranges;
+#pragma GCC ivdep
+  for (int64_t i = 0; i < size; ++i) {
+    values[i] = static_cast<float>(codes[i]) * ranges[kRangeForEach ? i : 0] / largest;
+  }
+}
+
+template <typename Code>
+void DequantizeLine(const Line& line, const Code* codes, float* values) {
+  Vectorised([=] {
+    line.range_for_each ? DequantizeAs<true>(line, codes, values)
+                        : DequantizeAs<false>(line, codes, values);
+  });
+}
+
+inline uint32_t AbsBits(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, sizeof bits);
+  return bits & 0x7fffffffu;
+}
+
+// The bits of the largest absolute value, which of positive floats ascend with their value: those
+// of a NaN are above those of infinity.
+inline uint32_t AbsMaxBits(const float* x, int64_t size) {
+  uint32_t result = 0;
+  Vectorised([=, result = &result] {
+    uint32_t largest = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      const uint32_t bits = AbsBits(x[i]);
+      largest = bits > largest ? bits : largest;
+    }
+    *result = largest;
+  });
+  return result;
+}
+
+// Raises the bits of each place to those of the element there.
+inline void RaiseAbsMaxBits(const float* x, int64_t size, uint32_t* largest) {
+  Vectorised([=] {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const uint32_t bits = AbsBits(x[i]);
+      largest[i] = bits > largest[i] ? bits : largest[i];
+    }
+  });
+}
 
 }  // namespace fixpoint::kernels
 

@@ -1,26 +1,55 @@
-// Sums that do not depend on the instruction set: in double, in lanes, the lanes added pairwise.
+// Sums and maxima that do not depend on the instruction set: in double, in lanes, the lanes
+// combined pairwise.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_LANE_SUMS_H_
 #define FIXPOINT_RUNTIME_KERNELS_LANE_SUMS_H_
 
+#include <cmath>
 #include <cstdint>
 
 namespace fixpoint::kernels {
 
-// The sum of term(i) for i in [0, size), of floats or doubles. For loops of vectorised.h.
-template <typename Term>
-double LaneSum(int64_t size, Term term) {
+// How elements are combined, and what is combined with nothing.
+struct LaneAdd {
+  static constexpr double kNothing = 0;
+  static double Combine(double a, double b) { return a + b; }
+};
+// A NaN is the largest, and the smallest.
+struct LaneMax {
+  static constexpr double kNothing = -INFINITY;
+  static double Combine(double a, double b) { return (b != b) | (b > a) ? b : a; }
+};
+struct LaneMin {
+  static constexpr double kNothing = INFINITY;
+  static double Combine(double a, double b) { return (b != b) | (b < a) ? b : a; }
+};
+
+// The terms term(i) for i in [0, size), floats or doubles, combined. For loops of vectorised.h.
+template <typename How, typename Term>
+double LaneFold(int64_t size, Term term) {
   constexpr int kLanes = 16;
-  double lanes[kLanes] = {};
+  double lanes[kLanes];
+  for (double& lane : lanes) lane = How::kNothing;
   int64_t i = 0;
   for (; i + kLanes <= size; i += kLanes) {
-    for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += static_cast<double>(term(i + lane));
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = How::Combine(lanes[lane], static_cast<double>(term(i + lane)));
+    }
   }
-  for (; i < size; ++i) lanes[i % kLanes] += static_cast<double>(term(i));
+  for (; i < size; ++i) {
+    lanes[i % kLanes] = How::Combine(lanes[i % kLanes], static_cast<double>(term(i)));
+  }
   for (int width = kLanes / 2; width > 0; width /= 2) {
-    for (int lane = 0; lane < width; ++lane) lanes[lane] += lanes[lane + width];
+    for (int lane = 0; lane < width; ++lane) {
+      lanes[lane] = How::Combine(lanes[lane], lanes[lane + width]);
+    }
   }
   return lanes[0];
+}
+
+template <typename Term>
+double LaneSum(int64_t size, Term term) {
+  return LaneFold<LaneAdd>(size, term);
 }
 
 }  // namespace fixpoint::kernels

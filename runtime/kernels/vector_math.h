@@ -22,6 +22,12 @@ inline uint32_t BitsOf(float x) {
   return bits;
 }
 
+// Half away from zero, which is the next integer towards zero of what is almost half further away:
+// with 0.5 itself, the float before 0.5 would become 1.
+inline float RoundHalfAway(float x) {
+  return __builtin_truncf(x + __builtin_copysignf(0.49999997f, x));
+}
+
 // 2^n for -126 <= n <= 127.
 inline float PowerOfTwo(int32_t n) { return FloatOf(static_cast<uint32_t>(n + 127) << 23); }
 

@@ -29,7 +29,7 @@ struct Checkpoint {
   Scope scope;
 };
 
-// Checksums that tell a program or a data set from others, by accident not the same; not made
+// Checksums by which a program or a data set is known again. They guard against accident, not
 // against malice.
 uint64_t ChecksumOf(const Program& program);
 uint64_t ChecksumOf(const ImageSet& set);

@@ -4,7 +4,6 @@
 #include <limits>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "runtime/backends.h"
 #include "runtime/npy.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -53,22 +55,29 @@ class Infer : public testing::Test {
     ASSERT_TRUE(file->Commit().ok());
   }
 
-  BinaryRun Run(std::vector<std::string> arguments) const {
+  BinaryRun Run(std::vector<std::string> arguments,
+                const std::string& backend = "reference") const {
     RunBinaryOptions options;
     options.callers_directory = folder_.Path();
+    arguments.push_back("--backend=" + backend);
     return RunBinary("tools/infer", arguments, options);
   }
 
   TemporaryFolder folder_;
 };
 
-TEST_F(Infer, ArraysGoInAndOutByName) {
-  const BinaryRun run = Run({"net.txt", "--params=params", "--feeds=x=x.npy", "--fetches=y=y.npy"});
-  EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out, "wrote y.npy\n");
-  Scope written;
-  written.Set("y", *LoadNpy(folder_.Path("y.npy")));
-  EXPECT_EQ(PrintParameters(written), "y f32[2,2] 2 4 6 8\n");
+TEST_F(Infer, ArraysGoInAndOutByNameOnEachBackend) {
+  for (const std::string& backend : BackendNames()) {
+    SCOPED_TRACE(backend);
+    const BinaryRun run =
+        Run({"net.txt", "--params=params", "--feeds=x=x.npy", "--fetches=y=y.npy"}, backend);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(run.out, "wrote y.npy\n");
+    Scope written;
+    written.Set("y", *LoadNpy(folder_.Path("y.npy")));
+    EXPECT_EQ(PrintParameters(written), "y f32[2,2] 2 4 6 8\n");
+    std::filesystem::remove(folder_.Path("y.npy"));
+  }
 }
 
 TEST_F(Infer, AnArrayGoesToStandardOutput) {

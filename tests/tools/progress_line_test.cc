@@ -18,12 +18,12 @@ TEST(ProgressLine, PutsATextInThePlaceOfTheLast) {
   std::ostringstream out;
   ProgressLine line(&out);
   EXPECT_TRUE(line.IsDue());
-  line.Show("four");
+  line.Show("longer");
   EXPECT_FALSE(line.IsDue());
-  line.Show("five!");
+  line.Show("text");
   line.Clear();
   line.Clear();
-  EXPECT_EQ(out.str(), "four\r    \rfive!\r     \r");
+  EXPECT_EQ(out.str(), "\rlonger\rtext  \r    \r");
 }
 
 TEST(ProgressLine, ShowsNothingWhereThereIsNoTerminal) {

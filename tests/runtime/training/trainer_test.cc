@@ -1,4 +1,4 @@
-// Steps of training, and what stops it.
+// Steps of training, and what stops it: on the reference interpreter, whose messages are here.
 
 #include "runtime/training/trainer.h"
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/backends.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/network_variables.h"
 #include "tests/runtime/training/small_network.h"
@@ -20,8 +21,14 @@ namespace {
 
 using ::testing::HasSubstr;
 
-BatchRunOptions OptionsOf(const Program& program, uint64_t seed = 1) {
+BatchRunOptions OnReference() {
   BatchRunOptions options;
+  options.backend = BackendKind::kReference;
+  return options;
+}
+
+BatchRunOptions OptionsOf(const Program& program, uint64_t seed = 1) {
+  BatchRunOptions options = OnReference();
   options.variables = *FindNetworkVariables(program);
   options.batches.batch_size = 16;
   options.batches.seed = seed;
@@ -121,7 +128,7 @@ std::string ErrorOfTraining(const char* program_text, const char* values) {
   const Program program = ParsedProgram(program_text);
   Scope scope = *ParseParameters(values, "values");
   const ImageSet set = BrighterPixelSet(16);
-  BatchRunOptions options;
+  BatchRunOptions options = OnReference();
   options.variables = {"x", "", "loss", ""};
   Trainer trainer = *Trainer::Create(program, &scope, &set, options);
   for (int i = 0; i < 1000; ++i) {
@@ -154,7 +161,7 @@ TEST(Trainer, AnUpdateThatOverflowsIsNamedThoughTheLossWasStillFinite) {
 TEST(Trainer, WantsALossAndOneNumber) {
   const ImageSet set = BrighterPixelSet(16);
   Scope scope;
-  BatchRunOptions options;
+  BatchRunOptions options = OnReference();
   options.variables.images = "x";
   const Program program = ParsedProgram("var x f32[-1,2]\nvar y f32[-1,2]\nrelu(X=x) -> (Out=y)\n");
   EXPECT_EQ(Trainer::Create(program, &scope, &set, options).status(),
@@ -169,7 +176,7 @@ TEST(Trainer, WantsALossAndOneNumber) {
 TEST(Trainer, ImagesFitWhatTheProgramDeclares) {
   const ImageSet set = BrighterPixelSet(16);
   Scope scope;
-  BatchRunOptions options;
+  BatchRunOptions options = OnReference();
   options.variables = {"x", "", "x", ""};
   const Program program = ParsedProgram("var x f32[-1,3]\n");
   EXPECT_EQ(Trainer::Create(program, &scope, &set, options).status(),

@@ -1,0 +1,59 @@
+#include "runtime/kernels/lookup.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/vectorised.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+void CheckSizes(const TableShape& shape, absl::Span<const float> table, size_t ids,
+                absl::Span<const float> out) {
+  CHECK_EQ(static_cast<int64_t>(table.size()), shape.rows * shape.width);
+  CHECK_EQ(static_cast<int64_t>(out.size()), static_cast<int64_t>(ids) * shape.width);
+}
+
+}  // namespace
+
+absl::Status CheckIds(const TableShape& shape, absl::Span<const int64_t> ids) {
+  for (const int64_t id : ids) {
+    if (id == shape.padding || (id >= 0 && id < shape.rows)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("an id is ", id, "; want 0 to ", shape.rows - 1));
+  }
+  return absl::OkStatus();
+}
+
+void LookUp(const TableShape& shape, absl::Span<const float> table, absl::Span<const int64_t> ids,
+            absl::Span<float> out) {
+  CheckSizes(shape, table, ids.size(), out);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    float* const row = out.data() + i * shape.width;
+    if (ids[i] == shape.padding) {
+      std::fill_n(row, shape.width, 0.0f);
+    } else {
+      std::copy_n(table.data() + ids[i] * shape.width, shape.width, row);
+    }
+  }
+}
+
+void LookUpBackward(const TableShape& shape, absl::Span<const int64_t> ids,
+                    absl::Span<const float> dout, absl::Span<float> dtable) {
+  CheckSizes(shape, dtable, ids.size(), dout);
+  std::fill(dtable.begin(), dtable.end(), 0.0f);
+  Vectorised([shape, ids, dout = dout.data(), dtable = dtable.data()] {
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] == shape.padding) continue;
+      const float* const from = dout + i * shape.width;
+      float* const to = dtable + ids[i] * shape.width;
+#pragma GCC ivdep
+      for (int64_t j = 0; j < shape.width; ++j) to[j] += from[j];
+    }
+  });
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,47 @@
+// Sums, means, maxima and minima over axes of a tensor.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_REDUCTION_H_
+#define FIXPOINT_RUNTIME_KERNELS_REDUCTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "ops/dims.h"
+
+namespace fixpoint::kernels {
+
+enum class ReductionType { kSum, kMean, kMax, kMin };
+
+// x [dims], row major, of which those axes are reduced. Negative axes count from the end.
+struct ReductionShape {
+  ReductionType type = ReductionType::kSum;
+  Dims dims;
+  Dims axes;
+};
+
+// Elements are combined in double, in an order that the shape alone decides. A NaN is the largest,
+// and the smallest. Not for two threads at once.
+class Reduction {
+ public:
+  // Errors: an axis is none of the dims (kInvalidArgument); those of CheckExtents (extents.h).
+  static absl::StatusOr<std::unique_ptr<Reduction>> Plan(const ReductionShape& shape);
+  virtual ~Reduction() = default;
+
+  // Of the result, which is x with 1 for each axis that is reduced.
+  virtual int64_t out_size() const = 0;
+
+  // REQUIRES, here and below: x and dx have the elements of the dims, out and dout out_size().
+  virtual void Run(absl::Span<const float> x, absl::Span<float> out) = 0;
+  // Of a sum or mean: dout, divided by the count for a mean, goes to all that it was made of.
+  virtual void Backward(absl::Span<const float> dout, absl::Span<float> dx) const = 0;
+
+  // As LoopsName says (vectorised.h).
+  virtual std::string implementation() const = 0;
+};
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_REDUCTION_H_

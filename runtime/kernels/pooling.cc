@@ -81,6 +81,16 @@ Axis AxisOf(std::vector<Part> parts, int64_t size) {
 // Height, width.
 using Axes = std::array<Axis, 2>;
 
+// Whether each place of the image has one taker, so that the windows are apart.
+bool IsPartition(const Axes& axes) {
+  for (const Axis& axis : axes) {
+    for (const Takers& takers : axis.takers) {
+      if (takers.end - takers.begin != 1) return false;
+    }
+  }
+  return true;
+}
+
 Axes AxesOf(const PoolingShape& shape) {
   const std::array<int64_t, 2> sizes = {shape.height, shape.width};
   const std::array<int64_t, 2> counts = {shape.out_height, shape.out_width};
@@ -113,6 +123,8 @@ struct Places {
 
 // A pixel of the output, of elements of its window. `tap` is the number of the first of them in it.
 struct Maximum {
+  static constexpr bool kWritesItselfAlone = true;
+
   const float* x;
   float* y;
   int32_t* mask;
@@ -169,11 +181,40 @@ struct MaximumGradient {
   void Clear(int64_t channels) const { std::fill_n(dx, channels, 0.0f); }
 };
 
+// The way from one window back to the image, where no other window takes its elements.
+struct MaximumSpread {
+  static constexpr bool kWritesItselfAlone = false;
+
+  const float* dy;
+  const int32_t* mask;
+  float* dx;
+
+  template <int kTaps, bool kFirst>
+  void Take(Places at, const Part&, const Part&, int32_t tap, int64_t channels) const {
+    const float* const whole = dy;
+    const int32_t* const taps = mask;
+    float* const gradient = dx;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < channels; ++i) {
+      const float all = whole[i];
+      const int32_t place = taps[i];
+      gradient[at.a + i] = place == tap ? all : 0;
+      if (kTaps > 1) gradient[at.b + i] = place == tap + 1 ? all : 0;
+      if (kTaps > 1) gradient[at.c + i] = place == tap + 2 ? all : 0;
+      if (kTaps > 1) gradient[at.d + i] = place == tap + 3 ? all : 0;
+    }
+  }
+
+  void Clear(int64_t) const {}
+};
+
 float FactorOf(const Part& rows, const Part& columns) {
   return static_cast<float>(rows.share * columns.share);
 }
 
 struct Average {
+  static constexpr bool kWritesItselfAlone = true;
+
   const float* x;
   float* y;
 
@@ -209,6 +250,30 @@ struct AverageGradient {
   }
 
   void Clear(int64_t channels) const { std::fill_n(dx, channels, 0.0f); }
+};
+
+struct AverageSpread {
+  static constexpr bool kWritesItselfAlone = false;
+
+  const float* dy;
+  float* dx;
+
+  template <int kTaps, bool kFirst>
+  void Take(Places at, const Part& rows, const Part& columns, int32_t, int64_t channels) const {
+    const float factor = FactorOf(rows, columns);
+    const float* const whole = dy;
+    float* const gradient = dx;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < channels; ++i) {
+      const float share = whole[i] * factor;
+      gradient[at.a + i] = share;
+      if (kTaps > 1) gradient[at.b + i] = share;
+      if (kTaps > 1) gradient[at.c + i] = share;
+      if (kTaps > 1) gradient[at.d + i] = share;
+    }
+  }
+
+  void Clear(int64_t) const {}
 };
 
 // Goes over the elements of a window, row by row.
@@ -248,7 +313,8 @@ int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_size,
 
 class PlannedPooling : public Pooling {
  public:
-  explicit PlannedPooling(const PoolingShape& shape) : shape_(shape), axes_(AxesOf(shape)) {}
+  explicit PlannedPooling(const PoolingShape& shape)
+      : shape_(shape), axes_(AxesOf(shape)), is_partition_(IsPartition(axes_)) {}
 
   std::string implementation() const override { return LoopsName(); }
 
@@ -259,7 +325,7 @@ class PlannedPooling : public Pooling {
     CHECK_EQ(static_cast<int64_t>(mask), mask_size());
   }
 
-  // Makes pixel_at(at) of each place of the output of its window, four elements in one pass over
+  // Lets pixel_at(at) of each place of the output take its window, four elements in one pass over
   // the channels where there are so many; `at` is where the pixel's channels begin.
   template <typename PixelAt>
   void PoolWindows(PixelAt pixel_at) const {
@@ -271,10 +337,12 @@ class PlannedPooling : public Pooling {
             const auto input_at = [&](int64_t row, int64_t column) {
               return ((n * shape.height + row) * shape.width + column) * shape.channels;
             };
-            const int64_t channels =
-                ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
-                                 shape.input_size(), out_at, shape.output_size());
             const auto pixel = pixel_at(out_at);
+            const int64_t channels =
+                pixel.kWritesItselfAlone
+                    ? ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
+                                       shape.input_size(), out_at, shape.output_size())
+                    : shape.channels;
             const int32_t taps = static_cast<int32_t>(rows.size() * columns.size());
             WindowWalk walk(input_at(rows.begin, columns.begin), columns.size(), shape.channels,
                             shape.width * shape.channels);
@@ -348,6 +416,7 @@ class PlannedPooling : public Pooling {
 
   const PoolingShape shape_;
   const Axes axes_;
+  const bool is_partition_;
 };
 
 class MaxPooling final : public PlannedPooling {
@@ -367,6 +436,11 @@ class MaxPooling final : public PlannedPooling {
   void Backward(absl::Span<const float> dy, absl::Span<const int32_t> mask,
                 absl::Span<float> dx) const override {
     CheckSizes(dx.size(), dy.size(), mask.size());
+    if (is_partition_) {
+      return PoolWindows([dy = dy.data(), taps = mask.data(), dx = dx.data()](int64_t at) {
+        return MaximumSpread{dy + at, taps + at, dx};
+      });
+    }
     PoolTakers([dy = dy.data(), taps = mask.data(), dx = dx.data()](int64_t at) {
       return MaximumGradient{dy, taps, dx + at};
     });
@@ -388,6 +462,11 @@ class AveragePooling final : public PlannedPooling {
   void Backward(absl::Span<const float> dy, absl::Span<const int32_t> mask,
                 absl::Span<float> dx) const override {
     CheckSizes(dx.size(), dy.size(), mask.size());
+    if (is_partition_) {
+      return PoolWindows([dy = dy.data(), dx = dx.data()](int64_t at) {
+        return AverageSpread{dy + at, dx};
+      });
+    }
     PoolTakers([dy = dy.data(), dx = dx.data()](int64_t at) {
       return AverageGradient{dy, dx + at};
     });

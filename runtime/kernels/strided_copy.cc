@@ -136,8 +136,10 @@ absl::StatusOr<std::unique_ptr<StridedCopy>> StridedCopy::Plan(DimsView dims,
 }
 
 template <typename T>
-void StridedCopy::RunOn(const T* all_from, T* all_to) const {
-  Vectorised([this, from = all_from + from_offset_, to = all_to + to_offset_] {
+void StridedCopy::Run(absl::Span<const T> all_from, absl::Span<T> all_to) const {
+  CHECK_LE(from_size_, static_cast<int64_t>(all_from.size()));
+  CHECK_LE(to_size_, static_cast<int64_t>(all_to.size()));
+  Vectorised([this, from = all_from.data() + from_offset_, to = all_to.data() + to_offset_] {
     const Level rows = levels_[levels_.size() - 2];
     const Level columns = levels_[levels_.size() - 1];
     const int outer = static_cast<int>(levels_.size()) - 2;
@@ -178,13 +180,6 @@ void StridedCopy::RunOn(const T* all_from, T* all_to) const {
       }
     }
   });
-}
-
-template <typename T>
-void StridedCopy::Run(absl::Span<const T> from, absl::Span<T> to) const {
-  CHECK_LE(from_size_, static_cast<int64_t>(from.size()));
-  CHECK_LE(to_size_, static_cast<int64_t>(to.size()));
-  RunOn(from.data(), to.data());
 }
 
 template void StridedCopy::Run(absl::Span<const float>, absl::Span<float>) const;

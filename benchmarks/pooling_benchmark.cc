@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "benchmarks/memory_speed.h"
 #include "runtime/kernels/pooling.h"
+#include "runtime/kernels/pooling_shape.h"
 
 namespace fixpoint::kernels {
 namespace {

@@ -30,7 +30,7 @@ std::vector<float> ValuesOf(absl::Span<const float> x, const Channels& channels,
   return values;
 }
 
-// Calls run(line, start) with each line of memory.
+// Calls run(line, start) with each line of memory; those that follow each other as one.
 template <typename Run>
 void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRule& rule, Run run) {
   channels = InOneLine(channels);
@@ -42,14 +42,21 @@ void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRu
   Line line;
   line.largest_code = largest;
   line.rounding = rule.rounding;
-  line.range_for_each = channels.inner == 1 && channels.count > 1;
-  line.size = line.range_for_each ? channels.count : channels.inner;
-  const int64_t lines_of_a_row = line.range_for_each ? 1 : channels.count;
+  line.ranges = ranges.data();
+  line.multipliers = multipliers.data();
+  if (channels.inner == 1) {
+    line.range_for_each = true;
+    line.size = channels.count;
+    line.count = channels.outer;
+    run(line, 0);
+    return;
+  }
+  line.size = channels.inner;
   for (int64_t o = 0; o < channels.outer; ++o) {
-    for (int64_t c = 0; c < lines_of_a_row; ++c) {
+    for (int64_t c = 0; c < channels.count; ++c) {
       line.ranges = &ranges[c];
       line.multipliers = &multipliers[c];
-      run(line, (o * lines_of_a_row + c) * line.size);
+      run(line, (o * channels.count + c) * line.size);
     }
   }
 }
@@ -95,15 +102,12 @@ void FindRanges(absl::Span<const float> x, const Channels& all, absl::Span<float
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
   std::vector<uint32_t> bits(ranges.size(), 0);
-  for (int64_t o = 0; o < channels.outer; ++o) {
-    const float* const row = x.data() + o * channels.count * channels.inner;
-    if (channels.inner == 1) {
-      RaiseAbsMaxBits(row, channels.count, bits.data());
-      continue;
-    }
-    for (int64_t c = 0; c < channels.count; ++c) {
-      const float* const line = row + c * channels.inner;
-      bits[c] = std::max(bits[c], AbsMaxBits(line, channels.inner));
+  if (channels.inner == 1) {
+    RaiseAbsMaxBits(x.data(), channels.outer, channels.count, bits.data());
+  } else {
+    for (int64_t line = 0; line < channels.outer * channels.count; ++line) {
+      uint32_t& largest = bits[line % channels.count];
+      largest = std::max(largest, AbsMaxBits(x.data() + line * channels.inner, channels.inner));
     }
   }
   for (int64_t c = 0; c < channels.count; ++c) {

@@ -15,9 +15,11 @@ namespace fixpoint::kernels {
 // What nothing is written to.
 struct None {};
 
-// Elements that follow each other in memory, with one range for all of them or one for each.
+// Elements that follow each other in memory, with one range for all of them or one for each; and
+// how many such lines with the same ranges follow each other.
 struct Line {
   int64_t size = 0;
+  int64_t count = 1;
   const float* ranges = nullptr;
   const float* multipliers = nullptr;  // largest code / range
   float largest_code = 0;
@@ -55,12 +57,15 @@ inline void QuantizeAs(const Line& line, const float* x, Code* codes, Value* val
   const int64_t size = line.size;
   const float* const ranges = line.ranges;
   const float* const multipliers = line.multipliers;
+  for (int64_t start = 0; start < line.count * size; start += size) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < size; ++i) {
-    const float range = ranges[kRangeForEach ? i : 0];
-    const float code = CodeOf<kRounding>(x[i], range, multipliers[kRangeForEach ? i : 0], largest);
-    if constexpr (!std::is_same_v<Value, None>) values[i] = code * range / largest;
-    if constexpr (!std::is_same_v<Code, None>) codes[i] = As<Code>(code);
+    for (int64_t i = 0; i < size; ++i) {
+      const float range = ranges[kRangeForEach ? i : 0];
+      const float multiplier = multipliers[kRangeForEach ? i : 0];
+      const float code = CodeOf<kRounding>(x[start + i], range, multiplier, largest);
+      if constexpr (!std::is_same_v<Value, None>) values[start + i] = code * range / largest;
+      if constexpr (!std::is_same_v<Code, None>) codes[start + i] = As<Code>(code);
+    }
   }
 }
 
@@ -86,9 +91,12 @@ inline void DequantizeAs(const Line& line, const Code* codes, float* values) {
   const float largest = line.largest_code;
   const int64_t size = line.size;
   const float* const ranges = line.ranges;
+  for (int64_t start = 0; start < line.count * size; start += size) {
 #pragma GCC ivdep
-  for (int64_t i = 0; i < size; ++i) {
-    values[i] = static_cast<float>(codes[i]) * ranges[kRangeForEach ? i : 0] / largest;
+    for (int64_t i = 0; i < size; ++i) {
+      const float code = static_cast<float>(codes[start + i]);
+      values[start + i] = code * ranges[kRangeForEach ? i : 0] / largest;
+    }
   }
 }
 
@@ -121,13 +129,15 @@ inline uint32_t AbsMaxBits(const float* x, int64_t size) {
   return result;
 }
 
-// Raises the bits of each place to those of the element there.
-inline void RaiseAbsMaxBits(const float* x, int64_t size, uint32_t* largest) {
+// Raises the bits of each place of a line to those of the elements there in `count` lines.
+inline void RaiseAbsMaxBits(const float* x, int64_t count, int64_t size, uint32_t* largest) {
   Vectorised([=] {
+    for (int64_t start = 0; start < count * size; start += size) {
 #pragma GCC ivdep
-    for (int64_t i = 0; i < size; ++i) {
-      const uint32_t bits = AbsBits(x[i]);
-      largest[i] = bits > largest[i] ? bits : largest[i];
+      for (int64_t i = 0; i < size; ++i) {
+        const uint32_t bits = AbsBits(x[start + i]);
+        largest[i] = bits > largest[i] ? bits : largest[i];
+      }
     }
   });
 }

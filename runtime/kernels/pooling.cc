@@ -3,102 +3,18 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <array>
 #include <cfloat>
 #include <cmath>
 #include <limits>
-#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
-#include "runtime/kernels/extents.h"
+#include "runtime/kernels/pooling_axes.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
-
-// What one place of the output takes of one axis of the image.
-struct Part {
-  int64_t begin;
-  int64_t end;
-  double share;  // 1 / what this axis gives to the divisor of an average
-
-  int64_t size() const { return end - begin; }
-};
-
-// Which places of the output take a place of the image.
-struct Takers {
-  int64_t begin;
-  int64_t end;
-};
-
-struct Axis {
-  std::vector<Part> parts;
-  std::vector<Takers> takers;
-};
-
-std::vector<Part> WindowParts(int64_t size, int64_t count, const WindowAxis& window,
-                              PoolingDivisor divisor) {
-  std::vector<Part> parts;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t start = i * window.stride - window.pad_before;
-    const int64_t end = start + window.kernel;
-    const int64_t begin_in_image = std::clamp<int64_t>(start, 0, size);
-    const int64_t end_in_image = std::clamp<int64_t>(end, 0, size);
-    int64_t count_of = window.kernel;
-    if (divisor == PoolingDivisor::kImage) count_of = end_in_image - begin_in_image;
-    if (divisor == PoolingDivisor::kPaddedImage) {
-      count_of = std::min(end, size + window.pad_after) - start;
-    }
-    parts.push_back({begin_in_image, end_in_image, 1.0 / static_cast<double>(count_of)});
-  }
-  return parts;
-}
-
-std::vector<Part> AdaptiveParts(int64_t size, int64_t count) {
-  std::vector<Part> parts;
-  for (int64_t i = 0; i < count; ++i) {
-    const int64_t begin = i * size / count;
-    const int64_t end = ((i + 1) * size + count - 1) / count;
-    parts.push_back({begin, end, 1.0 / static_cast<double>(end - begin)});
-  }
-  return parts;
-}
-
-// The parts' begins and ends ascend.
-Axis AxisOf(std::vector<Part> parts, int64_t size) {
-  std::vector<Takers> takers;
-  Takers at = {0, 0};
-  const int64_t count = static_cast<int64_t>(parts.size());
-  for (int64_t i = 0; i < size; ++i) {
-    while (at.begin < count && parts[at.begin].end <= i) ++at.begin;
-    while (at.end < count && parts[at.end].begin <= i) ++at.end;
-    takers.push_back({at.begin, std::max(at.begin, at.end)});
-  }
-  return {std::move(parts), std::move(takers)};
-}
-
-// Height, width.
-using Axes = std::array<Axis, 2>;
-
-Axes AxesOf(const PoolingShape& shape) {
-  const std::array<int64_t, 2> sizes = {shape.height, shape.width};
-  const std::array<int64_t, 2> counts = {shape.out_height, shape.out_width};
-  Axes axes;
-  for (int i = 0; i < 2; ++i) {
-    axes[i] =
-        AxisOf(shape.adaptive ? AdaptiveParts(sizes[i], counts[i])
-                              : WindowParts(sizes[i], counts[i], shape.window[i], shape.divisor),
-               sizes[i]);
-  }
-  return axes;
-}
-
-int64_t LargestPart(const Axis& axis) {
-  int64_t largest = 0;
-  for (const Part& part : axis.parts) largest = std::max(largest, part.size());
-  return largest;
-}
 
 // What the mask has for a maximum that is no element's.
 constexpr int32_t kNowhere = -1;
@@ -113,12 +29,15 @@ struct Places {
 
 // A pixel of the output, of elements of its window. `tap` is the number of the first of them in it.
 struct Maximum {
+  static constexpr bool kWritesItselfAlone = true;
+
   const float* x;
   float* y;
   int32_t* mask;
 
   template <int kTaps, bool kFirst>
-  void Take(Places at, const Part&, const Part&, int32_t tap, int64_t channels) const {
+  void Take(Places at, const PoolingPart&, const PoolingPart&, int32_t tap,
+            int64_t channels) const {
     const float* const elements = x;
     float* const maxima = y;
     int32_t* const taps = mask;
@@ -154,7 +73,8 @@ struct MaximumGradient {
   float* dx;
 
   template <bool kFirst>
-  void Take(int64_t at, const Part&, const Part&, int32_t tap, int64_t channels) const {
+  void Take(int64_t at, const PoolingPart&, const PoolingPart&, int32_t tap,
+            int64_t channels) const {
     const float* const whole = dy + at;
     const int32_t* const taps = mask + at;
     float* const gradient = dx;
@@ -169,16 +89,47 @@ struct MaximumGradient {
   void Clear(int64_t channels) const { std::fill_n(dx, channels, 0.0f); }
 };
 
-float FactorOf(const Part& rows, const Part& columns) {
+// The way from one window back to the image, where no other window takes its elements.
+struct MaximumSpread {
+  static constexpr bool kWritesItselfAlone = false;
+
+  const float* dy;
+  const int32_t* mask;
+  float* dx;
+
+  template <int kTaps, bool kFirst>
+  void Take(Places at, const PoolingPart&, const PoolingPart&, int32_t tap,
+            int64_t channels) const {
+    const float* const whole = dy;
+    const int32_t* const taps = mask;
+    float* const gradient = dx;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < channels; ++i) {
+      const float all = whole[i];
+      const int32_t place = taps[i];
+      gradient[at.a + i] = place == tap ? all : 0;
+      if (kTaps > 1) gradient[at.b + i] = place == tap + 1 ? all : 0;
+      if (kTaps > 1) gradient[at.c + i] = place == tap + 2 ? all : 0;
+      if (kTaps > 1) gradient[at.d + i] = place == tap + 3 ? all : 0;
+    }
+  }
+
+  void Clear(int64_t) const {}
+};
+
+float FactorOf(const PoolingPart& rows, const PoolingPart& columns) {
   return static_cast<float>(rows.share * columns.share);
 }
 
 struct Average {
+  static constexpr bool kWritesItselfAlone = true;
+
   const float* x;
   float* y;
 
   template <int kTaps, bool kFirst>
-  void Take(Places at, const Part& rows, const Part& columns, int32_t, int64_t channels) const {
+  void Take(Places at, const PoolingPart& rows, const PoolingPart& columns, int32_t,
+            int64_t channels) const {
     const float factor = FactorOf(rows, columns);
     const float* const elements = x;
     float* const averages = y;
@@ -198,7 +149,8 @@ struct AverageGradient {
   float* dx;
 
   template <bool kFirst>
-  void Take(int64_t at, const Part& rows, const Part& columns, int32_t, int64_t channels) const {
+  void Take(int64_t at, const PoolingPart& rows, const PoolingPart& columns, int32_t,
+            int64_t channels) const {
     const float factor = FactorOf(rows, columns);
     const float* const whole = dy + at;
     float* const gradient = dx;
@@ -209,6 +161,31 @@ struct AverageGradient {
   }
 
   void Clear(int64_t channels) const { std::fill_n(dx, channels, 0.0f); }
+};
+
+struct AverageSpread {
+  static constexpr bool kWritesItselfAlone = false;
+
+  const float* dy;
+  float* dx;
+
+  template <int kTaps, bool kFirst>
+  void Take(Places at, const PoolingPart& rows, const PoolingPart& columns, int32_t,
+            int64_t channels) const {
+    const float factor = FactorOf(rows, columns);
+    const float* const whole = dy;
+    float* const gradient = dx;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < channels; ++i) {
+      const float share = whole[i] * factor;
+      gradient[at.a + i] = share;
+      if (kTaps > 1) gradient[at.b + i] = share;
+      if (kTaps > 1) gradient[at.c + i] = share;
+      if (kTaps > 1) gradient[at.d + i] = share;
+    }
+  }
+
+  void Clear(int64_t) const {}
 };
 
 // Goes over the elements of a window, row by row.
@@ -248,7 +225,8 @@ int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_size,
 
 class PlannedPooling : public Pooling {
  public:
-  explicit PlannedPooling(const PoolingShape& shape) : shape_(shape), axes_(AxesOf(shape)) {}
+  explicit PlannedPooling(const PoolingShape& shape)
+      : shape_(shape), axes_(AxesOf(shape)), is_partition_(IsPartition(axes_)) {}
 
   std::string implementation() const override { return LoopsName(); }
 
@@ -259,22 +237,24 @@ class PlannedPooling : public Pooling {
     CHECK_EQ(static_cast<int64_t>(mask), mask_size());
   }
 
-  // Makes pixel_at(at) of each place of the output of its window, four elements in one pass over
+  // Lets pixel_at(at) of each place of the output take its window, four elements in one pass over
   // the channels where there are so many; `at` is where the pixel's channels begin.
   template <typename PixelAt>
   void PoolWindows(PixelAt pixel_at) const {
     Vectorised([=, axes = &axes_, shape = shape_] {
       int64_t out_at = 0;
       for (int64_t n = 0; n < shape.batch; ++n) {
-        for (const Part rows : (*axes)[0].parts) {
-          for (const Part columns : (*axes)[1].parts) {
+        for (const PoolingPart rows : (*axes)[0].parts) {
+          for (const PoolingPart columns : (*axes)[1].parts) {
             const auto input_at = [&](int64_t row, int64_t column) {
               return ((n * shape.height + row) * shape.width + column) * shape.channels;
             };
-            const int64_t channels =
-                ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
-                                 shape.input_size(), out_at, shape.output_size());
             const auto pixel = pixel_at(out_at);
+            const int64_t channels =
+                pixel.kWritesItselfAlone
+                    ? ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
+                                       shape.input_size(), out_at, shape.output_size())
+                    : shape.channels;
             const int32_t taps = static_cast<int32_t>(rows.size() * columns.size());
             WindowWalk walk(input_at(rows.begin, columns.begin), columns.size(), shape.channels,
                             shape.width * shape.channels);
@@ -313,9 +293,9 @@ class PlannedPooling : public Pooling {
       int64_t image_at = 0;
       for (int64_t n = 0; n < shape.batch; ++n) {
         for (int64_t row = 0; row < shape.height; ++row) {
-          const Takers by_row = (*axes)[0].takers[row];
+          const PoolingTakers by_row = (*axes)[0].takers[row];
           for (int64_t column = 0; column < shape.width; ++column) {
-            const Takers by_column = (*axes)[1].takers[column];
+            const PoolingTakers by_column = (*axes)[1].takers[column];
             const auto output_at = [&](int64_t i, int64_t j) {
               return ((n * shape.out_height + i) * shape.out_width + j) * shape.channels;
             };
@@ -325,9 +305,9 @@ class PlannedPooling : public Pooling {
             const auto pixel = pixel_at(image_at);
             bool is_first = true;
             for (int64_t i = by_row.begin; i < by_row.end; ++i) {
-              const Part rows = (*axes)[0].parts[i];
+              const PoolingPart rows = (*axes)[0].parts[i];
               for (int64_t j = by_column.begin; j < by_column.end; ++j) {
-                const Part columns = (*axes)[1].parts[j];
+                const PoolingPart columns = (*axes)[1].parts[j];
                 const int32_t tap = static_cast<int32_t>((row - rows.begin) * columns.size() +
                                                          (column - columns.begin));
                 if (is_first) {
@@ -347,7 +327,8 @@ class PlannedPooling : public Pooling {
   }
 
   const PoolingShape shape_;
-  const Axes axes_;
+  const PoolingAxes axes_;
+  const bool is_partition_;
 };
 
 class MaxPooling final : public PlannedPooling {
@@ -367,6 +348,11 @@ class MaxPooling final : public PlannedPooling {
   void Backward(absl::Span<const float> dy, absl::Span<const int32_t> mask,
                 absl::Span<float> dx) const override {
     CheckSizes(dx.size(), dy.size(), mask.size());
+    if (is_partition_) {
+      return PoolWindows([dy = dy.data(), taps = mask.data(), dx = dx.data()](int64_t at) {
+        return MaximumSpread{dy + at, taps + at, dx};
+      });
+    }
     PoolTakers([dy = dy.data(), taps = mask.data(), dx = dx.data()](int64_t at) {
       return MaximumGradient{dy, taps, dx + at};
     });
@@ -388,6 +374,11 @@ class AveragePooling final : public PlannedPooling {
   void Backward(absl::Span<const float> dy, absl::Span<const int32_t> mask,
                 absl::Span<float> dx) const override {
     CheckSizes(dx.size(), dy.size(), mask.size());
+    if (is_partition_) {
+      return PoolWindows([dy = dy.data(), dx = dx.data()](int64_t at) {
+        return AverageSpread{dy + at, dx};
+      });
+    }
     PoolTakers([dy = dy.data(), dx = dx.data()](int64_t at) {
       return AverageGradient{dy, dx + at};
     });
@@ -396,28 +387,10 @@ class AveragePooling final : public PlannedPooling {
 
 }  // namespace
 
-absl::Status CompleteShape(PoolingShape* shape) {
-  RETURN_IF_ERROR(
-      CheckExtents("images", {shape->batch, shape->channels, shape->height, shape->width}));
-  if (!shape->adaptive) {
-    RETURN_IF_ERROR(CheckWindow(shape->window));
-    for (const WindowAxis& axis : shape->window) {
-      if (axis.dilation == 1) continue;
-      return absl::InvalidArgumentError(absl::StrCat("dilation is ", axis.dilation, "; want 1"));
-    }
-    ASSIGN_OR_RETURN(shape->out_height,
-                     WindowCount(shape->height, shape->window[0], shape->ceil_mode));
-    ASSIGN_OR_RETURN(shape->out_width,
-                     WindowCount(shape->width, shape->window[1], shape->ceil_mode));
-  }
-  return CheckExtents("the output",
-                      {shape->batch, shape->channels, shape->out_height, shape->out_width});
-}
-
 absl::StatusOr<std::unique_ptr<Pooling>> Pooling::Plan(PoolingShape shape) {
   RETURN_IF_ERROR(CompleteShape(&shape));
   if (shape.type == PoolingType::kAverage) return std::make_unique<AveragePooling>(shape);
-  const Axes axes = AxesOf(shape);
+  const PoolingAxes axes = AxesOf(shape);
   const int64_t taps = LargestPart(axes[0]) * LargestPart(axes[1]);
   if (taps > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(

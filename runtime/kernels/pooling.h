@@ -7,42 +7,11 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "ops/window.h"
+#include "runtime/kernels/pooling_shape.h"
 
 namespace fixpoint::kernels {
-
-enum class PoolingType { kMax, kAverage };
-
-// What an average is divided by: how many elements of the image the window has; those and the
-// padding; or the whole window, also where ceil_mode lets it reach beyond the padding.
-enum class PoolingDivisor { kImage, kPaddedImage, kWindow };
-
-// x [batch, channels, height, width] gives [batch, channels, out_height, out_width].
-struct PoolingShape {
-  int64_t batch = 1;
-  int64_t channels = 1;
-  int64_t height = 1;
-  int64_t width = 1;
-  PoolingType type = PoolingType::kMax;
-  PoolingDivisor divisor = PoolingDivisor::kImage;
-  // The output's places are windows, of dilation 1; or else, adaptive, out_height times out_width
-  // parts that cover the image, neighbours overlapping where its size is no multiple.
-  Window window;
-  bool ceil_mode = false;
-  bool adaptive = false;
-  int64_t out_height = 1;
-  int64_t out_width = 1;
-
-  int64_t input_size() const { return batch * channels * height * width; }
-  int64_t output_size() const { return batch * channels * out_height * out_width; }
-};
-
-// Finds out_height and out_width of windows. Errors (kInvalidArgument): those of CheckExtents
-// (extents.h); a stride below 1; a dilation other than 1; a padding below 0; no window fits.
-absl::Status CompleteShape(PoolingShape* shape);
 
 // What `mask` keeps of the forward pass is where in its window each maximum was: the first of equal
 // ones. A NaN is never the maximum. A window in padding alone, or without a number above minus

@@ -8,6 +8,8 @@
 #include "proto/status_macros.h"
 #include "runtime/kernels/broadcast_loops.h"
 #include "runtime/kernels/extents.h"
+#include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {

@@ -33,19 +33,34 @@ absl::StatusOr<int64_t> ReachOf(DimsView dims, const StridedLayout& layout) {
   return last + 1;
 }
 
-// How many elements on a side are transposed at once, so that the lines of both stay in the cache.
+// How many elements on a side are transposed at once.
 constexpr int64_t kTile = 16;
+
+// By way of memory of its own, so that the compiler knows all strides.
+template <typename T>
+void CopyTile(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
+  T tile[kTile * kTile];
+  for (int64_t j = 0; j < kTile; ++j) {
+    for (int64_t i = 0; i < kTile; ++i) tile[j * kTile + i] = from[j * from_stride + i];
+  }
+  for (int64_t i = 0; i < kTile; ++i) {
+    for (int64_t j = 0; j < kTile; ++j) to[i * to_stride + j] = tile[j * kTile + i];
+  }
+}
 
 // [rows, columns] whose columns follow each other in `to`, and whose rows do in `from`.
 template <typename T>
 void CopyTransposed(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to,
                     int64_t to_stride) {
-  for (int64_t r = 0; r < rows; r += kTile) {
-    const int64_t row_end = std::min(r + kTile, rows);
-    for (int64_t c = 0; c < columns; c += kTile) {
-      const int64_t column_end = std::min(c + kTile, columns);
+  for (int64_t c = 0; c < columns; c += kTile) {
+    const int64_t column_end = std::min(c + kTile, columns);
+    for (int64_t r = 0; r < rows; r += kTile) {
+      const int64_t row_end = std::min(r + kTile, rows);
+      if (row_end - r == kTile && column_end - c == kTile) {
+        CopyTile(from + c * from_stride + r, from_stride, to + r * to_stride + c, to_stride);
+        continue;
+      }
       for (int64_t i = r; i < row_end; ++i) {
-#pragma GCC ivdep
         for (int64_t j = c; j < column_end; ++j) to[i * to_stride + j] = from[j * from_stride + i];
       }
     }
@@ -121,8 +136,10 @@ absl::StatusOr<std::unique_ptr<StridedCopy>> StridedCopy::Plan(DimsView dims,
 }
 
 template <typename T>
-void StridedCopy::RunOn(const T* all_from, T* all_to) const {
-  Vectorised([this, from = all_from + from_offset_, to = all_to + to_offset_] {
+void StridedCopy::Run(absl::Span<const T> all_from, absl::Span<T> all_to) const {
+  CHECK_LE(from_size_, static_cast<int64_t>(all_from.size()));
+  CHECK_LE(to_size_, static_cast<int64_t>(all_to.size()));
+  Vectorised([this, from = all_from.data() + from_offset_, to = all_to.data() + to_offset_] {
     const Level rows = levels_[levels_.size() - 2];
     const Level columns = levels_[levels_.size() - 1];
     const int outer = static_cast<int>(levels_.size()) - 2;
@@ -163,13 +180,6 @@ void StridedCopy::RunOn(const T* all_from, T* all_to) const {
       }
     }
   });
-}
-
-template <typename T>
-void StridedCopy::Run(absl::Span<const T> from, absl::Span<T> to) const {
-  CHECK_LE(from_size_, static_cast<int64_t>(from.size()));
-  CHECK_LE(to_size_, static_cast<int64_t>(to.size()));
-  RunOn(from.data(), to.data());
 }
 
 template void StridedCopy::Run(absl::Span<const float>, absl::Span<float>) const;

@@ -29,7 +29,8 @@ StridedLayout RowMajorLayout(DimsView dims);
 // REQUIRES: a permutation.
 StridedLayout TransposedLayout(DimsView x, DimsView permutation);
 
-// Of a part of x: elements starts[i], starts[i] + steps[i], ... along dimension i.
+// Of a part of x: elements starts[i], starts[i] + steps[i], ... along dimension i. What is joined
+// goes to such a part.
 StridedLayout SlicedLayout(DimsView x, DimsView starts, DimsView steps);
 
 // to = from, element by element.
@@ -54,9 +55,6 @@ class StridedCopy {
   };
 
   StridedCopy() = default;
-
-  template <typename T>
-  void RunOn(const T* from, T* to) const;
 
   absl::InlinedVector<Level, 9> levels_;  // the two innermost are copied as one block
   int64_t from_offset_ = 0;

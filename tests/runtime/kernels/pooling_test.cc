@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/pooling_shape.h"
 
 namespace fixpoint::kernels {
 namespace {

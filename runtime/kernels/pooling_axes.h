@@ -1,0 +1,47 @@
+// Which parts of an image a pooling takes, axis by axis.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_POOLING_AXES_H_
+#define FIXPOINT_RUNTIME_KERNELS_POOLING_AXES_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/kernels/pooling_shape.h"
+
+namespace fixpoint::kernels {
+
+// What one place of the output takes of one axis of the image.
+struct PoolingPart {
+  int64_t begin;
+  int64_t end;
+  double share;  // 1 / what this axis gives to the divisor of an average
+
+  int64_t size() const { return end - begin; }
+};
+
+// Which places of the output take a place of the image.
+struct PoolingTakers {
+  int64_t begin;
+  int64_t end;
+};
+
+struct PoolingAxis {
+  std::vector<PoolingPart> parts;
+  std::vector<PoolingTakers> takers;
+};
+
+// Height, width.
+using PoolingAxes = std::array<PoolingAxis, 2>;
+
+// REQUIRES: the shape is complete.
+PoolingAxes AxesOf(const PoolingShape& shape);
+
+// Whether each place of the image has one taker, so that the windows are apart.
+bool IsPartition(const PoolingAxes& axes);
+
+int64_t LargestPart(const PoolingAxis& axis);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_POOLING_AXES_H_

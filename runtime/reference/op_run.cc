@@ -118,6 +118,21 @@ absl::Status OpRun::ReadInputs() {
     }
     inputs_.push_back(value);
   }
+  return ReadStep();
+}
+
+absl::Status OpRun::ReadStep() {
+  const OpDesc::Attr* from = op_.FindAttr(kTestFromStepAttr);
+  if (from == nullptr) return absl::OkStatus();
+  const Argument* step = op_.Input(kStepSlot);
+  const Array* value = step != nullptr ? ValueOf(step) : nullptr;
+  const std::optional<int64_t> first = IntValue(*from);
+  if (value == nullptr || value->size() != 1 || !first.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", kTestFromStepAttr,
+                                                   " wants an integer, and input ", kStepSlot,
+                                                   " with the number of the step"));
+  }
+  is_test_by_step_ = ToInt((*value)[0]) >= *first;
   return absl::OkStatus();
 }
 
@@ -215,7 +230,9 @@ const OpDesc::Attr& OpRun::Attr(absl::string_view name) const {
 
 int64_t OpRun::Int(absl::string_view name) const { return IntValue(Attr(name)).value(); }
 double OpRun::Float(absl::string_view name) const { return FloatValue(Attr(name)).value(); }
-bool OpRun::Bool(absl::string_view name) const { return BoolValue(Attr(name)).value(); }
+bool OpRun::Bool(absl::string_view name) const {
+  return (name == "is_test" && is_test_by_step_) || BoolValue(Attr(name)).value();
+}
 std::string OpRun::String(absl::string_view name) const { return StringValue(Attr(name)).value(); }
 std::vector<int64_t> OpRun::Ints(absl::string_view name) const {
   return IntsValue(Attr(name)).value();

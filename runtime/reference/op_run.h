@@ -49,8 +49,8 @@ class OpRun {
   OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
         Frame* frame, BlockRunner* runner);
 
-  // Looks the inputs up. Error (kFailedPrecondition): one has no value, and the op runs no block,
-  // which may write it first.
+  // Looks the inputs up. Errors: kFailedPrecondition: one has no value, and the op runs no block,
+  // which may write it first; kInvalidArgument: the step is not told from which it is in test mode.
   absl::Status ReadInputs();
   // Gives the outputs that were set to the frame.
   void WriteOutputs();
@@ -93,6 +93,7 @@ class OpRun {
   // attribute is not of that era.
   int64_t Int(absl::string_view name) const;
   double Float(absl::string_view name) const;
+  // is_test is true also from the step on that kTestFromStepAttr says.
   bool Bool(absl::string_view name) const;
   std::string String(absl::string_view name) const;
   std::vector<int64_t> Ints(absl::string_view name) const;
@@ -113,6 +114,8 @@ class OpRun {
   // The value of an input argument; null of kEmptyArgument.
   const Array* ValueOf(const Argument* argument) const;
   const OpDesc::Attr& Attr(absl::string_view name) const;
+  // Finds out whether kTestFromStepAttr puts the op in test mode.
+  absl::Status ReadStep();
 
   const Op& op_;
   const OpSchema& schema_;
@@ -122,6 +125,7 @@ class OpRun {
   Frame& frame_;
   BlockRunner& runner_;
   std::vector<const Array*> inputs_;  // as op_.inputs()
+  bool is_test_by_step_ = false;
   std::vector<std::pair<const Variable*, Array>> outputs_;
 };
 

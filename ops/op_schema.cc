@@ -153,6 +153,7 @@ const AttrSchema* FindCommonAttr(absl::string_view name) {
       {"op_namescope", STRING, MakeStringAttr("op_namescope", "")},
       {"op_callstack", STRINGS, MakeStringsAttr("op_callstack", {})},
       {"op_device", STRING, MakeStringAttr("op_device", "")},
+      {kTestFromStepAttr, LONG, std::nullopt},
       {"with_quant_attr", BOOLEAN, MakeBoolAttr("with_quant_attr", false), Eras::kPaddle2},
   });
   return FindEntry(*attrs, name, Era::kPaddle2);

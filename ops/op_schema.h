@@ -178,6 +178,12 @@ QuantOp QuantOpOf(const Op& op);
 // Every schema, by type.
 std::vector<const OpSchema*> AllOpSchemas();
 
+// LONG, on an op with a test mode (an attribute is_test, or the gradient op of one that has it): it
+// is in test mode where its input kStepSlot, an INT64 [1] that counts steps from 1, is that or
+// more. Of Fixpoint's own; both are in no schema.
+inline constexpr char kTestFromStepAttr[] = "test_from_step";
+inline constexpr char kStepSlot[] = "Step";
+
 // The schema of an attribute that every op may carry (op_role, op_callstack, ...), or null.
 const AttrSchema* FindCommonAttr(absl::string_view name);
 

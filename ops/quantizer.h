@@ -45,6 +45,8 @@ struct QuantizerState {
   std::string output;
   bool is_scale = false;       // what a frozen program reads; a profile's range initialises it
   bool training_only = false;  // not read and not written when is_test is true
+  // Is 0 again at the beginning of each step up to the first that a schedule quantizes.
+  bool begins_with_quantization = false;
   // Updated by UpdateOps from the gradient that GradientOps compute.
   bool is_trained = false;
 };
@@ -118,6 +120,7 @@ class Quantizer {
   }
   // From the states, the gradients of those that are trained and kLearningRate, the [1] that the
   // program's first optimizer op reads, to the states. They stand once, behind the optimizer ops.
+  // At a learning rate of 0 the states that are trained stay as they are.
   virtual std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const { return {}; }
 
   // Give the ops of a recipe their attributes.

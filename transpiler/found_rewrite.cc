@@ -12,6 +12,7 @@
 #include "transpiler/gradient_links.h"
 #include "transpiler/parameters.h"
 #include "transpiler/quantization_sites.h"
+#include "transpiler/schedule.h"
 
 namespace fixpoint {
 namespace {
@@ -52,7 +53,9 @@ class RewriteFinder {
   void AddOps(const QuantizationSite& site) {
     for (const Op* op : site.ops()) {
       rewrite_.ops.insert(op);
-      for (const Argument* output : op->outputs()) AddVariable(*output);
+      for (const Argument* output : op->outputs()) {
+        if (!IsTrained(*output)) AddVariable(*output);
+      }
       for (const Argument* input : op->inputs()) {
         const bool is_quantized = op == site.quantize && input == site.input;
         if (!is_quantized && !IsTrained(*input)) AddVariable(*input);
@@ -60,28 +63,48 @@ class RewriteFinder {
     }
   }
 
-  bool IsTrained(const Argument& input) const {
-    const QuantizerRecipe* recipe = quantizers_.FindByQuantizeOp(input.op().type()).recipe;
-    return recipe != nullptr && std::any_of(recipe->state.begin(), recipe->state.end(),
-                                            [&input](const QuantizerState& state) {
-                                              return state.is_trained &&
-                                                     state.input == input.slot_name();
-                                            });
+  // Whether optimizer ops update what is there.
+  bool IsTrained(const Argument& argument) const {
+    const QuantizerRecipe* recipe = quantizers_.FindByQuantizeOp(argument.op().type()).recipe;
+    if (recipe == nullptr) return false;
+    return std::any_of(
+        recipe->state.begin(), recipe->state.end(), [&argument](const QuantizerState& state) {
+          const std::string& slot = argument.is_output() ? state.output : state.input;
+          return state.is_trained && slot == argument.slot_name();
+        });
   }
 
   void AddVariable(const Argument& argument) {
     if (argument.variable() != nullptr) rewrite_.variables.insert(argument.variable());
   }
 
-  void AddReaders(const QuantizationSite& found, const Argument& result, std::string way) {
+  // A schedule may select, for the readers, the result from a step on.
+  void AddReaders(const QuantizationSite& found, const Argument& result, const std::string& way) {
     if (result.value() == nullptr) return;
-    const Value& value = *found.input->value();
-    stands_for_.emplace(result.value(), &value);
+    AddReadersOf(*result.value(), found, way);
     for (const Argument* reader : result.value()->readers()) {
-      if (!IsForward(reader->op()) || !reader->op().sub_blocks().empty()) continue;
-      SiteOf(value, found, way).readers.push_back(reader);
-      forward_types_.insert(reader->op().type());
+      const Op& op = reader->op();
+      const Argument* selected = IsSelect(*reader) ? op.Output("Out") : nullptr;
+      if (selected == nullptr || selected->value() == nullptr) continue;
+      rewrite_.ops.insert(&op);
+      AddVariable(*selected);
+      AddReadersOf(*selected->value(), found, way);
     }
+  }
+
+  void AddReadersOf(const Value& result, const QuantizationSite& found, const std::string& way) {
+    const Value& value = *found.input->value();
+    stands_for_.emplace(&result, &value);
+    for (const Argument* reader : result.readers()) {
+      const Op& op = reader->op();
+      if (!IsForward(op) || !op.sub_blocks().empty() || IsSelect(*reader)) continue;
+      SiteOf(value, found, way).readers.push_back(reader);
+      forward_types_.insert(op.type());
+    }
+  }
+
+  static bool IsSelect(const Argument& reader) {
+    return reader.op().type() == kSelectFromStep && reader.slot_name() == "X";
   }
 
   Site& SiteOf(const Value& value, const QuantizationSite& found, const std::string& way) {

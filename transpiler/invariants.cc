@@ -364,8 +364,9 @@ void Check::TrainedScalesAreUpdated() {
       }
     }
     const Value* result = site.readers.front()->value();
-    if (result == nullptr || result->op() == nullptr) continue;  // which invariant 3 says
-    for (const std::string& slot : site.trained_inputs) ScaleIsUpdated(*result->op(), slot);
+    const Op* quantize = result == nullptr ? nullptr : FusedQuantizeOp(*result);
+    if (quantize == nullptr) continue;  // which invariant 3 says
+    for (const std::string& slot : site.trained_inputs) ScaleIsUpdated(*quantize, slot);
   }
 }
 

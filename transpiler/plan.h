@@ -46,6 +46,7 @@ struct Plan {
   bool is_inference = false;        // the program has no backward op
   std::vector<Site> sites;          // in the order of their first readers
   std::vector<Decision> decisions;  // in program order
+  Schedule schedule;
   // Each forward op that is rewired, with each of its gradient ops.
   std::vector<std::pair<const Op*, const Op*>> gradients;
 };

@@ -14,6 +14,7 @@
 #include "proto/deterministic_bytes.h"
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
+#include "transpiler/schedule.h"
 #include "transpiler/target.h"
 
 namespace fixpoint {
@@ -291,6 +292,7 @@ QuantPlan PlanToProto(const Plan& plan) {
   QuantPlan proto;
   proto.set_target(plan.target);
   proto.set_is_inference(plan.is_inference);
+  if (plan.schedule.ByteSizeLong() > 0) *proto.mutable_schedule() = plan.schedule;
   for (const Site& site : plan.sites) {
     QuantPlan::Site& to = *proto.add_sites();
     QuantPlan::ValueRef& value = *to.mutable_value();
@@ -332,6 +334,7 @@ absl::StatusOr<Plan> PlanFromProto(const QuantPlan& proto, const Program& progra
   PlanResolver resolver(program);
   Plan plan;
   plan.target = proto.target();
+  plan.schedule = proto.schedule();
   plan.is_inference = proto.is_inference();
   for (int i = 0; i < proto.sites_size(); ++i) {
     const std::string place =
@@ -384,6 +387,7 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
     return absl::FailedPreconditionError(
         absl::StrCat("it is for the target ", plan.target, ", and the target is ", target.name()));
   }
+  RETURN_IF_ERROR(CheckSchedule(plan.schedule, target));
   for (const Site& site : plan.sites) {
     RETURN_IF_ERROR(CheckSite(site, quantizers));
     const absl::Status status = CheckAbilities(

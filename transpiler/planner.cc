@@ -19,6 +19,7 @@
 #include "transpiler/op_types.h"
 #include "transpiler/rules.h"
 #include "transpiler/scale_training.h"
+#include "transpiler/schedule.h"
 #include "transpiler/slot_specs.h"
 #include "transpiler/target.h"
 
@@ -142,6 +143,10 @@ absl::StatusOr<Plan> Planner::Make() {
     PlanOutputs(*op, *types_.SchemaOf(*op), *target_outputs_.at(op->type()), matches);
   }
   std::vector<absl::Status> complaints = specs_.complaints();
+  plan_.schedule = config_.schedule();
+  if (absl::Status status = CheckSchedule(plan_.schedule, target_); !status.ok()) {
+    complaints.push_back(InputError(config_name_, status));
+  }
   if (absl::Status status = rules_.CheckAllMatched(); !status.ok()) {
     complaints.push_back(InputError(config_name_, status));
   }

@@ -13,6 +13,7 @@
 #include "transpiler/marks.h"
 #include "transpiler/quant_config.h"
 #include "transpiler/quantized_already.h"
+#include "transpiler/schedule.h"
 #include "transpiler/target.h"
 #include "transpiler/undo_by_marks.h"
 
@@ -47,6 +48,7 @@ absl::Status CheckDecidesNothing(const QuantConfig& config) {
                       : config.has_weights()            ? "weights"
                       : config.has_activations()        ? "activations"
                       : config.observe_outputs()        ? "observe_outputs"
+                      : config.has_schedule()           ? "schedule"
                                                         : nullptr;
   if (field == nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
@@ -65,19 +67,22 @@ absl::StatusOr<Target> TargetOf(const TranspileOptions& options, const Quantizer
   return InputError(is_of_config ? options.names.config : options.names.plan, target.status());
 }
 
-// Quantizers whose ops the reference does not have.
+// What the reference has no ops for.
 std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
                        const QuantizerTable& quantizers) {
-  std::set<std::string> names;
+  std::set<std::string> what;
   for (const QuantPlan::Site& site : plan.sites()) {
     const Quantizer* quantizer = quantizers.Find(site.spec().quantizer());
     if (quantizer == nullptr || site.observe()) continue;
     const QuantizerRecipe* recipe = FindRecipe(*quantizer, site.spec(), EraOf(target));
-    if (recipe != nullptr && !recipe->reference_runs_it) names.emplace(quantizer->name());
+    if (recipe != nullptr && !recipe->reference_runs_it) {
+      what.insert(absl::StrCat("quantizer ", quantizer->name()));
+    }
   }
-  if (names.empty()) return "";
-  return absl::StrCat("PaddlePaddle cannot run the result: it has no op for quantizer ",
-                      absl::StrJoin(names, ", "));
+  if (!plan.is_inference() && IsScheduled(plan.schedule())) what.insert("the schedule");
+  if (what.empty()) return "";
+  return absl::StrCat("PaddlePaddle cannot run the result: it has no op for ",
+                      absl::StrJoin(what, ", "));
 }
 
 // A startup program that initialises nothing of the program: not wrong, but seldom meant.
@@ -112,6 +117,17 @@ absl::Status CheckScalesAreTrained(const Pipeline& pipeline, const Plan& plan) {
                      " gives it a gradient; add train_scales behind insert_quantizers"));
   }
   return absl::OkStatus();
+}
+
+// Error (kInvalidArgument): batch norm is to be frozen, and no pass saw to that.
+absl::Status CheckBatchNormIsScheduled(const Pipeline& pipeline, const Plan& plan) {
+  if (Establishes(pipeline, "batch_norm_scheduled") ||
+      !ScheduleOf(plan).has_freeze_batch_norm_from_step()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("pipeline: the schedule freezes batch norm, and no pass of ", pipeline.ToText(),
+                   " does; add freeze_batch_norm behind insert_quantizers"));
 }
 
 void StoreEditLog(Program* program, const QuantPlan* plan) {
@@ -199,6 +215,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   }
   pipeline_options.check_at_end = [&]() {
     RETURN_IF_ERROR(CheckScalesAreTrained(pipeline, train.plan));
+    RETURN_IF_ERROR(CheckBatchNormIsScheduled(pipeline, train.plan));
     RETURN_IF_ERROR(InvariantsHold(*program, train, free_passes));
     const auto& own_check = options.pipeline_options.check_at_end;
     return own_check ? own_check() : absl::OkStatus();

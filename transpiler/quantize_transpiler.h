@@ -25,7 +25,7 @@
 namespace fixpoint {
 
 inline constexpr char kTrainPipeline[] =
-    "plan_quantizers,insert_quantizers,train_scales,initialize_state";
+    "plan_quantizers,insert_quantizers,train_scales,freeze_batch_norm,initialize_state";
 inline constexpr char kDefaultTarget[] = "paddle_2_6";
 
 // The pipeline of a transpile. Errors (kInvalidArgument): those of Pipeline::Parse; a pass that

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "transpiler/schedule.h"
 
 namespace fixpoint {
 namespace {
@@ -114,6 +115,12 @@ std::optional<std::string> ScaleTraining::WhyNotOutput(const Argument& reader,
                         reader.variable()->name(), "\" is written more than once");
   }
   return std::nullopt;
+}
+
+const Op* FusedQuantizeOp(const Value& read) {
+  if (read.op() == nullptr || read.op()->type() != kSelectFromStep) return read.op();
+  const Argument* quantized = read.op()->Input("X");
+  return quantized == nullptr || quantized->value() == nullptr ? nullptr : quantized->value()->op();
 }
 
 absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(const Plan& plan) {

@@ -49,6 +49,10 @@ class ScaleTraining {
   std::optional<std::string> obstacle_;
 };
 
+// The quantize op, which dequantizes too, of what readers of its result read: that, or what a
+// schedule selects of it. Null where no op writes the value.
+const Op* FusedQuantizeOp(const Value& read);
+
 // The gradient ops of each forward op that a plan rewires.
 absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(const Plan& plan);
 

@@ -122,11 +122,12 @@ class LsqQuantizer final : public Quantizer {
     recipe.has_is_test = true;
     QuantizerState scale = CarriedScale(recipe.quantize_op);
     scale.is_trained = true;
+    QuantizerState initialized = CarriedState(kInitialized, recipe.quantize_op, "OutInitialized");
+    initialized.begins_with_quantization = true;
     QuantizerState velocity;
     velocity.name = kVelocity;
     velocity.training_only = true;
-    recipe.state = {scale, CarriedState(kInitialized, recipe.quantize_op, "OutInitialized"),
-                    velocity};
+    recipe.state = {scale, initialized, velocity};
     for (QuantizerState& state : recipe.state) {
       if (per_channel) state.extent = QuantizerState::Extent::kChannels;
     }

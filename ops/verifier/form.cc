@@ -45,6 +45,7 @@ class SlotCheck {
     if (i < 0) {
       // Of an empty slot nothing follows.
       if (slot.arguments().empty()) return;
+      if (slot.parameter() == kStepSlot && op_.FindAttr(kTestFromStepAttr) != nullptr) return;
       findings_->Warning(FindingCode::kUnknownSlot, op_,
                          absl::StrCat("the op has no ", kind_, " ", slot.parameter()));
       fine_ = false;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "proto/attributes.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint::reference {
@@ -50,6 +51,21 @@ absl::Status OpRun::ReadInputs() {
     }
     inputs_.push_back(value);
   }
+  return ReadStep();
+}
+
+absl::Status OpRun::ReadStep() {
+  const OpDesc::Attr* from = op_.FindAttr(kTestFromStepAttr);
+  if (from == nullptr) return absl::OkStatus();
+  const Argument* step = op_.Input(kStepSlot);
+  const Array* value = step != nullptr ? ValueOf(step) : nullptr;
+  const std::optional<int64_t> first = IntValue(*from);
+  if (value == nullptr || value->size() != 1 || !first.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("attribute ", kTestFromStepAttr,
+                                                   " wants an integer, and input ", kStepSlot,
+                                                   " with the number of the step"));
+  }
+  is_test_by_step_ = ToInt((*value)[0]) >= *first;
   return absl::OkStatus();
 }
 

@@ -44,8 +44,9 @@ class OpRun {
   OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
         Frame* frame, BlockRunner* runner);
 
-  // Looks the inputs up. Error (kFailedPrecondition): one has no value. Of an op that runs a block
-  // those in lists need none: the block may write them first.
+  // Looks the inputs up. Errors: kFailedPrecondition: one has no value (of an op that runs a block
+  // those in lists need none: the block may write them first); kInvalidArgument: the step is not
+  // told from which it is in test mode.
   absl::Status ReadInputs();
   // Gives the outputs that were set to the frame.
   void WriteOutputs();
@@ -86,7 +87,10 @@ class OpRun {
 
   int64_t Int(absl::string_view name) const { return attributes_.Int(name); }
   double Float(absl::string_view name) const { return attributes_.Float(name); }
-  bool Bool(absl::string_view name) const { return attributes_.Bool(name); }
+  // is_test is true also from the step on that kTestFromStepAttr says.
+  bool Bool(absl::string_view name) const {
+    return (name == "is_test" && is_test_by_step_) || attributes_.Bool(name);
+  }
   std::string String(absl::string_view name) const { return attributes_.String(name); }
   std::vector<int64_t> Ints(absl::string_view name) const { return attributes_.Ints(name); }
   std::vector<double> Floats(absl::string_view name) const { return attributes_.Floats(name); }
@@ -107,6 +111,8 @@ class OpRun {
   bool MayLackValue(const Argument& input) const;
   // The value of an input argument; null of kEmptyArgument.
   const Array* ValueOf(const Argument* argument) const;
+  // Finds out whether kTestFromStepAttr puts the op in test mode.
+  absl::Status ReadStep();
 
   const Op& op_;
   const OpSchema& schema_;
@@ -117,6 +123,7 @@ class OpRun {
   Frame& frame_;
   BlockRunner& runner_;
   std::vector<const Array*> inputs_;  // as op_.inputs()
+  bool is_test_by_step_ = false;
   std::vector<std::pair<const Variable*, Array>> outputs_;
 };
 

@@ -289,6 +289,12 @@ constexpr Case kFakeQuantize[] = {
         var s f32[8]
         fake_channel_wise_quantize_dequantize_lsq_grad(X=w, OutScale=s, Out@GRAD=g) -> (X@GRAD=dw, InScale@GRAD=ds))",
      "X@GRAD=FP32[16, 8] InScale@GRAD=FP32[8]"},
+    {R"(var x f32[-1,8]
+        select_from_step(X=q, Before=x, Step=t) -> (Out=y) {from_step=3L})",
+     "Out=??"},
+    {R"(var x f32[-1,8]
+        select_from_step(Before=x, Step=t) -> (Out=y) {from_step=3L})",
+     "Out=FP32[-1, 8]"},
     {R"(var x f32[4]
         fake_quantize_range_abs_max(X=x, InScale=s) -> (Out=q, OutScale=s, OutScales=w) {window_size=100})",
      "Out=FP32[4] OutScale=FP32[1] OutScales=FP32[100]"},

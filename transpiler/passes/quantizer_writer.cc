@@ -13,12 +13,12 @@
 #include "transpiler/marks.h"
 #include "transpiler/passes/captures.h"
 #include "transpiler/passes/op_templates.h"
+#include "transpiler/passes/step_counter.h"
+#include "transpiler/schedule.h"
 #include "transpiler/target.h"
 
 namespace fixpoint {
 namespace {
-
-constexpr char kStepCounter[] = "@STEP_COUNTER@";
 
 // The argument of an output slot; "" where there is no such slot.
 std::string OutputOf(const OpDesc& op, const std::string& slot) {
@@ -43,7 +43,8 @@ QuantizerWriter::QuantizerWriter(Program* program, PassContext* context, absl::s
       context_(*context->train),
       pass_(pass),
       rewriter_(program, pass),
-      state_(program, context->train, &rewriter_) {}
+      state_(program, context->train, &rewriter_),
+      schedule_(ScheduleOf(context_.plan)) {}
 
 absl::Status QuantizerWriter::WriteAll() {
   absl::btree_map<std::string, std::vector<const Site*>> shared;
@@ -131,25 +132,39 @@ absl::StatusOr<std::string> QuantizerWriter::DeclareLike(const Writing& writing,
   return variable->name();
 }
 
-absl::StatusOr<std::string> QuantizerWriter::AddStepCounter() {
-  if (!step_counter_.empty()) return step_counter_;
-  const Variable* found = program_.Find(program_.block(0), kStepCounter);
-  if (found != nullptr && found->persistable()) {
-    for (const Argument* argument : found->arguments()) {
-      if (argument->is_output() && argument->op().type() == "increment") {
-        return step_counter_ = kStepCounter;
-      }
-    }
+absl::StatusOr<std::string> QuantizerWriter::StepCounter() {
+  if (step_counter_.empty()) {
+    ASSIGN_OR_RETURN(step_counter_, AddStepCounter(program_, pass_, &state_, &rewriter_));
   }
-  ASSIGN_OR_RETURN(step_counter_, state_.Declare(kStepCounter, VarType::INT64, {1}, 0));
-  rewriter_.Prepend(program_.block(0), OpBuilder("increment")
-                                           .Input("X", step_counter_)
-                                           .Output("Out", step_counter_)
-                                           .FloatAttr("step", 1.0f)
-                                           .IntAttr("op_role", kForward)
-                                           .StringAttr(kInsertedByAttr, pass_)
-                                           .Build());
   return step_counter_;
+}
+
+absl::StatusOr<OpBuilder> QuantizerWriter::SelectFrom(int64_t step, const std::string& out) {
+  ASSIGN_OR_RETURN(const std::string counter, StepCounter());
+  OpBuilder select = rewriter_.New(kSelectFromStep);
+  select.Input("Step", counter).Output("Out", out).Attr(MakeLongAttr("from_step", step));
+  return select;
+}
+
+absl::StatusOr<std::string> QuantizerWriter::Schedule(Writing& writing,
+                                                      const std::string& quantized) {
+  if (schedule_.quantize_from_step() <= 1) return quantized;
+  ASSIGN_OR_RETURN(std::string scheduled, DeclareLike(writing, ".scheduled"));
+  ASSIGN_OR_RETURN(OpBuilder select, SelectFrom(schedule_.quantize_from_step(), scheduled));
+  select.Input("X", quantized).Input("Before", writing.site->value->variable().name());
+  Insert(writing, select);
+  return scheduled;
+}
+
+absl::Status QuantizerWriter::ScheduleState(Writing& writing, const QuantizerState& state,
+                                            const std::string& name) {
+  if (schedule_.quantize_from_step() <= 1 || !state.begins_with_quantization ||
+      writing.site->range.has_value()) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(OpBuilder select, SelectFrom(schedule_.quantize_from_step() + 1, name));
+  Insert(writing, select.Input("X", name));
+  return absl::OkStatus();
 }
 
 absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
@@ -157,12 +172,20 @@ absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
     if (writing.is_test && state.training_only) continue;
     if (state.input.empty() && state.output.empty()) continue;
     ASSIGN_OR_RETURN(const std::string name, state_.Add(*writing.site, *writing.quantizer, state));
+    if (!writing.is_test) RETURN_IF_ERROR(ScheduleState(writing, state, name));
     if (!state.input.empty()) quantize.Input(state.input, name);
     if (!state.output.empty()) quantize.Output(state.output, name);
   }
   if (!writing.recipe->step_counter_input.empty() && !writing.is_test) {
-    ASSIGN_OR_RETURN(const std::string counter, AddStepCounter());
+    ASSIGN_OR_RETURN(const std::string counter, StepCounter());
     quantize.Input(writing.recipe->step_counter_input, counter);
+  }
+  // What trains a scale ends its training.
+  if (schedule_.has_freeze_scales_from_step() && writing.recipe->has_is_test && !writing.is_test &&
+      !writing.site->trains_scale()) {
+    ASSIGN_OR_RETURN(const std::string counter, StepCounter());
+    quantize.Input(kStepSlot, counter)
+        .Attr(MakeLongAttr(kTestFromStepAttr, schedule_.freeze_scales_from_step()));
   }
   return absl::OkStatus();
 }
@@ -202,7 +225,8 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
   const std::string zero_point = OutputOf(quantize.op(), writing.recipe->zero_point_output);
   Insert(writing, quantize);
   if (writing.recipe->dequantize_op.empty()) {
-    Rewire(*writing.site, numbers);
+    ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
+    Rewire(*writing.site, scheduled);
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const std::string dequantized, DeclareLike(writing, ".quantized.dequantized"));
@@ -214,7 +238,8 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
   builder.Output("Out", dequantized);
   writing.quantizer->AddDequantizeAttrs(writing.site->spec, EraOf(context_.target), builder);
   Insert(writing, builder);
-  Rewire(*writing.site, dequantized);
+  ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, dequantized));
+  Rewire(*writing.site, scheduled);
   return absl::OkStatus();
 }
 

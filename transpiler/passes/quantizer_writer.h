@@ -66,7 +66,13 @@ class QuantizerWriter {
 
   // Declares the state of a recipe and names it in the op's slots.
   absl::Status AddState(Writing& writing, OpBuilder& quantize);
-  absl::StatusOr<std::string> AddStepCounter();
+  // Begins a state by schedule: until quantization begins, a step does not see what others left.
+  absl::Status ScheduleState(Writing& writing, const QuantizerState& state,
+                             const std::string& name);
+  // What the readers read by schedule in place of the quantized value; gives its name.
+  absl::StatusOr<std::string> Schedule(Writing& writing, const std::string& quantized);
+  absl::StatusOr<OpBuilder> SelectFrom(int64_t step, const std::string& out);
+  absl::StatusOr<std::string> StepCounter();
   // Declares a scale that is computed anew at every step: `count` numbers.
   absl::StatusOr<std::string> DeclareScale(const Block& block, const std::string& base,
                                            int64_t count);
@@ -90,6 +96,7 @@ class QuantizerWriter {
   const std::string pass_;
   Rewriter rewriter_;
   StateWriter state_;
+  const fixpoint::Schedule schedule_;
   // The last op that was inserted after an op, or at the head of a block.
   absl::flat_hash_map<const Op*, const Op*> last_after_;
   absl::flat_hash_map<const Block*, const Op*> last_at_head_;

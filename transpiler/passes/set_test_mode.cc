@@ -7,6 +7,9 @@
 //
 //   fake_quantize_range_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
 //
+// What a schedule begins at a step has begun: quantized values are read, and no op asks for the
+// step.
+//
 // A quantizer that finds its range anew from each tensor has no test mode: its is_test would read
 // the range of the last training step, which the last update of the weights outdated.
 
@@ -21,6 +24,7 @@
 #include "proto/rewriter.h"
 #include "transpiler/pass.h"
 #include "transpiler/quantization_sites.h"
+#include "transpiler/schedule.h"
 
 namespace fixpoint {
 namespace {
@@ -44,6 +48,8 @@ class TestModeSetter {
 
  private:
   void Set(const Op& op) {
+    if (op.type() == kSelectFromStep) return ReadSelected(op);
+    DropSchedule(op);
     QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.type());
     if (match.recipe == nullptr) match = quantizers_.FindByObserveOp(op.type());
     if (match.recipe != nullptr) {
@@ -53,6 +59,32 @@ class TestModeSetter {
       if (!FindsItsRange(op, quantizers_)) SetQuantizeLinear(op);
     } else if (HasTestMode(op)) {
       SetIsTest(op);
+    }
+  }
+
+  // What is quantized from a step on is quantized.
+  void ReadSelected(const Op& select) {
+    const Argument* selected = select.Input("X");
+    const Argument* out = select.Output("Out");
+    if (selected == nullptr || out == nullptr || out->value() == nullptr) return;
+    NoteCounters(select.Inputs(kStepSlot));
+    const auto& readers = out->value()->readers();
+    const std::vector<const Argument*> to_redirect(readers.begin(), readers.end());
+    for (const Argument* reader : to_redirect) rewriter_.SetArgument(*reader, selected->name());
+    rewriter_.Remove(select);
+  }
+
+  void DropSchedule(const Op& op) {
+    if (op.FindAttr(kTestFromStepAttr) == nullptr) return;
+    NoteCounters(op.Inputs(kStepSlot));
+    rewriter_.RemoveInputs(op, kStepSlot);
+    rewriter_.RemoveAttr(op, kTestFromStepAttr);
+  }
+
+  void NoteCounters(absl::Span<const Argument* const> counters) {
+    for (const Argument* counter : counters) {
+      const Variable* variable = counter->variable();
+      if (variable != nullptr && seen_.insert(variable).second) counters_.push_back(variable);
     }
   }
 
@@ -87,10 +119,7 @@ class TestModeSetter {
       if (!state.output.empty()) rewriter_.RemoveOutputs(op, state.output);
     }
     if (recipe.step_counter_input.empty()) return;
-    for (const Argument* counter : op.Inputs(recipe.step_counter_input)) {
-      const Variable* variable = counter->variable();
-      if (variable != nullptr && seen_.insert(variable).second) counters_.push_back(variable);
-    }
+    NoteCounters(op.Inputs(recipe.step_counter_input));
     rewriter_.RemoveInputs(op, recipe.step_counter_input);
   }
 

@@ -15,7 +15,9 @@
 //
 // Each gradient op of a reader has a gradient op of the quantizer behind it: what is computed of
 // x's gradient is summed where it was before. Weight decay and clipping, which are ops between the
-// gradients of parameters and their updates, are none of a scale's.
+// gradients of parameters and their updates, are none of a scale's. Where a schedule selects what
+// readers read, the gradient of that stands before the quantizer's; where it freezes scales, the
+// updates read a learning rate that becomes 0.
 
 #include <memory>
 #include <optional>
@@ -35,7 +37,9 @@
 #include "transpiler/pass.h"
 #include "transpiler/passes/op_templates.h"
 #include "transpiler/passes/state_writer.h"
+#include "transpiler/passes/step_counter.h"
 #include "transpiler/scale_training.h"
+#include "transpiler/schedule.h"
 #include "transpiler/target.h"
 
 namespace fixpoint {
@@ -55,12 +59,13 @@ class ScaleTrainer {
         states_(program, context.train, &rewriter_),
         training_(*program),
         gradients_(GradientsByForwardOp(context.train->plan)),
-        last_update_(training_.last_optimizer()) {}
+        last_update_(training_.last_optimizer()),
+        schedule_(ScheduleOf(context.train->plan)) {}
 
   absl::Status Train(const Site& site) {
     const Quantizer& quantizer = *quantizers_.Find(site.spec.quantizer());
     const QuantizerRecipe& recipe = *FindRecipe(quantizer, site.spec, era_);
-    const Op& quantize = *site.readers.front()->value()->op();
+    const Op& quantize = *FusedQuantizeOp(*site.readers.front()->value());
     ASSIGN_OR_RETURN(const StateNames states, StatesOf(site, quantizer, recipe, quantize));
     // By state that is trained, what each gradient op adds to its gradient.
     std::vector<std::vector<std::string>> parts(states.size());
@@ -108,9 +113,11 @@ class ScaleTrainer {
     templates.Bind(Quantizer::kValue, value.name());
     ASSIGN_OR_RETURN(const std::string of_result,
                      DeclareGradient(block, result.name(), value.desc()->type()));
-    templates.Bind(Quantizer::kResultGradient, of_result);
     const std::string of_value = Redirect(output, of_result);
-    templates.Bind(Quantizer::kValueGradient, of_value);
+    ASSIGN_OR_RETURN(const ScheduledGradient scheduled,
+                     WriteSelectGradient(site, output, of_result, of_value));
+    templates.Bind(Quantizer::kResultGradient, scheduled.of_quantized);
+    templates.Bind(Quantizer::kValueGradient, scheduled.of_value);
     for (size_t i = 0; i < states.size(); ++i) {
       const auto& [state, name] = states[i];
       templates.Bind(state->name, name);
@@ -122,9 +129,49 @@ class ScaleTrainer {
     }
     const Op* last = nullptr;
     ASSIGN_OR_RETURN(last, Write(templates, quantizer.GradientOps(site.spec, site.role, era_),
-                                 kBackward, {}, *output.op));
-    MoveRoleVar(*output.op, *last, of_value);
+                                 kBackward, {}, *scheduled.last));
+    const Op* of_value_by = last;
+    if (!scheduled.of_float.empty()) {
+      OpBuilder sum = rewriter_.New("sum");
+      sum.Input("X", {scheduled.of_float, scheduled.of_value}).Output("Out", of_value);
+      of_value_by = &Insert(sum, kBackward, {}, *last);
+    }
+    MoveRoleVar(*output.op, *of_value_by, of_value);
     return last;
+  }
+
+  // The gradients between which a quantizer's gradient ops stand.
+  struct ScheduledGradient {
+    const Op* last;
+    std::string of_quantized;
+    std::string of_value;
+    std::string of_float;  // what is to be added to that; "" for nothing
+  };
+  // Inserts, where a schedule selects what the readers read, the gradient op of that.
+  absl::StatusOr<ScheduledGradient> WriteSelectGradient(const Site& site,
+                                                        const GradientOutput& output,
+                                                        const std::string& of_result,
+                                                        const std::string& of_value) {
+    const Op& select = *site.readers.front()->value()->op();
+    ScheduledGradient gradient{output.op, of_result, of_value, ""};
+    if (select.type() != kSelectFromStep) return gradient;
+    const Variable& value = site.value->variable();
+    const VarType& type = value.desc()->type();
+    const Block& block = output.op->block();
+    ASSIGN_OR_RETURN(gradient.of_quantized,
+                     DeclareGradient(block, std::string(select.Input("X")->name()), type));
+    OpBuilder op = rewriter_.New(absl::StrCat(kSelectFromStep, "_grad"));
+    op.Input("Step", select.Input("Step")->name())
+        .Input("Out@GRAD", of_result)
+        .Output("X@GRAD", gradient.of_quantized)
+        .Attr(*select.FindAttr("from_step"));
+    if (of_value != kEmptyArgument) {
+      ASSIGN_OR_RETURN(gradient.of_float, DeclareGradient(block, value.name(), type));
+      ASSIGN_OR_RETURN(gradient.of_value, DeclareGradient(block, value.name(), type));
+      op.Output("Before@GRAD", gradient.of_float);
+    }
+    gradient.last = &Insert(op, kBackward, {}, *output.op);
+    return gradient;
   }
 
   // Makes a gradient op write what the quantizer's gradient ops then read; gives the name that it
@@ -174,7 +221,8 @@ class ScaleTrainer {
                            const Op& last_gradient) {
     const Block& block = program_.block(0);
     OpTemplates templates(program_, &rewriter_, block, era_, site.value->variable().name());
-    templates.Bind(Quantizer::kLearningRate, training_.learning_rate()->name());
+    ASSIGN_OR_RETURN(const std::string rate, LearningRate());
+    templates.Bind(Quantizer::kLearningRate, rate);
     std::vector<std::string> updated;
     for (size_t i = 0; i < states.size(); ++i) {
       const auto& [state, name] = states[i];
@@ -187,6 +235,27 @@ class ScaleTrainer {
     ASSIGN_OR_RETURN(last_update_, Write(templates, quantizer.UpdateOps(site.spec, era_), kOptimize,
                                          updated, *last_update_));
     return absl::OkStatus();
+  }
+
+  // What updates read: the program's learning rate or, where a schedule freezes scales, that until
+  // then and 0 from then on.
+  absl::StatusOr<std::string> LearningRate() {
+    if (!learning_rate_.empty()) return learning_rate_;
+    const Variable& rate = *training_.learning_rate();
+    if (!schedule_.has_freeze_scales_from_step()) return learning_rate_ = rate.name();
+    ASSIGN_OR_RETURN(const std::string counter,
+                     AddStepCounter(program_, pass_, &states_, &rewriter_));
+    ASSIGN_OR_RETURN(
+        const Variable* scheduled,
+        rewriter_.AddVariable(program_.block(0), rewriter_.FreshName(rate.name() + ".scheduled"),
+                              rate.desc()->type()));
+    OpBuilder select = rewriter_.New(kSelectFromStep);
+    select.Input("Before", rate.name())
+        .Input("Step", counter)
+        .Output("Out", scheduled->name())
+        .Attr(MakeLongAttr("from_step", schedule_.freeze_scales_from_step()));
+    last_update_ = &Insert(select, kOptimize, {}, *last_update_);
+    return learning_rate_ = scheduled->name();
   }
 
   // The gradient of a state, which `after` computes the last part of.
@@ -239,6 +308,8 @@ class ScaleTrainer {
   const ScaleTraining training_;
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
   const Op* last_update_;
+  const Schedule schedule_;
+  std::string learning_rate_;  // of the updates, once it is known
 };
 
 class TrainScales final : public Pass {

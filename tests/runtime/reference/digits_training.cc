@@ -13,6 +13,7 @@
 #include "runtime/tensor.h"
 #include "tests/testing/parameter_text.h"
 #include "transpiler/quantize_transpiler.h"
+#include "transpiler/test_program.h"
 
 namespace fixpoint::reference {
 namespace {
@@ -83,6 +84,18 @@ std::vector<double> DigitsTraining::Train(int steps) {
     losses.push_back(ArrayOf(fetched->front())->values.at(0));
   }
   return losses;
+}
+
+double DigitsTraining::TestLoss() {
+  const absl::StatusOr<Program> test_program = MakeTestProgram(program_);
+  EXPECT_TRUE(test_program.ok()) << test_program.status();
+  absl::StatusOr<Interpreter> interpreter =
+      Interpreter::Create(*test_program, {precision_, /*seed=*/0});
+  EXPECT_TRUE(interpreter.ok()) << interpreter.status();
+  Feed();
+  const auto fetched = interpreter->Run(&scope_, {loss_});
+  EXPECT_TRUE(fetched.ok()) << fetched.status();
+  return fetched.ok() ? ArrayOf(fetched->front())->values.at(0) : 0;
 }
 
 DigitsTraining DigitsTraining::Resumed() const {

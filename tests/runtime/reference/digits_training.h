@@ -35,6 +35,8 @@ class DigitsTraining {
 
   // The losses of the next steps.
   std::vector<double> Train(int steps);
+  // The loss that the next step would have in the test program.
+  double TestLoss();
   // Another training that goes on where this one is, with the program, what is persistable in it,
   // the place in the data, and nothing else.
   DigitsTraining Resumed() const;

@@ -74,6 +74,7 @@ struct Quantization {
   const char* activations;
   const char* weights;
   QuantSpec::Form form = QuantSpec::SEPARATE;
+  bool is_scheduled = false;
 };
 
 class QuantizedChain : public testing::TestWithParam<Quantization> {};
@@ -86,6 +87,10 @@ TEST_P(QuantizedChain, TrainsAndFreezesToTheSameValues) {
   options.config.mutable_weights()->set_quantizer(GetParam().weights);
   options.config.mutable_activations()->set_form(GetParam().form);
   options.config.mutable_weights()->set_form(GetParam().form);
+  if (GetParam().is_scheduled) {
+    options.config.mutable_schedule()->set_quantize_from_step(5);
+    options.config.mutable_schedule()->set_freeze_scales_from_step(15);
+  }
   options.startup = &network.startup;
   const auto transpiled = Transpile(&network.main, options);
   ASSERT_TRUE(transpiled.ok()) << transpiled.status();
@@ -120,6 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
         Quantization{"Learned", 2, 6, "onednn_int8", "lsq", "lsq", QuantSpec::FUSED},
         Quantization{"LearnedPerChannel", 2, 6, "onednn_int8", "lsq", "channel_wise_lsq",
                      QuantSpec::FUSED},
+        Quantization{"Scheduled", 2, 6, "onednn_int8", "moving_average_abs_max", "lsq",
+                     QuantSpec::FUSED, true},
         Quantization{"OfFluid", 1, 8, "paddle_1_8", "moving_average_abs_max", "abs_max"}),
     [](const testing::TestParamInfo<Quantization>& info) { return info.param.name; });
 

@@ -3,6 +3,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -12,10 +13,14 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/planner.h"
+#include "runtime/executor/profile.h"
+#include "runtime/kernels/peaks.h"
 #include "runtime/kernels/threads.h"
 
 namespace fixpoint::executor {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // Error (kFailedPrecondition): a step has written a number that is not finite.
 absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& context) {
@@ -51,56 +56,67 @@ TensorType TypeOf(const Tensor& tensor) { return {tensor.dtype(), PlannedDims(te
 
 // A plan with the addresses of its buffers.
 struct Executor::PlannedRun {
-  std::vector<FeedType> feeds;
-  std::vector<std::string> fetches;
+  PlanRequest request;
+  std::vector<bool> phase;  // of the schedule
   Plan plan;
   std::vector<uint8_t*> addresses;
   std::optional<uint64_t> scope_changes;  // of the scope that the addresses are of
   const uint8_t* arena = nullptr;         // likewise
+  StepTimes times;
 };
 
 void Executor::Free::operator()(uint8_t* memory) const { std::free(memory); }
 
-Executor::Executor(const Program& program, Scope* scope, const ExecutorOptions& options)
-    : program_(program), scope_(scope), options_(options) {}
+Executor::Executor(const Program& program, Scope* scope, Schedule schedule,
+                   const ExecutorOptions& options)
+    : program_(program), scope_(scope), schedule_(std::move(schedule)), options_(options) {}
 
 Executor::~Executor() = default;
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Program& program, Scope* scope,
                                                            const ExecutorOptions& options) {
   RETURN_IF_ERROR(CheckOps(program));
-  return std::unique_ptr<Executor>(new Executor(program, scope, options));
+  ASSIGN_OR_RETURN(Schedule schedule, Schedule::Of(program));
+  return std::unique_ptr<Executor>(new Executor(program, scope, std::move(schedule), options));
 }
 
 absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed> feeds,
                                                            absl::Span<const std::string> fetches) {
+  ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOn(*scope_));
+  const auto is_planned = [](const Feed& feed, const FeedType& planned) {
+    return feed.name == planned.name && feed.value->dtype() == planned.type.dtype &&
+           (feed.value->dims().empty() ||
+            absl::MakeConstSpan(feed.value->dims()) == absl::MakeConstSpan(planned.type.dims));
+  };
   const auto is_for = [&](const PlannedRun& run) {
-    return std::equal(
-               feeds.begin(), feeds.end(), run.feeds.begin(), run.feeds.end(),
-               [](const Feed& feed, const FeedType& planned) {
-                 return feed.name == planned.name && feed.value->dtype() == planned.type.dtype &&
-                        (feed.value->dims().empty() || absl::MakeConstSpan(feed.value->dims()) ==
-                                                           absl::MakeConstSpan(planned.type.dims));
-               }) &&
-           std::equal(fetches.begin(), fetches.end(), run.fetches.begin(), run.fetches.end());
+    const std::vector<FeedType>& planned_feeds = run.request.feeds;
+    const std::vector<std::string>& planned_fetches = run.request.fetches;
+    return phase == run.phase &&
+           std::equal(feeds.begin(), feeds.end(), planned_feeds.begin(), planned_feeds.end(),
+                      is_planned) &&
+           std::equal(fetches.begin(), fetches.end(), planned_fetches.begin(),
+                      planned_fetches.end());
   };
   for (const std::unique_ptr<PlannedRun>& run : runs_) {
     if (is_for(*run)) return run.get();
   }
   auto run = std::make_unique<PlannedRun>();
   for (const Feed& feed : feeds) {
-    run->feeds.push_back({std::string(feed.name), TypeOf(*feed.value)});
+    run->request.feeds.push_back({std::string(feed.name), TypeOf(*feed.value)});
   }
-  run->fetches.assign(fetches.begin(), fetches.end());
+  run->request.fetches.assign(fetches.begin(), fetches.end());
+  run->request.begun = schedule_.BegunIn(phase);
+  run->request.leave_out_unwanted = !options_.check_finite;
+  run->phase = std::move(phase);
   const FindPersistable find = [this](absl::string_view name) -> std::optional<TensorType> {
     const Scope::Value* value = scope_->FindOrNull(name);
     const Tensor* tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
     if (tensor == nullptr) return std::nullopt;
     return TypeOf(*tensor);
   };
-  ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->feeds, run->fetches, find,
-                                       /*leave_out_unwanted=*/!options_.check_finite));
+  ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->request, find));
   RETURN_IF_ERROR(GrowArena(run->plan.arena_bytes));
+  run->times.seconds.resize(run->plan.steps.size());
   runs_.push_back(std::move(run));
   return runs_.back().get();
 }
@@ -178,12 +194,34 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
     run->addresses[binding.buffer.index] = const_cast<uint8_t*>(feed->value->bytes().data());
   }
   const StepContext context(run->addresses, options_.seed, step);
-  for (const Step& planned : run->plan.steps) {
+  ++run->times.runs;
+  for (size_t i = 0; i < run->plan.steps.size(); ++i) {
+    const Step& planned = run->plan.steps[i];
+    const auto begin = options_.profile ? Clock::now() : Clock::time_point();
     absl::Status status = planned.run(context);
+    if (options_.profile) {
+      run->times.seconds[i] += std::chrono::duration<double>(Clock::now() - begin).count();
+    }
     if (status.ok() && options_.check_finite) status = CheckFinite(run->plan, planned, context);
     if (!status.ok()) return AtStep(planned, status);
   }
   return Fetch(*run);
+}
+
+std::string Executor::PlanText() const {
+  std::string text;
+  for (const std::unique_ptr<PlannedRun>& run : runs_) text += executor::PlanText(run->plan);
+  return text;
+}
+
+std::string Executor::ProfileText() const {
+  if (!options_.profile) return "";
+  const kernels::Peaks peaks = kernels::MeasurePeaks();
+  std::string text;
+  for (const std::unique_ptr<PlannedRun>& run : runs_) {
+    if (run->times.runs > 0) text += executor::ProfileText(run->plan, run->times, peaks);
+  }
+  return text;
 }
 
 absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,

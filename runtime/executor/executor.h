@@ -15,6 +15,7 @@
 #include "proto/program.h"
 #include "runtime/backend.h"
 #include "runtime/executor/plan.h"
+#include "runtime/executor/schedule.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 
@@ -27,12 +28,14 @@ struct ExecutorOptions {
   // Whether every op runs, wanted or not, and a step that writes an FP32 that is not finite ends
   // the run.
   bool check_finite = false;
+  // Whether the time of each step is measured.
+  bool profile = false;
 };
 
 // A run allocates nothing but the tensors that it gives. Not for two threads at once.
 class Executor final : public Backend {
  public:
-  // Errors: those of CheckOps (planner.h).
+  // Errors: those of CheckOps (planner.h) and Schedule::Of.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Program& program, Scope* scope,
                                                           const ExecutorOptions& options = {});
   ~Executor() override;
@@ -42,6 +45,9 @@ class Executor final : public Backend {
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
+
+  std::string PlanText() const override;
+  std::string ProfileText() const override;
 
   // The plan of such a run, which stays valid.
   absl::StatusOr<const Plan*> PlanOf(absl::Span<const Feed> feeds,
@@ -53,7 +59,7 @@ class Executor final : public Backend {
     void operator()(uint8_t* memory) const;
   };
 
-  Executor(const Program& program, Scope* scope, const ExecutorOptions& options);
+  Executor(const Program& program, Scope* scope, Schedule schedule, const ExecutorOptions& options);
 
   absl::StatusOr<PlannedRun*> FindOrPlan(absl::Span<const Feed> feeds,
                                          absl::Span<const std::string> fetches);
@@ -63,6 +69,7 @@ class Executor final : public Backend {
 
   const Program& program_;
   Scope* scope_;
+  const Schedule schedule_;
   const ExecutorOptions options_;
   std::vector<std::unique_ptr<PlannedRun>> runs_;
   std::unique_ptr<uint8_t[], Free> arena_;

@@ -24,12 +24,13 @@ VarDesc Declared(const TensorType& type) {
 
 }  // namespace
 
-OpPlanner::OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number,
+OpPlanner::OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number, bool has_begun,
                      const Demand& demand, PlanBuilder* builder)
     : op_(op),
       schema_(schema),
       era_(era),
       number_(number),
+      has_begun_(has_begun),
       attributes_(op, schema, era),
       demand_(demand),
       builder_(*builder) {}

@@ -37,13 +37,17 @@ class OpPlanner {
  public:
   // `number` is the op's place among all ops of the program. REQUIRES: CheckForm. All arguments
   // outlive the object.
-  OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number, const Demand& demand,
-            PlanBuilder* builder);
+  // `has_begun`: of an op that begins at a step (schedule.h).
+  OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number, bool has_begun,
+            const Demand& demand, PlanBuilder* builder);
 
   const Op& op() const { return op_; }
   Era era() const { return era_; }
   uint32_t number() const { return number_; }
   const OpAttributes& attributes() const { return attributes_; }
+  bool HasBegun() const { return has_begun_; }
+  // Whether the op is in test mode, by its attribute or because that has begun.
+  bool IsTest() const { return has_begun_ || attributes_.Bool("is_test"); }
   const Demand& demand() const { return demand_; }
   PlanBuilder& builder() { return builder_; }
 
@@ -99,6 +103,7 @@ class OpPlanner {
   const OpSchema& schema_;
   const Era era_;
   const uint32_t number_;
+  const bool has_begun_;
   const OpAttributes attributes_;
   const Demand& demand_;
   PlanBuilder& builder_;

@@ -78,6 +78,8 @@ class PlanBuilder {
   // Steps that are added from now on are of that op.
   void BeginOp(const Op* op);
   void AddStep(Step step);
+  // A step that copies a buffer to one of its size.
+  void AddCopy(std::string name, Buffer from, Buffer to);
 
   // What one op's plan tells another's about a value: at most one of each type.
   template <typename Note>
@@ -128,7 +130,6 @@ class PlanBuilder {
   absl::Status ConvertLayout(const std::string& name, const TensorType& type, Buffer from,
                              Layout layout, Buffer* to);
   absl::StatusOr<Buffer> NumbersOf(const Value& value, const PlannedValue& planned);
-  void AddCopy(std::string name, Buffer from, Buffer to);
 
   Plan plan_;
   std::vector<InPlace> in_place_;

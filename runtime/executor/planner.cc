@@ -26,18 +26,21 @@ bool HasNothingToDo(const Op& op) { return IsFeed(op) || op.type() == "fetch"; }
 
 class Planner {
  public:
-  Planner(const Program& program, const FindPersistable& find_persistable)
-      : program_(program), era_(EraOf(program)), find_persistable_(find_persistable) {}
+  Planner(const Program& program, const PlanRequest& request,
+          const FindPersistable& find_persistable)
+      : program_(program),
+        era_(EraOf(program)),
+        request_(request),
+        find_persistable_(find_persistable) {}
 
-  absl::StatusOr<Plan> Run(const std::vector<FeedType>& feeds,
-                           const std::vector<std::string>& fetches, bool leave_out_unwanted) {
-    for (const FeedType& feed : feeds) feeds_.emplace(feed.name, feed.type);
+  absl::StatusOr<Plan> Run() {
+    for (const FeedType& feed : request_.feeds) feeds_.emplace(feed.name, feed.type);
     std::vector<const Value*> fetched;
-    for (const std::string& name : fetches) {
+    for (const std::string& name : request_.fetches) {
       ASSIGN_OR_RETURN(const Value* value, FetchedValue(name));
       fetched.push_back(value);
     }
-    const Demand demand(program_, fetched, leave_out_unwanted);
+    const Demand demand(program_, fetched, request_.leave_out_unwanted);
     uint32_t number = 0;
     for (const Op& op : program_.block(0).ops()) {
       if (HasNothingToDo(op)) continue;
@@ -118,12 +121,13 @@ class Planner {
     }
     if (builder_.IsAbsorbed(op)) return absl::OkStatus();
     builder_.BeginOp(&op);
-    OpPlanner planner(op, schema, era_, number, demand, &builder_);
+    OpPlanner planner(op, schema, era_, number, request_.begun.contains(&op), demand, &builder_);
     return (*FindOpPlan(op.type()))(planner);
   }
 
   const Program& program_;
   const Era era_;
+  const PlanRequest& request_;
   const FindPersistable& find_persistable_;
   std::map<std::string, TensorType> feeds_;
   PlanBuilder builder_;
@@ -144,10 +148,9 @@ absl::Status CheckOps(const Program& program) {
       absl::StrCat("the executor does not run op types ", absl::StrJoin(missing, ", ")));
 }
 
-absl::StatusOr<Plan> MakePlan(const Program& program, const std::vector<FeedType>& feeds,
-                              const std::vector<std::string>& fetches,
-                              const FindPersistable& find_persistable, bool leave_out_unwanted) {
-  return Planner(program, find_persistable).Run(feeds, fetches, leave_out_unwanted);
+absl::StatusOr<Plan> MakePlan(const Program& program, const PlanRequest& request,
+                              const FindPersistable& find_persistable) {
+  return Planner(program, request, find_persistable).Run();
 }
 
 }  // namespace fixpoint::executor

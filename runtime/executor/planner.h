@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -31,10 +32,15 @@ absl::Status CheckOps(const Program& program);
 // The plan of block 0. Ops whose outputs nobody reads, fetches or keeps can be left out. Errors
 // name block and op: kFailedPrecondition: an input or a fetch has no value; kInvalidArgument:
 // shapes or attributes do not fit the op; kUnimplemented: what the executor does not do.
-absl::StatusOr<Plan> MakePlan(const Program& program, const std::vector<FeedType>& feeds,
-                              const std::vector<std::string>& fetches,
-                              const FindPersistable& find_persistable,
-                              bool leave_out_unwanted = true);
+struct PlanRequest {
+  std::vector<FeedType> feeds;
+  std::vector<std::string> fetches;
+  absl::flat_hash_set<const Op*> begun;  // schedule.h
+  // Whether ops whose outputs nobody reads, fetches or keeps are left out.
+  bool leave_out_unwanted = true;
+};
+absl::StatusOr<Plan> MakePlan(const Program& program, const PlanRequest& request,
+                              const FindPersistable& find_persistable);
 
 }  // namespace fixpoint::executor
 

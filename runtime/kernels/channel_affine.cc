@@ -1,5 +1,6 @@
 #include "runtime/kernels/channel_affine.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "runtime/kernels/vectorised.h"
@@ -14,6 +15,23 @@ void ChannelAffine(absl::Span<const float> x, absl::Span<const float> factors,
     for (int64_t i = 0; i < size; i += channels) {
 #pragma GCC ivdep
       for (int64_t c = 0; c < channels; ++c) y[i + c] = x[i + c] * factors[c] + addends[c];
+    }
+  });
+}
+
+void ChannelSums(absl::Span<const float> x, absl::Span<const float> dy, absl::Span<double> of_dy,
+                 absl::Span<double> of_products) {
+  std::fill(of_dy.begin(), of_dy.end(), 0.0);
+  std::fill(of_products.begin(), of_products.end(), 0.0);
+  Vectorised([x = x.data(), dy = dy.data(), of_dy = of_dy.data(), of_products = of_products.data(),
+              size = static_cast<int64_t>(x.size()),
+              channels = static_cast<int64_t>(of_dy.size())] {
+    for (int64_t i = 0; i < size; i += channels) {
+#pragma GCC ivdep
+      for (int64_t c = 0; c < channels; ++c) {
+        of_dy[c] += double{dy[i + c]};
+        of_products[c] += double{dy[i + c]} * double{x[i + c]};
+      }
     }
   });
 }

@@ -56,7 +56,7 @@ absl::StatusOr<kernels::BatchNormShape> ShapeOf(const OpPlanner& op) {
 bool UsesBatch(const OpPlanner& op) {
   const OpAttributes& attributes = op.attributes();
   if (attributes.Bool("use_global_stats")) return false;
-  return !attributes.Bool("is_test") || attributes.Bool("trainable_statistics");
+  return !op.IsTest() || attributes.Bool("trainable_statistics");
 }
 
 // A relu that reads the output alone, and its gradient op, if there is one; the gradient of the
@@ -174,6 +174,11 @@ absl::Status PlanInference(OpPlanner& op, const kernels::BatchNormShape& shape) 
   const Buffer b = op.Scratch("b", VarType::FP32, shape.channels);
   const Buffer y = op.WriteAs("Y", op.InputType("X"), Layout::kChannelsLast);
   op.builder().MayLieIn(y, x);
+  // The gradient op names them, and does not read them.
+  for (const char* slot : {"SavedMean", "SavedVariance"}) {
+    if (op.Wants(slot)) op.WriteAs(slot, {VarType::FP32, {shape.channels}});
+  }
+  if (op.Wants("ReserveSpace")) op.WriteAs("ReserveSpace", {VarType::FP32, {0}});
   for (const char* slot : {"MeanOut", "VarianceOut"}) {
     const Buffer before = slot == absl::string_view("MeanOut") ? mean : variance;
     if (!op.Wants(slot)) continue;
@@ -208,12 +213,59 @@ absl::Status PlanBatchNorm(OpPlanner& op) {
   return UsesBatch(op) ? PlanTraining(op, shape) : PlanInference(op, shape);
 }
 
+// Of a norm by given statistics, which do not depend on X: with n = (x - mean) / deviation,
+// dX = dY * Scale / deviation, dScale = sum(dY * n), dBias = sum(dY).
+absl::Status PlanGradientOfGiven(OpPlanner& op, const kernels::BatchNormShape& shape) {
+  for (const char* slot : {"Mean", "Variance"}) {
+    if (op.HasInput(slot) && op.InputType(slot).size() == shape.channels) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", slot, " is absent or not of ", shape.channels,
+                     " elements, and the statistics are not the batch's; want it"));
+  }
+  if (op.InputDims("Y@GRAD") != op.InputDims("X")) {
+    return absl::InvalidArgumentError(absl::StrCat("Y@GRAD is ", DimsText(op.InputDims("Y@GRAD")),
+                                                   "; want ", DimsText(op.InputDims("X"))));
+  }
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Y@GRAD", Layout::kChannelsLast));
+  ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
+  ASSIGN_OR_RETURN(const Buffer mean, op.ReadFloats("Mean"));
+  ASSIGN_OR_RETURN(const Buffer variance, op.ReadFloats("Variance"));
+  const Buffer sums = op.Scratch("sums", VarType::FP64, 2 * shape.channels);
+  const Buffer factors = op.Scratch("factors", VarType::FP32, 2 * shape.channels);
+  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), Layout::kChannelsLast, dy);
+  const Buffer dscale = op.WriteAs("Scale@GRAD", op.InputType("Scale"));
+  const Buffer dbias = op.WriteAs("Bias@GRAD", op.InputType("Scale"));
+  op.AddStep({{x, dy, scale, mean, variance},
+              {sums, factors, dx, dscale, dbias},
+              [=, channels = shape.channels, epsilon = shape.epsilon](const StepContext& run) {
+                const absl::Span<double> of_dy = run.Of<double>(sums).first(channels);
+                const absl::Span<double> of_products = run.Of<double>(sums).subspan(channels);
+                kernels::ChannelSums(run.Floats(x), run.Floats(dy), of_dy, of_products);
+                const absl::Span<float> factor = run.Floats(factors).first(channels);
+                const absl::Span<float> addend = run.Floats(factors).subspan(channels);
+                for (int64_t c = 0; c < channels; ++c) {
+                  const double inverse =
+                      1 / std::sqrt(double{run.Floats(variance)[c]} + double{epsilon});
+                  const double centered = of_products[c] - run.Floats(mean)[c] * of_dy[c];
+                  run.Floats(dscale)[c] = static_cast<float>(centered * inverse);
+                  run.Floats(dbias)[c] = static_cast<float>(of_dy[c]);
+                  factor[c] = static_cast<float>(run.Floats(scale)[c] * inverse);
+                  addend[c] = 0;
+                }
+                kernels::ChannelAffine(run.Floats(dy), factor, addend, run.Floats(dx));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 absl::Status PlanGradient(OpPlanner& op) {
-  RETURN_IF_ERROR(ShapeOf(op).status());
+  ASSIGN_OR_RETURN(const kernels::BatchNormShape shape, ShapeOf(op));
+  if (!UsesBatch(op)) return PlanGradientOfGiven(op, shape);
   const auto* forward = op.builder().Attached<ForwardNorm>(op.InputValue("SavedMean"));
   if (forward == nullptr) {
     return absl::UnimplementedError(
-        "the batch_norm that wrote SavedMean went by given statistics; want those of the batch");
+        "no batch_norm of the program wrote SavedMean by its batch; want one that did");
   }
   const Value& dy_value =
       forward->dy_of_relu != nullptr ? *forward->dy_of_relu : op.InputValue("Y@GRAD");

@@ -65,8 +65,6 @@ absl::StatusOr<std::pair<Buffer, bool>> StoredRange(OpPlanner& op) {
   return std::pair(range, Stays(*holder));
 }
 
-bool IsTest(const OpPlanner& op) { return op.attributes().Bool("is_test"); }
-
 absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
   Quantization quantization;
   ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
@@ -115,7 +113,7 @@ absl::Status PlanMovingAverage(OpPlanner& op, bool dequantizes) {
   Quantization quantization;
   ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
   quantization.dequantizes = dequantizes;
-  if (IsTest(op)) {
+  if (op.IsTest()) {
     ASSIGN_OR_RETURN(const auto stored, StoredRange(op));
     return AddQuantize(op, quantization, stored.first, stored.second);
   }
@@ -125,7 +123,7 @@ absl::Status PlanMovingAverage(OpPlanner& op, bool dequantizes) {
 }
 
 absl::Status PlanObserver(OpPlanner& op) {
-  if (!IsTest(op)) RETURN_IF_ERROR(AddFollow(op).status());
+  if (!op.IsTest()) RETURN_IF_ERROR(AddFollow(op).status());
   if (!op.Wants("Out")) return absl::OkStatus();
   return op.builder().Share(op.OutputValue("Out"), op.InputValue("X"));
 }
@@ -173,7 +171,7 @@ using WindowRule = float (*)(absl::Span<float> window, int64_t step, float range
 absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
   Quantization quantization;
   ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
-  if (IsTest(op)) {
+  if (op.IsTest()) {
     ASSIGN_OR_RETURN(const auto stored, StoredRange(op));
     return AddQuantize(op, quantization, stored.first, stored.second);
   }
@@ -213,7 +211,7 @@ absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
   const TensorType ranges_type{VarType::FP32, {view.channels.count}};
   const Argument* written = op.op().Output("OutScale");
-  if (!dequantizes && IsTest(op)) {
+  if (!dequantizes && op.IsTest()) {
     if (written == nullptr || !written->variable()->persistable()) {
       return absl::InvalidArgumentError(
           "is_test is true and OutScale is not persistable; want the scales in it");

@@ -76,7 +76,7 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   const std::optional<kernels::CodeType> code_type = CodeTypeOf(op, rule);
   // 1.x multiplies the code by the step, 2.x by the range and then divides.
   const bool by_step = dequantizes && op.era() == Era::kFluid;
-  if (!code_type || !ranges_stay || by_step) {
+  if (!code_type || by_step) {
     const Buffer out = op.WriteOver(output, op.InputType("X"), view.layout, x);
     op.AddStep(
         {{x, ranges},
@@ -100,6 +100,10 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
 
   Codes codes;
   codes.ranges = ranges;
+  if (!ranges_stay) {
+    codes.ranges = op.Scratch("ranges", VarType::FP32, ranges.size);
+    op.builder().AddCopy("keep ranges", ranges, codes.ranges);
+  }
   codes.type = *code_type;
   codes.largest_code = rule.largest_code;
   codes.channel_axis = channel_axis;

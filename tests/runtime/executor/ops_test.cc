@@ -87,6 +87,82 @@ TEST(QuantizedProduct, IsAsIfOnNumbers) {
             "");
 }
 
+// The first step finds the ranges, the next ones go by them, and an optimizer has moved them by the
+// time that the gradients of the product read what the codes stood for.
+TEST(LearnedRange, IsFoundAndMovesAfterItsCodes) {
+  for (const char* round_type : {"0", "1"}) {
+    EXPECT_EQ(
+        OpDifferences(absl::StrCat(R"(program version=2006002
+      block 0 {
+        var xr f32[1] persistable
+        var xi f32[1] persistable
+        var wr f32[4] persistable
+        var wi f32[4] persistable
+        fake_quantize_dequantize_lsq(X=x, InScale=xr, InInitialized=xi) -> (
+          Out=xd, OutScale=xr, OutInitialized=xi) {bit_length=4, round_type=)",
+                                   round_type, R"(}
+        fake_channel_wise_quantize_dequantize_lsq(X=w, InScale=wr, InInitialized=wi) -> (
+          Out=wd, OutScale=wr, OutInitialized=wi) {bit_length=3, quant_axis=1, round_type=)",
+                                   round_type, R"(}
+        mul(X=xd, Y=wd) -> (Out=y)
+        scale(X=xr) -> (Out=xr) {scale=0.5}
+        mul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=dxd, Y@GRAD=dwd)
+        fake_quantize_dequantize_lsq_grad(X=x, OutScale=xr, Out@GRAD=dxd) -> (
+          X@GRAD=dx, InScale@GRAD=dxr) {bit_length=4, per_sample=true, round_type=)",
+                                   round_type, R"(}
+        fake_channel_wise_quantize_dequantize_lsq_grad(X=w, OutScale=wr, Out@GRAD=dwd) -> (
+          X@GRAD=dw, InScale@GRAD=dwr) {bit_length=3, quant_axis=1, round_type=)",
+                                   round_type, R"(}
+      })"),
+                      Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}) +
+                          "xr f32[1] 0\nxi f32[1] 0\nwr f32[4] 0 1 0 0.5\nwi f32[4] 0 1 0 1\n",
+                      1e-5, {"y", "dx", "dw", "dxr", "dwr"}),
+        "");
+  }
+}
+
+TEST(BatchNorm, ByGivenStatisticsHasAGradientToo) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance) -> (
+          Y=y, MeanOut=mean, VarianceOut=variance, SavedMean=m, SavedVariance=v) {is_test=true}
+        batch_norm_grad(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance, MeanOut=mean,
+          VarianceOut=variance, SavedMean=m, SavedVariance=v, Y@GRAD=dy) -> (
+          X@GRAD=dx, Scale@GRAD=dscale, Bias@GRAD=dbias) {is_test=true}
+      })",
+                          Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
+                              Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
+                              Drawn("dy", {4, 5, 3, 3}),
+                          1e-5, {"y", "dx", "dscale", "dbias"}),
+            "");
+}
+
+// At step 2 the value is another, and the observer follows no more.
+TEST(Schedule, BeginsAtItsStep) {
+  for (const char* steps_before : {"0", "1", "5"}) {
+    EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var steps i64[1] persistable
+        var scale f32[1] persistable
+        var state f32[1] persistable
+        var accum f32[1] persistable
+        increment(X=steps) -> (Out=steps) {step=1.0}
+        fake_quantize_dequantize_moving_average_abs_max(X=x, InScale=scale, InState=state,
+          InAccum=accum, Step=steps) -> (Out=q, OutScale=scale, OutState=state, OutAccum=accum) {
+          bit_length=4, test_from_step=2L}
+        select_from_step(X=q, Before=x, Step=steps) -> (Out=y) {from_step=2L}
+        select_from_step_grad(Step=steps, Out@GRAD=dy) -> (X@GRAD=dq, Before@GRAD=dx) {
+          from_step=2L}
+      })",
+                            absl::StrCat(Drawn("x", {3, 4}), Drawn("dy", {3, 4}),
+                                         "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n",
+                                         "steps i64[1] ", steps_before, "\n"),
+                            1e-5, {"y", "dq", "dx"}),
+              "")
+        << steps_before;
+  }
+}
+
 TEST(BatchNorm, WithItsReluIsOneStep) {
   const std::string inputs = Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
                              Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +

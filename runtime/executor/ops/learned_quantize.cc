@@ -1,0 +1,127 @@
+// Quantization with a learned range, and its gradient: Learned Step Size Quantization (Esser et al.
+// 2020, arXiv 1902.08153).
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/quantized.h"
+#include "runtime/kernels/fake_quantize.h"
+#include "runtime/kernels/learned_range.h"
+
+namespace fixpoint::executor {
+namespace {
+
+std::optional<int> ChannelAxis(const OpPlanner& op, bool per_channel) {
+  if (!per_channel) return std::nullopt;
+  return static_cast<int>(op.attributes().Int("quant_axis"));
+}
+
+absl::Status CheckSize(const OpPlanner& op, absl::string_view slot, int64_t size) {
+  if (op.HasInput(slot) && op.InputType(slot).size() == size) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "input ", slot, " is ", op.HasInput(slot) ? DimsText(op.InputDims(slot)) : "absent",
+      "; want ", size, " elements"));
+}
+
+// Gives those ranges that no step has found yet their first value, 2 * mean|X| * sqrt(n); one of
+// zeros alone waits for a tensor that has more.
+void Initialize(const kernels::Channels& channels, int32_t largest_code, absl::Span<const float> x,
+                absl::Span<float> ranges, absl::Span<float> initialized) {
+  const bool is_done =
+      std::all_of(initialized.begin(), initialized.end(), [](float value) { return value != 0; });
+  if (is_done) return;
+  std::vector<double> means(ranges.size());
+  kernels::MeanAbsolutes(channels, x, absl::MakeSpan(means));
+  for (size_t c = 0; c < ranges.size(); ++c) {
+    if (initialized[c] != 0) continue;
+    const double range = 2 * means[c] * std::sqrt(largest_code);
+    ranges[c] = static_cast<float>(range);
+    initialized[c] = std::isfinite(range) && ranges[c] > 0 ? 1 : 0;
+  }
+}
+
+void CopyIfElsewhere(absl::Span<const float> from, absl::Span<float> to) {
+  if (from.data() != to.data()) std::copy(from.begin(), from.end(), to.begin());
+}
+
+absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
+  Quantization quantization;
+  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  quantization.channel_axis = ChannelAxis(op, per_channel);
+  quantization.dequantizes = true;
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
+  const TensorType type{VarType::FP32, {view.channels.count}};
+  RETURN_IF_ERROR(CheckSize(op, "InScale", view.channels.count));
+  ASSIGN_OR_RETURN(const Buffer before, op.ReadFloats("InScale"));
+  // An optimizer moves the range before the run ends.
+  constexpr bool kRangesStay = false;
+  if (op.IsTest()) {
+    return AddQuantize(op, quantization, before, kRangesStay);
+  }
+  RETURN_IF_ERROR(CheckSize(op, "InInitialized", view.channels.count));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
+  ASSIGN_OR_RETURN(const Buffer initialized_before, op.ReadFloats("InInitialized"));
+  const Buffer ranges = op.WriteOver("OutScale", type, Layout::kRowMajor, before);
+  const Buffer initialized =
+      op.WriteOver("OutInitialized", type, Layout::kRowMajor, initialized_before);
+  op.AddStep({{x, before, initialized_before},
+              {ranges, initialized},
+              [=, channels = view.channels,
+               largest_code = quantization.rule.largest_code](const StepContext& run) {
+                CopyIfElsewhere(run.Floats(before), run.Floats(ranges));
+                CopyIfElsewhere(run.Floats(initialized_before), run.Floats(initialized));
+                Initialize(channels, largest_code, run.Floats(x), run.Floats(ranges),
+                           run.Floats(initialized));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "find first range"});
+  return AddQuantize(op, quantization, ranges, kRangesStay);
+}
+
+absl::Status PlanGradient(OpPlanner& op, bool per_channel) {
+  ASSIGN_OR_RETURN(const kernels::CodeRule rule, CodeRuleOf(op));
+  const std::optional<int> axis = ChannelAxis(op, per_channel);
+  ASSIGN_OR_RETURN(ChannelView view, ViewChannels(op, axis));
+  if (!axis) view.layout = op.InputLayout("Out@GRAD");
+  RETURN_IF_ERROR(CheckSize(op, "OutScale", view.channels.count));
+  RETURN_IF_ERROR(CheckSize(op, "Out@GRAD", op.InputType("X").size()));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", view.layout));
+  ASSIGN_OR_RETURN(const Buffer ranges, op.ReadFloats("OutScale"));
+  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), view.layout, dy);
+  const Buffer dranges = op.WriteAs("InScale@GRAD", {VarType::FP32, {view.channels.count}});
+  double sharing = static_cast<double>(view.channels.outer * view.channels.inner);
+  if (op.attributes().Bool("per_sample")) {
+    sharing /= static_cast<double>(op.InputDims("X")[0]);
+  }
+  const double factor = x.size > 0 ? std::sqrt(rule.largest_code / sharing) : 0;
+  op.AddStep(
+      {{x, dy, ranges}, {dx, dranges}, [=, channels = view.channels](const StepContext& run) {
+         kernels::LearnedRangeBackward(rule, channels, run.Floats(x), run.Floats(ranges),
+                                       run.Floats(dy), factor, run.Floats(dx), run.Floats(dranges));
+         return absl::OkStatus();
+       }});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans LearnedQuantizePlans() {
+  return {
+      {"fake_quantize_dequantize_lsq", [](OpPlanner& op) { return PlanQuantize(op, false); }},
+      {"fake_quantize_dequantize_lsq_grad", [](OpPlanner& op) { return PlanGradient(op, false); }},
+      {"fake_channel_wise_quantize_dequantize_lsq",
+       [](OpPlanner& op) { return PlanQuantize(op, true); }},
+      {"fake_channel_wise_quantize_dequantize_lsq_grad",
+       [](OpPlanner& op) { return PlanGradient(op, true); }},
+  };
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,79 @@
+#include "runtime/executor/profile.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// All steps of one name and kernel.
+struct Row {
+  int steps = 0;
+  double seconds = 0;  // of a run
+  double bytes = 0;
+  double operations = 0;
+};
+
+double BytesOf(const Plan& plan, const Step& step) {
+  double bytes = 0;
+  for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
+    for (const Buffer& buffer : *buffers) {
+      bytes += static_cast<double>(plan.buffers[buffer.index].bytes());
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels::Peaks& peaks) {
+  using Key = std::pair<std::string, std::string>;
+  std::map<Key, Row> rows;
+  double total = 0;
+  double neither = 0;
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    const double seconds = times.seconds[i] / static_cast<double>(times.runs);
+    const double bytes = BytesOf(plan, step);
+    Row& row = rows[{step.name, step.implementation}];
+    ++row.steps;
+    row.seconds += seconds;
+    row.bytes += bytes;
+    row.operations += static_cast<double>(step.operations);
+    total += seconds;
+    if (step.operations == 0 && bytes < 0.5 * peaks.bytes * seconds) neither += seconds;
+  }
+  std::vector<std::pair<Key, Row>> sorted(rows.begin(), rows.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second.seconds > b.second.seconds;
+  });
+
+  std::string text = absl::StrFormat(
+      "%.3f ms a run; peaks: %.0f GFLOP/s, %.0f GOP/s of 8 bits, %.1f GB/s\n"
+      "steps        ms  share  of operations  of bytes  step\n",
+      1e3 * total, 1e-9 * peaks.float_operations, 1e-9 * peaks.integer_operations,
+      1e-9 * peaks.bytes);
+  for (const auto& [key, row] : sorted) {
+    const bool is_integer = absl::StrContains(key.first, "on integers");
+    const double peak = is_integer ? peaks.integer_operations : peaks.float_operations;
+    absl::StrAppendFormat(&text, "%5d %9.3f %5.1f%%", row.steps, 1e3 * row.seconds,
+                          100 * row.seconds / total);
+    text += row.operations > 0
+                ? absl::StrFormat(" %13.0f%%", 100 * row.operations / row.seconds / peak)
+                : "               ";
+    absl::StrAppendFormat(&text, " %8.0f%%  %s", 100 * row.bytes / row.seconds / peaks.bytes,
+                          key.first);
+    if (!key.second.empty()) absl::StrAppend(&text, " <", key.second, ">");
+    text += "\n";
+  }
+  absl::StrAppendFormat(&text, "%.1f%% in steps that are neither products nor bound by memory\n",
+                        100 * neither / total);
+  return text;
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,28 @@
+// Where the time of a plan's runs goes.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_PROFILE_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_PROFILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/executor/plan.h"
+#include "runtime/kernels/peaks.h"
+
+namespace fixpoint::executor {
+
+struct StepTimes {
+  int64_t runs = 0;
+  std::vector<double> seconds;  // of all runs, step by step of the plan
+};
+
+// The steps by name and kernel, those that take longest first: how many, milliseconds of a run,
+// their share, and how much of the machine's peak they reach: of its operations, if they are
+// products, and of its memory's bytes. Then the share of steps that are neither products nor come
+// to half of the memory's peak: what could be fused or made faster.
+std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels::Peaks& peaks);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_PROFILE_H_

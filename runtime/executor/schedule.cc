@@ -1,0 +1,70 @@
+#include "runtime/executor/schedule.h"
+
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// The step from which on the op is another; nothing for most ops.
+std::optional<int64_t> FirstStep(const Op& op) {
+  const bool selects = absl::StartsWith(op.type(), "select_from_step");  // or its gradient
+  const OpDesc::Attr* attr = op.FindAttr(selects ? "from_step" : kTestFromStepAttr);
+  return attr != nullptr ? IntValue(*attr) : std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<Schedule> Schedule::Of(const Program& program) {
+  Schedule schedule;
+  for (const Op& op : program.block(0).ops()) {
+    const std::optional<int64_t> first_step = FirstStep(op);
+    if (!first_step) continue;
+    Entry entry{&op, "", 0, *first_step};
+    const Argument* step = op.Input(kStepSlot);
+    const Value* value = step != nullptr ? step->value() : nullptr;
+    if (value != nullptr && value->written_by() != nullptr &&
+        value->written_by()->op().type() == "increment") {
+      const Op& increment = value->written_by()->op();
+      entry.increment = static_cast<int64_t>(FloatAttr(increment.desc(), "step").value_or(1));
+      value = increment.Input("X") != nullptr ? increment.Input("X")->value() : nullptr;
+    }
+    if (value == nullptr || value->origin() != Value::Origin::kEntry) {
+      return absl::UnimplementedError(
+          absl::StrCat(Describe(op), ": input ", kStepSlot,
+                       " is no counter; want a persistable one, or what an increment makes of it"));
+    }
+    entry.counter = value->variable().name();
+    schedule.entries_.push_back(std::move(entry));
+  }
+  return schedule;
+}
+
+absl::StatusOr<std::vector<bool>> Schedule::PhaseOn(const Scope& scope) const {
+  std::vector<bool> phase;
+  for (const Entry& entry : entries_) {
+    const absl::StatusOr<const Tensor*> counter = scope.Find(entry.counter);
+    if (!counter.ok() || (*counter)->dtype() != VarType::INT64 || (*counter)->size() != 1) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Describe(*entry.op), ": the step counter \"", entry.counter,
+                       "\" has no value; want an INT64 [1], initialised by the startup program"));
+    }
+    phase.push_back((*counter)->data<int64_t>()[0] + entry.increment >= entry.first_step);
+  }
+  return phase;
+}
+
+absl::flat_hash_set<const Op*> Schedule::BegunIn(const std::vector<bool>& phase) const {
+  absl::flat_hash_set<const Op*> begun;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    if (phase[i]) begun.insert(entries_[i].op);
+  }
+  return begun;
+}
+
+}  // namespace fixpoint::executor

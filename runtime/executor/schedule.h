@@ -1,0 +1,41 @@
+// What of a program begins at a step of training: a quantizer's test mode, or the value that a
+// select_from_step gives. A plan is of one phase: which of these ops have begun.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_SCHEDULE_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_SCHEDULE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+#include "runtime/scope.h"
+
+namespace fixpoint::executor {
+
+class Schedule {
+ public:
+  // Error (kUnimplemented): an op that begins at a step reads the step from something else than a
+  // persistable counter, or what an increment makes of one.
+  static absl::StatusOr<Schedule> Of(const Program& program);
+
+  // For each of those ops whether it has begun in a run on the scope. Error (kFailedPrecondition):
+  // the scope has no INT64 [1] for a counter.
+  absl::StatusOr<std::vector<bool>> PhaseOn(const Scope& scope) const;
+  absl::flat_hash_set<const Op*> BegunIn(const std::vector<bool>& phase) const;
+
+ private:
+  struct Entry {
+    const Op* op;
+    std::string counter;
+    int64_t increment;  // of this run, before the op
+    int64_t first_step;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_SCHEDULE_H_

@@ -1,0 +1,120 @@
+#include "runtime/kernels/peaks.h"
+
+#include <immintrin.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "runtime/kernels/instruction_set.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+// As many chains of operations as hide an instruction's latency.
+constexpr int kChains = 12;
+constexpr int kRounds = 1 << 18;
+
+// Results go here, so that the loops are not optimised away.
+volatile float float_sink;
+volatile int32_t integer_sink;
+
+__attribute__((target("avx512f"))) double FloatsOfAvx512() {
+  __m512 chains[kChains];
+  for (__m512& chain : chains) chain = _mm512_set1_ps(1.0f);
+  const __m512 factor = _mm512_set1_ps(0.5f);
+  for (int round = 0; round < kRounds; ++round) {
+#pragma GCC unroll 12
+    for (__m512& chain : chains) chain = _mm512_fmadd_ps(chain, factor, factor);
+  }
+  for (const __m512& chain : chains) float_sink = _mm512_cvtss_f32(chain);
+  return 2.0 * 16 * kChains * kRounds;
+}
+
+__attribute__((target("avx512f,avx512vnni"))) double IntegersOfVnni() {
+  __m512i chains[kChains];
+  for (__m512i& chain : chains) chain = _mm512_setzero_si512();
+  const __m512i ones = _mm512_set1_epi8(1);
+  for (int round = 0; round < kRounds; ++round) {
+#pragma GCC unroll 12
+    for (__m512i& chain : chains) chain = _mm512_dpbusd_epi32(chain, ones, ones);
+  }
+  for (const __m512i& chain : chains) integer_sink = _mm512_cvtsi512_si32(chain);
+  return 2.0 * 64 * kChains * kRounds;
+}
+
+__attribute__((target("avx2,fma"))) double FloatsOfAvx2() {
+  __m256 chains[kChains];
+  for (__m256& chain : chains) chain = _mm256_set1_ps(1.0f);
+  const __m256 factor = _mm256_set1_ps(0.5f);
+  for (int round = 0; round < kRounds; ++round) {
+#pragma GCC unroll 12
+    for (__m256& chain : chains) chain = _mm256_fmadd_ps(chain, factor, factor);
+  }
+  for (const __m256& chain : chains) float_sink = _mm256_cvtss_f32(chain);
+  return 2.0 * 8 * kChains * kRounds;
+}
+
+__attribute__((target("sse4.1"))) double FloatsOfSse41() {
+  __m128 chains[kChains];
+  for (__m128& chain : chains) chain = _mm_set1_ps(1.0f);
+  const __m128 factor = _mm_set1_ps(0.5f);
+  for (int round = 0; round < kRounds; ++round) {
+#pragma GCC unroll 12
+    for (__m128& chain : chains) chain = _mm_add_ps(_mm_mul_ps(chain, factor), factor);
+  }
+  for (const __m128& chain : chains) float_sink = _mm_cvtss_f32(chain);
+  return 2.0 * 4 * kChains * kRounds;
+}
+
+// The best of some runs, per second of what `run` says it has done.
+template <typename Run>
+double BestRate(Run run) {
+  double best = 0;
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const double done = run();
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+    best = std::max(best, done / seconds.count());
+  }
+  return best;
+}
+
+double CopyRate() {
+  constexpr size_t kBytes = size_t{64} << 20;
+  std::vector<uint8_t> from(kBytes, 1);
+  std::vector<uint8_t> to(kBytes);
+  return BestRate([&] {
+    std::memcpy(to.data(), from.data(), kBytes);
+    integer_sink = to[kBytes / 2];
+    return 2.0 * kBytes;
+  });
+}
+
+double FloatRate() {
+  switch (BestInstructionSet()) {
+    case InstructionSet::kAvx512:
+      return BestRate(FloatsOfAvx512);
+    case InstructionSet::kAvx2:
+      return BestRate(FloatsOfAvx2);
+    case InstructionSet::kSse41:
+      return BestRate(FloatsOfSse41);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Peaks MeasurePeaks() {
+  Peaks peaks;
+  peaks.float_operations = FloatRate();
+  const bool has_vnni =
+      HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512;
+  peaks.integer_operations = has_vnni ? BestRate(IntegersOfVnni) : peaks.float_operations;
+  peaks.bytes = CopyRate();
+  return peaks;
+}
+
+}  // namespace fixpoint::kernels

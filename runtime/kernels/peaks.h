@@ -1,0 +1,20 @@
+// What the machine can do at most, measured: what a kernel's speed is compared with.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_PEAKS_H_
+#define FIXPOINT_RUNTIME_KERNELS_PEAKS_H_
+
+namespace fixpoint::kernels {
+
+// Of one thread.
+struct Peaks {
+  double float_operations = 0;    // per second: multiplications and additions of FP32
+  double integer_operations = 0;  // of 8 bits; as many as of floats where there are no exact ones
+  double bytes = 0;               // per second, read and written, of tensors beyond every cache
+};
+
+// Takes about a tenth of a second.
+Peaks MeasurePeaks();
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_PEAKS_H_

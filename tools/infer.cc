@@ -34,6 +34,8 @@ DEFINE_string(backend, "onednn",
               "What runs the program: onednn, or reference, which is slow and clear.");
 DEFINE_uint64(seed, 0, "Of random ops.");
 DEFINE_int32(threads, 1, "How many threads the backend may use.");
+DEFINE_bool(dump_plan, false, "Print the steps that the backend has planned.");
+DEFINE_bool(profile, false, "Measure each step of the backend, and print where the time went.");
 
 namespace fixpoint {
 namespace {
@@ -50,7 +52,8 @@ ToolHelp Help() {
   help.usage = {"infer PROGRAM --params=WHERE --data=NAME [flags]    measure on a data set",
                 "infer PROGRAM --params=WHERE --feeds=NAME=FILE.npy --fetches=NAME=FILE.npy",
                 "                                                    arrays in and out"};
-  help.flag_groups = {{"What runs:", {"params", "backend", "seed", "threads"}}};
+  help.flag_groups = {
+      {"What runs:", {"params", "backend", "seed", "threads", "dump_plan", "profile"}}};
   for (FlagGroup& group : FlagGroupsOf(Modes())) help.flag_groups.push_back(std::move(group));
   help.examples = {
       "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
@@ -104,6 +107,8 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.backend = *backend;
   command.backend_options.seed = FLAGS_seed;
   command.backend_options.threads = FLAGS_threads;
+  command.backend_options.profile = FLAGS_profile;
+  command.dump_plan = FLAGS_dump_plan;
   command.json = FLAGS_json;
   return RunInferenceCommand(command);
 }

@@ -68,6 +68,14 @@ std::string EvaluationJson(const std::string& program, const Evaluation& evaluat
   return json.Take();
 }
 
+// What was asked for of the plan and the time.
+absl::Status TellOfBackend(const InferenceCommand& command, const Backend& backend,
+                           bool output_is_taken) {
+  std::string text = command.dump_plan ? backend.PlanText() : "";
+  absl::StrAppend(&text, backend.ProfileText());
+  return WriteReport(text, output_is_taken);
+}
+
 absl::StatusOr<ExitCode> EvaluateDataSet(const InferenceCommand& command, const Program& program,
                                          Scope* scope) {
   const absl::StatusOr<NetworkVariables> variables =
@@ -91,6 +99,7 @@ absl::StatusOr<ExitCode> EvaluateDataSet(const InferenceCommand& command, const 
   RETURN_IF_ERROR(WriteReport(
       command.json ? EvaluationJson(command.program, *evaluation) : EvaluationText(*evaluation),
       /*output_is_taken=*/false));
+  RETURN_IF_ERROR(TellOfBackend(command, evaluator->backend(), /*output_is_taken=*/command.json));
   return kDone;
 }
 
@@ -133,6 +142,7 @@ absl::StatusOr<ExitCode> RunOnArrays(const InferenceCommand& command, const Prog
   }
   RETURN_IF_ERROR(outputs->Commit());
   RETURN_IF_ERROR(WriteReport(text, outputs->to_standard_output()));
+  RETURN_IF_ERROR(TellOfBackend(command, **backend, outputs->to_standard_output()));
   return kDone;
 }
 

@@ -36,6 +36,7 @@ struct InferenceCommand {
 
   BackendKind backend = kDefaultBackend;
   BackendOptions backend_options;
+  bool dump_plan = false;
   bool json = false;
 };
 

@@ -35,6 +35,8 @@ DEFINE_int64(eval_every, 0, "Evaluate every so many steps; always behind the las
 DEFINE_string(backend, "onednn",
               "What runs the programs: onednn, or reference, which is slow and clear.");
 DEFINE_int32(threads, 1, "How many threads the backend may use.");
+DEFINE_bool(dump_plan, false, "Print the steps that the backend has planned.");
+DEFINE_bool(profile, false, "Measure each step of the backend, and print where the time went.");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for what is measured, a line of JSON each; - for stdout.");
 DEFINE_string(dump, "", "Variables or gradients of the last step to write, comma separated.");
@@ -57,7 +59,7 @@ ToolHelp Help() {
        {"startup", "params", "data", "eval_program", "images", "labels", "loss", "scores"}},
       {"How to train:",
        {"epochs", "steps", "batch_size", "seed", "eval_every", "backend", "threads"}},
-      {"What to write:", {"save", "metrics", "dump", "dump_output"}},
+      {"What to write:", {"save", "metrics", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
   help.examples = {
       "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
@@ -127,6 +129,8 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.backend = *backend;
   command.backend_options.seed = FLAGS_seed;
   command.backend_options.threads = FLAGS_threads;
+  command.backend_options.profile = FLAGS_profile;
+  command.dump_plan = FLAGS_dump_plan;
   command.save = FLAGS_save;
   command.metrics = FLAGS_metrics;
   command.dump = SplitNames(FLAGS_dump);

@@ -287,6 +287,8 @@ class TrainingRun {
       absl::StrAppend(&text, "wrote ", command_.dump_output, "\n");
     }
     RETURN_IF_ERROR(outputs_.Commit());
+    if (command_.dump_plan) absl::StrAppend(&text, trainer_->backend().PlanText());
+    absl::StrAppend(&text, trainer_->backend().ProfileText());
     return Tell(text);
   }
 

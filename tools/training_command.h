@@ -30,6 +30,7 @@ struct TrainingCommand {
   int64_t eval_every = 0;  // steps; 0: behind the last alone
   BackendKind backend = kDefaultBackend;
   BackendOptions backend_options;
+  bool dump_plan = false;
 
   std::string save;     // a folder; "" here and below: none
   std::string metrics;  // a file

@@ -46,6 +46,7 @@ class BatchRunner {
                                             const ImageSet* set, const BatchRunOptions& options);
 
   int64_t BatchesPerEpoch() const { return batcher_.BatchesPerEpoch(); }
+  const Backend& backend() const { return *backend_; }
 
   // Runs the program on batch `number`, counted from 0 through all epochs; `step` is the backend's.
   // Errors: those of Backend::Run; kInvalidArgument: the loss is not one number, or the scores are

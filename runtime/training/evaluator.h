@@ -36,6 +36,7 @@ class Evaluator {
   // Runs the program once on every image, in the order of the set, with what the scope holds now.
   // Errors: those of BatchRunner::Run.
   absl::StatusOr<Evaluation> Run();
+  const Backend& backend() const { return runner_.backend(); }
 
  private:
   explicit Evaluator(BatchRunner runner) : runner_(std::move(runner)) {}

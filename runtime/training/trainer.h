@@ -39,6 +39,7 @@ class Trainer {
   int64_t step() const { return step_; }
   int64_t epoch() const { return step_ / StepsPerEpoch(); }
   int64_t StepsPerEpoch() const { return runner_.BatchesPerEpoch(); }
+  const Backend& backend() const { return runner_.backend(); }
 
   // Does one step. Errors: those of BatchRunner::Run, with the step's number from 1 on. After one
   // the trainer and the scope are of no use.

@@ -87,7 +87,7 @@ std::vector<std::string> NetworkNames() {
   return names;
 }
 
-Network BuildNetwork(const std::string& name, int64_t batch) {
+Network BuildNetwork(const std::string& name, int64_t batch, Training training) {
   for (const Row& row : kRows) {
     if (name != row.name) continue;
     Network network;
@@ -99,7 +99,8 @@ Network BuildNetwork(const std::string& name, int64_t batch) {
     network.image_dims = {batch, row.channels, row.size, row.size};
     network.loss =
         Mean(net, SoftmaxWithCrossEntropy(net, row.build(net, network.image), network.label));
-    const auto minimized = Optimizer(Momentum(0.9f), 0.01f).Minimize(net, network.loss);
+    const auto rule = training == Training::kAdam ? Adam() : Momentum(0.9f);
+    const auto minimized = Optimizer(rule, 0.01f).Minimize(net, network.loss);
     CHECK(minimized.ok()) << minimized.status();
     return network;
   }

@@ -1,4 +1,4 @@
-// Networks that are timed, with momentum as their optimizer.
+// Networks that are timed and trained.
 
 #ifndef FIXPOINT_BENCHMARKS_NETWORKS_H_
 #define FIXPOINT_BENCHMARKS_NETWORKS_H_
@@ -23,8 +23,10 @@ struct Network {
 // "lenet5": two convolutions and three products on 28 x 28 (LeCun et al., 1998); "resnet20": on
 // 32 x 32 (He et al., 2015); "mobilenet_v1": on 96 x 96 (Howard et al., 2017).
 std::vector<std::string> NetworkNames();
-// A network that trains, in float. REQUIRES: a name of NetworkNames.
-Network BuildNetwork(const std::string& name, int64_t batch);
+enum class Training { kMomentum, kAdam };
+// A network in float. REQUIRES: a name of NetworkNames.
+Network BuildNetwork(const std::string& name, int64_t batch,
+                     Training training = Training::kMomentum);
 
 }  // namespace fixpoint
 

@@ -1,7 +1,9 @@
 // Training steps of float and quantized networks (activations by moving average, weights per
 // channel), in turn, on one thread: medians, their ratio, and where the time goes.
 //
-//   OMP_NUM_THREADS=1 bazel run --config=opt //benchmarks:training_benchmark -- [network batch]
+//   bazel run --config=opt //benchmarks:training_benchmark -- [network batch]
+//
+// With a network it prints where the time of its steps goes.
 
 #include <glog/logging.h>
 
@@ -37,7 +39,7 @@ double Median(std::vector<double> values) {
 // A network with its parameters, ready to step.
 class Trainer {
  public:
-  Trainer(Network network, bool quantized) : network_(std::move(network)) {
+  Trainer(Network network, bool quantized, bool profile = false) : network_(std::move(network)) {
     if (quantized) {
       TranspileOptions options;
       options.config.set_target("onednn_int8");
@@ -49,7 +51,9 @@ class Trainer {
     CHECK(startup.ok()) << startup.status();
     const auto initialised = (*startup)->Run({}, {}, 0);
     CHECK(initialised.ok()) << initialised.status();
-    auto made = executor::Executor::Create(network_.main, &scope_, {/*seed=*/1});
+    executor::ExecutorOptions options;
+    options.profile = profile;
+    auto made = executor::Executor::Create(network_.main, &scope_, options);
     CHECK(made.ok()) << made.status();
     executor_ = *std::move(made);
     const RandomStream random(1, 0, 0);
@@ -74,6 +78,8 @@ class Trainer {
     return **executor_->PlanOf(feeds, {network_.loss});
   }
   float loss() const { return loss_; }
+  std::string ProfileText() const { return executor_->ProfileText(); }
+  std::string PlanText() const { return executor_->PlanText(); }
 
  private:
   Network network_;
@@ -104,8 +110,14 @@ void Compare(const std::string& name, int64_t batch, int steps) {
       name, batch, 1e3 * of_float, 1e3 * of_quantized, of_quantized / of_float,
       1e-6 * static_cast<double>(in_float.plan().arena_bytes),
       1e-6 * static_cast<double>(quantized.plan().arena_bytes), in_float.loss(), quantized.loss());
-  if (std::getenv("FIXPOINT_PRINT_PLAN") != nullptr) {
-    std::fputs(PlanText(quantized.plan()).c_str(), stdout);
+}
+
+void Profile(const std::string& name, int64_t batch, int steps) {
+  for (const bool quantized : {false, true}) {
+    Trainer trainer(BuildNetwork(name, batch), quantized, /*profile=*/true);
+    for (int i = 0; i < steps; ++i) trainer.Step();
+    std::printf("\n%s of %s:\n%s", quantized ? "quantized" : "float", name.c_str(),
+                trainer.ProfileText().c_str());
   }
 }
 
@@ -116,6 +128,7 @@ int main(int argc, char** argv) {
   google::InitGoogleLogging(argv[0]);
   if (argc == 3) {
     fixpoint::Compare(argv[1], std::atoi(argv[2]), 15);
+    fixpoint::Profile(argv[1], std::atoi(argv[2]), 15);
     return 0;
   }
   fixpoint::Compare("lenet5", 64, 50);

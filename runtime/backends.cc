@@ -28,6 +28,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeExecutor(const Program& program, Sc
   of_executor.seed = options.seed;
   of_executor.threads = options.threads;
   of_executor.check_finite = options.check_finite;
+  of_executor.profile = options.profile;
   return executor::Executor::Create(program, scope, of_executor);
 }
 

@@ -39,6 +39,8 @@ struct BackendOptions {
   // (kFailedPrecondition) that names the first op with one that is not finite. The values are those
   // of a run that does not look; it may take longer.
   bool check_finite = false;
+  // Whether the time of each step is measured, for Backend::ProfileText.
+  bool profile = false;
 };
 
 // `program` and `scope` outlive the backend. Errors: kUnimplemented: the backend does not run such

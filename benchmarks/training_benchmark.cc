@@ -1,11 +1,13 @@
 // Training steps of float and quantized networks (activations by moving average, weights per
 // channel), in turn, on one thread: medians, their ratio, and where the time goes.
 //
-//   bazel run --config=opt //benchmarks:training_benchmark -- [network batch]
+//   bazel run --config=opt //benchmarks:training_benchmark -- [network batch [float|quantized]]
 //
-// With a network it prints where the time of its steps goes.
+// With a network it prints where the time of its steps goes; with one of both, what that takes of
+// memory.
 
 #include <glog/logging.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -112,6 +114,16 @@ void Compare(const std::string& name, int64_t batch, int steps) {
       1e-6 * static_cast<double>(quantized.plan().arena_bytes), in_float.loss(), quantized.loss());
 }
 
+// What one trainer takes of memory, in a process of its own.
+void MeasureMemory(const std::string& name, int64_t batch, bool quantized) {
+  Trainer trainer(BuildNetwork(name, batch), quantized);
+  for (int i = 0; i < 3; ++i) trainer.Step();
+  rusage usage;
+  getrusage(RUSAGE_SELF, &usage);
+  absl::PrintF("%s batch %d, %s: peak %.0f MB\n", name, batch, quantized ? "quantized" : "float",
+               1e-3 * 1.024 * static_cast<double>(usage.ru_maxrss));
+}
+
 void Profile(const std::string& name, int64_t batch, int steps) {
   for (const bool quantized : {false, true}) {
     Trainer trainer(BuildNetwork(name, batch), quantized, /*profile=*/true);
@@ -126,6 +138,10 @@ void Profile(const std::string& name, int64_t batch, int steps) {
 
 int main(int argc, char** argv) {
   google::InitGoogleLogging(argv[0]);
+  if (argc == 4) {
+    fixpoint::MeasureMemory(argv[1], std::atoi(argv[2]), argv[3] == std::string("quantized"));
+    return 0;
+  }
   if (argc == 3) {
     fixpoint::Compare(argv[1], std::atoi(argv[2]), 15);
     fixpoint::Profile(argv[1], std::atoi(argv[2]), 15);

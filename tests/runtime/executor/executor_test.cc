@@ -1,0 +1,183 @@
+// Plans and runs: what is planned for a program, and what a run promises.
+
+#include "runtime/executor/executor.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_join.h"
+#include "runtime/random.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+Tensor Drawn(std::vector<int64_t> dims, uint32_t number) {
+  Tensor tensor = *Tensor::Allocate(VarType::FP32, std::move(dims));
+  const RandomStream random(1, number, 0);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.mutable_data<float>()[i] = static_cast<float>(2 * random.Uniform(i) - 1);
+  }
+  return tensor;
+}
+
+std::vector<std::string> StepsOf(const Plan& plan) {
+  std::vector<std::string> steps;
+  for (const Step& step : plan.steps) steps.push_back(step.name);
+  return steps;
+}
+
+// A convolution of a relu's output, both inputs quantized, and its gradients.
+constexpr char kQuantized[] = R"(program version=2006002
+  block 0 {
+    var x f32[-1,8,9,9]
+    var w f32[16,8,3,3] persistable
+    relu(X=x) -> (Out=r)
+    fake_quantize_abs_max(X=r) -> (Out=rq, OutScale=rs) {bit_length=9}
+    fake_dequantize_max_abs(X=rq, Scale=rs) -> (Out=rd) {max_range=255.0}
+    fake_channel_wise_quantize_abs_max(X=w) -> (Out=wq, OutScale=ws) {bit_length=8, quant_axis=0}
+    fake_channel_wise_dequantize_max_abs(X=wq, Scales=ws) -> (Out=wd) {quant_bits=[8], quant_axis=0}
+    conv2d(Input=rd, Filter=wd) -> (Output=y)
+    relu(X=y) -> (Out=z)
+    relu_grad(Out=z, Out@GRAD=z) -> (X@GRAD=dy)
+    conv2d_grad(Input=rd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw)
+  })";
+
+class QuantizedConvolution : public testing::Test {
+ protected:
+  std::unique_ptr<Executor> Make(int threads = 1) {
+    ExecutorOptions options;
+    options.threads = threads;
+    auto made = Executor::Create(program_, &scope_, options);
+    EXPECT_TRUE(made.ok()) << made.status();
+    return *std::move(made);
+  }
+
+  const Program program_ = ParsedProgram(kQuantized);
+  const Tensor x_ = Drawn({4, 8, 9, 9}, 1);
+  const std::vector<Feed> feeds_ = {{"x", &x_}};
+  Scope scope_;
+
+  void SetUp() override { scope_.Set("w", Drawn({16, 8, 3, 3}, 2)); }
+};
+
+// Codes are never made numbers before the backward pass asks for them.
+TEST_F(QuantizedConvolution, RunsOnIntegersAndDequantizesForItsGradient) {
+  const auto executor = Make();
+  const auto forward = executor->PlanOf(feeds_, {"y"});
+  ASSERT_TRUE(forward.ok()) << forward.status();
+  EXPECT_EQ(absl::StrJoin(StepsOf(**forward), "\n"),
+            "relu\n"
+            "find range\n"
+            "fake_quantize_abs_max\n"
+            "find range\n"
+            "fake_channel_wise_quantize_abs_max\n"
+            "to channels last\n"
+            "conv2d on integers\n"
+            "to row major");
+  const auto backward = executor->PlanOf(feeds_, {"dw"});
+  ASSERT_TRUE(backward.ok()) << backward.status();
+  EXPECT_EQ(absl::StrJoin(StepsOf(**backward), "\n"),
+            "relu\n"
+            "find range\n"
+            "fake_quantize_abs_max\n"
+            "find range\n"
+            "fake_channel_wise_quantize_abs_max\n"
+            "to channels last\n"
+            "conv2d on integers\n"
+            "relu\n"
+            "relu_grad\n"
+            "dequantize\n"
+            "conv2d_grad of filters");
+}
+
+// The accumulators are exact, so that the order in which they are summed does not tell.
+TEST_F(QuantizedConvolution, HasTheSameBitsOnOneThreadAndOnTwo) {
+  const auto one = Make(1)->Run(feeds_, {"y"}, 0);
+  const auto two = Make(2)->Run(feeds_, {"y"}, 0);
+  ASSERT_TRUE(one.ok() && two.ok());
+  EXPECT_EQ((*one)[0].bytes(), (*two)[0].bytes());
+}
+
+TEST_F(QuantizedConvolution, FollowsTheScope) {
+  const auto executor = Make();
+  const auto before = executor->Run(feeds_, {"y"}, 0);
+  scope_.Set("w", Drawn({16, 8, 3, 3}, 3));
+  const auto after = executor->Run(feeds_, {"y"}, 1);
+  const auto expected = Make()->Run(feeds_, {"y"}, 1);
+  ASSERT_TRUE(before.ok() && after.ok() && expected.ok());
+  EXPECT_NE((*before)[0].bytes(), (*after)[0].bytes());
+  EXPECT_EQ((*after)[0].bytes(), (*expected)[0].bytes());
+}
+
+TEST_F(QuantizedConvolution, IsPlannedAnewForOtherShapes) {
+  const auto executor = Make();
+  const Tensor smaller = Drawn({1, 8, 9, 9}, 1);
+  const std::vector<Feed> feeds = {{"x", &smaller}};
+  const auto large = executor->Run(feeds_, {"y"}, 0);
+  const auto small = executor->Run(feeds, {"y"}, 0);
+  const auto again = executor->Run(feeds_, {"y"}, 0);
+  ASSERT_TRUE(large.ok() && small.ok() && again.ok());
+  EXPECT_EQ((*small)[0].dims(), (std::vector<int64_t>{1, 16, 7, 7}));
+  EXPECT_EQ((*large)[0].bytes(), (*again)[0].bytes());
+}
+
+TEST_F(QuantizedConvolution, ProfilesItsSteps) {
+  ExecutorOptions options;
+  options.profile = true;
+  auto executor = Executor::Create(program_, &scope_, options);
+  ASSERT_TRUE(executor.ok());
+  ASSERT_TRUE((*executor)->Run(feeds_, {"y"}, 0).ok());
+  const std::string profile = (*executor)->ProfileText();
+  EXPECT_NE(profile.find("conv2d on integers <"), std::string::npos) << profile;
+  EXPECT_NE(profile.find("neither products nor bound by memory"), std::string::npos) << profile;
+  EXPECT_EQ(Make()->ProfileText(), "");
+}
+
+TEST(Executor, WritesAStepOverWhatItReadsLast) {
+  const Program program = ParsedProgram(
+      "relu(X=x) -> (Out=a)\nsigmoid(X=a) -> (Out=b)\n"
+      "tanh(X=b) -> (Out=c)\n");
+  Scope scope;
+  const Tensor x = Drawn({1000}, 1);
+  const std::vector<Feed> feeds = {{"x", &x}};
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok());
+  const auto plan = (*executor)->PlanOf(feeds, {"c"});
+  ASSERT_TRUE(plan.ok());
+  EXPECT_EQ((*plan)->arena_bytes, 4032);  // one of them, whole cache lines
+}
+
+struct Refusal {
+  const char* program;
+  const char* error;
+};
+
+TEST(Executor, SaysWhatItDoesNotRun) {
+  const Refusal refusals[] = {
+      {"lod_reset(X=x, Y=y) -> (Out=z)", "the executor does not run op types lod_reset (op 0)"},
+      {"relu(X=absent) -> (Out=z)",
+       "block 0, op 0 (relu): \"absent\" has no value; want it fed, initialised by the startup "
+       "program, or written by an op before"},
+      {"relu(X=x) -> (Out=y)",
+       "fetch \"z\" has no value; want a variable of block 0 that is fed, initialised or written"},
+      {"mul(X=x, Y=x) -> (Out=z)",
+       "block 0, op 0 (mul): X is [2, 3] and Y [2, 3]; want matrices that can be multiplied"},
+  };
+  for (const auto& [text, error] : refusals) {
+    const Program program = ParsedProgram(text);
+    Scope scope = *ParseParameters("x f32[2,3] 1 2 3 4 5 6\ny f32[1] 1\n", "scope");
+    const auto executor = Executor::Create(program, &scope);
+    const absl::Status status =
+        executor.ok() ? (*executor)->Run({}, {"z"}, 0).status() : executor.status();
+    EXPECT_EQ(status.message(), error);
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

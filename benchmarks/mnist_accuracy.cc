@@ -1,9 +1,12 @@
 // Accuracies of LeNet-5 on MNIST: trained in float, and trained on in simulated integers from there
 // with each quantizer. The table of docs/results.md.
 //
-//   bazel run --config=opt //benchmarks:mnist_accuracy -- FOLDER [seeds [float_epochs [epochs]]]
+//   bazel run --config=opt //benchmarks:mnist_accuracy -- FOLDER [seeds [float_epochs [epochs
+//   [rows]]]]
 //
-// FOLDER holds the four files of the data set, gzipped or not. The recipe is one for all rows:
+// FOLDER holds the four files of the data set, gzipped or not; `rows` is a part of the names of the
+// rows that are wanted. "signed" are codes of both signs behind a relu too, as the reference has
+// them. The recipe is one for all rows:
 // Adam, batches of 128, a rate that falls from 0.001 (0.0005 behind the float training) to 0 along
 // half a cosine.
 
@@ -17,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "benchmarks/networks.h"
 #include "google/protobuf/text_format.h"
@@ -57,6 +61,13 @@ constexpr Row kRows[] = {
      "target: 'onednn_int8' weights { bits: 4 } activations { bits: 4 quantizer: "
      "'moving_average_abs_max' }",
      /*trains=*/false},
+    {"4 bits, moving_average_abs_max, signed",
+     "target: 'paddle_2_6' weights { bits: 4 } activations { bits: 4 quantizer: "
+     "'moving_average_abs_max' }"},
+    {"4 bits, moving_average_abs_max, signed, not trained",
+     "target: 'paddle_2_6' weights { bits: 4 } activations { bits: 4 quantizer: "
+     "'moving_average_abs_max' }",
+     /*trains=*/false},
     {"4 bits, lsq", LEARNED("4", "4")},
     {"2-bit weights, 8-bit activations, lsq", LEARNED("2", "8")},
     {"2 bits, lsq", LEARNED("2", "2")},
@@ -68,8 +79,9 @@ constexpr int64_t kBatch = 128;
 struct Task {
   ImageSet train;
   ImageSet test;
-  int float_epochs = 12;
-  int epochs = 4;
+  int float_epochs = 16;
+  int epochs = 6;
+  std::string rows = "";  // part of the names of those that are wanted
 };
 
 BatchRunOptions OptionsOf(const Program& program, uint64_t seed) {
@@ -169,10 +181,12 @@ double Mean(const std::vector<double>& values) {
 void Print(const std::string& name, const std::vector<double>& accuracies, double baseline) {
   const double mean = Mean(accuracies);
   const auto [least, most] = std::minmax_element(accuracies.begin(), accuracies.end());
-  absl::PrintF("| %-43s | %.2f | %.2f to %.2f | %+.2f |\n", name, mean, *least, *most,
+  absl::PrintF("| %-51s | %.2f | %.2f to %.2f | %+.2f |\n", name, mean, *least, *most,
                mean - baseline);
   std::fflush(stdout);
 }
+
+bool IsWanted(const Row& row, const Task& task) { return absl::StrContains(row.name, task.rows); }
 
 void Run(const Task& task, int seeds) {
   std::vector<double> in_float;
@@ -184,6 +198,7 @@ void Run(const Task& task, int seeds) {
     in_float.push_back(AccuracyOf(network, task, &scope));
     LOG(INFO) << "seed " << seed << ", float: " << in_float.back();
     for (size_t i = 0; i < std::size(kRows); ++i) {
+      if (!IsWanted(kRows[i], task)) continue;
       quantized[i].push_back(QuantizedAccuracy(kRows[i], scope, task, seed));
       LOG(INFO) << "seed " << seed << ", " << kRows[i].name << ": " << quantized[i].back();
     }
@@ -192,7 +207,9 @@ void Run(const Task& task, int seeds) {
                seeds);
   const double baseline = Mean(in_float);
   Print("float", in_float, baseline);
-  for (size_t i = 0; i < std::size(kRows); ++i) Print(kRows[i].name, quantized[i], baseline);
+  for (size_t i = 0; i < std::size(kRows); ++i) {
+    if (IsWanted(kRows[i], task)) Print(kRows[i].name, quantized[i], baseline);
+  }
 }
 
 }  // namespace
@@ -201,8 +218,8 @@ void Run(const Task& task, int seeds) {
 int main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
-  if (argc < 2 || argc > 5) {
-    std::fprintf(stderr, "usage: mnist_accuracy FOLDER [seeds [float_epochs [epochs]]]\n");
+  if (argc < 2 || argc > 6) {
+    std::fprintf(stderr, "usage: mnist_accuracy FOLDER [seeds [float_epochs [epochs [rows]]]]\n");
     return 2;
   }
   const fixpoint::DataSetName name{fixpoint::DataSetKind::kMnist, argv[1]};
@@ -217,6 +234,7 @@ int main(int argc, char** argv) {
   const int seeds = argc > 2 ? std::atoi(argv[2]) : 5;
   if (argc > 3) task.float_epochs = std::atoi(argv[3]);
   if (argc > 4) task.epochs = std::atoi(argv[4]);
+  if (argc > 5) task.rows = argv[5];
   fixpoint::Run(task, seeds);
   return 0;
 }

@@ -55,7 +55,8 @@ DigitsTraining::DigitsTraining(const QuantConfig& config, const DigitsOptions& o
   precision_ = options.precision;
   const auto transpiled = Transpile(&program_, transpile);
   EXPECT_TRUE(transpiled.ok()) << transpiled.status();
-  const auto initialised = Interpreter::Create(startup, {precision_, /*seed=*/0})->Run(&scope_);
+  const auto initialised =
+      Interpreter::Create(startup, &scope_, {precision_, /*seed=*/0})->Run({}, {}, 0);
   EXPECT_TRUE(initialised.ok()) << initialised.status();
 }
 
@@ -73,12 +74,13 @@ void DigitsTraining::Feed() {
 }
 
 std::vector<double> DigitsTraining::Train(int steps) {
-  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program_, {precision_, /*seed=*/0});
+  absl::StatusOr<Interpreter> interpreter =
+      Interpreter::Create(program_, &scope_, {precision_, /*seed=*/0});
   EXPECT_TRUE(interpreter.ok()) << interpreter.status();
   std::vector<double> losses;
   for (int step = 0; interpreter.ok() && step < steps; ++step, ++steps_) {
     Feed();
-    const auto fetched = interpreter->Run(&scope_, {loss_});
+    const auto fetched = interpreter->Run({}, {loss_}, static_cast<uint32_t>(steps_));
     EXPECT_TRUE(fetched.ok()) << fetched.status();
     if (!fetched.ok()) break;
     losses.push_back(ArrayOf(fetched->front())->values.at(0));
@@ -90,10 +92,10 @@ double DigitsTraining::TestLoss() {
   const absl::StatusOr<Program> test_program = MakeTestProgram(program_);
   EXPECT_TRUE(test_program.ok()) << test_program.status();
   absl::StatusOr<Interpreter> interpreter =
-      Interpreter::Create(*test_program, {precision_, /*seed=*/0});
+      Interpreter::Create(*test_program, &scope_, {precision_, /*seed=*/0});
   EXPECT_TRUE(interpreter.ok()) << interpreter.status();
   Feed();
-  const auto fetched = interpreter->Run(&scope_, {loss_});
+  const auto fetched = interpreter->Run({}, {loss_}, static_cast<uint32_t>(steps_));
   EXPECT_TRUE(fetched.ok()) << fetched.status();
   return fetched.ok() ? ArrayOf(fetched->front())->values.at(0) : 0;
 }

@@ -142,10 +142,10 @@ class Surrogate {
     scope.Set("x", Tensor::FromValues<double>({4, 3}, x_));
     scope.Set("dy", Tensor::FromValues<double>({4, 3}, dy_));
     scope.Set("s", Tensor::FromValues<double>({step_count()}, ranges));
-    auto interpreter = Interpreter::Create(program, {Precision::kDouble, /*seed=*/0});
+    auto interpreter = Interpreter::Create(program, &scope, {Precision::kDouble, /*seed=*/0});
     EXPECT_TRUE(interpreter.ok()) << interpreter.status();
     if (!interpreter.ok()) return {};
-    const auto fetched = interpreter->Run(&scope, {gradient});
+    const auto fetched = interpreter->Run({}, {gradient}, 0);
     EXPECT_TRUE(fetched.ok()) << fetched.status();
     if (!fetched.ok()) return {};
     const auto values = fetched->front().data<double>();

@@ -61,7 +61,8 @@ std::optional<GradientSource> GradientSourceOf(ActivationFunction function);
 void Activate(const Activation& activation, absl::Span<const float> x, absl::Span<float> y);
 
 // dx = dy times the derivative. It is 0 where a rectifier or a clip bends, and that of leaky_relu
-// is a there. `source` is what GradientSourceOf says; of leaky_relu it may be y too, where a > 0.
+// is a there. `source` is what GradientSourceOf says; of leaky_relu it may be y too,
+// where a > 0, and of a clip x.
 // dx may be dy. REQUIRES: there is a kernel.
 void ActivateBackward(const Activation& activation, absl::Span<const float> source,
                       absl::Span<const float> dy, absl::Span<float> dx);

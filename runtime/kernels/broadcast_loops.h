@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
 #include "ops/dims.h"
 #include "runtime/kernels/lane_sums.h"
 #include "runtime/kernels/vectorised.h"
@@ -194,6 +195,14 @@ class BroadcastLoops {
   int64_t y_size_ = 1;
   int64_t out_size_ = 1;
 };
+
+// Two tensors by the rule of ElementwiseShape (elementwise.h). Errors (kInvalidArgument): the dims
+// do not broadcast; those of CheckExtents (extents.h).
+struct Broadcast {
+  Dims out_dims;
+  BroadcastLoops loops;
+};
+absl::StatusOr<Broadcast> BroadcastOf(DimsView x, DimsView y, int64_t axis);
 
 }  // namespace fixpoint::kernels
 

@@ -24,12 +24,14 @@ void Cast(absl::Span<const From> from, absl::Span<To> to) {
   FIXPOINT_CAST(From, double)   \
   FIXPOINT_CAST(From, int32_t)  \
   FIXPOINT_CAST(From, int64_t)  \
+  FIXPOINT_CAST(From, int8_t)   \
   FIXPOINT_CAST(From, uint8_t)  \
   FIXPOINT_CAST(From, bool)
 FIXPOINT_CASTS_OF(float)
 FIXPOINT_CASTS_OF(double)
 FIXPOINT_CASTS_OF(int32_t)
 FIXPOINT_CASTS_OF(int64_t)
+FIXPOINT_CASTS_OF(int8_t)
 FIXPOINT_CASTS_OF(uint8_t)
 FIXPOINT_CASTS_OF(bool)
 #undef FIXPOINT_CASTS_OF

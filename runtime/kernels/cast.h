@@ -8,8 +8,8 @@
 namespace fixpoint::kernels {
 
 // As C++ converts: floats to integers towards zero, anything but 0 to true. What an integer does
-// not hold, and a NaN, becomes any number. Types: float, double, int32_t, int64_t, uint8_t, bool.
-// REQUIRES: the spans have one size.
+// not hold, and a NaN, becomes any number. Types: float, double, int32_t, int64_t, int8_t, uint8_t,
+// bool. REQUIRES: the spans have one size.
 template <typename From, typename To>
 void Cast(absl::Span<const From> from, absl::Span<To> to);
 

@@ -7,56 +7,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/broadcast_loops.h"
-#include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
-
-// `dims` among 1s, so that they have `rank` dimensions.
-absl::StatusOr<Dims> Placed(DimsView dims, int rank, int64_t axis) {
-  Dims placed(rank, 1);
-  const int given = static_cast<int>(dims.size());
-  if (axis == -1 || given == rank) {
-    std::copy(dims.begin(), dims.end(), placed.end() - given);
-    return placed;
-  }
-  while (dims.size() > 1 && dims.back() == 1) dims.remove_suffix(1);
-  if (axis < 0 || axis + static_cast<int64_t>(dims.size()) > rank) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "axis ", axis, " does not place ", DimsText(dims), " inside ", rank, " dimensions"));
-  }
-  std::copy(dims.begin(), dims.end(), placed.begin() + axis);
-  return placed;
-}
-
-struct Broadcast {
-  Dims out_dims;
-  BroadcastLoops loops;
-};
-
-absl::StatusOr<Broadcast> BroadcastOf(const ElementwiseShape& shape) {
-  RETURN_IF_ERROR(CheckExtents("X", shape.x));
-  RETURN_IF_ERROR(CheckExtents("Y", shape.y));
-  const int rank = static_cast<int>(std::max(shape.x.size(), shape.y.size()));
-  ASSIGN_OR_RETURN(const Dims x, Placed(shape.x, rank, shape.axis));
-  ASSIGN_OR_RETURN(const Dims y, Placed(shape.y, rank, shape.axis));
-  Dims out(rank);
-  for (int i = 0; i < rank; ++i) {
-    if (x[i] != y[i] && x[i] != 1 && y[i] != 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("X ", DimsText(shape.x), " and Y ", DimsText(shape.y),
-                       " do not broadcast: want equal dimensions or 1, got ", x[i], " and ", y[i]));
-    }
-    out[i] = std::max(x[i], y[i]);
-  }
-  RETURN_IF_ERROR(ElementCount(out).status());
-  return Broadcast{out, BroadcastLoops(x, y)};
-}
 
 // Each op, and its derivatives by x and y.
 struct Add {
@@ -191,7 +148,7 @@ std::unique_ptr<Elementwise> Make(Broadcast broadcast) {
 
 absl::StatusOr<std::unique_ptr<Elementwise>> Elementwise::Plan(Arithmetic op,
                                                                const ElementwiseShape& shape) {
-  ASSIGN_OR_RETURN(Broadcast broadcast, BroadcastOf(shape));
+  ASSIGN_OR_RETURN(Broadcast broadcast, BroadcastOf(shape.x, shape.y, shape.axis));
   switch (op) {
     case Arithmetic::kAdd:
       return Make<Add>(std::move(broadcast));

@@ -36,6 +36,7 @@ void ExpectCasts() {
   ExpectCast<From, double>();
   ExpectCast<From, int32_t>();
   ExpectCast<From, int64_t>();
+  ExpectCast<From, int8_t>();
   ExpectCast<From, uint8_t>();
   ExpectCast<From, bool>();
 }
@@ -45,6 +46,7 @@ TEST(Cast, ConvertsEachTypeToEach) {
   ExpectCasts<double>();
   ExpectCasts<int32_t>();
   ExpectCasts<int64_t>();
+  ExpectCasts<int8_t>();
   ExpectCasts<uint8_t>();
   ExpectCasts<bool>();
 }

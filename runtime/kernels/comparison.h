@@ -1,0 +1,53 @@
+// Comparisons and logic of two tensors, element by element.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_COMPARISON_H_
+#define FIXPOINT_RUNTIME_KERNELS_COMPARISON_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "runtime/kernels/elementwise.h"
+
+namespace fixpoint::kernels {
+
+// Of numbers as C++ compares them, so that a NaN is unequal to all; kAnd, kOr and kXor of whether
+// they are not 0.
+enum class Relation {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kAnd,
+  kOr,
+  kXor
+};
+
+class Comparison {
+ public:
+  // Errors: those of Elementwise::Plan.
+  static absl::StatusOr<std::unique_ptr<Comparison>> Plan(Relation relation,
+                                                          const ElementwiseShape& shape);
+  ~Comparison();
+
+  const Dims& out_dims() const;
+
+  // out is whether x and y are in the relation. T is float, int32_t, int64_t or bool.
+  // REQUIRES: the sizes are those of the dims.
+  template <typename T>
+  void Run(absl::Span<const T> x, absl::Span<const T> y, absl::Span<bool> out) const;
+
+ private:
+  struct Broadcasting;
+
+  Comparison(Relation relation, std::unique_ptr<Broadcasting> broadcasting);
+
+  const Relation relation_;
+  const std::unique_ptr<Broadcasting> broadcasting_;
+};
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_COMPARISON_H_

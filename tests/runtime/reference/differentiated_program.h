@@ -27,6 +27,10 @@ class DifferentiatedProgram {
   DifferentiatedProgram(absl::string_view text, absl::string_view inputs, int64_t version,
                         InputRange range);
 
+  const Program& program() const { return program_; }
+  // A copy of all inputs. What was drawn is FP64.
+  Scope Inputs() const;
+
   // The inputs with a gradient.
   const std::vector<std::string>& parameters() const { return parameters_; }
   int64_t SizeOf(const std::string& parameter) const;
@@ -37,7 +41,6 @@ class DifferentiatedProgram {
   std::vector<double> GradientOf(const std::string& parameter) const;
 
  private:
-  Scope Inputs() const;
   std::vector<double> Run(Scope scope, const std::string& fetch) const;
 
   Program program_;

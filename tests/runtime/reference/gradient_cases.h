@@ -1,0 +1,30 @@
+// A table of ops with gradients: what these are tested on.
+
+#ifndef FIXPOINT_TESTS_RUNTIME_REFERENCE_GRADIENT_CASES_H_
+#define FIXPOINT_TESTS_RUNTIME_REFERENCE_GRADIENT_CASES_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tests/runtime/reference/differentiated_program.h"
+
+namespace fixpoint::reference {
+
+// The arguments of a DifferentiatedProgram.
+struct GradientCase {
+  std::string name;
+  std::string program;
+  std::string inputs = "";  // what is not drawn
+  InputRange range = {};
+  std::vector<int64_t> versions = {1008005, 2006002};  // of the program's writer
+};
+
+inline void PrintTo(const GradientCase& test_case, std::ostream* out) { *out << test_case.name; }
+
+std::vector<GradientCase> GradientCases();
+
+}  // namespace fixpoint::reference
+
+#endif  // FIXPOINT_TESTS_RUNTIME_REFERENCE_GRADIENT_CASES_H_

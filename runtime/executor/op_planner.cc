@@ -43,6 +43,11 @@ int OpPlanner::InputCount(absl::string_view slot) const {
   }));
 }
 
+absl::Status OpPlanner::CheckAbsent(absl::string_view slot) const {
+  if (!HasInputSlot(slot) || !HasInput(slot)) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
+}
+
 const Value& OpPlanner::InputValue(absl::string_view slot, int index) const {
   CHECK(HasInputSlot(slot)) << op_.type() << " has no input " << slot;
   for (const Argument* argument : op_.Inputs(slot)) {

@@ -57,6 +57,8 @@ class OpPlanner {
   }
   int InputCount(absl::string_view slot) const;
   bool HasInput(absl::string_view slot) const { return InputCount(slot) > 0; }
+  // Error (kUnimplemented): the op has such an input.
+  absl::Status CheckAbsent(absl::string_view slot) const;
   const Value& InputValue(absl::string_view slot, int index = 0) const;
   const TensorType& InputType(absl::string_view slot, int index = 0) const;
   const Dims& InputDims(absl::string_view slot, int index = 0) const {
@@ -73,6 +75,9 @@ class OpPlanner {
     return Read(slot, VarType::FP32, layout, index);
   }
 
+  int OutputCount(absl::string_view slot) const {
+    return static_cast<int>(op_.Outputs(slot).size());
+  }
   // Whether the op names a variable there that somebody reads.
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;

@@ -76,8 +76,12 @@ class StepContext {
   }
   absl::Span<float> Floats(Buffer buffer) const { return Of<float>(buffer); }
 
-  // The numbers that op `op` of the program draws in this run.
-  RandomStream Random(uint32_t op) const { return RandomStream(seed_, op, step_); }
+  // The numbers that op `op` of the program draws: those of its own `seed`, the same in every run
+  // and in every op with it; where that is 0, numbers of its own in each run.
+  RandomStream Random(uint32_t op, int64_t seed) const {
+    return seed != 0 ? RandomStream(static_cast<uint64_t>(seed), 0, 0)
+                     : RandomStream(seed_, op, step_);
+  }
 
  private:
   absl::Span<uint8_t* const> addresses_;

@@ -26,7 +26,7 @@ namespace fixpoint::executor {
 // A value as integers: 8 bits each, with the ranges that the largest code stands for.
 struct Codes {
   Buffer codes;
-  Buffer ranges;  // FP32, one of all elements or one for each channel
+  Buffer ranges;  // FP32, one of all elements or one for each channel; none: they are not known yet
   kernels::CodeType type = kernels::CodeType::kInt8;
   int32_t largest_code = 127;
   std::optional<int> channel_axis;  // nothing: one range

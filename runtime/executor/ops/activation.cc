@@ -109,9 +109,7 @@ absl::Status PlanActivation(OpPlanner& op, const ActivationOf& activation_of) {
 }
 
 absl::Status PlanPower(OpPlanner& op) {
-  if (op.HasInput("FactorTensor")) {
-    return absl::UnimplementedError("input FactorTensor is there; want it absent");
-  }
+  RETURN_IF_ERROR(op.CheckAbsent("FactorTensor"));
   return PlanActivation(op, Of(ActivationFunction::kPow, "factor"));
 }
 

@@ -12,6 +12,7 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/kernels/activation.h"
+#include "runtime/kernels/cast.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -20,14 +21,9 @@ float Number(const OpPlanner& op, absl::string_view name) {
   return static_cast<float>(op.attributes().Float(name));
 }
 
-absl::Status CheckAbsent(const OpPlanner& op, absl::string_view slot) {
-  if (!op.HasInput(slot)) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
-}
-
 // The reference's type of X is any: counters are scaled too.
 absl::Status PlanScale(OpPlanner& op) {
-  RETURN_IF_ERROR(CheckAbsent(op, "ScaleTensor"));
+  RETURN_IF_ERROR(op.CheckAbsent("ScaleTensor"));
   const float scale = Number(op, "scale");
   const float bias = Number(op, "bias");
   const bool bias_after_scale = op.attributes().Bool("bias_after_scale");
@@ -103,20 +99,31 @@ absl::Status PlanIncrement(OpPlanner& op) {
   });
 }
 
+// Integers of 8 bits become numbers where somebody reads them as numbers: they may be codes, which
+// a dequantize op says the ranges of.
 absl::Status PlanCast(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   const TensorType from_type = op.InputType("X");
   ASSIGN_OR_RETURN(const TensorType to_type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", from_type.dtype, layout));
+  const Value& input = op.InputValue("X");
+  const bool stays = !input.variable().persistable() || input.variable().values().back() == &input;
+  const bool out_is_kept = op.Wants("Out") && op.OutputValue("Out").variable().persistable();
+  if (from_type.dtype == VarType::INT8 && to_type.dtype == VarType::FP32 && stays &&
+      op.Wants("Out") && !out_is_kept) {
+    Codes codes;
+    codes.codes = x;
+    codes.layout = layout;
+    op.builder().WriteCodes(op.OutputValue("Out"), to_type, codes, /*holds_codes=*/true);
+    return absl::OkStatus();
+  }
   const Buffer out = op.WriteAs("Out", to_type, layout);
   return WithElementType(from_type.dtype, [&](auto from_element) {
     return WithElementType(to_type.dtype, [&](auto to_element) {
       using From = decltype(from_element);
       using To = decltype(to_element);
       op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                    const absl::Span<From> from = run.Of<From>(x);
-                    std::transform(from.begin(), from.end(), run.Of<To>(out).begin(),
-                                   [](From value) { return static_cast<To>(value); });
+                    kernels::Cast<From, To>(run.Of<From>(x), run.Of<To>(out));
                     return absl::OkStatus();
                   }});
       return absl::OkStatus();
@@ -137,11 +144,14 @@ absl::Status PlanMean(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status CheckOneGradient(const OpPlanner& op) {
+  if (op.InputType("Out@GRAD").size() == 1) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want one number"));
+}
+
 absl::Status PlanMeanGradient(OpPlanner& op) {
-  if (op.InputType("Out@GRAD").size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want one number"));
-  }
+  RETURN_IF_ERROR(CheckOneGradient(op));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
   const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
   op.AddStep({{dout}, {dx}, [=](const StepContext& run) {
@@ -153,18 +163,9 @@ absl::Status PlanMeanGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-// A reduction over all axes.
-absl::Status OfAll(OpPlanner& op, absl::Status (*plan)(OpPlanner&)) {
-  const size_t rank = op.InputDims("X").size();
-  const bool is_of_all =
-      op.attributes().Bool("reduce_all") || rank == 1 || op.attributes().Ints("dim").size() == rank;
-  if (!is_of_all) return absl::UnimplementedError("some axes are kept; want all reduced");
-  return plan(op);
-}
-
 absl::StatusOr<kernels::Activation> ClipOf(const OpPlanner& op) {
-  RETURN_IF_ERROR(CheckAbsent(op, "Min"));
-  RETURN_IF_ERROR(CheckAbsent(op, "Max"));
+  RETURN_IF_ERROR(op.CheckAbsent("Min"));
+  RETURN_IF_ERROR(op.CheckAbsent("Max"));
   return kernels::Activation{kernels::ActivationFunction::kClip, Number(op, "min"),
                              Number(op, "max")};
 }
@@ -176,6 +177,24 @@ absl::Status PlanClip(OpPlanner& op) {
   const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
   op.AddStep({{x}, {y}, [=](const StepContext& run) {
                 kernels::Activate(clip, run.Floats(x), run.Floats(y));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanClipGradient(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const kernels::Activation clip, ClipOf(op));
+  if (op.InputDims("Out@GRAD") != op.InputDims("X")) {
+    return absl::InvalidArgumentError(absl::StrCat("Out@GRAD is ",
+                                                   DimsText(op.InputDims("Out@GRAD")), "; want ",
+                                                   DimsText(op.InputDims("X")), ", as X"));
+  }
+  const Layout layout = op.InputLayout("Out@GRAD");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
+  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), layout, dy);
+  op.AddStep({{x, dy}, {dx}, [=](const StepContext& run) {
+                kernels::ActivateBackward(clip, run.Floats(x), run.Floats(dy), run.Floats(dx));
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
@@ -205,6 +224,20 @@ absl::Status PlanSquaredL2Norm(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status PlanSquaredL2NormGradient(OpPlanner& op) {
+  RETURN_IF_ERROR(CheckOneGradient(op));
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), layout, x);
+  op.AddStep({{x, dout}, {dx}, [=](const StepContext& run) {
+                kernels::Scale(run.Floats(x), 2 * run.Floats(dout)[0], 0.0f,
+                               kernels::BiasOrder::kAfterFactor, run.Floats(dx));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans ArithmeticPlans() {
@@ -215,11 +248,11 @@ OpPlans ArithmeticPlans() {
       {"cast", PlanCast},
       {"mean", PlanMean},
       {"mean_grad", PlanMeanGradient},
-      {"reduce_mean", [](OpPlanner& op) { return OfAll(op, PlanMean); }},
-      {"reduce_mean_grad", [](OpPlanner& op) { return OfAll(op, PlanMeanGradient); }},
       {"clip", PlanClip},
+      {"clip_grad", PlanClipGradient},
       {"clip_by_norm", PlanClipByNorm},
       {"squared_l2_norm", PlanSquaredL2Norm},
+      {"squared_l2_norm_grad", PlanSquaredL2NormGradient},
   };
 }
 

@@ -1,10 +1,12 @@
-// conv2d and depthwise_conv2d. Images lie channels last. Where both inputs are codes the sums are
-// those of integers; the gradients read the numbers that the codes stand for.
+// conv2d, conv2d_transpose and their depthwise forms. Images lie channels last. Where both inputs
+// are codes the sums are those of integers; the gradients read the numbers that the codes stand
+// for.
 
 #include "runtime/kernels/convolution.h"
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -57,12 +59,60 @@ int64_t OperationsOf(const kernels::ConvolutionShape& shape) {
   return 2 * shape.output_size() * shape.taps();
 }
 
+// Adds the step that computes y.
+absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
+                        Buffer filter, Buffer y, std::string name = "") {
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionForward> convolution,
+                   kernels::ConvolutionForward::Plan(shape));
+  op.AddStep({{x, filter},
+              {y},
+              [=](const StepContext& run) {
+                convolution->Run(run.Floats(x), run.Floats(filter), run.Floats(y));
+                return absl::OkStatus();
+              },
+              convolution->implementation(),
+              OperationsOf(shape),
+              std::move(name)});
+  return absl::OkStatus();
+}
+
+// Adds the step that computes dx.
+absl::Status AddBackwardImages(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer dy,
+                               Buffer filter, Buffer dx, std::string name = "") {
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardImages> backward,
+                   kernels::ConvolutionBackwardImages::Plan(shape));
+  op.AddStep({{dy, filter},
+              {dx},
+              [=](const StepContext& run) {
+                backward->Run(run.Floats(dy), run.Floats(filter), run.Floats(dx));
+                return absl::OkStatus();
+              },
+              backward->implementation(),
+              OperationsOf(shape),
+              std::move(name)});
+  return absl::OkStatus();
+}
+
+// Adds the step that computes dfilter.
+absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
+                                Buffer dy, Buffer dfilter) {
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters> backward,
+                   kernels::ConvolutionBackwardFilters::Plan(shape));
+  op.AddStep({{x, dy},
+              {dfilter},
+              [=](const StepContext& run) {
+                backward->Run(run.Floats(x), run.Floats(dy), run.Floats(dfilter));
+                return absl::OkStatus();
+              },
+              backward->implementation(),
+              OperationsOf(shape),
+              absl::StrCat(op.op().type(), " of filters")});
+  return absl::OkStatus();
+}
+
 absl::Status PlanConvolution(OpPlanner& op) {
-  for (const char* slot : {"Bias", "ResidualData"}) {
-    if (op.HasInput(slot)) {
-      return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
-    }
-  }
+  RETURN_IF_ERROR(op.CheckAbsent("Bias"));
+  RETURN_IF_ERROR(op.CheckAbsent("ResidualData"));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ShapeOf(op));
   const Buffer y = op.WriteAs("Output", OutputOf(shape), Layout::kChannelsLast);
   ASSIGN_OR_RETURN(
@@ -79,17 +129,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionForward> convolution,
-                   kernels::ConvolutionForward::Plan(shape));
-  op.AddStep({{x, filter},
-              {y},
-              [=](const StepContext& run) {
-                convolution->Run(run.Floats(x), run.Floats(filter), run.Floats(y));
-                return absl::OkStatus();
-              },
-              convolution->implementation(),
-              OperationsOf(shape)});
-  return absl::OkStatus();
+  return AddForward(op, shape, x, filter, y);
 }
 
 absl::Status PlanGradient(OpPlanner& op) {
@@ -103,32 +143,73 @@ absl::Status PlanGradient(OpPlanner& op) {
   if (op.Wants("Filter@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", Layout::kChannelsLast));
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
-    ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardFilters> backward,
-                     kernels::ConvolutionBackwardFilters::Plan(shape));
-    op.AddStep({{x, dy},
-                {dfilter},
-                [=](const StepContext& run) {
-                  backward->Run(run.Floats(x), run.Floats(dy), run.Floats(dfilter));
-                  return absl::OkStatus();
-                },
-                backward->implementation(),
-                OperationsOf(shape),
-                absl::StrCat(op.op().type(), " of filters")});
+    RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, dy, dfilter));
   }
   if (op.Wants("Input@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
     const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), Layout::kChannelsLast);
-    ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardImages> backward,
-                     kernels::ConvolutionBackwardImages::Plan(shape));
-    op.AddStep({{dy, filter},
-                {dx},
-                [=](const StepContext& run) {
-                  backward->Run(run.Floats(dy), run.Floats(filter), run.Floats(dx));
-                  return absl::OkStatus();
-                },
-                backward->implementation(),
-                OperationsOf(shape),
-                absl::StrCat(op.op().type(), " of images")});
+    RETURN_IF_ERROR(
+        AddBackwardImages(op, shape, dy, filter, dx, absl::StrCat(op.op().type(), " of images")));
+  }
+  return absl::OkStatus();
+}
+
+// The convolution whose output is Input, and whose images are those that the transposed one makes.
+absl::StatusOr<kernels::ConvolutionShape> TransposedShapeOf(const OpPlanner& op,
+                                                            const Dims& images) {
+  const OpAttributes& attributes = op.attributes();
+  if (IsChannelsLast(attributes.String("data_format"))) {
+    return absl::UnimplementedError("data_format is NHWC; want NCHW");
+  }
+  const Dims& input = op.InputDims("Input");
+  const Dims& filter = op.InputDims("Filter");
+  kernels::ConvolutionShape shape;
+  shape.groups = attributes.Int("groups");
+  const WindowAttrs window{attributes.Ints("strides"), attributes.Ints("paddings"),
+                           attributes.Ints("dilations"), attributes.String("padding_algorithm")};
+  if (input.size() == 4 && filter.size() == 4 && images.size() == 4) {
+    shape.batch = images[0];
+    shape.channels = images[1];
+    shape.height = images[2];
+    shape.width = images[3];
+    shape.filters = filter[0];
+    ASSIGN_OR_RETURN(shape.window,
+                     MakeWindow(window, DimsView(filter).subspan(2), DimsView(input).subspan(2)));
+    RETURN_IF_ERROR(kernels::CompleteShape(&shape));
+  }
+  if (OutputOf(shape).dims != input || filter[1] * shape.groups != images[1]) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Input is ", DimsText(input), ", Filter ", DimsText(filter), " in ", shape.groups,
+        " groups and the output ", DimsText(images), "; want sizes that fit"));
+  }
+  return shape;
+}
+
+absl::Status PlanTransposed(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("Bias"));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Output"));
+  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
+  ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", Layout::kChannelsLast));
+  ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
+  const Buffer output = op.WriteAs("Output", type, Layout::kChannelsLast);
+  return AddBackwardImages(op, shape, input, filter, output);
+}
+
+absl::Status PlanTransposedGradient(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("Bias"));
+  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape,
+                   TransposedShapeOf(op, op.InputDims("Output@GRAD")));
+  ASSIGN_OR_RETURN(const Buffer doutput, op.ReadFloats("Output@GRAD", Layout::kChannelsLast));
+  if (op.Wants("Filter@GRAD")) {
+    ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", Layout::kChannelsLast));
+    const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
+    RETURN_IF_ERROR(AddBackwardFilters(op, shape, doutput, input, dfilter));
+  }
+  if (op.Wants("Input@GRAD")) {
+    ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
+    const Buffer dinput = op.WriteAs("Input@GRAD", op.InputType("Input"), Layout::kChannelsLast);
+    RETURN_IF_ERROR(
+        AddForward(op, shape, doutput, filter, dinput, absl::StrCat(op.op().type(), " of images")));
   }
   return absl::OkStatus();
 }
@@ -136,10 +217,14 @@ absl::Status PlanGradient(OpPlanner& op) {
 }  // namespace
 
 OpPlans ConvolutionPlans() {
-  return {{"conv2d", PlanConvolution},
-          {"conv2d_grad", PlanGradient},
-          {"depthwise_conv2d", PlanConvolution},
-          {"depthwise_conv2d_grad", PlanGradient}};
+  OpPlans plans;
+  for (const char* prefix : {"", "depthwise_"}) {
+    plans.push_back({absl::StrCat(prefix, "conv2d"), PlanConvolution});
+    plans.push_back({absl::StrCat(prefix, "conv2d_grad"), PlanGradient});
+    plans.push_back({absl::StrCat(prefix, "conv2d_transpose"), PlanTransposed});
+    plans.push_back({absl::StrCat(prefix, "conv2d_transpose_grad"), PlanTransposedGradient});
+  }
+  return plans;
 }
 
 }  // namespace fixpoint::executor

@@ -37,6 +37,21 @@ absl::Status WithElementType(VarType::Type dtype, F f) {
   }
 }
 
+// The same with an integer of the elements' size, for what moves elements alone.
+template <typename F>
+absl::Status WithElementOfSizeOf(VarType::Type dtype, F f) {
+  return WithElementType(dtype, [&](auto element) {
+    if constexpr (sizeof(element) == sizeof(uint8_t)) {
+      return f(uint8_t());
+    } else if constexpr (sizeof(element) == sizeof(int32_t)) {
+      return f(int32_t());
+    } else {
+      static_assert(sizeof(element) == sizeof(int64_t));
+      return f(int64_t());
+    }
+  });
+}
+
 }  // namespace fixpoint::executor
 
 #endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_ELEMENT_TYPES_H_

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/in_memory.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -24,8 +25,6 @@ struct Reading {
   Layout x_layout = Layout::kRowMajor;
   Layout y_layout = Layout::kRowMajor;
 };
-
-Dims ChannelsLastDims(const Dims& dims) { return {dims[0], dims[2], dims[3], dims[1]}; }
 
 // Y's dimensions beside those of an X of 4; nothing where it does not fit.
 std::optional<Dims> Beside(const Dims& y, int64_t axis) {
@@ -46,7 +45,7 @@ Reading ReadingOf(const Dims& x, Layout x_layout, const Dims& y, int64_t axis) {
   if (!beside) return row_major;
   const bool lies_alike = (*beside)[1] == 1 || (*beside)[2] * (*beside)[3] == 1;
   if (y.size() != 4 && !lies_alike) return row_major;
-  return {{ChannelsLastDims(x), ChannelsLastDims(*beside), -1},
+  return {{DimsInMemory(x, x_layout), DimsInMemory(*beside, x_layout), -1},
           Layout::kChannelsLast,
           y.size() == 4 ? Layout::kChannelsLast : Layout::kRowMajor};
 }

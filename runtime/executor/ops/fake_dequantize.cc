@@ -46,6 +46,15 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
   }
   if (builder.HoldsCodes(x)) {
     ASSIGN_OR_RETURN(const Codes* codes, builder.ReadCodes(x, builder.LayoutOf(x)));
+    // Of codes that were read as integers it is this op that says what they stand for.
+    if (codes != nullptr && codes->ranges == Buffer()) {
+      Codes ranged = *codes;
+      ranged.ranges = ranges;
+      ranged.largest_code = d.largest_code;
+      ranged.channel_axis = d.channel_axis;
+      builder.WriteCodes(op.OutputValue(d.output), type, ranged, /*holds_codes=*/false);
+      return absl::OkStatus();
+    }
     if (codes != nullptr && codes->ranges == ranges && codes->largest_code == d.largest_code &&
         codes->channel_axis == d.channel_axis) {
       builder.WriteCodes(op.OutputValue(d.output), type, *codes, /*holds_codes=*/false);
@@ -94,11 +103,27 @@ absl::Status PlanChannelWise(OpPlanner& op) {
   return PlanDequantize(op, d);
 }
 
+// only_observer: the values pass as they are.
+absl::Status PlanDequantizeLinear(OpPlanner& op) {
+  if (op.attributes().Bool("only_observer")) {
+    if (!op.Wants("Y")) return absl::OkStatus();
+    return op.builder().Share(op.OutputValue("Y"), op.InputValue("X"));
+  }
+  Dequantization d;
+  ASSIGN_OR_RETURN(d.largest_code, LargestCodeOf(op.attributes().Int("bit_length")));
+  const int axis = static_cast<int>(op.attributes().Int("quant_axis"));
+  if (axis != -1) d.channel_axis = axis;
+  d.output = "Y";
+  return PlanDequantize(op, d);
+}
+
 }  // namespace
 
 OpPlans FakeDequantizePlans() {
   return {{"fake_dequantize_max_abs", PlanMaxAbs},
-          {"fake_channel_wise_dequantize_max_abs", PlanChannelWise}};
+          {"dequantize_abs_max", PlanMaxAbs},
+          {"fake_channel_wise_dequantize_max_abs", PlanChannelWise},
+          {"dequantize_linear", PlanDequantizeLinear}};
 }
 
 }  // namespace fixpoint::executor

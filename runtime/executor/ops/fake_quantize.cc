@@ -225,6 +225,41 @@ absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
   return AddQuantize(op, quantization, ranges, written == nullptr || Stays(*written->value()));
 }
 
+// quant_axis -1: by the moving average, in inference by Scale [1]; else by each channel's own
+// range, in inference by Scale [C]. only_observer: the values pass as they are.
+absl::Status PlanQuantizeLinear(OpPlanner& op) {
+  Quantization quantization;
+  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  quantization.output = "Y";
+  const int axis = static_cast<int>(op.attributes().Int("quant_axis"));
+  if (axis != -1) quantization.channel_axis = axis;
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
+  Buffer ranges;
+  const Value* holder = nullptr;
+  if (IsTest(op)) {
+    if (op.InputType("Scale").size() != view.channels.count) {
+      return absl::InvalidArgumentError(absl::StrCat("Scale is ", DimsText(op.InputDims("Scale")),
+                                                     "; want ", view.channels.count, " elements"));
+    }
+    ASSIGN_OR_RETURN(ranges, op.ReadFloats("Scale"));
+    holder = &op.InputValue("Scale");
+  } else {
+    if (quantization.channel_axis) {
+      ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
+      RETURN_IF_ERROR(AddFindRanges(op, quantization.channel_axis, ranges));
+    } else {
+      ASSIGN_OR_RETURN(ranges, AddFollow(op));
+    }
+    const Argument* written = op.op().Output("OutScale");
+    if (written != nullptr) holder = written->value();
+  }
+  if (!op.attributes().Bool("only_observer")) {
+    return AddQuantize(op, quantization, ranges, holder == nullptr || Stays(*holder));
+  }
+  if (!op.Wants("Y")) return absl::OkStatus();
+  return op.builder().Share(op.OutputValue("Y"), op.InputValue("X"));
+}
+
 // The straight-through estimator: rounding has the gradient 1, and so has clipping.
 absl::Status PlanPassGradient(OpPlanner& op) {
   if (!op.Wants("X@GRAD")) return absl::OkStatus();
@@ -250,6 +285,7 @@ OpPlans FakeQuantizePlans() {
        [](OpPlanner& op) { return PlanChannelWise(op, false); }},
       {"fake_channel_wise_quantize_dequantize_abs_max",
        [](OpPlanner& op) { return PlanChannelWise(op, true); }},
+      {"quantize_linear", PlanQuantizeLinear},
       {"fake_quantize_dequantize_grad", PlanPassGradient},
       {"straight_through_estimator_grad", PlanPassGradient},
       {"stright_throuth_estimator_grad", PlanPassGradient},

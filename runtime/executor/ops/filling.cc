@@ -1,6 +1,7 @@
 // Constants and random tensors. runtime/random.h defines the numbers.
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,8 @@ namespace {
 
 // What the attributes `shape` and `dtype` say; a scalar is [1] in plans.
 absl::StatusOr<TensorType> FilledType(const OpPlanner& op) {
-  for (const char* slot : {"ShapeTensor", "ShapeTensorList"}) {
-    if (op.HasInputSlot(slot) && op.HasInput(slot)) {
-      return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
-    }
-  }
+  RETURN_IF_ERROR(op.CheckAbsent("ShapeTensor"));
+  RETURN_IF_ERROR(op.CheckAbsent("ShapeTensorList"));
   TensorType type;
   ASSIGN_OR_RETURN(type.dtype, op.attributes().DataType("dtype"));
   const std::vector<int64_t> shape = op.attributes().Ints("shape");
@@ -33,19 +31,26 @@ absl::StatusOr<TensorType> FilledType(const OpPlanner& op) {
   return type;
 }
 
-absl::Status PlanFillConstant(OpPlanner& op) {
-  if (op.HasInput("ValueTensor")) {
-    return absl::UnimplementedError("input ValueTensor is there; want it absent");
-  }
-  // str_value goes before value where it is not empty.
+// str_value goes before value where it is not empty.
+absl::StatusOr<double> FilledValue(const OpPlanner& op) {
   const std::string text = op.attributes().String("str_value");
   double value = op.attributes().Float("value");
   if (!text.empty() && !absl::SimpleAtod(text, &value)) {
     return absl::InvalidArgumentError(
         absl::StrCat("str_value is \"", text, "\"; want a number, \"inf\", \"-inf\" or \"nan\""));
   }
-  ASSIGN_OR_RETURN(const TensorType type, FilledType(op));
+  return value;
+}
+
+// A value whose elements are all that number in every run.
+struct Constant {
+  double value;
+};
+
+// Adds the step that fills Out.
+absl::Status AddFill(OpPlanner& op, const TensorType& type, double value) {
   const Buffer out = op.WriteAs("Out", type);
+  if (op.Wants("Out")) op.builder().Attach(op.OutputValue("Out"), Constant{value});
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
     op.AddStep({{}, {out}, [out, value = static_cast<T>(value)](const StepContext& run) {
@@ -57,6 +62,93 @@ absl::Status PlanFillConstant(OpPlanner& op) {
   });
 }
 
+absl::Status PlanFillConstant(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("ValueTensor"));
+  ASSIGN_OR_RETURN(const double value, FilledValue(op));
+  ASSIGN_OR_RETURN(const TensorType type, FilledType(op));
+  return AddFill(op, type, value);
+}
+
+// `shape`, but as long as Input on one axis.
+absl::Status PlanFillBatchSizeLike(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const double value, FilledValue(op));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  return AddFill(op, type, value);
+}
+
+absl::Status PlanFillZerosLike(OpPlanner& op) { return AddFill(op, op.InputType("X"), 0); }
+
+absl::Status PlanFillAnyLike(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  return AddFill(op, type, op.attributes().Float("value"));
+}
+
+// Adds the step that writes those numbers to Out.
+absl::Status AddValues(OpPlanner& op, const TensorType& type, const std::vector<double>& values) {
+  if (static_cast<int64_t>(values.size()) != type.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("Out is ", DimsText(type.dims),
+                                                   " and there are ", values.size(),
+                                                   " values; want ", type.size()));
+  }
+  const Buffer out = op.WriteAs("Out", type);
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{}, {out}, [=](const StepContext& run) {
+                  std::transform(values.begin(), values.end(), run.Of<T>(out).begin(),
+                                 [](double value) { return static_cast<T>(value); });
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
+// The values are in the list that goes with dtype.
+absl::Status PlanAssignValue(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, FilledType(op));
+  if (type.dtype == VarType::FP32) {
+    return AddValues(op, type, op.attributes().Floats("fp32_values"));
+  }
+  if (type.dtype == VarType::FP64) {
+    return AddValues(op, type, op.attributes().Floats("fp64_values"));
+  }
+  const char* list = type.dtype == VarType::BOOL    ? "bool_values"
+                     : type.dtype == VarType::INT64 ? "int64_values"
+                                                    : "int32_values";
+  const std::vector<int64_t> integers = op.attributes().Ints(list);
+  return AddValues(op, type, {integers.begin(), integers.end()});
+}
+
+absl::Status PlanShape(OpPlanner& op) {
+  const Dims& dims = op.InputDims("Input");
+  return AddValues(op, {VarType::INT32, {static_cast<int64_t>(dims.size())}},
+                   {dims.begin(), dims.end()});
+}
+
+// A number that decides how long a tensor is.
+absl::StatusOr<double> ConstantIn(OpPlanner& op, absl::string_view slot) {
+  const Constant* constant = op.builder().Attached<Constant>(op.InputValue(slot));
+  if (constant != nullptr) return constant->value;
+  return absl::UnimplementedError(
+      absl::StrCat("input ", slot, " is not known before the run; want what a constant fills"));
+}
+
+// Start, Start + Step, ... before End.
+absl::Status PlanRange(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const double start, ConstantIn(op, "Start"));
+  ASSIGN_OR_RETURN(const double end, ConstantIn(op, "End"));
+  ASSIGN_OR_RETURN(const double step, ConstantIn(op, "Step"));
+  const double count = std::ceil((end - start) / step);
+  constexpr double kMost = 1 << 30;
+  if (!(count >= 1 && count <= kMost)) {
+    return absl::InvalidArgumentError(absl::StrCat("the range from ", start, " to ", end,
+                                                   " in steps of ", step,
+                                                   " is empty, or has no end; want numbers"));
+  }
+  std::vector<double> values;
+  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) values.push_back(start + i * step);
+  return AddValues(op, {op.InputType("Start").dtype, {static_cast<int64_t>(count)}}, values);
+}
+
 // Adds the step that fills Out with draw(numbers, i).
 template <typename Draw>
 absl::Status PlanDraw(OpPlanner& op, Draw draw) {
@@ -66,9 +158,7 @@ absl::Status PlanDraw(OpPlanner& op, Draw draw) {
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
     op.AddStep({{}, {out}, [=, number = op.number()](const StepContext& run) {
-                  const RandomStream random = seed != 0
-                                                  ? RandomStream(static_cast<uint64_t>(seed), 0, 0)
-                                                  : run.Random(number);
+                  const RandomStream random = run.Random(number, seed);
                   const absl::Span<T> elements = run.Of<T>(out);
                   for (size_t i = 0; i < elements.size(); ++i) {
                     elements[i] = static_cast<T>(draw(random, i));
@@ -105,6 +195,12 @@ absl::Status PlanNormal(OpPlanner& op, Drawing drawing) {
 OpPlans FillingPlans() {
   return {
       {"fill_constant", PlanFillConstant},
+      {"fill_constant_batch_size_like", PlanFillBatchSizeLike},
+      {"fill_zeros_like", PlanFillZerosLike},
+      {"fill_any_like", PlanFillAnyLike},
+      {"assign_value", PlanAssignValue},
+      {"shape", PlanShape},
+      {"range", PlanRange},
       {"uniform_random", PlanUniform},
       {"gaussian_random", [](OpPlanner& op) { return PlanNormal(op, &RandomStream::Normal); }},
       {"truncated_gaussian_random",

@@ -1,8 +1,9 @@
-// What is counted of predictions.
+// What is largest along an axis, and what is counted of predictions.
 
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ops/dims.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -16,7 +17,7 @@ using kernels::Lines;
 using kernels::TopK;
 
 absl::Status AddTopK(OpPlanner& op, int64_t axis, bool largest) {
-  if (op.HasInput("K")) return absl::UnimplementedError("input K is there; want it absent");
+  RETURN_IF_ERROR(op.CheckAbsent("K"));
   Dims dims = op.InputDims("X");
   ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, static_cast<int>(dims.size())));
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(dims, axis));
@@ -38,6 +39,64 @@ absl::Status AddTopK(OpPlanner& op, int64_t axis, bool largest) {
 absl::Status PlanTopK(OpPlanner& op) { return AddTopK(op, -1, /*largest=*/true); }
 absl::Status PlanTopKV2(OpPlanner& op) {
   return AddTopK(op, op.attributes().Int("axis"), op.attributes().Bool("largest"));
+}
+
+// Error: an index is no place in a line.
+absl::Status CheckIndices(absl::Span<const int64_t> indices, int64_t length) {
+  for (const int64_t index : indices) {
+    if (index >= 0 && index < length) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("Indices has ", index, "; want 0 to ", length - 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanTopKGradient(OpPlanner& op, int64_t axis) {
+  const TensorType x_type = op.InputType("X");
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, static_cast<int>(x_type.dims.size())));
+  ASSIGN_OR_RETURN(const Lines lines, LinesOf(x_type.dims, axis));
+  const Dims& indices_dims = op.InputDims("Indices");
+  Dims dims = x_type.dims;
+  if (indices_dims.size() == dims.size()) dims[at] = indices_dims[at];
+  if (indices_dims != dims || op.InputDims("Out@GRAD") != dims) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "X is ", DimsText(x_type.dims), ", Indices ", DimsText(indices_dims), " and Out@GRAD ",
+        DimsText(op.InputDims("Out@GRAD")), "; want the last two equal, and X but for the axis"));
+  }
+  // The order is that of the values, which the gradient does not read.
+  ASSIGN_OR_RETURN(const std::shared_ptr<TopK> top_k,
+                   TopK::Plan(lines, dims[at], TopK::Order::kDescending));
+  ASSIGN_OR_RETURN(const Buffer indices, op.Read("Indices", VarType::INT64));
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const Buffer dx = op.WriteAs("X@GRAD", x_type);
+  op.AddStep({{indices, dout}, {dx}, [=](const StepContext& run) {
+                RETURN_IF_ERROR(CheckIndices(run.Of<int64_t>(indices), lines.length));
+                top_k->Backward(run.Of<int64_t>(indices), run.Floats(dout), run.Floats(dx));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanArgMax(OpPlanner& op) {
+  const TensorType type = op.InputType("X");
+  Dims dims = type.dims;
+  if (op.attributes().Bool("flatten")) dims = {type.size()};
+  const int64_t axis = op.attributes().Int("axis");
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, static_cast<int>(dims.size())));
+  ASSIGN_OR_RETURN(const Lines lines, LinesOf(dims, axis));
+  if (op.attributes().Int("dtype") >= 0) {
+    ASSIGN_OR_RETURN(const VarType::Type dtype, op.attributes().DataType("dtype"));
+    if (dtype != VarType::INT64) return absl::UnimplementedError("dtype is not i64; want i64");
+  }
+  dims[at] = 1;
+  if (!op.attributes().Bool("keepdims") && dims.size() > 1) dims.erase(dims.begin() + at);
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  const Buffer out = op.WriteAs("Out", {VarType::INT64, dims});
+  op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                kernels::ArgMax(lines, run.Floats(x), run.Of<int64_t>(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
 }
 
 // The share of rows one of whose Indices [N, k] is their Label [N, 1].
@@ -68,7 +127,13 @@ absl::Status PlanAccuracy(OpPlanner& op) {
 }  // namespace
 
 OpPlans MetricPlans() {
-  return {{"top_k", PlanTopK}, {"top_k_v2", PlanTopKV2}, {"accuracy", PlanAccuracy}};
+  return {{"top_k", PlanTopK},
+          {"top_k_grad", [](OpPlanner& op) { return PlanTopKGradient(op, -1); }},
+          {"top_k_v2", PlanTopKV2},
+          {"top_k_v2_grad",
+           [](OpPlanner& op) { return PlanTopKGradient(op, op.attributes().Int("axis")); }},
+          {"arg_max", PlanArgMax},
+          {"accuracy", PlanAccuracy}};
 }
 
 }  // namespace fixpoint::executor

@@ -3,20 +3,40 @@
 
 #include "runtime/kernels/product.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/integer_operands.h"
+#include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/integer_product.h"
+#include "runtime/kernels/reduction.h"
+#include "runtime/kernels/strided_copy.h"
 
 namespace fixpoint::executor {
 namespace {
 
 using kernels::ProductShape;
+
+// How an operand is repeated for the matrices of the other: dims that are 1 become others. The last
+// dimension is the matrix.
+struct Repetition {
+  Dims own;
+  Dims repeated;
+};
+
+// Out = alpha * X * Y, as matrices.
+struct PlannedProduct {
+  ProductShape shape;
+  float alpha = 1;
+  std::optional<Repetition> x;  // nothing: it has all matrices
+  std::optional<Repetition> y;
+};
 
 int64_t Volume(DimsView dims) {
   int64_t volume = 1;
@@ -31,7 +51,7 @@ absl::Status DoNotFit(const OpPlanner& op) {
 }
 
 // Each flattened to a matrix.
-absl::StatusOr<ProductShape> MulShape(const OpPlanner& op) {
+absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op) {
   const DimsView x = op.InputDims("X");
   const DimsView y = op.InputDims("Y");
   const int64_t x_rows = op.attributes().Int("x_num_col_dims");
@@ -40,66 +60,123 @@ absl::StatusOr<ProductShape> MulShape(const OpPlanner& op) {
     return at >= 1 && at < static_cast<int64_t>(dims.size());
   };
   if (!splits(x, x_rows) || !splits(y, y_rows)) return DoNotFit(op);
-  ProductShape shape;
+  PlannedProduct product;
+  ProductShape& shape = product.shape;
   shape.rows = Volume(x.subspan(0, x_rows));
   shape.inner = Volume(x.subspan(x_rows));
   shape.columns = Volume(y.subspan(y_rows));
   if (Volume(y.subspan(0, y_rows)) != shape.inner) return DoNotFit(op);
-  return shape;
+  return product;
 }
 
-// The last two dimensions, those before them equal. A Y without those is the same for all.
-absl::StatusOr<ProductShape> BatchedShape(const OpPlanner& op, bool transpose_x, bool transpose_y) {
-  const DimsView x = op.InputDims("X");
-  const DimsView y = op.InputDims("Y");
-  if (x.size() < 2 || y.size() < 2) {
-    return absl::UnimplementedError(
-        absl::StrCat("X is ", DimsText(x), " and Y ", DimsText(y), "; want 2 dimensions or more"));
+// Leading dimensions beside each other: 1s in front of the fewer, each that of one, or of both.
+absl::StatusOr<Dims> BroadcastLeading(const OpPlanner& op, Dims* x, Dims* y) {
+  const size_t rank = std::max(x->size(), y->size());
+  x->insert(x->begin(), rank - x->size(), 1);
+  y->insert(y->begin(), rank - y->size(), 1);
+  Dims both;
+  for (size_t i = 0; i < rank; ++i) {
+    if ((*x)[i] != (*y)[i] && (*x)[i] != 1 && (*y)[i] != 1) return DoNotFit(op);
+    both.push_back(std::max((*x)[i], (*y)[i]));
   }
-  ProductShape shape;
+  return both;
+}
+
+// The last two dimensions; those before them broadcast. A vector X is a row and a vector Y a
+// column.
+absl::StatusOr<PlannedProduct> BatchedProduct(const OpPlanner& op, bool transpose_x,
+                                              bool transpose_y, double alpha) {
+  Dims x = op.InputDims("X");
+  Dims y = op.InputDims("Y");
+  if (x.size() == 1) x.insert(x.begin(), 1);
+  if (y.size() == 1) y.push_back(1);
+  PlannedProduct product;
+  product.alpha = static_cast<float>(alpha);
+  ProductShape& shape = product.shape;
   shape.transpose_x = transpose_x;
   shape.transpose_y = transpose_y;
-  shape.batch = Volume(x.first(x.size() - 2));
   shape.rows = x[x.size() - (transpose_x ? 1 : 2)];
   shape.inner = x[x.size() - (transpose_x ? 2 : 1)];
   shape.columns = y[y.size() - (transpose_y ? 2 : 1)];
   if (y[y.size() - (transpose_y ? 1 : 2)] != shape.inner) return DoNotFit(op);
-  if (x.first(x.size() - 2) == y.first(y.size() - 2)) return shape;
-  if (y.size() == 2 && !transpose_x) {
-    shape.rows *= std::exchange(shape.batch, 1);
-    return shape;
+  x.resize(x.size() - 2);
+  y.resize(y.size() - 2);
+  // A Y that is the same for all matrices of X is that of one matrix with all their rows.
+  if (Volume(y) == 1 && !transpose_x) {
+    shape.rows *= Volume(x);
+    return product;
   }
-  return absl::UnimplementedError(absl::StrCat("X is ", DimsText(x), " and Y ", DimsText(y),
-                                               "; want equal leading dimensions"));
+  ASSIGN_OR_RETURN(Dims both, BroadcastLeading(op, &x, &y));
+  shape.batch = Volume(both);
+  const auto with_matrix = [](Dims leading, int64_t size) {
+    leading.push_back(size);
+    return leading;
+  };
+  const int64_t x_size = shape.rows * shape.inner;
+  const int64_t y_size = shape.inner * shape.columns;
+  if (x != both) product.x = Repetition{with_matrix(x, x_size), with_matrix(both, x_size)};
+  if (y != both) product.y = Repetition{with_matrix(y, y_size), with_matrix(both, y_size)};
+  return product;
 }
 
-absl::StatusOr<ProductShape> MatmulShape(const OpPlanner& op) {
+absl::StatusOr<PlannedProduct> MatmulProduct(const OpPlanner& op) {
   const OpAttributes& attributes = op.attributes();
-  if (attributes.Float("alpha") != 1 || attributes.Int("head_number") != 1 ||
-      !attributes.Ints("fused_reshape_Out").empty() ||
+  if (attributes.Int("head_number") != 1 || !attributes.Ints("fused_reshape_Out").empty() ||
       !attributes.Ints("fused_transpose_Out").empty()) {
     return absl::UnimplementedError(
-        "alpha is not 1, or a reshape, a transpose or heads are fused; want a product alone");
+        "a reshape, a transpose or heads are fused; want a product alone");
   }
-  return BatchedShape(op, attributes.Bool("transpose_X"), attributes.Bool("transpose_Y"));
+  return BatchedProduct(op, attributes.Bool("transpose_X"), attributes.Bool("transpose_Y"),
+                        attributes.Float("alpha"));
 }
 
-absl::StatusOr<ProductShape> MatmulV2Shape(const OpPlanner& op) {
-  return BatchedShape(op, op.attributes().Bool("trans_x"), op.attributes().Bool("trans_y"));
+// A vector is what it is, transposed or not.
+absl::StatusOr<PlannedProduct> MatmulV2Product(const OpPlanner& op) {
+  return BatchedProduct(op, op.attributes().Bool("trans_x") && op.InputDims("X").size() > 1,
+                        op.attributes().Bool("trans_y") && op.InputDims("Y").size() > 1, 1);
 }
 
-using ShapeFunction = absl::StatusOr<ProductShape> (*)(const OpPlanner& op);
+using ProductFunction = absl::StatusOr<PlannedProduct> (*)(const OpPlanner& op);
 
 int64_t OperationsOf(const ProductShape& shape) { return 2 * shape.out_size() * shape.inner; }
 
-// Adds the step that computes out = x * y.
-absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, Buffer x, Buffer y, Buffer out,
-                        std::string name = "") {
+// An operand, with the step that repeats it where the other has more matrices.
+absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
+                                   const std::optional<Repetition>& repetition) {
+  ASSIGN_OR_RETURN(const Buffer read, op.ReadFloats(slot));
+  if (!repetition) return read;
+  kernels::StridedLayout from = kernels::RowMajorLayout(repetition->own);
+  for (size_t i = 0; i < from.strides.size(); ++i) {
+    if (repetition->own[i] != repetition->repeated[i]) from.strides[i] = 0;
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::StridedCopy> copy,
+                   kernels::StridedCopy::Plan(repetition->repeated, from,
+                                              kernels::RowMajorLayout(repetition->repeated)));
+  const Buffer repeated = op.Scratch(slot, VarType::FP32, Volume(repetition->repeated));
+  op.AddStep({{read},
+              {repeated},
+              [=](const StepContext& run) {
+                copy->Run<float>(run.Floats(read), run.Floats(repeated));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat("repeat ", slot)});
+  return repeated;
+}
+
+// Adds the step that computes out = alpha * x * y.
+absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, Buffer x, Buffer y,
+                        Buffer out, std::string name = "") {
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, kernels::Product::Plan(shape));
   op.AddStep({{x, y},
               {out},
               [=](const StepContext& run) {
                 product->Run(run.Floats(x), run.Floats(y), run.Floats(out));
+                if (alpha != 1) {
+                  kernels::Scale(run.Floats(out), alpha, 0.0f, kernels::BiasOrder::kAfterFactor,
+                                 run.Floats(out));
+                }
                 return absl::OkStatus();
               },
               product->implementation(),
@@ -108,54 +185,95 @@ absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, Buffer x, Buff
   return absl::OkStatus();
 }
 
-absl::Status PlanProduct(OpPlanner& op, ShapeFunction shape_of) {
-  ASSIGN_OR_RETURN(const ProductShape shape, shape_of(op));
+// The axis of Y whose elements are columns; -1 where several are flattened to columns, or none is.
+int ColumnAxis(const Dims& y, const ProductShape& shape) {
+  const int axis = static_cast<int>(y.size()) - (shape.transpose_y ? 2 : 1);
+  return axis >= 0 && y[axis] == shape.columns ? axis : -1;
+}
+
+absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
+  ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
+  const ProductShape& shape = product.shape;
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
-  // The scales are of the columns of Y: of an axis, unless several are flattened to columns.
-  const Dims& y_dims = op.InputDims("Y");
-  int column_axis = static_cast<int>(y_dims.size()) - (shape.transpose_y ? 2 : 1);
-  if (y_dims[column_axis] != shape.columns) column_axis = -1;
-  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis));
-  if (integers && shape.batch == 1) {
-    auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.type);
-    if (sums.ok()) {
-      AddIntegerSums(op, *integers, *std::move(sums), shape.columns, OperationsOf(shape), out);
-      return absl::OkStatus();
+  if (shape.batch == 1 && product.alpha == 1) {
+    ASSIGN_OR_RETURN(
+        const std::optional<IntegerOperands> integers,
+        ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", ColumnAxis(op.InputDims("Y"), shape)));
+    if (integers) {
+      auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.type);
+      if (sums.ok()) {
+        AddIntegerSums(op, *integers, *std::move(sums), shape.columns, OperationsOf(shape), out);
+        return absl::OkStatus();
+      }
+      // A sum that may not fit in 32 bits is one of floats.
+      if (!absl::IsInvalidArgument(sums.status())) return sums.status();
     }
-    // A sum that may not fit in 32 bits is one of floats.
-    if (!absl::IsInvalidArgument(sums.status())) return sums.status();
   }
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
-  ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Y"));
-  return AddProduct(op, shape, x, y, out);
+  ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
+  ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
+  return AddProduct(op, shape, product.alpha, x, y, out);
+}
+
+// A product of which the gradient of an operand is made.
+struct GradientTerm {
+  ProductShape shape;
+  Buffer x;
+  Buffer y;
+};
+
+// Adds the steps that compute the gradient of an operand: a product, summed over the matrices that
+// the operand was repeated for.
+absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTerm& term,
+                         float alpha, const std::optional<Repetition>& repetition) {
+  const std::string gradient = absl::StrCat(slot, kGradientSuffix);
+  const std::string name = absl::StrCat(op.op().type(), " of ", slot);
+  const TensorType type = op.InputType(slot);
+  if (!repetition) {
+    return AddProduct(op, term.shape, alpha, term.x, term.y, op.WriteAs(gradient, type), name);
+  }
+  const Buffer terms = op.Scratch(gradient, VarType::FP32, Volume(repetition->repeated));
+  RETURN_IF_ERROR(AddProduct(op, term.shape, alpha, term.x, term.y, terms, name));
+  kernels::ReductionShape sum{kernels::ReductionType::kSum, repetition->repeated, {}};
+  for (size_t i = 0; i < sum.dims.size(); ++i) {
+    if (repetition->own[i] != sum.dims[i]) sum.axes.push_back(static_cast<int64_t>(i));
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Reduction> reduction,
+                   kernels::Reduction::Plan(sum));
+  const Buffer out = op.WriteAs(gradient, type);
+  op.AddStep({{terms},
+              {out},
+              [=](const StepContext& run) {
+                reduction->Run(run.Floats(terms), run.Floats(out));
+                return absl::OkStatus();
+              },
+              reduction->implementation(),
+              0,
+              absl::StrCat("sum of ", gradient)});
+  return absl::OkStatus();
 }
 
 // With A = X or its transpose, and B = Y or its transpose: dA = dOut * B^T and dB = A^T * dOut,
 // and dX and dY are those or their transposes.
-absl::Status PlanGradient(OpPlanner& op, ShapeFunction shape_of) {
-  ASSIGN_OR_RETURN(const ProductShape s, shape_of(op));
+absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
+  ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
+  const ProductShape& s = product.shape;
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
   if (dout.size != s.out_size()) return DoNotFit(op);
   if (op.Wants("Y@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
-    const Buffer dy = op.WriteAs("Y@GRAD", op.InputType("Y"));
-    const std::string name = absl::StrCat(op.op().type(), " of Y");
-    const ProductShape shape =
-        s.transpose_y ? ProductShape{s.batch, s.columns, s.rows, s.inner, true, s.transpose_x}
-                      : ProductShape{s.batch, s.inner, s.rows, s.columns, !s.transpose_x, false};
-    RETURN_IF_ERROR(s.transpose_y ? AddProduct(op, shape, dout, x, dy, name)
-                                  : AddProduct(op, shape, x, dout, dy, name));
+    ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
+    const GradientTerm term =
+        s.transpose_y
+            ? GradientTerm{{s.batch, s.columns, s.rows, s.inner, true, s.transpose_x}, dout, x}
+            : GradientTerm{{s.batch, s.inner, s.rows, s.columns, !s.transpose_x, false}, x, dout};
+    RETURN_IF_ERROR(AddGradient(op, "Y", term, product.alpha, product.y));
   }
   if (op.Wants("X@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Y"));
-    const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
-    const std::string name = absl::StrCat(op.op().type(), " of X");
-    const ProductShape shape =
-        s.transpose_x ? ProductShape{s.batch, s.inner, s.columns, s.rows, s.transpose_y, true}
-                      : ProductShape{s.batch, s.rows, s.columns, s.inner, false, !s.transpose_y};
-    RETURN_IF_ERROR(s.transpose_x ? AddProduct(op, shape, y, dout, dx, name)
-                                  : AddProduct(op, shape, dout, y, dx, name));
+    ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
+    const GradientTerm term =
+        s.transpose_x
+            ? GradientTerm{{s.batch, s.inner, s.columns, s.rows, s.transpose_y, true}, y, dout}
+            : GradientTerm{{s.batch, s.rows, s.columns, s.inner, false, !s.transpose_y}, dout, y};
+    RETURN_IF_ERROR(AddGradient(op, "X", term, product.alpha, product.x));
   }
   return absl::OkStatus();
 }
@@ -164,13 +282,13 @@ absl::Status PlanGradient(OpPlanner& op, ShapeFunction shape_of) {
 
 OpPlans ProductPlans() {
   OpPlans plans;
-  const std::pair<const char*, ShapeFunction> products[] = {
-      {"mul", MulShape}, {"matmul", MatmulShape}, {"matmul_v2", MatmulV2Shape}};
-  for (const auto& [type, shape_of] : products) {
+  const std::pair<const char*, ProductFunction> products[] = {
+      {"mul", MulProduct}, {"matmul", MatmulProduct}, {"matmul_v2", MatmulV2Product}};
+  for (const auto& [type, product_of] : products) {
     plans.push_back(
-        {type, [=, shape_of = shape_of](OpPlanner& op) { return PlanProduct(op, shape_of); }});
-    plans.push_back({absl::StrCat(type, "_grad"), [=, shape_of = shape_of](OpPlanner& op) {
-                       return PlanGradient(op, shape_of);
+        {type, [product_of = product_of](OpPlanner& op) { return PlanProduct(op, product_of); }});
+    plans.push_back({absl::StrCat(type, "_grad"), [product_of = product_of](OpPlanner& op) {
+                       return PlanGradient(op, product_of);
                      }});
   }
   return plans;

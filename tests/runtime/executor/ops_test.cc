@@ -51,6 +51,181 @@ TEST(Views, KeepTheElements) {
             "");
 }
 
+// What a convolution writes lies channels last: it is joined, cut, summed and turned as it lies.
+TEST(Images, AreJoinedAndCutAsTheyLie) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        concat(X=[y, x, y]) -> (Out=joined) {axis=1}
+        concat_grad(X=[y, x, y], Out@GRAD=joined) -> (X@GRAD=[da, db, dc]) {axis=-3}
+        concat(X=[y, y]) -> (Out=higher) {axis=2}
+        split(X=y) -> (Out=[s0, s1]) {axis=1, sections=[2, -1]}
+        split(X=y) -> (Out=[h0, h1]) {axis=3, num=2}
+        slice(Input=y) -> (Out=cut) {axes=[1, 3], starts=[-4, 1], ends=[100, 3]}
+        slice_grad(Input=y, Out@GRAD=cut) -> (Input@GRAD=dy) {
+          axes=[1, 3], starts=[-4, 1], ends=[100, 3]}
+        stack(X=[y, y]) -> (Y=stacked) {axis=-1}
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {5, 3, 1, 1})),
+            "");
+}
+
+TEST(Images, AreReducedAsTheyLie) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        reduce_mean(X=y) -> (Out=pooled) {dim=[2, 3]}
+        reduce_mean_grad(X=y, Out@GRAD=pooled) -> (X@GRAD=d_pooled) {dim=[2, 3]}
+        reduce_sum(X=y) -> (Out=channels) {dim=[1]}
+        reduce_max(X=y) -> (Out=columns) {dim=[2], keep_dim=true}
+        reduce_min(X=y) -> (Out=rows) {dim=[-1]}
+        reduce_sum(X=y) -> (Out=kept) {dim=[0, 2], keep_dim=true}
+        reduce_sum_grad(X=y, Out@GRAD=kept) -> (X@GRAD=d_kept) {dim=[0, 2], keep_dim=true}
+        reduce_sum(X=y) -> (Out=all) {reduce_all=true}
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1})),
+            "");
+}
+
+TEST(Images, AreTransposedAsTheyLie) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        transpose2(X=y) -> (Out=last, XShape=s1) {axis=[0, 2, 3, 1]}
+        transpose2_grad(XShape=s1, Out@GRAD=last) -> (X@GRAD=first) {axis=[0, 2, 3, 1]}
+        transpose2(X=y) -> (Out=turned, XShape=s2) {axis=[3, 1, 0, 2]}
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}), 1e-5,
+                          {"y", "last", "first", "turned"}),
+            "");
+}
+
+// Numbers are drawn in row-major order, whatever order the elements lie in.
+TEST(Dropout, OfAnImageDropsTheSameElements) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        dropout(X=y) -> (Out=z, Mask=m) {dropout_prob=0.4, dropout_implementation="upscale_in_train"}
+        dropout_grad(Mask=m, Out@GRAD=y) -> (X@GRAD=dy) {
+          dropout_prob=0.4, dropout_implementation="upscale_in_train"}
+        dropout(X=y) -> (Out=tested, Mask=n) {dropout_prob=0.4, is_test=true}
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}), 1e-5,
+                          {"y", "z", "m", "dy", "tested"}),
+            "");
+}
+
+TEST(Repetition, IsThatOfTheAttributes) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        expand(X=x) -> (Out=a) {expand_times=[3, 1, 2]}
+        tile(X=x) -> (Out=b) {repeat_times=[2, 1, 1, 3]}
+        expand_v2(X=x) -> (Out=c) {shape=[4, -1, 3, 2]}
+        expand_as_v2(X=x) -> (Out=d) {target_shape=[2, 3, 2]}
+        unstack(X=x) -> (Y=[e, f, g]) {axis=1, num=3}
+      })",
+                          Drawn("x", {1, 3, 2}), 0),
+            "");
+}
+
+TEST(Constants, AreFilledAndCounted) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        fill_constant() -> (Out=start) {shape=[1L], dtype=3, value=2.0}
+        fill_constant() -> (Out=end) {shape=[1L], dtype=3, value=9.0}
+        fill_constant() -> (Out=step) {shape=[1L], dtype=3, value=3.0}
+        range(Start=start, End=end, Step=step) -> (Out=counted)
+        fill_any_like(X=x) -> (Out=ones) {value=1.0, dtype=2}
+        fill_zeros_like(X=x) -> (Out=zeros)
+        fill_constant_batch_size_like(Input=x) -> (Out=rows) {
+          shape=[-1, 4], value=0.5, output_dim_idx=0}
+        assign_value() -> (Out=given) {shape=[2, 2], dtype=5, fp32_values=[1.0, -2.0, 3.5, 4.0]}
+        shape(Input=x) -> (Out=dims)
+        cast(X=counted) -> (Out=numbers) {in_dtype=3, out_dtype=5}
+      })",
+                          Drawn("x", {3, 2}), 0),
+            "");
+}
+
+TEST(Comparisons, AreThoseOfTheInterpreter) {
+  EXPECT_EQ(OpDifferences(
+                R"(program version=2006002
+      block 0 {
+        less_than(X=x, Y=y) -> (Out=a)
+        greater_equal(X=x, Y=y) -> (Out=b) {axis=0}
+        equal(X=i, Y=j) -> (Out=c)
+        not_equal(X=i, Y=j) -> (Out=d)
+        logical_and(X=c, Y=d) -> (Out=e)
+        logical_or(X=c, Y=d) -> (Out=f)
+        logical_xor(X=a, Y=b) -> (Out=g)
+        logical_not(X=g) -> (Out=h)
+        arg_max(X=x) -> (Out=k) {axis=1L}
+        arg_max(X=x) -> (Out=l) {axis=0L, keepdims=true}
+      })",
+                Drawn("x", {3, 3}) + Drawn("y", {3}) + "i i64[4] 1 2 3 4\nj i64[4] 1 0 3 5\n", 0),
+            "");
+}
+
+// Weights of 8 bits pass through a cast to the op that says their ranges.
+TEST(FrozenConvolution, IsAsIfOnNumbers) {
+  EXPECT_EQ(
+      OpDifferences(R"(program version=2006002
+      block 0 {
+        cast(X=w) -> (Out=wf) {in_dtype=21, out_dtype=5}
+        dequantize_linear(X=wf, Scale=ws, ZeroPoint=zero) -> (Y=wd) {quant_axis=0, bit_length=8}
+        quantize_linear(X=x, Scale=xs, ZeroPoint=zero) -> (Y=xq) {quant_axis=-1, bit_length=8}
+        dequantize_linear(X=xq, Scale=xs, ZeroPoint=zero) -> (Y=xd) {quant_axis=-1, bit_length=8}
+        conv2d(Input=xd, Filter=wd) -> (Output=y)
+      })",
+                    Drawn("x", {2, 2, 3, 3}) + "w i8[2,2,1,2] 127 -127 5 0 64 -1 100 3\n"
+                                               "ws f32[2] 0.5 2\nxs f32[1] 0.8\nzero f32[1] 0\n",
+                    1e-5, {"y"}),
+      "");
+}
+
+TEST(QuantizeLinear, FollowsTheMovingAverageOrTheChannels) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var scale f32[1] persistable
+        var state f32[1] persistable
+        var accum f32[1] persistable
+        quantize_linear(X=x, Scale=scale, ZeroPoint=zero, InState=state, InAccum=accum) -> (
+          Y=xq, OutScale=scale, OutState=state, OutAccum=accum) {quant_axis=-1, is_test=false}
+        dequantize_linear(X=xq, Scale=scale, ZeroPoint=zero) -> (Y=xd) {quant_axis=-1}
+        quantize_linear(X=w, Scale=before, ZeroPoint=zero) -> (Y=wq, OutScale=ws) {
+          quant_axis=1, is_test=false}
+        dequantize_linear(X=wq, Scale=ws, ZeroPoint=zero) -> (Y=wd) {quant_axis=1}
+        mul(X=xd, Y=wd) -> (Out=y)
+      })",
+                          Drawn("x", {3, 4}) + Drawn("w", {4, 2}) + Drawn("before", {2}) +
+                              "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n"
+                              "zero f32[1] 0\n",
+                          1e-5, {"xq", "wq", "ws", "y"}),
+            "");
+}
+
+TEST(AffineQuantizer, FollowsBothEndsOfTheRange) {
+  for (const char* attributes :
+       {"bit_length=8, unsigned_codes=true", "bit_length=4, round_type=1"}) {
+    EXPECT_EQ(
+        OpDifferences(absl::StrCat(R"(program version=2006002
+      block 0 {
+        var s f32[1] persistable
+        var z f32[1] persistable
+        var n f32[1] persistable
+        var low f32[1] persistable
+        var high f32[1] persistable
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z, InState=n, InAccumMin=low, InAccumMax=high) -> (
+          Out=q, OutScale=s, OutZeroPoint=z, OutState=n, OutAccumMin=low, OutAccumMax=high) {)",
+                                   attributes, R"(}
+        fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=d)
+      })"),
+                      Drawn("x", {3, 10}) +
+                          "s f32[1] 1\nz f32[1] 0\nn f32[1] 1\nlow f32[1] -2\nhigh f32[1] 0\n"),
+        "");
+  }
+}
+
 // Weights per channel and activations in 8 bits: the sums are exact, their scale is rounded.
 TEST(QuantizedConvolution, IsAsIfOnNumbers) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002

@@ -110,6 +110,17 @@ const Network kNetworks[] = {
      "-QuantizeTranspiler-act_moving_average_abs_max_paddle_quantized"},
     {"fluid185/digits_conv-adam", 2, "-QuantizeTranspiler-act_range_abs_max_paddle_quantized"},
     {"fluid185/fit_a_line-sgd", 4},
+    {"fluid185/word2vec-sgd", 2},
+    {"fluid185/word2vec-sgd", 2, "-QuantizeTranspiler-act_abs_max_paddle_quantized"},
+    {"paddle262/word2vec-adagrad", 2},
+    {"paddle262/textconv-lamb", 2},
+    {"paddle262/textconv-lamb", 2,
+     "-act_moving_average_abs_max-w_channel_wise_abs_max_paddle_quantized"},
+    {"paddle262/bert_mini-adamw_clip", 1},
+    {"paddle262/bert_mini-adamw_clip", 1,
+     "-act_moving_average_abs_max-w_channel_wise_abs_max_paddle_quantized", 1e-2,
+     /*is_chaotic=*/true},
+    {"paddle262/mobilenet_v3_small-rmsprop_l2", 1},
 };
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,95 @@
+// Comparisons and logic of tensors of one type, element by element.
+
+#include "runtime/kernels/comparison.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "proto/type_names.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_types.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::Comparison;
+using kernels::Relation;
+
+absl::Status PlanRelation(OpPlanner& op, Relation relation, int64_t axis) {
+  const VarType::Type dtype = op.InputType("X").dtype;
+  ASSIGN_OR_RETURN(const std::shared_ptr<Comparison> comparison,
+                   Comparison::Plan(relation, {op.InputDims("X"), op.InputDims("Y"), axis}));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype));
+  ASSIGN_OR_RETURN(const Buffer y, op.Read("Y", dtype));
+  const Buffer out = op.WriteAs("Out", {VarType::BOOL, comparison->out_dims()});
+  const auto add = [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{x, y}, {out}, [=](const StepContext& run) {
+                  comparison->Run<T>(run.Of<T>(x), run.Of<T>(y), run.Of<bool>(out));
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  };
+  switch (dtype) {
+    case VarType::BOOL:
+      return add(bool());
+    case VarType::INT32:
+      return add(int32_t());
+    case VarType::INT64:
+      return add(int64_t());
+    case VarType::FP32:
+      return add(float());
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat("X is ", TypeName(dtype), "; want bool, i32, i64 or f32"));
+  }
+}
+
+absl::Status PlanComparison(OpPlanner& op, Relation relation) {
+  return PlanRelation(op, relation, op.attributes().Int("axis"));
+}
+
+absl::Status PlanLogic(OpPlanner& op, Relation relation) { return PlanRelation(op, relation, -1); }
+
+absl::Status PlanNot(OpPlanner& op) {
+  const TensorType type = op.InputType("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
+  const Buffer out = op.WriteAs("Out", {VarType::BOOL, type.dims});
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                  const absl::Span<T> from = run.Of<T>(x);
+                  std::transform(from.begin(), from.end(), run.Of<bool>(out).begin(),
+                                 [](T value) { return value == T(); });
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+OpPlans ComparisonPlans() {
+  OpPlans plans = {{"logical_not", PlanNot}};
+  const std::pair<const char*, Relation> comparisons[] = {
+      {"equal", Relation::kEqual},          {"not_equal", Relation::kNotEqual},
+      {"less_than", Relation::kLess},       {"less_equal", Relation::kLessEqual},
+      {"greater_than", Relation::kGreater}, {"greater_equal", Relation::kGreaterEqual}};
+  for (const auto& [type, relation] : comparisons) {
+    plans.push_back(
+        {type, [relation = relation](OpPlanner& op) { return PlanComparison(op, relation); }});
+  }
+  const std::pair<const char*, Relation> logic[] = {{"logical_and", Relation::kAnd},
+                                                    {"logical_or", Relation::kOr},
+                                                    {"logical_xor", Relation::kXor}};
+  for (const auto& [type, relation] : logic) {
+    plans.push_back(
+        {type, [relation = relation](OpPlanner& op) { return PlanLogic(op, relation); }});
+  }
+  return plans;
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,408 @@
+// Ops that join tensors, take parts of them, or repeat them.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_types.h"
+#include "runtime/executor/ops/in_memory.h"
+#include "runtime/kernels/strided_copy.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::RowMajorLayout;
+using kernels::SlicedLayout;
+using kernels::StridedCopy;
+
+// Of a tensor with parts, in the order in which its elements lie in memory.
+struct Whole {
+  Buffer buffer;
+  Dims dims;
+};
+struct Part {
+  Buffer buffer;
+  Dims dims;  // of as many dimensions as the whole
+  Dims starts;
+};
+
+// A part along one axis.
+Part PartOn(int axis, int64_t start, Buffer buffer, Dims dims) {
+  Dims starts(dims.size(), 0);
+  starts[axis] = start;
+  return {buffer, std::move(dims), std::move(starts)};
+}
+
+struct PlannedCopy {
+  Buffer part;
+  std::shared_ptr<StridedCopy> copy;
+};
+
+std::vector<Buffer> BuffersOf(const std::vector<PlannedCopy>& copies) {
+  std::vector<Buffer> buffers;
+  for (const PlannedCopy& copy : copies) buffers.push_back(copy.part);
+  return buffers;
+}
+
+// Adds the step that puts the parts into the whole, which is 0 elsewhere.
+absl::Status AddJoin(OpPlanner& op, const std::vector<Part>& parts, const Whole& whole) {
+  std::vector<PlannedCopy> copies;
+  int64_t covered = 0;
+  for (const Part& part : parts) {
+    const Dims steps(part.dims.size(), 1);
+    ASSIGN_OR_RETURN(std::shared_ptr<StridedCopy> copy,
+                     StridedCopy::Plan(part.dims, RowMajorLayout(part.dims),
+                                       SlicedLayout(whole.dims, part.starts, steps)));
+    copies.push_back({part.buffer, std::move(copy)});
+    covered += part.buffer.size;
+  }
+  const VarType::Type dtype = op.builder().info(whole.buffer).type.dtype;
+  return WithElementOfSizeOf(dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({BuffersOf(copies),
+                {whole.buffer},
+                [copies, to = whole.buffer,
+                 is_covered = covered == whole.buffer.size](const StepContext& run) {
+                  const absl::Span<T> joined = run.Of<T>(to);
+                  if (!is_covered) std::fill(joined.begin(), joined.end(), T());
+                  for (const PlannedCopy& copy : copies) {
+                    copy.copy->Run<T>(run.Of<T>(copy.part), joined);
+                  }
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
+// Adds the step that takes the parts from the whole.
+absl::Status AddTake(OpPlanner& op, const Whole& whole, const std::vector<Part>& parts) {
+  std::vector<PlannedCopy> copies;
+  for (const Part& part : parts) {
+    const Dims steps(part.dims.size(), 1);
+    ASSIGN_OR_RETURN(std::shared_ptr<StridedCopy> copy,
+                     StridedCopy::Plan(part.dims, SlicedLayout(whole.dims, part.starts, steps),
+                                       RowMajorLayout(part.dims)));
+    copies.push_back({part.buffer, std::move(copy)});
+  }
+  const VarType::Type dtype = op.builder().info(whole.buffer).type.dtype;
+  return WithElementOfSizeOf(dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep(
+        {{whole.buffer}, BuffersOf(copies), [copies, from = whole.buffer](const StepContext& run) {
+           for (const PlannedCopy& copy : copies) {
+             copy.copy->Run<T>(run.Of<T>(from), run.Of<T>(copy.part));
+           }
+           return absl::OkStatus();
+         }});
+    return absl::OkStatus();
+  });
+}
+
+// The attribute `axis` of a tensor of that rank.
+absl::StatusOr<int> AxisOf(const OpPlanner& op, size_t rank) {
+  RETURN_IF_ERROR(op.CheckAbsent("AxisTensor"));
+  return NormalizeAxis(op.attributes().Int("axis"), static_cast<int>(rank));
+}
+
+// The dims of the tensors in X one after another. Error: they are not equal but for the axis.
+absl::StatusOr<Dims> JoinedDims(const OpPlanner& op, int axis) {
+  Dims dims = op.InputDims("X");
+  for (int i = 1; i < op.InputCount("X"); ++i) {
+    Dims others = op.InputDims("X", i);
+    const int64_t size = others.size() == dims.size() ? others[axis] : 0;
+    if (others.size() == dims.size()) others[axis] = dims[axis];
+    if (others != dims) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("X[", i, "] is ", DimsText(op.InputDims("X", i)), " and X[0] ",
+                       DimsText(op.InputDims("X")), "; want them equal but for axis ", axis));
+    }
+    dims[axis] += size;
+  }
+  return dims;
+}
+
+absl::Status CheckHasTensors(const OpPlanner& op, absl::string_view slot) {
+  if (op.HasInput(slot)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(slot, " has no argument; want one or more"));
+}
+
+absl::Status PlanConcat(OpPlanner& op) {
+  RETURN_IF_ERROR(CheckHasTensors(op, "X"));
+  ASSIGN_OR_RETURN(const int axis, AxisOf(op, op.InputDims("X").size()));
+  const VarType::Type dtype = op.InputType("X").dtype;
+  const Layout layout = op.InputLayout("X");
+  const int axis_in_memory = AxisInMemory(axis, layout);
+  ASSIGN_OR_RETURN(const Dims dims, JoinedDims(op, axis));
+  std::vector<Part> parts;
+  int64_t start = 0;
+  for (int i = 0; i < op.InputCount("X"); ++i) {
+    ASSIGN_OR_RETURN(const Buffer part, op.Read("X", dtype, layout, i));
+    const Dims part_dims = DimsInMemory(op.InputDims("X", i), layout);
+    parts.push_back(PartOn(axis_in_memory, start, part, part_dims));
+    start += part_dims[axis_in_memory];
+  }
+  const Buffer out = op.WriteAs("Out", {dtype, dims}, layout);
+  return AddJoin(op, parts, {out, DimsInMemory(dims, layout)});
+}
+
+absl::Status PlanConcatGradient(OpPlanner& op) {
+  RETURN_IF_ERROR(CheckHasTensors(op, "X"));
+  ASSIGN_OR_RETURN(const int axis, AxisOf(op, op.InputDims("X").size()));
+  ASSIGN_OR_RETURN(const Dims dims, JoinedDims(op, axis));
+  if (op.InputDims("Out@GRAD") != dims) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want ", DimsText(dims)));
+  }
+  const Layout layout = op.InputLayout("Out@GRAD");
+  const int axis_in_memory = AxisInMemory(axis, layout);
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD", layout));
+  std::vector<Part> parts;
+  int64_t start = 0;
+  for (int i = 0; i < op.InputCount("X"); ++i) {
+    const TensorType type = op.InputType("X", i);
+    if (op.Wants("X@GRAD", i)) {
+      parts.push_back(PartOn(axis_in_memory, start, op.WriteAs("X@GRAD", type, layout, i),
+                             DimsInMemory(type.dims, layout)));
+    }
+    start += type.dims[axis];
+  }
+  return AddTake(op, {dout, DimsInMemory(dims, layout)}, parts);
+}
+
+// The types of the parts are those that are inferred.
+absl::Status PlanSplit(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("SectionsTensorList"));
+  const TensorType type = op.InputType("X");
+  ASSIGN_OR_RETURN(const int axis, AxisOf(op, type.dims.size()));
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype, layout));
+  std::vector<Part> parts;
+  int64_t start = 0;
+  for (int i = 0; i < op.OutputCount("Out"); ++i) {
+    ASSIGN_OR_RETURN(const TensorType part, op.OutputType("Out", i));
+    if (op.Wants("Out", i)) {
+      parts.push_back(PartOn(AxisInMemory(axis, layout), start, op.WriteAs("Out", part, layout, i),
+                             DimsInMemory(part.dims, layout)));
+    }
+    start += part.dims[axis];
+  }
+  if (start != type.dims[axis]) {
+    return absl::InvalidArgumentError(absl::StrCat("the parts of ", DimsText(type.dims),
+                                                   " add up to ", start, " on axis ", axis,
+                                                   "; want ", type.dims[axis]));
+  }
+  return AddTake(op, {x, DimsInMemory(type.dims, layout)}, parts);
+}
+
+absl::Status PlanStack(OpPlanner& op) {
+  RETURN_IF_ERROR(CheckHasTensors(op, "X"));
+  const TensorType type = op.InputType("X");
+  ASSIGN_OR_RETURN(const int axis, AxisOf(op, type.dims.size() + 1));
+  Dims dims = type.dims;
+  dims.insert(dims.begin() + axis, 1);
+  std::vector<Part> parts;
+  for (int i = 0; i < op.InputCount("X"); ++i) {
+    if (op.InputDims("X", i) != type.dims) {
+      return absl::InvalidArgumentError(absl::StrCat("X[", i, "] is ",
+                                                     DimsText(op.InputDims("X", i)), "; want ",
+                                                     DimsText(type.dims), ", as X[0]"));
+    }
+    ASSIGN_OR_RETURN(const Buffer part, op.Read("X", type.dtype, Layout::kRowMajor, i));
+    parts.push_back(PartOn(axis, i, part, dims));
+  }
+  dims[axis] = op.InputCount("X");
+  const Buffer y = op.WriteAs("Y", {type.dtype, dims});
+  return AddJoin(op, parts, {y, dims});
+}
+
+// The parts of a tensor along an axis, each without it.
+absl::Status PlanUnstack(OpPlanner& op, absl::string_view input, absl::string_view outputs) {
+  const TensorType type = op.InputType(input);
+  ASSIGN_OR_RETURN(const int axis, AxisOf(op, type.dims.size()));
+  if (type.dims[axis] != op.OutputCount(outputs)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(input, " is ", DimsText(type.dims), " and there are ", op.OutputCount(outputs),
+                     " outputs; want one for each part on axis ", axis));
+  }
+  ASSIGN_OR_RETURN(const Buffer x, op.Read(input, type.dtype));
+  Dims part_dims = type.dims;
+  part_dims[axis] = 1;
+  TensorType part_type = type;
+  part_type.dims.erase(part_type.dims.begin() + axis);
+  if (part_type.dims.empty()) part_type.dims = {1};
+  std::vector<Part> parts;
+  for (int i = 0; i < op.OutputCount(outputs); ++i) {
+    if (!op.Wants(outputs, i)) continue;
+    const Buffer part = op.WriteAs(outputs, part_type, Layout::kRowMajor, i);
+    parts.push_back(PartOn(axis, i, part, part_dims));
+  }
+  return AddTake(op, {x, type.dims}, parts);
+}
+
+// Which part of Input a slice takes.
+struct SliceRange {
+  Dims starts;
+  Dims dims;  // with all axes
+};
+
+absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
+  for (const char* slot : {"StartsTensor", "EndsTensor", "StartsTensorList", "EndsTensorList"}) {
+    RETURN_IF_ERROR(op.CheckAbsent(slot));
+  }
+  const Dims& dims = op.InputDims("Input");
+  const std::vector<int64_t> axes = op.attributes().Ints("axes");
+  const std::vector<int64_t> starts = op.attributes().Ints("starts");
+  const std::vector<int64_t> ends = op.attributes().Ints("ends");
+  if (starts.size() != axes.size() || ends.size() != axes.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("axes has ", axes.size(), " values, starts ",
+                                                   starts.size(), " and ends ", ends.size(),
+                                                   "; want equal numbers"));
+  }
+  SliceRange range{Dims(dims.size(), 0), dims};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axes[i], static_cast<int>(dims.size())));
+    const int64_t size = dims[axis];
+    // Negative places count from the end.
+    const auto place = [size](int64_t at) {
+      return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size);
+    };
+    range.starts[axis] = place(starts[i]);
+    range.dims[axis] = place(ends[i]) - range.starts[axis];
+    if (range.dims[axis] < 1) {
+      return absl::UnimplementedError(absl::StrCat("the slice of ", DimsText(dims), " on axis ",
+                                                   axis, " is empty; want elements"));
+    }
+  }
+  return range;
+}
+
+// A slice lacks the dimensions that decrease_axis names.
+absl::Status PlanSlice(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const SliceRange range, SliceRangeOf(op));
+  const TensorType type = op.InputType("Input");
+  ASSIGN_OR_RETURN(const Buffer input, op.Read("Input", type.dtype));
+  ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
+  return AddTake(op, {input, type.dims}, {{out, range.dims, range.starts}});
+}
+
+absl::Status PlanSliceGradient(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const SliceRange range, SliceRangeOf(op));
+  const TensorType type = op.InputType("Input");
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
+  const int64_t size = TensorType{type.dtype, range.dims}.size();
+  if (dout.size != size) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want ", size, " elements"));
+  }
+  const Buffer dinput = op.WriteAs("Input@GRAD", type);
+  return AddJoin(op, {{dout, range.dims, range.starts}}, {dinput, type.dims});
+}
+
+// Adds the step that repeats X, seen as of those dims, times[i] times on axis i.
+absl::Status AddRepeat(OpPlanner& op, const Dims& x_dims, const std::vector<int64_t>& times) {
+  const VarType::Type dtype = op.InputType("X").dtype;
+  // [times, size] of each axis: going on by one of the first does not move in X.
+  const Dims x_strides = RowMajorLayout(x_dims).strides;
+  Dims dims;
+  Dims places;
+  kernels::StridedLayout from;
+  for (size_t i = 0; i < x_dims.size(); ++i) {
+    dims.push_back(times[i] * x_dims[i]);
+    places.insert(places.end(), {times[i], x_dims[i]});
+    from.strides.insert(from.strides.end(), {0, x_strides[i]});
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<StridedCopy> copy,
+                   StridedCopy::Plan(places, from, RowMajorLayout(places)));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype));
+  const Buffer out = op.WriteAs("Out", {dtype, dims});
+  return WithElementOfSizeOf(dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                  copy->Run<T>(run.Of<T>(x), run.Of<T>(out));
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
+absl::Status PlanExpand(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("ExpandTimes"));
+  RETURN_IF_ERROR(op.CheckAbsent("expand_times_tensor"));
+  const Dims& dims = op.InputDims("X");
+  const std::vector<int64_t> times = op.attributes().Ints("expand_times");
+  if (times.size() != dims.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("expand_times has ", times.size(),
+                                                   " values and X is ", DimsText(dims),
+                                                   "; want one for each dimension"));
+  }
+  return AddRepeat(op, dims, times);
+}
+
+// The shorter of dims and times is filled up with 1s in front.
+absl::Status PlanTile(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("RepeatTimes"));
+  RETURN_IF_ERROR(op.CheckAbsent("repeat_times_tensor"));
+  Dims dims = op.InputDims("X");
+  std::vector<int64_t> times = op.attributes().Ints("repeat_times");
+  if (times.size() < dims.size()) times.insert(times.begin(), dims.size() - times.size(), 1);
+  if (dims.size() < times.size()) dims.insert(dims.begin(), times.size() - dims.size(), 1);
+  return AddRepeat(op, dims, times);
+}
+
+// X broadcast to a shape; -1 keeps X's dimension.
+absl::Status PlanExpandTo(OpPlanner& op, const std::vector<int64_t>& shape) {
+  Dims dims = op.InputDims("X");
+  std::vector<int64_t> times;
+  bool fits = shape.size() >= dims.size();
+  if (fits) dims.insert(dims.begin(), shape.size() - dims.size(), 1);
+  for (size_t i = 0; fits && i < shape.size(); ++i) {
+    const bool keeps = shape[i] == -1 || shape[i] == dims[i];
+    fits = keeps || dims[i] == 1;
+    times.push_back(keeps ? 1 : shape[i]);
+  }
+  if (fits) return AddRepeat(op, dims, times);
+  return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(op.InputDims("X")),
+                                                 " and the shape [", absl::StrJoin(shape, ", "),
+                                                 "]; want X's sizes, or any where X has 1"));
+}
+
+absl::Status PlanExpandV2(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("Shape"));
+  RETURN_IF_ERROR(op.CheckAbsent("expand_shapes_tensor"));
+  return PlanExpandTo(op, op.attributes().Ints("shape"));
+}
+
+absl::Status PlanExpandAs(OpPlanner& op) {
+  if (!op.HasInput("Y")) return PlanExpandTo(op, op.attributes().Ints("target_shape"));
+  const Dims& y = op.InputDims("Y");
+  return PlanExpandTo(op, {y.begin(), y.end()});
+}
+
+}  // namespace
+
+OpPlans JoiningPlans() {
+  return {
+      {"concat", PlanConcat},
+      {"concat_grad", PlanConcatGradient},
+      {"split", PlanSplit},
+      {"stack", PlanStack},
+      {"stack_grad", [](OpPlanner& op) { return PlanUnstack(op, "Y@GRAD", "X@GRAD"); }},
+      {"unstack", [](OpPlanner& op) { return PlanUnstack(op, "X", "Y"); }},
+      {"unbind", [](OpPlanner& op) { return PlanUnstack(op, "X", "Out"); }},
+      {"slice", PlanSlice},
+      {"slice_grad", PlanSliceGradient},
+      {"expand", PlanExpand},
+      {"tile", PlanTile},
+      {"expand_v2", PlanExpandV2},
+      {"expand_as_v2", PlanExpandAs},
+  };
+}
+
+}  // namespace fixpoint::executor

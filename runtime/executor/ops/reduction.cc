@@ -1,0 +1,129 @@
+// Sums, means, maxima and minima over axes. Images stay channels last where the result lies in
+// memory as it would from a row-major one.
+
+#include "runtime/kernels/reduction.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/in_memory.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::Reduction;
+using kernels::ReductionType;
+
+// How X, or its gradient, lies in memory, and the result.
+struct Reading {
+  Dims axes;
+  Layout x_layout = Layout::kRowMajor;
+  Layout out_layout = Layout::kRowMajor;
+};
+
+// What `dim` names of X's axes; all, where that is nothing or reduce_all is true.
+absl::StatusOr<Dims> ReducedAxes(const OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("AxisTensor"));
+  RETURN_IF_ERROR(op.CheckAbsent("AxisTensorList"));
+  const int rank = static_cast<int>(op.InputDims("X").size());
+  std::vector<int64_t> named = op.attributes().Ints("dim");
+  if (op.attributes().Bool("reduce_all")) named.clear();
+  Dims axes;
+  for (const int64_t axis : named) {
+    ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, rank));
+    if (std::find(axes.begin(), axes.end(), at) == axes.end()) axes.push_back(at);
+  }
+  for (int i = 0; i < rank && named.empty(); ++i) axes.push_back(i);
+  return axes;
+}
+
+absl::StatusOr<Reading> ReadingOf(const OpPlanner& op, Layout preferred) {
+  Reading reading;
+  ASSIGN_OR_RETURN(reading.axes, ReducedAxes(op));
+  if (preferred != Layout::kChannelsLast || op.InputDims("X").size() != 4) return reading;
+  const auto is_reduced = [&](int axis) {
+    return std::find(reading.axes.begin(), reading.axes.end(), axis) != reading.axes.end();
+  };
+  const bool lies_alike = is_reduced(1) || (is_reduced(2) && is_reduced(3));
+  const bool keeps_rank = op.attributes().Bool("keep_dim");
+  if (!lies_alike && !keeps_rank) return reading;
+  reading.x_layout = Layout::kChannelsLast;
+  if (keeps_rank) reading.out_layout = Layout::kChannelsLast;
+  return reading;
+}
+
+absl::StatusOr<std::shared_ptr<Reduction>> PlanKernel(const OpPlanner& op, ReductionType type,
+                                                      const Reading& reading) {
+  kernels::ReductionShape shape{type, DimsInMemory(op.InputDims("X"), reading.x_layout), {}};
+  for (const int64_t axis : reading.axes) {
+    shape.axes.push_back(AxisInMemory(static_cast<int>(axis), reading.x_layout));
+  }
+  return Reduction::Plan(shape);
+}
+
+absl::Status PlanReduction(OpPlanner& op, ReductionType type) {
+  ASSIGN_OR_RETURN(const TensorType out_type, op.OutputType("Out"));
+  if (out_type.dtype != VarType::FP32) {
+    return absl::UnimplementedError("out_dtype is not that of X; want f32");
+  }
+  ASSIGN_OR_RETURN(const Reading reading, ReadingOf(op, op.InputLayout("X")));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Reduction> reduction, PlanKernel(op, type, reading));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", reading.x_layout));
+  const Buffer out = op.WriteAs("Out", out_type, reading.out_layout);
+  op.AddStep({{x},
+              {out},
+              [=](const StepContext& run) {
+                reduction->Run(run.Floats(x), run.Floats(out));
+                return absl::OkStatus();
+              },
+              reduction->implementation()});
+  return absl::OkStatus();
+}
+
+absl::Status PlanGradient(OpPlanner& op, ReductionType type) {
+  ASSIGN_OR_RETURN(const Reading reading, ReadingOf(op, op.InputLayout("X")));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Reduction> reduction, PlanKernel(op, type, reading));
+  if (op.InputType("Out@GRAD").size() != reduction->out_size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), " and X ",
+                     DimsText(op.InputDims("X")), "; want ", reduction->out_size(), " elements"));
+  }
+  const Layout dout_layout =
+      op.InputDims("Out@GRAD").size() == 4 ? reading.out_layout : Layout::kRowMajor;
+  ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD", dout_layout));
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), reading.x_layout);
+  op.AddStep({{dout},
+              {dx},
+              [=](const StepContext& run) {
+                reduction->Backward(run.Floats(dout), run.Floats(dx));
+                return absl::OkStatus();
+              },
+              reduction->implementation()});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans ReductionPlans() {
+  OpPlans plans;
+  const std::pair<const char*, ReductionType> reductions[] = {{"reduce_sum", ReductionType::kSum},
+                                                              {"reduce_mean", ReductionType::kMean},
+                                                              {"reduce_max", ReductionType::kMax},
+                                                              {"reduce_min", ReductionType::kMin}};
+  for (const auto& [type, reduction] : reductions) {
+    plans.push_back(
+        {type, [reduction = reduction](OpPlanner& op) { return PlanReduction(op, reduction); }});
+    const std::string gradient = absl::StrCat(type, "_grad");
+    if (FindOpSchema(gradient) == nullptr) continue;
+    plans.push_back(
+        {gradient, [reduction = reduction](OpPlanner& op) { return PlanGradient(op, reduction); }});
+  }
+  return plans;
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,104 @@
+// Ops and their gradients, as AppendBackward makes them, on the executor and on the reference
+// interpreter; and which op types the interpreter runs alone.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "proto/program.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/reference/kernels.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tests/runtime/executor/both_backends.h"
+#include "tests/runtime/reference/differentiated_program.h"
+#include "tests/runtime/reference/gradient_cases.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using reference::DifferentiatedProgram;
+using reference::GradientCase;
+
+std::set<std::string> TypesWithoutPlan(const Program& program) {
+  std::set<std::string> missing;
+  for (const Op& op : program.block(0).ops()) {
+    if (FindOpPlan(op.type()) == nullptr) missing.insert(op.type());
+  }
+  return missing;
+}
+
+// FP64 becomes FP32.
+Scope InSinglePrecision(const Scope& scope) {
+  Scope single;
+  for (const auto& [name, value] : scope) {
+    const Tensor& tensor = std::get<Tensor>(value);
+    if (tensor.dtype() != VarType::FP64) {
+      single.Set(name, *tensor.Clone());
+      continue;
+    }
+    Tensor rounded = *Tensor::Allocate(VarType::FP32, {tensor.dims().begin(), tensor.dims().end()});
+    for (int64_t i = 0; i < tensor.size(); ++i) {
+      rounded.mutable_data<float>()[i] = static_cast<float>(tensor.data<double>()[i]);
+    }
+    single.Set(name, std::move(rounded));
+  }
+  return single;
+}
+
+// What the executor says of cases that it does not run, although it knows their op types.
+const std::map<std::string, std::string> kRefusals = {
+    {"conv2d_channels_last", "data_format is NHWC; want NCHW"},
+    {"batch_norm_channels_last", "in NHWC; want [N, C] or [N, C, H, W]"},
+    {"batch_norm_global", "output MeanOut is another variable than its input; want the same"},
+};
+
+class Gradients : public testing::TestWithParam<GradientCase> {};
+
+TEST_P(Gradients, AreAsOnTheInterpreter) {
+  for (const int64_t version : GetParam().versions) {
+    SCOPED_TRACE(version);
+    const DifferentiatedProgram program(GetParam().program, GetParam().inputs, version,
+                                        GetParam().range);
+    const std::set<std::string> missing = TypesWithoutPlan(program.program());
+    if (!missing.empty()) GTEST_SKIP() << "no plan for " << absl::StrJoin(missing, ", ");
+    std::vector<std::string> fetches = {"out", "loss"};
+    for (const std::string& parameter : program.parameters()) {
+      fetches.push_back(absl::StrCat(parameter, kGradientSuffix));
+    }
+    Scopes scopes = CopiesOf(InSinglePrecision(program.Inputs()));
+    const std::string differences = RunOnBoth(program.program(), fetches, 0, 1e-5, &scopes);
+    if (const auto refusal = kRefusals.find(GetParam().name); refusal != kRefusals.end()) {
+      EXPECT_THAT(differences, testing::HasSubstr(refusal->second));
+    } else {
+      EXPECT_EQ(differences, "");
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOps, Gradients, testing::ValuesIn(reference::GradientCases()),
+                         [](const testing::TestParamInfo<GradientCase>& info) {
+                           return absl::StrCat(info.index, "_", info.param.name);
+                         });
+
+TEST(Plans, OfWhatTheInterpreterRunsAreAllThereButForThese) {
+  std::vector<std::string> missing;
+  for (const std::string& type : reference::TypesWithKernel()) {
+    if (FindOpPlan(type) == nullptr) missing.push_back(type);
+  }
+  EXPECT_EQ(absl::StrJoin(missing, " "),
+            "argsort conditional_block cumsum dequantize_log gather group_norm instance_norm "
+            "instance_norm_grad is_empty one_hot one_hot_v2 pixel_shuffle prelu prelu_grad "
+            "reduce_all reduce_any reduce_prod sequence_conv sequence_conv_grad sequence_pool "
+            "sequence_pool_grad sequence_softmax shuffle_channel where while");
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -1,5 +1,6 @@
 // Ops on the executor and on the reference interpreter.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -7,8 +8,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/program.h"
+#include "runtime/executor/executor.h"
+#include "runtime/executor/plan.h"
 #include "runtime/random.h"
+#include "runtime/scope.h"
 #include "tests/runtime/executor/both_backends.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -166,21 +173,28 @@ TEST(Comparisons, AreThoseOfTheInterpreter) {
             "");
 }
 
-// Weights of 8 bits pass through a cast to the op that says their ranges.
-TEST(FrozenConvolution, IsAsIfOnNumbers) {
-  EXPECT_EQ(
-      OpDifferences(R"(program version=2006002
+// Weights of 8 bits pass through a cast to the op that says their ranges, and stay integers.
+TEST(FrozenConvolution, IsOneOfIntegers) {
+  constexpr char kProgram[] = R"(program version=2006002
       block 0 {
         cast(X=w) -> (Out=wf) {in_dtype=21, out_dtype=5}
         dequantize_linear(X=wf, Scale=ws, ZeroPoint=zero) -> (Y=wd) {quant_axis=0, bit_length=8}
         quantize_linear(X=x, Scale=xs, ZeroPoint=zero) -> (Y=xq) {quant_axis=-1, bit_length=8}
         dequantize_linear(X=xq, Scale=xs, ZeroPoint=zero) -> (Y=xd) {quant_axis=-1, bit_length=8}
         conv2d(Input=xd, Filter=wd) -> (Output=y)
-      })",
-                    Drawn("x", {2, 2, 3, 3}) + "w i8[2,2,1,2] 127 -127 5 0 64 -1 100 3\n"
-                                               "ws f32[2] 0.5 2\nxs f32[1] 0.8\nzero f32[1] 0\n",
-                    1e-5, {"y"}),
-      "");
+      })";
+  const std::string inputs = Drawn("x", {2, 2, 3, 3}) +
+                             "w i8[2,2,1,2] 127 -127 5 0 64 -1 100 3\n"
+                             "ws f32[2] 0.5 2\nxs f32[1] 0.8\nzero f32[1] 0\n";
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y"}), "");
+
+  const Program program = ParsedProgram(kProgram);
+  Scope scope = *ParseParameters(inputs, "inputs");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const auto plan = (*executor)->PlanOf({}, {"y"});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(PlanText(**plan), testing::HasSubstr("conv2d on integers"));
 }
 
 TEST(QuantizeLinear, FollowsTheMovingAverageOrTheChannels) {

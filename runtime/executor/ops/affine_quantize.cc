@@ -114,7 +114,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   AffineBuffers affine;
   ASSIGN_OR_RETURN(affine.step, ReadNumber(op, "InScale"));
   ASSIGN_OR_RETURN(affine.zero_point, ReadNumber(op, "InZeroPoint"));
-  if (!op.attributes().Bool("is_test")) {
+  if (!op.IsTest()) {
     ASSIGN_OR_RETURN(affine, AddFollow(op, codes, x, affine));
   }
   const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);

@@ -36,8 +36,6 @@ absl::StatusOr<Rule> RuleOf(const OpPlanner& op) {
   return rule;
 }
 
-bool IsTest(const OpPlanner& op) { return op.attributes().Bool("is_test"); }
-
 // Adds the step that multiplies all elements, in whatever layout they are held.
 absl::Status AddFactor(OpPlanner& op, absl::string_view input, absl::string_view output,
                        double factor) {
@@ -55,7 +53,7 @@ absl::Status AddFactor(OpPlanner& op, absl::string_view input, absl::string_view
 // Numbers are drawn for elements in row-major order.
 absl::Status PlanDropout(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Rule rule, RuleOf(op));
-  if (IsTest(op)) return AddFactor(op, "X", "Out", rule.TestFactor());
+  if (op.IsTest()) return AddFactor(op, "X", "Out", rule.TestFactor());
   RETURN_IF_ERROR(op.CheckAbsent("Seed"));
   const int64_t seed = op.attributes().Bool("fix_seed") ? op.attributes().Int("seed") : 0;
   const TensorType type = op.InputType("X");
@@ -73,7 +71,7 @@ absl::Status PlanDropout(OpPlanner& op) {
 
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Rule rule, RuleOf(op));
-  if (IsTest(op)) return AddFactor(op, "Out@GRAD", "X@GRAD", rule.TestFactor());
+  if (op.IsTest()) return AddFactor(op, "Out@GRAD", "X@GRAD", rule.TestFactor());
   const TensorType type = op.InputType("Out@GRAD");
   if (op.InputDims("Mask") != type.dims) {
     return absl::InvalidArgumentError(absl::StrCat("Mask is ", DimsText(op.InputDims("Mask")),

@@ -134,9 +134,7 @@ struct Moments {
 
 absl::StatusOr<Moments> ReadMoments(OpPlanner& op, int64_t size) {
   for (const char* slot : {"SkipUpdate", "Beta1Tensor", "Beta2Tensor", "EpsilonTensor"}) {
-    if (op.HasInputSlot(slot) && op.HasInput(slot)) {
-      return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
-    }
+    RETURN_IF_ERROR(op.CheckAbsent(slot));
   }
   Moments m;
   ASSIGN_OR_RETURN(m.first, ReadState(op, "Moment1", "Moment1Out", size));

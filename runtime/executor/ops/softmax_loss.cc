@@ -203,6 +203,30 @@ absl::Status PlanCrossEntropy2Gradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// A label for each logit.
+absl::Status PlanSigmoidCrossEntropy(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("pos_weight"));
+  if (op.attributes().Bool("normalize")) {
+    return absl::UnimplementedError("normalize is true; want false");
+  }
+  if (op.InputDims("Label") != op.InputDims("X")) {
+    return absl::InvalidArgumentError(absl::StrCat("Label is ", DimsText(op.InputDims("Label")),
+                                                   " and X ", DimsText(op.InputDims("X")),
+                                                   "; want equal dimensions"));
+  }
+  const Layout layout = op.InputLayout("X");
+  const float ignored = static_cast<float>(op.attributes().Int("ignore_index"));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const Buffer label, op.ReadFloats("Label", layout));
+  const Buffer loss = op.WriteOver("Out", op.InputType("X"), layout, x);
+  op.AddStep({{x, label}, {loss}, [=](const StepContext& run) {
+                kernels::SigmoidCrossEntropy(run.Floats(x), run.Floats(label), ignored,
+                                             run.Floats(loss));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans SoftmaxLossPlans() {
@@ -216,6 +240,7 @@ OpPlans SoftmaxLossPlans() {
       {"cross_entropy_grad", PlanCrossEntropyGradient},
       {"cross_entropy2", PlanCrossEntropy2},
       {"cross_entropy_grad2", PlanCrossEntropy2Gradient},
+      {"sigmoid_cross_entropy_with_logits", PlanSigmoidCrossEntropy},
   };
 }
 

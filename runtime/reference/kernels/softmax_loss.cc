@@ -257,6 +257,24 @@ absl::Status CrossEntropy2Gradient(OpRun& op) {
   return absl::OkStatus();
 }
 
+// max(x, 0) - x * label + log(1 + exp(-|x|)), element by element; 0 where the label is ignored.
+absl::Status SigmoidCrossEntropy(OpRun& op) {
+  const Array& x = op.Input("X");
+  const Array& label = op.Input("Label");
+  RETURN_IF_ERROR(op.CheckDims("Label", x.dims));
+  if (op.Bool("normalize") || (op.HasInputSlot("pos_weight") && op.FindInput("pos_weight"))) {
+    return absl::UnimplementedError(
+        "normalize is true, or input pos_weight is there; want the losses alone");
+  }
+  Array out(x.dtype, x.dims);
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (label[i] == op.Int("ignore_index")) continue;
+    out[i] = std::max(x[i], 0.0) - x[i] * label[i] + std::log1p(std::exp(-std::fabs(x[i])));
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 // The share of rows one of whose Indices [N, k] is their Label [N, 1].
 absl::Status Accuracy(OpRun& op) {
   const Array& indices = op.Input("Indices");
@@ -293,6 +311,7 @@ Kernels SoftmaxLossKernels() {
       {"cross_entropy_grad", CrossEntropyGradient},
       {"cross_entropy2", CrossEntropy2},
       {"cross_entropy_grad2", CrossEntropy2Gradient},
+      {"sigmoid_cross_entropy_with_logits", SigmoidCrossEntropy},
       {"accuracy", Accuracy},
   };
 }

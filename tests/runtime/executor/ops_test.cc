@@ -122,6 +122,15 @@ TEST(Dropout, OfAnImageDropsTheSameElements) {
             "");
 }
 
+TEST(SigmoidCrossEntropy, HasALabelForEachLogit) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        sigmoid_cross_entropy_with_logits(X=x, Label=label) -> (Out=loss) {ignore_index=-1}
+      })",
+                          Drawn("x", {2, 3}) + "label f32[2,3] 0 1 0.25 -1 1 0\n"),
+            "");
+}
+
 TEST(Repetition, IsThatOfTheAttributes) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

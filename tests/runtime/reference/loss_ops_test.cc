@@ -32,6 +32,13 @@ TEST(Losses, CrossEntropy2KeepsWhatItsGradientReads) {
             "match f32[1,1] 0.25\nshape f32[1,2,0] \ny f32[1,1] 1.38629436\n");
 }
 
+TEST(Losses, SigmoidCrossEntropyHasALabelForEachLogit) {
+  EXPECT_EQ(RunOps("sigmoid_cross_entropy_with_logits(X=x, Label=label) -> (Out=loss) "
+                   "{ignore_index=-1}",
+                   "x f32[2,2] 0 100 100 5\nlabel f32[2,2] 1 0 0.75 -1\n"),
+            "loss f32[2,2] 0.693147182 100 25 0\n");
+}
+
 TEST(Losses, RefuseALabelThatIsNoClass) {
   EXPECT_EQ(RunOps("cross_entropy(X=x, Label=label) -> (Y=y)",
                    "x f32[1,2] 0.25 0.75\nlabel i64[1,1] 2\n"),

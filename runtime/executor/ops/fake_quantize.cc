@@ -236,7 +236,7 @@ absl::Status PlanQuantizeLinear(OpPlanner& op) {
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
   Buffer ranges;
   const Value* holder = nullptr;
-  if (IsTest(op)) {
+  if (op.IsTest()) {
     if (op.InputType("Scale").size() != view.channels.count) {
       return absl::InvalidArgumentError(absl::StrCat("Scale is ", DimsText(op.InputDims("Scale")),
                                                      "; want ", view.channels.count, " elements"));

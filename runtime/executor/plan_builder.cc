@@ -118,7 +118,8 @@ void PlanBuilder::AddCopy(std::string name, Buffer from, Buffer to) {
            {to},
            0,
            [from, to, bytes = info(to).bytes()](const StepContext& run) {
-             std::memcpy(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
+             // They may lie in one place.
+             std::memmove(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
              return absl::OkStatus();
            }});
 }
@@ -218,19 +219,25 @@ absl::StatusOr<const Codes*> PlanBuilder::ReadCodes(const Value& value, Layout l
   return &codes;
 }
 
+Buffer PlanBuilder::KeptIn(const Value& value, const TensorType& type) {
+  const Variable& variable = value.variable();
+  // The scope has no tensor for it yet.
+  if (!HasPersistable(variable)) AddPersistable(variable, type);
+  if (last_written_.emplace(&variable, &value).second) written_.push_back(&variable);
+  last_written_[&variable] = &value;
+  return persistables_.at(&variable);
+}
+
 Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout layout,
                           bool in_place) {
   const Variable& variable = value.variable();
   std::optional<Buffer> buffer;
-  // The scope has no tensor for it yet.
-  if (variable.persistable() && !HasPersistable(variable)) AddPersistable(variable, type);
-  if (const auto found = persistables_.find(&variable); found != persistables_.end()) {
-    if (last_written_.emplace(&variable, &value).second) written_.push_back(&variable);
-    last_written_[&variable] = &value;
-    const bool is_read = read_by_op_.contains(found->second.index);
+  if (variable.persistable()) {
+    const Buffer tensor = KeptIn(value, type);
+    const bool is_read = read_by_op_.contains(tensor.index);
     const bool fits =
-        info(found->second).type == type && (layout == Layout::kRowMajor || LieAlike(type.dims));
-    if (fits && (in_place || !is_read)) buffer = found->second;
+        info(tensor).type == type && (layout == Layout::kRowMajor || LieAlike(type.dims));
+    if (fits && (in_place || !is_read)) buffer = tensor;
   }
   if (!buffer) buffer = NewBuffer(variable.name(), type, layout);
   PlannedValue planned{type};
@@ -241,13 +248,14 @@ Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout lay
 
 void PlanBuilder::WriteCodes(const Value& value, const TensorType& type, Codes codes,
                              bool holds_codes) {
+  if (value.variable().persistable()) KeptIn(value, type);
   PlannedValue planned{type};
   planned.codes = codes;
   planned.holds_codes = holds_codes;
   values_[&value] = std::move(planned);
 }
 
-bool PlanBuilder::MayChange(const Value& value) const { return HasPersistable(value.variable()); }
+bool PlanBuilder::MayChange(const Value& value) const { return value.variable().persistable(); }
 
 absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
   ASSIGN_OR_RETURN(const Buffer buffer, Read(of, Layout::kRowMajor));

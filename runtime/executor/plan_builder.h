@@ -123,6 +123,8 @@ class PlanBuilder {
 
   const PlannedValue& Find(const Value& value) const;
   PlannedValue& Find(const Value& value);
+  // The tensor of a persistable variable that an op writes, which keeps its last value.
+  Buffer KeptIn(const Value& value, const TensorType& type);
   // Whether another value may be in the same memory later in the run, or is kept in it.
   bool MayChange(const Value& value) const;
   Buffer AddBuffer(BufferInfo info);

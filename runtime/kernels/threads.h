@@ -9,10 +9,6 @@ namespace fixpoint::kernels {
 // bits. REQUIRES: 1 or more.
 void UseThreads(int count);
 
-// How many processors this process may use: as many as it may run on, and no more than the quota of
-// its control group pays for. At least 1.
-int GrantedThreads();
-
 }  // namespace fixpoint::kernels
 
 #endif  // FIXPOINT_RUNTIME_KERNELS_THREADS_H_

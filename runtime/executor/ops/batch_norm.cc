@@ -184,10 +184,7 @@ absl::Status PlanInference(OpPlanner& op, const kernels::BatchNormShape& shape) 
     if (!op.Wants(slot)) continue;
     const Buffer after =
         op.WriteOver(slot, {VarType::FP32, {shape.channels}}, Layout::kRowMajor, before);
-    if (after != before) {
-      return absl::UnimplementedError(
-          absl::StrCat("output ", slot, " is another variable than its input; want the same"));
-    }
+    if (after != before) op.builder().AddCopy("copy", before, after);
   }
   op.AddStep({{x, scale, bias, mean, variance},
               {a, b, y},

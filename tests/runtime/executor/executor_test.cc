@@ -153,6 +153,28 @@ TEST(Executor, WritesAStepOverWhatItReadsLast) {
   EXPECT_EQ((*plan)->arena_bytes, 4032);  // one of them, whole cache lines
 }
 
+// What is read from the scope stays as it is, unless its variable persists; what persists is there
+// afterwards, be it held as codes or be it another name of something.
+TEST(Executor, KeepsWhatPersistsAndNothingElse) {
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var x f32[2]
+      var codes f32[2] persistable
+      var same f32[2] persistable
+      scale(X=x) -> (Out=x) {scale=2.0}
+      fake_quantize_abs_max(X=x) -> (Out=codes, OutScale=s) {bit_length=8}
+      assign(X=x) -> (Out=same)
+    })");
+  Scope scope = *ParseParameters("x f32[2] 1 -0.5\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok());
+  for (uint32_t step = 0; step < 2; ++step) {
+    const auto run = (*executor)->Run({}, {}, step);
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(PrintParameters(scope), "codes f32[2] 127 -64\nsame f32[2] 2 -1\nx f32[2] 1 -0.5\n");
+  }
+}
+
 struct Refusal {
   const char* program;
   const char* error;

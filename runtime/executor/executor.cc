@@ -44,6 +44,18 @@ absl::Status AtStep(const Step& step, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
 }
 
+// Error (kUnimplemented): sequences are fed.
+absl::Status CheckFeeds(absl::Span<const Feed> feeds) {
+  for (const Feed& feed : feeds) {
+    if (feed.value->lod().empty()) continue;
+    return absl::UnimplementedError(
+        absl::StrCat("\"", feed.name,
+                     "\" is fed sequences, which the executor does not run; want a tensor without "
+                     "offsets"));
+  }
+  return absl::OkStatus();
+}
+
 // A scalar is [1] in plans.
 Dims PlannedDims(const Tensor& tensor) {
   if (tensor.dims().empty()) return {1};
@@ -84,7 +96,8 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
                                                            absl::Span<const std::string> fetches) {
   ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOn(*scope_));
   const auto is_planned = [](const Feed& feed, const FeedType& planned) {
-    return feed.name == planned.name && feed.value->dtype() == planned.type.dtype &&
+    return feed.name == planned.name && feed.value->lod().empty() &&
+           feed.value->dtype() == planned.type.dtype &&
            (feed.value->dims().empty() ||
             absl::MakeConstSpan(feed.value->dims()) == absl::MakeConstSpan(planned.type.dims));
   };
@@ -100,6 +113,7 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
   for (const std::unique_ptr<PlannedRun>& run : runs_) {
     if (is_for(*run)) return run.get();
   }
+  RETURN_IF_ERROR(CheckFeeds(feeds));
   auto run = std::make_unique<PlannedRun>();
   for (const Feed& feed : feeds) {
     run->request.feeds.push_back({std::string(feed.name), TypeOf(*feed.value)});

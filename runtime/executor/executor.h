@@ -32,7 +32,8 @@ struct ExecutorOptions {
   bool profile = false;
 };
 
-// A run allocates nothing but the tensors that it gives. Not for two threads at once.
+// A run takes memory for the tensors that it gives, and beside them only for a few numbers: the
+// multipliers of quantized channels, the phase of a schedule. Not for two threads at once.
 class Executor final : public Backend {
  public:
   // Errors: those of CheckOps (planner.h) and Schedule::Of.
@@ -40,8 +41,8 @@ class Executor final : public Backend {
                                                           const ExecutorOptions& options = {});
   ~Executor() override;
 
-  // Errors: also those of MakePlan (planner.h), when shapes come for the first time; then the scope
-  // is as it was. After an error of an op, what the ops before it wrote is in the scope.
+  // Errors: also those of MakePlan (planner.h), when shapes come for the first time, and
+  // kUnimplemented where sequences are fed; then the scope is as it was. After an error of an op, what the ops before it wrote is in the scope.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;

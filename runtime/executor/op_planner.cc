@@ -60,6 +60,13 @@ const TensorType& OpPlanner::InputType(absl::string_view slot, int index) const 
   return builder_.TypeOf(InputValue(slot, index));
 }
 
+absl::Status OpPlanner::CheckSize(absl::string_view slot, int64_t size) const {
+  if (HasInput(slot) && InputType(slot).size() == size) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input ", slot, " is ", HasInput(slot) ? DimsText(InputDims(slot)) : "absent",
+                   "; want ", size, " elements"));
+}
+
 Layout OpPlanner::InputLayout(absl::string_view slot, int index) const {
   return builder_.LayoutOf(InputValue(slot, index));
 }

@@ -45,6 +45,10 @@ class OpPlanner {
   Era era() const { return era_; }
   uint32_t number() const { return number_; }
   const OpAttributes& attributes() const { return attributes_; }
+  // A FLOAT attribute, as kernels take it.
+  float Number(absl::string_view attribute) const {
+    return static_cast<float>(attributes_.Float(attribute));
+  }
   bool HasBegun() const { return has_begun_; }
   // Whether the op is in test mode, by its attribute or because that has begun.
   bool IsTest() const { return has_begun_ || attributes_.Bool("is_test"); }
@@ -64,6 +68,8 @@ class OpPlanner {
   const Dims& InputDims(absl::string_view slot, int index = 0) const {
     return InputType(slot, index).dims;
   }
+  // Error (kInvalidArgument): the input is absent, or has another number of elements.
+  absl::Status CheckSize(absl::string_view slot, int64_t size) const;
   // The layout that spares a conversion.
   Layout InputLayout(absl::string_view slot, int index = 0) const;
 

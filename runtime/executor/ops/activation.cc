@@ -15,10 +15,6 @@ namespace {
 using kernels::Activation;
 using kernels::ActivationFunction;
 
-float Number(const OpPlanner& op, absl::string_view name) {
-  return static_cast<float>(op.attributes().Float(name));
-}
-
 // From an op's attributes to the function.
 using ActivationOf = std::function<Activation(const OpPlanner& op)>;
 
@@ -32,10 +28,10 @@ ActivationOf Of(ActivationFunction function) {
   return [=](const OpPlanner&) { return Activation{function}; };
 }
 ActivationOf Of(ActivationFunction function, const char* a) {
-  return [=](const OpPlanner& op) { return Activation{function, Number(op, a)}; };
+  return [=](const OpPlanner& op) { return Activation{function, op.Number(a)}; };
 }
 ActivationOf Of(ActivationFunction function, const char* a, const char* b) {
-  return [=](const OpPlanner& op) { return Activation{function, Number(op, a), Number(op, b)}; };
+  return [=](const OpPlanner& op) { return Activation{function, op.Number(a), op.Number(b)}; };
 }
 
 const Row kRows[] = {
@@ -48,7 +44,7 @@ const Row kRows[] = {
      true},
     {"relu6",
      [](const OpPlanner& op) {
-       return Activation{ActivationFunction::kClip, 0, Number(op, "threshold")};
+       return Activation{ActivationFunction::kClip, 0, op.Number("threshold")};
      },
      true},
     {"leaky_relu", Of(ActivationFunction::kLeakyRelu, "alpha"), true},
@@ -61,8 +57,8 @@ const Row kRows[] = {
     {"hard_sigmoid", Of(ActivationFunction::kHardSigmoid, "slope", "offset"), true},
     {"hard_swish",
      [](const OpPlanner& op) {
-       return Activation{ActivationFunction::kHardSwish, Number(op, "threshold"),
-                         Number(op, "scale"), Number(op, "offset")};
+       return Activation{ActivationFunction::kHardSwish, op.Number("threshold"), op.Number("scale"),
+                         op.Number("offset")};
      },
      true},
     {"swish", Of(ActivationFunction::kSwish, "beta"), true},

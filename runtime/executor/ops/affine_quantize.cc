@@ -71,7 +71,7 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
   const Buffer max_out = WriteNumberOver(op, "OutAccumMax", max);
   const AffineBuffers after = {WriteNumberOver(op, "OutScale", before.step),
                                WriteNumberOver(op, "OutZeroPoint", before.zero_point)};
-  const float rate = static_cast<float>(op.attributes().Float("moving_rate"));
+  const float rate = op.Number("moving_rate");
   op.AddStep({{x, state, min, max, before.step, before.zero_point},
               {state_out, min_out, max_out, after.step, after.zero_point},
               [=](const StepContext& run) {

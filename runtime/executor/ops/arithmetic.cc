@@ -17,15 +17,11 @@
 namespace fixpoint::executor {
 namespace {
 
-float Number(const OpPlanner& op, absl::string_view name) {
-  return static_cast<float>(op.attributes().Float(name));
-}
-
 // The reference's type of X is any: counters are scaled too.
 absl::Status PlanScale(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckAbsent("ScaleTensor"));
-  const float scale = Number(op, "scale");
-  const float bias = Number(op, "bias");
+  const float scale = op.Number("scale");
+  const float bias = op.Number("bias");
   const bool bias_after_scale = op.attributes().Bool("bias_after_scale");
   const Layout layout = op.InputLayout("X");
   const TensorType type = op.InputType("X");
@@ -166,8 +162,8 @@ absl::Status PlanMeanGradient(OpPlanner& op) {
 absl::StatusOr<kernels::Activation> ClipOf(const OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckAbsent("Min"));
   RETURN_IF_ERROR(op.CheckAbsent("Max"));
-  return kernels::Activation{kernels::ActivationFunction::kClip, Number(op, "min"),
-                             Number(op, "max")};
+  return kernels::Activation{kernels::ActivationFunction::kClip, op.Number("min"),
+                             op.Number("max")};
 }
 
 absl::Status PlanClip(OpPlanner& op) {
@@ -201,7 +197,7 @@ absl::Status PlanClipGradient(OpPlanner& op) {
 }
 
 absl::Status PlanClipByNorm(OpPlanner& op) {
-  const float max_norm = Number(op, "max_norm");
+  const float max_norm = op.Number("max_norm");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), Layout::kRowMajor, x);
   op.AddStep({{x}, {y}, [=](const StepContext& run) {

@@ -39,7 +39,7 @@ absl::StatusOr<kernels::BatchNormShape> ShapeOf(const OpPlanner& op) {
     shape.height = dims[2];
     shape.width = dims[3];
   }
-  shape.epsilon = static_cast<float>(op.attributes().Float("epsilon"));
+  shape.epsilon = op.Number("epsilon");
   for (const char* slot : {"Scale", "Bias"}) {
     if (!op.HasInput(slot)) {
       return absl::UnimplementedError(absl::StrCat("input ", slot, " is absent; want it"));
@@ -139,7 +139,7 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
   }
   if (op.Wants("SavedMean")) op.builder().Attach(op.OutputValue("SavedMean"), forward);
 
-  const float momentum = static_cast<float>(op.attributes().Float("momentum"));
+  const float momentum = op.Number("momentum");
   op.AddStep({{x, scale, bias, mean_before, variance_before},
               {y, mean, inverse_deviation, forward.variance, mask, mean_after, variance_after},
               [=, epsilon = shape.epsilon](const StepContext& run) {

@@ -89,7 +89,7 @@ absl::StatusOr<Buffer> AddFollow(OpPlanner& op) {
   } else {
     range = op.WriteAs("OutScale", kOneNumber);
   }
-  const float rate = static_cast<float>(op.attributes().Float("moving_rate"));
+  const float rate = op.Number("moving_rate");
   op.AddStep({{current, state, accum},
               {state_out, accum_out, range},
               [=](const StepContext& run) {

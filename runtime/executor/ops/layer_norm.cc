@@ -26,7 +26,7 @@ absl::StatusOr<LayerNormShape> ShapeOf(const OpPlanner& op) {
                                                    static_cast<int64_t>(dims.size()) - 1));
   }
   LayerNormShape shape;
-  shape.epsilon = static_cast<float>(op.attributes().Float("epsilon"));
+  shape.epsilon = op.Number("epsilon");
   for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) {
     (i < begin ? shape.rows : shape.width) *= dims[i];
   }

@@ -21,13 +21,6 @@ std::optional<int> ChannelAxis(const OpPlanner& op, bool per_channel) {
   return static_cast<int>(op.attributes().Int("quant_axis"));
 }
 
-absl::Status CheckSize(const OpPlanner& op, absl::string_view slot, int64_t size) {
-  if (op.HasInput(slot) && op.InputType(slot).size() == size) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "input ", slot, " is ", op.HasInput(slot) ? DimsText(op.InputDims(slot)) : "absent",
-      "; want ", size, " elements"));
-}
-
 // Gives those ranges that no step has found yet their first value, 2 * mean|X| * sqrt(n); one of
 // zeros alone waits for a tensor that has more.
 void Initialize(const kernels::Channels& channels, int32_t largest_code, absl::Span<const float> x,
@@ -56,14 +49,14 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
   quantization.dequantizes = true;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
   const TensorType type{VarType::FP32, {view.channels.count}};
-  RETURN_IF_ERROR(CheckSize(op, "InScale", view.channels.count));
+  RETURN_IF_ERROR(op.CheckSize("InScale", view.channels.count));
   ASSIGN_OR_RETURN(const Buffer before, op.ReadFloats("InScale"));
   // An optimizer moves the range before the run ends.
   constexpr bool kRangesStay = false;
   if (op.IsTest()) {
     return AddQuantize(op, quantization, before, kRangesStay);
   }
-  RETURN_IF_ERROR(CheckSize(op, "InInitialized", view.channels.count));
+  RETURN_IF_ERROR(op.CheckSize("InInitialized", view.channels.count));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
   ASSIGN_OR_RETURN(const Buffer initialized_before, op.ReadFloats("InInitialized"));
   const Buffer ranges = op.WriteOver("OutScale", type, Layout::kRowMajor, before);
@@ -90,8 +83,8 @@ absl::Status PlanGradient(OpPlanner& op, bool per_channel) {
   const std::optional<int> axis = ChannelAxis(op, per_channel);
   ASSIGN_OR_RETURN(ChannelView view, ViewChannels(op, axis));
   if (!axis) view.layout = op.InputLayout("Out@GRAD");
-  RETURN_IF_ERROR(CheckSize(op, "OutScale", view.channels.count));
-  RETURN_IF_ERROR(CheckSize(op, "Out@GRAD", op.InputType("X").size()));
+  RETURN_IF_ERROR(op.CheckSize("OutScale", view.channels.count));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", op.InputType("X").size()));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", view.layout));
   ASSIGN_OR_RETURN(const Buffer ranges, op.ReadFloats("OutScale"));

@@ -13,10 +13,6 @@
 namespace fixpoint::executor {
 namespace {
 
-float Number(const OpPlanner& op, absl::string_view name) {
-  return static_cast<float>(op.attributes().Float(name));
-}
-
 // What every optimizer op reads.
 struct Update {
   Buffer gradient;
@@ -24,19 +20,12 @@ struct Update {
   Buffer parameter;
 };
 
-absl::Status CheckSize(const OpPlanner& op, absl::string_view slot, int64_t size) {
-  if (op.HasInput(slot) && op.InputType(slot).size() == size) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(slot, " is ", op.HasInput(slot) ? DimsText(op.InputDims(slot)) : "absent",
-                   "; want ", size, " elements"));
-}
-
 absl::StatusOr<Update> Begin(OpPlanner& op) {
   if (op.attributes().Bool("multi_precision")) {
     return absl::UnimplementedError("multi_precision is true; want parameters of one precision");
   }
-  RETURN_IF_ERROR(CheckSize(op, "LearningRate", 1));
-  RETURN_IF_ERROR(CheckSize(op, "Grad", op.InputType("Param").size()));
+  RETURN_IF_ERROR(op.CheckSize("LearningRate", 1));
+  RETURN_IF_ERROR(op.CheckSize("Grad", op.InputType("Param").size()));
   Update update;
   ASSIGN_OR_RETURN(update.gradient, op.ReadFloats("Grad"));
   ASSIGN_OR_RETURN(update.rate, op.ReadFloats("LearningRate"));
@@ -61,7 +50,7 @@ struct State {
 };
 absl::StatusOr<State> ReadState(OpPlanner& op, absl::string_view in, absl::string_view out,
                                 int64_t size) {
-  RETURN_IF_ERROR(CheckSize(op, in, size));
+  RETURN_IF_ERROR(op.CheckSize(in, size));
   State state;
   ASSIGN_OR_RETURN(state.before, op.ReadFloats(in));
   state.after = op.WriteOver(out, op.InputType(in), Layout::kRowMajor, state.before);
@@ -85,10 +74,10 @@ absl::Status PlanMomentum(OpPlanner& op) {
                                                    "\"; want \"\" or \"l2_decay\""));
   }
   kernels::MomentumRule rule;
-  rule.mu = Number(op, "mu");
+  rule.mu = op.Number("mu");
   rule.nesterov = op.attributes().Bool("use_nesterov");
-  rule.l2_decay = regularization.empty() ? 0 : Number(op, "regularization_coeff");
-  rule.rescale = Number(op, "rescale_grad");
+  rule.l2_decay = regularization.empty() ? 0 : op.Number("regularization_coeff");
+  rule.rescale = op.Number("rescale_grad");
   ASSIGN_OR_RETURN(const Update u, Begin(op));
   ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
   ASSIGN_OR_RETURN(const State v, ReadState(op, "Velocity", "VelocityOut", u.parameter.size));
@@ -141,8 +130,8 @@ absl::StatusOr<Moments> ReadMoments(OpPlanner& op, int64_t size) {
   ASSIGN_OR_RETURN(m.second, ReadState(op, "Moment2", "Moment2Out", size));
   ASSIGN_OR_RETURN(m.beta1_power, ReadState(op, "Beta1Pow", "Beta1PowOut", 1));
   ASSIGN_OR_RETURN(m.beta2_power, ReadState(op, "Beta2Pow", "Beta2PowOut", 1));
-  m.beta1 = Number(op, "beta1");
-  m.beta2 = Number(op, "beta2");
+  m.beta1 = op.Number("beta1");
+  m.beta2 = op.Number("beta2");
   return m;
 }
 
@@ -152,7 +141,7 @@ absl::Status PlanAdamStep(OpPlanner& op, float decay) {
   ASSIGN_OR_RETURN(const Moments m, ReadMoments(op, u.parameter.size));
   ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
   kernels::AdamRule rule;
-  rule.epsilon = Number(op, "epsilon");
+  rule.epsilon = op.Number("epsilon");
   rule.corrects_before_epsilon = op.era() == Era::kPaddle2;
   rule.decay = decay;
   op.AddStep({m.Reads(u), m.Writes(p), [=](const StepContext& run) {
@@ -171,7 +160,7 @@ absl::Status PlanAdamW(OpPlanner& op) {
     return absl::UnimplementedError(absl::StrCat("lr_ratio is ", op.attributes().Float("lr_ratio"),
                                                  "; want 1, one rate for all layers"));
   }
-  return PlanAdamStep(op, op.attributes().Bool("with_decay") ? Number(op, "coeff") : 0);
+  return PlanAdamStep(op, op.attributes().Bool("with_decay") ? op.Number("coeff") : 0);
 }
 
 absl::Status PlanLamb(OpPlanner& op) {
@@ -179,8 +168,8 @@ absl::Status PlanLamb(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Moments m, ReadMoments(op, u.parameter.size));
   ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
   kernels::LambRule rule;
-  rule.epsilon = Number(op, "epsilon");
-  rule.decay = Number(op, "weight_decay");
+  rule.epsilon = op.Number("epsilon");
+  rule.decay = op.Number("weight_decay");
   rule.corrects_moments = op.era() == Era::kPaddle2;
   op.AddStep({m.Reads(u), m.Writes(p), [=](const StepContext& run) {
                 kernels::Lamb(rule, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
@@ -195,7 +184,7 @@ absl::Status PlanAdagrad(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Update u, Begin(op));
   ASSIGN_OR_RETURN(const State p, ReadState(op, "Param", "ParamOut", u.parameter.size));
   ASSIGN_OR_RETURN(const State m, ReadState(op, "Moment", "MomentOut", u.parameter.size));
-  const float epsilon = Number(op, "epsilon");
+  const float epsilon = op.Number("epsilon");
   op.AddStep(
       {{u.gradient, u.rate, p.before, m.before}, {p.after, m.after}, [=](const StepContext& run) {
          kernels::Adagrad(epsilon, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
@@ -208,9 +197,9 @@ absl::Status PlanAdagrad(OpPlanner& op) {
 // MeanGrad is followed only where centered.
 absl::Status PlanRmsProp(OpPlanner& op) {
   kernels::RmsPropRule rule;
-  rule.decay = Number(op, "decay");
-  rule.epsilon = Number(op, "epsilon");
-  rule.momentum = Number(op, "momentum");
+  rule.decay = op.Number("decay");
+  rule.epsilon = op.Number("epsilon");
+  rule.momentum = op.Number("momentum");
   const bool centered = op.attributes().Bool("centered");
   ASSIGN_OR_RETURN(const Update u, Begin(op));
   const int64_t size = u.parameter.size;

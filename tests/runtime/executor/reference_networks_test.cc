@@ -3,22 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "ops/op_schema.h"
 #include "proto/program.h"
-#include "proto/program_file.h"
 #include "runtime/backends.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/runtime/executor/both_backends.h"
 #include "tests/runtime/reference/made_up_feeds.h"
+#include "tests/runtime/reference/reference_network.h"
 #include "tests/testing/reference_data.h"
 
 namespace fixpoint::executor {
@@ -42,25 +40,8 @@ void PrintTo(const Network& network, std::ostream* out) {
   *out << network.name << network.quantized;
 }
 
-Program Load(const std::string& path) {
-  absl::StatusOr<LoadedProgram> loaded = LoadProgram(path);
-  EXPECT_TRUE(loaded.ok()) << loaded.status();
-  return *Program::Create(std::move(loaded->program), path.substr(path.rfind('/') + 1));
-}
-
-// The variable whose gradient the backward pass begins with.
-std::string LossOf(const Program& program) {
-  for (const Op& op : program.block(0).ops()) {
-    if (op.role() == (kBackward | kLoss) && op.type() == "fill_constant") {
-      const absl::string_view gradient = op.Output("Out")->name();
-      return std::string(gradient.substr(0, gradient.size() - strlen(kGradientSuffix)));
-    }
-  }
-  return "";
-}
-
-double LossDistance(const Program& main, uint32_t step, Scopes* scopes) {
-  const std::vector<std::string> fetches = {LossOf(main)};
+double LossDistance(const Program& main, const std::vector<std::string>& fetches, uint32_t step,
+                    Scopes* scopes) {
   const auto interpreter = MakeBackend(BackendKind::kReference, main, &scopes->interpreter);
   const auto executor = Executor::Create(main, &scopes->executor);
   EXPECT_TRUE(interpreter.ok() && executor.ok()) << executor.status();
@@ -74,14 +55,8 @@ class ReferenceNetworks : public testing::TestWithParam<Network> {};
 
 TEST_P(ReferenceNetworks, StepAsOnTheInterpreter) {
   SKIP_WITHOUT_REFERENCE_DATA();
-  const std::string stem = absl::StrCat("models/generated/", GetParam().name);
-  const std::string file = GetParam().quantized + ".pdmodel";
-  // Passes of 2.x leave the startup program as it is.
-  const std::string quantized_startup = ReferencePath(stem + "-train_startup" + file);
-  const Program startup =
-      Load(quantized_startup.empty() ? ReferencePath(stem + "-train_startup.pdmodel")
-                                     : quantized_startup);
-  const Program main = Load(ReferencePath(stem + "-train_main" + file));
+  const auto [startup, main, loss] =
+      reference::LoadReferenceNetwork(GetParam().name, GetParam().quantized);
   Scopes scopes;
   EXPECT_EQ(RunOnBoth(startup, {}, 0, 1e-6, &scopes), "");
   reference::InitialiseQuantizers(main, &scopes.interpreter);
@@ -89,9 +64,9 @@ TEST_P(ReferenceNetworks, StepAsOnTheInterpreter) {
   for (uint32_t step = 0; step < GetParam().steps; ++step) {
     scopes = CopiesOf(scopes.interpreter);
     if (GetParam().is_chaotic) {
-      EXPECT_LT(LossDistance(main, step, &scopes), GetParam().tolerance) << step;
+      EXPECT_LT(LossDistance(main, {loss}, step, &scopes), GetParam().tolerance) << step;
     } else {
-      EXPECT_EQ(RunOnBoth(main, {LossOf(main)}, step, GetParam().tolerance, &scopes), "") << step;
+      EXPECT_EQ(RunOnBoth(main, {loss}, step, GetParam().tolerance, &scopes), "") << step;
     }
   }
 }
@@ -135,9 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
 // Of images of 224 x 224: a step takes the interpreter minutes.
 TEST(LargeNetworks, TrainOnTheExecutor) {
   SKIP_WITHOUT_REFERENCE_DATA();
-  constexpr char kStem[] = "models/generated/paddle262/vgg16-nesterov_clip-train_";
-  const Program startup = Load(ReferencePath(absl::StrCat(kStem, "startup.pdmodel")));
-  const Program main = Load(ReferencePath(absl::StrCat(kStem, "main.pdmodel")));
+  const auto [startup, main, loss] =
+      reference::LoadReferenceNetwork("paddle262/vgg16-nesterov_clip");
   Scope scope;
   const auto initialise = Executor::Create(startup, &scope);
   ASSERT_TRUE(initialise.ok()) << initialise.status();
@@ -145,10 +119,9 @@ TEST(LargeNetworks, TrainOnTheExecutor) {
   reference::MakeUpFeeds(main, /*batch=*/1, &scope);
   const auto executor = Executor::Create(main, &scope);
   ASSERT_TRUE(executor.ok()) << executor.status();
-  const std::vector<std::string> fetches = {LossOf(main)};
-  const auto before = (*executor)->Run({}, fetches, 0);
+  const auto before = (*executor)->Run({}, {loss}, 0);
   ASSERT_TRUE(before.ok()) << before.status();
-  const auto after = (*executor)->Run({}, fetches, 0);
+  const auto after = (*executor)->Run({}, {loss}, 0);
   ASSERT_TRUE(after.ok()) << after.status();
   EXPECT_LT(after->front().data<float>()[0], before->front().data<float>()[0]);
 }

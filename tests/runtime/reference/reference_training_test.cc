@@ -3,19 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "ops/op_schema.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"
 #include "tests/runtime/reference/made_up_feeds.h"
+#include "tests/runtime/reference/reference_network.h"
 #include "tests/testing/reference_data.h"
 
 namespace fixpoint::reference {
@@ -36,35 +33,11 @@ void PrintTo(const Network& network, std::ostream* out) {
   *out << network.name << network.quantized;
 }
 
-Program Load(const std::string& path) {
-  absl::StatusOr<LoadedProgram> loaded = LoadProgram(path);
-  EXPECT_TRUE(loaded.ok()) << loaded.status();
-  return *Program::Create(std::move(loaded->program), path.substr(path.rfind('/') + 1));
-}
-
-// The variable whose gradient the backward pass begins with.
-std::string LossOf(const Program& program) {
-  for (const Op& op : program.block(0).ops()) {
-    if (op.role() == (kBackward | kLoss) && op.type() == "fill_constant") {
-      const absl::string_view gradient = op.Output("Out")->name();
-      return std::string(gradient.substr(0, gradient.size() - strlen(kGradientSuffix)));
-    }
-  }
-  return "";
-}
-
 class ReferenceTraining : public testing::TestWithParam<Network> {};
 
 TEST_P(ReferenceTraining, RunsAndLearnsItsBatch) {
   SKIP_WITHOUT_REFERENCE_DATA();
-  const std::string stem = absl::StrCat("models/generated/", GetParam().name);
-  const std::string file = GetParam().quantized + ".pdmodel";
-  // Passes of 2.x leave the startup program as it is.
-  const std::string quantized_startup = ReferencePath(stem + "-train_startup" + file);
-  const Program startup =
-      Load(quantized_startup.empty() ? ReferencePath(stem + "-train_startup.pdmodel")
-                                     : quantized_startup);
-  const Program main = Load(ReferencePath(stem + "-train_main" + file));
+  const auto [startup, main, loss] = LoadReferenceNetwork(GetParam().name, GetParam().quantized);
   Scope scope;
   absl::StatusOr<Interpreter> initializer =
       Interpreter::Create(startup, &scope, {Precision::kAsDeclared, /*seed=*/1});
@@ -79,7 +52,7 @@ TEST_P(ReferenceTraining, RunsAndLearnsItsBatch) {
   MakeUpFeeds(main, GetParam().batch, &scope);
   std::vector<float> losses;
   for (int step = 0; step < GetParam().steps; ++step) {
-    const auto fetched = interpreter->Run({}, {LossOf(main)}, step);
+    const auto fetched = interpreter->Run({}, {loss}, step);
     ASSERT_TRUE(fetched.ok()) << fetched.status();
     losses.push_back(fetched->front().data<float>()[0]);
     EXPECT_TRUE(std::isfinite(losses.back())) << "step " << step;

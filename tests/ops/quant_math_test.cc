@@ -1,0 +1,53 @@
+// How a number becomes a code, and a code a number again.
+
+#include "ops/quant_math.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace fixpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+
+constexpr QuantSpec::Rounding kAway = QuantSpec::HALF_AWAY_FROM_ZERO;
+constexpr QuantSpec::Rounding kEven = QuantSpec::HALF_TO_EVEN;
+
+std::vector<float> Codes(const std::vector<float>& values, float range, int bits,
+                         QuantSpec::Rounding rounding) {
+  std::vector<float> codes;
+  for (const float value : values) {
+    codes.push_back(QuantizeOne(value, range, LargestCode(bits), rounding));
+  }
+  return codes;
+}
+
+TEST(QuantMath, RoundsTiesAwayFromZeroOrToEven) {
+  const std::vector<float> ties = {0.5f, 1.5f, 2.5f, -2.5f, 127.0f, -127.0f, -254.0f};
+  EXPECT_THAT(Codes(ties, 127, 8, kAway), ElementsAre(1, 2, 3, -3, 127, -127, -127));
+  EXPECT_THAT(Codes(ties, 127, 8, kEven), ElementsAre(0, 2, 2, -2, 127, -127, -128));
+}
+
+TEST(QuantMath, HasTheCodesOfEachBitLength) {
+  const std::vector<float> values = {-1, 0.3f, 0.26f, 0.8f};
+  EXPECT_THAT(Codes(values, 1, 2, kAway), ElementsAre(-1, 0, 0, 1));
+  EXPECT_THAT(Codes(values, 1, 4, kAway), ElementsAre(-7, 2, 2, 6));
+  EXPECT_THAT(Codes(values, 1, 16, kAway), ElementsAre(-32767, 9830, 8519, 26214));
+}
+
+TEST(QuantMath, OfARangeOfZeroIsZero) {
+  EXPECT_THAT(Codes({0, 0}, 0, 8, kAway), ElementsAre(0, 0));
+  EXPECT_THAT(Codes({1e-31f, -1e-31f}, 1e-31f, 8, kAway), ElementsAre(0, 0));
+}
+
+TEST(QuantMath, DequantizesFromTheLeft) {
+  EXPECT_THAT(DequantizeOne(127, 3, 127), FloatEq(3));
+  EXPECT_THAT(DequantizeOne(-64, 3, 127), FloatEq(-1.511811f));
+  EXPECT_THAT(DequantizeOne(1, 3, 127), FloatEq(0.023622047f));
+}
+
+}  // namespace
+}  // namespace fixpoint

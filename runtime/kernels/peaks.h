@@ -7,9 +7,10 @@ namespace fixpoint::kernels {
 
 // Of one thread.
 struct Peaks {
-  double float_operations = 0;    // per second: multiplications and additions of FP32
-  double integer_operations = 0;  // of 8 bits; as many as of floats where there are no exact ones
-  double bytes = 0;               // per second, read and written, of tensors beyond every cache
+  double float_operations = 0;  // per second: multiplications and additions of FP32
+  // Of 8 bits, with AVX-512 VNNI; without it those of floats stand here.
+  double integer_operations = 0;
+  double bytes = 0;  // per second, read and written, of tensors beyond every cache
 };
 
 // Takes about a tenth of a second.

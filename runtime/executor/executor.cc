@@ -97,9 +97,7 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
   ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOn(*scope_));
   const auto is_planned = [](const Feed& feed, const FeedType& planned) {
     return feed.name == planned.name && feed.value->lod().empty() &&
-           feed.value->dtype() == planned.type.dtype &&
-           (feed.value->dims().empty() ||
-            absl::MakeConstSpan(feed.value->dims()) == absl::MakeConstSpan(planned.type.dims));
+           TypeOf(*feed.value) == planned.type;
   };
   const auto is_for = [&](const PlannedRun& run) {
     const std::vector<FeedType>& planned_feeds = run.request.feeds;

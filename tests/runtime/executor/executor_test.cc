@@ -175,6 +175,20 @@ TEST(Executor, KeepsWhatPersistsAndNothingElse) {
   }
 }
 
+// A scalar is one number, whatever was fed before it.
+TEST(Executor, PlansAnewForAScalar) {
+  const Program program = ParsedProgram("relu(X=x) -> (Out=y)");
+  Scope scope;
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok());
+  const Tensor three = Drawn({3}, 1);
+  const Tensor scalar = Drawn({}, 1);
+  ASSERT_TRUE((*executor)->Run({{"x", &three}}, {"y"}, 0).ok());
+  const auto one = (*executor)->Run({{"x", &scalar}}, {"y"}, 1);
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_EQ((*one)[0].size(), 1);
+}
+
 TEST(Executor, RefusesSequences) {
   const Program program = ParsedProgram("relu(X=x) -> (Out=y)");
   Scope scope;

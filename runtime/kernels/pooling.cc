@@ -191,12 +191,12 @@ class WindowWalk {
 };
 
 // How many channels are computed: whole vectors where all that is read and written, which begins at
-// these places, stays inside the tensors. What is behind a pixel's own channels belongs to the next
-// pixel, which is written later.
-int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_size, int64_t written,
-                         int64_t written_size) {
+// these places, stays in front of their ends. What is behind a pixel's own channels belongs to the
+// next pixels, which are written later.
+int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_end,
+                         int64_t last_written, int64_t written_end) {
   const int64_t whole = (channels + 7) / 8 * 8;
-  return last_read + whole <= read_size && written + whole <= written_size ? whole : channels;
+  return last_read + whole <= read_end && last_written + whole <= written_end ? whole : channels;
 }
 
 class PlannedPooling : public Pooling {
@@ -272,12 +272,11 @@ class PlannedPooling : public Pooling {
             const auto input_at = [&](int64_t row, int64_t column) {
               return ((n * shape.height + row) * shape.width + column) * shape.channels;
             };
-            // The next pixel of the image's row is written later; the next row may have been.
+            // The pixels behind in the image's row are written later; the next row may have been.
+            const int64_t row_end = input_at(rows.end - 1, shape.width);
             const int64_t channels =
-                columns.end == shape.width
-                    ? shape.channels
-                    : ComputedChannels(shape.channels, out_at, shape.output_size(),
-                                       input_at(rows.end - 1, columns.end - 1), shape.input_size());
+                ComputedChannels(shape.channels, out_at, shape.output_size(),
+                                 input_at(rows.end - 1, columns.end - 1), row_end);
             const auto pixel = pixel_at(out_at);
             int32_t tap = 0;
             for (int64_t row = rows.begin; row < rows.end; ++row) {

@@ -67,7 +67,7 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
   op.AddStep({{x, filter},
               {y},
               [=](const StepContext& run) {
-                convolution->Run(run.Floats(x), run.Floats(filter), run.Floats(y));
+                convolution->Run(run.Floats(x), run.Floats(filter), {}, run.Floats(y));
                 return absl::OkStatus();
               },
               convolution->implementation(),

@@ -51,7 +51,7 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     !status.ok()) {
                   return status;
                 }
-                sums->Run(run.Of<uint8_t>(inputs.codes), scale, run.Floats(out));
+                sums->Run(run.Of<uint8_t>(inputs.codes), scale, {}, run.Floats(out));
                 return absl::OkStatus();
               },
               implementation,

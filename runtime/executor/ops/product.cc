@@ -172,7 +172,7 @@ absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, B
   op.AddStep({{x, y},
               {out},
               [=](const StepContext& run) {
-                product->Run(run.Floats(x), run.Floats(y), run.Floats(out));
+                product->Run(run.Floats(x), run.Floats(y), {}, run.Floats(out));
                 if (alpha != 1) {
                   kernels::Scale(run.Floats(out), alpha, 0.0f, kernels::BiasOrder::kAfterFactor,
                                  run.Floats(out));

@@ -2,11 +2,22 @@
 
 #include <algorithm>
 
+#include "ops/op_schema.h"
+
 namespace fixpoint::executor {
+namespace {
+
+bool ReadsElements(const Argument& input, Era era) {
+  const OpSchema* schema = FindOpSchema(input.op().type());
+  const SlotSchema* slot = schema != nullptr ? schema->FindInput(input.slot_name(), era) : nullptr;
+  return slot == nullptr || !slot->shape_only;
+}
+
+}  // namespace
 
 Demand::Demand(const Program& program, const std::vector<const Value*>& fetched,
                bool leave_out_unwanted)
-    : kept_(fetched.begin(), fetched.end()) {
+    : era_(EraOf(program)), kept_(fetched.begin(), fetched.end()) {
   std::vector<const Op*> ops;
   for (const Op& op : program.block(0).ops()) {
     ops.push_back(&op);
@@ -35,7 +46,7 @@ Demand::Demand(const Program& program, const std::vector<const Value*>& fetched,
 std::vector<const Op*> Demand::Readers(const Value& value) const {
   std::vector<const Op*> readers;
   for (const Argument* reader : value.readers()) {
-    if (IsLive(reader->op())) readers.push_back(&reader->op());
+    if (IsLive(reader->op()) && ReadsElements(*reader, era_)) readers.push_back(&reader->op());
   }
   return readers;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "ops/era.h"
 #include "proto/program.h"
 
 namespace fixpoint::executor {
@@ -21,12 +22,13 @@ class Demand {
   bool IsLive(const Op& op) const { return live_.contains(&op); }
   // Whether the value is kept, or an op that runs reads it.
   bool IsNeeded(const Value& value) const { return needed_.contains(&value); }
-  // The only op that runs and reads the value; null where there are more or it is kept.
+  // The only op that runs and reads the value's elements; null where there are more or it is kept.
   const Op* OnlyReader(const Value& value) const;
-  // The ops that run and read the value.
+  // The ops that run and read the value's elements.
   std::vector<const Op*> Readers(const Value& value) const;
 
  private:
+  Era era_;
   absl::flat_hash_set<const Value*> kept_;
   absl::flat_hash_set<const Value*> needed_;
   absl::flat_hash_set<const Op*> live_;

@@ -41,13 +41,19 @@ class Planner {
       fetched.push_back(value);
     }
     const Demand demand(program_, fetched, request_.leave_out_unwanted);
-    uint32_t number = 0;
+    Planning planning{era_, {}, request_.begun, demand, builder_};
+    std::vector<const Op*> live;
     for (const Op& op : program_.block(0).ops()) {
       if (HasNothingToDo(op)) continue;
-      if (demand.IsLive(op)) {
-        if (absl::Status status = PlanOp(op, number, demand); !status.ok()) return AtOp(op, status);
-      }
-      ++number;
+      planning.numbers.emplace(&op, static_cast<uint32_t>(planning.numbers.size()));
+      if (demand.IsLive(op)) live.push_back(&op);
+    }
+    // Before all, because an op may do the work of later ones.
+    for (const Op* op : live) {
+      if (absl::Status status = AddEntries(*op); !status.ok()) return AtOp(*op, status);
+    }
+    for (const Op* op : live) {
+      if (absl::Status status = PlanOp(*op, planning); !status.ok()) return AtOp(*op, status);
     }
     for (const Value* value : fetched) RETURN_IF_ERROR(AddEntry(*value));
     return builder_.Finish(fetched);
@@ -79,22 +85,32 @@ class Planner {
     return variable->values().back();
   }
 
-  // A value that no op writes is fed, or in the scope.
+  // Adds what an op reads and no op writes: what is fed, or in the scope.
+  absl::Status AddEntries(const Op& op) {
+    for (const Argument* input : op.inputs()) {
+      if (input->variable() == nullptr || !IsEntry(*input->value())) continue;
+      RETURN_IF_ERROR(AddEntry(*input->value()));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool IsEntry(const Value& value) {
+    return value.origin() == Value::Origin::kEntry ||
+           (value.op() != nullptr && IsFeed(*value.op()));
+  }
+
+  // REQUIRES, of a value that an op writes: that one was planned.
   absl::Status AddEntry(const Value& value) {
     if (builder_.IsPlanned(value)) return absl::OkStatus();
-    // What is between ops that one step does is not held.
-    if (builder_.IsWithin(value)) return absl::OkStatus();
     const Variable& variable = value.variable();
-    const bool is_entry =
-        value.origin() == Value::Origin::kEntry || (value.op() != nullptr && IsFeed(*value.op()));
-    if (const auto feed = feeds_.find(variable.name()); is_entry && feed != feeds_.end()) {
-      builder_.AddFeed(value, variable.name(), feed->second);
-      return absl::OkStatus();
-    }
-    if (is_entry) {
-      const std::optional<TensorType> type = find_persistable_(variable.name());
-      if (type) {
-        builder_.AddPersistable(variable, *type);
+    if (IsEntry(value)) {
+      if (const auto feed = feeds_.find(variable.name()); feed != feeds_.end()) {
+        builder_.AddFeed(value, variable.name(), feed->second);
+        return absl::OkStatus();
+      }
+      AddPersistable(variable);
+      if (builder_.HasPersistable(variable)) {
+        builder_.AddEntry(value);
         return absl::OkStatus();
       }
     }
@@ -104,24 +120,26 @@ class Planner {
                      "written by an op before"));
   }
 
-  absl::Status PlanOp(const Op& op, uint32_t number, const Demand& demand) {
-    const OpSchema& schema = *FindOpSchema(op.type());
-    RETURN_IF_ERROR(CheckForm(op, schema, era_));
+  // Adds the variable's tensor, if the scope has one.
+  void AddPersistable(const Variable& variable) {
+    if (builder_.HasPersistable(variable)) return;
+    if (const auto type = find_persistable_(variable.name()); type) {
+      builder_.AddPersistable(variable, *type);
+    }
+  }
+
+  absl::Status PlanOp(const Op& op, const Planning& planning) {
+    RETURN_IF_ERROR(CheckForm(op, *FindOpSchema(op.type()), era_));
+    if (builder_.IsAbsorbed(op)) return absl::OkStatus();
     for (const Argument* input : op.inputs()) {
-      if (input->variable() == nullptr) continue;
-      RETURN_IF_ERROR(AddEntry(*input->value()));
+      if (input->variable() != nullptr) RETURN_IF_ERROR(AddEntry(*input->value()));
     }
     for (const Argument* output : op.outputs()) {
       const Variable* variable = output->variable();
-      if (variable == nullptr || !variable->persistable()) continue;
-      if (builder_.HasPersistable(*variable)) continue;
-      if (const auto type = find_persistable_(variable->name()); type) {
-        builder_.AddPersistable(*variable, *type);
-      }
+      if (variable != nullptr && variable->persistable()) AddPersistable(*variable);
     }
-    if (builder_.IsAbsorbed(op)) return absl::OkStatus();
     builder_.BeginOp(&op);
-    OpPlanner planner(op, schema, era_, number, request_.begun.contains(&op), demand, &builder_);
+    OpPlanner planner(op, planning);
     return (*FindOpPlan(op.type()))(planner);
   }
 

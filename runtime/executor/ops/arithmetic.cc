@@ -67,6 +67,7 @@ absl::Status PlanSum(OpPlanner& op) {
     ASSIGN_OR_RETURN(const Buffer term, op.ReadFloats("X", layout, i));
     terms.push_back(term);
   }
+  // It may also be another of the terms, where that persists.
   const Buffer sum = op.WriteOver("Out", type, layout, terms[0]);
   op.AddStep({terms, {sum}, [=](const StepContext& run) {
                 absl::InlinedVector<absl::Span<const float>, 8> values;

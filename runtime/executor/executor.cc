@@ -94,6 +94,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Program& progra
 
 absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed> feeds,
                                                            absl::Span<const std::string> fetches) {
+  // A kernel shares its work out when it is planned, and so its bits depend on it.
+  kernels::UseThreads(options_.threads);
   ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOn(*scope_));
   const auto is_planned = [](const Feed& feed, const FeedType& planned) {
     return feed.name == planned.name && feed.value->lod().empty() &&
@@ -198,7 +200,6 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
                                                   uint32_t step) {
   ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
   RETURN_IF_ERROR(Bind(run));
-  kernels::UseThreads(options_.threads);
   for (const Plan::Binding& binding : run->plan.feeds) {
     const auto feed = std::find_if(feeds.begin(), feeds.end(),
                                    [&](const Feed& feed) { return feed.name == binding.name; });

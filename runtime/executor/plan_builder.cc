@@ -38,11 +38,11 @@ kernels::Channels ChannelsOf(const TensorType& type, const Codes& codes) {
   channels.count = type.dims[axis];
   if (codes.layout == Layout::kChannelsLast) {
     CHECK_EQ(axis, kChannelAxis);
-    channels.outer = type.size() / channels.count;
+    channels.outer = type.dims[0] * type.dims[2] * type.dims[3];
     return channels;
   }
   for (int i = 0; i < axis; ++i) channels.outer *= type.dims[i];
-  channels.inner = type.size() / channels.outer / channels.count;
+  for (size_t i = axis + 1; i < type.dims.size(); ++i) channels.inner *= type.dims[i];
   return channels;
 }
 

@@ -16,6 +16,15 @@ std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const kernels::
   return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
 }
 
+// Makes numbers of codes: times the step of their channel.
+void MultiplyBySteps(absl::Span<const float> ranges, const kernels::Channels& channels,
+                     int32_t largest_code, absl::Span<float> values) {
+  for (int64_t line = 0; line < channels.outer * channels.count; ++line) {
+    const float step = ranges[line % channels.count] / static_cast<float>(largest_code);
+    for (float& value : values.subspan(line * channels.inner, channels.inner)) value *= step;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op) {
@@ -46,8 +55,7 @@ absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int>
   view.layout = Layout::kRowMajor;
   view.channels.count = type.dims[*channel_axis];
   for (int i = 0; i < *channel_axis; ++i) view.channels.outer *= type.dims[i];
-  const int64_t others = view.channels.outer * view.channels.count;
-  view.channels.inner = others > 0 ? type.size() / others : 0;
+  for (size_t i = *channel_axis + 1; i < type.dims.size(); ++i) view.channels.inner *= type.dims[i];
   return view;
 }
 
@@ -90,8 +98,7 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
            }
            kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
            if (by_step) {
-             const float step = run.Floats(ranges)[0] / static_cast<float>(rule.largest_code);
-             for (float& value : values) value *= step;
+             MultiplyBySteps(run.Floats(ranges), channels, rule.largest_code, values);
            }
            return absl::OkStatus();
          }});

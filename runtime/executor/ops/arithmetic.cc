@@ -11,6 +11,7 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
+#include "runtime/executor/ops/quantized.h"
 #include "runtime/kernels/activation.h"
 #include "runtime/kernels/cast.h"
 
@@ -103,11 +104,9 @@ absl::Status PlanCast(OpPlanner& op) {
   const TensorType from_type = op.InputType("X");
   ASSIGN_OR_RETURN(const TensorType to_type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", from_type.dtype, layout));
-  const Value& input = op.InputValue("X");
-  const bool stays = !input.variable().persistable() || input.variable().values().back() == &input;
   const bool out_is_kept = op.Wants("Out") && op.OutputValue("Out").variable().persistable();
-  if (from_type.dtype == VarType::INT8 && to_type.dtype == VarType::FP32 && stays &&
-      op.Wants("Out") && !out_is_kept) {
+  if (from_type.dtype == VarType::INT8 && to_type.dtype == VarType::FP32 &&
+      Stays(op.InputValue("X")) && op.Wants("Out") && !out_is_kept) {
     Codes codes;
     codes.codes = x;
     codes.layout = layout;

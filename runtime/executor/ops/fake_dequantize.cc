@@ -27,18 +27,19 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
   PlanBuilder& builder = op.builder();
   const Value& x = op.InputValue("X");
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, d.channel_axis));
-  if (op.InputType(d.scale).size() != view.channels.count) {
-    return absl::InvalidArgumentError(absl::StrCat(d.scale, " is ", DimsText(op.InputDims(d.scale)),
-                                                   " and X ", DimsText(op.InputDims("X")),
-                                                   "; want a scale for each channel"));
-  }
+  RETURN_IF_ERROR(op.CheckSize(d.scale, view.channels.count));
   ASSIGN_OR_RETURN(const Buffer ranges, op.ReadFloats(d.scale));
+  // The numbers are computed where somebody reads them.
+  const auto kept_ranges = [&] {
+    return Stays(op.InputValue(d.scale)) ? ranges : AddKeep(op, ranges);
+  };
   const TensorType type{VarType::FP32, op.InputDims("X")};
 
   if (op.InputType("X").dtype == VarType::INT8) {
     Codes codes;
     ASSIGN_OR_RETURN(codes.codes, op.Read("X", VarType::INT8));
-    codes.ranges = ranges;
+    if (!Stays(x)) codes.codes = AddKeep(op, codes.codes);
+    codes.ranges = kept_ranges();
     codes.largest_code = d.largest_code;
     codes.channel_axis = d.channel_axis;
     builder.WriteCodes(op.OutputValue(d.output), type, codes, /*holds_codes=*/false);
@@ -49,7 +50,7 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
     // Of codes that were read as integers it is this op that says what they stand for.
     if (codes != nullptr && codes->ranges == Buffer()) {
       Codes ranged = *codes;
-      ranged.ranges = ranges;
+      ranged.ranges = kept_ranges();
       ranged.largest_code = d.largest_code;
       ranged.channel_axis = d.channel_axis;
       builder.WriteCodes(op.OutputValue(d.output), type, ranged, /*holds_codes=*/false);

@@ -17,8 +17,6 @@
 namespace fixpoint::executor {
 namespace {
 
-const TensorType kOneNumber{VarType::FP32, {1}};
-
 // Adds the step that finds the largest absolute value of X, of each channel.
 absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffer ranges) {
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
@@ -35,18 +33,19 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
   return absl::OkStatus();
 }
 
-// Whether what an op wrote, or read, as a range stays in its memory until the run ends.
-bool Stays(const Value& range) {
-  return !range.variable().persistable() || range.variable().values().back() == &range;
-}
-
-// An input of one number. Error: it is absent, as it may be in inference alone, or holds more.
-absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
-  if (!op.HasInput(slot) || op.InputType(slot).size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", slot, " is absent or not one number; want one number"));
+// What an op finds in a variable that it names as an output alone. Error (kInvalidArgument): it has
+// no value, or another number of elements.
+absl::StatusOr<Buffer> HeldInOutput(OpPlanner& op, absl::string_view slot, int64_t size) {
+  const Argument* output = op.op().Output(slot);
+  const Variable* variable = output != nullptr ? output->variable() : nullptr;
+  if (variable != nullptr && variable->persistable() && op.builder().HasPersistable(*variable)) {
+    const Buffer held = op.builder().Write(*output->value(), {VarType::FP32, {size}},
+                                           Layout::kRowMajor, /*in_place=*/true);
+    if (op.builder().info(held).place == BufferInfo::Place::kScope) return held;
   }
-  return op.ReadFloats(slot);
+  return absl::InvalidArgumentError(
+      absl::StrCat("output ", slot, " holds no ", size,
+                   " numbers; want a persistable variable of that size with a value"));
 }
 
 // The range that an op goes by in inference: what is in InScale, which its own OutScale may be.
@@ -68,8 +67,7 @@ absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
   quantization.dequantizes = dequantizes;
   const Buffer range = op.WriteAs("OutScale", kOneNumber);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
-  const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+  return AddQuantize(op, quantization, range, OutputStays(op, "OutScale"));
 }
 
 // Adds the steps that take the range of X into the moving average: state = rate * state + 1,
@@ -115,8 +113,7 @@ absl::Status PlanMovingAverage(OpPlanner& op, bool dequantizes) {
     return AddQuantize(op, quantization, stored.first, stored.second);
   }
   ASSIGN_OR_RETURN(const Buffer range, AddFollow(op));
-  const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+  return AddQuantize(op, quantization, range, OutputStays(op, "OutScale"));
 }
 
 absl::Status PlanObserver(OpPlanner& op) {
@@ -128,19 +125,8 @@ absl::Status PlanObserver(OpPlanner& op) {
 // The largest absolute values of the last steps: OutScales, which is read and written in place.
 absl::StatusOr<Buffer> WindowOf(OpPlanner& op) {
   const int64_t size = op.attributes().Int("window_size");
-  const Argument* window = op.op().Output("OutScales");
-  if (window == nullptr || window->variable() == nullptr || !window->variable()->persistable() ||
-      size < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "window_size is ", size, " and OutScales is not persistable; want a window that lives on"));
-  }
-  const TensorType type{VarType::FP32, {size}};
-  const Buffer buffer = op.builder().Write(*window->value(), type, Layout::kRowMajor, true);
-  if (op.builder().info(buffer).place != BufferInfo::Place::kScope) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("OutScales is not of window_size, ", size, "; want a window of that size"));
-  }
-  return buffer;
+  if (size >= 1) return HeldInOutput(op, "OutScales", size);
+  return absl::InvalidArgumentError(absl::StrCat("window_size is ", size, "; want 1 or more"));
 }
 
 // The largest of the window, by the reference's rule: where the range is what leaves it, it is
@@ -175,9 +161,7 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
   const Buffer current = op.Scratch("range", VarType::FP32, 1);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, current));
   ASSIGN_OR_RETURN(const Buffer before, ReadNumber(op, "InScale"));
-  if (!op.HasInput("Iter") || op.InputType("Iter").size() != 1) {
-    return absl::InvalidArgumentError("input Iter is absent or not one number; want one number");
-  }
+  RETURN_IF_ERROR(op.CheckSize("Iter", 1));
   ASSIGN_OR_RETURN(const Buffer step, op.Read("Iter", VarType::INT64));
   ASSIGN_OR_RETURN(const Buffer window, WindowOf(op));
   const Buffer range = op.WriteOver("OutScale", kOneNumber, Layout::kRowMajor, before);
@@ -196,8 +180,7 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
               "",
               0,
               "follow window"});
-  const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+  return AddQuantize(op, quantization, range, OutputStays(op, "OutScale"));
 }
 
 absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
@@ -206,20 +189,13 @@ absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
   quantization.dequantizes = dequantizes;
   quantization.channel_axis = static_cast<int>(op.attributes().Int("quant_axis"));
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
-  const TensorType ranges_type{VarType::FP32, {view.channels.count}};
-  const Argument* written = op.op().Output("OutScale");
   if (!dequantizes && op.IsTest()) {
-    if (written == nullptr || !written->variable()->persistable()) {
-      return absl::InvalidArgumentError(
-          "is_test is true and OutScale is not persistable; want the scales in it");
-    }
-    const Buffer stored =
-        op.builder().Write(*written->value(), ranges_type, Layout::kRowMajor, true);
-    return AddQuantize(op, quantization, stored, Stays(*written->value()));
+    ASSIGN_OR_RETURN(const Buffer stored, HeldInOutput(op, "OutScale", view.channels.count));
+    return AddQuantize(op, quantization, stored, Stays(*op.op().Output("OutScale")->value()));
   }
-  const Buffer ranges = op.WriteAs("OutScale", ranges_type);
+  const Buffer ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
   RETURN_IF_ERROR(AddFindRanges(op, quantization.channel_axis, ranges));
-  return AddQuantize(op, quantization, ranges, written == nullptr || Stays(*written->value()));
+  return AddQuantize(op, quantization, ranges, OutputStays(op, "OutScale"));
 }
 
 // quant_axis -1: by the moving average, in inference by Scale [1]; else by each channel's own
@@ -232,14 +208,11 @@ absl::Status PlanQuantizeLinear(OpPlanner& op) {
   if (axis != -1) quantization.channel_axis = axis;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
   Buffer ranges;
-  const Value* holder = nullptr;
+  bool ranges_stay = true;
   if (op.IsTest()) {
-    if (op.InputType("Scale").size() != view.channels.count) {
-      return absl::InvalidArgumentError(absl::StrCat("Scale is ", DimsText(op.InputDims("Scale")),
-                                                     "; want ", view.channels.count, " elements"));
-    }
+    RETURN_IF_ERROR(op.CheckSize("Scale", view.channels.count));
     ASSIGN_OR_RETURN(ranges, op.ReadFloats("Scale"));
-    holder = &op.InputValue("Scale");
+    ranges_stay = Stays(op.InputValue("Scale"));
   } else {
     if (quantization.channel_axis) {
       ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
@@ -247,11 +220,10 @@ absl::Status PlanQuantizeLinear(OpPlanner& op) {
     } else {
       ASSIGN_OR_RETURN(ranges, AddFollow(op));
     }
-    const Argument* written = op.op().Output("OutScale");
-    if (written != nullptr) holder = written->value();
+    ranges_stay = OutputStays(op, "OutScale");
   }
   if (!op.attributes().Bool("only_observer")) {
-    return AddQuantize(op, quantization, ranges, holder == nullptr || Stays(*holder));
+    return AddQuantize(op, quantization, ranges, ranges_stay);
   }
   if (!op.Wants("Y")) return absl::OkStatus();
   return op.builder().Share(op.OutputValue("Y"), op.InputValue("X"));

@@ -59,6 +59,27 @@ absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int>
   return view;
 }
 
+absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
+  RETURN_IF_ERROR(op.CheckSize(slot, 1));
+  return op.ReadFloats(slot);
+}
+
+bool Stays(const Value& value) {
+  const Variable& variable = value.variable();
+  return !variable.persistable() || variable.values().back() == &value;
+}
+
+bool OutputStays(const OpPlanner& op, absl::string_view slot) {
+  return !op.Wants(slot) || Stays(op.OutputValue(slot));
+}
+
+Buffer AddKeep(OpPlanner& op, Buffer buffer) {
+  const BufferInfo held = op.builder().info(buffer);
+  const Buffer kept = op.builder().NewBuffer(held.name, held.type, held.layout);
+  op.builder().AddCopy("keep", buffer, kept);
+  return kept;
+}
+
 bool IsNeverNegative(const Value& value) {
   const Value* at = &value;
   while (at->written_by() != nullptr) {
@@ -86,31 +107,27 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   const bool by_step = dequantizes && op.era() == Era::kFluid;
   if (!code_type || by_step) {
     const Buffer out = op.WriteOver(output, op.InputType("X"), view.layout, x);
-    op.AddStep(
-        {{x, ranges},
-         {out},
-         [=, rule = rule, dequantizes = dequantizes,
-          channels = view.channels](const StepContext& run) {
-           const absl::Span<float> values = run.Floats(out);
-           if (dequantizes && !by_step) {
-             kernels::QuantizeDequantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
-             return absl::OkStatus();
-           }
-           kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
-           if (by_step) {
-             MultiplyBySteps(run.Floats(ranges), channels, rule.largest_code, values);
-           }
-           return absl::OkStatus();
-         }});
+    op.AddStep({{x, ranges},
+                {out},
+                [=, rule = rule, dequantizes = dequantizes,
+                 channels = view.channels](const StepContext& run) {
+                  const absl::Span<float> values = run.Floats(out);
+                  if (dequantizes && !by_step) {
+                    kernels::QuantizeDequantize(run.Floats(x), run.Floats(ranges), channels, rule,
+                                                values);
+                    return absl::OkStatus();
+                  }
+                  kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
+                  if (by_step) {
+                    MultiplyBySteps(run.Floats(ranges), channels, rule.largest_code, values);
+                  }
+                  return absl::OkStatus();
+                }});
     return absl::OkStatus();
   }
 
   Codes codes;
-  codes.ranges = ranges;
-  if (!ranges_stay) {
-    codes.ranges = op.Scratch("ranges", VarType::FP32, ranges.size);
-    op.builder().AddCopy("keep ranges", ranges, codes.ranges);
-  }
+  codes.ranges = ranges_stay ? ranges : AddKeep(op, ranges);
   codes.type = *code_type;
   codes.largest_code = rule.largest_code;
   codes.channel_axis = channel_axis;

@@ -31,6 +31,18 @@ struct ChannelView {
 };
 absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis);
 
+const TensorType kOneNumber{VarType::FP32, {1}};
+
+// An input of one FP32. Errors: those of OpPlanner::CheckSize and Read.
+absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot);
+
+// Whether a value stays in its memory until the run ends: its variable takes no other one.
+bool Stays(const Value& value);
+// The same of what the op writes; of what nobody reads too.
+bool OutputStays(const OpPlanner& op, absl::string_view slot);
+// A copy of what a buffer holds now, for steps that read it later.
+Buffer AddKeep(OpPlanner& op, Buffer buffer);
+
 // Whether every element is at least 0, or NaN, whatever is fed: relu and what keeps its values.
 bool IsNeverNegative(const Value& value);
 

@@ -137,13 +137,12 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
 
 absl::Status Executor::GrowArena(int64_t bytes) {
   if (bytes <= arena_bytes_) return absl::OkStatus();
-  arena_.reset();
-  arena_bytes_ = 0;
   void* memory = std::aligned_alloc(Tensor::kAlignment, static_cast<size_t>(bytes));
   if (memory == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("there is no memory for ", bytes, " bytes of intermediate values"));
   }
+  // Until here the plans that there are have the old one.
   arena_.reset(static_cast<uint8_t*>(memory));
   arena_bytes_ = bytes;
   return absl::OkStatus();

@@ -65,6 +65,15 @@ PlanBuilder::PlannedValue& PlanBuilder::Find(const Value& value) {
 
 Buffer PlanBuilder::AddBuffer(BufferInfo info) {
   const Buffer buffer{static_cast<int>(plan_.buffers.size()), info.type.size()};
+  const absl::StatusOr<int64_t> bytes = TensorBytes(info.type.dtype, info.type.dims);
+  // Of all together, so that no sum of them overflows.
+  constexpr int64_t kMostBytes = int64_t{1} << 62;
+  if (bytes.ok() && *bytes <= kMostBytes - bytes_) {
+    bytes_ += *bytes;
+  } else if (status_.ok()) {
+    status_ = absl::FailedPreconditionError(
+        absl::StrCat("there is no memory for \"", info.name, "\" ", DimsText(info.type.dims)));
+  }
   plan_.buffers.push_back(std::move(info));
   return buffer;
 }

@@ -122,7 +122,8 @@ class Planner {
     if (builder_.IsAbsorbed(op)) return absl::OkStatus();
     builder_.BeginOp(&op);
     OpPlanner planner(op, schema, era_, number, request_.begun.contains(&op), demand, &builder_);
-    return (*FindOpPlan(op.type()))(planner);
+    RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
+    return builder_.status();
   }
 
   const Program& program_;

@@ -144,9 +144,19 @@ absl::Status PlanRange(OpPlanner& op) {
                                                    " in steps of ", step,
                                                    " is empty, or has no end; want numbers"));
   }
-  std::vector<double> values;
-  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) values.push_back(start + i * step);
-  return AddValues(op, {op.InputType("Start").dtype, {static_cast<int64_t>(count)}}, values);
+  const TensorType type{op.InputType("Start").dtype, {static_cast<int64_t>(count)}};
+  const Buffer out = op.WriteAs("Out", type);
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{}, {out}, [=](const StepContext& run) {
+                  const absl::Span<T> elements = run.Of<T>(out);
+                  for (size_t i = 0; i < elements.size(); ++i) {
+                    elements[i] = static_cast<T>(start + static_cast<double>(i) * step);
+                  }
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
 }
 
 // Adds the step that fills Out with draw(numbers, i).

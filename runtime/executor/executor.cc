@@ -94,6 +94,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Program& progra
 
 absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed> feeds,
                                                            absl::Span<const std::string> fetches) {
+  // A kernel shares its work out when it is planned, and so its bits depend on it.
+  kernels::UseThreads(options_.threads);
   ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOn(*scope_));
   const auto is_planned = [](const Feed& feed, const FeedType& planned) {
     return feed.name == planned.name && feed.value->lod().empty() &&
@@ -135,13 +137,12 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
 
 absl::Status Executor::GrowArena(int64_t bytes) {
   if (bytes <= arena_bytes_) return absl::OkStatus();
-  arena_.reset();
-  arena_bytes_ = 0;
   void* memory = std::aligned_alloc(Tensor::kAlignment, static_cast<size_t>(bytes));
   if (memory == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat("there is no memory for ", bytes, " bytes of intermediate values"));
   }
+  // Until here the plans that there are have the old one.
   arena_.reset(static_cast<uint8_t*>(memory));
   arena_bytes_ = bytes;
   return absl::OkStatus();
@@ -184,8 +185,7 @@ absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const
   std::vector<Tensor> fetched;
   for (const Plan::Fetch& fetch : run.plan.fetches) {
     const Dims& dims = fetch.type.dims;
-    ASSIGN_OR_RETURN(Tensor tensor,
-                     Tensor::Allocate(fetch.type.dtype, {dims.begin(), dims.end()}));
+    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(fetch.type.dtype, {dims.begin(), dims.end()}));
     std::memcpy(tensor.mutable_bytes().data(), run.addresses[fetch.buffer.index],
                 tensor.bytes().size());
     fetched.push_back(std::move(tensor));
@@ -198,7 +198,6 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
                                                   uint32_t step) {
   ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
   RETURN_IF_ERROR(Bind(run));
-  kernels::UseThreads(options_.threads);
   for (const Plan::Binding& binding : run->plan.feeds) {
     const auto feed = std::find_if(feeds.begin(), feeds.end(),
                                    [&](const Feed& feed) { return feed.name == binding.name; });

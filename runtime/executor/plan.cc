@@ -1,5 +1,8 @@
 #include "runtime/executor/plan.h"
 
+#include <limits>
+
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -38,9 +41,8 @@ std::string BuffersText(const Plan& plan, const std::vector<Buffer>& buffers) {
 }  // namespace
 
 int64_t TensorType::size() const {
-  int64_t size = 1;
-  for (const int64_t dim : dims) size *= dim;
-  return size;
+  const absl::StatusOr<int64_t> size = TensorSize(dims);
+  return size.ok() ? *size : std::numeric_limits<int64_t>::max();
 }
 
 int64_t BufferInfo::bytes() const {

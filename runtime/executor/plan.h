@@ -23,6 +23,7 @@ struct TensorType {
   VarType::Type dtype = VarType::FP32;
   Dims dims;
 
+  // Elements; the largest int64 of dims that no tensor can have (TensorSize).
   int64_t size() const;
 
   friend bool operator==(const TensorType& a, const TensorType& b) {
@@ -59,6 +60,7 @@ struct BufferInfo {
   int last_step = -1;
   int64_t offset = -1;
 
+  // REQUIRES: TensorBytes has no error.
   int64_t bytes() const;
 };
 

@@ -39,11 +39,11 @@ kernels::Channels ChannelsOf(const TensorType& type, const Codes& codes) {
   channels.count = type.dims[axis];
   if (codes.layout == Layout::kChannelsLast) {
     CHECK_EQ(axis, kChannelAxis);
-    channels.outer = type.size() / channels.count;
+    channels.outer = type.dims[0] * type.dims[2] * type.dims[3];
     return channels;
   }
   for (int i = 0; i < axis; ++i) channels.outer *= type.dims[i];
-  channels.inner = type.size() / channels.outer / channels.count;
+  for (size_t i = axis + 1; i < type.dims.size(); ++i) channels.inner *= type.dims[i];
   return channels;
 }
 
@@ -66,6 +66,15 @@ PlanBuilder::PlannedValue& PlanBuilder::Find(const Value& value) {
 
 Buffer PlanBuilder::AddBuffer(BufferInfo info) {
   const Buffer buffer{static_cast<int>(plan_.buffers.size()), info.type.size()};
+  const absl::StatusOr<int64_t> bytes = TensorBytes(info.type.dtype, info.type.dims);
+  // Of all together, so that no sum of them overflows.
+  constexpr int64_t kMostBytes = int64_t{1} << 62;
+  if (bytes.ok() && *bytes <= kMostBytes - bytes_) {
+    bytes_ += *bytes;
+  } else if (status_.ok()) {
+    status_ = absl::FailedPreconditionError(
+        absl::StrCat("there is no memory for \"", info.name, "\" ", DimsText(info.type.dims)));
+  }
   plan_.buffers.push_back(std::move(info));
   return buffer;
 }

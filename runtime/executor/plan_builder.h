@@ -73,6 +73,9 @@ class PlanBuilder {
   // Says that a value is another, in all its forms. Of one variable, it stays where it is.
   absl::Status Share(const Value& value, const Value& of);
 
+  // Error (kFailedPrecondition): a buffer is larger than any memory; its size is not to be used.
+  const absl::Status& status() const { return status_; }
+
   // Memory for the steps from the next one on.
   Buffer NewBuffer(std::string name, TensorType type, Layout layout = Layout::kRowMajor);
   const BufferInfo& info(Buffer buffer) const { return plan_.buffers[buffer.index]; }
@@ -136,6 +139,8 @@ class PlanBuilder {
   absl::StatusOr<Buffer> NumbersOf(const Value& value, const PlannedValue& planned);
 
   Plan plan_;
+  absl::Status status_;
+  int64_t bytes_ = 0;  // of all buffers
   std::vector<InPlace> in_place_;
   const Op* op_ = nullptr;
   absl::flat_hash_map<const Value*, PlannedValue> values_;

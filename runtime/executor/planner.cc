@@ -140,7 +140,8 @@ class Planner {
     }
     builder_.BeginOp(&op);
     OpPlanner planner(op, planning);
-    return (*FindOpPlan(op.type()))(planner);
+    RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
+    return builder_.status();
   }
 
   const Program& program_;

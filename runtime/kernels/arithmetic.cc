@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -27,16 +28,19 @@ void Scale(absl::Span<const float> x, float factor, float bias, BiasOrder order,
 void AddAll(absl::Span<const absl::Span<const float>> terms, absl::Span<float> y_span) {
   CHECK(!terms.empty());
   for (const auto& term : terms) CHECK_EQ(term.size(), y_span.size());
+  // Of each block all terms are read before any of it is written: y may be any of them.
   Vectorised([terms, y = y_span.data(), size = y_span.size()] {
-    const float* sum = terms[0].data();
-    if (terms.size() == 1) {
-      for (size_t i = 0; i < size; ++i) y[i] = sum[i];
-    }
-    // y holds the sum behind the first pass.
-    for (size_t t = 1; t < terms.size(); ++t, sum = y) {
-      const float* const term = terms[t].data();
-#pragma GCC ivdep
-      for (size_t i = 0; i < size; ++i) y[i] = sum[i] + term[i];
+    constexpr size_t kBlock = 256;
+    float sums[kBlock];
+    for (size_t begin = 0; begin < size; begin += kBlock) {
+      const size_t count = std::min(kBlock, size - begin);
+      const float* const first = terms[0].data() + begin;
+      for (size_t i = 0; i < count; ++i) sums[i] = first[i];
+      for (size_t t = 1; t < terms.size(); ++t) {
+        const float* const term = terms[t].data() + begin;
+        for (size_t i = 0; i < count; ++i) sums[i] += term[i];
+      }
+      for (size_t i = 0; i < count; ++i) y[begin + i] = sums[i];
     }
   });
 }

@@ -14,7 +14,8 @@ enum class BiasOrder { kAfterFactor, kBeforeFactor };
 void Scale(absl::Span<const float> x, float factor, float bias, BiasOrder order,
            absl::Span<float> y);
 
-// y is the sum of the terms, added in their order. y may be the first. REQUIRES: there is a term.
+// y is the sum of the terms, added in their order. y may be any of them. REQUIRES: there is a
+// term.
 void AddAll(absl::Span<const absl::Span<const float>> terms, absl::Span<float> y);
 
 double Sum(absl::Span<const float> x);

@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 
 #include <cstddef>
-#include <cstdint>
 
 #include "runtime/kernels/vectorised.h"
 
@@ -14,7 +13,7 @@ void Cast(absl::Span<const From> from, absl::Span<To> to) {
   CHECK_EQ(to.size(), from.size());
   Vectorised([from = from.data(), to = to.data(), size = from.size()] {
 #pragma GCC ivdep
-    for (size_t i = 0; i < size; ++i) to[i] = static_cast<To>(from[i]);
+    for (size_t i = 0; i < size; ++i) to[i] = Converted<To>(from[i]);
   });
 }
 

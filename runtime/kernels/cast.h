@@ -3,13 +3,41 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_CAST_H_
 #define FIXPOINT_RUNTIME_KERNELS_CAST_H_
 
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
 #include "absl/types/span.h"
 
 namespace fixpoint::kernels {
 
-// As C++ converts: floats to integers towards zero, anything but 0 to true. What an integer does
-// not hold, and a NaN, becomes any number. Types: float, double, int32_t, int64_t, int8_t, uint8_t,
-// bool. REQUIRES: the spans have one size.
+// What a number of one type becomes as another. As an integer: towards zero, the nearest that the
+// type holds, and 0 of a NaN. As a bool: whether it is not 0. Types, here and below: float, double,
+// int32_t, int64_t, int8_t, uint8_t, bool.
+template <typename To, typename From>
+inline To Converted(From value) {
+  using Limits = std::numeric_limits<To>;
+  if constexpr (std::is_same_v<To, bool>) {
+    return value != From();
+  } else if constexpr (!Limits::is_integer) {
+    return static_cast<To>(value);
+  } else if constexpr (std::numeric_limits<From>::is_integer) {
+    const auto wide = static_cast<int64_t>(value);
+    const int64_t least = wide < Limits::max() ? wide : Limits::max();
+    return static_cast<To>(least > Limits::lowest() ? least : Limits::lowest());
+  } else {
+    // All but the largest are converted below the power of two behind them.
+    constexpr From kAbove = From{2} * static_cast<From>(Limits::max() / 2 + 1);
+    constexpr From kBelow = kAbove * (1 - std::numeric_limits<From>::epsilon() / 2);
+    constexpr From kLowest = static_cast<From>(Limits::lowest());
+    From held = value < kBelow ? value : kBelow;
+    held = held > kLowest ? held : kLowest;
+    const To converted = value >= kAbove ? Limits::max() : static_cast<To>(held);
+    return value == value ? converted : To();
+  }
+}
+
+// The same of each element. REQUIRES: the spans have one size.
 template <typename From, typename To>
 void Cast(absl::Span<const From> from, absl::Span<To> to);
 

@@ -5,8 +5,9 @@
 
 namespace fixpoint::kernels {
 
-// Kernels that this thread runs from now on use so many threads. The same number gives the same
-// bits. REQUIRES: 1 or more.
+// Kernels that this thread plans and runs from now on use so many threads. The same number gives the
+// same bits, if it is the same in both: oneDNN shares the work out when it plans. REQUIRES: 1 or
+// more.
 void UseThreads(int count);
 
 }  // namespace fixpoint::kernels

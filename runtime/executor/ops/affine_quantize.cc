@@ -9,11 +9,10 @@
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/quantized.h"
 
 namespace fixpoint::executor {
 namespace {
-
-const TensorType kOneNumber{VarType::FP32, {1}};
 
 struct CodeRange {
   float lowest;
@@ -40,14 +39,6 @@ float CodeOf(float x, const Affine& affine, const CodeRange& codes, bool half_to
   const float code = rounded + affine.zero_point;
   if (std::isnan(code)) return affine.zero_point;
   return std::min(std::max(code, codes.lowest), codes.largest);
-}
-
-absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
-  if (!op.HasInput(slot) || op.InputType(slot).size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", slot, " is absent or not one number; want one number"));
-  }
-  return op.ReadFloats(slot);
 }
 
 Buffer WriteNumberOver(OpPlanner& op, absl::string_view slot, Buffer before) {

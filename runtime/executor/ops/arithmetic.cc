@@ -11,13 +11,14 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
+#include "runtime/executor/ops/quantized.h"
 #include "runtime/kernels/activation.h"
 #include "runtime/kernels/cast.h"
 
 namespace fixpoint::executor {
 namespace {
 
-// The reference's type of X is any: counters are scaled too.
+// The reference's type of X is any: counters are scaled too. Both numbers become of X's type first.
 absl::Status PlanScale(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckAbsent("ScaleTensor"));
   const float scale = op.Number("scale");
@@ -39,12 +40,14 @@ absl::Status PlanScale(OpPlanner& op) {
   }
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
+    const double by = static_cast<double>(kernels::Converted<T>(op.attributes().Float("scale")));
+    const double plus = static_cast<double>(kernels::Converted<T>(op.attributes().Float("bias")));
     op.AddStep({{x}, {y}, [=](const StepContext& run) {
                   const absl::Span<T> from = run.Of<T>(x);
                   std::transform(from.begin(), from.end(), run.Of<T>(y).begin(), [=](T value) {
                     const double number = static_cast<double>(value);
-                    return static_cast<T>(bias_after_scale ? number * scale + bias
-                                                           : (number + bias) * scale);
+                    return kernels::Converted<T>(bias_after_scale ? number * by + plus
+                                                                  : (number + plus) * by);
                   });
                   return absl::OkStatus();
                 }});
@@ -64,30 +67,48 @@ absl::Status PlanSum(OpPlanner& op) {
                                                      DimsText(op.InputDims("X", i)), "; want ",
                                                      DimsText(type.dims), ", as X[0]"));
     }
-    ASSIGN_OR_RETURN(const Buffer term, op.ReadFloats("X", layout, i));
+    ASSIGN_OR_RETURN(const Buffer term, op.Read("X", type.dtype, layout, i));
     terms.push_back(term);
   }
+  // It may also be another of the terms, where that persists.
   const Buffer sum = op.WriteOver("Out", type, layout, terms[0]);
-  op.AddStep({terms, {sum}, [=](const StepContext& run) {
-                absl::InlinedVector<absl::Span<const float>, 8> values;
-                for (const Buffer& term : terms) values.push_back(run.Floats(term));
-                kernels::AddAll(values, run.Floats(sum));
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
+  if (type.dtype == VarType::FP32) {
+    op.AddStep({terms, {sum}, [=](const StepContext& run) {
+                  absl::InlinedVector<absl::Span<const float>, 8> values;
+                  for (const Buffer& term : terms) values.push_back(run.Floats(term));
+                  kernels::AddAll(values, run.Floats(sum));
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  }
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({terms, {sum}, [=](const StepContext& run) {
+                  const absl::Span<T> sums = run.Of<T>(sum);
+                  for (size_t i = 0; i < sums.size(); ++i) {
+                    double total = 0;
+                    for (const Buffer& term : terms)
+                      total += static_cast<double>(run.Of<T>(term)[i]);
+                    sums[i] = kernels::Converted<T>(total);
+                  }
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
 }
 
 absl::Status PlanIncrement(OpPlanner& op) {
   const TensorType type = op.InputType("X");
-  const double by = op.attributes().Float("step");
+  const double step = op.attributes().Float("step");
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
   const Buffer out = op.WriteOver("Out", type, Layout::kRowMajor, x);
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
+    const double by = static_cast<double>(kernels::Converted<T>(step));
     op.AddStep({{x}, {out}, [=](const StepContext& run) {
                   const absl::Span<T> from = run.Of<T>(x);
                   std::transform(from.begin(), from.end(), run.Of<T>(out).begin(), [by](T value) {
-                    return static_cast<T>(static_cast<double>(value) + by);
+                    return kernels::Converted<T>(static_cast<double>(value) + by);
                   });
                   return absl::OkStatus();
                 }});
@@ -102,11 +123,9 @@ absl::Status PlanCast(OpPlanner& op) {
   const TensorType from_type = op.InputType("X");
   ASSIGN_OR_RETURN(const TensorType to_type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", from_type.dtype, layout));
-  const Value& input = op.InputValue("X");
-  const bool stays = !input.variable().persistable() || input.variable().values().back() == &input;
   const bool out_is_kept = op.Wants("Out") && op.OutputValue("Out").variable().persistable();
-  if (from_type.dtype == VarType::INT8 && to_type.dtype == VarType::FP32 && stays &&
-      op.Wants("Out") && !out_is_kept) {
+  if (from_type.dtype == VarType::INT8 && to_type.dtype == VarType::FP32 && op.Wants("Out") &&
+      !out_is_kept) {
     Codes codes;
     codes.codes = x;
     codes.layout = layout;

@@ -27,11 +27,7 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
   PlanBuilder& builder = op.builder();
   const Value& x = op.InputValue("X");
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, d.channel_axis));
-  if (op.InputType(d.scale).size() != view.channels.count) {
-    return absl::InvalidArgumentError(absl::StrCat(d.scale, " is ", DimsText(op.InputDims(d.scale)),
-                                                   " and X ", DimsText(op.InputDims("X")),
-                                                   "; want a scale for each channel"));
-  }
+  RETURN_IF_ERROR(op.CheckSize(d.scale, view.channels.count));
   ASSIGN_OR_RETURN(const Buffer ranges, op.ReadFloats(d.scale));
   const TensorType type{VarType::FP32, op.InputDims("X")};
 

@@ -17,8 +17,6 @@
 namespace fixpoint::executor {
 namespace {
 
-const TensorType kOneNumber{VarType::FP32, {1}};
-
 // Adds the step that finds the largest absolute value of X, of each channel.
 absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffer ranges) {
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
@@ -35,13 +33,17 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
   return absl::OkStatus();
 }
 
-// An input of one number. Error: it is absent, as it may be in inference alone, or holds more.
-absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
-  if (!op.HasInput(slot) || op.InputType(slot).size() != 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", slot, " is absent or not one number; want one number"));
+// What an op finds in a variable that it names as an output alone. Error (kInvalidArgument): it has
+// no value, or another number of elements.
+absl::StatusOr<Buffer> HeldInOutput(OpPlanner& op, absl::string_view slot, int64_t size) {
+  const Argument* output = op.op().Output(slot);
+  const Variable* variable = output != nullptr ? output->variable() : nullptr;
+  if (variable != nullptr && variable->persistable() && op.builder().HasPersistable(*variable)) {
+    return op.builder().Update(*output->value(), {VarType::FP32, {size}});
   }
-  return op.ReadFloats(slot);
+  return absl::InvalidArgumentError(
+      absl::StrCat("output ", slot, " holds no ", size,
+                   " numbers; want a persistable variable of that size with a value"));
 }
 
 // The range that an op goes by in inference: what is in InScale.
@@ -117,13 +119,8 @@ absl::Status PlanObserver(OpPlanner& op) {
 // The largest absolute values of the last steps: OutScales, which is read and written in place.
 absl::StatusOr<Buffer> WindowOf(OpPlanner& op) {
   const int64_t size = op.attributes().Int("window_size");
-  const Argument* window = op.op().Output("OutScales");
-  if (window == nullptr || window->variable() == nullptr || !window->variable()->persistable() ||
-      size < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "window_size is ", size, " and OutScales is not persistable; want a window that lives on"));
-  }
-  return op.builder().Update(*window->value(), {VarType::FP32, {size}});
+  if (size >= 1) return HeldInOutput(op, "OutScales", size);
+  return absl::InvalidArgumentError(absl::StrCat("window_size is ", size, "; want 1 or more"));
 }
 
 // The largest of the window, by the reference's rule: where the range is what leaves it, it is
@@ -158,9 +155,7 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
   const Buffer current = op.Scratch("range", VarType::FP32, 1);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, current));
   ASSIGN_OR_RETURN(const Buffer before, ReadNumber(op, "InScale"));
-  if (!op.HasInput("Iter") || op.InputType("Iter").size() != 1) {
-    return absl::InvalidArgumentError("input Iter is absent or not one number; want one number");
-  }
+  RETURN_IF_ERROR(op.CheckSize("Iter", 1));
   ASSIGN_OR_RETURN(const Buffer step, op.Read("Iter", VarType::INT64));
   ASSIGN_OR_RETURN(const Buffer window, WindowOf(op));
   const Buffer range = op.WriteOver("OutScale", kOneNumber, Layout::kRowMajor, before);
@@ -188,17 +183,11 @@ absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
   quantization.dequantizes = dequantizes;
   quantization.channel_axis = static_cast<int>(op.attributes().Int("quant_axis"));
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
-  const TensorType ranges_type{VarType::FP32, {view.channels.count}};
-  const Argument* written = op.op().Output("OutScale");
   if (!dequantizes && op.IsTest()) {
-    if (written == nullptr || !written->variable()->persistable()) {
-      return absl::InvalidArgumentError(
-          "is_test is true and OutScale is not persistable; want the scales in it");
-    }
-    ASSIGN_OR_RETURN(const Buffer stored, op.builder().Update(*written->value(), ranges_type));
+    ASSIGN_OR_RETURN(const Buffer stored, HeldInOutput(op, "OutScale", view.channels.count));
     return AddQuantize(op, quantization, stored);
   }
-  const Buffer ranges = op.WriteAs("OutScale", ranges_type);
+  const Buffer ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
   RETURN_IF_ERROR(AddFindRanges(op, quantization.channel_axis, ranges));
   return AddQuantize(op, quantization, ranges);
 }
@@ -214,10 +203,7 @@ absl::Status PlanQuantizeLinear(OpPlanner& op) {
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
   Buffer ranges;
   if (op.IsTest()) {
-    if (op.InputType("Scale").size() != view.channels.count) {
-      return absl::InvalidArgumentError(absl::StrCat("Scale is ", DimsText(op.InputDims("Scale")),
-                                                     "; want ", view.channels.count, " elements"));
-    }
+    RETURN_IF_ERROR(op.CheckSize("Scale", view.channels.count));
     ASSIGN_OR_RETURN(ranges, op.ReadFloats("Scale"));
   } else {
     if (quantization.channel_axis) {

@@ -10,6 +10,7 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
+#include "runtime/kernels/cast.h"
 #include "runtime/random.h"
 
 namespace fixpoint::executor {
@@ -42,7 +43,7 @@ absl::StatusOr<double> FilledValue(const OpPlanner& op) {
   return value;
 }
 
-// A value whose elements are all that number in every run.
+// A value whose elements are all that number, which its type holds, in every run.
 struct Constant {
   double value;
 };
@@ -50,12 +51,15 @@ struct Constant {
 // Adds the step that fills Out.
 absl::Status AddFill(OpPlanner& op, const TensorType& type, double value) {
   const Buffer out = op.WriteAs("Out", type);
-  if (op.Wants("Out")) op.builder().Attach(op.OutputValue("Out"), Constant{value});
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
-    op.AddStep({{}, {out}, [out, value = static_cast<T>(value)](const StepContext& run) {
+    const T held = kernels::Converted<T>(value);
+    if (op.Wants("Out")) {
+      op.builder().Attach(op.OutputValue("Out"), Constant{static_cast<double>(held)});
+    }
+    op.AddStep({{}, {out}, [out, held](const StepContext& run) {
                   const absl::Span<T> elements = run.Of<T>(out);
-                  std::fill(elements.begin(), elements.end(), value);
+                  std::fill(elements.begin(), elements.end(), held);
                   return absl::OkStatus();
                 }});
     return absl::OkStatus();
@@ -95,7 +99,7 @@ absl::Status AddValues(OpPlanner& op, const TensorType& type, const std::vector<
     using T = decltype(element);
     op.AddStep({{}, {out}, [=](const StepContext& run) {
                   std::transform(values.begin(), values.end(), run.Of<T>(out).begin(),
-                                 [](double value) { return static_cast<T>(value); });
+                                 [](double value) { return kernels::Converted<T>(value); });
                   return absl::OkStatus();
                 }});
     return absl::OkStatus();
@@ -144,9 +148,19 @@ absl::Status PlanRange(OpPlanner& op) {
                                                    " in steps of ", step,
                                                    " is empty, or has no end; want numbers"));
   }
-  std::vector<double> values;
-  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) values.push_back(start + i * step);
-  return AddValues(op, {op.InputType("Start").dtype, {static_cast<int64_t>(count)}}, values);
+  const TensorType type{op.InputType("Start").dtype, {static_cast<int64_t>(count)}};
+  const Buffer out = op.WriteAs("Out", type);
+  return WithElementType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{}, {out}, [=](const StepContext& run) {
+                  const absl::Span<T> elements = run.Of<T>(out);
+                  for (size_t i = 0; i < elements.size(); ++i) {
+                    elements[i] = kernels::Converted<T>(start + static_cast<double>(i) * step);
+                  }
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
 }
 
 // Adds the step that fills Out with draw(numbers, i).
@@ -161,7 +175,7 @@ absl::Status PlanDraw(OpPlanner& op, Draw draw) {
                   const RandomStream random = run.Random(number, seed);
                   const absl::Span<T> elements = run.Of<T>(out);
                   for (size_t i = 0; i < elements.size(); ++i) {
-                    elements[i] = static_cast<T>(draw(random, i));
+                    elements[i] = kernels::Converted<T>(draw(random, i));
                   }
                   return absl::OkStatus();
                 }});

@@ -16,6 +16,15 @@ std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const kernels::
   return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
 }
 
+// Makes numbers of codes: times the step of their channel.
+void MultiplyBySteps(absl::Span<const float> ranges, const kernels::Channels& channels,
+                     int32_t largest_code, absl::Span<float> values) {
+  for (int64_t line = 0; line < channels.outer * channels.count; ++line) {
+    const float step = ranges[line % channels.count] / static_cast<float>(largest_code);
+    for (float& value : values.subspan(line * channels.inner, channels.inner)) value *= step;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op) {
@@ -46,9 +55,13 @@ absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int>
   view.layout = Layout::kRowMajor;
   view.channels.count = type.dims[*channel_axis];
   for (int i = 0; i < *channel_axis; ++i) view.channels.outer *= type.dims[i];
-  const int64_t others = view.channels.outer * view.channels.count;
-  view.channels.inner = others > 0 ? type.size() / others : 0;
+  for (size_t i = *channel_axis + 1; i < type.dims.size(); ++i) view.channels.inner *= type.dims[i];
   return view;
+}
+
+absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
+  RETURN_IF_ERROR(op.CheckSize(slot, 1));
+  return op.ReadFloats(slot);
 }
 
 bool IsNeverNegative(const Value& value) {
@@ -77,23 +90,22 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   const bool by_step = dequantizes && op.era() == Era::kFluid;
   if (!code_type || by_step) {
     const Buffer out = op.WriteOver(output, op.InputType("X"), view.layout, x);
-    op.AddStep(
-        {{x, ranges},
-         {out},
-         [=, rule = rule, dequantizes = dequantizes,
-          channels = view.channels](const StepContext& run) {
-           const absl::Span<float> values = run.Floats(out);
-           if (dequantizes && !by_step) {
-             kernels::QuantizeDequantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
-             return absl::OkStatus();
-           }
-           kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
-           if (by_step) {
-             const float step = run.Floats(ranges)[0] / static_cast<float>(rule.largest_code);
-             for (float& value : values) value *= step;
-           }
-           return absl::OkStatus();
-         }});
+    op.AddStep({{x, ranges},
+                {out},
+                [=, rule = rule, dequantizes = dequantizes,
+                 channels = view.channels](const StepContext& run) {
+                  const absl::Span<float> values = run.Floats(out);
+                  if (dequantizes && !by_step) {
+                    kernels::QuantizeDequantize(run.Floats(x), run.Floats(ranges), channels, rule,
+                                                values);
+                    return absl::OkStatus();
+                  }
+                  kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
+                  if (by_step) {
+                    MultiplyBySteps(run.Floats(ranges), channels, rule.largest_code, values);
+                  }
+                  return absl::OkStatus();
+                }});
     return absl::OkStatus();
   }
 

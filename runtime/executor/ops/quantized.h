@@ -31,6 +31,11 @@ struct ChannelView {
 };
 absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis);
 
+const TensorType kOneNumber{VarType::FP32, {1}};
+
+// An input of one FP32. Errors: those of OpPlanner::CheckSize and Read.
+absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot);
+
 // Whether every element is at least 0, or NaN, whatever is fed: relu and what keeps its values.
 bool IsNeverNegative(const Value& value);
 

@@ -35,6 +35,20 @@ TEST(Arithmetic, AddsTermsInTheirOrder) {
   EXPECT_EQ(y, (std::vector<float>{9, 10}));
 }
 
+// A gradient that is used three times is one buffer; an accumulator may be any of the terms.
+TEST(Arithmetic, AddsIntoAnyOfItsTerms) {
+  for (const size_t size : {1, 255, 256, 257, 1000}) {
+    const std::vector<float> ones(size, 1);
+    std::vector<float> x(size, 5);
+    AddAll({x, x, x}, absl::MakeSpan(x));
+    EXPECT_EQ(x, std::vector<float>(size, 15));
+    AddAll({ones, ones, x}, absl::MakeSpan(x));
+    EXPECT_EQ(x, std::vector<float>(size, 17));
+    AddAll({x, ones, x}, absl::MakeSpan(x));
+    EXPECT_EQ(x, std::vector<float>(size, 35));
+  }
+}
+
 TEST(Arithmetic, SumsInDouble) {
   for (const size_t size : {0, 1, 15, 16, 17, 1000}) {
     std::vector<float> x(size);

@@ -1,0 +1,87 @@
+// Sums and scales on the executor and on the reference interpreter.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "tests/runtime/executor/both_backends.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// The gradients of the three uses of h are one buffer.
+TEST(Sum, OfOneGradientThreeTimes) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        scale(X=x) -> (Out=h) {scale=2.0}
+        elementwise_add(X=h, Y=h) -> (Out=a)
+        elementwise_add(X=a, Y=h) -> (Out=b)
+        scale(X=b) -> (Out=db) {scale=0.5}
+        elementwise_add_grad(X=a, Y=h, Out@GRAD=db) -> (X@GRAD=da, Y@GRAD=dh0)
+        elementwise_add_grad(X=h, Y=h, Out@GRAD=da) -> (X@GRAD=dh1, Y@GRAD=dh2)
+        sum(X=[dh0, dh1, dh2]) -> (Out=dh)
+      })",
+                          "x f32[3] 1 2 3\n", 0, {"dh"}),
+            "");
+}
+
+// An accumulator is the term that it is named as, whichever that is.
+TEST(Sum, IntoOneOfItsTerms) {
+  for (const std::string terms : {"[acc, a, b]", "[a, acc, b]", "[a, b, acc]", "[acc, a, acc]"}) {
+    EXPECT_EQ(OpDifferences("program version=2006002\nblock 0 {\n  var acc f32[3] persistable\n"
+                            "  sum(X=" +
+                                terms + ") -> (Out=acc)\n}\n",
+                            "a f32[3] 1 2 3\nb f32[3] 10 20 30\nacc f32[3] 100 200 300\n", 0),
+              "")
+        << terms;
+  }
+}
+
+// What an attribute says becomes of the tensor's type first, and what comes out the nearest number
+// that the type holds.
+TEST(Integers, AreScaledCountedAndAdded) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        scale(X=i) -> (Out=a) {scale=1.5, bias=2.5}
+        scale(X=i) -> (Out=b) {scale=2.5, bias=1.5, bias_after_scale=false}
+        scale(X=c) -> (Out=d) {scale=100.0}
+        increment(X=i) -> (Out=e) {step=1.5}
+        increment(X=c) -> (Out=f) {step=127.0}
+        sum(X=[i, i, i]) -> (Out=g)
+        sum(X=[c, c]) -> (Out=h)
+      })",
+                          "i i64[4] -3 -1 0 5\nc i8[3] -100 0 100\n", 0),
+            "");
+}
+
+TEST(Cast, GivesTheNearestThatTheTypeHolds) {
+  EXPECT_EQ(
+      OpDifferences(R"(program version=2006002
+      block 0 {
+        cast(X=x) -> (Out=i32) {in_dtype=5, out_dtype=2}
+        cast(X=x) -> (Out=i64) {in_dtype=5, out_dtype=3}
+        cast(X=x) -> (Out=i8) {in_dtype=5, out_dtype=21}
+        cast(X=x) -> (Out=u8) {in_dtype=5, out_dtype=20}
+        cast(X=x) -> (Out=bool) {in_dtype=5, out_dtype=0}
+        cast(X=i) -> (Out=narrow) {in_dtype=3, out_dtype=20}
+      })",
+                    "x f32[8] nan inf -inf -1.5 0.5 300 -3e10 3e10\ni i64[3] -5 200 1000\n", 0),
+      "");
+}
+
+// What decides how long a tensor is, is what the constant holds.
+TEST(Constants, AreOfTheirType) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        fill_constant() -> (Out=start) {shape=[1L], dtype=3, value=0.0}
+        fill_constant() -> (Out=end) {shape=[1L], dtype=3, value=2.7}
+        fill_constant() -> (Out=step) {shape=[1L], dtype=3, value=1.2}
+        fill_constant() -> (Out=large) {shape=[2L], dtype=2, value=1e20}
+        range(Start=start, End=end, Step=step) -> (Out=counted)
+      })",
+                          "", 0),
+            "");
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

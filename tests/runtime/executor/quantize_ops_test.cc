@@ -1,0 +1,111 @@
+// Ops that quantize and dequantize, on the executor and on the reference interpreter.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "tests/runtime/executor/both_backends.h"
+
+namespace fixpoint::executor {
+namespace {
+
+constexpr const char* kVersions[] = {"1008005", "2006002"};
+
+// A program of one of the releases, which compute the same in other orders.
+std::string InRelease(const char* version, absl::string_view ops) {
+  return absl::StrCat("program version=", version, "\nblock 0 {\n", ops, "\n}\n");
+}
+
+// Each row has a range of its own, and so a step of its own.
+TEST(ChannelWiseQuantizeDequantize, GoesByEachChannelsStep) {
+  for (const char* version : kVersions) {
+    EXPECT_EQ(OpDifferences(InRelease(version, R"(
+        fake_channel_wise_quantize_dequantize_abs_max(X=x) -> (Out=y, OutScale=s) {
+          quant_axis=0, bit_length=8}
+        fake_channel_wise_quantize_dequantize_lsq(X=x, InScale=r, InInitialized=i) -> (
+          Out=z, OutScale=t, OutInitialized=j) {quant_axis=0, bit_length=8})"),
+                            "x f32[2,3] 1 0.5 0.3 10 5 3\nr f32[2] 1 10\ni f32[2] 1 1\n", 1e-6,
+                            {"y", "z", "s"}),
+              "")
+        << version;
+  }
+}
+
+TEST(ChannelWiseQuantizeDequantize, OfNoChannelsGivesNothing) {
+  for (const char* version : kVersions) {
+    EXPECT_EQ(OpDifferences(InRelease(version, R"(
+        fake_channel_wise_quantize_dequantize_abs_max(X=x) -> (Out=y, OutScale=s) {
+          quant_axis=0, bit_length=8}
+        fake_channel_wise_quantize_abs_max(X=x) -> (Out=q, OutScale=t) {
+          quant_axis=0, bit_length=8}
+        fake_channel_wise_dequantize_max_abs(X=q, Scales=t) -> (Out=z) {
+          quant_bits=[8], quant_axis=0})"),
+                            "x f32[0,3]\n", 0, {"y", "q", "z", "s"}),
+              "")
+        << version;
+  }
+}
+
+// The numbers are computed where they are read, from the codes and the scale of the time when the
+// op stood: both variables take other values before.
+TEST(Dequantize, OfWhatIsOverwrittenBeforeItIsRead) {
+  EXPECT_EQ(OpDifferences(InRelease("2006002", R"(
+        var w i8[3] persistable
+        var s f32[1] persistable
+        dequantize_linear(X=w, Scale=s, ZeroPoint=z) -> (Y=a) {quant_axis=-1, bit_length=8}
+        cast(X=w) -> (Out=c) {in_dtype=21, out_dtype=5}
+        dequantize_linear(X=c, Scale=s, ZeroPoint=z) -> (Y=b) {quant_axis=-1, bit_length=8}
+        increment(X=s) -> (Out=s) {step=100.0}
+        increment(X=w) -> (Out=w) {step=1.0}
+        scale(X=a) -> (Out=d) {scale=2.0}
+        scale(X=b) -> (Out=e) {scale=2.0})"),
+                          "w i8[3] 1 -100 126\ns f32[1] 1\nz f32[1] 0\n", 1e-6, {"d", "e"}),
+            "");
+}
+
+// Nobody has to name a variable for the range.
+TEST(Quantize, WithoutAPlaceForItsRange) {
+  EXPECT_EQ(OpDifferences(InRelease("2006002", R"(
+        fake_quantize_abs_max(X=x) -> (Out=a, OutScale=@EMPTY@) {bit_length=8}
+        fake_quantize_dequantize_abs_max(X=x) -> (Out=b, OutScale=@EMPTY@) {bit_length=8}
+        fake_channel_wise_quantize_abs_max(X=x) -> (Out=c, OutScale=@EMPTY@) {
+          bit_length=8, quant_axis=0}
+        fake_quantize_moving_average_abs_max(X=x, InScale=r, InState=n, InAccum=m) -> (
+          Out=d, OutScale=@EMPTY@, OutState=@EMPTY@, OutAccum=@EMPTY@) {bit_length=8}
+        quantize_linear(X=x, Scale=r, ZeroPoint=z, InState=n, InAccum=m) -> (
+          Y=e, OutScale=@EMPTY@) {quant_axis=-1, bit_length=8, is_test=false})"),
+                          "x f32[2,2] 1 -0.5 0.25 3\nr f32[1] 1\nn f32[1] 1\nm f32[1] 2\n"
+                          "z f32[1] 0\n",
+                          1e-6),
+            "");
+}
+
+struct Held {
+  const char* ops;
+  const char* error;
+};
+
+// What an op reads where it names an output alone is nothing, where nothing was initialised.
+TEST(Quantize, ByWhatNoVariableHolds) {
+  const Held cases[] = {
+      {R"(var s f32[2] persistable
+        fake_channel_wise_quantize_abs_max(X=x) -> (Out=y, OutScale=s) {
+          bit_length=8, quant_axis=0, is_test=true})",
+       "output OutScale holds no 2 numbers; want a persistable variable of that size with a value"},
+      {R"(var w f32[4] persistable
+        fake_quantize_range_abs_max(X=x, InScale=r, Iter=i) -> (Out=y, OutScale=r, OutScales=w) {
+          bit_length=8, window_size=4})",
+       "output OutScales holds no 4 numbers; want a persistable variable of that size with a "
+       "value"},
+  };
+  for (const auto& [ops, error] : cases) {
+    EXPECT_THAT(OpDifferences(InRelease("2006002", ops),
+                              "x f32[2,2] 1 -0.5 0.25 3\nr f32[1] 1\ni i64[1] 1\n", 0, {"y"}),
+                testing::AllOf(testing::HasSubstr(error), testing::HasSubstr("has no value")));
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

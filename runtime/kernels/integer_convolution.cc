@@ -1,7 +1,5 @@
 #include "runtime/kernels/integer_convolution.h"
 
-#include <vector>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
@@ -33,11 +31,8 @@ std::unique_ptr<IntegerSums> PlanExactly(const ConvolutionShape& shape, CodeType
     attr.set_scales_mask(DNNL_ARG_WEIGHTS, shape.groups == 1 ? 1 : 3);
     return ExactInstructions(PrimitiveOf(shape, DataTypeOf(images), memory::data_type::s8, attr));
   }
-  std::vector<WeightsOfSum> sums;
-  sums.reserve(shape.filters);
-  for (int64_t f = 0; f < shape.filters; ++f) sums.push_back({f * shape.taps(), 1, shape.taps()});
   return ExactFloats(PrimitiveOf(shape, memory::data_type::f32, memory::data_type::f32), images,
-                     std::move(sums));
+                     {1, shape.filters, shape.taps(), shape.taps(), 1});
 }
 
 }  // namespace

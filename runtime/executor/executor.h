@@ -42,7 +42,8 @@ class Executor final : public Backend {
   ~Executor() override;
 
   // Errors: also those of MakePlan (planner.h), when shapes come for the first time, and
-  // kUnimplemented where sequences are fed; then the scope is as it was. After an error of an op, what the ops before it wrote is in the scope.
+  // kUnimplemented where sequences are fed; then the scope is as it was. After an error of an op,
+  // what the ops before it wrote is in the scope.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
@@ -72,6 +73,8 @@ class Executor final : public Backend {
   Scope* scope_;
   const Schedule schedule_;
   const ExecutorOptions options_;
+  const uint32_t op_count_;
+  std::vector<uint32_t> block_runs_;  // RunState
   std::vector<std::unique_ptr<PlannedRun>> runs_;
   std::unique_ptr<uint8_t[], Free> arena_;
   int64_t arena_bytes_ = 0;

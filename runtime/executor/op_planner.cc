@@ -25,7 +25,7 @@ VarDesc Declared(const TensorType& type) {
 }  // namespace
 
 OpPlanner::OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number, bool has_begun,
-                     const Demand& demand, PlanBuilder* builder)
+                     const Demand& demand, PlanBuilder* builder, BlockPlanner* block_planner)
     : op_(op),
       schema_(schema),
       era_(era),
@@ -33,7 +33,8 @@ OpPlanner::OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t num
       has_begun_(has_begun),
       attributes_(op, schema, era),
       demand_(demand),
-      builder_(*builder) {}
+      builder_(*builder),
+      block_planner_(*block_planner) {}
 
 int OpPlanner::InputCount(absl::string_view slot) const {
   CHECK(HasInputSlot(slot)) << op_.type() << " has no input " << slot;
@@ -158,7 +159,8 @@ Buffer OpPlanner::Scratch(absl::string_view what, VarType::Type dtype, int64_t s
 void OpPlanner::AddStep(StepKernel kernel) {
   builder_.AddStep({kernel.name.empty() ? op_.type() : std::move(kernel.name), nullptr,
                     std::move(kernel.implementation), std::move(kernel.reads),
-                    std::move(kernel.writes), kernel.operations, std::move(kernel.run)});
+                    std::move(kernel.writes), kernel.operations, std::move(kernel.run),
+                    std::move(kernel.block)});
 }
 
 }  // namespace fixpoint::executor

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,18 @@ struct StepKernel {
   std::string implementation = "";
   int64_t operations = 0;
   std::string name = "";  // "": the op's type
+  std::shared_ptr<const Plan> block = nullptr;
+};
+
+// Plans a block that an op runs.
+class BlockPlanner {
+ public:
+  virtual ~BlockPlanner() = default;
+
+  // The plan of a block, whose values around it `builder` has been given (PlanBuilder::AddGiven).
+  virtual absl::StatusOr<Plan> PlanBlock(const Block& block,
+                                         const std::vector<const Value*>& wanted,
+                                         PlanBuilder* builder) = 0;
 };
 
 // Slots are those of the op's schema. An input may be asked for only if the op has it.
@@ -39,7 +52,7 @@ class OpPlanner {
   // outlive the object.
   // `has_begun`: of an op that begins at a step (schedule.h).
   OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number, bool has_begun,
-            const Demand& demand, PlanBuilder* builder);
+            const Demand& demand, PlanBuilder* builder, BlockPlanner* block_planner);
 
   const Op& op() const { return op_; }
   Era era() const { return era_; }
@@ -54,6 +67,7 @@ class OpPlanner {
   bool IsTest() const { return has_begun_ || attributes_.Bool("is_test"); }
   const Demand& demand() const { return demand_; }
   PlanBuilder& builder() { return builder_; }
+  BlockPlanner& block_planner() { return block_planner_; }
 
   // Whether ops of this type can have such an input at all.
   bool HasInputSlot(absl::string_view slot) const {
@@ -118,6 +132,7 @@ class OpPlanner {
   const OpAttributes attributes_;
   const Demand& demand_;
   PlanBuilder& builder_;
+  BlockPlanner& block_planner_;
   std::vector<InferredOutput> inferred_;  // as op_.outputs(); empty: not yet
 };
 

@@ -89,6 +89,31 @@ void PlanBuilder::AddPersistable(const Variable& variable, const TensorType& typ
   }
 }
 
+void PlanBuilder::AddGiven(const Value& value, const TensorType& type) {
+  AddFeed(value, value.variable().name(), type);
+}
+
+void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
+  const PlannedValue& planned = around.Find(value);
+  Codes codes = *planned.codes;
+  for (Buffer* buffer : {&codes.codes, &codes.ranges}) {
+    BufferInfo given = around.info(*buffer);
+    given.place = BufferInfo::Place::kFeed;
+    *buffer = AddBuffer(std::move(given));
+    plan_.feeds.push_back({info(*buffer).name, *buffer});
+  }
+  WriteCodes(value, planned.type, codes, /*holds_codes=*/false);
+}
+
+void PlanBuilder::AddKept(const Value& at_entry, const TensorType& type) {
+  AddPersistable(at_entry.variable(), type);
+  values_[&at_entry] = {type, persistables_.at(&at_entry.variable())};
+}
+
+bool PlanBuilder::Keeps(const Variable& variable) const {
+  return of_ == Of::kProgram ? variable.persistable() : HasPersistable(variable);
+}
+
 bool PlanBuilder::HasPersistable(const Variable& variable) const {
   return persistables_.contains(&variable);
 }
@@ -232,7 +257,7 @@ Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout lay
                           bool in_place) {
   const Variable& variable = value.variable();
   std::optional<Buffer> buffer;
-  if (variable.persistable()) {
+  if (Keeps(variable)) {
     const Buffer tensor = KeptIn(value, type);
     const bool is_read = read_by_op_.contains(tensor.index);
     const bool fits =
@@ -248,14 +273,14 @@ Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout lay
 
 void PlanBuilder::WriteCodes(const Value& value, const TensorType& type, Codes codes,
                              bool holds_codes) {
-  if (value.variable().persistable()) KeptIn(value, type);
+  if (Keeps(value.variable())) KeptIn(value, type);
   PlannedValue planned{type};
   planned.codes = codes;
   planned.holds_codes = holds_codes;
   values_[&value] = std::move(planned);
 }
 
-bool PlanBuilder::MayChange(const Value& value) const { return value.variable().persistable(); }
+bool PlanBuilder::MayChange(const Value& value) const { return Keeps(value.variable()); }
 
 absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
   ASSIGN_OR_RETURN(const Buffer buffer, Read(of, Layout::kRowMajor));

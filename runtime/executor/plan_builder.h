@@ -35,7 +35,10 @@ struct Codes {
 
 class PlanBuilder {
  public:
-  PlanBuilder() = default;
+  // Of block 0, whose run keeps what is persistable; or of a block that an op runs, whose run keeps
+  // what AddKept says.
+  enum class Of { kProgram, kBlock };
+  explicit PlanBuilder(Of of = Of::kProgram) : of_(of) {}
   PlanBuilder(const PlanBuilder&) = delete;
   PlanBuilder& operator=(const PlanBuilder&) = delete;
 
@@ -44,6 +47,17 @@ class PlanBuilder {
   void AddFeed(const Value& value, const std::string& variable, const TensorType& type);
   void AddPersistable(const Variable& variable, const TensorType& type);
   bool HasPersistable(const Variable& variable) const;
+  // The same of a block: a value of around, as numbers or as the codes that `around` holds it as,
+  // and a variable of around that the block writes, of the type that it keeps.
+  void AddGiven(const Value& value, const TensorType& type);
+  void AddGivenCodes(const Value& value, const PlanBuilder& around);
+  void AddKept(const Value& at_entry, const TensorType& type);
+  // Whether the variable's last value is in its tensor when the run ends.
+  bool Keeps(const Variable& variable) const;
+  // Whether the memory of a value holds nothing else later in the run.
+  bool Stays(const Value& value) const {
+    return !Keeps(value.variable()) || value.variable().values().back() == &value;
+  }
 
   bool IsPlanned(const Value& value) const { return values_.contains(&value); }
   // REQUIRES, here and below: the value that is read is planned.
@@ -123,7 +137,7 @@ class PlanBuilder {
 
   const PlannedValue& Find(const Value& value) const;
   PlannedValue& Find(const Value& value);
-  // The tensor of a persistable variable that an op writes, which keeps its last value.
+  // The tensor of a variable that an op writes, which keeps its last value.
   Buffer KeptIn(const Value& value, const TensorType& type);
   // Whether another value may be in the same memory later in the run, or is kept in it.
   bool MayChange(const Value& value) const;
@@ -133,6 +147,7 @@ class PlanBuilder {
                              Layout layout, Buffer* to);
   absl::StatusOr<Buffer> NumbersOf(const Value& value, const PlannedValue& planned);
 
+  const Of of_;
   Plan plan_;
   std::vector<InPlace> in_place_;
   const Op* op_ = nullptr;

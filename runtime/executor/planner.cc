@@ -3,12 +3,14 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/block_crossing.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/op_plans.h"
@@ -24,14 +26,20 @@ absl::Status AtOp(const Op& op, const absl::Status& status) {
 bool IsFeed(const Op& op) { return op.type() == "feed"; }
 bool HasNothingToDo(const Op& op) { return IsFeed(op) || op.type() == "fetch"; }
 
-class Planner {
+class Planner final : public BlockPlanner {
  public:
   Planner(const Program& program, const PlanRequest& request,
           const FindPersistable& find_persistable)
       : program_(program),
         era_(EraOf(program)),
         request_(request),
-        find_persistable_(find_persistable) {}
+        find_persistable_(find_persistable) {
+    for (int b = 0; b < program.block_count(); ++b) {
+      for (const Op& op : program.block(b).ops()) {
+        if (!HasNothingToDo(op)) numbers_.emplace(&op, static_cast<uint32_t>(numbers_.size()));
+      }
+    }
+  }
 
   absl::StatusOr<Plan> Run() {
     for (const FeedType& feed : request_.feeds) feeds_.emplace(feed.name, feed.type);
@@ -40,20 +48,29 @@ class Planner {
       ASSIGN_OR_RETURN(const Value* value, FetchedValue(name));
       fetched.push_back(value);
     }
-    const Demand demand(program_, fetched, request_.leave_out_unwanted);
-    uint32_t number = 0;
-    for (const Op& op : program_.block(0).ops()) {
-      if (HasNothingToDo(op)) continue;
-      if (demand.IsLive(op)) {
-        if (absl::Status status = PlanOp(op, number, demand); !status.ok()) return AtOp(op, status);
-      }
-      ++number;
-    }
-    for (const Value* value : fetched) RETURN_IF_ERROR(AddEntry(*value));
-    return builder_.Finish(fetched);
+    PlanBuilder builder;
+    RETURN_IF_ERROR(PlanOps(program_.block(0), fetched, &builder));
+    for (const Value* value : fetched) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    return builder.Finish(fetched);
+  }
+
+  absl::StatusOr<Plan> PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
+                                 PlanBuilder* builder) override {
+    RETURN_IF_ERROR(PlanOps(block, wanted, builder));
+    return builder->Finish({});
   }
 
  private:
+  absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
+                       PlanBuilder* builder) {
+    const Demand demand(block, wanted, request_.leave_out_unwanted);
+    for (const Op& op : block.ops()) {
+      if (HasNothingToDo(op) || !demand.IsLive(op)) continue;
+      if (absl::Status status = PlanOp(op, demand, builder); !status.ok()) return AtOp(op, status);
+    }
+    return absl::OkStatus();
+  }
+
   // Also one that no block declares.
   const Variable* FindVariable(const std::string& name) const {
     if (const Variable* declared = program_.Find(program_.block(0), name); declared != nullptr) {
@@ -79,22 +96,24 @@ class Planner {
     return variable->values().back();
   }
 
-  // A value that no op writes is fed, or in the scope.
-  absl::Status AddEntry(const Value& value) {
-    if (builder_.IsPlanned(value)) return absl::OkStatus();
+  // A value that no op writes is fed, or in the scope; that of a block was given by the op around
+  // it.
+  absl::Status AddEntry(const Value& value, PlanBuilder* builder) {
+    if (builder->IsPlanned(value)) return absl::OkStatus();
     // What is between ops that one step does is not held.
-    if (builder_.IsWithin(value)) return absl::OkStatus();
+    if (builder->IsWithin(value)) return absl::OkStatus();
     const Variable& variable = value.variable();
     const bool is_entry =
         value.origin() == Value::Origin::kEntry || (value.op() != nullptr && IsFeed(*value.op()));
-    if (const auto feed = feeds_.find(variable.name()); is_entry && feed != feeds_.end()) {
-      builder_.AddFeed(value, variable.name(), feed->second);
+    const bool is_of_program = is_entry && value.block().parent() == nullptr;
+    if (const auto feed = feeds_.find(variable.name()); is_of_program && feed != feeds_.end()) {
+      builder->AddFeed(value, variable.name(), feed->second);
       return absl::OkStatus();
     }
-    if (is_entry) {
+    if (is_of_program) {
       const std::optional<TensorType> type = find_persistable_(variable.name());
       if (type) {
-        builder_.AddPersistable(variable, *type);
+        builder->AddPersistable(variable, *type);
         return absl::OkStatus();
       }
     }
@@ -104,24 +123,21 @@ class Planner {
                      "written by an op before"));
   }
 
-  absl::Status PlanOp(const Op& op, uint32_t number, const Demand& demand) {
+  absl::Status PlanOp(const Op& op, const Demand& demand, PlanBuilder* builder) {
     const OpSchema& schema = *FindOpSchema(op.type());
     RETURN_IF_ERROR(CheckForm(op, schema, era_));
-    for (const Argument* input : op.inputs()) {
-      if (input->variable() == nullptr) continue;
-      RETURN_IF_ERROR(AddEntry(*input->value()));
-    }
-    for (const Argument* output : op.outputs()) {
-      const Variable* variable = output->variable();
-      if (variable == nullptr || !variable->persistable()) continue;
-      if (builder_.HasPersistable(*variable)) continue;
-      if (const auto type = find_persistable_(variable->name()); type) {
-        builder_.AddPersistable(*variable, *type);
+    for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, builder));
+    for (const Value* value : ValuesWritten(op)) {
+      const Variable& variable = value->variable();
+      if (!builder->Keeps(variable) || builder->HasPersistable(variable)) continue;
+      if (const auto type = find_persistable_(variable.name()); type) {
+        builder->AddPersistable(variable, *type);
       }
     }
-    if (builder_.IsAbsorbed(op)) return absl::OkStatus();
-    builder_.BeginOp(&op);
-    OpPlanner planner(op, schema, era_, number, request_.begun.contains(&op), demand, &builder_);
+    if (builder->IsAbsorbed(op)) return absl::OkStatus();
+    builder->BeginOp(&op);
+    OpPlanner planner(op, schema, era_, numbers_.at(&op), request_.begun.contains(&op), demand,
+                      builder, this);
     return (*FindOpPlan(op.type()))(planner);
   }
 
@@ -130,7 +146,7 @@ class Planner {
   const PlanRequest& request_;
   const FindPersistable& find_persistable_;
   std::map<std::string, TensorType> feeds_;
-  PlanBuilder builder_;
+  absl::flat_hash_map<const Op*, uint32_t> numbers_;  // places among all ops of the program
 };
 
 }  // namespace
@@ -138,10 +154,12 @@ class Planner {
 absl::Status CheckOps(const Program& program) {
   std::vector<std::string> missing;
   absl::flat_hash_set<std::string> seen;
-  for (const Op& op : program.block(0).ops()) {
-    if (HasNothingToDo(op) || FindOpPlan(op.type()) != nullptr) continue;
-    if (!seen.insert(op.type()).second) continue;
-    missing.push_back(absl::StrCat(op.type(), " (op ", op.Index(), ")"));
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (HasNothingToDo(op) || FindOpPlan(op.type()) != nullptr) continue;
+      if (!seen.insert(op.type()).second) continue;
+      missing.push_back(absl::StrCat(op.type(), " (block ", b, ", op ", op.Index(), ")"));
+    }
   }
   if (missing.empty()) return absl::OkStatus();
   return absl::UnimplementedError(

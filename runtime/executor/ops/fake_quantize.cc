@@ -35,9 +35,9 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
   return absl::OkStatus();
 }
 
-// Whether what an op wrote, or read, as a range stays in its memory until the run ends.
-bool Stays(const Value& range) {
-  return !range.variable().persistable() || range.variable().values().back() == &range;
+// Whether the range that an op wrote, if it did, stays in its memory until the run ends.
+bool Stays(OpPlanner& op, const Argument* written) {
+  return written == nullptr || op.builder().Stays(*written->value());
 }
 
 // An input of one number. Error: it is absent, as it may be in inference alone, or holds more.
@@ -59,7 +59,7 @@ absl::StatusOr<std::pair<Buffer, bool>> StoredRange(OpPlanner& op) {
   }
   const auto written = op.op().Output("OutScale");
   if (written != nullptr && written->variable() == &holder->variable()) holder = written->value();
-  return std::pair(range, Stays(*holder));
+  return std::pair(range, op.builder().Stays(*holder));
 }
 
 absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
@@ -69,7 +69,7 @@ absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
   const Buffer range = op.WriteAs("OutScale", kOneNumber);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
   const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+  return AddQuantize(op, quantization, range, Stays(op, written));
 }
 
 // Adds the steps that take the range of X into the moving average: state = rate * state + 1,
@@ -116,7 +116,7 @@ absl::Status PlanMovingAverage(OpPlanner& op, bool dequantizes) {
   }
   ASSIGN_OR_RETURN(const Buffer range, AddFollow(op));
   const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+  return AddQuantize(op, quantization, range, Stays(op, written));
 }
 
 absl::Status PlanObserver(OpPlanner& op) {
@@ -129,8 +129,8 @@ absl::Status PlanObserver(OpPlanner& op) {
 absl::StatusOr<Buffer> WindowOf(OpPlanner& op) {
   const int64_t size = op.attributes().Int("window_size");
   const Argument* window = op.op().Output("OutScales");
-  if (window == nullptr || window->variable() == nullptr || !window->variable()->persistable() ||
-      size < 1) {
+  if (window == nullptr || window->variable() == nullptr ||
+      !op.builder().Keeps(*window->variable()) || size < 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "window_size is ", size, " and OutScales is not persistable; want a window that lives on"));
   }
@@ -197,7 +197,7 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
               0,
               "follow window"});
   const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, written == nullptr || Stays(*written->value()));
+  return AddQuantize(op, quantization, range, Stays(op, written));
 }
 
 absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
@@ -209,17 +209,17 @@ absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
   const TensorType ranges_type{VarType::FP32, {view.channels.count}};
   const Argument* written = op.op().Output("OutScale");
   if (!dequantizes && op.IsTest()) {
-    if (written == nullptr || !written->variable()->persistable()) {
+    if (written == nullptr || !op.builder().Keeps(*written->variable())) {
       return absl::InvalidArgumentError(
           "is_test is true and OutScale is not persistable; want the scales in it");
     }
     const Buffer stored =
         op.builder().Write(*written->value(), ranges_type, Layout::kRowMajor, true);
-    return AddQuantize(op, quantization, stored, Stays(*written->value()));
+    return AddQuantize(op, quantization, stored, Stays(op, written));
   }
   const Buffer ranges = op.WriteAs("OutScale", ranges_type);
   RETURN_IF_ERROR(AddFindRanges(op, quantization.channel_axis, ranges));
-  return AddQuantize(op, quantization, ranges, written == nullptr || Stays(*written->value()));
+  return AddQuantize(op, quantization, ranges, Stays(op, written));
 }
 
 // quant_axis -1: by the moving average, in inference by Scale [1]; else by each channel's own
@@ -251,7 +251,7 @@ absl::Status PlanQuantizeLinear(OpPlanner& op) {
     if (written != nullptr) holder = written->value();
   }
   if (!op.attributes().Bool("only_observer")) {
-    return AddQuantize(op, quantization, ranges, holder == nullptr || Stays(*holder));
+    return AddQuantize(op, quantization, ranges, holder == nullptr || op.builder().Stays(*holder));
   }
   if (!op.Wants("Y")) return absl::OkStatus();
   return op.builder().Share(op.OutputValue("Y"), op.InputValue("X"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/op_schema.h"
+#include "runtime/executor/block_crossing.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -15,40 +16,36 @@ bool ReadsElements(const Argument& input, Era era) {
 
 }  // namespace
 
-Demand::Demand(const Program& program, const std::vector<const Value*>& fetched,
+Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
                bool leave_out_unwanted)
-    : era_(EraOf(program)), kept_(fetched.begin(), fetched.end()) {
-  std::vector<const Op*> ops;
-  for (const Op& op : program.block(0).ops()) {
-    ops.push_back(&op);
-    for (const Argument* output : op.outputs()) {
-      const Variable* variable = output->variable();
-      if (variable == nullptr) continue;
-      const bool is_kept = variable->persistable() && variable->values().back() == output->value();
-      if (is_kept || !leave_out_unwanted) kept_.insert(output->value());
+    : kept_(wanted.begin(), wanted.end()) {
+  for (const Op& op : block.ops()) {
+    for (const Value* value : ValuesWritten(op)) {
+      const Variable& variable = value->variable();
+      const bool is_kept = variable.persistable() && variable.values().back() == value;
+      if (is_kept || !leave_out_unwanted) kept_.insert(value);
     }
   }
   needed_ = kept_;
-  std::reverse(ops.begin(), ops.end());
-  for (const Op* op : ops) {
-    const auto outputs = op->outputs();
-    const bool is_live = std::any_of(outputs.begin(), outputs.end(), [&](const Argument* output) {
-      return output->variable() != nullptr && IsNeeded(*output->value());
-    });
+  for (const Op* op = block.last_op(); op != nullptr; op = op->previous()) {
+    const std::vector<const Value*> written = ValuesWritten(*op);
+    const bool is_live = std::any_of(written.begin(), written.end(),
+                                     [&](const Value* value) { return IsNeeded(*value); });
     if (!is_live) continue;
     live_.insert(op);
+    for (const Value* value : ValuesRead(*op)) needed_.insert(value);
     for (const Argument* input : op->inputs()) {
-      if (input->variable() != nullptr) needed_.insert(input->value());
+      if (input->variable() == nullptr || !ReadsElements(*input, era)) continue;
+      readers_[input->value()].push_back(op);
     }
+    for (const Value* value : ValuesReadInBlocks(*op)) readers_[value].push_back(op);
   }
 }
 
 std::vector<const Op*> Demand::Readers(const Value& value) const {
-  std::vector<const Op*> readers;
-  for (const Argument* reader : value.readers()) {
-    if (IsLive(reader->op()) && ReadsElements(*reader, era_)) readers.push_back(&reader->op());
-  }
-  return readers;
+  const auto readers = readers_.find(&value);
+  if (readers == readers_.end()) return {};
+  return {readers->second.rbegin(), readers->second.rend()};
 }
 
 const Op* Demand::OnlyReader(const Value& value) const {

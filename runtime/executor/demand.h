@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "ops/era.h"
 #include "proto/program.h"
@@ -13,9 +14,9 @@ namespace fixpoint::executor {
 
 class Demand {
  public:
-  // `fetched` and the last values of persistable variables are kept; or, if nothing is left out,
-  // all that ops write. Of block 0.
-  Demand(const Program& program, const std::vector<const Value*>& fetched,
+  // Of one block. `wanted` and the last values of persistable variables are kept; or, if nothing is
+  // left out, all that ops write.
+  Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
          bool leave_out_unwanted = true);
 
   // Whether the op has to run.
@@ -24,14 +25,15 @@ class Demand {
   bool IsNeeded(const Value& value) const { return needed_.contains(&value); }
   // The only op that runs and reads the value's elements; null where there are more or it is kept.
   const Op* OnlyReader(const Value& value) const;
-  // The ops that run and read the value's elements.
+  // The ops of the block that run and read the value's elements, themselves or in blocks that they
+  // run; once for each argument.
   std::vector<const Op*> Readers(const Value& value) const;
 
  private:
-  Era era_;
   absl::flat_hash_set<const Value*> kept_;
   absl::flat_hash_set<const Value*> needed_;
   absl::flat_hash_set<const Op*> live_;
+  absl::flat_hash_map<const Value*, std::vector<const Op*>> readers_;  // in reverse order
 };
 
 }  // namespace fixpoint::executor

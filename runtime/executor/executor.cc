@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -22,26 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Error (kFailedPrecondition): a step has written a number that is not finite.
-absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& context) {
-  for (const Buffer& buffer : step.writes) {
-    const BufferInfo& info = plan.buffers[buffer.index];
-    if (info.type.dtype != VarType::FP32) continue;
-    const absl::Span<const float> values = context.Floats(buffer);
-    const auto found = std::find_if(values.begin(), values.end(),
-                                    [](float value) { return !std::isfinite(value); });
-    if (found == values.end()) continue;
-    return absl::FailedPreconditionError(absl::StrCat("element ", found - values.begin(), " of \"",
-                                                      info.name, "\" is ", *found,
-                                                      "; want finite numbers"));
-  }
-  return absl::OkStatus();
-}
-
-// An error of a step. What is done for the run itself has no op.
-absl::Status AtStep(const Step& step, const absl::Status& status) {
-  const std::string place = step.op != nullptr ? Describe(*step.op) : step.name;
-  return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
+uint32_t CountOps(const Program& program) {
+  int count = 0;
+  for (int b = 0; b < program.block_count(); ++b) count += program.block(b).op_count();
+  return static_cast<uint32_t>(count);
 }
 
 // Error (kUnimplemented): sequences are fed.
@@ -81,7 +64,12 @@ void Executor::Free::operator()(uint8_t* memory) const { std::free(memory); }
 
 Executor::Executor(const Program& program, Scope* scope, Schedule schedule,
                    const ExecutorOptions& options)
-    : program_(program), scope_(scope), schedule_(std::move(schedule)), options_(options) {}
+    : program_(program),
+      scope_(scope),
+      schedule_(std::move(schedule)),
+      options_(options),
+      op_count_(CountOps(program)),
+      block_runs_(program.block_count(), 0) {}
 
 Executor::~Executor() = default;
 
@@ -176,6 +164,7 @@ absl::Status Executor::Bind(PlannedRun* run) {
     }
     run->addresses[binding.buffer.index] = tensor->mutable_bytes().data();
   }
+  AddressInTensors(run->plan, absl::MakeSpan(run->addresses));
   run->scope_changes = scope_->changes();
   run->arena = arena_.get();
   return absl::OkStatus();
@@ -204,17 +193,18 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
     // A step only reads what is fed.
     run->addresses[binding.buffer.index] = const_cast<uint8_t*>(feed->value->bytes().data());
   }
-  const StepContext context(run->addresses, options_.seed, step);
+  std::fill(block_runs_.begin(), block_runs_.end(), 0);
+  const RunState state{options_.seed, step, options_.check_finite, op_count_,
+                       absl::MakeSpan(block_runs_)};
+  const StepContext context(run->addresses, state);
   ++run->times.runs;
   for (size_t i = 0; i < run->plan.steps.size(); ++i) {
     const Step& planned = run->plan.steps[i];
     const auto begin = options_.profile ? Clock::now() : Clock::time_point();
-    absl::Status status = planned.run(context);
+    RETURN_IF_ERROR(RunStep(run->plan, planned, context));
     if (options_.profile) {
       run->times.seconds[i] += std::chrono::duration<double>(Clock::now() - begin).count();
     }
-    if (status.ok() && options_.check_finite) status = CheckFinite(run->plan, planned, context);
-    if (!status.ok()) return AtStep(planned, status);
   }
   return Fetch(*run);
 }

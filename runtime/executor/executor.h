@@ -73,6 +73,8 @@ class Executor final : public Backend {
   Scope* scope_;
   const Schedule schedule_;
   const ExecutorOptions options_;
+  const uint32_t op_count_;
+  std::vector<uint32_t> block_runs_;  // RunState
   std::vector<std::unique_ptr<PlannedRun>> runs_;
   std::unique_ptr<uint8_t[], Free> arena_;
   int64_t arena_bytes_ = 0;

@@ -47,7 +47,7 @@ std::vector<Kept> KeepInPlace(const std::vector<Kept>& kept, const std::vector<I
     if (info.place == BufferInfo::Place::kArena && written != kNever && is_free &&
         tensor.first_write == kNever) {
       info.place = BufferInfo::Place::kScope;
-      plan->persistables.push_back({value.variable, value.buffer});
+      plan->in_tensors.push_back({value.buffer, value.tensor});
     } else {
       others.push_back(value);
     }

@@ -4,7 +4,6 @@
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_KEEPING_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_KEEPING_H_
 
-#include <string>
 #include <vector>
 
 #include "runtime/executor/arena.h"
@@ -14,7 +13,6 @@ namespace fixpoint::executor {
 
 // A variable's last value, and its tensor, which may be read as it was at entry.
 struct Kept {
-  std::string variable;
   Buffer buffer;
   Buffer tensor;
 };

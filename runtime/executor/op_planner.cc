@@ -164,7 +164,8 @@ Buffer OpPlanner::Scratch(absl::string_view what, VarType::Type dtype, int64_t s
 void OpPlanner::AddStep(StepKernel kernel) {
   planning_.builder.AddStep({kernel.name.empty() ? op_.type() : std::move(kernel.name), nullptr,
                              std::move(kernel.implementation), std::move(kernel.reads),
-                             std::move(kernel.writes), kernel.operations, std::move(kernel.run)});
+                             std::move(kernel.writes), kernel.operations, std::move(kernel.run),
+                             std::move(kernel.block)});
 }
 
 }  // namespace fixpoint::executor

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,17 +34,30 @@ struct StepKernel {
   std::string implementation = "";
   int64_t operations = 0;
   std::string name = "";  // "": the op's type
+  std::shared_ptr<const Plan> block = nullptr;
 };
 
-// What the planners of all ops of a program share.
+// Plans a block that an op runs.
+class BlockPlanner {
+ public:
+  virtual ~BlockPlanner() = default;
+
+  // The plan of a block, whose values around it `builder` has been given (PlanBuilder::AddGiven).
+  virtual absl::StatusOr<Plan> PlanBlock(const Block& block,
+                                         const std::vector<const Value*>& wanted,
+                                         PlanBuilder* builder) = 0;
+};
+
+// What the planners of all ops of a block share.
 struct Planning {
   Era era;
   // Each op's place among all ops of the program but feeds and fetches.
-  absl::flat_hash_map<const Op*, uint32_t> numbers;
+  const absl::flat_hash_map<const Op*, uint32_t>& numbers;
   // Of those that begin at a step (schedule.h).
   const absl::flat_hash_set<const Op*>& begun;
   const Demand& demand;
   PlanBuilder& builder;
+  BlockPlanner& block_planner;
 };
 
 // Slots are those of the op's schema. An input may be asked for only if the op has it.
@@ -69,6 +83,7 @@ class OpPlanner {
   bool IsTest() const { return HasBegun() || attributes_.Bool("is_test"); }
   const Demand& demand() const { return planning_.demand; }
   PlanBuilder& builder() { return planning_.builder; }
+  BlockPlanner& block_planner() { return planning_.block_planner; }
 
   // Whether ops of this type can have such an input at all.
   bool HasInputSlot(absl::string_view slot) const {

@@ -1,16 +1,41 @@
 #include "runtime/executor/plan.h"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
+
+// Error (kFailedPrecondition): a step has written a number that is not finite.
+absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& run) {
+  for (const Buffer& buffer : step.writes) {
+    const BufferInfo& info = plan.buffers[buffer.index];
+    if (info.type.dtype != VarType::FP32) continue;
+    const absl::Span<const float> values = run.Floats(buffer);
+    const auto found = std::find_if(values.begin(), values.end(),
+                                    [](float value) { return !std::isfinite(value); });
+    if (found == values.end()) continue;
+    return absl::FailedPreconditionError(absl::StrCat("element ", found - values.begin(), " of \"",
+                                                      info.name, "\" is ", *found,
+                                                      "; want finite numbers"));
+  }
+  return absl::OkStatus();
+}
+
+// An error of a step. What is done for the run itself has no op.
+absl::Status AtStep(const Step& step, const absl::Status& status) {
+  const std::string place = step.op != nullptr ? Describe(*step.op) : step.name;
+  return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
+}
 
 std::string PlaceText(const BufferInfo& info) {
   switch (info.place) {
@@ -38,6 +63,19 @@ std::string BuffersText(const Plan& plan, const std::vector<Buffer>& buffers) {
   });
 }
 
+std::string IndentedText(const Plan& plan, const std::string& indent) {
+  std::string text = absl::StrCat(indent, "arena ", plan.arena_bytes, " bytes\n");
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step& step = plan.steps[i];
+    absl::StrAppendFormat(&text, "%s%4d %s", indent, i, step.name);
+    if (!step.implementation.empty()) absl::StrAppend(&text, " <", step.implementation, ">");
+    absl::StrAppend(&text, " (", BuffersText(plan, step.reads), ") -> (",
+                    BuffersText(plan, step.writes), ")\n");
+    if (step.block != nullptr) absl::StrAppend(&text, IndentedText(*step.block, indent + "    "));
+  }
+  return text;
+}
+
 }  // namespace
 
 int64_t TensorType::size() const {
@@ -49,16 +87,23 @@ int64_t BufferInfo::bytes() const {
   return type.size() * static_cast<int64_t>(ElementSize(type.dtype));
 }
 
-std::string PlanText(const Plan& plan) {
-  std::string text = absl::StrCat("arena ", plan.arena_bytes, " bytes\n");
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[i];
-    absl::StrAppendFormat(&text, "%4d %s", i, step.name);
-    if (!step.implementation.empty()) absl::StrAppend(&text, " <", step.implementation, ">");
-    absl::StrAppend(&text, " (", BuffersText(plan, step.reads), ") -> (",
-                    BuffersText(plan, step.writes), ")\n");
-  }
-  return text;
+absl::Status RunStep(const Plan& plan, const Step& step, const StepContext& run) {
+  absl::Status status = step.run(run);
+  if (status.ok() && run.state().check_finite) status = CheckFinite(plan, step, run);
+  return status.ok() ? status : AtStep(step, status);
 }
+
+absl::Status RunSteps(const Plan& plan, const StepContext& run) {
+  for (const Step& step : plan.steps) RETURN_IF_ERROR(RunStep(plan, step, run));
+  return absl::OkStatus();
+}
+
+void AddressInTensors(const Plan& plan, absl::Span<uint8_t*> addresses) {
+  for (const auto& [buffer, tensor] : plan.in_tensors) {
+    addresses[buffer.index] = addresses[tensor.index];
+  }
+}
+
+std::string PlanText(const Plan& plan) { return IndentedText(plan, ""); }
 
 }  // namespace fixpoint::executor

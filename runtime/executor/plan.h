@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,11 +65,24 @@ struct BufferInfo {
   int64_t bytes() const;
 };
 
+// What all steps of a run share.
+struct RunState {
+  uint64_t seed = 0;
+  uint32_t step = 0;
+  // Whether a step that writes an FP32 that is not finite ends the run.
+  bool check_finite = false;
+  uint32_t op_count = 0;            // of the program
+  absl::Span<uint32_t> block_runs;  // of each block of the program, how often it has run
+};
+
 // What a step sees while it runs.
 class StepContext {
  public:
-  StepContext(absl::Span<uint8_t* const> addresses, uint64_t seed, uint32_t step)
-      : addresses_(addresses), seed_(seed), step_(step) {}
+  // `repeat`: how often the step's block has run before in this run.
+  StepContext(absl::Span<uint8_t* const> addresses, const RunState& state, uint32_t repeat = 0)
+      : addresses_(addresses), state_(state), repeat_(repeat) {}
+
+  const RunState& state() const { return state_; }
 
   // REQUIRES: T is the C++ type of the buffer's elements.
   template <typename T>
@@ -79,17 +93,20 @@ class StepContext {
   absl::Span<float> Floats(Buffer buffer) const { return Of<float>(buffer); }
 
   // The numbers that op `op` of the program draws: those of its own `seed`, the same in every run
-  // and in every op with it; where that is 0, numbers of its own in each run.
+  // and in every op with it; where that is 0, numbers of its own in each run, and each time that a
+  // loop comes to it.
   RandomStream Random(uint32_t op, int64_t seed) const {
     return seed != 0 ? RandomStream(static_cast<uint64_t>(seed), 0, 0)
-                     : RandomStream(seed_, op, step_);
+                     : RandomStream(state_.seed, op + repeat_ * state_.op_count, state_.step);
   }
 
  private:
   absl::Span<uint8_t* const> addresses_;
-  uint64_t seed_;
-  uint32_t step_;
+  const RunState& state_;
+  uint32_t repeat_;
 };
+
+struct Plan;
 
 struct Step {
   std::string name;            // "conv2d", "to channels last"
@@ -100,6 +117,7 @@ struct Step {
   int64_t operations = 0;  // multiplications and additions of a product or convolution
   // Error: what of the values is wrong, without naming the op.
   std::function<absl::Status(const StepContext&)> run;
+  std::shared_ptr<const Plan> block = nullptr;  // that it runs, over memory of its own
 };
 
 struct Plan {
@@ -116,10 +134,24 @@ struct Plan {
   std::vector<BufferInfo> buffers;
   std::vector<Step> steps;
   std::vector<Binding> feeds;
-  std::vector<Binding> persistables;  // a tensor may have several buffers
+  std::vector<Binding> persistables;
+  // Buffers of kScope that lie where a persistable's does.
+  struct InTensor {
+    Buffer buffer;
+    Buffer tensor;
+  };
+  std::vector<InTensor> in_tensors;
   std::vector<Fetch> fetches;
   int64_t arena_bytes = 0;
 };
+
+// Completes the addresses of buffers: those of kScope that lie in persistables' tensors.
+void AddressInTensors(const Plan& plan, absl::Span<uint8_t*> addresses);
+
+// Runs the steps in order. Error: that of a step, with its op in front.
+absl::Status RunSteps(const Plan& plan, const StepContext& run);
+// One of them.
+absl::Status RunStep(const Plan& plan, const Step& step, const StepContext& run);
 
 // The plan as text: its buffers' memory and its steps, one a line.
 std::string PlanText(const Plan& plan);

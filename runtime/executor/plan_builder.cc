@@ -101,6 +101,31 @@ void PlanBuilder::AddEntry(const Value& value) {
   values_[&value] = {info(tensor).type, tensor};
 }
 
+void PlanBuilder::AddGiven(const Value& value, const TensorType& type) {
+  AddFeed(value, value.variable().name(), type);
+}
+
+void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
+  const PlannedValue& planned = around.Find(value);
+  Codes codes = *planned.codes;
+  for (Buffer* buffer : {&codes.codes, &codes.ranges}) {
+    BufferInfo given = around.info(*buffer);
+    given.place = BufferInfo::Place::kFeed;
+    *buffer = AddBuffer(std::move(given));
+    plan_.feeds.push_back({info(*buffer).name, *buffer});
+  }
+  WriteCodes(value, planned.type, codes, /*holds_codes=*/false);
+}
+
+void PlanBuilder::AddKept(const Value& at_entry, const TensorType& type) {
+  AddPersistable(at_entry.variable(), type);
+  values_[&at_entry] = {type, persistables_.at(&at_entry.variable())};
+}
+
+bool PlanBuilder::Keeps(const Variable& variable) const {
+  return of_ == Of::kProgram ? variable.persistable() : HasPersistable(variable);
+}
+
 Layout PlanBuilder::LayoutOf(const Value& value) const {
   const PlannedValue& planned = Find(value);
   if (planned.type.dims.size() != 4) return Layout::kRowMajor;
@@ -231,7 +256,7 @@ bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {
 
 void PlanBuilder::NoteWritten(const Value& value, const TensorType& type) {
   const Variable& variable = value.variable();
-  if (!variable.persistable()) return;
+  if (!Keeps(variable)) return;
   // The scope has no tensor for it yet.
   if (!HasPersistable(variable)) AddPersistable(variable, type);
   if (last_written_.emplace(&variable, &value).second) written_.push_back(&variable);
@@ -249,7 +274,7 @@ Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout lay
 
 absl::StatusOr<Buffer> PlanBuilder::Update(const Value& value, const TensorType& type) {
   const Variable& variable = value.variable();
-  if (!variable.persistable()) {
+  if (!Keeps(variable)) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", variable.name(), "\" is not persistable; want it to be"));
   }
@@ -280,7 +305,7 @@ void PlanBuilder::WriteCodes(const Value& value, const TensorType& type, Codes c
 absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
   ASSIGN_OR_RETURN(const Buffer buffer, Read(of, Layout::kRowMajor));
   const TensorType type{TypeOf(of).dtype, std::move(dims)};
-  if (value.variable().persistable()) {
+  if (Keeps(value.variable())) {
     AddCopy("copy", buffer, Write(value, type, Layout::kRowMajor));
   } else {
     values_[&value] = {type, buffer};
@@ -290,7 +315,7 @@ absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
 
 absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   const bool is_same_variable = &value.variable() == &of.variable();
-  if (value.variable().persistable() && !is_same_variable) return View(value, of, TypeOf(of).dims);
+  if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
   PlannedValue shared = Find(of);
   NoteWritten(value, shared.type);
   values_[&value] = std::move(shared);
@@ -309,7 +334,7 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
           "variable \"", variable->name(), "\" is written as ", DimsText(info(buffer).type.dims),
           " and held ", DimsText(info(tensor).type.dims), " before; want the same type"));
     }
-    kept.push_back({variable->name(), buffer, tensor});
+    kept.push_back({buffer, tensor});
   }
   for (const Value* fetch : fetches) {
     ASSIGN_OR_RETURN(Buffer buffer, Read(*fetch, Layout::kRowMajor));

@@ -35,7 +35,10 @@ struct Codes {
 
 class PlanBuilder {
  public:
-  PlanBuilder() = default;
+  // Of block 0, whose run keeps what is persistable; or of a block that an op runs, whose run keeps
+  // what AddKept says.
+  enum class Of { kProgram, kBlock };
+  explicit PlanBuilder(Of of = Of::kProgram) : of_(of) {}
   PlanBuilder(const PlanBuilder&) = delete;
   PlanBuilder& operator=(const PlanBuilder&) = delete;
 
@@ -45,6 +48,13 @@ class PlanBuilder {
   bool HasPersistable(const Variable& variable) const { return persistables_.contains(&variable); }
   // REQUIRES: its variable's tensor was added.
   void AddEntry(const Value& value);
+  // The same of a block: a value of around, as numbers or as the codes that `around` holds it as,
+  // and a variable of around that the block writes, of the type that it keeps.
+  void AddGiven(const Value& value, const TensorType& type);
+  void AddGivenCodes(const Value& value, const PlanBuilder& around);
+  void AddKept(const Value& at_entry, const TensorType& type);
+  // Whether the variable's last value is in its tensor when the run ends.
+  bool Keeps(const Variable& variable) const;
 
   bool IsPlanned(const Value& value) const { return values_.contains(&value); }
   // REQUIRES, here and below: the value that is read is planned.
@@ -138,6 +148,7 @@ class PlanBuilder {
                              Layout layout, Buffer* to);
   absl::StatusOr<Buffer> NumbersOf(const Value& value, const PlannedValue& planned);
 
+  const Of of_;
   Plan plan_;
   absl::Status status_;
   int64_t bytes_ = 0;  // of all buffers

@@ -3,12 +3,14 @@
 #include <map>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/block_crossing.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/op_plans.h"
@@ -24,14 +26,20 @@ absl::Status AtOp(const Op& op, const absl::Status& status) {
 bool IsFeed(const Op& op) { return op.type() == "feed"; }
 bool HasNothingToDo(const Op& op) { return IsFeed(op) || op.type() == "fetch"; }
 
-class Planner {
+class Planner final : public BlockPlanner {
  public:
   Planner(const Program& program, const PlanRequest& request,
           const FindPersistable& find_persistable)
       : program_(program),
         era_(EraOf(program)),
         request_(request),
-        find_persistable_(find_persistable) {}
+        find_persistable_(find_persistable) {
+    for (int b = 0; b < program.block_count(); ++b) {
+      for (const Op& op : program.block(b).ops()) {
+        if (!HasNothingToDo(op)) numbers_.emplace(&op, static_cast<uint32_t>(numbers_.size()));
+      }
+    }
+  }
 
   absl::StatusOr<Plan> Run() {
     for (const FeedType& feed : request_.feeds) feeds_.emplace(feed.name, feed.type);
@@ -40,26 +48,37 @@ class Planner {
       ASSIGN_OR_RETURN(const Value* value, FetchedValue(name));
       fetched.push_back(value);
     }
-    const Demand demand(program_, fetched, request_.leave_out_unwanted);
-    Planning planning{era_, {}, request_.begun, demand, builder_};
+    PlanBuilder builder;
+    RETURN_IF_ERROR(PlanOps(program_.block(0), fetched, &builder));
+    for (const Value* value : fetched) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    return builder.Finish(fetched);
+  }
+
+  absl::StatusOr<Plan> PlanBlock(const Block& block, const std::vector<const Value*>& wanted,
+                                 PlanBuilder* builder) override {
+    RETURN_IF_ERROR(PlanOps(block, wanted, builder));
+    return builder->Finish({});
+  }
+
+ private:
+  absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
+                       PlanBuilder* builder) {
+    const Demand demand(block, era_, wanted, request_.leave_out_unwanted);
+    const Planning planning{era_, numbers_, request_.begun, demand, *builder, *this};
     std::vector<const Op*> live;
-    for (const Op& op : program_.block(0).ops()) {
-      if (HasNothingToDo(op)) continue;
-      planning.numbers.emplace(&op, static_cast<uint32_t>(planning.numbers.size()));
-      if (demand.IsLive(op)) live.push_back(&op);
+    for (const Op& op : block.ops()) {
+      if (!HasNothingToDo(op) && demand.IsLive(op)) live.push_back(&op);
     }
     // Before all, because an op may do the work of later ones.
     for (const Op* op : live) {
-      if (absl::Status status = AddEntries(*op); !status.ok()) return AtOp(*op, status);
+      if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
     }
     for (const Op* op : live) {
       if (absl::Status status = PlanOp(*op, planning); !status.ok()) return AtOp(*op, status);
     }
-    for (const Value* value : fetched) RETURN_IF_ERROR(AddEntry(*value));
-    return builder_.Finish(fetched);
+    return absl::OkStatus();
   }
 
- private:
   // Also one that no block declares.
   const Variable* FindVariable(const std::string& name) const {
     if (const Variable* declared = program_.Find(program_.block(0), name); declared != nullptr) {
@@ -85,32 +104,32 @@ class Planner {
     return variable->values().back();
   }
 
-  // Adds what an op reads and no op writes: what is fed, or in the scope.
-  absl::Status AddEntries(const Op& op) {
-    for (const Argument* input : op.inputs()) {
-      if (input->variable() == nullptr || !IsEntry(*input->value())) continue;
-      RETURN_IF_ERROR(AddEntry(*input->value()));
+  // Adds what an op of the program reads and no op writes: what is fed, or in the scope.
+  absl::Status AddEntries(const Op& op, PlanBuilder* builder) {
+    for (const Value* value : ValuesRead(op)) {
+      if (IsEntry(*value)) RETURN_IF_ERROR(AddEntry(*value, builder));
     }
     return absl::OkStatus();
   }
 
   static bool IsEntry(const Value& value) {
-    return value.origin() == Value::Origin::kEntry ||
-           (value.op() != nullptr && IsFeed(*value.op()));
+    return value.block().parent() == nullptr && (value.origin() == Value::Origin::kEntry ||
+                                                 (value.op() != nullptr && IsFeed(*value.op())));
   }
 
-  // REQUIRES, of a value that an op writes: that one was planned.
-  absl::Status AddEntry(const Value& value) {
-    if (builder_.IsPlanned(value)) return absl::OkStatus();
+  // REQUIRES, of a value that an op writes: that one was planned. What a block reads of around was
+  // given by the op that runs it.
+  absl::Status AddEntry(const Value& value, PlanBuilder* builder) {
+    if (builder->IsPlanned(value)) return absl::OkStatus();
     const Variable& variable = value.variable();
     if (IsEntry(value)) {
       if (const auto feed = feeds_.find(variable.name()); feed != feeds_.end()) {
-        builder_.AddFeed(value, variable.name(), feed->second);
+        builder->AddFeed(value, variable.name(), feed->second);
         return absl::OkStatus();
       }
-      AddPersistable(variable);
-      if (builder_.HasPersistable(variable)) {
-        builder_.AddEntry(value);
+      AddPersistable(variable, builder);
+      if (builder->HasPersistable(variable)) {
+        builder->AddEntry(value);
         return absl::OkStatus();
       }
     }
@@ -121,27 +140,25 @@ class Planner {
   }
 
   // Adds the variable's tensor, if the scope has one.
-  void AddPersistable(const Variable& variable) {
-    if (builder_.HasPersistable(variable)) return;
+  void AddPersistable(const Variable& variable, PlanBuilder* builder) {
+    if (builder->HasPersistable(variable)) return;
     if (const auto type = find_persistable_(variable.name()); type) {
-      builder_.AddPersistable(variable, *type);
+      builder->AddPersistable(variable, *type);
     }
   }
 
   absl::Status PlanOp(const Op& op, const Planning& planning) {
+    PlanBuilder& builder = planning.builder;
     RETURN_IF_ERROR(CheckForm(op, *FindOpSchema(op.type()), era_));
-    if (builder_.IsAbsorbed(op)) return absl::OkStatus();
-    for (const Argument* input : op.inputs()) {
-      if (input->variable() != nullptr) RETURN_IF_ERROR(AddEntry(*input->value()));
+    if (builder.IsAbsorbed(op)) return absl::OkStatus();
+    for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    for (const Value* value : ValuesWritten(op)) {
+      if (builder.Keeps(value->variable())) AddPersistable(value->variable(), &builder);
     }
-    for (const Argument* output : op.outputs()) {
-      const Variable* variable = output->variable();
-      if (variable != nullptr && variable->persistable()) AddPersistable(*variable);
-    }
-    builder_.BeginOp(&op);
+    builder.BeginOp(&op);
     OpPlanner planner(op, planning);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
-    return builder_.status();
+    return builder.status();
   }
 
   const Program& program_;
@@ -149,7 +166,7 @@ class Planner {
   const PlanRequest& request_;
   const FindPersistable& find_persistable_;
   std::map<std::string, TensorType> feeds_;
-  PlanBuilder builder_;
+  absl::flat_hash_map<const Op*, uint32_t> numbers_;  // places among all ops of the program
 };
 
 }  // namespace
@@ -157,10 +174,12 @@ class Planner {
 absl::Status CheckOps(const Program& program) {
   std::vector<std::string> missing;
   absl::flat_hash_set<std::string> seen;
-  for (const Op& op : program.block(0).ops()) {
-    if (HasNothingToDo(op) || FindOpPlan(op.type()) != nullptr) continue;
-    if (!seen.insert(op.type()).second) continue;
-    missing.push_back(absl::StrCat(op.type(), " (op ", op.Index(), ")"));
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (HasNothingToDo(op) || FindOpPlan(op.type()) != nullptr) continue;
+      if (!seen.insert(op.type()).second) continue;
+      missing.push_back(absl::StrCat(op.type(), " (block ", b, ", op ", op.Index(), ")"));
+    }
   }
   if (missing.empty()) return absl::OkStatus();
   return absl::UnimplementedError(

@@ -1,11 +1,13 @@
 #include "runtime/executor/schedule.h"
 
 #include <optional>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/status_macros.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
@@ -22,27 +24,34 @@ std::optional<int64_t> FirstStep(const Op& op) {
 
 absl::StatusOr<Schedule> Schedule::Of(const Program& program) {
   Schedule schedule;
-  for (const Op& op : program.block(0).ops()) {
-    const std::optional<int64_t> first_step = FirstStep(op);
-    if (!first_step) continue;
-    Entry entry{&op, "", 0, *first_step};
-    const Argument* step = op.Input(kStepSlot);
-    const Value* value = step != nullptr ? step->value() : nullptr;
-    if (value != nullptr && value->written_by() != nullptr &&
-        value->written_by()->op().type() == "increment") {
-      const Op& increment = value->written_by()->op();
-      entry.increment = static_cast<int64_t>(FloatAttr(increment.desc(), "step").value_or(1));
-      value = increment.Input("X") != nullptr ? increment.Input("X")->value() : nullptr;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (const auto first_step = FirstStep(op); first_step) {
+        RETURN_IF_ERROR(schedule.Add(op, *first_step));
+      }
     }
-    if (value == nullptr || value->origin() != Value::Origin::kEntry) {
-      return absl::UnimplementedError(
-          absl::StrCat(Describe(op), ": input ", kStepSlot,
-                       " is no counter; want a persistable one, or what an increment makes of it"));
-    }
-    entry.counter = value->variable().name();
-    schedule.entries_.push_back(std::move(entry));
   }
   return schedule;
+}
+
+absl::Status Schedule::Add(const Op& op, int64_t first_step) {
+  Entry entry{&op, "", 0, first_step};
+  const Argument* step = op.Input(kStepSlot);
+  const Value* value = step != nullptr ? step->value() : nullptr;
+  if (value != nullptr && value->written_by() != nullptr &&
+      value->written_by()->op().type() == "increment") {
+    const Op& increment = value->written_by()->op();
+    entry.increment = static_cast<int64_t>(FloatAttr(increment.desc(), "step").value_or(1));
+    value = increment.Input("X") != nullptr ? increment.Input("X")->value() : nullptr;
+  }
+  if (value == nullptr || value->origin() != Value::Origin::kEntry) {
+    return absl::UnimplementedError(
+        absl::StrCat(Describe(op), ": input ", kStepSlot,
+                     " is no counter; want a persistable one, or what an increment makes of it"));
+  }
+  entry.counter = value->variable().name();
+  entries_.push_back(std::move(entry));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<bool>> Schedule::PhaseOn(const Scope& scope) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/program.h"
 #include "runtime/scope.h"
@@ -33,6 +34,8 @@ class Schedule {
     int64_t increment;  // of this run, before the op
     int64_t first_step;
   };
+  absl::Status Add(const Op& op, int64_t first_step);
+
   std::vector<Entry> entries_;
 };
 

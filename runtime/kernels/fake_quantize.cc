@@ -170,4 +170,31 @@ void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
   DequantizeFrom(codes, ranges, channels, largest_code, values);
 }
 
+void DequantizeProduct(absl::Span<const float> sums, absl::Span<const float> ranges,
+                       const Channels& channels, float input_range, float largest_product,
+                       absl::Span<float> values) {
+  CHECK_EQ(static_cast<int64_t>(sums.size()), channels.size());
+  CHECK_EQ(values.size(), sums.size());
+  CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
+  Vectorised([=, sums = sums.data(), ranges = ranges.data(), values = values.data()] {
+    const auto value = [=](int64_t i, float range) {
+      return sums[i] * range * input_range / largest_product;
+    };
+    const auto& [outer, count, inner] = channels;
+    if (inner == 1) {
+      for (int64_t first = 0; first < outer * count; first += count) {
+#pragma GCC ivdep  // values may be sums
+        for (int64_t c = 0; c < count; ++c) values[first + c] = value(first + c, ranges[c]);
+      }
+      return;
+    }
+    for (int64_t line = 0; line < outer * count; ++line) {
+#pragma GCC ivdep
+      for (int64_t i = line * inner; i < (line + 1) * inner; ++i) {
+        values[i] = value(i, ranges[line % count]);
+      }
+    }
+  });
+}
+
 }  // namespace fixpoint::kernels

@@ -63,6 +63,13 @@ void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
 void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values);
 
+// Of sums of products of codes, whose weights have a range for each channel and whose inputs have
+// one: sum * range of the channel * range of the inputs / the product of both largest codes.
+// `values` may be the sums.
+void DequantizeProduct(absl::Span<const float> sums, absl::Span<const float> ranges,
+                       const Channels& channels, float input_range, float largest_product,
+                       absl::Span<float> values);
+
 }  // namespace fixpoint::kernels
 
 #endif  // FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_H_

@@ -1,7 +1,6 @@
 #include "runtime/kernels/integer_convolution.h"
 
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -38,11 +37,8 @@ std::unique_ptr<IntegerSums> PlanExactly(const ConvolutionShape& shape, CodeType
     return ExactInstructions(PrimitiveOf(shape, DataTypeOf(images), memory::data_type::s8, attr),
                              post_ops);
   }
-  std::vector<WeightsOfSum> sums;
-  sums.reserve(shape.filters);
-  for (int64_t f = 0; f < shape.filters; ++f) sums.push_back({f * shape.taps(), 1, shape.taps()});
   return ExactFloats(PrimitiveOf(shape, memory::data_type::f32, memory::data_type::f32), images,
-                     std::move(sums), epilogue);
+                     {1, shape.filters, shape.taps(), shape.taps(), 1}, epilogue);
 }
 
 }  // namespace
@@ -56,7 +52,8 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(ConvolutionS
         "a convolution with ", shape.taps(),
         " products in a sum; want fewer, so that a sum of products of codes fits in 32 bits"));
   }
-  auto planned = Planned("a convolution of codes", [&] { return PlanExactly(shape, images, epilogue); });
+  auto planned =
+      Planned("a convolution of codes", [&] { return PlanExactly(shape, images, epilogue); });
   // Behind sums of floats the epilogue is a loop of our own.
   if (!HasExactIntegerProducts()) return planned;
   return CheckFused(epilogue, std::move(planned));

@@ -1,8 +1,5 @@
 #include "runtime/kernels/integer_product.h"
 
-#include <utility>
-#include <vector>
-
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
@@ -35,15 +32,8 @@ std::unique_ptr<IntegerSums> PlanExactly(const ProductShape& shape, CodeType x,
   }
   const int64_t row = shape.transpose_y ? 1 : shape.columns;
   const int64_t column = shape.transpose_y ? shape.inner : 1;
-  std::vector<WeightsOfSum> sums;
-  sums.reserve(shape.batch * shape.columns);
-  for (int64_t b = 0; b < shape.batch; ++b) {
-    for (int64_t c = 0; c < shape.columns; ++c) {
-      sums.push_back({b * shape.inner * shape.columns + c * column, row, shape.inner});
-    }
-  }
   return ExactFloats(PrimitiveOf(shape, memory::data_type::f32, memory::data_type::f32), x,
-                     std::move(sums), epilogue);
+                     {shape.batch, shape.columns, column, shape.inner, row}, epilogue);
 }
 
 }  // namespace

@@ -61,12 +61,12 @@ class WithInstructions final : public IntegerSums {
 
 class InFloats final : public IntegerSums {
  public:
-  InFloats(const SumsPrimitive& planned, CodeType inputs, std::vector<WeightsOfSum> sums,
+  InFloats(const SumsPrimitive& planned, CodeType inputs, const WeightsOfSums& sums,
            const Epilogue& epilogue)
       : planned_(planned),
         epilogue_(epilogue),
         input_type_(inputs),
-        weights_of_sums_(std::move(sums)),
+        weights_of_sums_(sums),
         plain_weights_(Operand::Own(planned.plain_weights)),
         inputs_(Operand::Own(planned.inputs)),
         out_(Operand::Elsewhere(planned.out)),
@@ -118,24 +118,33 @@ class InFloats final : public IntegerSums {
 
   // Says for each weight which part it belongs to; gives their number.
   int ShareOut(absl::Span<const int8_t> codes) {
-    constexpr int64_t kExact = int64_t{1} << 24;
+    const auto& [groups, sums, sum_stride, size, stride] = weights_of_sums_;
     int count = 1;
-    for (const WeightsOfSum& weights : weights_of_sums_) {
-      int64_t sum = 0;
-      int part = 0;
-      for (int64_t i = 0; i < weights.size; ++i) {
-        const int64_t place = weights.begin + i * weights.stride;
-        const int64_t most = int64_t{std::abs(int{codes[place]})} * LargestMagnitude(input_type_);
-        if (sum + most > kExact) {
-          sum = 0;
-          ++part;
-        }
-        sum += most;
-        parts_of_weights_[place] = part;
+    for (int64_t group = 0; group < groups; ++group) {
+      for (int64_t sum = 0; sum < sums; ++sum) {
+        const int64_t first = group * sums * size + sum * sum_stride;
+        count = std::max(count, ShareOutSum(codes, first, size, stride));
       }
-      count = std::max(count, part + 1);
     }
     return count;
+  }
+
+  // The same of one sum.
+  int ShareOutSum(absl::Span<const int8_t> codes, int64_t first, int64_t size, int64_t stride) {
+    constexpr int64_t kExact = int64_t{1} << 24;
+    int64_t sum = 0;
+    int part = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      const int64_t place = first + i * stride;
+      const int64_t most = int64_t{std::abs(int{codes[place]})} * LargestMagnitude(input_type_);
+      if (sum + most > kExact) {
+        sum = 0;
+        ++part;
+      }
+      sum += most;
+      parts_of_weights_[place] = part;
+    }
+    return part + 1;
   }
 
   void AddPart() {
@@ -159,7 +168,7 @@ class InFloats final : public IntegerSums {
   SumsPrimitive planned_;
   Epilogue epilogue_;
   CodeType input_type_;
-  std::vector<WeightsOfSum> weights_of_sums_;
+  WeightsOfSums weights_of_sums_;
   Operand plain_weights_;
   Operand inputs_;
   Operand out_;
@@ -177,8 +186,8 @@ std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
 }
 
 std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
-                                         std::vector<WeightsOfSum> sums, const Epilogue& epilogue) {
-  return std::make_unique<InFloats>(primitive, inputs, std::move(sums), epilogue);
+                                         const WeightsOfSums& sums, const Epilogue& epilogue) {
+  return std::make_unique<InFloats>(primitive, inputs, sums, epilogue);
 }
 
 }  // namespace fixpoint::kernels

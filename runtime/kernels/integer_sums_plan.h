@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/kernels/epilogue.h"
@@ -27,11 +26,14 @@ constexpr bool SumsFit(int64_t products, CodeType type) {
   return products <= INT32_MAX / (128 * LargestMagnitude(type));
 }
 
-// The weights of one output element: `size` of them from `begin` on, `stride` apart.
-struct WeightsOfSum {
-  int64_t begin;
-  int64_t stride;
+// Which weights are added up: `groups` of them lie one behind the other, and sum i of a group is of
+// the `size` weights from i * sum_stride on, `stride` apart.
+struct WeightsOfSums {
+  int64_t groups;
+  int64_t sums;  // of a group
+  int64_t sum_stride;
   int64_t size;
+  int64_t stride;
 };
 
 // A planned primitive.
@@ -54,7 +56,7 @@ std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
 // weights are shared out to several runs, whose sums are added as integers. Scales and epilogue are
 // applied afterwards.
 std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
-                                         std::vector<WeightsOfSum> sums, const Epilogue& epilogue);
+                                         const WeightsOfSums& sums, const Epilogue& epilogue);
 
 }  // namespace fixpoint::kernels
 

@@ -82,6 +82,8 @@ absl::StatusOr<std::unique_ptr<Reduction>> Reduction::Plan(const ReductionShape&
       return std::make_unique<PlannedReduction<LaneMax>>(shape, kept);
     case ReductionType::kMin:
       return std::make_unique<PlannedReduction<LaneMin>>(shape, kept);
+    case ReductionType::kProduct:
+      return std::make_unique<PlannedReduction<LaneMultiply>>(shape, kept);
   }
   LOG(FATAL) << "a reduction that is none";
 }

@@ -1,4 +1,4 @@
-// Sums, means, maxima and minima over axes of a tensor.
+// Sums, means, maxima, minima and products over axes of a tensor.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_REDUCTION_H_
 #define FIXPOINT_RUNTIME_KERNELS_REDUCTION_H_
@@ -13,7 +13,7 @@
 
 namespace fixpoint::kernels {
 
-enum class ReductionType { kSum, kMean, kMax, kMin };
+enum class ReductionType { kSum, kMean, kMax, kMin, kProduct };
 
 // x [dims], row major, of which those axes are reduced. Negative axes count from the end.
 struct ReductionShape {

@@ -74,15 +74,17 @@ absl::StatusOr<Interpreter> Interpreter::Create(const Program& program, Scope* s
                                                 const InterpreterOptions& options) {
   RETURN_IF_ERROR(CheckKernels(program));
   Interpreter interpreter(program, scope, options);
+  uint32_t number = 0;
   for (int b = 0; b < program.block_count(); ++b) {
     std::vector<Step>& steps = interpreter.steps_.emplace_back();
+    interpreter.op_count_ += static_cast<uint32_t>(program.block(b).op_count());
     for (const Op& op : program.block(b).ops()) {
       if (HasNothingToDo(op)) continue;
       const OpSchema* schema = FindOpSchema(op.type());
       if (absl::Status status = CheckForm(op, *schema, interpreter.era_); !status.ok()) {
         return AtOp(op, status);
       }
-      steps.push_back({&op, schema, FindKernel(op.type())});
+      steps.push_back({&op, schema, FindKernel(op.type()), number++});
     }
   }
   return interpreter;
@@ -94,7 +96,8 @@ class Interpreter::Execution final : public BlockRunner {
   Execution(const Interpreter& interpreter, uint32_t step)
       : interpreter_(interpreter),
         frame_(interpreter.scope_, interpreter.options_.precision),
-        state_{interpreter.options_.seed, step, 0} {}
+        state_{interpreter.options_.seed, step, 0},
+        block_runs_(interpreter.steps_.size(), 0) {}
 
   Frame& frame() { return frame_; }
 
@@ -104,10 +107,11 @@ class Interpreter::Execution final : public BlockRunner {
   }
 
   absl::Status RunBlock(const Block& block, Frame* frame) override {
+    const uint32_t first = block_runs_[block.index()]++ * interpreter_.op_count_;
     for (const Step& step : interpreter_.steps_[block.index()]) {
+      state_.op = first + step.number;
       OpRun op(*step.op, *step.schema, interpreter_.program_->version(), interpreter_.era_, state_,
                frame, this);
-      ++state_.op;
       absl::Status status = op.ReadInputs();
       if (status.ok()) status = CallKernel(*step.kernel, op);
       if (!status.ok()) return AtOp(*step.op, status);
@@ -122,6 +126,7 @@ class Interpreter::Execution final : public BlockRunner {
   const Interpreter& interpreter_;
   Frame frame_;
   RunState state_;
+  std::vector<uint32_t> block_runs_;  // how often each block has run
 };
 
 absl::StatusOr<std::vector<Tensor>> Interpreter::Run(absl::Span<const Feed> feeds,

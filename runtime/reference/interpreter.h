@@ -47,6 +47,7 @@ class Interpreter final : public Backend {
     const Op* op;
     const OpSchema* schema;
     const Kernel* kernel;
+    uint32_t number;  // among all of the program
   };
   class Execution;
 
@@ -57,6 +58,7 @@ class Interpreter final : public Backend {
   InterpreterOptions options_;
   Era era_;
   std::vector<std::vector<Step>> steps_;  // of each block
+  uint32_t op_count_ = 0;                 // of the program
 };
 
 }  // namespace fixpoint::reference

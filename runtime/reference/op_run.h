@@ -26,7 +26,9 @@ namespace fixpoint::reference {
 struct RunState {
   uint64_t seed = 0;  // of ops whose own seed is 0
   uint32_t step = 0;  // how often the program ran before
-  uint32_t op = 0;    // how many ops of the program ran before in this step
+  // The op's place among all ops of the program; each time that a loop comes to it again, as many
+  // more as the program has ops.
+  uint32_t op = 0;
 };
 
 // Who runs the blocks that ops name.

@@ -123,7 +123,7 @@ absl::Status PlanCast(OpPlanner& op) {
   const TensorType from_type = op.InputType("X");
   ASSIGN_OR_RETURN(const TensorType to_type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", from_type.dtype, layout));
-  const bool out_is_kept = op.Wants("Out") && op.OutputValue("Out").variable().persistable();
+  const bool out_is_kept = op.Wants("Out") && op.builder().Keeps(op.OutputValue("Out").variable());
   if (from_type.dtype == VarType::INT8 && to_type.dtype == VarType::FP32 && op.Wants("Out") &&
       !out_is_kept) {
     Codes codes;

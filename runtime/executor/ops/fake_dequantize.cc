@@ -2,7 +2,9 @@
 // they were made by, nothing is computed: whoever reads the numbers has them computed, and a
 // product of codes never does.
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
@@ -85,18 +87,62 @@ absl::Status PlanMaxAbs(OpPlanner& op) {
   return PlanDequantize(op, d);
 }
 
+// X is the product of codes of an activation, whose range is the second of Scales, and of a
+// weight's channels.
+absl::Status PlanProductOfCodes(OpPlanner& op, const std::vector<int64_t>& bits) {
+  ASSIGN_OR_RETURN(const int32_t of_weight, LargestCodeOf(bits[0]));
+  ASSIGN_OR_RETURN(const int32_t of_activation, LargestCodeOf(bits[1]));
+  const int axis = static_cast<int>(std::max<int64_t>(op.attributes().Int("x_num_col_dims"), 1));
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, axis));
+  RETURN_IF_ERROR(op.CheckSize("Scales", view.channels.count));
+  if (op.InputType("Scales", 1).size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Scales[1] is ", DimsText(op.InputDims("Scales", 1)), "; want one number"));
+  }
+  ASSIGN_OR_RETURN(const Buffer ranges, op.ReadFloats("Scales"));
+  ASSIGN_OR_RETURN(const Buffer range, op.ReadFloats("Scales", Layout::kRowMajor, 1));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
+  const Buffer out = op.WriteOver("Out", {VarType::FP32, op.InputDims("X")}, view.layout, x);
+  const float largest = static_cast<float>(of_weight) * static_cast<float>(of_activation);
+  op.AddStep({{x, ranges, range}, {out}, [=, channels = view.channels](const StepContext& run) {
+                kernels::DequantizeProduct(run.Floats(x), run.Floats(ranges), channels,
+                                           run.Floats(range)[0], largest, run.Floats(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 absl::Status PlanChannelWise(OpPlanner& op) {
   const std::vector<int64_t> bits = op.attributes().Ints("quant_bits");
-  if (op.InputCount("Scales") != 1 || bits.empty()) {
-    return absl::UnimplementedError(absl::StrCat("Scales has ", op.InputCount("Scales"),
-                                                 " arguments and quant_bits ", bits.size(),
-                                                 " values; want one of each"));
+  const int scales = op.InputCount("Scales");
+  if (scales < 1 || scales > 2 || static_cast<int>(bits.size()) < scales) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Scales has ", scales, " arguments and quant_bits ", bits.size(),
+                     " values; want the channels' scales, and one of an activation or none"));
   }
+  if (scales == 2) return PlanProductOfCodes(op, bits);
   Dequantization d;
   ASSIGN_OR_RETURN(d.largest_code, LargestCodeOf(bits[0]));
   d.channel_axis = static_cast<int>(op.attributes().Int("quant_axis"));
   d.scale = "Scales";
   return PlanDequantize(op, d);
+}
+
+// Dict [128] has the numbers that codes stand for; a negative code x is -Dict[x + 128].
+absl::Status PlanDequantizeLog(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckSize("Dict", 128));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", VarType::INT8));
+  ASSIGN_OR_RETURN(const Buffer dict, op.ReadFloats("Dict"));
+  const Buffer out = op.WriteAs("Out", {VarType::FP32, op.InputDims("X")});
+  op.AddStep({{x, dict}, {out}, [=](const StepContext& run) {
+                const absl::Span<int8_t> codes = run.Of<int8_t>(x);
+                const absl::Span<float> numbers = run.Floats(dict);
+                std::transform(
+                    codes.begin(), codes.end(), run.Floats(out).begin(),
+                    [=](int8_t code) { return code < 0 ? -numbers[code + 128] : numbers[code]; });
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
 }
 
 // only_observer: the values pass as they are.
@@ -119,7 +165,8 @@ OpPlans FakeDequantizePlans() {
   return {{"fake_dequantize_max_abs", PlanMaxAbs},
           {"dequantize_abs_max", PlanMaxAbs},
           {"fake_channel_wise_dequantize_max_abs", PlanChannelWise},
-          {"dequantize_linear", PlanDequantizeLinear}};
+          {"dequantize_linear", PlanDequantizeLinear},
+          {"dequantize_log", PlanDequantizeLog}};
 }
 
 }  // namespace fixpoint::executor

@@ -16,16 +16,14 @@ namespace {
 using kernels::Lines;
 using kernels::TopK;
 
-absl::Status AddTopK(OpPlanner& op, int64_t axis, bool largest) {
-  RETURN_IF_ERROR(op.CheckAbsent("K"));
+// The first k of each line in order, and where they were.
+absl::Status AddOrdered(OpPlanner& op, int axis, int64_t k, bool largest) {
   Dims dims = op.InputDims("X");
-  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, static_cast<int>(dims.size())));
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(dims, axis));
-  const int64_t k = op.attributes().Int("k");
   ASSIGN_OR_RETURN(
       std::shared_ptr<TopK> top_k,
       TopK::Plan(lines, k, largest ? TopK::Order::kDescending : TopK::Order::kAscending));
-  dims[at] = k;
+  dims[axis] = k;
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer out = op.WriteAs("Out", {VarType::FP32, dims});
   const Buffer indices = op.WriteAs("Indices", {VarType::INT64, dims});
@@ -34,6 +32,20 @@ absl::Status AddTopK(OpPlanner& op, int64_t axis, bool largest) {
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
+}
+
+absl::Status AddTopK(OpPlanner& op, int64_t axis, bool largest) {
+  RETURN_IF_ERROR(op.CheckAbsent("K"));
+  const int rank = static_cast<int>(op.InputDims("X").size());
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, rank));
+  return AddOrdered(op, at, op.attributes().Int("k"), largest);
+}
+
+absl::Status PlanSort(OpPlanner& op) {
+  const Dims& dims = op.InputDims("X");
+  ASSIGN_OR_RETURN(const int axis,
+                   NormalizeAxis(op.attributes().Int("axis"), static_cast<int>(dims.size())));
+  return AddOrdered(op, axis, dims[axis], op.attributes().Bool("descending"));
 }
 
 absl::Status PlanTopK(OpPlanner& op) { return AddTopK(op, -1, /*largest=*/true); }
@@ -132,6 +144,7 @@ OpPlans MetricPlans() {
           {"top_k_v2", PlanTopKV2},
           {"top_k_v2_grad",
            [](OpPlanner& op) { return PlanTopKGradient(op, op.attributes().Int("axis")); }},
+          {"argsort", PlanSort},
           {"arg_max", PlanArgMax},
           {"accuracy", PlanAccuracy}};
 }

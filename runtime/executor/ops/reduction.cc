@@ -1,5 +1,5 @@
-// Sums, means, maxima and minima over axes. Images stay channels last where the result lies in
-// memory as it would from a row-major one.
+// Sums, means, maxima, minima and products over axes, and running sums along one. Images stay
+// channels last where the result lies in memory as it would from a row-major one.
 
 #include "runtime/kernels/reduction.h"
 
@@ -12,6 +12,9 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/in_memory.h"
+#include "runtime/executor/ops/lines_of.h"
+#include "runtime/kernels/cast.h"
+#include "runtime/kernels/running_sum.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -107,10 +110,47 @@ absl::Status PlanGradient(OpPlanner& op, ReductionType type) {
   return absl::OkStatus();
 }
 
+// Whether all elements are true is the minimum of them as numbers, and whether any is the maximum.
+absl::Status PlanLogic(OpPlanner& op, ReductionType type) {
+  ASSIGN_OR_RETURN(const TensorType out_type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const Reading reading, ReadingOf(op, Layout::kRowMajor));
+  ASSIGN_OR_RETURN(const std::shared_ptr<Reduction> reduction, PlanKernel(op, type, reading));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", VarType::BOOL));
+  const Buffer numbers = op.Scratch("X", VarType::FP32, x.size);
+  const Buffer reduced = op.Scratch("Out", VarType::FP32, reduction->out_size());
+  const Buffer out = op.WriteAs("Out", {VarType::BOOL, out_type.dims});
+  op.AddStep({{x}, {numbers, reduced, out}, [=](const StepContext& run) {
+                kernels::Cast<bool, float>(run.Of<bool>(x), run.Floats(numbers));
+                reduction->Run(run.Floats(numbers), run.Floats(reduced));
+                kernels::Cast<float, bool>(run.Floats(reduced), run.Of<bool>(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunningSum(OpPlanner& op) {
+  TensorType type = op.InputType("X");
+  if (op.attributes().Bool("flatten")) type.dims = {type.size()};
+  ASSIGN_OR_RETURN(const kernels::Lines lines, LinesOf(type.dims, op.attributes().Int("axis")));
+  const kernels::RunningSumRule rule{op.attributes().Bool("exclusive"),
+                                     op.attributes().Bool("reverse")};
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  const Buffer out = op.WriteOver("Out", type, Layout::kRowMajor, x);
+  op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                kernels::RunningSum(lines, rule, run.Floats(x), run.Floats(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans ReductionPlans() {
-  OpPlans plans;
+  OpPlans plans = {
+      {"reduce_all", [](OpPlanner& op) { return PlanLogic(op, ReductionType::kMin); }},
+      {"reduce_any", [](OpPlanner& op) { return PlanLogic(op, ReductionType::kMax); }},
+      {"reduce_prod", [](OpPlanner& op) { return PlanReduction(op, ReductionType::kProduct); }},
+      {"cumsum", PlanRunningSum}};
   const std::pair<const char*, ReductionType> reductions[] = {{"reduce_sum", ReductionType::kSum},
                                                               {"reduce_mean", ReductionType::kMean},
                                                               {"reduce_max", ReductionType::kMax},

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
@@ -26,6 +27,92 @@ absl::StatusOr<Dims> PermutationOf(const OpPlanner& op, size_t rank) {
   if (is_permutation) return Dims(axes.begin(), axes.end());
   return absl::InvalidArgumentError(absl::StrCat("axis is [", absl::StrJoin(axes, ", "),
                                                  "]; want a permutation of the ", rank, " axes"));
+}
+
+// Adds the step that copies X to Out, of `out_dims`. Element (i, j, ...) of `places`, in the order
+// of Out's memory, is read at i * strides[0] + j * strides[1] + ...
+absl::Status AddReorder(OpPlanner& op, Layout layout, const Dims& places, const Dims& strides,
+                        const Dims& out_dims) {
+  const VarType::Type dtype = op.InputType("X").dtype;
+  ASSIGN_OR_RETURN(
+      const std::shared_ptr<kernels::StridedCopy> copy,
+      kernels::StridedCopy::Plan(places, {0, strides}, kernels::RowMajorLayout(places)));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype, layout));
+  const Buffer out = op.WriteAs("Out", {dtype, out_dims}, layout);
+  return WithElementOfSizeOf(dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                  copy->Run<T>(run.Of<T>(x), run.Of<T>(out));
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
+// Where the neighbour on each axis of an image is.
+struct ImageStrides {
+  ImageStrides(const Dims& dims, Layout layout) {
+    const Dims in_memory = kernels::RowMajorLayout(DimsInMemory(dims, layout)).strides;
+    const auto on = [&](int axis) { return in_memory[AxisInMemory(axis, layout)]; };
+    batch = on(0);
+    channel = on(1);
+    row = on(2);
+    column = on(3);
+  }
+
+  int64_t batch;
+  int64_t channel;
+  int64_t row;
+  int64_t column;
+};
+
+// Channels of `group` groups in turn.
+absl::Status PlanShuffleChannel(OpPlanner& op) {
+  const Dims& dims = op.InputDims("X");
+  const int64_t groups = op.attributes().Int("group");
+  if (dims.size() != 4 || groups < 1 || dims[1] % groups != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("group is ", groups, " and X is ", DimsText(dims),
+                     "; want [batch, channels, height, width] and a divisor of the channels"));
+  }
+  const Layout layout = op.InputLayout("X");
+  const ImageStrides at(dims, layout);
+  const int64_t size = dims[1] / groups;
+  const Dims in_turn{size, groups};  // the channels
+  const Dims from{at.channel, at.channel * size};
+  if (layout == Layout::kRowMajor) {
+    return AddReorder(op, layout, {dims[0], in_turn[0], in_turn[1], dims[2], dims[3]},
+                      {at.batch, from[0], from[1], at.row, at.column}, dims);
+  }
+  return AddReorder(op, layout, {dims[0], dims[2], dims[3], in_turn[0], in_turn[1]},
+                    {at.batch, at.row, at.column, from[0], from[1]}, dims);
+}
+
+// Of X [N, C*r*r, H, W]: out[n, c, h*r + i, w*r + j] = x[n, (c*r + i)*r + j, h, w].
+absl::Status PlanPixelShuffle(OpPlanner& op) {
+  const Dims& dims = op.InputDims("X");
+  const int64_t r = op.attributes().Int("upscale_factor");
+  if (IsChannelsLast(op.attributes().String("data_format"))) {
+    return absl::UnimplementedError("data_format is NHWC; want NCHW");
+  }
+  if (dims.size() != 4 || r < 1 || r > (1 << 15) || dims[1] % (r * r) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("upscale_factor is ", r, " and X is ", DimsText(dims),
+                     "; want [batch, channels, height, width] and its square to divide the "
+                     "channels"));
+  }
+  const int64_t channels = dims[1] / (r * r);
+  const Dims out_dims{dims[0], channels, dims[2] * r, dims[3] * r};
+  const Layout layout = op.InputLayout("X");
+  const ImageStrides at(dims, layout);
+  if (layout == Layout::kRowMajor) {
+    return AddReorder(op, layout, {dims[0], channels, dims[2], r, dims[3], r},
+                      {at.batch, at.channel * r * r, at.row, at.channel * r, at.column, at.channel},
+                      out_dims);
+  }
+  return AddReorder(op, layout, {dims[0], dims[2], r, dims[3], r, channels},
+                    {at.batch, at.row, at.channel * r, at.column, at.channel, at.channel * r * r},
+                    out_dims);
 }
 
 // Adds the step that makes dimension i of `output` of dimension permutation[i] of `input`. Images
@@ -81,7 +168,9 @@ OpPlans TranspositionPlans() {
   return {{"transpose", PlanTranspose},
           {"transpose_grad", PlanGradient},
           {"transpose2", PlanTransposeWithShape},
-          {"transpose2_grad", PlanGradient}};
+          {"transpose2_grad", PlanGradient},
+          {"shuffle_channel", PlanShuffleChannel},
+          {"pixel_shuffle", PlanPixelShuffle}};
 }
 
 }  // namespace fixpoint::executor

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -101,6 +102,28 @@ TEST_F(QuantizedConvolution, HasTheSameBitsOnOneThreadAndOnTwo) {
   const auto two = Make(2)->Run(feeds_, {"y"}, 0);
   ASSERT_TRUE(one.ok() && two.ok());
   EXPECT_EQ((*one)[0].bytes(), (*two)[0].bytes());
+}
+
+// Executors share nothing but tables that are made once.
+TEST_F(QuantizedConvolution, HasTheSameBitsBesideAnotherOne) {
+  const auto alone = Make(2)->Run(feeds_, {"y", "dw"}, 0);
+  ASSERT_TRUE(alone.ok()) << alone.status();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      Scope scope;
+      scope.Set("w", Drawn({16, 8, 3, 3}, 2));
+      const auto executor = Executor::Create(program_, &scope, {/*seed=*/0, /*threads=*/2});
+      ASSERT_TRUE(executor.ok()) << executor.status();
+      for (uint32_t step = 0; step < 5; ++step) {
+        const auto run = (*executor)->Run(feeds_, {"y", "dw"}, step);
+        ASSERT_TRUE(run.ok()) << run.status();
+        EXPECT_EQ((*run)[0].bytes(), (*alone)[0].bytes());
+        EXPECT_EQ((*run)[1].bytes(), (*alone)[1].bytes());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST_F(QuantizedConvolution, FollowsTheScope) {
@@ -208,7 +231,8 @@ struct Refusal {
 
 TEST(Executor, SaysWhatItDoesNotRun) {
   const Refusal refusals[] = {
-      {"lod_reset(X=x, Y=y) -> (Out=z)", "the executor does not run op types lod_reset (op 0)"},
+      {"lod_reset(X=x, Y=y) -> (Out=z)",
+       "the executor does not run op types lod_reset (block 0, op 0)"},
       {"relu(X=absent) -> (Out=z)",
        "block 0, op 0 (relu): \"absent\" has no value; want it fed, initialised by the startup "
        "program, or written by an op before"},

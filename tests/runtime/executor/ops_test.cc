@@ -249,6 +249,139 @@ TEST(AffineQuantizer, FollowsBothEndsOfTheRange) {
   }
 }
 
+// Row major, and channels last as a convolution leaves its output.
+TEST(InstanceNorm, AndItsGradients) {
+  EXPECT_EQ(
+      OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        instance_norm(X=y, Scale=scale, Bias=bias) -> (
+          Y=z, SavedMean=mean, SavedVariance=deviation) {epsilon=0.01}
+        instance_norm_grad(X=y, Scale=scale, SavedMean=mean, SavedVariance=deviation,
+          Y@GRAD=dz) -> (X@GRAD=dy, Scale@GRAD=dscale, Bias@GRAD=dbias) {epsilon=0.01}
+        instance_norm(X=x) -> (Y=bare, SavedMean=m, SavedVariance=v)
+        instance_norm_grad(X=x, Scale=other, SavedMean=m, SavedVariance=v, Y@GRAD=x) -> (
+          X@GRAD=dx, Scale@GRAD=d_other, Bias@GRAD=d_none)
+      })",
+                    Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}) + Drawn("scale", {6}) +
+                        Drawn("bias", {6}) + Drawn("other", {3}) + Drawn("dz", {2, 6, 4, 4})),
+      "");
+}
+
+TEST(GroupNorm, NormalizesGroupsOfChannels) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        group_norm(X=x, Scale=scale, Bias=bias) -> (Y=a, Mean=am, Variance=av) {groups=3}
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        group_norm(X=y) -> (Y=b, Mean=bm, Variance=bv) {groups=2, epsilon=0.1}
+      })",
+                          Drawn("x", {2, 6, 5, 4}) + Drawn("w", {4, 6, 2, 1}) +
+                              Drawn("scale", {6}) + Drawn("bias", {6})),
+            "");
+}
+
+TEST(Prelu, HasOneSlopeOrThoseOfChannelsOrElements) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        prelu(X=y, Alpha=one) -> (Out=a) {mode="all"}
+        prelu(X=y, Alpha=channels) -> (Out=b) {mode="channel"}
+        prelu(X=x, Alpha=others) -> (Out=c) {mode="channel"}
+        prelu(X=y, Alpha=elements) -> (Out=d) {mode="element"}
+        prelu(X=x, Alpha=columns) -> (Out=e) {mode="channel", data_format="NHWC"}
+        prelu_grad(X=y, Alpha=one, Out@GRAD=y) -> (X@GRAD=da, Alpha@GRAD=d_one) {mode="all"}
+        prelu_grad(X=y, Alpha=channels, Out@GRAD=y) -> (X@GRAD=db, Alpha@GRAD=d_channels) {
+          mode="channel"}
+        prelu_grad(X=x, Alpha=others, Out@GRAD=x) -> (X@GRAD=dc, Alpha@GRAD=d_others) {
+          mode="channel"}
+        prelu_grad(X=y, Alpha=elements, Out@GRAD=y) -> (X@GRAD=dd, Alpha@GRAD=d_elements) {
+          mode="element"}
+        prelu_grad(X=x, Alpha=columns, Out@GRAD=x) -> (X@GRAD=de, Alpha@GRAD=d_columns) {
+          mode="channel", data_format="NHWC"}
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}) + Drawn("one", {1}) +
+                              Drawn("channels", {1, 6, 1, 1}) + Drawn("others", {3}) +
+                              Drawn("elements", {6, 4, 4}) + Drawn("columns", {4})),
+            "");
+}
+
+TEST(Images, AreShuffledAsTheyLie) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        shuffle_channel(X=y) -> (Out=a) {group=2}
+        pixel_shuffle(X=y) -> (Out=b) {upscale_factor=2}
+        shuffle_channel(X=x) -> (Out=c) {group=4}
+        pixel_shuffle(X=x) -> (Out=d) {upscale_factor=2}
+      })",
+                          Drawn("x", {2, 8, 5, 4}) + Drawn("w", {12, 8, 2, 1})),
+            "");
+}
+
+TEST(Indexing, PicksAndPlacesElements) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        gather(X=x, Index=index) -> (Out=rows)
+        gather(X=x, Index=columns) -> (Out=inner) {axis=1}
+        gather(X=i, Index=columns) -> (Out=numbers) {axis=-1}
+        less_than(X=x, Y=other) -> (Out=is_less)
+        where(Condition=is_less, X=x, Y=other) -> (Out=smaller)
+        one_hot(X=columns, depth_tensor=[]) -> (Out=hot) {depth=4}
+        one_hot_v2(X=index, depth_tensor=[]) -> (Out=some) {
+          depth=2, dtype=3, allow_out_of_range=true}
+        argsort(X=x) -> (Out=sorted, Indices=places) {axis=1}
+        argsort(X=x) -> (Out=falling, Indices=from) {axis=-1, descending=true}
+        is_empty(X=x) -> (Out=has_none)
+      })",
+                          Drawn("x", {3, 4, 2}) + Drawn("other", {3, 4, 2}) +
+                              "i i64[2,4] 5 6 7 8 9 10 11 12\nindex i64[3] 2 0 2\n"
+                              "columns i64[2,1] 3 1\n"),
+            "");
+}
+
+TEST(Indexing, RefusesWhatIsNoPlace) {
+  EXPECT_THAT(OpDifferences("gather(X=x, Index=i) -> (Out=y)", "x f32[2] 1 2\ni i64[1] 2\n"),
+              testing::HasSubstr("executor: block 0, op 0 (gather): Index has 2; want 0 to 1"));
+  EXPECT_THAT(
+      OpDifferences("one_hot_v2(X=i, depth_tensor=[]) -> (Out=y) {depth=2}", "i i64[1] -1\n"),
+      testing::HasSubstr("executor: block 0, op 0 (one_hot_v2): X has -1; want 0 to 1"));
+}
+
+TEST(Reductions, OfLogicAndProductsAndRunningSums) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        reduce_prod(X=x) -> (Out=product) {dim=[1]}
+        reduce_prod(X=x) -> (Out=all) {reduce_all=true}
+        less_than(X=x, Y=zero) -> (Out=negative)
+        reduce_all(X=negative) -> (Out=rows_all) {dim=[2]}
+        reduce_any(X=negative) -> (Out=rows_any) {dim=[0, 2], keep_dim=true}
+        reduce_any(X=negative) -> (Out=any) {reduce_all=true}
+        cumsum(X=x) -> (Out=a)
+        cumsum(X=x) -> (Out=b) {axis=1, exclusive=true}
+        cumsum(X=x) -> (Out=c) {axis=0, reverse=true}
+        cumsum(X=x) -> (Out=d) {flatten=true, exclusive=true, reverse=true}
+      })",
+                          Drawn("x", {3, 4, 2}) + "zero f32[1] 0\n"),
+            "");
+}
+
+// As the reference freezes a convolution and a product: of codes, whose ranges come behind them.
+TEST(DequantizedProduct, IsByBothRanges) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        fake_channel_wise_dequantize_max_abs(X=y, Scales=[ranges, range]) -> (Out=a) {
+          quant_bits=[8, 4], x_num_col_dims=1}
+        fake_channel_wise_dequantize_max_abs(X=m, Scales=[ranges, range]) -> (Out=b) {
+          quant_bits=[8, 8], x_num_col_dims=1}
+        dequantize_log(X=codes, Dict=numbers) -> (Out=c)
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}) +
+                              Drawn("ranges", {6}) + Drawn("m", {5, 6}) + Drawn("numbers", {128}) +
+                              "range f32[1] 0.75\ncodes i8[4] -128 -1 0 127\n"),
+            "");
+}
+
 // Weights per channel and activations in 8 bits: the sums are exact, their scale is rounded.
 TEST(QuantizedConvolution, IsAsIfOnNumbers) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002

@@ -146,6 +146,21 @@ TEST(FakeQuantize, HasARangeForEachChannel) {
   }
 }
 
+// [2, 3, 4] by the middle axis, and [8, 3] by the last, over their own sums.
+TEST(FakeQuantize, DequantizesProductsByBothRanges) {
+  const std::vector<float> ranges = {0.3f, 7.0f, 1e-3f};
+  std::vector<float> sums(24);
+  for (int i = 0; i < 24; ++i) sums[i] = static_cast<float>(1000 * i - 7000);
+  std::vector<float> first = sums;
+  DequantizeProduct(first, ranges, {2, 3, 4}, 0.7f, 127 * 255, absl::MakeSpan(first));
+  std::vector<float> last = sums;
+  DequantizeProduct(last, ranges, {8, 3, 1}, 0.7f, 127 * 255, absl::MakeSpan(last));
+  for (int i = 0; i < 24; ++i) {
+    EXPECT_EQ(first[i], sums[i] * ranges[i / 4 % 3] * 0.7f / (127 * 255));
+    EXPECT_EQ(last[i], sums[i] * ranges[i % 3] * 0.7f / (127 * 255));
+  }
+}
+
 // As the reference's comparison does: a NaN counts if it is the first, and else not.
 TEST(FakeQuantize, FindsTheRangesThatTheDefinitionFindsAroundNan) {
   std::vector<float> range(1);

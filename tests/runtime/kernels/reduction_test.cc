@@ -81,10 +81,12 @@ TEST_P(Reductions, EqualPlainLoops) {
   std::vector<double> sums(out_size);
   std::vector<double> largest(out_size, -INFINITY);
   std::vector<double> smallest(out_size, INFINITY);
+  std::vector<double> products(out_size, 1);
   for (size_t i = 0; i < x.size(); ++i) {
     sums[places[i]] += x[i];
     largest[places[i]] = std::max(largest[places[i]], double{x[i]});
     smallest[places[i]] = std::min(smallest[places[i]], double{x[i]});
+    products[places[i]] *= x[i];
   }
   for (int64_t i = 0; i < out_size; ++i) {
     switch (type) {
@@ -99,6 +101,9 @@ TEST_P(Reductions, EqualPlainLoops) {
         break;
       case ReductionType::kMin:
         EXPECT_EQ(out[i], smallest[i]) << i;
+        break;
+      case ReductionType::kProduct:  // which may be too small for a normal float
+        EXPECT_NEAR(out[i], products[i], FLT_EPSILON * std::fabs(products[i]) + FLT_TRUE_MIN) << i;
         break;
     }
   }
@@ -124,13 +129,16 @@ std::string NameOf(ReductionType type) {
       return "Max";
     case ReductionType::kMin:
       return "Min";
+    case ReductionType::kProduct:
+      return "Product";
   }
   return "";
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Reductions,
                          testing::Combine(testing::Values(ReductionType::kSum, ReductionType::kMean,
-                                                          ReductionType::kMax, ReductionType::kMin),
+                                                          ReductionType::kMax, ReductionType::kMin,
+                                                          ReductionType::kProduct),
                                           testing::ValuesIn(kCases)),
                          [](const auto& info) {
                            return NameOf(std::get<0>(info.param)) + std::get<1>(info.param).name;
@@ -138,8 +146,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Reductions,
 
 // Along lines and across them, in front and behind.
 TEST(Reduction, KeepsANan) {
-  for (const ReductionType type :
-       {ReductionType::kSum, ReductionType::kMean, ReductionType::kMax, ReductionType::kMin}) {
+  for (const ReductionType type : {ReductionType::kSum, ReductionType::kMean, ReductionType::kMax,
+                                   ReductionType::kMin, ReductionType::kProduct}) {
     for (const int64_t axis : {0, 1}) {
       const auto planned = Reduction::Plan({type, {2, 2}, {axis}});
       ASSERT_TRUE(planned.ok()) << planned.status();

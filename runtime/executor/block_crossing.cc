@@ -1,0 +1,88 @@
+#include "runtime/executor/block_crossing.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace fixpoint::executor {
+namespace {
+
+bool IsWithin(const Block& inner, const Block& block) {
+  const Block* at = &inner;
+  while (at != nullptr && at != &block) at = at->parent();
+  return at != nullptr;
+}
+
+WrittenAround Written(const Variable& variable, const Op& op) {
+  const auto values = variable.values();
+  const auto exit = std::find_if(values.begin(), values.end(), [&](const Value* value) {
+    return value->origin() == Value::Origin::kExit && value->op() == &op;
+  });
+  CHECK(exit != values.end()) << variable.name() << " has no value behind " << Describe(op);
+  // A conditional's merges what was before and what its block ends with; a loop's is its head,
+  // which merges these two.
+  const bool is_loop = (*exit)->merged().size() == 1;
+  const Value* head = (*exit)->merged()[0];
+  const auto ends = is_loop ? head->merged() : (*exit)->merged();
+  return {ends[0], head, ends[1], *exit};
+}
+
+}  // namespace
+
+BlockCrossing CrossingOf(const Op& op, const Block& block) {
+  BlockCrossing crossing;
+  absl::flat_hash_set<const Variable*> variables;
+  absl::flat_hash_set<const Value*> seen;
+  for (const Op& inner : block.ops()) {
+    for (const Value* value : ValuesWritten(inner)) {
+      const Variable& variable = value->variable();
+      if (IsWithin(variable.block(), block) || !variables.insert(&variable).second) continue;
+      crossing.written.push_back(Written(variable, op));
+      seen.insert(crossing.written.back().head);
+    }
+  }
+  for (const Op& inner : block.ops()) {
+    for (const Value* value : ValuesRead(inner)) {
+      if (IsWithin(value->block(), block) || !seen.insert(value).second) continue;
+      crossing.reads.push_back(value);
+    }
+  }
+  return crossing;
+}
+
+std::vector<const Value*> ValuesRead(const Op& op) {
+  std::vector<const Value*> values;
+  for (const Argument* input : op.inputs()) {
+    if (input->variable() != nullptr) values.push_back(input->value());
+  }
+  const std::vector<const Value*> in_blocks = ValuesReadInBlocks(op);
+  values.insert(values.end(), in_blocks.begin(), in_blocks.end());
+  return values;
+}
+
+std::vector<const Value*> ValuesReadInBlocks(const Op& op) {
+  std::vector<const Value*> values;
+  for (const Block* block : op.sub_blocks()) {
+    const BlockCrossing crossing = CrossingOf(op, *block);
+    values.insert(values.end(), crossing.reads.begin(), crossing.reads.end());
+    for (const WrittenAround& written : crossing.written) values.push_back(written.before);
+  }
+  return values;
+}
+
+std::vector<const Value*> ValuesWritten(const Op& op) {
+  std::vector<const Value*> values;
+  for (const Argument* output : op.outputs()) {
+    if (output->variable() != nullptr) values.push_back(output->value());
+  }
+  for (const Block* block : op.sub_blocks()) {
+    for (const WrittenAround& written : CrossingOf(op, *block).written) {
+      values.push_back(written.exit);
+    }
+  }
+  return values;
+}
+
+}  // namespace fixpoint::executor

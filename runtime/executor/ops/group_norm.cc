@@ -1,0 +1,140 @@
+// Normalization of images over groups of their channels, or over each channel, in the layout in
+// which they are held.
+
+#include "runtime/kernels/group_norm.h"
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/window.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::GroupNorm;
+using kernels::GroupNormShape;
+
+// X [batch, channels, ...].
+absl::StatusOr<GroupNormShape> ShapeOf(const OpPlanner& op, Layout layout) {
+  const Dims& dims = op.InputDims("X");
+  if (dims.size() < 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(dims), "; want 2 dimensions or more"));
+  }
+  GroupNormShape shape;
+  shape.batch = dims[0];
+  shape.channels = dims[1];
+  for (size_t i = 2; i < dims.size(); ++i) shape.places *= dims[i];
+  shape.groups = shape.channels;
+  shape.channels_last = layout == Layout::kChannelsLast;
+  shape.epsilon = op.Number("epsilon");
+  return shape;
+}
+
+// An input of one number for each channel; nothing where it may be absent and is.
+absl::StatusOr<std::optional<Buffer>> ReadChannels(OpPlanner& op, absl::string_view slot,
+                                                   const GroupNormShape& shape) {
+  if (!op.HasInput(slot)) return std::nullopt;
+  RETURN_IF_ERROR(op.CheckSize(slot, shape.channels));
+  return op.ReadFloats(slot);
+}
+
+absl::Span<float> FloatsOrNone(const StepContext& run, const std::optional<Buffer>& buffer) {
+  return buffer ? run.Floats(*buffer) : absl::Span<float>();
+}
+
+std::vector<Buffer> With(std::vector<Buffer> buffers,
+                         std::initializer_list<std::optional<Buffer>> more) {
+  for (const std::optional<Buffer>& buffer : more) {
+    if (buffer) buffers.push_back(*buffer);
+  }
+  return buffers;
+}
+
+// The outputs of the statistics, which are of all groups; the last one inverted, if it is to be.
+struct Statistics {
+  const char* mean;
+  const char* variance;
+  Dims dims;
+  bool is_inverse_deviation;
+};
+
+absl::Status AddNorm(OpPlanner& op, const GroupNormShape& shape, Layout layout,
+                     const Statistics& statistics) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<GroupNorm> norm, GroupNorm::Plan(shape));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const std::optional<Buffer> scale, ReadChannels(op, "Scale", shape));
+  ASSIGN_OR_RETURN(const std::optional<Buffer> bias, ReadChannels(op, "Bias", shape));
+  const Buffer y = op.WriteOver("Y", op.InputType("X"), layout, x);
+  const Buffer mean = op.WriteAs(statistics.mean, {VarType::FP32, statistics.dims});
+  const Buffer variance = op.WriteAs(statistics.variance, {VarType::FP32, statistics.dims});
+  op.AddStep({With({x}, {scale, bias}),
+              {y, mean, variance},
+              [=, inverts = statistics.is_inverse_deviation](const StepContext& run) {
+                norm->Forward(run.Floats(x), FloatsOrNone(run, scale), FloatsOrNone(run, bias),
+                              run.Floats(y), run.Floats(mean), run.Floats(variance));
+                if (!inverts) return absl::OkStatus();
+                for (float& v : run.Floats(variance)) {
+                  v = static_cast<float>(1 / std::sqrt(static_cast<double>(v) + shape.epsilon));
+                }
+                return absl::OkStatus();
+              },
+              norm->implementation()});
+  return absl::OkStatus();
+}
+
+absl::Status PlanGroupNorm(OpPlanner& op) {
+  if (IsChannelsLast(op.attributes().String("data_layout"))) {
+    return absl::UnimplementedError("data_layout is NHWC; want NCHW");
+  }
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(GroupNormShape shape, ShapeOf(op, layout));
+  shape.groups = op.attributes().Int("groups");
+  return AddNorm(op, shape, layout, {"Mean", "Variance", {shape.batch, shape.groups}, false});
+}
+
+absl::Status PlanInstanceNorm(OpPlanner& op) {
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const GroupNormShape shape, ShapeOf(op, layout));
+  return AddNorm(op, shape, layout,
+                 {"SavedMean", "SavedVariance", {shape.batch * shape.channels}, true});
+}
+
+absl::Status PlanInstanceNormGradient(OpPlanner& op) {
+  const Layout layout = op.InputLayout("Y@GRAD");
+  ASSIGN_OR_RETURN(const GroupNormShape shape, ShapeOf(op, layout));
+  ASSIGN_OR_RETURN(const std::shared_ptr<GroupNorm> norm, GroupNorm::Plan(shape));
+  RETURN_IF_ERROR(op.CheckSize("Y@GRAD", shape.size()));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Y@GRAD", layout));
+  ASSIGN_OR_RETURN(const std::optional<Buffer> scale, ReadChannels(op, "Scale", shape));
+  const TensorType channels{VarType::FP32, {shape.channels}};
+  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), layout, dy);
+  std::optional<Buffer> dscale;
+  std::optional<Buffer> dbias;
+  if (op.Wants("Scale@GRAD")) dscale = op.WriteAs("Scale@GRAD", channels);
+  if (op.Wants("Bias@GRAD")) dbias = op.WriteAs("Bias@GRAD", channels);
+  op.AddStep({With({x, dy}, {scale}), With({dx}, {dscale, dbias}),
+              [=](const StepContext& run) {
+                norm->Backward(run.Floats(x), run.Floats(dy), FloatsOrNone(run, scale),
+                               run.Floats(dx), FloatsOrNone(run, dscale), FloatsOrNone(run, dbias));
+                return absl::OkStatus();
+              },
+              norm->implementation()});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans GroupNormPlans() {
+  return {{"group_norm", PlanGroupNorm},
+          {"instance_norm", PlanInstanceNorm},
+          {"instance_norm_grad", PlanInstanceNormGradient}};
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,148 @@
+// Ops that pick elements by what other tensors hold, or place them so.
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ops/dims.h"
+#include "proto/status_macros.h"
+#include "proto/type_names.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_types.h"
+#include "runtime/executor/ops/lines_of.h"
+#include "runtime/kernels/take.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// Calls f with a value of the type of an input of indices.
+template <typename F>
+absl::Status WithIndexType(const OpPlanner& op, absl::string_view slot, F f) {
+  const VarType::Type dtype = op.InputType(slot).dtype;
+  if (dtype == VarType::INT64) return f(int64_t());
+  if (dtype == VarType::INT32) return f(int32_t());
+  return absl::UnimplementedError(
+      absl::StrCat("input ", slot, " is ", TypeName(dtype), "; want i32 or i64"));
+}
+
+// X's entries at Index [n] or [n, 1] along an axis.
+absl::Status PlanGather(OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("Axis"));
+  const TensorType type = op.InputType("X");
+  const Dims& index_dims = op.InputDims("Index");
+  if (index_dims.size() != 1 && !(index_dims.size() == 2 && index_dims[1] == 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Index is ", DimsText(index_dims), "; want [n] or [n, 1]"));
+  }
+  const int64_t axis = op.attributes().Int("axis");
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, static_cast<int>(type.dims.size())));
+  ASSIGN_OR_RETURN(const kernels::Lines lines, LinesOf(type.dims, axis));
+  Dims dims = type.dims;
+  dims[at] = index_dims[0];
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype));
+  ASSIGN_OR_RETURN(const Buffer index, op.Read("Index", op.InputType("Index").dtype));
+  const Buffer out = op.WriteAs("Out", {type.dtype, dims});
+  return WithElementOfSizeOf(type.dtype, [&](auto element) {
+    return WithIndexType(op, "Index", [&](auto number) {
+      using T = decltype(element);
+      using Index = decltype(number);
+      op.AddStep({{x, index}, {out}, [=](const StepContext& run) {
+                    return kernels::Take<T, Index>(lines, run.Of<T>(x), run.Of<Index>(index),
+                                                   run.Of<T>(out));
+                  }});
+      return absl::OkStatus();
+    });
+  });
+}
+
+absl::Status PlanWhere(OpPlanner& op) {
+  const TensorType type = op.InputType("X");
+  if (op.InputDims("Condition") != type.dims || op.InputType("Y") != type) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Condition is ", DimsText(op.InputDims("Condition")), ", X ", DimsText(type.dims),
+        " and Y ", DimsText(op.InputDims("Y")), "; want equal dimensions and types"));
+  }
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer condition, op.Read("Condition", VarType::BOOL, layout));
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", type.dtype, layout));
+  ASSIGN_OR_RETURN(const Buffer y, op.Read("Y", type.dtype, layout));
+  const Buffer out = op.WriteOver("Out", type, layout, x);
+  return WithElementOfSizeOf(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{condition, x, y}, {out}, [=](const StepContext& run) {
+                  const absl::Span<bool> holds = run.Of<bool>(condition);
+                  const absl::Span<T> chosen = run.Of<T>(x);
+                  const absl::Span<T> other = run.Of<T>(y);
+                  const absl::Span<T> to = run.Of<T>(out);
+                  for (size_t i = 0; i < to.size(); ++i) to[i] = holds[i] ? chosen[i] : other[i];
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
+}
+
+// Rows of one 1 among zeros, or of zeros alone for a number that is none of the places and may be.
+absl::Status PlanOneHot(OpPlanner& op, bool is_v2) {
+  RETURN_IF_ERROR(op.CheckAbsent("depth_tensor"));
+  Dims dims = op.InputDims("X");
+  if (!is_v2 && (dims.empty() || dims.back() != 1)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(dims), "; want a last dimension of 1"));
+  }
+  if (!is_v2) dims.pop_back();
+  const int64_t depth = op.attributes().Int("depth");
+  if (depth < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("depth is ", depth, "; want 1 or more"));
+  }
+  dims.push_back(depth);
+  ASSIGN_OR_RETURN(const VarType::Type dtype, op.attributes().DataType("dtype"));
+  const bool may_be_none = op.attributes().Bool("allow_out_of_range");
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype));
+  const Buffer out = op.WriteAs("Out", {dtype, dims});
+  return WithElementType(dtype, [&](auto element) {
+    return WithIndexType(op, "X", [&](auto number) {
+      using T = decltype(element);
+      using Index = decltype(number);
+      op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                    const absl::Span<T> rows = run.Of<T>(out);
+                    std::fill(rows.begin(), rows.end(), T());
+                    T* row = rows.data();
+                    for (const Index place : run.Of<Index>(x)) {
+                      const bool is_place = place >= 0 && place < depth;
+                      if (!is_place && !may_be_none) {
+                        return absl::InvalidArgumentError(
+                            absl::StrCat("X has ", place, "; want 0 to ", depth - 1));
+                      }
+                      if (is_place) row[place] = T(1);
+                      row += depth;
+                    }
+                    return absl::OkStatus();
+                  }});
+      return absl::OkStatus();
+    });
+  });
+}
+
+// Known from the shape.
+absl::Status PlanIsEmpty(OpPlanner& op) {
+  const bool is_empty = op.InputType("X").size() == 0;
+  const Buffer out = op.WriteAs("Out", {VarType::BOOL, {1}});
+  op.AddStep({{}, {out}, [=](const StepContext& run) {
+                run.Of<bool>(out)[0] = is_empty;
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans IndexingPlans() {
+  return {{"gather", PlanGather},
+          {"where", PlanWhere},
+          {"one_hot", [](OpPlanner& op) { return PlanOneHot(op, /*is_v2=*/false); }},
+          {"one_hot_v2", [](OpPlanner& op) { return PlanOneHot(op, /*is_v2=*/true); }},
+          {"is_empty", PlanIsEmpty}};
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,255 @@
+// Ops that run blocks, on the executor and on the reference interpreter.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/learning_rate.h"
+#include "ops/program_builder.h"
+#include "runtime/executor/executor.h"
+#include "runtime/executor/plan.h"
+#include "runtime/scope.h"
+#include "tests/runtime/executor/both_backends.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// y is 2 x where c holds, and else what it was before; t is seen within the block alone.
+constexpr char kConditional[] = R"(program version=2006002
+  block 0 {
+    var x f32[2]
+    var y f32[2]
+    var c bool[1]
+    relu(X=x) -> (Out=r)
+    assign(X=x) -> (Out=y)
+    conditional_block(Cond=c, Input=r) -> (Out=y, Scope=[]) {
+      sub_block=block(1), is_scalar_condition=true}
+    scale(X=y) -> (Out=z) {bias=1.0}
+  }
+  block 1 parent=0 {
+    var t f32[2]
+    scale(X=r) -> (Out=t) {scale=2.0}
+    elementwise_add(X=t, Y=y) -> (Out=y)
+  })";
+
+TEST(ConditionalBlock, WritesWhereItsConditionHolds) {
+  for (const char* holds : {"0", "1"}) {
+    EXPECT_EQ(OpDifferences(kConditional, absl::StrCat("x f32[2] 3 -4\nc bool[1] ", holds, "\n"), 0,
+                            {"y", "z"}),
+              "");
+  }
+}
+
+// Whether a condition is empty is known from the shapes.
+TEST(ConditionalBlock, OrWhereNoConditionIsEmpty) {
+  std::string program = kConditional;
+  program.replace(program.find("is_scalar_condition=true"), 24, "is_scalar_condition=false");
+  for (const char* condition : {"c bool[0]\n", "c bool[1] 0\n"}) {
+    EXPECT_EQ(OpDifferences(program, absl::StrCat("x f32[2] 3 -4\n", condition), 0, {"y", "z"}),
+              "");
+  }
+}
+
+// As a shared rate is: the block names it in no slot, and it is kept.
+TEST(ConditionalBlock, WritesAPersistableVariableInItsPlace) {
+  for (const char* holds : {"0", "1"}) {
+    EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var c bool[1]
+        var rate f32[1] persistable
+        conditional_block(Cond=c, Input=[]) -> (Out=[], Scope=[]) {
+          sub_block=block(1), is_scalar_condition=true}
+        scale(X=rate) -> (Out=twice) {scale=2.0}
+      }
+      block 1 parent=0 {
+        fill_constant() -> (Out=rate) {shape=[1], dtype=5, value=0.25}
+      })",
+                            absl::StrCat("rate f32[1] 0.5\nc bool[1] ", holds, "\n"), 0, {"twice"}),
+              "");
+  }
+}
+
+TEST(ConditionalBlock, WantsAValueWhereItDoesNotRun) {
+  EXPECT_THAT(OpDifferences(R"(program version=2006002
+      block 0 {
+        var x f32[1]
+        var y f32[1]
+        var c bool[1]
+        conditional_block(Cond=c, Input=x) -> (Out=y, Scope=[]) {
+          sub_block=block(1), is_scalar_condition=true}
+      }
+      block 1 parent=0 {
+        relu(X=x) -> (Out=y)
+      })",
+                            "x f32[1] 1\nc bool[1] 1\n"),
+              testing::HasSubstr("block 0, op 0 (conditional_block): \"y\" has no value"));
+}
+
+// What is dropped behind a block depends on no condition, and each time in a loop on which it is.
+TEST(Blocks, DrawTheSameNumbers) {
+  for (const char* holds : {"0", "1"}) {
+    EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var x f32[20]
+        var y f32[20]
+        var c bool[1]
+        var i i64[1]
+        var end i64[1]
+        var goes_on bool[1]
+        assign(X=x) -> (Out=y)
+        conditional_block(Cond=c, Input=x) -> (Out=y, Scope=[]) {
+          sub_block=block(1), is_scalar_condition=true}
+        less_than(X=i, Y=end) -> (Out=goes_on)
+        while(X=[y, i, end], Condition=goes_on) -> (Out=[y, i, goes_on], StepScopes=[]) {
+          sub_block=block(2)}
+        dropout(X=y) -> (Out=z, Mask=m) {dropout_prob=0.3}
+      }
+      block 1 parent=0 {
+        var m1 u8[20]
+        dropout(X=x) -> (Out=y, Mask=m1) {dropout_prob=0.1}
+      }
+      block 2 parent=0 {
+        var m2 u8[20]
+        dropout(X=y) -> (Out=y, Mask=m2) {dropout_prob=0.1}
+        increment(X=i) -> (Out=i)
+        less_than(X=i, Y=end) -> (Out=goes_on)
+      })",
+                            absl::StrCat("x f32[20] 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 "
+                                         "19 20\ni i64[1] 0\nend i64[1] 4\nc bool[1] ",
+                                         holds, "\n"),
+                            1e-6, {"y", "z", "i"}),
+              "");
+  }
+}
+
+// a and b are exchanged in every run, and every other time, by a block within, added to the sum.
+constexpr char kLoop[] = R"(program version=2006002
+  block 0 {
+    var a f32[2]
+    var b f32[2]
+    var sum f32[2]
+    var i i64[1]
+    var end i64[1]
+    var is_odd bool[1]
+    var goes_on bool[1]
+    reshape2(X=a) -> (Out=first, XShape=s) {shape=[2, 1]}
+    less_than(X=i, Y=end) -> (Out=goes_on)
+    while(X=[a, b, i, end, is_odd, first], Condition=goes_on) -> (
+      Out=[a, b, sum, i, is_odd, goes_on], StepScopes=[]) {sub_block=block(1)}
+    elementwise_sub(X=a, Y=b) -> (Out=difference)
+  }
+  block 1 parent=0 {
+    var old f32[2]
+    assign(X=a) -> (Out=old)
+    assign(X=b) -> (Out=a)
+    assign(X=old) -> (Out=b)
+    conditional_block(Cond=is_odd, Input=a) -> (Out=sum, Scope=[]) {
+      sub_block=block(2), is_scalar_condition=true}
+    logical_not(X=is_odd) -> (Out=is_odd)
+    increment(X=i) -> (Out=i)
+    less_than(X=i, Y=end) -> (Out=goes_on)
+  }
+  block 2 parent=1 {
+    var flat f32[2]
+    elementwise_add(X=sum, Y=a) -> (Out=sum)
+    squeeze(X=first) -> (Out=flat) {axes=[1]}
+    elementwise_add(X=sum, Y=flat) -> (Out=sum)
+  })";
+
+TEST(While, RunsItsBlockAsLongAsTheConditionHolds) {
+  for (const char* end : {"0", "1", "2", "5"}) {
+    EXPECT_EQ(OpDifferences(kLoop,
+                            absl::StrCat("a f32[2] 1 2\nb f32[2] 30 40\nsum f32[2] 0 0\n"
+                                         "i i64[1] 0\nis_odd bool[1] 1\nend i64[1] ",
+                                         end, "\n"),
+                            0, {"a", "b", "sum", "i", "is_odd", "difference"}),
+              "");
+  }
+}
+
+TEST(While, AnErrorNamesBothOps) {
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var goes_on bool[1]
+      var i i64[1]
+      var x f32[2,3]
+      while(X=[x, i], Condition=goes_on) -> (Out=[goes_on], StepScopes=[]) {sub_block=block(1)}
+    }
+    block 1 parent=0 {
+      var row f32[1,3]
+      var total f32[1]
+      lookup_table_v2(W=x, Ids=i) -> (Out=row)
+      reduce_sum(X=row) -> (Out=total) {reduce_all=true}
+      less_than(X=total, Y=total) -> (Out=goes_on)
+    })");
+  Scope scope = *ParseParameters("goes_on bool[1] 1\ni i64[1] 7\nx f32[2,3] 1 2 3 4 5 6\n", "x");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const auto run = (*executor)->Run({}, {"goes_on"}, 0);
+  EXPECT_THAT(std::string(run.status().message()),
+              testing::StartsWith("block 0, op 0 (while): block 1, op 0 (lookup_table_v2): "));
+}
+
+// The weights are quantized before the loop, what they are multiplied with in it.
+TEST(While, MultipliesCodesFromAroundAsIntegers) {
+  constexpr char kText[] = R"(program version=2006002
+    block 0 {
+      var x f32[2,3]
+      var w f32[3,3]
+      var i i64[1]
+      var end i64[1]
+      var goes_on bool[1]
+      fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {
+        bit_length=8, quant_axis=1}
+      less_than(X=i, Y=end) -> (Out=goes_on)
+      while(X=[x, wd, i, end], Condition=goes_on) -> (Out=[x, i, goes_on], StepScopes=[]) {
+        sub_block=block(1)}
+    }
+    block 1 parent=0 {
+      var xd f32[2,3]
+      var xs f32[1]
+      fake_quantize_dequantize_abs_max(X=x) -> (Out=xd, OutScale=xs) {bit_length=8}
+      mul(X=xd, Y=wd) -> (Out=x)
+      increment(X=i) -> (Out=i)
+      less_than(X=i, Y=end) -> (Out=goes_on)
+    })";
+  const std::string values =
+      "x f32[2,3] 0.5 -1 0.25 1 0.125 -0.75\nw f32[3,3] 1 2 -3 0.5 0.25 1 -1 2 0.75\n"
+      "i i64[1] 0\nend i64[1] 3\n";
+  EXPECT_EQ(OpDifferences(kText, values, 1e-5, {"x", "i"}), "");
+
+  const Program program = ParsedProgram(kText);
+  Scope scope = *ParseParameters(values, "values");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  ASSERT_TRUE((*executor)->PlanOf({}, {"x"}).ok());
+  const std::string plan = (*executor)->PlanText();
+  EXPECT_THAT(plan, testing::HasSubstr("mul on integers <"));
+}
+
+TEST(PiecewiseSchedule, ChangesTheRateAtItsBoundaries) {
+  Program main = EmptyProgram(1, 8, 5);
+  Program startup = EmptyProgram(1, 8, 5);
+  ProgramBuilder builder(&main, &startup);
+  const std::string rate = LearningRate::Piecewise({2, 3}, {0.5f, 0.25f, 0.125f}).Append(builder);
+  ASSERT_TRUE(builder.status().ok()) << builder.status();
+  Scope scope;
+  ASSERT_TRUE((*Executor::Create(startup, &scope))->Run({}, {}, 0).ok());
+  const auto executor = Executor::Create(main, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  std::vector<float> rates;
+  for (uint32_t step = 0; step < 5; ++step) {
+    const auto run = (*executor)->Run({}, {rate}, step);
+    ASSERT_TRUE(run.ok()) << run.status();
+    rates.push_back((*run)[0].data<float>()[0]);
+  }
+  EXPECT_EQ(rates, std::vector<float>({0.5f, 0.5f, 0.25f, 0.125f, 0.125f}));
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -10,6 +10,7 @@
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_sums_plan.h"
+#include "runtime/kernels/one_channel_convolution.h"
 #include "runtime/kernels/onednn.h"
 
 namespace fixpoint::kernels {
@@ -31,6 +32,7 @@ SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type image
 
 std::unique_ptr<IntegerSums> PlanExactly(const ConvolutionShape& shape, CodeType images,
                                          const Epilogue& epilogue) {
+  if (IsForOneChannel(shape)) return PlanOneChannelConvolution(shape, images, epilogue);
   if (HasExactIntegerProducts()) {
     const EpiloguePostOps post_ops(epilogue, OutputDesc(shape), kChannelAxis);
     dnnl::primitive_attr attr = post_ops.attr();
@@ -56,7 +58,8 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(ConvolutionS
         "a convolution with ", shape.taps(),
         " products in a sum; want fewer, so that a sum of products of codes fits in 32 bits"));
   }
-  auto planned = Planned("a convolution of codes", [&] { return PlanExactly(shape, images, epilogue); });
+  auto planned =
+      Planned("a convolution of codes", [&] { return PlanExactly(shape, images, epilogue); });
   // Behind sums of floats the epilogue is a loop of our own.
   if (!HasExactIntegerProducts()) return planned;
   return CheckFused(epilogue, std::move(planned));

@@ -9,6 +9,7 @@
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_sums_plan.h"
+#include "runtime/kernels/one_channel_convolution.h"
 #include "runtime/kernels/onednn.h"
 
 namespace fixpoint::kernels {
@@ -30,6 +31,7 @@ SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type image
 
 std::unique_ptr<IntegerSums> PlanExactly(const ConvolutionShape& shape, CodeType images,
                                          const Epilogue& epilogue) {
+  if (IsForOneChannel(shape)) return PlanOneChannelConvolution(shape, images, epilogue);
   if (HasExactIntegerProducts()) {
     const EpiloguePostOps post_ops(epilogue, OutputDesc(shape), kChannelAxis);
     dnnl::primitive_attr attr = post_ops.attr();

@@ -131,6 +131,7 @@ Layout PlanBuilder::LayoutOf(const Value& value) const {
   if (planned.type.dims.size() != 4) return Layout::kRowMajor;
   if (planned.channels_last) return Layout::kChannelsLast;
   if (planned.row_major) return Layout::kRowMajor;
+  if (planned.deferred) return planned.deferred->layout;
   CHECK(planned.codes) << value.variable().name() << " is not held";
   return planned.codes->layout;
 }
@@ -213,7 +214,8 @@ absl::StatusOr<Buffer> PlanBuilder::NumbersOf(const Value& value, const PlannedV
 
 absl::StatusOr<Buffer> PlanBuilder::Read(const Value& value, Layout layout) {
   PlannedValue& planned = Find(value);
-  if (!planned.row_major && !planned.channels_last) {
+  if (!planned.has_elements() && planned.deferred) Compute(value, &planned);
+  if (!planned.has_elements()) {
     CHECK(planned.codes) << value.variable().name() << " is not held";
     ASSIGN_OR_RETURN(const Buffer numbers, NumbersOf(value, planned));
     planned.In(planned.codes->layout) = numbers;
@@ -293,6 +295,28 @@ absl::StatusOr<Buffer> PlanBuilder::Update(const Value& value, const TensorType&
   return tensor;
 }
 
+void PlanBuilder::Defer(const Value& value, const TensorType& type, Layout layout,
+                        std::function<void(Buffer)> add_step) {
+  NoteWritten(value, type);
+  PlannedValue planned{type};
+  planned.deferred = {op_, layout, std::move(add_step)};
+  values_[&value] = std::move(planned);
+}
+
+bool PlanBuilder::IsDeferred(const Value& value) const {
+  const PlannedValue& planned = Find(value);
+  return planned.deferred && !planned.has_elements();
+}
+
+void PlanBuilder::Compute(const Value& value, PlannedValue* planned) {
+  const Deferred& deferred = *planned->deferred;
+  const Buffer buffer = NewBuffer(value.variable().name(), planned->type, deferred.layout);
+  const Op* const op = std::exchange(op_, deferred.op);
+  deferred.add_step(buffer);
+  op_ = op;
+  planned->In(deferred.layout) = buffer;
+}
+
 void PlanBuilder::WriteCodes(const Value& value, const TensorType& type, Codes codes,
                              bool holds_codes) {
   NoteWritten(value, type);
@@ -316,6 +340,7 @@ absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
 absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   const bool is_same_variable = &value.variable() == &of.variable();
   if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
+  if (IsDeferred(of)) Compute(of, &Find(of));
   PlannedValue shared = Find(of);
   NoteWritten(value, shared.type);
   values_[&value] = std::move(shared);

@@ -6,6 +6,7 @@
 #define FIXPOINT_RUNTIME_EXECUTOR_PLAN_BUILDER_H_
 
 #include <any>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -76,6 +77,12 @@ class PlanBuilder {
   // The tensor of a variable, whose elements become those of the value in place. Errors: it is not
   // persistable, has no tensor, or one of another type.
   absl::StatusOr<Buffer> Update(const Value& value, const TensorType& type);
+  // Says that the elements of a value are computed where they are first asked for: by the step that
+  // `add_step` adds, which writes them.
+  void Defer(const Value& value, const TensorType& type, Layout layout,
+             std::function<void(Buffer)> add_step);
+  // Whether nothing has asked for them yet.
+  bool IsDeferred(const Value& value) const;
   // Says that a value is held as codes alone.
   void WriteCodes(const Value& value, const TensorType& type, Codes codes, bool holds_codes);
   // Says that a value has the elements of another, row major, in other dimensions.
@@ -124,6 +131,12 @@ class PlanBuilder {
   absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches);
 
  private:
+  // Elements that are not computed yet.
+  struct Deferred {
+    const Op* op;
+    Layout layout;
+    std::function<void(Buffer)> add_step;
+  };
   // A value in the forms that it is held in.
   struct PlannedValue {
     TensorType type;
@@ -131,7 +144,9 @@ class PlanBuilder {
     std::optional<Buffer> channels_last = std::nullopt;
     std::optional<Codes> codes = std::nullopt;
     bool holds_codes = false;
+    std::optional<Deferred> deferred = std::nullopt;
 
+    bool has_elements() const { return row_major || channels_last; }
     std::optional<Buffer>& In(Layout layout) {
       return layout == Layout::kRowMajor ? row_major : channels_last;
     }
@@ -147,6 +162,8 @@ class PlanBuilder {
   absl::Status ConvertLayout(const std::string& name, const TensorType& type, Buffer from,
                              Layout layout, Buffer* to);
   absl::StatusOr<Buffer> NumbersOf(const Value& value, const PlannedValue& planned);
+  // Adds the step that computes deferred elements.
+  void Compute(const Value& value, PlannedValue* planned);
 
   const Of of_;
   Plan plan_;

@@ -1,4 +1,6 @@
-// Batch normalization in training, with or without the relu behind it. Images lie channels last.
+// Batch normalization in training, with or without the relu behind it, in loops of our own. Images
+// lie channels last. What is between the statistics and the result need not be stored: it is
+// x * factor + addend of each channel, also for what is quantized, and for the gradient.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_BATCH_NORM_H_
 #define FIXPOINT_RUNTIME_KERNELS_BATCH_NORM_H_
@@ -6,9 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/fake_quantize.h"
 
 namespace fixpoint::kernels {
 
@@ -19,37 +23,65 @@ struct BatchNormShape {
   int64_t height = 1;
   int64_t width = 1;
   float epsilon = 1e-5f;
-  bool relu = false;  // y = max(0, ...)
+  enum class Relu { kNone, kOfNumbers, kKeepingNan };
+  Relu relu = Relu::kNone;  // y is 0 where it is not above 0; a NaN is made 0 too, or kept
 
-  int64_t size() const { return batch * channels * height * width; }
+  int64_t rows() const { return batch * height * width; }
+  int64_t size() const { return rows() * channels; }
 };
 
-// y = (x - mean) / sqrt(variance + epsilon) * scale + bias with the batch's mean and variance, the
-// average of squares (biased). What `mask` keeps of the forward pass is where the relu let through.
-// Not for two threads at once.
+// One element of each for each channel. y = x * factor + addend, every operation rounded, where
+// factor = scale / sqrt(variance + epsilon) and addend = bias - mean * factor.
+struct BatchStatistics {
+  absl::Span<float> mean;
+  absl::Span<float> variance;  // the average of squares (biased)
+  absl::Span<float> factors;
+  absl::Span<float> addends;
+};
+
+// Sums are of floats over a few rows, relative to the first row, and of doubles beyond: the same
+// bits on any number of threads. Not for two threads at once.
 class BatchNorm {
  public:
-  // Errors: those of CheckExtents (extents.h) and Planned (onednn.h).
+  // Errors: those of CheckExtents (extents.h); kFailedPrecondition: no memory.
   static absl::StatusOr<std::unique_ptr<BatchNorm>> Plan(const BatchNormShape& shape);
-  virtual ~BatchNorm() = default;
 
-  // Bytes of the mask; 0 without a relu.
-  virtual int64_t mask_size() const = 0;
+  // Finds the statistics of x and, in the same pass, the largest absolute value of y, which is that
+  // of a channel's largest or smallest x, because rounding keeps the order. A NaN is no value.
+  // REQUIRES, here and below: x, y and their gradients have the shape's size, and all others one
+  // element for each channel.
+  void FindStatistics(absl::Span<const float> x, absl::Span<const float> scale,
+                      absl::Span<const float> bias, const BatchStatistics& statistics,
+                      float* range_of_y);
 
-  // REQUIRES, here and below: x, y and their gradients have the shape's size, the mask its own, and
-  // all others one element for each channel. y may be x where the gradient is not wanted.
-  virtual void Forward(absl::Span<const float> x, absl::Span<const float> scale,
-                       absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
-                       absl::Span<float> variance, absl::Span<uint8_t> mask) = 0;
+  // y may be x where the gradient is not wanted.
+  void Normalize(absl::Span<const float> x, const BatchStatistics& statistics,
+                 absl::Span<float> y) const;
+  // The codes of y, as Quantize (fake_quantize.h) finds them. REQUIRES, of uint8_t: there is a
+  // relu.
+  void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
+                 const CodeRule& rule, absl::Span<int8_t> codes) const;
+  void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
+                 const CodeRule& rule, absl::Span<uint8_t> codes) const;
+
   // dx may be dy.
-  virtual void Backward(absl::Span<const float> x, absl::Span<const float> dy,
-                        absl::Span<const float> scale, absl::Span<const float> mean,
-                        absl::Span<const float> variance, absl::Span<const uint8_t> mask,
-                        absl::Span<float> dx, absl::Span<float> dscale,
-                        absl::Span<float> dbias) = 0;
+  void Backward(absl::Span<const float> x, absl::Span<const float> dy,
+                const BatchStatistics& statistics, absl::Span<float> dx, absl::Span<float> dscale,
+                absl::Span<float> dbias);
 
-  // As oneDNN calls them, forward and backward.
-  virtual std::string implementation() const = 0;
+  // As LoopsName says (vectorised.h).
+  std::string implementation() const;
+
+ private:
+  explicit BatchNorm(const BatchNormShape& shape);
+
+  const BatchNormShape shape_;
+  const int64_t pieces_;  // of rows, whose sums are added in order
+  // Of each piece and channel.
+  std::vector<double> sums_;
+  std::vector<double> products_;
+  std::vector<float> lowest_;
+  std::vector<float> largest_;
 };
 
 }  // namespace fixpoint::kernels

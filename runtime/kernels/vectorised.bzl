@@ -17,7 +17,9 @@ def vectorised_library(name, deps = [], **kwargs):
             "-O3",
             "-fno-trapping-math",
             "-fno-math-errno",
+            "-fopenmp",
         ],
+        linkopts = ["-fopenmp"],
         deps = deps + [":vectorised"],
         **kwargs
     )

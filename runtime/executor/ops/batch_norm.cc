@@ -22,10 +22,11 @@ namespace {
 // What the plan of a batch_norm leaves to that of its gradient.
 struct ForwardNorm {
   std::shared_ptr<kernels::BatchNorm> norm;
-  Buffer variance;
-  std::optional<Buffer> mask;         // of a relu
+  NormalizedValue y;
   const Value* dy_of_relu = nullptr;  // the gradient of the relu's output
 };
+
+using Relu = kernels::BatchNormShape::Relu;
 
 absl::StatusOr<kernels::BatchNormShape> ShapeOf(const OpPlanner& op) {
   const Dims& dims = op.InputDims("X");
@@ -106,66 +107,86 @@ void Follow(float momentum, absl::Span<const float> before, absl::Span<const flo
   }
 }
 
+// The elements are computed where somebody reads more of them than their codes.
+void DeferElements(OpPlanner& op, const NormalizedValue& y, const Value& result) {
+  PlanBuilder& builder = op.builder();
+  builder.Defer(result, op.InputType("X"), Layout::kChannelsLast, [=, &builder](Buffer out) {
+    builder.AddStep({y.name,
+                     nullptr,
+                     y.norm->implementation(),
+                     {y.x, y.mean, y.variance, y.factors, y.addends},
+                     {out},
+                     0,
+                     [=](const StepContext& run) {
+                       y.norm->Normalize(run.Floats(y.x), y.Statistics(run), run.Floats(out));
+                       return absl::OkStatus();
+                     }});
+  });
+  builder.Attach(result, y);
+}
+
 absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
   const std::optional<ReluBehind> behind = FindRelu(op);
-  shape.relu = behind.has_value();
+  if (behind) shape.relu = op.era() == Era::kFluid ? Relu::kKeepingNan : Relu::kOfNumbers;
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::BatchNorm> norm, kernels::BatchNorm::Plan(shape));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
   ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
   ASSIGN_OR_RETURN(const Buffer mean_before, op.ReadFloats("Mean"));
   ASSIGN_OR_RETURN(const Buffer variance_before, op.ReadFloats("Variance"));
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::BatchNorm> norm, kernels::BatchNorm::Plan(shape));
 
   // What the reference keeps for its own gradient kernel; ours is told by ForwardNorm.
   if (op.Wants("ReserveSpace")) op.WriteAs("ReserveSpace", {VarType::FP32, {0}});
-  ForwardNorm forward;
-  forward.norm = norm;
-  forward.variance = op.Scratch("variance", VarType::FP32, shape.channels);
-  const Buffer mask = op.Scratch("mask", VarType::UINT8, norm->mask_size());
   const TensorType channels{VarType::FP32, {shape.channels}};
-  const Buffer mean = op.WriteAs("SavedMean", channels);
+  const auto scratch = [&](absl::string_view what, int64_t size) {
+    return op.Scratch(what, VarType::FP32, size);
+  };
+  NormalizedValue y = {norm,
+                       x,
+                       op.WriteAs("SavedMean", channels),
+                       scratch("variance", shape.channels),
+                       scratch("factors", shape.channels),
+                       scratch("addends", shape.channels),
+                       scratch("range", 1),
+                       behind ? "batch_norm + relu" : "batch_norm"};
   const Buffer inverse_deviation = op.WriteAs("SavedVariance", channels);
   const Buffer mean_after = op.WriteOver("MeanOut", channels, Layout::kRowMajor, mean_before);
   const Buffer variance_after =
       op.WriteOver("VarianceOut", channels, Layout::kRowMajor, variance_before);
-  Buffer y;
-  std::string name = "batch_norm";
+  const float momentum = op.Number("momentum");
+  op.AddStep(
+      {{x, scale, bias, mean_before, variance_before},
+       {y.mean, y.variance, y.factors, y.addends, y.range, inverse_deviation, mean_after,
+        variance_after},
+       [=, epsilon = shape.epsilon](const StepContext& run) {
+         norm->FindStatistics(run.Floats(x), run.Floats(scale), run.Floats(bias), y.Statistics(run),
+                              run.Floats(y.range).data());
+         const absl::Span<const float> variances = run.Floats(y.variance);
+         Follow(momentum, run.Floats(mean_before), run.Floats(y.mean), run.Floats(mean_after));
+         Follow(momentum, run.Floats(variance_before), variances, run.Floats(variance_after));
+         const absl::Span<float> inverse = run.Floats(inverse_deviation);
+         for (size_t c = 0; c < inverse.size(); ++c) {
+           inverse[c] = 1 / std::sqrt(variances[c] + epsilon);
+         }
+         return absl::OkStatus();
+       },
+       norm->implementation(),
+       0,
+       "batch_norm statistics"});
+
+  ForwardNorm forward{norm, y};
+  const Value* result = op.Wants("Y") ? &op.OutputValue("Y") : nullptr;
   if (behind) {
-    y = op.builder().Write(*behind->relu->Output("Out")->value(), op.InputType("X"),
-                           Layout::kChannelsLast);
+    result = behind->relu->Output("Out")->value();
     op.builder().Absorb(*behind->relu, op.OutputValue("Y"), op.InputType("X"));
-    name = "batch_norm + relu";
-    forward.mask = mask;
     if (behind->gradient != nullptr) {
       op.builder().Absorb(*behind->gradient, *behind->gradient->Output("X@GRAD")->value(),
                           op.InputType("X"));
       forward.dy_of_relu = behind->gradient->Input("Out@GRAD")->value();
     }
-  } else {
-    y = op.WriteAs("Y", op.InputType("X"), Layout::kChannelsLast);
   }
   if (op.Wants("SavedMean")) op.builder().Attach(op.OutputValue("SavedMean"), forward);
-
-  const float momentum = op.Number("momentum");
-  op.AddStep({{x, scale, bias, mean_before, variance_before},
-              {y, mean, inverse_deviation, forward.variance, mask, mean_after, variance_after},
-              [=, epsilon = shape.epsilon](const StepContext& run) {
-                const absl::Span<float> means = run.Floats(mean);
-                const absl::Span<float> variances = run.Floats(forward.variance);
-                norm->Forward(run.Floats(x), run.Floats(scale), run.Floats(bias), run.Floats(y),
-                              means, variances, run.Of<uint8_t>(mask));
-                Follow(momentum, run.Floats(mean_before), means, run.Floats(mean_after));
-                Follow(momentum, run.Floats(variance_before), variances,
-                       run.Floats(variance_after));
-                const absl::Span<float> inverse = run.Floats(inverse_deviation);
-                for (size_t c = 0; c < inverse.size(); ++c) {
-                  inverse[c] = 1 / std::sqrt(variances[c] + epsilon);
-                }
-                return absl::OkStatus();
-              },
-              norm->implementation(),
-              0,
-              name});
+  if (result != nullptr) DeferElements(op, y, *result);
   return absl::OkStatus();
 }
 
@@ -261,31 +282,33 @@ absl::Status PlanGradient(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const Buffer dy, op.builder().Read(dy_value, Layout::kChannelsLast));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
-  ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
-  ASSIGN_OR_RETURN(const Buffer mean, op.ReadFloats("SavedMean"));
   const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), Layout::kChannelsLast);
   op.builder().MayLieIn(dx, dy);
   const Buffer dscale = op.WriteAs("Scale@GRAD", op.InputType("Scale"));
   const Buffer dbias = op.WriteAs("Bias@GRAD", op.InputType("Scale"));
-  std::vector<Buffer> reads = {x, dy, scale, mean, forward->variance};
-  if (forward->mask) reads.push_back(*forward->mask);
-  op.AddStep({reads,
+  const NormalizedValue& y = forward->y;
+  op.AddStep({{x, dy, y.mean, y.variance, y.factors, y.addends},
               {dx, dscale, dbias},
-              [=, forward = *forward](const StepContext& run) {
-                const absl::Span<const uint8_t> mask =
-                    forward.mask ? run.Of<uint8_t>(*forward.mask) : absl::Span<uint8_t>();
-                forward.norm->Backward(run.Floats(x), run.Floats(dy), run.Floats(scale),
-                                       run.Floats(mean), run.Floats(forward.variance), mask,
-                                       run.Floats(dx), run.Floats(dscale), run.Floats(dbias));
+              [=, y = y, norm = forward->norm](const StepContext& run) {
+                norm->Backward(run.Floats(x), run.Floats(dy), y.Statistics(run), run.Floats(dx),
+                               run.Floats(dscale), run.Floats(dbias));
                 return absl::OkStatus();
               },
               forward->norm->implementation(),
               0,
-              forward->mask ? "batch_norm_grad + relu_grad" : "batch_norm_grad"});
+              forward->dy_of_relu != nullptr ? "batch_norm_grad + relu_grad" : "batch_norm_grad"});
   return absl::OkStatus();
 }
 
 }  // namespace
+
+kernels::BatchStatistics NormalizedValue::Statistics(const StepContext& run) const {
+  return {run.Floats(mean), run.Floats(variance), run.Floats(factors), run.Floats(addends)};
+}
+
+const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value) {
+  return builder.IsDeferred(value) ? builder.Attached<NormalizedValue>(value) : nullptr;
+}
 
 bool IsAffine(const OpPlanner& op, int64_t channels) {
   if (UsesBatch(op) || !CheckAttributes(op).ok() ||

@@ -1,14 +1,34 @@
-// What a convolution does of the batch_norm behind it.
+// What other ops know of a batch_norm: a convolution in front of it, and a quantizer behind it.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_BATCH_NORM_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_BATCH_NORM_H_
 
 #include <cstdint>
+#include <memory>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/kernels/batch_norm.h"
 
 namespace fixpoint::executor {
+
+// What is behind a batch_norm by the batch's statistics, held as no elements but as what they are
+// computed from.
+struct NormalizedValue {
+  std::shared_ptr<const kernels::BatchNorm> norm;
+  Buffer x;
+  Buffer mean;
+  Buffer variance;
+  Buffer factors;
+  Buffer addends;
+  Buffer range;      // the largest absolute value
+  std::string name;  // "batch_norm + relu"
+
+  kernels::BatchStatistics Statistics(const StepContext& run) const;
+};
+// Null where a value is none, or its elements are held too.
+const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value);
 
 // Whether a batch_norm is y = x * a + b of each channel: by given statistics, for that many
 // channels. X need not be planned.

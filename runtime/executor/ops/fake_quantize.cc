@@ -12,6 +12,7 @@
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/batch_norm.h"
 #include "runtime/executor/ops/quantized.h"
 
 namespace fixpoint::executor {
@@ -19,6 +20,11 @@ namespace {
 
 // Adds the step that finds the largest absolute value of X, of each channel.
 absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffer ranges) {
+  const NormalizedValue* normalized = FindNormalized(op.builder(), op.InputValue("X"));
+  if (!channel_axis && normalized != nullptr) {
+    op.builder().AddCopy("range of batch_norm", normalized->range, ranges);
+    return absl::OkStatus();
+  }
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
   op.AddStep({{x},

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/ops/batch_norm.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -23,6 +24,33 @@ void MultiplyBySteps(absl::Span<const float> ranges, const kernels::Channels& ch
     const float step = ranges[line % channels.count] / static_cast<float>(largest_code);
     for (float& value : values.subspan(line * channels.inner, channels.inner)) value *= step;
   }
+}
+
+// Calls f with the memory of codes, as their type.
+template <typename F>
+void WithCodes(const Codes& codes, const StepContext& run, F f) {
+  if (codes.type == kernels::CodeType::kInt8) {
+    f(run.Of<int8_t>(codes.codes));
+  } else {
+    f(run.Of<uint8_t>(codes.codes));
+  }
+}
+
+// Adds the step that quantizes what a batch_norm does not store.
+void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const kernels::CodeRule& rule,
+                        const Codes& codes) {
+  op.AddStep({{y.x, y.mean, y.variance, y.factors, y.addends, codes.ranges},
+              {codes.codes},
+              [=](const StepContext& run) {
+                const float range = run.Floats(codes.ranges)[0];
+                WithCodes(codes, run, [&](auto span) {
+                  y.norm->Normalize(run.Floats(y.x), y.Statistics(run), range, rule, span);
+                });
+                return absl::OkStatus();
+              },
+              y.norm->implementation(),
+              0,
+              absl::StrCat(y.name, " + ", op.op().type())});
 }
 
 }  // namespace
@@ -83,12 +111,12 @@ bool IsNeverNegative(const Value& value) {
 absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges) {
   const auto& [rule, channel_axis, dequantizes, output] = quantization;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
   if (!op.Wants(output)) return absl::OkStatus();
   const std::optional<kernels::CodeType> code_type = CodeTypeOf(op, rule);
   // 1.x multiplies the code by the step, 2.x by the range and then divides.
   const bool by_step = dequantizes && op.era() == Era::kFluid;
   if (!code_type || by_step) {
+    ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
     const Buffer out = op.WriteOver(output, op.InputType("X"), view.layout, x);
     op.AddStep({{x, ranges},
                 {out},
@@ -115,23 +143,26 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   codes.largest_code = rule.largest_code;
   codes.channel_axis = channel_axis;
   codes.layout = view.layout;
-  const bool is_signed = codes.type == kernels::CodeType::kInt8;
   const TensorType type = op.InputType("X");
+  const VarType::Type dtype =
+      codes.type == kernels::CodeType::kInt8 ? VarType::INT8 : VarType::UINT8;
   codes.codes =
       op.builder().NewBuffer(absl::StrCat(op.OutputValue(output).variable().name(), " as codes"),
-                             {is_signed ? VarType::INT8 : VarType::UINT8, type.dims}, view.layout);
-  op.AddStep({{x, ranges},
-              {codes.codes},
-              [=, rule = rule, channels = view.channels](const StepContext& run) {
-                if (is_signed) {
-                  kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule,
-                                    run.Of<int8_t>(codes.codes));
-                } else {
-                  kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule,
-                                    run.Of<uint8_t>(codes.codes));
-                }
-                return absl::OkStatus();
-              }});
+                             {dtype, type.dims}, view.layout);
+  const NormalizedValue* normalized = FindNormalized(op.builder(), op.InputValue("X"));
+  if (normalized != nullptr && !channel_axis) {
+    AddNormalizedCodes(op, *normalized, rule, codes);
+  } else {
+    ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
+    op.AddStep({{x, ranges},
+                {codes.codes},
+                [=, rule = rule, channels = view.channels](const StepContext& run) {
+                  WithCodes(codes, run, [&](auto span) {
+                    kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, span);
+                  });
+                  return absl::OkStatus();
+                }});
+  }
   op.builder().WriteCodes(op.OutputValue(output), type, codes, /*holds_codes=*/!dequantizes);
   return absl::OkStatus();
 }

@@ -14,13 +14,27 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ops/quant_math.h"
+#include "runtime/kernels/fake_quantize.h"
 
 namespace fixpoint::kernels {
 namespace {
 
+using Relu = BatchNormShape::Relu;
+
 struct Case {
   std::string name;
   BatchNormShape shape;
+};
+
+// One of each for each channel.
+struct Statistics {
+  explicit Statistics(int64_t channels)
+      : mean(channels), variance(channels), factors(channels), addends(channels) {}
+
+  std::vector<float> mean, variance, factors, addends;
+  const BatchStatistics spans = {absl::MakeSpan(mean), absl::MakeSpan(variance),
+                                 absl::MakeSpan(factors), absl::MakeSpan(addends)};
 };
 
 class BatchNorms : public testing::TestWithParam<Case> {
@@ -47,8 +61,8 @@ class BatchNorms : public testing::TestWithParam<Case> {
     std::vector<double> dy(count);
     for (int64_t i = 0; i < count; ++i) {
       const double y = normal(i) * scale_[c] + bias_[c];
-      of.y.push_back(shape_.relu ? std::max(0.0, y) : y);
-      dy[i] = shape_.relu && y <= 0 ? 0 : double{dy_[i * shape_.channels + c]};
+      of.y.push_back(has_relu_ ? std::max(0.0, y) : y);
+      dy[i] = has_relu_ && y <= 0 ? 0 : double{dy_[i * shape_.channels + c]};
       of.dbias += dy[i];
       of.dscale += dy[i] * normal(i);
     }
@@ -65,6 +79,7 @@ class BatchNorms : public testing::TestWithParam<Case> {
   }
 
   const BatchNormShape shape_ = GetParam().shape;
+  const bool has_relu_ = shape_.relu != Relu::kNone;
   const std::vector<float> x_ = Waves(shape_.size(), 0.7f);
   const std::vector<float> dy_ = Waves(shape_.size(), 0.3f);
   const std::vector<float> scale_ = Waves(shape_.channels, 2.1f);
@@ -75,26 +90,23 @@ TEST_P(BatchNorms, EqualPlainLoops) {
   const auto planned = BatchNorm::Plan(shape_);
   ASSERT_TRUE(planned.ok()) << planned.status();
   BatchNorm& norm = **planned;
-  SCOPED_TRACE(norm.implementation());
-  EXPECT_EQ(norm.implementation().find("ref"), std::string::npos);
-  EXPECT_EQ(norm.mask_size() > 0, shape_.relu);
+  Statistics statistics(shape_.channels);
+  float range = 0;
+  norm.FindStatistics(x_, scale_, bias_, statistics.spans, &range);
   std::vector<float> y(x_.size());
-  std::vector<float> mean(shape_.channels);
-  std::vector<float> variance(shape_.channels);
-  std::vector<uint8_t> mask(norm.mask_size());
-  norm.Forward(x_, scale_, bias_, absl::MakeSpan(y), absl::MakeSpan(mean), absl::MakeSpan(variance),
-               absl::MakeSpan(mask));
+  norm.Normalize(x_, statistics.spans, absl::MakeSpan(y));
+  EXPECT_EQ(range, AbsMax(y));
   std::vector<float> dx = dy_;
   std::vector<float> dscale(shape_.channels);
   std::vector<float> dbias(shape_.channels);
-  norm.Backward(x_, dx, scale_, mean, variance, mask, absl::MakeSpan(dx), absl::MakeSpan(dscale),
+  norm.Backward(x_, dx, statistics.spans, absl::MakeSpan(dx), absl::MakeSpan(dscale),
                 absl::MakeSpan(dbias));
   const double sums = 1e-6 * static_cast<double>(shape_.size() / shape_.channels);
   for (int64_t c = 0; c < shape_.channels; ++c) {
     SCOPED_TRACE(c);
     const Channel expected = Expected(c);
-    EXPECT_NEAR(mean[c], expected.mean, 1e-5);
-    EXPECT_NEAR(variance[c], expected.variance, 1e-5);
+    EXPECT_NEAR(statistics.mean[c], expected.mean, 1e-6);
+    EXPECT_NEAR(statistics.variance[c], expected.variance, 1e-6);
     EXPECT_NEAR(dscale[c], expected.dscale, sums + 1e-4);
     EXPECT_NEAR(dbias[c], expected.dbias, sums + 1e-4);
     for (size_t i = 0; i < expected.y.size(); ++i) {
@@ -104,12 +116,57 @@ TEST_P(BatchNorms, EqualPlainLoops) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, BatchNorms,
-                         testing::Values(Case{"Plain", {4, 16, 7, 7, 1e-5f, false}},
-                                         Case{"Relu", {4, 16, 7, 7, 1e-5f, true}},
-                                         Case{"OddChannels", {3, 5, 4, 6, 1e-3f, true}},
-                                         Case{"OneElementAnImage", {8, 12, 1, 1, 1e-5f, false}}),
-                         [](const auto& info) { return info.param.name; });
+// Codes are those of y, whatever is not stored.
+TEST_P(BatchNorms, QuantizeWhatTheyDoNotStore) {
+  const auto planned = BatchNorm::Plan(shape_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  BatchNorm& norm = **planned;
+  Statistics statistics(shape_.channels);
+  float range = 0;
+  norm.FindStatistics(x_, scale_, bias_, statistics.spans, &range);
+  std::vector<float> y(x_.size());
+  norm.Normalize(x_, statistics.spans, absl::MakeSpan(y));
+  const Channels all = {1, 1, shape_.size()};
+  for (const auto rounding : {QuantSpec::HALF_TO_EVEN, QuantSpec::HALF_AWAY_FROM_ZERO}) {
+    const CodeRule rule = {127, rounding};
+    std::vector<int8_t> expected(y.size());
+    std::vector<int8_t> codes(y.size());
+    Quantize(y, {range}, all, rule, absl::MakeSpan(expected));
+    norm.Normalize(x_, statistics.spans, range, rule, absl::MakeSpan(codes));
+    EXPECT_EQ(codes, expected);
+    if (!has_relu_) continue;
+    const CodeRule of_unsigned = {255, rounding};
+    std::vector<uint8_t> expected_unsigned(y.size());
+    std::vector<uint8_t> unsigned_codes(y.size());
+    Quantize(y, {range}, all, of_unsigned, absl::MakeSpan(expected_unsigned));
+    norm.Normalize(x_, statistics.spans, range, of_unsigned, absl::MakeSpan(unsigned_codes));
+    EXPECT_EQ(unsigned_codes, expected_unsigned);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, BatchNorms,
+    testing::Values(Case{"Plain", {4, 16, 7, 7, 1e-5f}},
+                    Case{"Relu", {4, 16, 7, 7, 1e-5f, Relu::kOfNumbers}},
+                    Case{"OddChannels", {3, 23, 4, 6, 1e-3f, Relu::kKeepingNan}},
+                    Case{"SeveralPieces", {5, 6, 31, 33, 1e-5f, Relu::kOfNumbers}},
+                    Case{"OneElementAnImage", {8, 12, 1, 1, 1e-5f}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(BatchNorm, MakesANanZeroOrKeepsIt) {
+  const float nan = std::nanf("");
+  for (const Relu relu : {Relu::kOfNumbers, Relu::kKeepingNan}) {
+    const auto norm = BatchNorm::Plan({2, 1, 1, 1, 1e-5f, relu});
+    ASSERT_TRUE(norm.ok()) << norm.status();
+    Statistics statistics(1);
+    float range = 1;
+    (*norm)->FindStatistics({nan, 1}, {1.0f}, {0.0f}, statistics.spans, &range);
+    EXPECT_EQ(range, 0);
+    std::vector<float> y(2);
+    (*norm)->Normalize({nan, 1}, statistics.spans, absl::MakeSpan(y));
+    EXPECT_EQ(std::isnan(y[1]), relu == Relu::kKeepingNan);
+  }
+}
 
 TEST(BatchNorm, RefusesWhatIsEmpty) {
   EXPECT_EQ(BatchNorm::Plan({0, 3, 2, 2}).status(),

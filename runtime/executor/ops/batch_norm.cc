@@ -67,7 +67,7 @@ struct ReluBehind {
   const Op* gradient = nullptr;
 };
 std::optional<ReluBehind> FindRelu(const OpPlanner& op) {
-  if (!op.Wants("Y") || !op.Wants("SavedMean")) return std::nullopt;
+  if (!op.Wants("Y")) return std::nullopt;
   const Op* relu = op.demand().OnlyReader(op.OutputValue("Y"));
   if (relu == nullptr || relu->type() != "relu" || relu->Output("Out") == nullptr) {
     return std::nullopt;
@@ -85,6 +85,7 @@ std::optional<ReluBehind> FindRelu(const OpPlanner& op) {
     found.gradient = reader;
   }
   if (found.gradient == nullptr) {
+    if (!op.Wants("SavedMean")) return found;
     const std::vector<const Op*> readers = op.demand().Readers(op.OutputValue("SavedMean"));
     const bool has_gradient = std::any_of(readers.begin(), readers.end(), [](const Op* reader) {
       return reader->type() == "batch_norm_grad";
@@ -92,7 +93,8 @@ std::optional<ReluBehind> FindRelu(const OpPlanner& op) {
     return has_gradient ? std::nullopt : std::optional(found);
   }
   const Op* norm_gradient = op.demand().OnlyReader(*found.gradient->Output("X@GRAD")->value());
-  const bool is_ours = norm_gradient != nullptr && norm_gradient->type() == "batch_norm_grad" &&
+  const bool is_ours = norm_gradient != nullptr && op.Wants("SavedMean") &&
+                       norm_gradient->type() == "batch_norm_grad" &&
                        norm_gradient->Input("SavedMean") != nullptr &&
                        norm_gradient->Input("SavedMean")->value() == &op.OutputValue("SavedMean");
   if (!is_ours) return std::nullopt;

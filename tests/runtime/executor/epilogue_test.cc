@@ -69,7 +69,7 @@ const Case kCases[] = {
      "batch_norm(X=y, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=n, MeanOut=m, VarianceOut=v,\n"
      "  SavedMean=sm, SavedVariance=sv)\n"
      "relu(X=n) -> (Out=out)\n",
-     "to channels last\nconv2d\nbatch_norm\nrelu\nto row major"},
+     "to channels last\nconv2d\nbatch_norm statistics\nbatch_norm + relu\nto row major"},
     {"WhatElseIsReadIsHeld",
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "relu(X=y) -> (Out=z)\n"

@@ -1,5 +1,6 @@
 #include "runtime/executor/planner.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -140,7 +141,25 @@ class Planner {
     }
     builder_.BeginOp(&op);
     OpPlanner planner(op, planning);
-    return (*FindOpPlan(op.type()))(planner);
+    RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
+    return KeepWhatIsNotWritten(op);
+  }
+
+  // Outputs that the op leaves as they were, as quantizers their state in test mode.
+  absl::Status KeepWhatIsNotWritten(const Op& op) {
+    for (const Argument* output : op.outputs()) {
+      const Variable* variable = output->variable();
+      if (variable == nullptr || !builder_.HasPersistable(*variable)) continue;
+      if (builder_.IsPlanned(*output->value())) continue;
+      const absl::Span<const Value* const> values = variable->values();
+      const auto place = std::find(values.begin(), values.end(), output->value());
+      if (place == values.begin()) continue;
+      const Value& before = **(place - 1);
+      if (IsEntry(before)) RETURN_IF_ERROR(AddEntry(before));
+      if (!builder_.IsPlanned(before)) continue;
+      RETURN_IF_ERROR(builder_.Share(*output->value(), before));
+    }
+    return absl::OkStatus();
   }
 
   const Program& program_;

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-PARTS = ("pairs", "train", "frozen", "acceptance", "ops", "stored_outputs")
+PARTS = ("pairs", "train", "frozen", "acceptance", "ops", "five_steps", "stored_outputs")
 
 
 def run_part(part, arguments, folder):

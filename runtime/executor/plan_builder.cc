@@ -352,11 +352,12 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   std::vector<Kept> kept;
   for (const Variable* variable : written_) {
     const Buffer tensor = persistables_.at(variable);
-    ASSIGN_OR_RETURN(const Buffer buffer, Read(*last_written_.at(variable), Layout::kRowMajor));
+    const Value& last = *last_written_.at(variable);
+    ASSIGN_OR_RETURN(const Buffer buffer, Read(last, Layout::kRowMajor));
     if (buffer == tensor) continue;
-    if (info(buffer).type != info(tensor).type) {
+    if (TypeOf(last) != info(tensor).type) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "variable \"", variable->name(), "\" is written as ", DimsText(info(buffer).type.dims),
+          "variable \"", variable->name(), "\" is written as ", DimsText(TypeOf(last).dims),
           " and held ", DimsText(info(tensor).type.dims), " before; want the same type"));
     }
     kept.push_back({buffer, tensor});

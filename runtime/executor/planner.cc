@@ -1,5 +1,6 @@
 #include "runtime/executor/planner.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -158,7 +159,25 @@ class Planner final : public BlockPlanner {
     builder.BeginOp(&op);
     OpPlanner planner(op, planning);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
+    RETURN_IF_ERROR(KeepWhatIsNotWritten(op, &builder));
     return builder.status();
+  }
+
+  // Outputs that the op leaves as they were, as quantizers their state in test mode.
+  absl::Status KeepWhatIsNotWritten(const Op& op, PlanBuilder* builder) {
+    for (const Argument* output : op.outputs()) {
+      const Variable* variable = output->variable();
+      if (variable == nullptr || !builder->HasPersistable(*variable)) continue;
+      if (builder->IsPlanned(*output->value())) continue;
+      const absl::Span<const Value* const> values = variable->values();
+      const auto place = std::find(values.begin(), values.end(), output->value());
+      if (place == values.begin()) continue;
+      const Value& before = **(place - 1);
+      if (IsEntry(before)) RETURN_IF_ERROR(AddEntry(before, builder));
+      if (!builder->IsPlanned(before)) continue;
+      RETURN_IF_ERROR(builder->Share(*output->value(), before));
+    }
+    return absl::OkStatus();
   }
 
   const Program& program_;

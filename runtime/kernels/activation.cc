@@ -192,7 +192,7 @@ void ActivateBackward(const Activation& activation, absl::Span<const float> sour
     case ActivationFunction::kReluKeepingNan:
       return MapGradient(source, dy, dx, [](float y) { return y > 0.0f ? 1.0f : 0.0f; });
     case ActivationFunction::kLeakyRelu:
-      return MapGradient(source, dy, dx, [a](float x) { return x > 0.0f ? 1.0f : a; });
+      return MapGradient(source, dy, dx, [a](float x) { return x >= 0.0f ? 1.0f : a; });
     case ActivationFunction::kClip:
       return MapGradient(source, dy, dx,
                          [a, b](float y) { return (y > a) & (y < b) ? 1.0f : 0.0f; });

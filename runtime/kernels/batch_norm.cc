@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <new>
+#include <numeric>
 #include <stdexcept>
 
 #include "absl/status/status.h"
@@ -20,6 +20,9 @@ namespace {
 
 using Relu = BatchNormShape::Relu;
 
+// Of Wide().
+constexpr int64_t kWideRows = 5;
+
 constexpr int64_t kRowsOfPiece = 4096;
 // Rows that are added up in floats.
 constexpr int64_t kRowsOfBlock = 128;
@@ -33,6 +36,12 @@ void ForEachPiece(int64_t pieces, int64_t rows, F f) {
   }
 }
 
+// Calls f(first, rows) with each block of the rows from `first` to `end`.
+template <typename F>
+inline void ForEachBlock(int64_t first, int64_t end, F f) {
+  for (; first < end; first += kRowsOfBlock) f(first, std::min(kRowsOfBlock, end - first));
+}
+
 // Calls f.template Run<kLanes>(c) for all channels, of which it takes kLanes from c on.
 template <typename F>
 inline void ForEachChannel(int64_t channels, F f) {
@@ -42,7 +51,7 @@ inline void ForEachChannel(int64_t channels, F f) {
   for (; c < channels; ++c) f.template Run<1>(c);
 }
 
-// Of rows of x: of each channel the sum of x - shift, that of its square, and the ends of x.
+// Of a block of rows of x: to each channel's sums of x - shift and of its square, and its ends.
 struct Statistics {
   const float* x;  // the first row
   const float* shift;
@@ -55,39 +64,32 @@ struct Statistics {
 
   template <int kLanes>
   inline void Run(int64_t c) const {
-    double sum[kLanes] = {};
-    double square[kLanes] = {};
+    float sum[kLanes] = {};
+    float square[kLanes] = {};
     float low[kLanes];
     float high[kLanes];
-    for (int l = 0; l < kLanes; ++l) low[l] = INFINITY;
-    for (int l = 0; l < kLanes; ++l) high[l] = -INFINITY;
-    for (int64_t first = 0; first < rows; first += kRowsOfBlock) {
-      const int64_t end = std::min(rows, first + kRowsOfBlock);
-      float part[kLanes] = {};
-      float square_part[kLanes] = {};
-      for (int64_t row = first; row < end; ++row) {
-        const float* const element = x + row * channels + c;
-        for (int l = 0; l < kLanes; ++l) {
-          const float value = element[l];
-          const float moved = value - shift[c + l];
-          part[l] += moved;
-          square_part[l] += moved * moved;
-          low[l] = value < low[l] ? value : low[l];
-          high[l] = value > high[l] ? value : high[l];
-        }
+    for (int l = 0; l < kLanes; ++l) low[l] = lowest[c + l];
+    for (int l = 0; l < kLanes; ++l) high[l] = largest[c + l];
+    for (int64_t row = 0; row < rows; ++row) {
+      const float* const element = x + row * channels + c;
+      for (int l = 0; l < kLanes; ++l) {
+        const float value = element[l];
+        const float moved = value - shift[c + l];
+        sum[l] += moved;
+        square[l] += moved * moved;
+        low[l] = value < low[l] ? value : low[l];
+        high[l] = value > high[l] ? value : high[l];
       }
-      for (int l = 0; l < kLanes; ++l) sum[l] += double{part[l]};
-      for (int l = 0; l < kLanes; ++l) square[l] += double{square_part[l]};
     }
-    for (int l = 0; l < kLanes; ++l) sums[c + l] = sum[l];
-    for (int l = 0; l < kLanes; ++l) squares[c + l] = square[l];
+    for (int l = 0; l < kLanes; ++l) sums[c + l] += double{sum[l]};
+    for (int l = 0; l < kLanes; ++l) squares[c + l] += double{square[l]};
     for (int l = 0; l < kLanes; ++l) lowest[c + l] = low[l];
     for (int l = 0; l < kLanes; ++l) largest[c + l] = high[l];
   }
 };
 
-// Of rows of dy that the relu lets through: of each channel the sum, and that of its products with
-// x - mean.
+// Of a block of rows of dy that the relu lets through: to each channel's sum, and to that of its
+// products with x - mean.
 struct GradientSums {
   const float* x;
   const float* dy;
@@ -107,28 +109,21 @@ struct GradientSums {
 
   template <int kLanes, bool kRelu>
   inline void Sum(int64_t c) const {
-    double sum[kLanes] = {};
-    double product[kLanes] = {};
-    for (int64_t first = 0; first < rows; first += kRowsOfBlock) {
-      const int64_t end = std::min(rows, first + kRowsOfBlock);
-      float part[kLanes] = {};
-      float product_part[kLanes] = {};
-      for (int64_t row = first; row < end; ++row) {
-        const int64_t at = row * channels + c;
-        for (int l = 0; l < kLanes; ++l) {
-          const float value = x[at + l];
-          const float given = dy[at + l];
-          const float y = value * factors[c + l] + addends[c + l];
-          const float gradient = !kRelu || y > 0 ? given : 0;
-          part[l] += gradient;
-          product_part[l] += gradient * (value - mean[c + l]);
-        }
+    float sum[kLanes] = {};
+    float product[kLanes] = {};
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t at = row * channels + c;
+      for (int l = 0; l < kLanes; ++l) {
+        const float value = x[at + l];
+        const float given = dy[at + l];
+        const float y = value * factors[c + l] + addends[c + l];
+        const float gradient = !kRelu || y > 0 ? given : 0;
+        sum[l] += gradient;
+        product[l] += gradient * (value - mean[c + l]);
       }
-      for (int l = 0; l < kLanes; ++l) sum[l] += double{part[l]};
-      for (int l = 0; l < kLanes; ++l) product[l] += double{product_part[l]};
     }
-    for (int l = 0; l < kLanes; ++l) sums[c + l] = sum[l];
-    for (int l = 0; l < kLanes; ++l) products[c + l] = product[l];
+    for (int l = 0; l < kLanes; ++l) sums[c + l] += double{sum[l]};
+    for (int l = 0; l < kLanes; ++l) products[c + l] += double{product[l]};
   }
 };
 
@@ -139,53 +134,22 @@ inline float Rectified(float y) {
   return y;
 }
 
-// y of rows, given to store(place, y).
+// y of rows, given to store(place, y). A row may be several of the tensor's.
 template <Relu kRelu, typename Store>
-inline void NormalizeRows(const float* x, const float* factors, const float* addends,
-                          int64_t channels, int64_t first, int64_t end, Store store) {
-  for (int64_t at = first * channels; at < end * channels; at += channels) {
+inline void NormalizeRow(const float* x, const float* factors, const float* addends, int64_t at,
+                         int64_t size, Store store) {
 #pragma GCC ivdep
-    for (int64_t c = 0; c < channels; ++c) {
-      store(at + c, Rectified<kRelu>(x[at + c] * factors[c] + addends[c]));
-    }
+  for (int64_t i = 0; i < size; ++i) {
+    store(at + i, Rectified<kRelu>(x[at + i] * factors[i] + addends[i]));
   }
 }
 
-template <typename Store>
-void NormalizeAll(const BatchNormShape& shape, int64_t pieces, absl::Span<const float> x,
-                  const BatchStatistics& statistics, Store store) {
-  CHECK_EQ(static_cast<int64_t>(x.size()), shape.size());
-  ForEachPiece(pieces, shape.rows(), [&](int64_t, int64_t first, int64_t end) {
-    Vectorised([=, x = x.data(), factors = statistics.factors.data(),
-                addends = statistics.addends.data(), channels = shape.channels, relu = shape.relu] {
-      switch (relu) {
-        case Relu::kNone:
-          return NormalizeRows<Relu::kNone>(x, factors, addends, channels, first, end, store);
-        case Relu::kOfNumbers:
-          return NormalizeRows<Relu::kOfNumbers>(x, factors, addends, channels, first, end, store);
-        case Relu::kKeepingNan:
-          return NormalizeRows<Relu::kKeepingNan>(x, factors, addends, channels, first, end, store);
-      }
-    });
-  });
-}
-
-template <typename Code>
-void NormalizeToCodes(const BatchNormShape& shape, int64_t pieces, absl::Span<const float> x,
-                      const BatchStatistics& statistics, float range, const CodeRule& rule,
-                      absl::Span<Code> codes) {
-  CHECK_EQ(codes.size(), x.size());
-  const float largest = static_cast<float>(rule.largest_code);
-  const float multiplier = largest * InverseRange(range);
-  if (rule.rounding == QuantSpec::HALF_TO_EVEN) {
-    NormalizeAll(shape, pieces, x, statistics, [=, codes = codes.data()](int64_t at, float y) {
-      codes[at] = As<Code>(CodeOf<QuantSpec::HALF_TO_EVEN>(y, range, multiplier, largest));
-    });
-  } else {
-    NormalizeAll(shape, pieces, x, statistics, [=, codes = codes.data()](int64_t at, float y) {
-      codes[at] = As<Code>(CodeOf<QuantSpec::HALF_AWAY_FROM_ZERO>(y, range, multiplier, largest));
-    });
-  }
+// How many rows make one that is worth vectors of bytes.
+int64_t RepeatsOf(int64_t channels) {
+  constexpr int64_t kVector = 64;
+  int64_t repeats = kVector / std::gcd(channels, kVector);
+  while (repeats * channels < 4 * kVector) repeats *= 2;
+  return repeats;
 }
 
 }  // namespace
@@ -203,26 +167,87 @@ absl::StatusOr<std::unique_ptr<BatchNorm>> BatchNorm::Plan(const BatchNormShape&
 BatchNorm::BatchNorm(const BatchNormShape& shape)
     : shape_(shape),
       pieces_((shape.rows() + kRowsOfPiece - 1) / kRowsOfPiece),
+      repeats_(RepeatsOf(shape.channels)),
       sums_(pieces_ * shape.channels),
       products_(sums_.size()),
       lowest_(sums_.size()),
-      largest_(sums_.size()) {}
+      largest_(sums_.size()),
+      wide_(kWideRows * repeats_ * shape.channels) {}
+
+absl::Span<const float> BatchNorm::Wide(int place, absl::Span<const float> of_channels) {
+  const absl::Span<float> wide =
+      absl::MakeSpan(wide_).subspan(place * repeats_ * shape_.channels, repeats_ * shape_.channels);
+  for (int64_t i = 0; i < repeats_; ++i) {
+    std::copy(of_channels.begin(), of_channels.end(), wide.begin() + i * shape_.channels);
+  }
+  return wide;
+}
+
+template <typename F>
+void BatchNorm::ForEachWideRow(F f) const {
+  const int64_t size = repeats_ * shape_.channels;
+  ForEachPiece(pieces_, shape_.rows(), [&](int64_t, int64_t first, int64_t end) {
+    Vectorised([=, begin = first * shape_.channels, end = end * shape_.channels] {
+      int64_t at = begin;
+      for (; at + size <= end; at += size) f(at, size);
+      if (at < end) f(at, end - at);
+    });
+  });
+}
+
+template <typename Store>
+void BatchNorm::NormalizeAll(absl::Span<const float> x, const BatchStatistics& statistics,
+                             Store store) {
+  CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
+  ForEachWideRow([=, x = x.data(), factors = Wide(0, statistics.factors).data(),
+                  addends = Wide(1, statistics.addends).data(),
+                  relu = shape_.relu](int64_t at, int64_t size) {
+    switch (relu) {
+      case Relu::kNone:
+        return NormalizeRow<Relu::kNone>(x, factors, addends, at, size, store);
+      case Relu::kOfNumbers:
+        return NormalizeRow<Relu::kOfNumbers>(x, factors, addends, at, size, store);
+      case Relu::kKeepingNan:
+        return NormalizeRow<Relu::kKeepingNan>(x, factors, addends, at, size, store);
+    }
+  });
+}
+
+template <typename Code>
+void BatchNorm::NormalizeToCodes(absl::Span<const float> x, const BatchStatistics& statistics,
+                                 float range, const CodeRule& rule, absl::Span<Code> codes) {
+  CHECK_EQ(codes.size(), x.size());
+  const float largest = static_cast<float>(rule.largest_code);
+  const float multiplier = largest * InverseRange(range);
+  if (rule.rounding == QuantSpec::HALF_TO_EVEN) {
+    NormalizeAll(x, statistics, [=, codes = codes.data()](int64_t at, float y) {
+      codes[at] = As<Code>(CodeOf<QuantSpec::HALF_TO_EVEN>(y, range, multiplier, largest));
+    });
+  } else {
+    NormalizeAll(x, statistics, [=, codes = codes.data()](int64_t at, float y) {
+      codes[at] = As<Code>(CodeOf<QuantSpec::HALF_AWAY_FROM_ZERO>(y, range, multiplier, largest));
+    });
+  }
+}
 
 void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float> scale,
                                absl::Span<const float> bias, const BatchStatistics& statistics,
                                float* range_of_y) {
   const int64_t channels = shape_.channels;
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  std::fill(products_.begin(), products_.end(), 0.0);
+  std::fill(lowest_.begin(), lowest_.end(), INFINITY);
+  std::fill(largest_.begin(), largest_.end(), -INFINITY);
   ForEachPiece(pieces_, shape_.rows(), [&](int64_t piece, int64_t first, int64_t end) {
-    const Statistics sums = {x.data() + first * channels,
-                             x.data(),
-                             channels,
-                             end - first,
-                             &sums_[piece * channels],
-                             &products_[piece * channels],
-                             &lowest_[piece * channels],
-                             &largest_[piece * channels]};
-    Vectorised([=] { ForEachChannel(sums.channels, sums); });
+    Vectorised([=, x = x.data(), sums = &sums_[piece * channels],
+                squares = &products_[piece * channels], lowest = &lowest_[piece * channels],
+                largest = &largest_[piece * channels]] {
+      ForEachBlock(first, end, [=](int64_t row, int64_t rows) {
+        ForEachChannel(channels, Statistics{x + row * channels, x, channels, rows, sums, squares,
+                                            lowest, largest});
+      });
+    });
   });
   const double rows = static_cast<double>(shape_.rows());
   float range = 0;
@@ -252,21 +277,20 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
 }
 
 void BatchNorm::Normalize(absl::Span<const float> x, const BatchStatistics& statistics,
-                          absl::Span<float> y) const {
+                          absl::Span<float> y) {
   CHECK_EQ(y.size(), x.size());
-  NormalizeAll(shape_, pieces_, x, statistics,
-               [y = y.data()](int64_t at, float value) { y[at] = value; });
+  NormalizeAll(x, statistics, [y = y.data()](int64_t at, float value) { y[at] = value; });
 }
 
 void BatchNorm::Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                          const CodeRule& rule, absl::Span<int8_t> codes) const {
-  NormalizeToCodes(shape_, pieces_, x, statistics, range, rule, codes);
+                          const CodeRule& rule, absl::Span<int8_t> codes) {
+  NormalizeToCodes(x, statistics, range, rule, codes);
 }
 
 void BatchNorm::Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                          const CodeRule& rule, absl::Span<uint8_t> codes) const {
+                          const CodeRule& rule, absl::Span<uint8_t> codes) {
   CHECK(shape_.relu != Relu::kNone);
-  NormalizeToCodes(shape_, pieces_, x, statistics, range, rule, codes);
+  NormalizeToCodes(x, statistics, range, rule, codes);
 }
 
 void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
@@ -275,18 +299,19 @@ void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
   const int64_t channels = shape_.channels;
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
   CHECK(dy.size() == x.size() && dx.size() == x.size());
+  std::fill(sums_.begin(), sums_.end(), 0.0);
+  std::fill(products_.begin(), products_.end(), 0.0);
+  const bool relu = shape_.relu != Relu::kNone;
   ForEachPiece(pieces_, shape_.rows(), [&](int64_t piece, int64_t first, int64_t end) {
-    const GradientSums sums = {x.data() + first * channels,
-                               dy.data() + first * channels,
-                               statistics.mean.data(),
-                               statistics.factors.data(),
-                               statistics.addends.data(),
-                               shape_.relu != Relu::kNone,
-                               channels,
-                               end - first,
-                               &sums_[piece * channels],
-                               &products_[piece * channels]};
-    Vectorised([=] { ForEachChannel(sums.channels, sums); });
+    Vectorised([=, x = x.data(), dy = dy.data(), mean = statistics.mean.data(),
+                factors = statistics.factors.data(), addends = statistics.addends.data(),
+                sums = &sums_[piece * channels], products = &products_[piece * channels]] {
+      ForEachBlock(first, end, [=](int64_t row, int64_t rows) {
+        ForEachChannel(channels,
+                       GradientSums{x + row * channels, dy + row * channels, mean, factors, addends,
+                                    relu, channels, rows, sums, products});
+      });
+    });
   });
   // dx = factor * (dy - means - (x - mean) * slopes), where the means take the places of lowest_
   // and the slopes those of largest_.
@@ -304,28 +329,27 @@ void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
     lowest_[c] = static_cast<float>(sum / rows);
     largest_[c] = static_cast<float>(products / rows / squared_deviation);
   }
-  ForEachPiece(pieces_, shape_.rows(), [&](int64_t, int64_t first, int64_t end) {
-    Vectorised([=, x = x.data(), dy = dy.data(), dx = dx.data(), mean = statistics.mean.data(),
-                factors = statistics.factors.data(), addends = statistics.addends.data(),
-                means = lowest_.data(), slopes = largest_.data(),
-                relu = shape_.relu != Relu::kNone] {
-      const auto gradient = [=](int64_t at, int64_t c, float given) {
-        return factors[c] * (given - means[c] - (x[at + c] - mean[c]) * slopes[c]);
-      };
-      for (int64_t at = first * channels; at < end * channels; at += channels) {
-        if (relu) {
+  ForEachWideRow([=, x = x.data(), dy = dy.data(), dx = dx.data(),
+                  factors = Wide(0, statistics.factors).data(),
+                  addends = Wide(1, statistics.addends).data(),
+                  mean = Wide(2, statistics.mean).data(),
+                  means = Wide(3, absl::MakeSpan(lowest_).first(channels)).data(),
+                  slopes = Wide(4, absl::MakeSpan(largest_).first(channels)).data()](int64_t at,
+                                                                                     int64_t size) {
+    if (relu) {
 #pragma GCC ivdep
-          for (int64_t c = 0; c < channels; ++c) {
-            const float y = x[at + c] * factors[c] + addends[c];
-            const float given = dy[at + c];
-            dx[at + c] = gradient(at, c, y > 0 ? given : 0);
-          }
-        } else {
-#pragma GCC ivdep
-          for (int64_t c = 0; c < channels; ++c) dx[at + c] = gradient(at, c, dy[at + c]);
-        }
+      for (int64_t i = 0; i < size; ++i) {
+        const float value = x[at + i];
+        const float given = dy[at + i];
+        const float gradient = value * factors[i] + addends[i] > 0 ? given : 0;
+        dx[at + i] = factors[i] * (gradient - means[i] - (value - mean[i]) * slopes[i]);
       }
-    });
+    } else {
+#pragma GCC ivdep
+      for (int64_t i = 0; i < size; ++i) {
+        dx[at + i] = factors[i] * (dy[at + i] - means[i] - (x[at + i] - mean[i]) * slopes[i]);
+      }
+    }
   });
 }
 

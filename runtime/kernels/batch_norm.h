@@ -55,14 +55,13 @@ class BatchNorm {
                       float* range_of_y);
 
   // y may be x where the gradient is not wanted.
-  void Normalize(absl::Span<const float> x, const BatchStatistics& statistics,
-                 absl::Span<float> y) const;
+  void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, absl::Span<float> y);
   // The codes of y, as Quantize (fake_quantize.h) finds them. REQUIRES, of uint8_t: there is a
   // relu.
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                 const CodeRule& rule, absl::Span<int8_t> codes) const;
+                 const CodeRule& rule, absl::Span<int8_t> codes);
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                 const CodeRule& rule, absl::Span<uint8_t> codes) const;
+                 const CodeRule& rule, absl::Span<uint8_t> codes);
 
   // dx may be dy.
   void Backward(absl::Span<const float> x, absl::Span<const float> dy,
@@ -75,13 +74,26 @@ class BatchNorm {
  private:
   explicit BatchNorm(const BatchNormShape& shape);
 
+  // Numbers of channels repeated for several rows, which are then one; at one of several places.
+  absl::Span<const float> Wide(int place, absl::Span<const float> of_channels);
+  // Calls f(place, size) with each of those rows, and with what is left.
+  template <typename F>
+  void ForEachWideRow(F f) const;
+  template <typename Store>
+  void NormalizeAll(absl::Span<const float> x, const BatchStatistics& statistics, Store store);
+  template <typename Code>
+  void NormalizeToCodes(absl::Span<const float> x, const BatchStatistics& statistics, float range,
+                        const CodeRule& rule, absl::Span<Code> codes);
+
   const BatchNormShape shape_;
-  const int64_t pieces_;  // of rows, whose sums are added in order
+  const int64_t pieces_;   // of rows, whose sums are added in order
+  const int64_t repeats_;  // of Wide()
   // Of each piece and channel.
   std::vector<double> sums_;
   std::vector<double> products_;
   std::vector<float> lowest_;
   std::vector<float> largest_;
+  std::vector<float> wide_;
 };
 
 }  // namespace fixpoint::kernels

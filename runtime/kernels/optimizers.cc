@@ -105,8 +105,8 @@ void Lamb(const LambRule& rule, absl::Span<const float> grad, float learning_rat
     squares[0] = LaneSum(size, [=](size_t i) { return square(param[i]); });
     squares[1] = LaneSum(size, [=](size_t i) { return square(direction(i)); });
   });
-  const double ratio =
-      squares[0] > 0 && squares[1] > 0 ? std::sqrt(squares[0]) / std::sqrt(squares[1]) : 1.0;
+  const bool has_ratio = rule.adapts && squares[0] > 0 && squares[1] > 0;
+  const double ratio = has_ratio ? std::sqrt(squares[0]) / std::sqrt(squares[1]) : 1.0;
   const float rate = static_cast<float>(learning_rate * ratio);
   UpdateEach(size, [=](size_t i) { param[i] -= rate * direction(i); });
 }

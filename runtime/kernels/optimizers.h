@@ -47,11 +47,13 @@ void Adam(const AdamRule& rule, absl::Span<const float> grad, float learning_rat
           absl::Span<float> param, const Moments& moments);
 
 // direction = first / (sqrt(second) + epsilon) + decay * param;
-// param -= learning_rate * |param| / |direction| * direction, the ratio 1 where a norm is 0.
+// param -= learning_rate * |param| / |direction| * direction, the ratio 1 where a norm is 0 or the
+// rule does not adapt.
 struct LambRule {
   float epsilon = 1e-6f;
   float decay = 0.01f;
   bool corrects_moments = false;  // for their start, as 2.x does
+  bool adapts = true;
 };
 void Lamb(const LambRule& rule, absl::Span<const float> grad, float learning_rate,
           absl::Span<float> param, const Moments& moments);

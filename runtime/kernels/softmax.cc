@@ -131,10 +131,11 @@ void LogSoftmax(const Lines& lines, absl::Span<const float> x_span, absl::Span<f
     const float* const x = x_all + start;
     float* const y = y_all + start;
     const float largest = Largest(x, size, stride);
-    const double sum = LaneSum(size, [=](int64_t i) { return Exp(x[stride * i] - largest); });
+    const double sum =
+        LaneSum(size, [=](int64_t i) { return Exp(Shifted(x[stride * i], largest)); });
     const float log_sum = static_cast<float>(std::log(sum));
 #pragma GCC ivdep  // y may be x
-    for (int64_t i = 0; i < size; ++i) y[stride * i] = (x[stride * i] - largest) - log_sum;
+    for (int64_t i = 0; i < size; ++i) y[stride * i] = Shifted(x[stride * i], largest) - log_sum;
   });
 }
 

@@ -16,6 +16,8 @@ class Skip(Exception):
 class Environment:
     """What the cases work with."""
     transpiler: object
+    runner: object  # of our backends
+    infer: object  # the path of the tool
     models: object  # the folder of the reference data's programs, or None
     docs: object  # the folder of this project's documents
     update: bool  # write what is checked otherwise

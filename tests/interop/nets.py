@@ -75,6 +75,15 @@ def small():
                  {"image": ((2, 2, 4, 4), 0), "label": ((2, 1), 3)})
 
 
+def mlp():
+    def build(x):
+        for width in (32, 16):
+            x = paddle.static.nn.fc(x, width, activation="relu")
+        return paddle.static.nn.fc(x, 10)
+    return _made(build, lambda: paddle.optimizer.Momentum(0.1),
+                 {"x": ((16, 20), 0), "label": ((16, 1), 10)})
+
+
 def depthwise_separable():
     def build(image):
         x = image

@@ -47,6 +47,15 @@ def start(startup, seed=0):
     return scope
 
 
+def start_as_paddle_does(startup, seed):
+    """A scope in which the startup program ran, with the numbers that it draws."""
+    scope = paddle.static.Scope()
+    paddle.seed(seed)
+    with paddle.static.scope_guard(scope):
+        paddle.static.Executor(_PLACE).run(load(startup))
+    return scope
+
+
 def run(program, scope, feed, fetch):
     with paddle.static.scope_guard(scope):
         return paddle.static.Executor(_PLACE).run(program, feed=feed, fetch_list=fetch)

@@ -10,6 +10,7 @@ import numpy.random  # noqa: F401  (it uses zlib when it is imported)
 import paddle
 
 import cases
+from ours import Runner
 from transpile import Transpiler
 
 
@@ -17,6 +18,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("part")
     parser.add_argument("--transpile", required=True)
+    parser.add_argument("--infer", required=True, type=pathlib.Path)
+    parser.add_argument("--run_programs", required=True, type=pathlib.Path)
     parser.add_argument("--models", required=True, type=pathlib.Path)
     parser.add_argument("--docs", required=True, type=pathlib.Path)
     parser.add_argument("--counts", required=True)
@@ -24,8 +27,9 @@ def main():
     arguments = parser.parse_args()
     paddle.enable_static()
     environment = cases.Environment(
-        Transpiler(arguments.transpile), arguments.models if arguments.models.exists() else None,
-        arguments.docs, arguments.update)
+        Transpiler(arguments.transpile), Runner(arguments.run_programs),
+        arguments.infer.absolute(),
+        arguments.models if arguments.models.exists() else None, arguments.docs, arguments.update)
     part = importlib.import_module(arguments.part)
     return 0 if cases.run(part.cases(environment), arguments.counts) else 1
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 
-PARTS = ("pairs", "train", "frozen", "acceptance")
+PARTS = ("pairs", "train", "frozen", "acceptance", "ops", "five_steps", "stored_outputs")
 
 
 def run_part(part, arguments, folder):
@@ -17,7 +17,8 @@ def run_part(part, arguments, folder):
     counts_path = pathlib.Path(folder) / part
     command = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)),
                                             "run_part.py"),
-               part, f"--transpile={arguments.transpile}", f"--models={arguments.models}",
+               part, f"--transpile={arguments.transpile}", f"--infer={arguments.infer}",
+               f"--run_programs={arguments.run_programs}", f"--models={arguments.models}",
                f"--docs={arguments.docs}", f"--counts={counts_path}"]
     if arguments.update_docs:
         command.append("--update")
@@ -40,6 +41,8 @@ def main():
     parser.add_argument("--update_docs", action="store_true",
                         help="write docs/paddle_acceptance.md as PaddlePaddle now answers")
     parser.add_argument("--transpile", default="tools/transpile")
+    parser.add_argument("--infer", default="tools/infer")
+    parser.add_argument("--run_programs", default="tests/interop/run_programs")
     parser.add_argument("--models", default="../reference_data/models")
     arguments = parser.parse_args()
     arguments.docs = os.path.join(workspace, "docs")

@@ -16,7 +16,7 @@ namespace fixpoint::executor {
 // What is behind a batch_norm by the batch's statistics, held as no elements but as what they are
 // computed from.
 struct NormalizedValue {
-  std::shared_ptr<const kernels::BatchNorm> norm;
+  std::shared_ptr<kernels::BatchNorm> norm;
   Buffer x;
   Buffer mean;
   Buffer variance;

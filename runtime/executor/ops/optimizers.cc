@@ -163,6 +163,13 @@ absl::Status PlanAdamW(OpPlanner& op) {
   return PlanAdamStep(op, op.attributes().Bool("with_decay") ? op.Number("coeff") : 0);
 }
 
+// Since 2.6, which has the attribute always_adapt, a step is not as long as the parameter where
+// weight_decay is 0 and the attribute is false.
+bool Adapts(const OpPlanner& op) {
+  return op.op().FindAttr("always_adapt") == nullptr || op.attributes().Bool("always_adapt") ||
+         op.Number("weight_decay") > 0;
+}
+
 absl::Status PlanLamb(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Update u, Begin(op));
   ASSIGN_OR_RETURN(const Moments m, ReadMoments(op, u.parameter.size));
@@ -171,6 +178,7 @@ absl::Status PlanLamb(OpPlanner& op) {
   rule.epsilon = op.Number("epsilon");
   rule.decay = op.Number("weight_decay");
   rule.corrects_moments = op.era() == Era::kPaddle2;
+  rule.adapts = Adapts(op);
   op.AddStep({m.Reads(u), m.Writes(p), [=](const StepContext& run) {
                 kernels::Lamb(rule, run.Floats(u.gradient), run.Floats(u.rate)[0], p.Next(run),
                               m.In(run));

@@ -54,7 +54,7 @@ Function LeakyRelu(const OpRun& op) {
 }
 // Of X or of Out: both have one sign where alpha is positive.
 Function LeakyReluSlope(const OpRun& op) {
-  return [alpha = op.Float("alpha")](double x) { return x > 0 ? 1 : alpha; };
+  return [alpha = op.Float("alpha")](double x) { return x >= 0 ? 1 : alpha; };
 }
 
 Function HardSwish(const OpRun& op) {

@@ -58,6 +58,68 @@ TEST(Views, KeepTheElements) {
             "");
 }
 
+// A plan holds no copy of them, so that their dimensions are not those of any memory.
+TEST(Views, OfWhatIsFedHaveTheirOwnDimensions) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        reshape2(X=x) -> (Out=y, XShape=x_shape) {shape=[4, -1]}
+      })",
+                          Drawn("x", {2, 3, 4}), 0, {"y"}),
+            "");
+}
+
+// Of the reference: its gradient at 0 is that of positive numbers.
+TEST(LeakyRelu, PassesGradientsOfZeros) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        leaky_relu_grad(X=x, Out@GRAD=dy) -> (X@GRAD=dx) {alpha=0.5}
+      })",
+                          "x f32[3] 0 -0 -1\ndy f32[3] 1 1 1\n", 0),
+            "");
+}
+
+TEST(LogSoftmax, CountsNoLogitAsLessThan64BelowTheLargest) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        log_softmax(X=x) -> (Out=y)
+      })",
+                          "x f32[2,2] 0 -100 1000 0\n"),
+            "");
+}
+
+TEST(Lamb, AdaptsWhereItDecaysOrAlways) {
+  for (const char* rule :
+       {"weight_decay=0.5, always_adapt=false", "weight_decay=0.0",
+        "weight_decay=0.0, always_adapt=false", "weight_decay=0.0, always_adapt=true"}) {
+    SCOPED_TRACE(rule);
+    EXPECT_EQ(OpDifferences(absl::StrCat(R"(program version=2006002
+        block 0 {
+          lamb(Param=p, Grad=g, LearningRate=lr, Moment1=m1, Moment2=m2, Beta1Pow=b1,
+            Beta2Pow=b2) -> (ParamOut=q, Moment1Out=n1, Moment2Out=n2, Beta1PowOut=c1, Beta2PowOut=c2) {)",
+                                         rule, "}\n}"),
+                            Drawn("p", {5}) + Drawn("g", {5}) +
+                                "lr f32[1] 0.5\nm1 f32[5] 1 2 3 4 5\nm2 f32[5] 5 4 3 2 1\n"
+                                "b1 f32[1] 0.5\nb2 f32[1] 0.75\n"),
+              "");
+  }
+}
+
+// In test mode a quantizer names its state and leaves it as it is, for the ops behind it too.
+TEST(Quantizers, LeaveTheirStateInTestMode) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var scale f32[1] persistable
+        var state f32[1] persistable
+        var accum f32[1] persistable
+        fake_quantize_moving_average_abs_max(X=x, InScale=scale, InState=state,
+          InAccum=accum) -> (Out=y, OutScale=scale, OutState=state, OutAccum=accum) {is_test=true}
+        scale(X=state) -> (Out=twice) {scale=2.0}
+      })",
+                          Drawn("x", {2, 3}) + "scale f32[1] 0.5\nstate f32[1] 3\naccum f32[1] 2\n",
+                          0, {"y", "scale", "state", "accum", "twice"}),
+            "");
+}
+
 // What a convolution writes lies channels last: it is joined, cut, summed and turned as it lies.
 TEST(Images, AreJoinedAndCutAsTheyLie) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002

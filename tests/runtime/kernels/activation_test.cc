@@ -56,7 +56,7 @@ const Case kCases[] = {
     {"LeakyRelu",
      {F::kLeakyRelu, 0.1f},
      [](double x) { return x >= 0 ? x : 0.1f * x; },
-     [](double x) { return x > 0 ? 1 : 0.1f; },
+     [](double x) { return x >= 0 ? 1 : 0.1f; },
      0.5},
     {"Elu",
      {F::kElu, 0.7f},

@@ -157,6 +157,17 @@ TEST(Optimizer, LambTakesARatioOfOneWhereANormIsZero) {
   EXPECT_EQ(param, (std::vector<float>{-0.25f, 0.25f}));
 }
 
+TEST(Optimizer, LambDoesNotAdaptWhereItsRuleSaysSo) {
+  LambRule rule = {1.0f, 0, false};
+  rule.adapts = false;
+  std::vector<float> param = {3, 4};
+  std::vector<float> first(2);
+  std::vector<float> second(2);
+  Lamb(rule, {1.0f, -1.0f}, 1.0f, absl::MakeSpan(param),
+       {0.5f, 0, 0.5f, 0, absl::MakeSpan(first), absl::MakeSpan(second)});
+  EXPECT_EQ(param, (std::vector<float>{2.75f, 4.25f}));
+}
+
 TEST_F(Optimizers, Adagrad) {
   std::vector<float> moment(kSize, 0.5f);
   std::vector<double> squares(kSize, 0.5);

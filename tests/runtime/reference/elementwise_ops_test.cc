@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
+#include "absl/strings/str_cat.h"
 #include "tests/runtime/reference/run_ops.h"
 
 namespace fixpoint::reference {
@@ -116,6 +119,18 @@ TEST(Activations, BendWhereTheySay) {
             "a_relu f32[5] 0 0 0 1 8\nb_relu6 f32[5] 0 0 0 1 6\nc_leaky f32[5] -2 -0.5 0 1 8\n"
             "d_hard_sigmoid f32[5] 0 0.25 0.5 0.75 1\ne_hard_swish f32[5] -0 -0.5 0 1 12\n"
             "f_abs f32[5] 4 1 0 1 8\ng_square f32[5] 16 1 0 1 64\nh_sign f32[5] -1 -1 0 1 1\n");
+}
+
+// As the reference does, by X in 2.x and by Out in 1.x.
+TEST(Activations, LeakyReluPassesTheGradientsOfZeros) {
+  for (const char* slot : {"X", "Out"}) {
+    const bool is_of_2 = slot == std::string("X");
+    EXPECT_EQ(RunOps(absl::StrCat("program version=", is_of_2 ? 2006002 : 1008005,
+                                  "\nblock 0 {\nleaky_relu_grad(", slot,
+                                  "=x, Out@GRAD=dy) -> (X@GRAD=dx) {alpha=0.5}\n}"),
+                     "x f32[4] 0 -0 -1 1\ndy f32[4] 1 1 1 1\n"),
+              "dx f32[4] 1 1 0.5 1\n");
+  }
 }
 
 TEST(Activations, AreSmoothWhereTheySay) {

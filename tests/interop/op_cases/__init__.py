@@ -1,0 +1,14 @@
+"""Which ops are compared, with what they read: a module for each family of ops."""
+
+from op_cases import (activations, convolutions, elementwise, filling, losses, normalization,
+                      optimizers, pooling, products, quantizers, reductions, repetitions, shapes)
+
+FAMILIES = (activations, convolutions, elementwise, filling, losses, normalization, optimizers,
+            pooling, products, quantizers, reductions, repetitions, shapes)
+
+
+def all_cases():
+    """Pairs of a case and how far results may be apart."""
+    for family in FAMILIES:
+        for case in family.cases():
+            yield case, family.TOLERANCE

@@ -88,45 +88,6 @@ struct Statistics {
   }
 };
 
-// Of a block of rows of dy that the relu lets through: to each channel's sum, and to that of its
-// products with x - mean.
-struct GradientSums {
-  const float* x;
-  const float* dy;
-  const float* mean;
-  const float* factors;
-  const float* addends;
-  bool relu;
-  int64_t channels;
-  int64_t rows;
-  double* sums;
-  double* products;
-
-  template <int kLanes>
-  inline void Run(int64_t c) const {
-    relu ? Sum<kLanes, true>(c) : Sum<kLanes, false>(c);
-  }
-
-  template <int kLanes, bool kRelu>
-  inline void Sum(int64_t c) const {
-    float sum[kLanes] = {};
-    float product[kLanes] = {};
-    for (int64_t row = 0; row < rows; ++row) {
-      const int64_t at = row * channels + c;
-      for (int l = 0; l < kLanes; ++l) {
-        const float value = x[at + l];
-        const float given = dy[at + l];
-        const float y = value * factors[c + l] + addends[c + l];
-        const float gradient = !kRelu || y > 0 ? given : 0;
-        sum[l] += gradient;
-        product[l] += gradient * (value - mean[c + l]);
-      }
-    }
-    for (int l = 0; l < kLanes; ++l) sums[c + l] += double{sum[l]};
-    for (int l = 0; l < kLanes; ++l) products[c + l] += double{product[l]};
-  }
-};
-
 template <Relu kRelu>
 inline float Rectified(float y) {
   if (kRelu == Relu::kOfNumbers) return y > 0 ? y : 0;
@@ -146,10 +107,8 @@ inline void NormalizeRow(const float* x, const float* factors, const float* adde
 
 // How many rows make one that is worth vectors of bytes.
 int64_t RepeatsOf(int64_t channels) {
-  constexpr int64_t kVector = 64;
-  int64_t repeats = kVector / std::gcd(channels, kVector);
-  while (repeats * channels < 4 * kVector) repeats *= 2;
-  return repeats;
+  constexpr int64_t kWide = 256;
+  return std::max<int64_t>(1, (kWide + channels - 1) / channels);
 }
 
 }  // namespace
@@ -172,7 +131,8 @@ BatchNorm::BatchNorm(const BatchNormShape& shape)
       products_(sums_.size()),
       lowest_(sums_.size()),
       largest_(sums_.size()),
-      wide_(kWideRows * repeats_ * shape.channels) {}
+      wide_(kWideRows * repeats_ * shape.channels),
+      parts_(2 * pieces_ * repeats_ * shape.channels) {}
 
 absl::Span<const float> BatchNorm::Wide(int place, absl::Span<const float> of_channels) {
   const absl::Span<float> wide =
@@ -299,18 +259,41 @@ void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
   const int64_t channels = shape_.channels;
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
   CHECK(dy.size() == x.size() && dx.size() == x.size());
+  const bool relu = shape_.relu != Relu::kNone;
+  const int64_t wide = repeats_ * channels;
+  const float* const factors = Wide(0, statistics.factors).data();
+  const float* const addends = Wide(1, statistics.addends).data();
+  const float* const mean = Wide(2, statistics.mean).data();
   std::fill(sums_.begin(), sums_.end(), 0.0);
   std::fill(products_.begin(), products_.end(), 0.0);
-  const bool relu = shape_.relu != Relu::kNone;
   ForEachPiece(pieces_, shape_.rows(), [&](int64_t piece, int64_t first, int64_t end) {
-    Vectorised([=, x = x.data(), dy = dy.data(), mean = statistics.mean.data(),
-                factors = statistics.factors.data(), addends = statistics.addends.data(),
-                sums = &sums_[piece * channels], products = &products_[piece * channels]] {
-      ForEachBlock(first, end, [=](int64_t row, int64_t rows) {
-        ForEachChannel(channels,
-                       GradientSums{x + row * channels, dy + row * channels, mean, factors, addends,
-                                    relu, channels, rows, sums, products});
-      });
+    Vectorised([=, x = x.data(), dy = dy.data(), part = &parts_[2 * piece * wide],
+                product_part = &parts_[(2 * piece + 1) * wide], sums = &sums_[piece * channels],
+                products = &products_[piece * channels], end = end * channels] {
+      constexpr int64_t kWideRowsOfBlock = 32;
+      for (int64_t at = first * channels; at < end;) {
+        std::fill_n(part, 2 * wide, 0.0f);
+        for (int64_t i = 0; i < kWideRowsOfBlock && at < end; ++i, at += wide) {
+          const float* const values = x + at;
+          const float* const given = dy + at;
+          const int64_t size = std::min(wide, end - at);
+#pragma GCC ivdep
+          for (int64_t e = 0; e < size; ++e) {
+            const float all = given[e];
+            const float passed = values[e] * factors[e] + addends[e] > 0 ? all : 0;
+            const float gradient = relu ? passed : all;
+            part[e] += gradient;
+            product_part[e] += gradient * (values[e] - mean[e]);
+          }
+        }
+        for (int64_t e = 0; e < wide; e += channels) {
+#pragma GCC ivdep
+          for (int64_t c = 0; c < channels; ++c) {
+            sums[c] += double{part[e + c]};
+            products[c] += double{product_part[e + c]};
+          }
+        }
+      }
     });
   });
   // dx = factor * (dy - means - (x - mean) * slopes), where the means take the places of lowest_
@@ -330,9 +313,6 @@ void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
     largest_[c] = static_cast<float>(products / rows / squared_deviation);
   }
   ForEachWideRow([=, x = x.data(), dy = dy.data(), dx = dx.data(),
-                  factors = Wide(0, statistics.factors).data(),
-                  addends = Wide(1, statistics.addends).data(),
-                  mean = Wide(2, statistics.mean).data(),
                   means = Wide(3, absl::MakeSpan(lowest_).first(channels)).data(),
                   slopes = Wide(4, absl::MakeSpan(largest_).first(channels)).data()](int64_t at,
                                                                                      int64_t size) {

@@ -94,6 +94,7 @@ class BatchNorm {
   std::vector<float> lowest_;
   std::vector<float> largest_;
   std::vector<float> wide_;
+  std::vector<float> parts_;  // of sums, of the rows of a piece that are one
 };
 
 }  // namespace fixpoint::kernels

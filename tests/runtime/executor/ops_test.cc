@@ -249,6 +249,19 @@ TEST(AffineQuantizer, FollowsBothEndsOfTheRange) {
   }
 }
 
+TEST(AffineQuantizer, GoesByTheStepThatItHasInTestMode) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var s f32[1] persistable
+        var z f32[1] persistable
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (
+          Out=q, OutScale=s, OutZeroPoint=z) {bit_length=8, is_test=true}
+        fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=d)
+      })",
+                          Drawn("x", {3, 10}) + "s f32[1] 0.5\nz f32[1] 3\n"),
+            "");
+}
+
 // Weights per channel and activations in 8 bits: the sums are exact, their scale is rounded.
 TEST(QuantizedConvolution, IsAsIfOnNumbers) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002

@@ -1,4 +1,5 @@
-// The pages under docs/lists, and parts of others: what the registries and tables of the code hold, as Markdown.
+// The pages under docs/lists, and parts of others: what the registries and tables of the code hold,
+// as Markdown.
 
 #ifndef FIXPOINT_TESTS_DOCS_LISTS_H_
 #define FIXPOINT_TESTS_DOCS_LISTS_H_

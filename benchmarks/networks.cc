@@ -2,6 +2,7 @@
 
 #include <glog/logging.h>
 
+#include "absl/types/span.h"
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
@@ -52,22 +53,43 @@ std::string ResNet20(ProgramBuilder& net, const std::string& image) {
   return Fc(net, GlobalAvgPool2d(net, x), 10);
 }
 
-std::string MobileNetV1(ProgramBuilder& net, const std::string& image) {
-  struct Block {
-    int filters;
-    int stride;
-  };
-  constexpr Block kBlocks[] = {{64, 1},  {128, 2},  {128, 1}, {256, 2}, {256, 1},
-                               {512, 2}, {512, 1},  {512, 1}, {512, 1}, {512, 1},
-                               {512, 1}, {1024, 2}, {1024, 1}};
-  int channels = 32;
+struct SeparableBlock {
+  int filters;
+  int stride;
+};
+
+// A convolution of stride 2, blocks of a depthwise and a pointwise convolution, a product.
+std::string SeparableNetwork(ProgramBuilder& net, const std::string& image, int channels,
+                             absl::Span<const SeparableBlock> blocks, int classes) {
   std::string x = ConvolutionNormRelu(net, image, channels, 3, 2);
-  for (const auto& [filters, stride] : kBlocks) {
+  for (const auto& [filters, stride] : blocks) {
     x = ConvolutionNormRelu(net, x, channels, 3, stride, channels);
     x = ConvolutionNormRelu(net, x, filters, 1, 1);
     channels = filters;
   }
-  return Fc(net, GlobalAvgPool2d(net, x), 1000);
+  return Fc(net, GlobalAvgPool2d(net, x), classes);
+}
+
+std::string MobileNetV1(ProgramBuilder& net, const std::string& image) {
+  return SeparableNetwork(net, image, 32,
+                          {{64, 1},
+                           {128, 2},
+                           {128, 1},
+                           {256, 2},
+                           {256, 1},
+                           {512, 2},
+                           {512, 1},
+                           {512, 1},
+                           {512, 1},
+                           {512, 1},
+                           {512, 1},
+                           {1024, 2},
+                           {1024, 1}},
+                          1000);
+}
+
+std::string SmallSeparable(ProgramBuilder& net, const std::string& image) {
+  return SeparableNetwork(net, image, 16, {{32, 1}, {64, 2}, {64, 1}}, 10);
 }
 
 struct Row {
@@ -76,8 +98,10 @@ struct Row {
   int64_t channels;
   int64_t size;
 };
-const Row kRows[] = {
-    {"lenet5", LeNet5, 1, 28}, {"resnet20", ResNet20, 3, 32}, {"mobilenet_v1", MobileNetV1, 3, 96}};
+const Row kRows[] = {{"lenet5", LeNet5, 1, 28},
+                     {"resnet20", ResNet20, 3, 32},
+                     {"mobilenet_v1", MobileNetV1, 3, 96},
+                     {"small_separable", SmallSeparable, 1, 28}};
 
 }  // namespace
 

@@ -21,7 +21,8 @@ struct Network {
 };
 
 // "lenet5": two convolutions and three products on 28 x 28 (LeCun et al., 1998); "resnet20": on
-// 32 x 32 (He et al., 2015); "mobilenet_v1": on 96 x 96 (Howard et al., 2017).
+// 32 x 32 (He et al., 2015); "mobilenet_v1": on 96 x 96 (Howard et al., 2017); "small_separable":
+// three blocks of the latter on 28 x 28.
 std::vector<std::string> NetworkNames();
 enum class Training { kMomentum, kAdam };
 // A network in float. REQUIRES: a name of NetworkNames.

@@ -20,8 +20,9 @@
 DEFINE_string(params, "", "Parameters: a combined file, or a folder with a file for each.");
 DEFINE_string(feeds, "", "What is fed, NAME=FILE.npy, comma separated.");
 DEFINE_string(fetches, "", "What is computed and where it goes, NAME=FILE.npy, comma separated.");
-DEFINE_string(data, "",
-              "Measure on the test images of mnist:FOLDER, cifar10:FOLDER or digits[:N].");
+DEFINE_string(
+    data, "",
+    "Measure on the test images of mnist:FOLDER, cifar10:FOLDER, digits[:N] or color_digits[:N].");
 DEFINE_string(images, "", "The fed variable of images; by default the only one of floats.");
 DEFINE_string(labels, "", "The fed variable of labels; by default the only one of integers.");
 DEFINE_string(loss, "", "The loss to tell the mean of; by default none.");

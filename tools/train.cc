@@ -18,7 +18,9 @@ DEFINE_string(startup, "", "Startup program, which initialises the variables.");
 DEFINE_string(params, "",
               "Folder of parameters to begin with, instead of the startup program's; those that it "
               "lacks begin as there.");
-DEFINE_string(data, "", "mnist:FOLDER, cifar10:FOLDER, or digits[:N], which are rendered.");
+DEFINE_string(data, "",
+              "mnist:FOLDER, cifar10:FOLDER, or digits[:N] or color_digits[:N], which are "
+              "rendered.");
 DEFINE_string(eval_program, "",
               "Program to evaluate, of the same variables; by default the program in test mode.");
 DEFINE_string(images, "", "The fed variable of images; by default the only one of floats.");

@@ -4,7 +4,7 @@
 //
 // What is trained is the range r = s * n, s the paper's step and n the largest code: what every
 // quantizer stores, and a frozen program reads. Its gradient is so scaled that s moves as the
-// paper's does under gradient descent with or without momentum (docs/numerics.md).
+// paper's does under gradient descent with or without momentum (docs/quantizers/lsq.md).
 
 #include <algorithm>
 #include <cmath>

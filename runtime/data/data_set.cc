@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "runtime/data/cifar10.h"
+#include "runtime/data/color_digits.h"
 #include "runtime/data/digits.h"
 #include "runtime/data/idx.h"
 
@@ -68,7 +69,8 @@ absl::StatusOr<ImageSet> LoadCifarBatches(const std::string& folder,
 absl::StatusOr<DataSetName> ParseDataSetName(absl::string_view text) {
   const std::vector<std::string> parts = absl::StrSplit(text, absl::MaxSplits(':', 1));
   DataSetName name;
-  if (parts[0] == "digits") {
+  if (parts[0] == "digits" || parts[0] == "color_digits") {
+    if (parts[0] == "color_digits") name.kind = DataSetKind::kColorDigits;
     constexpr int64_t kMost = std::numeric_limits<uint32_t>::max();
     if (parts.size() == 2 &&
         (!absl::SimpleAtoi(parts[1], &name.count) || name.count < 5 || name.count > kMost)) {
@@ -82,8 +84,10 @@ absl::StatusOr<DataSetName> ParseDataSetName(absl::string_view text) {
     name.folder = parts[1];
     return name;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text, "\" is no data set; want mnist:FOLDER, cifar10:FOLDER, digits or digits:N"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", text,
+                   "\" is no data set; want mnist:FOLDER, cifar10:FOLDER, digits[:N] or "
+                   "color_digits[:N]"));
 }
 
 absl::StatusOr<ImageSet> LoadTrainingSet(const DataSetName& name) {
@@ -92,6 +96,8 @@ absl::StatusOr<ImageSet> LoadTrainingSet(const DataSetName& name) {
       return LoadMnist(name.folder, "train");
     case DataSetKind::kCifar10:
       return LoadCifarBatches(name.folder, {"data_batch", "train"});
+    case DataSetKind::kColorDigits:
+      return RenderColorDigits(name.count, kTrainingSeed);
     case DataSetKind::kDigits:
       break;
   }
@@ -104,6 +110,8 @@ absl::StatusOr<ImageSet> LoadTestSet(const DataSetName& name) {
       return LoadMnist(name.folder, "t10k");
     case DataSetKind::kCifar10:
       return LoadCifarBatches(name.folder, {"test"});
+    case DataSetKind::kColorDigits:
+      return RenderColorDigits(name.count / 5, kTestSeed);
     case DataSetKind::kDigits:
       break;
   }

@@ -1,4 +1,5 @@
-// Data sets as a command line names them: "mnist:FOLDER", "cifar10:FOLDER", "digits" or "digits:N".
+// Data sets as a command line names them: "mnist:FOLDER", "cifar10:FOLDER", "digits", "digits:N",
+// "color_digits" or "color_digits:N".
 
 #ifndef FIXPOINT_RUNTIME_DATA_DATA_SET_H_
 #define FIXPOINT_RUNTIME_DATA_DATA_SET_H_
@@ -13,15 +14,16 @@
 namespace fixpoint {
 
 enum class DataSetKind {
-  kMnist,    // a folder with train-images-idx3-ubyte, train-labels-idx1-ubyte and t10k-...
-  kCifar10,  // a folder with data_batch_*.bin (or train*.bin) and test*.bin
-  kDigits,   // rendered: runtime/data/digits.h
+  kMnist,        // a folder with train-images-idx3-ubyte, train-labels-idx1-ubyte and t10k-...
+  kCifar10,      // a folder with data_batch_*.bin (or train*.bin) and test*.bin
+  kDigits,       // rendered: runtime/data/digits.h
+  kColorDigits,  // rendered: runtime/data/color_digits.h
 };
 
 struct DataSetName {
   DataSetKind kind = DataSetKind::kDigits;
   std::string folder;     // of files, each of which may be gzipped, with ".gz" behind its name
-  int64_t count = 10000;  // of digits: that many images to train on, and a fifth of them to test on
+  int64_t count = 10000;  // of digits: that many images to train on, and a fifth as many to test on
 };
 
 // Error (kInvalidArgument): the text is no such name.

@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "ops/quantizer_table.h"
 #include "tests/docs/example_parameters.h"
 #include "tests/docs/example_programs.h"
 #include "tests/docs/lists.h"
@@ -59,12 +57,16 @@ TEST(GeneratedFiles, TableOfModelsIsUpToDateButForTimes) {
       << "./bazelw run -c opt //tests/docs:update_models writes docs/models.md";
 }
 
-TEST(Numerics, HasAParagraphForEachQuantizer) {
-  const std::string page = ReadFileOrDie("docs/numerics.md");
-  const QuantizerTable quantizers;
-  for (const auto& quantizer : quantizers.all()) {
-    EXPECT_TRUE(absl::StrContains(page, absl::StrCat("\n**`", quantizer->name(), "`**: ")))
-        << "docs/numerics.md has no paragraph that begins with **`" << quantizer->name() << "`**:";
+TEST(GeneratedFiles, EachQuantizerHasAPageWithWhatTheCodeSays) {
+  const absl::StatusOr<std::vector<GeneratedFile>> pages = QuantizerPages(".");
+  ASSERT_TRUE(pages.ok()) << pages.status();
+  for (const GeneratedFile& page : *pages) {
+    EXPECT_EQ(ReadFileOrDie(page.path), page.bytes)
+        << "./bazelw run //tests/docs:update writes " << page.path;
+    for (const char* part : {"\n## Formula\n", "\n## Gradient\n", "\n## Source\n", "\n## Example\n",
+                             "\n```console\n"}) {
+      EXPECT_TRUE(absl::StrContains(page.bytes, part)) << page.path << " has no" << part;
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 #include "tests/docs/lists.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,8 @@
 #include "ops/op_schema.h"
 #include "ops/quantizer_table.h"
 #include "proto/program_text.h"
+#include "proto/status_macros.h"
+#include "tests/testing/reference_data.h"
 #include "transpiler/freeze.h"
 #include "transpiler/pass.h"
 #include "transpiler/quantize_transpiler.h"
@@ -236,29 +239,45 @@ std::string RecipeRows(const Quantizer& quantizer) {
   return rows;
 }
 
+std::string KindText(const Quantizer& quantizer) {
+  return absl::StrCat(
+      quantizer.is_dynamic() ? "dynamic" : "static", ", ",
+      quantizer.granularity() == QuantSpec::PER_CHANNEL ? "per channel" : "per tensor", ", ",
+      quantizer.scheme() == QuantSpec::AFFINE ? "affine" : "symmetric");
+}
+
+std::string QuantizerPath(const Quantizer& quantizer) {
+  return absl::StrCat("quantizers/", quantizer.name(), ".md");
+}
+
 std::string QuantizersPage() {
   std::string body =
-      "What `QuantSpec.quantizer` can name. A dynamic quantizer finds its range anew from each "
-      "tensor; a static one keeps it in persistable variables, its state. The formulas are in "
-      "[numerics.md](../numerics.md).\n";
+      "What `QuantSpec.quantizer` can name, each with a page of its formula, gradient, state and "
+      "defaults. A dynamic quantizer finds its range anew from each tensor; a static one keeps it "
+      "in persistable variables, its state.\n\n";
+  body += TableHead({"quantizer", "what it is", ""});
   const QuantizerTable quantizers;
   for (const auto& quantizer : quantizers.all()) {
-    const bool per_channel = quantizer->granularity() == QuantSpec::PER_CHANNEL;
-    absl::StrAppend(&body, "\n## ", Code(quantizer->name()), "\n\n", std::string(quantizer->doc()),
-                    " ", quantizer->is_dynamic() ? "Dynamic" : "Static", ", ",
-                    per_channel ? "per channel" : "per tensor", ", ",
-                    quantizer->scheme() == QuantSpec::AFFINE ? "affine" : "symmetric", ".\n\n",
-                    TableHead({"form", "quantize op", "dequantize op", "state", "eras",
-                               "the reference has it"}),
-                    RecipeRows(*quantizer));
-    if (quantizer->parameters().empty()) continue;
-    absl::StrAppend(&body, "\n", TableHead({"parameter", "default", "from", "to", "what it is"}));
-    for (const QuantizerParameter& parameter : quantizer->parameters()) {
-      body += Row({Code(parameter.name), absl::StrCat(parameter.default_value),
-                   absl::StrCat(parameter.min), absl::StrCat(parameter.max), parameter.doc});
-    }
+    body +=
+        Row({absl::StrCat("[", Code(quantizer->name()), "](../", QuantizerPath(*quantizer), ")"),
+             std::string(quantizer->doc()), KindText(*quantizer)});
   }
   return Page("Quantizers", body);
+}
+
+// What the code says of a quantizer, for its page.
+std::string QuantizerTables(const Quantizer& quantizer) {
+  std::string text = absl::StrCat(
+      quantizer.doc(), " (", KindText(quantizer), ")\n\n",
+      TableHead({"form", "quantize op", "dequantize op", "state", "eras", "the reference has it"}),
+      RecipeRows(quantizer));
+  if (quantizer.parameters().empty()) return text;
+  absl::StrAppend(&text, "\n", TableHead({"parameter", "default", "from", "to", "what it is"}));
+  for (const QuantizerParameter& parameter : quantizer.parameters()) {
+    text += Row({Code(parameter.name), absl::StrCat(parameter.default_value),
+                 absl::StrCat(parameter.min), absl::StrCat(parameter.max), parameter.doc});
+  }
+  return text;
 }
 
 std::string SpecText(const QuantSpec& spec) { return spec.ShortDebugString(); }
@@ -332,6 +351,22 @@ std::string TargetsTable() {
   return table;
 }
 
+// A page with what is made in the place that it has for it: between the lines <!-- what --> and
+// <!-- end of what -->. Error (kInvalidArgument): it has no such place.
+absl::StatusOr<GeneratedFile> WithMade(const GeneratedFile& page, absl::string_view what,
+                                       absl::string_view made) {
+  const std::string begin_line = absl::StrCat("<!-- ", what, " -->\n");
+  const std::string end_line = absl::StrCat("<!-- end of ", what, " -->\n");
+  const size_t begin = page.bytes.find(begin_line);
+  const size_t end = page.bytes.find(end_line);
+  if (begin == std::string::npos || end == std::string::npos || end < begin) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(page.path, " has no lines ", begin_line, end_line));
+  }
+  return GeneratedFile{page.path, absl::StrCat(page.bytes.substr(0, begin), begin_line, "\n", made,
+                                               "\n", page.bytes.substr(end))};
+}
+
 std::string ReasonsPage() {
   std::string body =
       "Why an op with a quantizable slot is quantized or stays float. The list is closed.\n\n";
@@ -353,15 +388,24 @@ std::vector<GeneratedFile> ListPages() {
 }
 
 absl::StatusOr<GeneratedFile> ManualWithTargets(absl::string_view manual) {
-  constexpr absl::string_view kBegin = "<!-- targets -->\n";
-  constexpr absl::string_view kEnd = "<!-- end of targets -->\n";
-  const size_t begin = manual.find(kBegin);
-  const size_t end = manual.find(kEnd);
-  if (begin == absl::string_view::npos || end == absl::string_view::npos || end < begin) {
-    return absl::InvalidArgumentError(absl::StrCat("docs/manual.md has no lines ", kBegin, kEnd));
+  return WithMade({"docs/manual.md", std::string(manual)}, "targets", TargetsTable());
+}
+
+absl::StatusOr<std::vector<GeneratedFile>> QuantizerPages(const std::string& root) {
+  std::vector<GeneratedFile> pages;
+  const QuantizerTable quantizers;
+  for (const auto& quantizer : quantizers.all()) {
+    const std::string path = absl::StrCat("docs/", QuantizerPath(*quantizer));
+    const std::string place = absl::StrCat(root, "/", path);
+    if (!std::filesystem::exists(place)) {
+      return absl::NotFoundError(absl::StrCat("quantizer ", quantizer->name(), " has no page ",
+                                              path,
+                                              "; docs/adding_a_quantizer.md says what is in it"));
+    }
+    ASSIGN_OR_RETURN(pages.emplace_back(), WithMade({path, ReadFileOrDie(place)}, "quantizer",
+                                                    QuantizerTables(*quantizer)));
   }
-  return GeneratedFile{"docs/manual.md", absl::StrCat(manual.substr(0, begin), kBegin, "\n",
-                                                      TargetsTable(), "\n", manual.substr(end))};
+  return pages;
 }
 
 }  // namespace fixpoint

@@ -1,4 +1,5 @@
-// The pages under docs/lists: what the registries and tables of the code hold, as Markdown.
+// The pages under docs/lists, and parts of others: what the registries and tables of the code hold,
+// as Markdown.
 
 #ifndef FIXPOINT_TESTS_DOCS_LISTS_H_
 #define FIXPOINT_TESTS_DOCS_LISTS_H_
@@ -23,6 +24,11 @@ std::vector<GeneratedFile> ListPages();
 // docs/manual.md, given as it is, with the table of built-in targets in its place. Error
 // (kInvalidArgument): it has no such place.
 absl::StatusOr<GeneratedFile> ManualWithTargets(absl::string_view manual);
+
+// docs/quantizers/, which has a page for each quantizer, as they are in the repository at `root`,
+// with what the code says in its place. Errors: kNotFound: a quantizer has no page;
+// kInvalidArgument: a page has no such place.
+absl::StatusOr<std::vector<GeneratedFile>> QuantizerPages(const std::string& root);
 
 }  // namespace fixpoint
 

@@ -1,4 +1,5 @@
-// Writes the generated files: the lists, example programs and the tour's parameters, or, with
+// Writes the generated files: the lists, what the code says in pages, example programs and the
+// tour's parameters, or, with
 // --models, the table of models.
 
 #include <cstdlib>
@@ -28,7 +29,7 @@ int WriteGenerated(const std::string& root, bool models) {
     files = {{"docs/models.md", ModelsPage(rows)}};
   } else {
     files = ListPages();
-    for (const auto& made : {ExamplePrograms(), ExampleParameters(root)}) {
+    for (const auto& made : {ExamplePrograms(), ExampleParameters(root), QuantizerPages(root)}) {
       if (!made.ok()) {
         std::cerr << made.status() << "\n";
         return 1;

@@ -45,6 +45,12 @@ Buffer WriteNumberOver(OpPlanner& op, absl::string_view slot, Buffer before) {
   return op.WriteOver(slot, kOneNumber, Layout::kRowMajor, before);
 }
 
+// In test mode what an op goes by stays as it is.
+absl::Status ShareNumber(OpPlanner& op, absl::string_view output, absl::string_view input) {
+  if (!op.Wants(output)) return absl::OkStatus();
+  return op.builder().Share(op.OutputValue(output), op.InputValue(input));
+}
+
 struct AffineBuffers {
   Buffer step;
   Buffer zero_point;
@@ -105,7 +111,10 @@ absl::Status PlanQuantize(OpPlanner& op) {
   AffineBuffers affine;
   ASSIGN_OR_RETURN(affine.step, ReadNumber(op, "InScale"));
   ASSIGN_OR_RETURN(affine.zero_point, ReadNumber(op, "InZeroPoint"));
-  if (!op.IsTest()) {
+  if (op.IsTest()) {
+    RETURN_IF_ERROR(ShareNumber(op, "OutScale", "InScale"));
+    RETURN_IF_ERROR(ShareNumber(op, "OutZeroPoint", "InZeroPoint"));
+  } else {
     ASSIGN_OR_RETURN(affine, AddFollow(op, codes, x, affine));
   }
   const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);

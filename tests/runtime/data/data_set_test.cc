@@ -20,6 +20,8 @@ namespace {
 TEST(DataSetName, IsAKindAndWhereItIs) {
   EXPECT_EQ(ParseDataSetName("digits")->count, 10000);
   EXPECT_EQ(ParseDataSetName("digits:50")->count, 50);
+  EXPECT_EQ(ParseDataSetName("color_digits")->count, 10000);
+  EXPECT_EQ(ParseDataSetName("color_digits:50")->count, 50);
   EXPECT_EQ(ParseDataSetName("mnist:/data/mnist")->folder, "/data/mnist");
   EXPECT_EQ(ParseDataSetName("cifar10:a:b")->folder, "a:b");
 }
@@ -27,7 +29,7 @@ TEST(DataSetName, IsAKindAndWhereItIs) {
 TEST(DataSetName, WhatIsNoneIsToldWhatThereIs) {
   EXPECT_EQ(ParseDataSetName("imagenet:x").status(),
             absl::InvalidArgumentError("\"imagenet:x\" is no data set; want mnist:FOLDER, "
-                                       "cifar10:FOLDER, digits or digits:N"));
+                                       "cifar10:FOLDER, digits[:N] or color_digits[:N]"));
   EXPECT_FALSE(ParseDataSetName("mnist").ok());
   EXPECT_FALSE(ParseDataSetName("mnist:").ok());
   for (const char* count : {"4", "-1", "many", "", "4294967296"}) {
@@ -45,6 +47,16 @@ TEST(DataSet, DigitsToTestOnAreAFifthAndOthers) {
   EXPECT_EQ(training.images.dims(), std::vector<int64_t>({50, 1, 28, 28}));
   EXPECT_EQ(test.images.dims(), std::vector<int64_t>({10, 1, 28, 28}));
   EXPECT_NE(training.images.bytes().subspan(0, 784), test.images.bytes().subspan(0, 784));
+}
+
+TEST(DataSet, ColorDigitsHaveTheShapeOfCifarAndTheLabelsOfDigits) {
+  const DataSetName name = *ParseDataSetName("color_digits:50");
+  const ImageSet training = *LoadTrainingSet(name);
+  const ImageSet test = *LoadTestSet(name);
+  EXPECT_EQ(training.images.dims(), std::vector<int64_t>({50, 3, 32, 32}));
+  EXPECT_EQ(test.images.dims(), std::vector<int64_t>({10, 3, 32, 32}));
+  EXPECT_EQ(training.labels.data<int64_t>()[13], 3);
+  EXPECT_NE(training.images.bytes().subspan(0, 3072), test.images.bytes().subspan(0, 3072));
 }
 
 TEST(DataSet, MnistHasFourFilesEachGzippedOrNot) {

@@ -441,6 +441,16 @@ TEST(DequantizedProduct, IsByBothRanges) {
                           Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}) +
                               Drawn("ranges", {6}) + Drawn("m", {5, 6}) + Drawn("numbers", {128}) +
                               "range f32[1] 0.75\ncodes i8[4] -128 -1 0 127\n"),
+TEST(AffineQuantizer, GoesByTheStepThatItHasInTestMode) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var s f32[1] persistable
+        var z f32[1] persistable
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (
+          Out=q, OutScale=s, OutZeroPoint=z) {bit_length=8, is_test=true}
+        fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=d)
+      })",
+                          Drawn("x", {3, 10}) + "s f32[1] 0.5\nz f32[1] 3\n"),
             "");
 }
 

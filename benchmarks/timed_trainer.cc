@@ -1,0 +1,60 @@
+#include "benchmarks/timed_trainer.h"
+
+#include <glog/logging.h>
+
+#include <ctime>
+#include <utility>
+
+#include "runtime/random.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+
+double CpuSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile)
+    : network_(std::move(network)),
+      image_(*Tensor::Allocate(VarType::FP32, network_.image_dims)),
+      label_(*Tensor::Allocate(VarType::INT64, {network_.image_dims[0], 1})) {
+  if (quantized) {
+    TranspileOptions options;
+    options.config.set_target("onednn_int8");
+    options.startup = &network_.startup;
+    const auto transpiled = Transpile(&network_.main, options);
+    CHECK(transpiled.ok()) << transpiled.status();
+  }
+  auto startup = executor::Executor::Create(network_.startup, &scope_, {/*seed=*/1});
+  CHECK(startup.ok()) << startup.status();
+  const auto initialised = (*startup)->Run({}, {}, 0);
+  CHECK(initialised.ok()) << initialised.status();
+  executor::ExecutorOptions options;
+  options.profile = profile;
+  auto made = executor::Executor::Create(network_.main, &scope_, options);
+  CHECK(made.ok()) << made.status();
+  executor_ = *std::move(made);
+  const RandomStream random(1, 0, 0);
+  for (int64_t i = 0; i < image_.size(); ++i) {
+    image_.mutable_data<float>()[i] = static_cast<float>(random.Normal(i));
+  }
+  for (int64_t i = 0; i < label_.size(); ++i) label_.mutable_data<int64_t>()[i] = i * 7 % 10;
+}
+
+double TimedTrainer::Step() {
+  const double begin = CpuSeconds();
+  const Feed feeds[] = {{network_.image, &image_}, {network_.label, &label_}};
+  const auto loss = executor_->Run(feeds, {network_.loss}, step_++);
+  CHECK(loss.ok()) << loss.status();
+  loss_ = loss->front().data<float>()[0];
+  return CpuSeconds() - begin;
+}
+
+const executor::Plan& TimedTrainer::plan() {
+  const Feed feeds[] = {{network_.image, &image_}, {network_.label, &label_}};
+  return **executor_->PlanOf(feeds, {network_.loss});
+}
+
+}  // namespace fixpoint

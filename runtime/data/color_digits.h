@@ -1,0 +1,20 @@
+// Images in color that are made, not read, of the form that CIFAR-10 has.
+
+#ifndef FIXPOINT_RUNTIME_DATA_COLOR_DIGITS_H_
+#define FIXPOINT_RUNTIME_DATA_COLOR_DIGITS_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "runtime/data/image_set.h"
+
+namespace fixpoint {
+
+// `count` images [count,3,32,32]: those of RenderDigits with a margin of 2 pixels, drawn with light
+// ink on dark paper, of colors that the seed and the image tell: each channel of the paper is below
+// 128, and that of the ink 96 to 127 above it. Errors: those of RenderDigits.
+absl::StatusOr<ImageSet> RenderColorDigits(int64_t count, uint64_t seed);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_DATA_COLOR_DIGITS_H_

@@ -249,6 +249,18 @@ TEST(AffineQuantizer, FollowsBothEndsOfTheRange) {
   }
 }
 
+// The range is more than a float holds.
+TEST(AffineQuantizer, HasAStepForTheLargestNumbers) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z, InState=n, InAccumMin=z, InAccumMax=z) -> (
+          Out=q, OutScale=step, OutZeroPoint=zero, OutState=count, OutAccumMin=low, OutAccumMax=high) {bit_length=8}
+        fake_dequantize_affine(X=q, Scale=step, ZeroPoint=zero) -> (Out=d)
+      })",
+                          "x f32[3] -3e38 1e38 3e38\ns f32[1] 1\nz f32[1] 0\nn f32[1] 0\n", 0),
+            "");
+}
+
 // Row major, and channels last as a convolution leaves its output.
 TEST(InstanceNorm, AndItsGradients) {
   EXPECT_EQ(

@@ -72,9 +72,9 @@ class Layer {
       run();
       times[part] += ProcessorMilliseconds() - start;
     };
-    time(kForward, [&] { forward_->Run(x_, filters_, absl::MakeSpan(y_)); });
+    time(kForward, [&] { forward_->Run(x_, filters_, {}, absl::MakeSpan(y_)); });
     time(kQuantize, [&] { Quantize(); });
-    time(kIntegers, [&] { integers_->Run(codes_, scales_, absl::MakeSpan(y_)); });
+    time(kIntegers, [&] { integers_->Run(codes_, scales_, {}, absl::MakeSpan(y_)); });
     // Nobody wants the gradient of the image.
     if (!is_first) {
       time(kImages, [&] { backward_images_->Run(y_, filters_, absl::MakeSpan(dx_)); });

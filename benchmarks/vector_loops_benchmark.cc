@@ -59,7 +59,7 @@ class Loops {
     Show("x + y", 3, [&] { equal->Run(x_, y_, Z()); });
     const auto scalar = Planned(Arithmetic::kMul, {{size_}, {1}});
     Show("x * scalar", 2, [&] { scalar->Run(x_, {0.5f}, Z()); });
-    for (const int64_t channels : {8, 10, 64, 512}) {
+    for (const int64_t channels : {6, 16, 64, 512}) {
       const auto rows = Planned(Arithmetic::kAdd, {{size_ / channels, channels}, {channels}});
       const int64_t count = size_ / channels * channels;
       const std::vector<float> bias(channels, 1.0f);

@@ -32,6 +32,8 @@ struct SlotSchema {
   std::string name;
   bool list = false;      // any number of arguments
   bool optional = false;  // may be absent or empty
+  // Of an input: its elements are not read.
+  bool shape_only = false;
   Eras eras = Eras::kAll;
 };
 
@@ -78,6 +80,7 @@ struct GradientSchema {
     bool source_is_output = false;  // of the forward op
     bool is_gradient = false;       // of what is in `source`; else that itself
     bool optional = false;          // some makers leave it out
+    bool shape_only = false;        // as of SlotSchema
     Eras eras = Eras::kAll;
   };
   std::string type;

@@ -23,6 +23,7 @@ struct Entry {
   std::string source;
   bool list = false;
   bool optional = false;
+  bool shape_only = false;
   Eras eras = Eras::kAll;
 };
 
@@ -46,6 +47,7 @@ std::vector<Entry> ParseEntries(absl::string_view text) {
     entry.eras = ConsumeEras(&item);
     entry.optional = absl::ConsumeSuffix(&item, "?");
     entry.list = absl::ConsumeSuffix(&item, "*");
+    entry.shape_only = absl::ConsumeSuffix(&item, "#");
     const std::vector<std::string> names = absl::StrSplit(item, '=');
     entry.name = names.front();
     entry.source = names.back();
@@ -72,7 +74,7 @@ std::vector<SlotSchema> SlotsOf(const std::vector<Entry>& entries) {
   std::vector<SlotSchema> slots;
   slots.reserve(entries.size());
   for (const Entry& entry : entries) {
-    slots.push_back({entry.name, entry.list, entry.optional, entry.eras});
+    slots.push_back({entry.name, entry.list, entry.optional, entry.shape_only, entry.eras});
   }
   return slots;
 }
@@ -95,6 +97,7 @@ std::vector<GradientSchema::Slot> GradientSlots(const OpSchema& forward,
     slot.source = std::string(source);
     slot.eras = entry.eras;
     slot.optional = entry.optional;
+    slot.shape_only = entry.shape_only;
     slot.source_is_output = forward.FindOutput(source, Era::kFluid) != nullptr;
     CHECK(slot.source_is_output || forward.FindInput(source, Era::kFluid) != nullptr)
         << forward.type() << " has no slot " << source;
@@ -114,7 +117,7 @@ void AddSlots(const OpSchema& forward, const std::vector<GradientSchema::Slot>& 
     // A gradient that nobody wants is left out.
     const bool optional = outputs || slot.optional || source->optional;
     if (FindSlot(*slots, slot.name) == nullptr) {
-      slots->push_back({slot.name, source->list, optional, Both(eras, slot.eras)});
+      slots->push_back({slot.name, source->list, optional, slot.shape_only, Both(eras, slot.eras)});
     } else {
       for (SlotSchema& known : *slots) {
         if (known.name == slot.name) known.eras = Eras::kAll;

@@ -40,9 +40,10 @@ void Quantizable(OpSchemaBuilder& op) {
 
 std::vector<OpSchema> ElementwiseOps() {
   OpList ops;
+  constexpr char kSumGradient[] = "X#, Y#, Out@GRAD";
   constexpr char kFormats[] = "x_data_format@1, y_data_format@1";
-  Quantizable(Define(ops, "elementwise_add", "Out = X + Y.").Hints(kFormats));
-  Quantizable(Define(ops, "elementwise_sub", "Out = X - Y.").Hints(kFormats));
+  Quantizable(Define(ops, "elementwise_add", "Out = X + Y.", kSumGradient).Hints(kFormats));
+  Quantizable(Define(ops, "elementwise_sub", "Out = X - Y.", kSumGradient).Hints(kFormats));
   Quantizable(Define(ops, "elementwise_mul", "Out = X * Y.").Hints(kFormats));
   Define(ops, "elementwise_div", "Out = X / Y.", "X, Y, Out, Out@GRAD").Hints(kFormats);
   Define(ops, "elementwise_max", "Out = max(X, Y).").Hints(kFormats);

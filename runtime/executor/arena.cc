@@ -24,7 +24,7 @@ void FindLives(Plan* plan) {
       }
     }
   }
-  for (const Plan::Binding& fetch : plan->fetches) {
+  for (const Plan::Fetch& fetch : plan->fetches) {
     plan->buffers[fetch.buffer.index].last_step = static_cast<int>(plan->steps.size());
   }
 }

@@ -57,6 +57,13 @@ std::vector<const Value*> ValuesRead(const Op& op) {
   for (const Argument* input : op.inputs()) {
     if (input->variable() != nullptr) values.push_back(input->value());
   }
+  const std::vector<const Value*> in_blocks = ValuesReadInBlocks(op);
+  values.insert(values.end(), in_blocks.begin(), in_blocks.end());
+  return values;
+}
+
+std::vector<const Value*> ValuesReadInBlocks(const Op& op) {
+  std::vector<const Value*> values;
   for (const Block* block : op.sub_blocks()) {
     const BlockCrossing crossing = CrossingOf(op, *block);
     values.insert(values.end(), crossing.reads.begin(), crossing.reads.end());

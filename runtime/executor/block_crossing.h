@@ -29,6 +29,7 @@ BlockCrossing CrossingOf(const Op& op, const Block& block);
 // What an op reads and writes of its own block and those around it, by itself or in blocks that it
 // runs. A value is there once for each argument.
 std::vector<const Value*> ValuesRead(const Op& op);
+std::vector<const Value*> ValuesReadInBlocks(const Op& op);
 std::vector<const Value*> ValuesWritten(const Op& op);
 
 }  // namespace fixpoint::executor

@@ -2,11 +2,22 @@
 
 #include <algorithm>
 
+#include "ops/op_schema.h"
 #include "runtime/executor/block_crossing.h"
 
 namespace fixpoint::executor {
+namespace {
 
-Demand::Demand(const Block& block, const std::vector<const Value*>& wanted, bool leave_out_unwanted)
+bool ReadsElements(const Argument& input, Era era) {
+  const OpSchema* schema = FindOpSchema(input.op().type());
+  const SlotSchema* slot = schema != nullptr ? schema->FindInput(input.slot_name(), era) : nullptr;
+  return slot == nullptr || !slot->shape_only;
+}
+
+}  // namespace
+
+Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
+               bool leave_out_unwanted)
     : kept_(wanted.begin(), wanted.end()) {
   for (const Op& op : block.ops()) {
     for (const Value* value : ValuesWritten(op)) {
@@ -22,7 +33,12 @@ Demand::Demand(const Block& block, const std::vector<const Value*>& wanted, bool
                                      [&](const Value* value) { return IsNeeded(*value); });
     if (!is_live) continue;
     live_.insert(op);
-    for (const Value* value : ValuesRead(*op)) {
+    for (const Argument* input : op->inputs()) {
+      if (input->variable() == nullptr) continue;
+      needed_.insert(input->value());
+      if (ReadsElements(*input, era)) readers_[input->value()].push_back(op);
+    }
+    for (const Value* value : ValuesReadInBlocks(*op)) {
       needed_.insert(value);
       readers_[value].push_back(op);
     }

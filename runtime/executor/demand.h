@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "ops/era.h"
 #include "proto/program.h"
 
 namespace fixpoint::executor {
@@ -15,17 +16,17 @@ class Demand {
  public:
   // Of one block. `wanted` and the last values of persistable variables are kept; or, if nothing is
   // left out, all that ops write.
-  Demand(const Block& block, const std::vector<const Value*>& wanted,
+  Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
          bool leave_out_unwanted = true);
 
   // Whether the op has to run.
   bool IsLive(const Op& op) const { return live_.contains(&op); }
   // Whether the value is kept, or an op that runs reads it.
   bool IsNeeded(const Value& value) const { return needed_.contains(&value); }
-  // The only op that runs and reads the value; null where there are more or it is kept.
+  // The only op that runs and reads the value's elements; null where there are more or it is kept.
   const Op* OnlyReader(const Value& value) const;
-  // The ops of the block that run and read the value, themselves or in blocks that they run; once
-  // for each argument.
+  // The ops of the block that run and read the value's elements, themselves or in blocks that they
+  // run; once for each argument.
   std::vector<const Op*> Readers(const Value& value) const;
 
  private:

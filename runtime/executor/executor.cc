@@ -170,10 +170,9 @@ absl::Status Executor::Bind(PlannedRun* run) {
 
 absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const {
   std::vector<Tensor> fetched;
-  for (const Plan::Binding& fetch : run.plan.fetches) {
-    const TensorType& type = run.plan.buffers[fetch.buffer.index].type;
-    ASSIGN_OR_RETURN(Tensor tensor,
-                     Tensor::Allocate(type.dtype, {type.dims.begin(), type.dims.end()}));
+  for (const Plan::Fetch& fetch : run.plan.fetches) {
+    const Dims& dims = fetch.type.dims;
+    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(fetch.type.dtype, {dims.begin(), dims.end()}));
     std::memcpy(tensor.mutable_bytes().data(), run.addresses[fetch.buffer.index],
                 tensor.bytes().size());
     fetched.push_back(std::move(tensor));

@@ -24,17 +24,17 @@ VarDesc Declared(const TensorType& type) {
 
 }  // namespace
 
-OpPlanner::OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number, bool has_begun,
-                     const Demand& demand, PlanBuilder* builder, BlockPlanner* block_planner)
+OpPlanner::OpPlanner(const Op& op, const Planning& planning)
     : op_(op),
-      schema_(schema),
-      era_(era),
-      number_(number),
-      has_begun_(has_begun),
-      attributes_(op, schema, era),
-      demand_(demand),
-      builder_(*builder),
-      block_planner_(*block_planner) {}
+      planning_(planning),
+      schema_(*FindOpSchema(op.type())),
+      attributes_(op, schema_, planning.era) {}
+
+std::optional<OpPlanner> OpPlanner::Behind(const Op& op) const {
+  const OpSchema* schema = FindOpSchema(op.type());
+  if (schema == nullptr || !CheckForm(op, *schema, era()).ok()) return std::nullopt;
+  return std::optional<OpPlanner>(std::in_place, op, planning_);
+}
 
 int OpPlanner::InputCount(absl::string_view slot) const {
   CHECK(HasInputSlot(slot)) << op_.type() << " has no input " << slot;
@@ -42,6 +42,10 @@ int OpPlanner::InputCount(absl::string_view slot) const {
   return static_cast<int>(std::count_if(arguments.begin(), arguments.end(), [](const Argument* a) {
     return a->variable() != nullptr;
   }));
+}
+
+bool OpPlanner::IsPlanned(absl::string_view slot) const {
+  return HasInput(slot) && planning_.builder.IsPlanned(InputValue(slot));
 }
 
 absl::Status OpPlanner::CheckAbsent(absl::string_view slot) const {
@@ -58,7 +62,7 @@ const Value& OpPlanner::InputValue(absl::string_view slot, int index) const {
 }
 
 const TensorType& OpPlanner::InputType(absl::string_view slot, int index) const {
-  return builder_.TypeOf(InputValue(slot, index));
+  return planning_.builder.TypeOf(InputValue(slot, index));
 }
 
 absl::Status OpPlanner::CheckSize(absl::string_view slot, int64_t size) const {
@@ -69,7 +73,7 @@ absl::Status OpPlanner::CheckSize(absl::string_view slot, int64_t size) const {
 }
 
 Layout OpPlanner::InputLayout(absl::string_view slot, int index) const {
-  return builder_.LayoutOf(InputValue(slot, index));
+  return planning_.builder.LayoutOf(InputValue(slot, index));
 }
 
 absl::StatusOr<Buffer> OpPlanner::Read(absl::string_view slot, VarType::Type dtype, Layout layout,
@@ -79,11 +83,11 @@ absl::StatusOr<Buffer> OpPlanner::Read(absl::string_view slot, VarType::Type dty
     return absl::UnimplementedError(
         absl::StrCat("input ", slot, " is ", TypeName(type.dtype), "; want ", TypeName(dtype)));
   }
-  return builder_.Read(InputValue(slot, index), layout);
+  return planning_.builder.Read(InputValue(slot, index), layout);
 }
 
 const Argument* OpPlanner::OutputArgument(absl::string_view slot, int index) const {
-  CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
+  CHECK(schema_.FindOutput(slot, era()) != nullptr) << op_.type() << " has no output " << slot;
   const auto arguments = op_.Outputs(slot);
   if (index >= static_cast<int>(arguments.size())) return nullptr;
   return arguments[index]->variable() != nullptr ? arguments[index] : nullptr;
@@ -91,7 +95,7 @@ const Argument* OpPlanner::OutputArgument(absl::string_view slot, int index) con
 
 bool OpPlanner::Wants(absl::string_view slot, int index) const {
   const Argument* argument = OutputArgument(slot, index);
-  return argument != nullptr && demand_.IsNeeded(*argument->value());
+  return argument != nullptr && planning_.demand.IsNeeded(*argument->value());
 }
 
 const Value& OpPlanner::OutputValue(absl::string_view slot, int index) const {
@@ -101,13 +105,14 @@ const Value& OpPlanner::OutputValue(absl::string_view slot, int index) const {
 absl::Status OpPlanner::InferTypes() {
   std::vector<VarDesc> declared;
   for (const Argument* argument : op_.inputs()) {
-    declared.push_back(argument->value() != nullptr && builder_.IsPlanned(*argument->value())
-                           ? Declared(builder_.TypeOf(*argument->value()))
+    declared.push_back(argument->value() != nullptr &&
+                               planning_.builder.IsPlanned(*argument->value())
+                           ? Declared(planning_.builder.TypeOf(*argument->value()))
                            : VarDesc());
   }
   std::vector<const VarDesc*> inputs;
   for (const VarDesc& desc : declared) inputs.push_back(desc.has_type() ? &desc : nullptr);
-  InferContext context(op_.desc(), schema_, era_, inputs);
+  InferContext context(op_.desc(), schema_, era(), inputs);
   RETURN_IF_ERROR(Infer(context));
   inferred_.assign(context.outputs().begin(), context.outputs().end());
   return absl::OkStatus();
@@ -140,27 +145,27 @@ absl::StatusOr<Buffer> OpPlanner::Write(absl::string_view slot, Layout layout, i
 Buffer OpPlanner::WriteAs(absl::string_view slot, const TensorType& type, Layout layout,
                           int index) {
   if (!Wants(slot, index)) return Scratch(slot, type.dtype, type.size());
-  return builder_.Write(OutputValue(slot, index), type, layout);
+  return planning_.builder.Write(OutputValue(slot, index), type, layout);
 }
 
 Buffer OpPlanner::WriteOver(absl::string_view slot, const TensorType& type, Layout layout,
                             Buffer over, int index) {
-  const Buffer buffer =
-      Wants(slot, index) ? builder_.Write(OutputValue(slot, index), type, layout, /*in_place=*/true)
-                         : Scratch(slot, type.dtype, type.size());
-  builder_.MayLieIn(buffer, over);
+  const Buffer buffer = Wants(slot, index)
+                            ? planning_.builder.Write(OutputValue(slot, index), type, layout)
+                            : Scratch(slot, type.dtype, type.size());
+  planning_.builder.MayLieIn(buffer, over);
   return buffer;
 }
 
 Buffer OpPlanner::Scratch(absl::string_view what, VarType::Type dtype, int64_t size) {
-  return builder_.NewBuffer(absl::StrCat(op_.type(), ".", what), {dtype, {size}});
+  return planning_.builder.NewBuffer(absl::StrCat(op_.type(), ".", what), {dtype, {size}});
 }
 
 void OpPlanner::AddStep(StepKernel kernel) {
-  builder_.AddStep({kernel.name.empty() ? op_.type() : std::move(kernel.name), nullptr,
-                    std::move(kernel.implementation), std::move(kernel.reads),
-                    std::move(kernel.writes), kernel.operations, std::move(kernel.run),
-                    std::move(kernel.block)});
+  planning_.builder.AddStep({kernel.name.empty() ? op_.type() : std::move(kernel.name), nullptr,
+                             std::move(kernel.implementation), std::move(kernel.reads),
+                             std::move(kernel.writes), kernel.operations, std::move(kernel.run),
+                             std::move(kernel.block)});
 }
 
 }  // namespace fixpoint::executor

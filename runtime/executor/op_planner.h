@@ -7,9 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -45,36 +48,51 @@ class BlockPlanner {
                                          PlanBuilder* builder) = 0;
 };
 
+// What the planners of all ops of a block share.
+struct Planning {
+  Era era;
+  // Each op's place among all ops of the program but feeds and fetches.
+  const absl::flat_hash_map<const Op*, uint32_t>& numbers;
+  // Of those that begin at a step (schedule.h).
+  const absl::flat_hash_set<const Op*>& begun;
+  const Demand& demand;
+  PlanBuilder& builder;
+  BlockPlanner& block_planner;
+};
+
 // Slots are those of the op's schema. An input may be asked for only if the op has it.
 class OpPlanner {
  public:
-  // `number` is the op's place among all ops of the program. REQUIRES: CheckForm. All arguments
-  // outlive the object.
-  // `has_begun`: of an op that begins at a step (schedule.h).
-  OpPlanner(const Op& op, const OpSchema& schema, Era era, uint32_t number, bool has_begun,
-            const Demand& demand, PlanBuilder* builder, BlockPlanner* block_planner);
+  // REQUIRES: CheckForm. Both arguments outlive the object.
+  OpPlanner(const Op& op, const Planning& planning);
+
+  // Of an op behind, whose work this op's steps may do. Nothing where CheckForm says that it has
+  // not the form of its type.
+  std::optional<OpPlanner> Behind(const Op& op) const;
 
   const Op& op() const { return op_; }
-  Era era() const { return era_; }
-  uint32_t number() const { return number_; }
+  Era era() const { return planning_.era; }
+  uint32_t number() const { return planning_.numbers.at(&op_); }
   const OpAttributes& attributes() const { return attributes_; }
   // A FLOAT attribute, as kernels take it.
   float Number(absl::string_view attribute) const {
     return static_cast<float>(attributes_.Float(attribute));
   }
-  bool HasBegun() const { return has_begun_; }
+  bool HasBegun() const { return planning_.begun.contains(&op_); }
   // Whether the op is in test mode, by its attribute or because that has begun.
-  bool IsTest() const { return has_begun_ || attributes_.Bool("is_test"); }
-  const Demand& demand() const { return demand_; }
-  PlanBuilder& builder() { return builder_; }
-  BlockPlanner& block_planner() { return block_planner_; }
+  bool IsTest() const { return HasBegun() || attributes_.Bool("is_test"); }
+  const Demand& demand() const { return planning_.demand; }
+  PlanBuilder& builder() { return planning_.builder; }
+  BlockPlanner& block_planner() { return planning_.block_planner; }
 
   // Whether ops of this type can have such an input at all.
   bool HasInputSlot(absl::string_view slot) const {
-    return schema_.FindInput(slot, era_) != nullptr;
+    return schema_.FindInput(slot, era()) != nullptr;
   }
   int InputCount(absl::string_view slot) const;
   bool HasInput(absl::string_view slot) const { return InputCount(slot) > 0; }
+  // Whether the op has such an input, and what it reads there is known already.
+  bool IsPlanned(absl::string_view slot) const;
   // Error (kUnimplemented): the op has such an input.
   absl::Status CheckAbsent(absl::string_view slot) const;
   const Value& InputValue(absl::string_view slot, int index = 0) const;
@@ -105,8 +123,7 @@ class OpPlanner {
   // the inputs do not fit; kUnimplemented: it depends on values.
   absl::StatusOr<TensorType> OutputType(absl::string_view slot, int index = 0);
 
-  // Where an output goes; memory that nobody reads, where nobody wants it. What is read is read
-  // before it is written, or the memory is not the same.
+  // Where an output goes: memory of its own, also where nobody wants it.
   absl::StatusOr<Buffer> Write(absl::string_view slot, Layout layout = Layout::kRowMajor,
                                int index = 0);
   Buffer WriteAs(absl::string_view slot, const TensorType& type, Layout layout = Layout::kRowMajor,
@@ -125,14 +142,9 @@ class OpPlanner {
   absl::Status InferTypes();
 
   const Op& op_;
+  const Planning& planning_;
   const OpSchema& schema_;
-  const Era era_;
-  const uint32_t number_;
-  const bool has_begun_;
   const OpAttributes attributes_;
-  const Demand& demand_;
-  PlanBuilder& builder_;
-  BlockPlanner& block_planner_;
   std::vector<InferredOutput> inferred_;  // as op_.outputs(); empty: not yet
 };
 

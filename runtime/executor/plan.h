@@ -123,11 +123,17 @@ struct Plan {
     std::string name;  // of a variable
     Buffer buffer;
   };
+  // What a variable's last value is, in a buffer of as many elements.
+  struct Fetch {
+    std::string name;
+    Buffer buffer;
+    TensorType type;
+  };
   std::vector<BufferInfo> buffers;
   std::vector<Step> steps;
   std::vector<Binding> feeds;
-  std::vector<Binding> persistables;
-  std::vector<Binding> fetches;
+  std::vector<Binding> persistables;  // a tensor may have several buffers
+  std::vector<Fetch> fetches;
   int64_t arena_bytes = 0;
 };
 

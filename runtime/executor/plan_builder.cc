@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/keeping.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/layout.h"
 #include "runtime/tensor.h"
@@ -84,9 +85,11 @@ void PlanBuilder::AddPersistable(const Variable& variable, const TensorType& typ
       AddBuffer({variable.name(), type, Layout::kRowMajor, BufferInfo::Place::kScope});
   plan_.persistables.push_back({variable.name(), buffer});
   persistables_[&variable] = buffer;
-  for (const Value* value : variable.values()) {
-    if (value->origin() == Value::Origin::kEntry) values_[value] = {type, buffer};
-  }
+}
+
+void PlanBuilder::AddEntry(const Value& value) {
+  const Buffer tensor = persistables_.at(&value.variable());
+  values_[&value] = {info(tensor).type, tensor};
 }
 
 void PlanBuilder::AddGiven(const Value& value, const TensorType& type) {
@@ -107,27 +110,20 @@ void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
 
 void PlanBuilder::AddKept(const Value& at_entry, const TensorType& type) {
   AddPersistable(at_entry.variable(), type);
-  values_[&at_entry] = {type, persistables_.at(&at_entry.variable())};
+  AddEntry(at_entry);
 }
 
 bool PlanBuilder::Keeps(const Variable& variable) const {
   return of_ == Of::kProgram ? variable.persistable() : HasPersistable(variable);
 }
 
-bool PlanBuilder::HasPersistable(const Variable& variable) const {
-  return persistables_.contains(&variable);
-}
-
 Layout PlanBuilder::LayoutOf(const Value& value) const {
   const PlannedValue& planned = Find(value);
+  if (planned.type.dims.size() != 4) return Layout::kRowMajor;
   if (planned.channels_last) return Layout::kChannelsLast;
   if (planned.row_major) return Layout::kRowMajor;
+  CHECK(planned.codes) << value.variable().name() << " is not held";
   return planned.codes->layout;
-}
-
-void PlanBuilder::BeginOp(const Op* op) {
-  op_ = op;
-  read_by_op_.clear();
 }
 
 void PlanBuilder::AddStep(Step step) {
@@ -209,6 +205,7 @@ absl::StatusOr<Buffer> PlanBuilder::NumbersOf(const Value& value, const PlannedV
 absl::StatusOr<Buffer> PlanBuilder::Read(const Value& value, Layout layout) {
   PlannedValue& planned = Find(value);
   if (!planned.row_major && !planned.channels_last) {
+    CHECK(planned.codes) << value.variable().name() << " is not held";
     ASSIGN_OR_RETURN(const Buffer numbers, NumbersOf(value, planned));
     planned.In(planned.codes->layout) = numbers;
   }
@@ -225,7 +222,6 @@ absl::StatusOr<Buffer> PlanBuilder::Read(const Value& value, Layout layout) {
       wanted = converted;
     }
   }
-  read_by_op_.insert(wanted->index);
   return *wanted;
 }
 
@@ -244,48 +240,63 @@ absl::StatusOr<const Codes*> PlanBuilder::ReadCodes(const Value& value, Layout l
   return &codes;
 }
 
-Buffer PlanBuilder::KeptIn(const Value& value, const TensorType& type) {
+bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {
+  const auto tensor = persistables_.find(&variable);
+  return tensor != persistables_.end() && tensor->second == buffer;
+}
+
+void PlanBuilder::NoteWritten(const Value& value, const TensorType& type) {
   const Variable& variable = value.variable();
+  if (!Keeps(variable)) return;
   // The scope has no tensor for it yet.
   if (!HasPersistable(variable)) AddPersistable(variable, type);
   if (last_written_.emplace(&variable, &value).second) written_.push_back(&variable);
   last_written_[&variable] = &value;
-  return persistables_.at(&variable);
 }
 
-Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout layout,
-                          bool in_place) {
-  const Variable& variable = value.variable();
-  std::optional<Buffer> buffer;
-  if (Keeps(variable)) {
-    const Buffer tensor = KeptIn(value, type);
-    const bool is_read = read_by_op_.contains(tensor.index);
-    const bool fits =
-        info(tensor).type == type && (layout == Layout::kRowMajor || LieAlike(type.dims));
-    if (fits && (in_place || !is_read)) buffer = tensor;
-  }
-  if (!buffer) buffer = NewBuffer(variable.name(), type, layout);
+Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout layout) {
+  NoteWritten(value, type);
+  const Buffer buffer = NewBuffer(value.variable().name(), type, layout);
   PlannedValue planned{type};
-  planned.In(layout) = *buffer;
+  planned.In(layout) = buffer;
   values_[&value] = std::move(planned);
-  return *buffer;
+  return buffer;
+}
+
+absl::StatusOr<Buffer> PlanBuilder::Update(const Value& value, const TensorType& type) {
+  const Variable& variable = value.variable();
+  if (!Keeps(variable)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", variable.name(), "\" is not persistable; want it to be"));
+  }
+  if (!HasPersistable(variable)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("\"", variable.name(), "\" has no value; want it initialised"));
+  }
+  NoteWritten(value, type);
+  const Buffer tensor = persistables_.at(&variable);
+  if (info(tensor).type != type) {
+    return absl::InvalidArgumentError(absl::StrCat("\"", variable.name(), "\" is ",
+                                                   DimsText(info(tensor).type.dims), "; want ",
+                                                   DimsText(type.dims)));
+  }
+  values_[&value] = {type, tensor};
+  return tensor;
 }
 
 void PlanBuilder::WriteCodes(const Value& value, const TensorType& type, Codes codes,
                              bool holds_codes) {
-  if (Keeps(value.variable())) KeptIn(value, type);
+  NoteWritten(value, type);
   PlannedValue planned{type};
   planned.codes = codes;
   planned.holds_codes = holds_codes;
   values_[&value] = std::move(planned);
 }
 
-bool PlanBuilder::MayChange(const Value& value) const { return Keeps(value.variable()); }
-
 absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
   ASSIGN_OR_RETURN(const Buffer buffer, Read(of, Layout::kRowMajor));
   const TensorType type{TypeOf(of).dtype, std::move(dims)};
-  if (MayChange(of) || MayChange(value)) {
+  if (Keeps(value.variable())) {
     AddCopy("copy", buffer, Write(value, type, Layout::kRowMajor));
   } else {
     values_[&value] = {type, buffer};
@@ -294,16 +305,17 @@ absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
 }
 
 absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
-  if (MayChange(of) || MayChange(value)) {
-    return View(value, of, TypeOf(of).dims);
-  }
+  const bool is_same_variable = &value.variable() == &of.variable();
+  if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
   PlannedValue shared = Find(of);
+  NoteWritten(value, shared.type);
   values_[&value] = std::move(shared);
   return absl::OkStatus();
 }
 
 absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetches) {
   BeginOp(nullptr);
+  std::vector<Kept> kept;
   for (const Variable* variable : written_) {
     const Buffer tensor = persistables_.at(variable);
     ASSIGN_OR_RETURN(const Buffer buffer, Read(*last_written_.at(variable), Layout::kRowMajor));
@@ -313,11 +325,20 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
           "variable \"", variable->name(), "\" is written as ", DimsText(info(buffer).type.dims),
           " and held ", DimsText(info(tensor).type.dims), " before; want the same type"));
     }
-    AddCopy("store", buffer, tensor);
+    kept.push_back({variable->name(), buffer, tensor});
   }
   for (const Value* fetch : fetches) {
-    ASSIGN_OR_RETURN(const Buffer buffer, Read(*fetch, Layout::kRowMajor));
-    plan_.fetches.push_back({fetch->variable().name(), buffer});
+    ASSIGN_OR_RETURN(Buffer buffer, Read(*fetch, Layout::kRowMajor));
+    // Of what another variable's tensor was at entry.
+    if (info(buffer).place == BufferInfo::Place::kScope && !IsTensorOf(fetch->variable(), buffer)) {
+      const Buffer entry = buffer;
+      buffer = NewBuffer(fetch->variable().name(), TypeOf(*fetch));
+      AddCopy("copy", entry, buffer);
+    }
+    plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch)});
+  }
+  for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {
+    AddCopy("store", value.buffer, value.tensor);
   }
   PlaceBuffers(in_place_, &plan_);
   return std::move(plan_);

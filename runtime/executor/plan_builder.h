@@ -42,11 +42,12 @@ class PlanBuilder {
   PlanBuilder(const PlanBuilder&) = delete;
   PlanBuilder& operator=(const PlanBuilder&) = delete;
 
-  // What a run begins with: a feed, or the tensor of a persistable variable. The value of the
-  // variable at entry.
+  // What a run begins with: a feed, the tensor of a persistable variable, or its elements at entry.
   void AddFeed(const Value& value, const std::string& variable, const TensorType& type);
   void AddPersistable(const Variable& variable, const TensorType& type);
-  bool HasPersistable(const Variable& variable) const;
+  bool HasPersistable(const Variable& variable) const { return persistables_.contains(&variable); }
+  // REQUIRES: its variable's tensor was added.
+  void AddEntry(const Value& value);
   // The same of a block: a value of around, as numbers or as the codes that `around` holds it as,
   // and a variable of around that the block writes, of the type that it keeps.
   void AddGiven(const Value& value, const TensorType& type);
@@ -54,10 +55,6 @@ class PlanBuilder {
   void AddKept(const Value& at_entry, const TensorType& type);
   // Whether the variable's last value is in its tensor when the run ends.
   bool Keeps(const Variable& variable) const;
-  // Whether the memory of a value holds nothing else later in the run.
-  bool Stays(const Value& value) const {
-    return !Keeps(value.variable()) || value.variable().values().back() == &value;
-  }
 
   bool IsPlanned(const Value& value) const { return values_.contains(&value); }
   // REQUIRES, here and below: the value that is read is planned.
@@ -73,14 +70,17 @@ class PlanBuilder {
   // Whether the numbers of the value are codes, and not what codes stand for.
   bool HoldsCodes(const Value& value) const { return Find(value).holds_codes; }
 
-  // Where the elements of a value go. A persistable variable's tensor is written itself, unless the
-  // step that writes reads it too and `in_place` is false.
-  Buffer Write(const Value& value, const TensorType& type, Layout layout, bool in_place = false);
+  // Where the elements of a value go: memory of their own. The last value of a persistable variable
+  // is in its tensor when the run ends (keeping.h).
+  Buffer Write(const Value& value, const TensorType& type, Layout layout);
+  // The tensor of a variable that is kept, whose elements become those of the value in place.
+  // Errors: it is not persistable, has no tensor, or one of another type.
+  absl::StatusOr<Buffer> Update(const Value& value, const TensorType& type);
   // Says that a value is held as codes alone.
   void WriteCodes(const Value& value, const TensorType& type, Codes codes, bool holds_codes);
   // Says that a value has the elements of another, row major, in other dimensions.
   absl::Status View(const Value& value, const Value& of, Dims dims);
-  // Says that a value is another, in all its forms.
+  // Says that a value is another, in all its forms. Of one variable, it stays where it is.
   absl::Status Share(const Value& value, const Value& of);
 
   // Memory for the steps from the next one on.
@@ -90,7 +90,7 @@ class PlanBuilder {
   void MayLieIn(Buffer written, Buffer read) { in_place_.push_back({written, read}); }
 
   // Steps that are added from now on are of that op.
-  void BeginOp(const Op* op);
+  void BeginOp(const Op* op) { op_ = op; }
   void AddStep(Step step);
   // A step that copies a buffer to one of its size.
   void AddCopy(std::string name, Buffer from, Buffer to);
@@ -109,20 +109,19 @@ class PlanBuilder {
   }
 
   // Says that the steps of the op that is planned do the work of `op` too, and that what is between
-  // them is not held.
-  void Absorb(const Op& op, const Value& between) {
+  // them has a type and is not held.
+  void Absorb(const Op& op, const Value& between, const TensorType& type) {
     absorbed_.insert(&op);
-    within_.insert(&between);
+    values_[&between] = {type};
   }
   bool IsAbsorbed(const Op& op) const { return absorbed_.contains(&op); }
-  bool IsWithin(const Value& value) const { return within_.contains(&value); }
 
-  // Hands the plan out: with what is fetched, and with what is left of persistable variables at the
-  // end in their tensors.
+  // Hands the plan out: with what is fetched, and with the last values of persistable variables in
+  // their tensors.
   absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches);
 
  private:
-  // A value held in at least one of its forms.
+  // A value in the forms that it is held in.
   struct PlannedValue {
     TensorType type;
     std::optional<Buffer> row_major = std::nullopt;
@@ -137,10 +136,9 @@ class PlanBuilder {
 
   const PlannedValue& Find(const Value& value) const;
   PlannedValue& Find(const Value& value);
-  // The tensor of a variable that an op writes, which keeps its last value.
-  Buffer KeptIn(const Value& value, const TensorType& type);
-  // Whether another value may be in the same memory later in the run, or is kept in it.
-  bool MayChange(const Value& value) const;
+  bool IsTensorOf(const Variable& variable, Buffer buffer) const;
+  // Says that an op writes the value, which is its variable's last one so far.
+  void NoteWritten(const Value& value, const TensorType& type);
   Buffer AddBuffer(BufferInfo info);
   // Steps that make another form of a value.
   absl::Status ConvertLayout(const std::string& name, const TensorType& type, Buffer from,
@@ -151,7 +149,6 @@ class PlanBuilder {
   Plan plan_;
   std::vector<InPlace> in_place_;
   const Op* op_ = nullptr;
-  absl::flat_hash_set<int> read_by_op_;  // buffers
   absl::flat_hash_map<const Value*, PlannedValue> values_;
   absl::flat_hash_map<const Variable*, Buffer> persistables_;
   // The last value of each persistable variable that is written, in order of the first write.
@@ -159,7 +156,6 @@ class PlanBuilder {
   absl::flat_hash_map<const Variable*, const Value*> last_written_;
   std::map<const Value*, std::map<std::type_index, std::any>> notes_;
   absl::flat_hash_set<const Op*> absorbed_;
-  absl::flat_hash_set<const Value*> within_;
 };
 
 }  // namespace fixpoint::executor

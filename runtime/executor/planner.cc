@@ -63,10 +63,18 @@ class Planner final : public BlockPlanner {
  private:
   absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
                        PlanBuilder* builder) {
-    const Demand demand(block, wanted, request_.leave_out_unwanted);
+    const Demand demand(block, era_, wanted, request_.leave_out_unwanted);
+    const Planning planning{era_, numbers_, request_.begun, demand, *builder, *this};
+    std::vector<const Op*> live;
     for (const Op& op : block.ops()) {
-      if (HasNothingToDo(op) || !demand.IsLive(op)) continue;
-      if (absl::Status status = PlanOp(op, demand, builder); !status.ok()) return AtOp(op, status);
+      if (!HasNothingToDo(op) && demand.IsLive(op)) live.push_back(&op);
+    }
+    // Before all, because an op may do the work of later ones.
+    for (const Op* op : live) {
+      if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
+    }
+    for (const Op* op : live) {
+      if (absl::Status status = PlanOp(*op, planning); !status.ok()) return AtOp(*op, status);
     }
     return absl::OkStatus();
   }
@@ -96,24 +104,32 @@ class Planner final : public BlockPlanner {
     return variable->values().back();
   }
 
-  // A value that no op writes is fed, or in the scope; that of a block was given by the op around
-  // it.
+  // Adds what an op reads and no op writes: what is fed, or in the scope. The entries of a block
+  // were given by the op around it.
+  absl::Status AddEntries(const Op& op, PlanBuilder* builder) {
+    for (const Value* value : ValuesRead(op)) {
+      if (IsEntry(*value)) RETURN_IF_ERROR(AddEntry(*value, builder));
+    }
+    return absl::OkStatus();
+  }
+
+  static bool IsEntry(const Value& value) {
+    return value.origin() == Value::Origin::kEntry ||
+           (value.op() != nullptr && IsFeed(*value.op()));
+  }
+
+  // REQUIRES, of a value that an op writes: that one was planned.
   absl::Status AddEntry(const Value& value, PlanBuilder* builder) {
     if (builder->IsPlanned(value)) return absl::OkStatus();
-    // What is between ops that one step does is not held.
-    if (builder->IsWithin(value)) return absl::OkStatus();
     const Variable& variable = value.variable();
-    const bool is_entry =
-        value.origin() == Value::Origin::kEntry || (value.op() != nullptr && IsFeed(*value.op()));
-    const bool is_of_program = is_entry && value.block().parent() == nullptr;
-    if (const auto feed = feeds_.find(variable.name()); is_of_program && feed != feeds_.end()) {
-      builder->AddFeed(value, variable.name(), feed->second);
-      return absl::OkStatus();
-    }
-    if (is_of_program) {
-      const std::optional<TensorType> type = find_persistable_(variable.name());
-      if (type) {
-        builder->AddPersistable(variable, *type);
+    if (IsEntry(value) && value.block().parent() == nullptr) {
+      if (const auto feed = feeds_.find(variable.name()); feed != feeds_.end()) {
+        builder->AddFeed(value, variable.name(), feed->second);
+        return absl::OkStatus();
+      }
+      AddPersistable(variable, builder);
+      if (builder->HasPersistable(variable)) {
+        builder->AddEntry(value);
         return absl::OkStatus();
       }
     }
@@ -123,21 +139,24 @@ class Planner final : public BlockPlanner {
                      "written by an op before"));
   }
 
-  absl::Status PlanOp(const Op& op, const Demand& demand, PlanBuilder* builder) {
-    const OpSchema& schema = *FindOpSchema(op.type());
-    RETURN_IF_ERROR(CheckForm(op, schema, era_));
-    for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, builder));
-    for (const Value* value : ValuesWritten(op)) {
-      const Variable& variable = value->variable();
-      if (!builder->Keeps(variable) || builder->HasPersistable(variable)) continue;
-      if (const auto type = find_persistable_(variable.name()); type) {
-        builder->AddPersistable(variable, *type);
-      }
+  // Adds the variable's tensor, if the scope has one.
+  void AddPersistable(const Variable& variable, PlanBuilder* builder) {
+    if (builder->HasPersistable(variable)) return;
+    if (const auto type = find_persistable_(variable.name()); type) {
+      builder->AddPersistable(variable, *type);
     }
-    if (builder->IsAbsorbed(op)) return absl::OkStatus();
-    builder->BeginOp(&op);
-    OpPlanner planner(op, schema, era_, numbers_.at(&op), request_.begun.contains(&op), demand,
-                      builder, this);
+  }
+
+  absl::Status PlanOp(const Op& op, const Planning& planning) {
+    PlanBuilder& builder = planning.builder;
+    RETURN_IF_ERROR(CheckForm(op, *FindOpSchema(op.type()), era_));
+    if (builder.IsAbsorbed(op)) return absl::OkStatus();
+    for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    for (const Value* value : ValuesWritten(op)) {
+      if (builder.Keeps(value->variable())) AddPersistable(value->variable(), &builder);
+    }
+    builder.BeginOp(&op);
+    OpPlanner planner(op, planning);
     return (*FindOpPlan(op.type()))(planner);
   }
 

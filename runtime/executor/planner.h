@@ -29,9 +29,6 @@ using FindPersistable = std::function<std::optional<TensorType>(absl::string_vie
 // not run, each with the place of its first op.
 absl::Status CheckOps(const Program& program);
 
-// The plan of block 0. Ops whose outputs nobody reads, fetches or keeps can be left out. Errors
-// name block and op: kFailedPrecondition: an input or a fetch has no value; kInvalidArgument:
-// shapes or attributes do not fit the op; kUnimplemented: what the executor does not do.
 struct PlanRequest {
   std::vector<FeedType> feeds;
   std::vector<std::string> fetches;
@@ -39,6 +36,10 @@ struct PlanRequest {
   // Whether ops whose outputs nobody reads, fetches or keeps are left out.
   bool leave_out_unwanted = true;
 };
+
+// The plan of block 0. Errors name block and op: kFailedPrecondition: an input or a fetch has no
+// value; kInvalidArgument: shapes or attributes do not fit the op; kUnimplemented: what the
+// executor does not do.
 absl::StatusOr<Plan> MakePlan(const Program& program, const PlanRequest& request,
                               const FindPersistable& find_persistable);
 

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_BROADCAST_LOOPS_H_
 #define FIXPOINT_RUNTIME_KERNELS_BROADCAST_LOOPS_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/container/inlined_vector.h"
@@ -40,6 +41,10 @@ struct LineOfY {
 // The tensor of which each element is the sum of what belongs to it.
 struct PlaceInX {
   static int64_t Begin(LineBegin begin) { return begin.x; }
+  template <typename Level>
+  static int64_t Stride(const Level& level) {
+    return level.x_stride;
+  }
   template <typename Line>
   static constexpr bool GoesOn(const Line& line) {
     return line.X(1) == 1;
@@ -47,6 +52,10 @@ struct PlaceInX {
 };
 struct PlaceInY {
   static int64_t Begin(LineBegin begin) { return begin.y; }
+  template <typename Level>
+  static int64_t Stride(const Level& level) {
+    return level.y_stride;
+  }
   template <typename Line>
   static constexpr bool GoesOn(const Line& line) {
     return line.Y(1) == 1;
@@ -77,8 +86,12 @@ class BroadcastLoops {
 
   // Combines into each element of `folded`, which has the size of the tensor that Place names, what
   // belongs to it: term_of(line, begin)(i) is the term of element i of a line.
-  template <typename Place, typename How, typename TermOf>
+  // kReadsPlace: terms are made of that tensor too; else those of neighbouring lines go on.
+  template <bool kReadsPlace, typename Place, typename How, typename TermOf>
   void FoldInto(double* folded, Place, How, TermOf term_of) const {
+    if constexpr (!kReadsPlace) {
+      if (HasShortLines<Place>()) return FoldShortLines<How>(folded, term_of);
+    }
     WithLine([=](auto line) {
       Vectorised([=, levels = levels_] {
         Walk walk(levels);
@@ -164,6 +177,55 @@ class BroadcastLoops {
     absl::InlinedVector<int64_t, 9> index_;
     LineBegin begin_ = {0, 0, 0};
   };
+
+  static constexpr int64_t kShortLine = 32;
+  static constexpr int64_t kLinesInOne = 16;
+
+  // Whether all lines are folded into one that is shorter than what is worth a pass.
+  template <typename Place>
+  bool HasShortLines() const {
+    return levels_.size() == 2 && Place::Stride(levels_[0]) == 0 &&
+           Place::Stride(levels_[1]) != 0 && levels_[1].size < kShortLine;
+  }
+
+  // Folds several lines as one, and then the parts of that.
+  template <typename How, typename TermOf>
+  void FoldShortLines(double* folded, TermOf term_of) const {
+    WithLine([=](auto line) {
+      Vectorised([=, lines = levels_.front().size] {
+        const int64_t size = line.size;
+        const int64_t wide = kLinesInOne * size;
+        const int64_t wide_lines = lines / kLinesInOne;
+        const auto term = term_of(line, LineBegin{0, 0, 0});
+        double parts[kLinesInOne * kShortLine];
+        for (int64_t i = 0; i < wide; ++i) parts[i] = How::kNothing;
+        // Pieces that stay in the first cache while their columns are added up one by one.
+        constexpr int64_t kPiece = 16;
+        for (int64_t first = 0; first < wide_lines; first += kPiece) {
+          const int64_t end = std::min(wide_lines, first + kPiece);
+          for (int64_t i = 0; i < wide; i += kLinesInOne) {
+            double lanes[kLinesInOne];
+            for (int lane = 0; lane < kLinesInOne; ++lane) lanes[lane] = parts[i + lane];
+            for (int64_t at = first * wide + i; at < end * wide; at += wide) {
+              for (int lane = 0; lane < kLinesInOne; ++lane) {
+                lanes[lane] = How::Combine(lanes[lane], static_cast<double>(term(at + lane)));
+              }
+            }
+            for (int lane = 0; lane < kLinesInOne; ++lane) parts[i + lane] = lanes[lane];
+          }
+        }
+        for (int64_t at = wide_lines * wide; at < lines * size; at += size) {
+          for (int64_t i = 0; i < size; ++i) {
+            parts[i] = How::Combine(parts[i], static_cast<double>(term(at + i)));
+          }
+        }
+        for (int64_t half = wide / 2; half >= size; half /= 2) {
+          for (int64_t i = 0; i < half; ++i) parts[i] = How::Combine(parts[i], parts[i + half]);
+        }
+        for (int64_t i = 0; i < size; ++i) folded[i] = How::Combine(folded[i], parts[i]);
+      });
+    });
+  }
 
   template <typename Place, typename How, typename Line, typename Term>
   static void Fold(Line line, double* to, Term term) {

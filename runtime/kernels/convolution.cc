@@ -4,6 +4,7 @@
 
 #include "proto/status_macros.h"
 #include "runtime/kernels/convolution_descs.h"
+#include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/onednn.h"
 
 namespace fixpoint::kernels {
@@ -17,20 +18,24 @@ Operand RowMajorFilters(const ConvolutionShape& shape) {
 
 class Forward final : public ConvolutionForward {
  public:
-  explicit Forward(const ConvolutionShape& shape)
-      : desc_(ForwardDesc(shape, memory::data_type::f32, memory::data_type::f32)),
+  Forward(const ConvolutionShape& shape, const Epilogue& epilogue)
+      : epilogue_(epilogue, OutputDesc(shape), kChannelAxis),
+        desc_(ForwardDesc(shape, memory::data_type::f32, memory::data_type::f32, epilogue_.attr())),
         filters_(RowMajorFilters(shape)),
         packed_(Operand::Own(desc_.weights_desc())),
         x_(Operand::Elsewhere(desc_.src_desc())),
         y_(Operand::Elsewhere(desc_.dst_desc())),
         pack_(Reordering(filters_, packed_)),
-        convolve_(dnnl::convolution_forward(desc_),
-                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, y_}}) {}
+        convolve_(
+            dnnl::convolution_forward(desc_),
+            epilogue_.With({{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, y_}})) {
+  }
 
-  void Run(absl::Span<const float> x, absl::Span<const float> filters,
+  void Run(absl::Span<const float> x, absl::Span<const float> filters, EpilogueOperands operands,
            absl::Span<float> y) override {
     x_.PointTo(x);
     filters_.PointTo(filters);
+    epilogue_.PointTo(operands);
     y_.PointTo(y);
     pack_.Run();
     convolve_.Run();
@@ -39,6 +44,7 @@ class Forward final : public ConvolutionForward {
   std::string implementation() const override { return desc_.impl_info_str(); }
 
  private:
+  EpiloguePostOps epilogue_;
   dnnl::convolution_forward::primitive_desc desc_;
   Operand filters_;
   Operand packed_;
@@ -115,18 +121,19 @@ class BackwardFilters final : public ConvolutionBackwardFilters {
   Execution unpack_;
 };
 
-template <typename Kernel, typename Made>
-absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape) {
+template <typename Kernel, typename Made, typename... More>
+absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape, const More&... more) {
   RETURN_IF_ERROR(CompleteShape(&shape));
-  return Planned("a convolution",
-                 [&]() -> std::unique_ptr<Kernel> { return std::make_unique<Made>(shape); });
+  return Planned("a convolution", [&]() -> std::unique_ptr<Kernel> {
+    return std::make_unique<Made>(shape, more...);
+  });
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
-    ConvolutionShape shape) {
-  return PlanFor<ConvolutionForward, Forward>(shape);
+    ConvolutionShape shape, const Epilogue& epilogue) {
+  return CheckFused(epilogue, PlanFor<ConvolutionForward, Forward>(shape, epilogue));
 }
 
 absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages>> ConvolutionBackwardImages::Plan(

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/epilogue.h"
 
 namespace fixpoint::kernels {
 
@@ -22,13 +23,15 @@ class ConvolutionPrimitive {
   virtual std::string implementation() const = 0;
 };
 
-// y = x with each filter.
+// y = x with each filter, and the epilogue.
 class ConvolutionForward : public ConvolutionPrimitive {
  public:
-  // Errors, here and below: those of CompleteShape and Planned (onednn.h).
-  static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape);
+  // Errors, here and below: those of CompleteShape and Planned (onednn.h); kUnimplemented: there is
+  // no kernel with that epilogue.
+  static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape,
+                                                                  const Epilogue& epilogue = {});
   virtual void Run(absl::Span<const float> x, absl::Span<const float> filters,
-                   absl::Span<float> y) = 0;
+                   EpilogueOperands operands, absl::Span<float> y) = 0;
 };
 
 // dx, of dy.

@@ -11,6 +11,8 @@ namespace fixpoint::kernels {
 // Filters of groups have an axis for the groups in front.
 Dims FilterDims(const ConvolutionShape& shape);
 
+// The axis of channels in descs of images.
+constexpr int kChannelAxis = 1;
 dnnl::memory::desc ImagesDesc(const ConvolutionShape& shape, dnnl::memory::data_type type);
 dnnl::memory::desc OutputDesc(const ConvolutionShape& shape);
 

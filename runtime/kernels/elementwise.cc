@@ -15,38 +15,45 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Each op, and its derivatives by x and y.
+// Each op, and its derivatives by x and y; whether those are made of x and y.
 struct Add {
+  static constexpr bool kIsLinear = true;
   static float Value(float x, float y) { return x + y; }
   static float ByX(float, float) { return 1.0f; }
   static float ByY(float, float) { return 1.0f; }
 };
 struct Sub {
+  static constexpr bool kIsLinear = true;
   static float Value(float x, float y) { return x - y; }
   static float ByX(float, float) { return 1.0f; }
   static float ByY(float, float) { return -1.0f; }
 };
 struct Mul {
+  static constexpr bool kIsLinear = false;
   static float Value(float x, float y) { return x * y; }
   static float ByX(float, float y) { return y; }
   static float ByY(float x, float) { return x; }
 };
 struct Div {
+  static constexpr bool kIsLinear = false;
   static float Value(float x, float y) { return x / y; }
   static float ByX(float, float y) { return 1.0f / y; }
   static float ByY(float x, float y) { return -(x / y) / y; }
 };
 struct Max {
+  static constexpr bool kIsLinear = false;
   static float Value(float x, float y) { return (x != x) | (x > y) ? x : y; }
   static float ByX(float x, float y) { return x > y ? 1.0f : 0.0f; }
   static float ByY(float x, float y) { return x > y ? 0.0f : 1.0f; }
 };
 struct Min {
+  static constexpr bool kIsLinear = false;
   static float Value(float x, float y) { return (x != x) | (x < y) ? x : y; }
   static float ByX(float x, float y) { return x < y ? 1.0f : 0.0f; }
   static float ByY(float x, float y) { return x < y ? 0.0f : 1.0f; }
 };
 struct Pow {
+  static constexpr bool kIsLinear = false;
   static float Value(float x, float y) { return std::pow(x, y); }
   static float ByX(float x, float y) { return y * std::pow(x, y - 1.0f); }
   static float ByY(float x, float y) { return std::pow(x, y) * std::log(x); }
@@ -78,8 +85,7 @@ class PlannedElementwise final : public Elementwise {
                 absl::Span<float> dx, absl::Span<float> dy) override {
     CHECK_EQ(static_cast<int64_t>(dout.size()), loops_.out_size());
     // Whoever reads no x and y still gets memory that is as large.
-    if (x.empty()) x = dout;
-    if (y.empty()) y = dout;
+    if (Op::kIsLinear) x = y = dout;
     const auto to_x = [&] {
       if (dx.empty()) return;
       CHECK_EQ(static_cast<int64_t>(dx.size()), loops_.x_size());
@@ -128,7 +134,7 @@ class PlannedElementwise final : public Elementwise {
     }
     double* const sums = sums_.data();
     std::fill_n(sums, size, 0.0);
-    loops_.FoldInto(sums, place, LaneAdd(), term_of);
+    loops_.FoldInto</*kReadsPlace=*/!Op::kIsLinear>(sums, place, LaneAdd(), term_of);
     Vectorised([=] {
       for (int64_t i = 0; i < size; ++i) gradient[i] = static_cast<float>(sums[i]);
     });

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
 
 namespace fixpoint::kernels {
@@ -15,7 +16,8 @@ namespace fixpoint::kernels {
 // Errors: kInvalidArgument: those of CompleteShape; a sum may not fit in 32 bits; those of Planned
 // (onednn.h).
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(ConvolutionShape shape,
-                                                                    CodeType images);
+                                                                    CodeType images,
+                                                                    const Epilogue& epilogue = {});
 
 }  // namespace fixpoint::kernels
 

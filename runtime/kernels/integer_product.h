@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/product_shape.h"
 
@@ -14,7 +15,8 @@ namespace fixpoint::kernels {
 // The input is x; the weights are y, and each column has a scale. Errors: kInvalidArgument: those
 // of CheckShape; a sum may not fit in 32 bits; those of Planned (onednn.h).
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerProduct(const ProductShape& shape,
-                                                                CodeType x);
+                                                                CodeType x,
+                                                                const Epilogue& epilogue = {});
 
 }  // namespace fixpoint::kernels
 

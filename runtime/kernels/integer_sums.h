@@ -8,16 +8,17 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/epilogue.h"
 
 namespace fixpoint::kernels {
 
 // The codes of inputs: of what is never negative, or of both signs.
 enum class CodeType { kUint8, kInt8 };
 
-// out = float(acc) * scale of the channel, where acc is the sum of the products of codes: the same
-// integer on every machine, with any number of threads. Where the machine has no exact products of
-// 8 bits (instruction_set.h) the codes are multiplied as floats, with no more products in a sum
-// than floats add without rounding. Not for two threads at once.
+// out = float(acc) * scale of the channel, and the epilogue; acc is the sum of the products of
+// codes: the same integer on every machine, with any number of threads. Where the machine has no
+// exact products of 8 bits (instruction_set.h) the codes are multiplied as floats, with no more
+// products in a sum than floats add without rounding. Not for two threads at once.
 class IntegerSums {
  public:
   virtual ~IntegerSums() = default;
@@ -29,7 +30,7 @@ class IntegerSums {
   // Codes of the planned type, as bytes, and a scale for each output channel. REQUIRES: SetWeights
   // was called; the sizes are what was planned.
   virtual void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-                   absl::Span<float> out) = 0;
+                   EpilogueOperands operands, absl::Span<float> out) = 0;
 
   // As oneDNN calls it: "brgconv:avx512_core_vnni".
   virtual std::string implementation() const = 0;

@@ -15,18 +15,20 @@ using dnnl::memory;
 
 class WithInstructions final : public IntegerSums {
  public:
-  explicit WithInstructions(const SumsPrimitive& planned)
+  WithInstructions(const SumsPrimitive& planned, const EpiloguePostOps& epilogue)
       : implementation_(planned.implementation),
+        epilogue_(epilogue),
         plain_weights_(Operand::Elsewhere(planned.plain_weights)),
         weights_(Operand::Own(planned.weights)),
         inputs_(Operand::Elsewhere(planned.inputs)),
         scales_(Operand::Elsewhere(RowMajor({planned.channels}, memory::data_type::f32))),
         out_(Operand::Elsewhere(planned.out)),
         pack_(Reordering(plain_weights_, weights_)),
-        add_up_(planned.primitive, {{DNNL_ARG_SRC, inputs_},
-                                    {DNNL_ARG_WEIGHTS, weights_},
-                                    {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
-                                    {DNNL_ARG_DST, out_}}) {}
+        add_up_(planned.primitive,
+                epilogue_.With({{DNNL_ARG_SRC, inputs_},
+                                {DNNL_ARG_WEIGHTS, weights_},
+                                {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
+                                {DNNL_ARG_DST, out_}})) {}
 
   absl::Status SetWeights(absl::Span<const int8_t> codes) override {
     plain_weights_.PointTo(codes);
@@ -35,9 +37,10 @@ class WithInstructions final : public IntegerSums {
   }
 
   void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           absl::Span<float> out) override {
+           EpilogueOperands operands, absl::Span<float> out) override {
     inputs_.PointTo(inputs);
     scales_.PointTo(scales);
+    epilogue_.PointTo(operands);
     out_.PointTo(out);
     add_up_.Run();
   }
@@ -46,6 +49,7 @@ class WithInstructions final : public IntegerSums {
 
  private:
   std::string implementation_;
+  EpiloguePostOps epilogue_;
   Operand plain_weights_;
   Operand weights_;
   Operand inputs_;
@@ -57,8 +61,10 @@ class WithInstructions final : public IntegerSums {
 
 class InFloats final : public IntegerSums {
  public:
-  InFloats(const SumsPrimitive& planned, CodeType inputs, const WeightsOfSums& sums)
+  InFloats(const SumsPrimitive& planned, CodeType inputs, const WeightsOfSums& sums,
+           const Epilogue& epilogue)
       : planned_(planned),
+        epilogue_(epilogue),
         input_type_(inputs),
         weights_of_sums_(sums),
         plain_weights_(Operand::Own(planned.plain_weights)),
@@ -80,7 +86,7 @@ class InFloats final : public IntegerSums {
   }
 
   void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           absl::Span<float> out) override {
+           EpilogueOperands operands, absl::Span<float> out) override {
     CHECK_EQ(static_cast<int64_t>(scales.size()), planned_.channels);
     CHECK_EQ(inputs.size(), inputs_.size<float>());
     std::transform(inputs.begin(), inputs.end(), inputs_.data<float>(), [this](uint8_t code) {
@@ -98,6 +104,7 @@ class InFloats final : public IntegerSums {
     for (size_t row = 0; row < out.size(); row += scales.size()) {
       for (size_t c = 0; c < scales.size(); ++c) out[row + c] *= scales[c];
     }
+    Apply(epilogue_, operands, out);
   }
 
   std::string implementation() const override { return planned_.implementation; }
@@ -159,6 +166,7 @@ class InFloats final : public IntegerSums {
   }
 
   SumsPrimitive planned_;
+  Epilogue epilogue_;
   CodeType input_type_;
   WeightsOfSums weights_of_sums_;
   Operand plain_weights_;
@@ -172,13 +180,14 @@ class InFloats final : public IntegerSums {
 
 }  // namespace
 
-std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive) {
-  return std::make_unique<WithInstructions>(primitive);
+std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
+                                               const EpiloguePostOps& epilogue) {
+  return std::make_unique<WithInstructions>(primitive, epilogue);
 }
 
 std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
-                                         const WeightsOfSums& sums) {
-  return std::make_unique<InFloats>(primitive, inputs, sums);
+                                         const WeightsOfSums& sums, const Epilogue& epilogue) {
+  return std::make_unique<InFloats>(primitive, inputs, sums, epilogue);
 }
 
 }  // namespace fixpoint::kernels

@@ -8,6 +8,8 @@
 #include <string>
 
 #include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/integer_sums.h"
 
 namespace fixpoint::kernels {
@@ -45,13 +47,16 @@ struct SumsPrimitive {
   int64_t channels;  // of the output, the last axis in memory
 };
 
-// Of codes, with scales of the weights: by instructions that add products of 8 bits in 32.
-std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive);
+// Of codes, with scales of the weights, and with the epilogue behind it: by instructions that add
+// products of 8 bits in 32.
+std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
+                                               const EpiloguePostOps& epilogue);
 
 // Of floats. Floats add integers exactly up to 2^24; where the products of a sum can be more, its
-// weights are shared out to several runs, whose sums are added as integers.
+// weights are shared out to several runs, whose sums are added as integers. Scales and epilogue are
+// applied afterwards.
 std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
-                                         const WeightsOfSums& sums);
+                                         const WeightsOfSums& sums, const Epilogue& epilogue);
 
 }  // namespace fixpoint::kernels
 

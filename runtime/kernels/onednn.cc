@@ -16,7 +16,7 @@ const dnnl::engine& Engine() {
   return *engine;
 }
 
-Execution::Execution(dnnl::primitive primitive, std::initializer_list<Argument> arguments)
+Execution::Execution(dnnl::primitive primitive, absl::Span<const Argument> arguments)
     : primitive_(std::move(primitive)) {
   for (const auto& [name, operand] : arguments) {
     memories_.push_back(operand.memory());

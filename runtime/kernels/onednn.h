@@ -6,7 +6,6 @@
 #include <glog/logging.h>
 
 #include <cstddef>
-#include <initializer_list>
 #include <new>
 #include <stdexcept>
 #include <type_traits>
@@ -72,7 +71,7 @@ class Execution {
     int name;
     const Operand& operand;
   };
-  Execution(dnnl::primitive primitive, std::initializer_list<Argument> arguments);
+  Execution(dnnl::primitive primitive, absl::Span<const Argument> arguments);
 
   // Runs it, and waits for it.
   void Run() const;

@@ -29,8 +29,6 @@ struct Places {
 
 // A pixel of the output, of elements of its window. `tap` is the number of the first of them in it.
 struct Maximum {
-  static constexpr bool kWritesItselfAlone = true;
-
   const float* x;
   float* y;
   int32_t* mask;
@@ -89,32 +87,23 @@ struct MaximumGradient {
   void Clear(int64_t channels) const { std::fill_n(dx, channels, 0.0f); }
 };
 
-// The way from one window back to the image, where no other window takes its elements.
+// The way from one window back to an element of the image that no other window takes.
 struct MaximumSpread {
-  static constexpr bool kWritesItselfAlone = false;
-
   const float* dy;
   const int32_t* mask;
   float* dx;
 
-  template <int kTaps, bool kFirst>
-  void Take(Places at, const PoolingPart&, const PoolingPart&, int32_t tap,
+  void Give(int64_t at, const PoolingPart&, const PoolingPart&, int32_t tap,
             int64_t channels) const {
     const float* const whole = dy;
     const int32_t* const taps = mask;
-    float* const gradient = dx;
+    float* const gradient = dx + at;
 #pragma GCC ivdep
     for (int64_t i = 0; i < channels; ++i) {
       const float all = whole[i];
-      const int32_t place = taps[i];
-      gradient[at.a + i] = place == tap ? all : 0;
-      if (kTaps > 1) gradient[at.b + i] = place == tap + 1 ? all : 0;
-      if (kTaps > 1) gradient[at.c + i] = place == tap + 2 ? all : 0;
-      if (kTaps > 1) gradient[at.d + i] = place == tap + 3 ? all : 0;
+      gradient[i] = taps[i] == tap ? all : 0;
     }
   }
-
-  void Clear(int64_t) const {}
 };
 
 float FactorOf(const PoolingPart& rows, const PoolingPart& columns) {
@@ -122,8 +111,6 @@ float FactorOf(const PoolingPart& rows, const PoolingPart& columns) {
 }
 
 struct Average {
-  static constexpr bool kWritesItselfAlone = true;
-
   const float* x;
   float* y;
 
@@ -164,28 +151,17 @@ struct AverageGradient {
 };
 
 struct AverageSpread {
-  static constexpr bool kWritesItselfAlone = false;
-
   const float* dy;
   float* dx;
 
-  template <int kTaps, bool kFirst>
-  void Take(Places at, const PoolingPart& rows, const PoolingPart& columns, int32_t,
+  void Give(int64_t at, const PoolingPart& rows, const PoolingPart& columns, int32_t,
             int64_t channels) const {
     const float factor = FactorOf(rows, columns);
     const float* const whole = dy;
-    float* const gradient = dx;
+    float* const gradient = dx + at;
 #pragma GCC ivdep
-    for (int64_t i = 0; i < channels; ++i) {
-      const float share = whole[i] * factor;
-      gradient[at.a + i] = share;
-      if (kTaps > 1) gradient[at.b + i] = share;
-      if (kTaps > 1) gradient[at.c + i] = share;
-      if (kTaps > 1) gradient[at.d + i] = share;
-    }
+    for (int64_t i = 0; i < channels; ++i) gradient[i] = whole[i] * factor;
   }
-
-  void Clear(int64_t) const {}
 };
 
 // Goes over the elements of a window, row by row.
@@ -215,12 +191,12 @@ class WindowWalk {
 };
 
 // How many channels are computed: whole vectors where all that is read and written, which begins at
-// these places, stays inside the tensors. What is behind a pixel's own channels belongs to the next
-// pixel, which is written later.
-int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_size, int64_t written,
-                         int64_t written_size) {
+// these places, stays in front of their ends. What is behind a pixel's own channels belongs to the
+// next pixels, which are written later.
+int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_end,
+                         int64_t last_written, int64_t written_end) {
   const int64_t whole = (channels + 7) / 8 * 8;
-  return last_read + whole <= read_size && written + whole <= written_size ? whole : channels;
+  return last_read + whole <= read_end && last_written + whole <= written_end ? whole : channels;
 }
 
 class PlannedPooling : public Pooling {
@@ -251,10 +227,8 @@ class PlannedPooling : public Pooling {
             };
             const auto pixel = pixel_at(out_at);
             const int64_t channels =
-                pixel.kWritesItselfAlone
-                    ? ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
-                                       shape.input_size(), out_at, shape.output_size())
-                    : shape.channels;
+                ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
+                                 shape.input_size(), out_at, shape.output_size());
             const int32_t taps = static_cast<int32_t>(rows.size() * columns.size());
             WindowWalk walk(input_at(rows.begin, columns.begin), columns.size(), shape.channels,
                             shape.width * shape.channels);
@@ -279,6 +253,37 @@ class PlannedPooling : public Pooling {
               }
             }
             if (taps == 0) pixel.Clear(channels);
+            out_at += shape.channels;
+          }
+        }
+      }
+    });
+  }
+
+  // The way back where each place of the image has one taker: lets pixel_at(at) of each place of
+  // the output give to its window.
+  template <typename PixelAt>
+  void SpreadWindows(PixelAt pixel_at) const {
+    Vectorised([=, axes = &axes_, shape = shape_] {
+      int64_t out_at = 0;
+      for (int64_t n = 0; n < shape.batch; ++n) {
+        for (const PoolingPart rows : (*axes)[0].parts) {
+          for (const PoolingPart columns : (*axes)[1].parts) {
+            const auto input_at = [&](int64_t row, int64_t column) {
+              return ((n * shape.height + row) * shape.width + column) * shape.channels;
+            };
+            // The pixels behind in the image's row are written later; the next row may have been.
+            const int64_t row_end = input_at(rows.end - 1, shape.width);
+            const int64_t channels =
+                ComputedChannels(shape.channels, out_at, shape.output_size(),
+                                 input_at(rows.end - 1, columns.end - 1), row_end);
+            const auto pixel = pixel_at(out_at);
+            int32_t tap = 0;
+            for (int64_t row = rows.begin; row < rows.end; ++row) {
+              for (int64_t column = columns.begin; column < columns.end; ++column) {
+                pixel.Give(input_at(row, column), rows, columns, tap++, channels);
+              }
+            }
             out_at += shape.channels;
           }
         }
@@ -349,7 +354,7 @@ class MaxPooling final : public PlannedPooling {
                 absl::Span<float> dx) const override {
     CheckSizes(dx.size(), dy.size(), mask.size());
     if (is_partition_) {
-      return PoolWindows([dy = dy.data(), taps = mask.data(), dx = dx.data()](int64_t at) {
+      return SpreadWindows([dy = dy.data(), taps = mask.data(), dx = dx.data()](int64_t at) {
         return MaximumSpread{dy + at, taps + at, dx};
       });
     }
@@ -375,7 +380,7 @@ class AveragePooling final : public PlannedPooling {
                 absl::Span<float> dx) const override {
     CheckSizes(dx.size(), dy.size(), mask.size());
     if (is_partition_) {
-      return PoolWindows([dy = dy.data(), dx = dx.data()](int64_t at) {
+      return SpreadWindows([dy = dy.data(), dx = dx.data()](int64_t at) {
         return AverageSpread{dy + at, dx};
       });
     }

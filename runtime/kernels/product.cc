@@ -1,6 +1,7 @@
 #include "runtime/kernels/product.h"
 
 #include "proto/status_macros.h"
+#include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/product_descs.h"
 
@@ -11,19 +12,23 @@ using dnnl::memory;
 
 class FloatProduct final : public Product {
  public:
-  explicit FloatProduct(const ProductShape& shape)
-      : desc_(ProductDesc(shape, memory::data_type::f32, memory::data_type::f32)),
+  FloatProduct(const ProductShape& shape, const Epilogue& epilogue)
+      : epilogue_(epilogue, OutDesc(shape), kColumnAxis),
+        desc_(ProductDesc(shape, memory::data_type::f32, memory::data_type::f32, epilogue_.attr())),
         x_(Operand::Elsewhere(desc_.src_desc())),
         y_(Operand::Elsewhere(YDesc(shape, memory::data_type::f32))),
         packed_(Operand::Own(desc_.weights_desc())),
         out_(Operand::Elsewhere(desc_.dst_desc())),
         pack_(Reordering(y_, packed_)),
         multiply_(dnnl::matmul(desc_),
-                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}}) {}
+                  epilogue_.With(
+                      {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}})) {}
 
-  void Run(absl::Span<const float> x, absl::Span<const float> y, absl::Span<float> out) override {
+  void Run(absl::Span<const float> x, absl::Span<const float> y, EpilogueOperands operands,
+           absl::Span<float> out) override {
     x_.PointTo(x);
     y_.PointTo(y);
+    epilogue_.PointTo(operands);
     out_.PointTo(out);
     pack_.Run();
     multiply_.Run();
@@ -32,6 +37,7 @@ class FloatProduct final : public Product {
   std::string implementation() const override { return desc_.impl_info_str(); }
 
  private:
+  EpiloguePostOps epilogue_;
   dnnl::matmul::primitive_desc desc_;
   Operand x_;
   Operand y_;
@@ -43,11 +49,12 @@ class FloatProduct final : public Product {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Product>> Product::Plan(const ProductShape& shape) {
+absl::StatusOr<std::unique_ptr<Product>> Product::Plan(const ProductShape& shape,
+                                                       const Epilogue& epilogue) {
   RETURN_IF_ERROR(CheckShape(shape));
-  return Planned("a product", [&]() -> std::unique_ptr<Product> {
-    return std::make_unique<FloatProduct>(shape);
-  });
+  return CheckFused(epilogue, Planned("a product", [&]() -> std::unique_ptr<Product> {
+                      return std::make_unique<FloatProduct>(shape, epilogue);
+                    }));
 }
 
 }  // namespace fixpoint::kernels

@@ -24,10 +24,14 @@ memory::desc YDesc(const ProductShape& shape, memory::data_type type) {
   return MatrixDesc(shape.batch, shape.inner, shape.columns, shape.transpose_y, type);
 }
 
+memory::desc OutDesc(const ProductShape& shape) {
+  return RowMajor({shape.batch, shape.rows, shape.columns}, memory::data_type::f32);
+}
+
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, memory::data_type x,
                                          memory::data_type y, const dnnl::primitive_attr& attr) {
   return {Engine(), XDesc(shape, x), AnyLayout({shape.batch, shape.inner, shape.columns}, y),
-          RowMajor({shape.batch, shape.rows, shape.columns}, memory::data_type::f32), attr};
+          OutDesc(shape), attr};
 }
 
 }  // namespace fixpoint::kernels

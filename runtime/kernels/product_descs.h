@@ -12,6 +12,10 @@ namespace fixpoint::kernels {
 dnnl::memory::desc XDesc(const ProductShape& shape, dnnl::memory::data_type type);
 dnnl::memory::desc YDesc(const ProductShape& shape, dnnl::memory::data_type type);
 
+// The axis of columns in descs.
+constexpr int kColumnAxis = 2;
+dnnl::memory::desc OutDesc(const ProductShape& shape);
+
 // Of an x of that type, and a y as the kernel wants it.
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, dnnl::memory::data_type x,
                                          dnnl::memory::data_type y,

@@ -32,9 +32,10 @@ class PlannedReduction final : public Reduction {
     CHECK_EQ(static_cast<int64_t>(x.size()), loops_.y_size());
     CHECK_EQ(static_cast<int64_t>(out.size()), loops_.x_size());
     std::fill(folded_.begin(), folded_.end(), How::kNothing);
-    loops_.FoldInto(folded_.data(), PlaceInX(), How(), [x = x.data()](auto, LineBegin begin) {
-      return [line = x + begin.y](int64_t i) { return line[i]; };
-    });
+    loops_.FoldInto</*kReadsPlace=*/false>(
+        folded_.data(), PlaceInX(), How(), [x = x.data()](auto, LineBegin begin) {
+          return [line = x + begin.y](int64_t i) { return line[i]; };
+        });
     Vectorised(
         [out = out.data(), folded = folded_.data(), size = loops_.x_size(), factor = factor_] {
 #pragma GCC ivdep

@@ -103,7 +103,8 @@ absl::Status PlanCast(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType to_type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", from_type.dtype, layout));
   const Value& input = op.InputValue("X");
-  const bool stays = op.builder().Stays(input);
+  const bool stays =
+      !op.builder().Keeps(input.variable()) || input.variable().values().back() == &input;
   const bool out_is_kept = op.Wants("Out") && op.builder().Keeps(op.OutputValue("Out").variable());
   if (from_type.dtype == VarType::INT8 && to_type.dtype == VarType::FP32 && stays &&
       op.Wants("Out") && !out_is_kept) {

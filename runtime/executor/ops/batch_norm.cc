@@ -1,16 +1,19 @@
 // batch_norm, with the relu behind it where nothing else reads what is between them.
 
-#include "runtime/kernels/batch_norm.h"
+#include "runtime/executor/ops/batch_norm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/kernels/batch_norm.h"
 #include "runtime/kernels/channel_affine.h"
 
 namespace fixpoint::executor {
@@ -44,10 +47,7 @@ absl::StatusOr<kernels::BatchNormShape> ShapeOf(const OpPlanner& op) {
     if (!op.HasInput(slot)) {
       return absl::UnimplementedError(absl::StrCat("input ", slot, " is absent; want it"));
     }
-    if (op.InputType(slot).size() != shape.channels) {
-      return absl::InvalidArgumentError(absl::StrCat(slot, " is ", DimsText(op.InputDims(slot)),
-                                                     "; want ", shape.channels, " elements"));
-    }
+    RETURN_IF_ERROR(op.CheckSize(slot, shape.channels));
   }
   return shape;
 }
@@ -83,7 +83,13 @@ std::optional<ReluBehind> FindRelu(const OpPlanner& op) {
     }
     found.gradient = reader;
   }
-  if (found.gradient == nullptr) return found;
+  if (found.gradient == nullptr) {
+    const std::vector<const Op*> readers = op.demand().Readers(op.OutputValue("SavedMean"));
+    const bool has_gradient = std::any_of(readers.begin(), readers.end(), [](const Op* reader) {
+      return reader->type() == "batch_norm_grad";
+    });
+    return has_gradient ? std::nullopt : std::optional(found);
+  }
   const Op* norm_gradient = op.demand().OnlyReader(*found.gradient->Output("X@GRAD")->value());
   const bool is_ours = norm_gradient != nullptr && norm_gradient->type() == "batch_norm_grad" &&
                        norm_gradient->Input("SavedMean") != nullptr &&
@@ -127,11 +133,12 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
   if (behind) {
     y = op.builder().Write(*behind->relu->Output("Out")->value(), op.InputType("X"),
                            Layout::kChannelsLast);
-    op.builder().Absorb(*behind->relu, op.OutputValue("Y"));
+    op.builder().Absorb(*behind->relu, op.OutputValue("Y"), op.InputType("X"));
     name = "batch_norm + relu";
     forward.mask = mask;
     if (behind->gradient != nullptr) {
-      op.builder().Absorb(*behind->gradient, *behind->gradient->Output("X@GRAD")->value());
+      op.builder().Absorb(*behind->gradient, *behind->gradient->Output("X@GRAD")->value(),
+                          op.InputType("X"));
       forward.dy_of_relu = behind->gradient->Input("Out@GRAD")->value();
     }
   } else {
@@ -162,52 +169,33 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
   return absl::OkStatus();
 }
 
-// y = x * a + b with a = Scale / sqrt(Variance + epsilon) and b = Bias - Mean * a, every operation
-// rounded to FP32.
-absl::Status PlanInference(OpPlanner& op, const kernels::BatchNormShape& shape) {
+absl::Status PlanInference(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
-  ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
-  ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
-  ASSIGN_OR_RETURN(const Buffer mean, op.ReadFloats("Mean"));
-  ASSIGN_OR_RETURN(const Buffer variance, op.ReadFloats("Variance"));
-  const Buffer a = op.Scratch("a", VarType::FP32, shape.channels);
-  const Buffer b = op.Scratch("b", VarType::FP32, shape.channels);
-  const Buffer y = op.WriteAs("Y", op.InputType("X"), Layout::kChannelsLast);
-  op.builder().MayLieIn(y, x);
-  // The gradient op names them, and does not read them.
-  for (const char* slot : {"SavedMean", "SavedVariance"}) {
-    if (op.Wants(slot)) op.WriteAs(slot, {VarType::FP32, {shape.channels}});
-  }
-  if (op.Wants("ReserveSpace")) op.WriteAs("ReserveSpace", {VarType::FP32, {0}});
-  for (const char* slot : {"MeanOut", "VarianceOut"}) {
-    const Buffer before = slot == absl::string_view("MeanOut") ? mean : variance;
-    if (!op.Wants(slot)) continue;
-    const Buffer after =
-        op.WriteOver(slot, {VarType::FP32, {shape.channels}}, Layout::kRowMajor, before);
-    if (after != before) op.builder().AddCopy("copy", before, after);
-  }
-  op.AddStep({{x, scale, bias, mean, variance},
-              {a, b, y},
-              [=, epsilon = shape.epsilon](const StepContext& run) {
-                const absl::Span<float> as = run.Floats(a);
-                const absl::Span<float> bs = run.Floats(b);
-                for (size_t c = 0; c < as.size(); ++c) {
-                  as[c] = run.Floats(scale)[c] / std::sqrt(run.Floats(variance)[c] + epsilon);
-                  bs[c] = run.Floats(bias)[c] - run.Floats(mean)[c] * as[c];
-                }
-                kernels::ChannelAffine(run.Floats(x), as, bs, run.Floats(y));
+  ASSIGN_OR_RETURN(const AffineNorm norm, AddAffineNorm(op));
+  const Buffer y = op.WriteOver("Y", op.InputType("X"), Layout::kChannelsLast, x);
+  op.AddStep({{x, norm.a, norm.b}, {y}, [=](const StepContext& run) {
+                kernels::ChannelAffine(run.Floats(x), run.Floats(norm.a), run.Floats(norm.b),
+                                       run.Floats(y));
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
 }
 
-absl::Status PlanBatchNorm(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const kernels::BatchNormShape shape, ShapeOf(op));
+absl::Status CheckAttributes(const OpPlanner& op) {
   if (op.HasInput("MomentumTensor") || op.attributes().Bool("fuse_with_relu")) {
     return absl::UnimplementedError(
         "MomentumTensor is there, or fuse_with_relu is true; want neither");
   }
-  return UsesBatch(op) ? PlanTraining(op, shape) : PlanInference(op, shape);
+  return absl::OkStatus();
+}
+
+absl::Status PlanBatchNorm(OpPlanner& op) {
+  RETURN_IF_ERROR(CheckAttributes(op));
+  ASSIGN_OR_RETURN(const kernels::BatchNormShape shape, ShapeOf(op));
+  for (const char* slot : {"Mean", "Variance"}) {
+    RETURN_IF_ERROR(op.CheckSize(slot, shape.channels));
+  }
+  return UsesBatch(op) ? PlanTraining(op, shape) : PlanInference(op);
 }
 
 // Of a norm by given statistics, which do not depend on X: with n = (x - mean) / deviation,
@@ -298,6 +286,55 @@ absl::Status PlanGradient(OpPlanner& op) {
 }
 
 }  // namespace
+
+bool IsAffine(const OpPlanner& op, int64_t channels) {
+  if (UsesBatch(op) || !CheckAttributes(op).ok() ||
+      IsChannelsLast(op.attributes().String("data_layout"))) {
+    return false;
+  }
+  for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
+    if (!op.IsPlanned(slot) || !op.CheckSize(slot, channels).ok() ||
+        op.InputType(slot).dtype != VarType::FP32) {
+      return false;
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<AffineNorm> AddAffineNorm(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
+  ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
+  ASSIGN_OR_RETURN(const Buffer mean, op.ReadFloats("Mean"));
+  ASSIGN_OR_RETURN(const Buffer variance, op.ReadFloats("Variance"));
+  const TensorType channels{VarType::FP32, {scale.size}};
+  const AffineNorm norm = {op.Scratch("a", VarType::FP32, scale.size),
+                           op.Scratch("b", VarType::FP32, scale.size)};
+  const Buffer inverse_deviation = op.WriteAs("SavedVariance", channels);
+  op.AddStep({{scale, bias, mean, variance},
+              {norm.a, norm.b, inverse_deviation},
+              [=, epsilon = op.Number("epsilon")](const StepContext& run) {
+                const absl::Span<float> a = run.Floats(norm.a);
+                const absl::Span<float> b = run.Floats(norm.b);
+                for (size_t c = 0; c < a.size(); ++c) {
+                  const float deviation = std::sqrt(run.Floats(variance)[c] + epsilon);
+                  a[c] = run.Floats(scale)[c] / deviation;
+                  b[c] = run.Floats(bias)[c] - run.Floats(mean)[c] * a[c];
+                  run.Floats(inverse_deviation)[c] = 1 / deviation;
+                }
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "batch_norm factors"});
+  const std::pair<const char*, const char*> kept[] = {
+      {"SavedMean", "Mean"}, {"MeanOut", "Mean"}, {"VarianceOut", "Variance"}};
+  for (const auto& [output, input] : kept) {
+    if (!op.Wants(output)) continue;
+    RETURN_IF_ERROR(op.builder().Share(op.OutputValue(output), op.InputValue(input)));
+  }
+  if (op.Wants("ReserveSpace")) op.WriteAs("ReserveSpace", {VarType::FP32, {0}});
+  return norm;
+}
 
 OpPlans BatchNormPlans() {
   return {{"batch_norm", PlanBatchNorm}, {"batch_norm_grad", PlanGradient}};

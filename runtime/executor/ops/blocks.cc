@@ -2,10 +2,12 @@
 // the block reads of around is given to it as feeds are, what it writes there lies in buffers that
 // it keeps as persistable variables are kept, and the rest in a part of the arena.
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -17,23 +19,32 @@
 namespace fixpoint::executor {
 namespace {
 
+// A variable that a block keeps, in memory of the plan around it.
+struct KeptAround {
+  std::string name;
+  Buffer before;
+  Buffer after;
+  int64_t bytes;
+};
+
 // The plan of a block, and the buffers around it that its own stand for.
 struct PlannedBlock {
   std::shared_ptr<const Plan> plan;
-  int number = 0;              // of the block
-  std::vector<Buffer> given;   // as plan->feeds
-  std::vector<Buffer> kept;    // as plan->persistables
-  std::vector<Buffer> before;  // what `kept` begins with
+  int number = 0;             // of the block
+  std::vector<Buffer> given;  // as plan->feeds
+  std::vector<KeptAround> kept;
   Buffer memory;
   std::vector<uint8_t*> addresses;
 
   void Begin(const StepContext& run) {
     const auto address = [&run](Buffer buffer) { return run.Of<uint8_t>(buffer).data(); };
-    for (size_t i = 0; i < kept.size(); ++i) {
-      const int inner = plan->persistables[i].buffer.index;
-      addresses[inner] = address(kept[i]);
-      if (kept[i] == before[i]) continue;
-      std::memcpy(addresses[inner], address(before[i]), plan->buffers[inner].bytes());
+    for (const KeptAround& variable : kept) {
+      uint8_t* const tensor = address(variable.after);
+      // They may lie in one place.
+      std::memmove(tensor, address(variable.before), variable.bytes);
+      for (const Plan::Binding& binding : plan->persistables) {
+        if (binding.name == variable.name) addresses[binding.buffer.index] = tensor;
+      }
     }
     for (size_t i = 0; i < given.size(); ++i) {
       addresses[plan->feeds[i].buffer.index] = address(given[i]);
@@ -80,14 +91,13 @@ absl::StatusOr<std::shared_ptr<PlannedBlock>> PlanBlock(OpPlanner& op,
     RETURN_IF_ERROR(Give(op, *value, &inner, planned.get()));
   }
   for (const WrittenAround& written : crossing.written) {
+    const TensorType type = op.builder().TypeOf(*written.before);
     ASSIGN_OR_RETURN(const Buffer before, op.builder().Read(*written.before, Layout::kRowMajor));
-    planned->before.push_back(before);
-    inner.AddKept(*written.head, op.builder().TypeOf(*written.before));
+    const Buffer after = op.builder().Write(*written.exit, type, Layout::kRowMajor);
+    planned->kept.push_back(
+        {written.exit->variable().name(), before, after, op.builder().info(after).bytes()});
+    inner.AddKept(*written.head, type);
     wanted.push_back(written.after);
-  }
-  for (const WrittenAround& written : crossing.written) {
-    planned->kept.push_back(op.builder().Write(*written.exit, op.builder().TypeOf(*written.before),
-                                               Layout::kRowMajor, /*in_place=*/true));
   }
   ASSIGN_OR_RETURN(Plan plan, op.block_planner().PlanBlock(block, wanted, &inner));
   planned->addresses.resize(plan.buffers.size());
@@ -97,16 +107,20 @@ absl::StatusOr<std::shared_ptr<PlannedBlock>> PlanBlock(OpPlanner& op,
 }
 
 // Adds the step that runs the block as `run` says.
-void AddBlockStep(OpPlanner& op, std::shared_ptr<PlannedBlock> planned,
-                  std::optional<Buffer> condition,
+void AddBlockStep(OpPlanner& op, const PlannedBlock& planned, std::optional<Buffer> condition,
                   std::function<absl::Status(const StepContext&)> run) {
-  std::vector<Buffer> reads = planned->given;
-  reads.insert(reads.end(), planned->before.begin(), planned->before.end());
-  if (condition) reads.push_back(*condition);
-  std::vector<Buffer> writes = planned->kept;
-  writes.push_back(planned->memory);
-  StepKernel kernel{std::move(reads), std::move(writes), std::move(run)};
-  kernel.block = planned->plan;
+  std::vector<Buffer> stays = planned.given;
+  if (condition) stays.push_back(*condition);
+  StepKernel kernel{stays, {planned.memory}, std::move(run)};
+  kernel.block = planned.plan;
+  for (const KeptAround& variable : planned.kept) {
+    kernel.reads.push_back(variable.before);
+    kernel.writes.push_back(variable.after);
+    // Unless what was before is read under another name too.
+    if (std::find(stays.begin(), stays.end(), variable.before) == stays.end()) {
+      op.builder().MayLieIn(variable.after, variable.before);
+    }
+  }
   op.AddStep(std::move(kernel));
 }
 
@@ -135,7 +149,7 @@ absl::Status PlanConditional(OpPlanner& op) {
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const auto planned, PlanBlock(op, crossing, *block));
-  AddBlockStep(op, planned, condition, [=](const StepContext& run) {
+  AddBlockStep(op, *planned, condition, [=](const StepContext& run) {
     const bool holds = !condition || run.Of<bool>(*condition)[0];
     planned->Begin(run);
     return holds ? planned->Run(run) : absl::OkStatus();
@@ -150,9 +164,10 @@ absl::Status PlanWhile(OpPlanner& op) {
   const BlockCrossing crossing = CrossingOf(op.op(), *block);
   ASSIGN_OR_RETURN(const auto planned, PlanBlock(op, crossing, *block));
   for (size_t i = 0; i < crossing.written.size(); ++i) {
-    if (crossing.written[i].before == &op.InputValue("Condition")) condition = planned->kept[i];
+    if (crossing.written[i].before == &op.InputValue("Condition"))
+      condition = planned->kept[i].after;
   }
-  AddBlockStep(op, planned, condition, [=](const StepContext& run) {
+  AddBlockStep(op, *planned, condition, [=](const StepContext& run) {
     planned->Begin(run);
     while (run.Of<bool>(condition)[0]) RETURN_IF_ERROR(planned->Run(run));
     return absl::OkStatus();

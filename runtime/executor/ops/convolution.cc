@@ -1,6 +1,6 @@
 // conv2d, conv2d_transpose and their depthwise forms. Images lie channels last. Where both inputs
 // are codes the sums are those of integers; the gradients read the numbers that the codes stand
-// for.
+// for. A conv2d does the work of what is behind it too (epilogue.h).
 
 #include "runtime/kernels/convolution.h"
 
@@ -13,11 +13,14 @@
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/integer_operands.h"
 #include "runtime/kernels/integer_convolution.h"
 
 namespace fixpoint::executor {
 namespace {
+
+constexpr int kChannelAxis = 1;
 
 absl::StatusOr<kernels::ConvolutionShape> ShapeOf(const OpPlanner& op) {
   const OpAttributes& attributes = op.attributes();
@@ -59,20 +62,27 @@ int64_t OperationsOf(const kernels::ConvolutionShape& shape) {
   return 2 * shape.output_size() * shape.taps();
 }
 
-// Adds the step that computes y.
+// Adds the step that computes `output`, and what is behind it.
 absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
-                        Buffer filter, Buffer y, std::string name = "") {
+                        Buffer filter, const EpilogueInput& output, OpsBehind behind,
+                        std::string name = "") {
+  const auto plan = [&](const kernels::Epilogue& epilogue) {
+    return kernels::ConvolutionForward::Plan(shape, epilogue);
+  };
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionForward> convolution,
-                   kernels::ConvolutionForward::Plan(shape));
-  op.AddStep({{x, filter},
-              {y},
+                   PlanWithOpsBehind(plan, &behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+  if (name.empty()) name = op.op().type();
+  op.AddStep({epilogue.WithOperands({x, filter}),
+              {epilogue.out},
               [=](const StepContext& run) {
-                convolution->Run(run.Floats(x), run.Floats(filter), run.Floats(y));
+                convolution->Run(run.Floats(x), run.Floats(filter), epilogue.OperandsOf(run),
+                                 run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
               convolution->implementation(),
               OperationsOf(shape),
-              std::move(name)});
+              absl::StrCat(name, epilogue.names)});
   return absl::OkStatus();
 }
 
@@ -114,14 +124,19 @@ absl::Status PlanConvolution(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckAbsent("Bias"));
   RETURN_IF_ERROR(op.CheckAbsent("ResidualData"));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ShapeOf(op));
-  const Buffer y = op.WriteAs("Output", OutputOf(shape), Layout::kChannelsLast);
+  const EpilogueInput output{"Output", OutputOf(shape), kChannelAxis, Layout::kChannelsLast};
+  OpsBehind behind = FindOpsBehind(op, output);
   ASSIGN_OR_RETURN(
       const std::optional<IntegerOperands> integers,
       ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/0));
   if (integers) {
-    auto sums = kernels::PlanIntegerConvolution(shape, integers->inputs.type);
+    const auto plan = [&](const kernels::Epilogue& epilogue) {
+      return kernels::PlanIntegerConvolution(shape, integers->inputs.type, epilogue);
+    };
+    auto sums = PlanWithOpsBehind(plan, &behind);
     if (sums.ok()) {
-      AddIntegerSums(op, *integers, *std::move(sums), shape.filters, OperationsOf(shape), y);
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+      AddIntegerSums(op, *integers, *std::move(sums), shape.filters, OperationsOf(shape), epilogue);
       return absl::OkStatus();
     }
     // A sum that may not fit in 32 bits is one of floats.
@@ -129,7 +144,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-  return AddForward(op, shape, x, filter, y);
+  return AddForward(op, shape, x, filter, output, std::move(behind));
 }
 
 absl::Status PlanGradient(OpPlanner& op) {
@@ -207,9 +222,10 @@ absl::Status PlanTransposedGradient(OpPlanner& op) {
   }
   if (op.Wants("Input@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-    const Buffer dinput = op.WriteAs("Input@GRAD", op.InputType("Input"), Layout::kChannelsLast);
-    RETURN_IF_ERROR(
-        AddForward(op, shape, doutput, filter, dinput, absl::StrCat(op.op().type(), " of images")));
+    const EpilogueInput dinput{"Input@GRAD", op.InputType("Input"), kChannelAxis,
+                               Layout::kChannelsLast};
+    RETURN_IF_ERROR(AddForward(op, shape, doutput, filter, dinput, {},
+                               absl::StrCat(op.op().type(), " of images")));
   }
   return absl::OkStatus();
 }

@@ -35,11 +35,6 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
   return absl::OkStatus();
 }
 
-// Whether the range that an op wrote, if it did, stays in its memory until the run ends.
-bool Stays(OpPlanner& op, const Argument* written) {
-  return written == nullptr || op.builder().Stays(*written->value());
-}
-
 // An input of one number. Error: it is absent, as it may be in inference alone, or holds more.
 absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
   if (!op.HasInput(slot) || op.InputType(slot).size() != 1) {
@@ -49,17 +44,13 @@ absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
   return op.ReadFloats(slot);
 }
 
-// The range that an op goes by in inference: what is in InScale, which its own OutScale may be.
-absl::StatusOr<std::pair<Buffer, bool>> StoredRange(OpPlanner& op) {
+// The range that an op goes by in inference: what is in InScale.
+absl::StatusOr<Buffer> StoredRange(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer range, ReadNumber(op, "InScale"));
-  const Value* holder = &op.InputValue("InScale");
   if (op.Wants("OutScale")) {
-    const Buffer out = op.WriteOver("OutScale", kOneNumber, Layout::kRowMajor, range);
-    if (out != range) op.builder().AddCopy("copy", range, out);
+    RETURN_IF_ERROR(op.builder().Share(op.OutputValue("OutScale"), op.InputValue("InScale")));
   }
-  const auto written = op.op().Output("OutScale");
-  if (written != nullptr && written->variable() == &holder->variable()) holder = written->value();
-  return std::pair(range, op.builder().Stays(*holder));
+  return range;
 }
 
 absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
@@ -68,8 +59,7 @@ absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
   quantization.dequantizes = dequantizes;
   const Buffer range = op.WriteAs("OutScale", kOneNumber);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
-  const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, Stays(op, written));
+  return AddQuantize(op, quantization, range);
 }
 
 // Adds the steps that take the range of X into the moving average: state = rate * state + 1,
@@ -111,12 +101,11 @@ absl::Status PlanMovingAverage(OpPlanner& op, bool dequantizes) {
   ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
   quantization.dequantizes = dequantizes;
   if (op.IsTest()) {
-    ASSIGN_OR_RETURN(const auto stored, StoredRange(op));
-    return AddQuantize(op, quantization, stored.first, stored.second);
+    ASSIGN_OR_RETURN(const Buffer stored, StoredRange(op));
+    return AddQuantize(op, quantization, stored);
   }
   ASSIGN_OR_RETURN(const Buffer range, AddFollow(op));
-  const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, Stays(op, written));
+  return AddQuantize(op, quantization, range);
 }
 
 absl::Status PlanObserver(OpPlanner& op) {
@@ -134,13 +123,7 @@ absl::StatusOr<Buffer> WindowOf(OpPlanner& op) {
     return absl::InvalidArgumentError(absl::StrCat(
         "window_size is ", size, " and OutScales is not persistable; want a window that lives on"));
   }
-  const TensorType type{VarType::FP32, {size}};
-  const Buffer buffer = op.builder().Write(*window->value(), type, Layout::kRowMajor, true);
-  if (op.builder().info(buffer).place != BufferInfo::Place::kScope) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("OutScales is not of window_size, ", size, "; want a window of that size"));
-  }
-  return buffer;
+  return op.builder().Update(*window->value(), {VarType::FP32, {size}});
 }
 
 // The largest of the window, by the reference's rule: where the range is what leaves it, it is
@@ -169,8 +152,8 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
   Quantization quantization;
   ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
   if (op.IsTest()) {
-    ASSIGN_OR_RETURN(const auto stored, StoredRange(op));
-    return AddQuantize(op, quantization, stored.first, stored.second);
+    ASSIGN_OR_RETURN(const Buffer stored, StoredRange(op));
+    return AddQuantize(op, quantization, stored);
   }
   const Buffer current = op.Scratch("range", VarType::FP32, 1);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, current));
@@ -196,8 +179,7 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
               "",
               0,
               "follow window"});
-  const Argument* written = op.op().Output("OutScale");
-  return AddQuantize(op, quantization, range, Stays(op, written));
+  return AddQuantize(op, quantization, range);
 }
 
 absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
@@ -213,13 +195,12 @@ absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
       return absl::InvalidArgumentError(
           "is_test is true and OutScale is not persistable; want the scales in it");
     }
-    const Buffer stored =
-        op.builder().Write(*written->value(), ranges_type, Layout::kRowMajor, true);
-    return AddQuantize(op, quantization, stored, Stays(op, written));
+    ASSIGN_OR_RETURN(const Buffer stored, op.builder().Update(*written->value(), ranges_type));
+    return AddQuantize(op, quantization, stored);
   }
   const Buffer ranges = op.WriteAs("OutScale", ranges_type);
   RETURN_IF_ERROR(AddFindRanges(op, quantization.channel_axis, ranges));
-  return AddQuantize(op, quantization, ranges, Stays(op, written));
+  return AddQuantize(op, quantization, ranges);
 }
 
 // quant_axis -1: by the moving average, in inference by Scale [1]; else by each channel's own
@@ -232,14 +213,12 @@ absl::Status PlanQuantizeLinear(OpPlanner& op) {
   if (axis != -1) quantization.channel_axis = axis;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
   Buffer ranges;
-  const Value* holder = nullptr;
   if (op.IsTest()) {
     if (op.InputType("Scale").size() != view.channels.count) {
       return absl::InvalidArgumentError(absl::StrCat("Scale is ", DimsText(op.InputDims("Scale")),
                                                      "; want ", view.channels.count, " elements"));
     }
     ASSIGN_OR_RETURN(ranges, op.ReadFloats("Scale"));
-    holder = &op.InputValue("Scale");
   } else {
     if (quantization.channel_axis) {
       ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
@@ -247,11 +226,9 @@ absl::Status PlanQuantizeLinear(OpPlanner& op) {
     } else {
       ASSIGN_OR_RETURN(ranges, AddFollow(op));
     }
-    const Argument* written = op.op().Output("OutScale");
-    if (written != nullptr) holder = written->value();
   }
   if (!op.attributes().Bool("only_observer")) {
-    return AddQuantize(op, quantization, ranges, holder == nullptr || op.builder().Stays(*holder));
+    return AddQuantize(op, quantization, ranges);
   }
   if (!op.Wants("Y")) return absl::OkStatus();
   return op.builder().Share(op.OutputValue("Y"), op.InputValue("X"));

@@ -32,13 +32,13 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
 
 void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
-                    int64_t operations, Buffer out) {
+                    int64_t operations, const PlannedEpilogue& epilogue) {
   const auto& [inputs, weights] = operands;
   const Buffer scales = op.Scratch("scales", VarType::FP32, channels);
   const std::string implementation = sums->implementation();
-  op.AddStep({{inputs.codes, inputs.ranges, weights.codes, weights.ranges},
-              {scales, out},
-              [inputs = inputs, weights = weights, scales, out,
+  op.AddStep({epilogue.WithOperands({inputs.codes, inputs.ranges, weights.codes, weights.ranges}),
+              {scales, epilogue.out},
+              [inputs = inputs, weights = weights, scales, epilogue,
                sums = std::move(sums)](const StepContext& run) {
                 const float input_step = StepOf(run.Floats(inputs.ranges)[0], inputs.largest_code);
                 const absl::Span<const float> ranges = run.Floats(weights.ranges);
@@ -51,12 +51,13 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     !status.ok()) {
                   return status;
                 }
-                sums->Run(run.Of<uint8_t>(inputs.codes), scale, run.Floats(out));
+                sums->Run(run.Of<uint8_t>(inputs.codes), scale, epilogue.OperandsOf(run),
+                          run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
               implementation,
               operations,
-              absl::StrCat(op.op().type(), " on integers")});
+              absl::StrCat(op.op().type(), " on integers", epilogue.names)});
 }
 
 }  // namespace fixpoint::executor

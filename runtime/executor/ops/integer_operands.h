@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
 
 namespace fixpoint::executor {
@@ -28,12 +29,12 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
                                                                    absl::string_view weight_slot,
                                                                    int channel_axis);
 
-// Adds the step that computes `out` as sums of products of codes, each times the scale of its
-// channel: (input range / largest code) * (weight range / largest code), every operation rounded to
-// FP32.
+// Adds the step that computes sums of products of codes, each times the scale of its channel,
+// (input range / largest code) * (weight range / largest code), every operation rounded to FP32,
+// and then the epilogue.
 void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
-                    int64_t operations, Buffer out);
+                    int64_t operations, const PlannedEpilogue& epilogue);
 
 }  // namespace fixpoint::executor
 

@@ -51,11 +51,7 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
   const TensorType type{VarType::FP32, {view.channels.count}};
   RETURN_IF_ERROR(op.CheckSize("InScale", view.channels.count));
   ASSIGN_OR_RETURN(const Buffer before, op.ReadFloats("InScale"));
-  // An optimizer moves the range before the run ends.
-  constexpr bool kRangesStay = false;
-  if (op.IsTest()) {
-    return AddQuantize(op, quantization, before, kRangesStay);
-  }
+  if (op.IsTest()) return AddQuantize(op, quantization, before);
   RETURN_IF_ERROR(op.CheckSize("InInitialized", view.channels.count));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
   ASSIGN_OR_RETURN(const Buffer initialized_before, op.ReadFloats("InInitialized"));
@@ -75,7 +71,7 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
               "",
               0,
               "find first range"});
-  return AddQuantize(op, quantization, ranges, kRangesStay);
+  return AddQuantize(op, quantization, ranges);
 }
 
 absl::Status PlanGradient(OpPlanner& op, bool per_channel) {

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/integer_operands.h"
 #include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/integer_product.h"
@@ -165,6 +166,27 @@ absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
   return repeated;
 }
 
+// Adds the step that computes out = x * y, and what is behind it.
+absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buffer y,
+                        const EpilogueInput& output, OpsBehind behind) {
+  const auto plan = [&](const kernels::Epilogue& epilogue) {
+    return kernels::Product::Plan(shape, epilogue);
+  };
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, PlanWithOpsBehind(plan, &behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+  op.AddStep({epilogue.WithOperands({x, y}),
+              {epilogue.out},
+              [=](const StepContext& run) {
+                product->Run(run.Floats(x), run.Floats(y), epilogue.OperandsOf(run),
+                             run.Floats(epilogue.out));
+                return absl::OkStatus();
+              },
+              product->implementation(),
+              OperationsOf(shape),
+              absl::StrCat(op.op().type(), epilogue.names)});
+  return absl::OkStatus();
+}
+
 // Adds the step that computes out = alpha * x * y.
 absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, Buffer x, Buffer y,
                         Buffer out, std::string name = "") {
@@ -172,7 +194,7 @@ absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, B
   op.AddStep({{x, y},
               {out},
               [=](const StepContext& run) {
-                product->Run(run.Floats(x), run.Floats(y), run.Floats(out));
+                product->Run(run.Floats(x), run.Floats(y), {}, run.Floats(out));
                 if (alpha != 1) {
                   kernels::Scale(run.Floats(out), alpha, 0.0f, kernels::BiasOrder::kAfterFactor,
                                  run.Floats(out));
@@ -194,15 +216,26 @@ int ColumnAxis(const Dims& y, const ProductShape& shape) {
 absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
   const ProductShape& shape = product.shape;
-  ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
+                             Layout::kRowMajor};
+  // The columns are the last axis, but of a vector.
+  const bool has_columns = type.dims.back() == shape.columns;
+  OpsBehind behind;
+  if (product.alpha == 1 && has_columns) behind = FindOpsBehind(op, output);
   if (shape.batch == 1 && product.alpha == 1) {
     ASSIGN_OR_RETURN(
         const std::optional<IntegerOperands> integers,
         ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", ColumnAxis(op.InputDims("Y"), shape)));
     if (integers) {
-      auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.type);
+      const auto plan = [&](const kernels::Epilogue& epilogue) {
+        return kernels::PlanIntegerProduct(shape, integers->inputs.type, epilogue);
+      };
+      auto sums = PlanWithOpsBehind(plan, &behind);
       if (sums.ok()) {
-        AddIntegerSums(op, *integers, *std::move(sums), shape.columns, OperationsOf(shape), out);
+        ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+        AddIntegerSums(op, *integers, *std::move(sums), shape.columns, OperationsOf(shape),
+                       epilogue);
         return absl::OkStatus();
       }
       // A sum that may not fit in 32 bits is one of floats.
@@ -211,6 +244,8 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   }
   ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
   ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
+  if (product.alpha == 1) return AddForward(op, shape, x, y, output, std::move(behind));
+  ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
   return AddProduct(op, shape, product.alpha, x, y, out);
 }
 

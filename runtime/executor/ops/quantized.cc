@@ -67,8 +67,7 @@ bool IsNeverNegative(const Value& value) {
   return false;
 }
 
-absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges,
-                         bool ranges_stay) {
+absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges) {
   const auto& [rule, channel_axis, dequantizes, output] = quantization;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
@@ -100,10 +99,6 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
 
   Codes codes;
   codes.ranges = ranges;
-  if (!ranges_stay) {
-    codes.ranges = op.Scratch("ranges", VarType::FP32, ranges.size);
-    op.builder().AddCopy("keep ranges", ranges, codes.ranges);
-  }
   codes.type = *code_type;
   codes.largest_code = rule.largest_code;
   codes.channel_axis = channel_axis;

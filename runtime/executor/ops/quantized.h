@@ -35,10 +35,8 @@ absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int>
 bool IsNeverNegative(const Value& value);
 
 // Adds the step that quantizes X by `ranges`. Codes of up to 8 bits are held as integers, with the
-// ranges, or with a copy of them unless `ranges_stay`: nothing else is in their memory until the
-// run ends.
-absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges,
-                         bool ranges_stay);
+// ranges.
+absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges);
 
 }  // namespace fixpoint::executor
 

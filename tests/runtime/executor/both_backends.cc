@@ -50,13 +50,19 @@ void Compare(const std::string& name, const Tensor& executor, const Tensor& inte
                   "  interpreter", Shown(interpreter), "\n");
 }
 
+// A scalar is [1] in plans.
+std::vector<int64_t> PlannedDims(const Tensor& tensor) {
+  if (tensor.dims().empty()) return {1};
+  return tensor.dims();
+}
+
 }  // namespace
 
 Scopes CopiesOf(const Scope& scope) { return {CopyOf(scope), CopyOf(scope)}; }
 
 double Distance(const Tensor& a, const Tensor& b) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (a.dtype() != b.dtype() || a.size() != b.size()) return kInfinity;
+  if (a.dtype() != b.dtype() || PlannedDims(a) != PlannedDims(b)) return kInfinity;
   const reference::Array x = *reference::ArrayOf(a);
   const reference::Array y = *reference::ArrayOf(b);
   double largest = 1;

@@ -90,8 +90,7 @@ TEST_F(QuantizedConvolution, RunsOnIntegersAndDequantizesForItsGradient) {
             "find range\n"
             "fake_channel_wise_quantize_abs_max\n"
             "to channels last\n"
-            "conv2d on integers\n"
-            "relu\n"
+            "conv2d on integers + relu\n"
             "relu_grad\n"
             "dequantize\n"
             "conv2d_grad of filters");

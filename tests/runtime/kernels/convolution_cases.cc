@@ -42,6 +42,8 @@ std::vector<ConvolutionCase> ConvolutionCases() {
       {"PaddedOnOneSide", Shape(4, 8, 1, 8, {2, 1, 1, 0, 1}, {3, 2, 1, 0, 1})},
       {"Grouped", Shape(8, 12, 4, 6, three, three)},
       {"Depthwise", Shape(20, 20, 20, 10, three_by_two, three_by_two)},
+      {"OneChannel", Shape(1, 6, 1, 13, {5, 1, 1, 0, 0}, {5, 1, 1, 0, 0})},
+      {"OneChannelStrided", Shape(1, 19, 1, 29, {3, 2, 1, 1, 2}, {7, 2, 1, 3, 2})},
       {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, one)},
       // More than floats add exactly, if all codes are the largest.
       {"ManyTaps", Shape(80, 6, 1, 4, three, three)},

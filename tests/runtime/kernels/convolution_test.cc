@@ -54,7 +54,7 @@ TEST_P(FloatConvolution, RunsForward) {
   ASSERT_TRUE(forward.ok()) << forward.status();
   EXPECT_FALSE(IsSlow((*forward)->implementation())) << (*forward)->implementation();
   std::vector<float> y(shape_.output_size());
-  (*forward)->Run(x_, filters_, absl::MakeSpan(y));
+  (*forward)->Run(x_, filters_, {}, absl::MakeSpan(y));
   std::vector<Sum> expected(y.size());
   ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
     expected[out].Add(double{x_[x]} * filters_[tap]);

@@ -53,7 +53,7 @@ TEST_P(ExactConvolution, GivesTheSumsOfPlainLoops) {
   });
   for (int step = 0; step < 2; ++step) {
     ASSERT_TRUE(convolution.SetWeights(filters).ok());
-    convolution.Run(images, scales, absl::MakeSpan(y));
+    convolution.Run(images, scales, {}, absl::MakeSpan(y));
     for (size_t i = 0; i < y.size(); ++i) {
       ASSERT_EQ(y[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
     }

@@ -40,7 +40,11 @@ const WindowAxis kThree = {3, 2, 1, 1, 1};
 
 const Case kCases[] = {
     {"TwoByTwo", 6, 8, 8, {kTwo, kTwo}},
+    {"TwoByTwoOfOneChannel", 1, 4, 10, {kTwo, kTwo}},
+    {"TwoByTwoOfTwoChannels", 2, 4, 8, {kTwo, kTwo}},
+    {"OneByOneOfThreeChannels", 3, 4, 9, {{kTwo, {1, 1, 1, 0, 0}}}},
     {"ThreeByThree", 64, 9, 9, {kThree, kThree}},
+    {"TwoByThree", 20, 6, 9, {{kTwo, {3, 3, 1, 0, 0}}}},
     {"Overlapping", 20, 7, 5, {{{3, 1, 1, 1, 1}, {2, 1, 1, 0, 1}}}},
     {"PaddedOnOneSide", 5, 6, 7, {{{3, 2, 1, 0, 1}, {3, 2, 1, 1, 0}}}},
     {"Ceil", 17, 6, 8, {{{3, 2, 1, 0, 0}, {3, 3, 1, 1, 1}}}, true},

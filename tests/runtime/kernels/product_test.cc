@@ -70,7 +70,7 @@ TEST_P(FloatProducts, EqualPlainLoops) {
   EXPECT_EQ((*product)->implementation().find("ref"), std::string::npos)
       << (*product)->implementation();
   std::vector<float> out(shape.out_size());
-  (*product)->Run(x, y, absl::MakeSpan(out));
+  (*product)->Run(x, y, {}, absl::MakeSpan(out));
   std::vector<double> expected(out.size(), 0);
   ForEachTerm(shape, [&](int64_t out_i, int64_t x_i, int64_t y_i) {
     expected[out_i] += double{x[x_i]} * y[y_i];
@@ -116,7 +116,7 @@ TEST_P(ExactProducts, GiveTheSumsOfPlainLoops) {
   std::vector<float> out(shape.out_size());
   for (int step = 0; step < 2; ++step) {
     ASSERT_TRUE((*planned)->SetWeights(y).ok());
-    (*planned)->Run(x, scales, absl::MakeSpan(out));
+    (*planned)->Run(x, scales, {}, absl::MakeSpan(out));
     for (size_t i = 0; i < out.size(); ++i) {
       ASSERT_EQ(out[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
     }

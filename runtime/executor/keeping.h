@@ -1,0 +1,30 @@
+// Which last values of persistable variables are written straight into the variable's tensor, and
+// which have to be copied there when the run ends.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_KEEPING_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_KEEPING_H_
+
+#include <string>
+#include <vector>
+
+#include "runtime/executor/arena.h"
+#include "runtime/executor/plan.h"
+
+namespace fixpoint::executor {
+
+// A variable's last value, and its tensor, which may be read as it was at entry.
+struct Kept {
+  std::string variable;
+  Buffer buffer;
+  Buffer tensor;
+};
+
+// Puts each buffer where its tensor is, if nothing reads the tensor when the buffer is written or
+// later, but in a step that may write it in place; gives the others back. REQUIRES: the plan has
+// all its fetches, and all steps but those that copy the others.
+std::vector<Kept> KeepInPlace(const std::vector<Kept>& kept, const std::vector<InPlace>& in_place,
+                              Plan* plan);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_KEEPING_H_

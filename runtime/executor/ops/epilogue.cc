@@ -1,0 +1,140 @@
+#include "runtime/executor/ops/epilogue.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/ops/batch_norm.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::EpilogueStage;
+using Kind = EpilogueStage::Kind;
+using OpBehind = OpsBehind::OpBehind;
+
+// Whether Y of a sum has one element for each channel of an X of `dims`.
+bool IsOfChannels(const Dims& y, int64_t axis, const Dims& dims, int channel_axis) {
+  const int rank = static_cast<int>(dims.size());
+  const int y_rank = static_cast<int>(y.size());
+  const int64_t at = axis < 0 ? rank - y_rank : axis;
+  if (at < 0) return false;
+  int64_t size = 1;
+  for (int i = 0; i < y_rank; ++i) {
+    if (y[i] != 1 && at + i != channel_axis) return false;
+    size *= y[i];
+  }
+  return size == dims[channel_axis] && at <= channel_axis && channel_axis < at + y_rank;
+}
+
+// A sum with a bias or a residual.
+std::optional<OpBehind> FindSum(const OpPlanner& sum, const Value& value,
+                                const EpilogueInput& input) {
+  const bool is_x = &sum.InputValue("X") == &value;
+  const char* const slot = is_x ? "Y" : "X";
+  // What is computed later cannot be read by the kernel.
+  if (!sum.IsPlanned(slot)) return std::nullopt;
+  const TensorType& type = sum.InputType(slot);
+  OpBehind behind{&sum.op(), {}, &sum.InputValue(slot)};
+  if (type == input.type) {
+    behind.stages = {{Kind::kAddElement}};
+  } else if (is_x && type.dtype == VarType::FP32 &&
+             IsOfChannels(type.dims, sum.attributes().Int("axis"), input.type.dims,
+                          input.channel_axis)) {
+    behind.stages = {{Kind::kAddChannel}};
+  } else {
+    return std::nullopt;
+  }
+  return behind;
+}
+
+std::optional<OpBehind> FindOpBehind(const OpPlanner& op, const Value& value,
+                                     const EpilogueInput& input) {
+  const std::string& type = op.op().type();
+  if (type == "elementwise_add") return FindSum(op, value, input);
+  if (type == "batch_norm") {
+    if (input.channel_axis != 1 || !IsAffine(op, input.type.dims[1])) return std::nullopt;
+    return OpBehind{&op.op(), {{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
+  }
+  // That of 1.x lets a NaN pass.
+  if (type == "relu" && op.era() != Era::kFluid) return OpBehind{&op.op(), {{Kind::kRelu}}};
+  if (type == "relu6") {
+    return OpBehind{&op.op(), {{Kind::kClip, 0, op.Number("threshold")}}};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+kernels::Epilogue OpsBehind::epilogue() const {
+  kernels::Epilogue epilogue;
+  for (const OpBehind& op : ops) {
+    epilogue.insert(epilogue.end(), op.stages.begin(), op.stages.end());
+  }
+  return epilogue;
+}
+
+OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input) {
+  OpsBehind found;
+  if (!op.Wants(input.slot)) return found;
+  const Value* value = &op.OutputValue(input.slot);
+  for (;;) {
+    const Op* next = op.demand().OnlyReader(*value);
+    const std::optional<OpPlanner> planner = next != nullptr ? op.Behind(*next) : std::nullopt;
+    if (!planner) return found;
+    std::optional<OpBehind> behind = FindOpBehind(*planner, *value, input);
+    const char* const slot = next->type() == "batch_norm" ? "Y" : "Out";
+    if (!behind || !planner->Wants(slot)) return found;
+    value = behind->out = &planner->OutputValue(slot);
+    found.ops.push_back(*std::move(behind));
+  }
+}
+
+absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
+                                                const OpsBehind& behind) {
+  PlanBuilder& builder = op.builder();
+  PlannedEpilogue planned;
+  if (behind.ops.empty()) {
+    planned.out = op.WriteAs(input.slot, input.type, input.layout);
+    return planned;
+  }
+  const Value* value = &op.OutputValue(input.slot);
+  for (const OpBehind& next : behind.ops) {
+    if (next.op->type() == "batch_norm") {
+      OpPlanner norm = *op.Behind(*next.op);
+      ASSIGN_OR_RETURN(const AffineNorm factors, AddAffineNorm(norm));
+      planned.operands.insert(planned.operands.end(), {factors.a, factors.b});
+    } else if (next.operand != nullptr) {
+      const bool is_element = next.stages.front().kind == Kind::kAddElement;
+      ASSIGN_OR_RETURN(const Buffer operand,
+                       builder.Read(*next.operand, is_element ? input.layout : Layout::kRowMajor));
+      planned.operands.push_back(operand);
+    } else {
+      planned.operands.push_back(std::nullopt);
+    }
+    builder.Absorb(*next.op, *value, input.type);
+    absl::StrAppend(&planned.names, " + ", next.op->type());
+    value = next.out;
+  }
+  planned.out = builder.Write(*value, input.type, input.layout);
+  return planned;
+}
+
+std::vector<Buffer> PlannedEpilogue::WithOperands(std::vector<Buffer> inputs) const {
+  for (const std::optional<Buffer>& operand : operands) {
+    if (operand) inputs.push_back(*operand);
+  }
+  return inputs;
+}
+
+absl::InlinedVector<absl::Span<const float>, 8> PlannedEpilogue::OperandsOf(
+    const StepContext& run) const {
+  absl::InlinedVector<absl::Span<const float>, 8> spans;
+  for (const std::optional<Buffer>& operand : operands) {
+    spans.push_back(operand ? run.Floats(*operand) : absl::Span<float>());
+  }
+  return spans;
+}
+
+}  // namespace fixpoint::executor

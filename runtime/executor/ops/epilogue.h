@@ -1,0 +1,71 @@
+// The ops behind a convolution or a product whose work its kernel does before it stores an element:
+// the sum with a bias or a residual, batch_norm by given statistics, relu and relu6. Each is
+// absorbed where nothing else reads what it reads.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "runtime/executor/op_planner.h"
+#include "runtime/kernels/epilogue.h"
+
+namespace fixpoint::executor {
+
+// What a kernel writes before its epilogue: images channels last, or matrices.
+struct EpilogueInput {
+  absl::string_view slot;  // of the op's output
+  TensorType type;
+  int channel_axis;
+  Layout layout;
+};
+
+// Ops that may be absorbed, from the first behind on. Nothing is planned yet.
+struct OpsBehind {
+  struct OpBehind {
+    const Op* op;
+    std::vector<kernels::EpilogueStage> stages;
+    const Value* operand = nullptr;  // of the one stage of a sum
+    const Value* out = nullptr;
+  };
+  std::vector<OpBehind> ops;
+
+  kernels::Epilogue epilogue() const;
+};
+OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input);
+
+// The kernel that `plan` makes of an epilogue: of that of the ops behind or, where there is none
+// for it, of no op.
+template <typename Plan>
+auto PlanWithOpsBehind(const Plan& plan, OpsBehind* behind) -> decltype(plan(kernels::Epilogue())) {
+  auto kernel = plan(behind->epilogue());
+  if (!absl::IsUnimplemented(kernel.status()) || behind->ops.empty()) return kernel;
+  behind->ops.clear();
+  return plan(kernels::Epilogue());
+}
+
+// An epilogue that is planned: where the last result goes, and what the stages read.
+struct PlannedEpilogue {
+  Buffer out;
+  std::vector<std::optional<Buffer>> operands;  // one for each stage
+  std::string names;                            // " + batch_norm + relu"
+
+  // What the step reads: its own inputs, and the operands.
+  std::vector<Buffer> WithOperands(std::vector<Buffer> inputs) const;
+  // For a run of the kernel.
+  absl::InlinedVector<absl::Span<const float>, 8> OperandsOf(const StepContext& run) const;
+};
+// Absorbs the ops, and adds the steps that make the operands.
+absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
+                                                const OpsBehind& behind);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_

@@ -1,0 +1,78 @@
+#include "runtime/kernels/epilogue_post_ops.h"
+
+#include <glog/logging.h>
+
+#include "ops/dims.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+using dnnl::memory;
+using Kind = EpilogueStage::Kind;
+
+// One element for each channel of `out`.
+memory::desc OfChannels(const memory::desc& out, int channel_axis) {
+  Dims dims(out.get_ndims(), 1);
+  dims[channel_axis] = out.get_dims()[channel_axis];
+  return RowMajor(dims, memory::data_type::f32);
+}
+
+}  // namespace
+
+EpiloguePostOps::EpiloguePostOps(const Epilogue& epilogue, const memory::desc& out,
+                                 int channel_axis)
+    : epilogue_(epilogue) {
+  for (const EpilogueStage& stage : epilogue_) {
+    if (!stage.has_operand()) {
+      operands_.push_back(std::nullopt);
+    } else if (stage.kind == Kind::kAddElement) {
+      operands_.push_back(Operand::Elsewhere(out));
+    } else {
+      operands_.push_back(Operand::Elsewhere(OfChannels(out, channel_axis)));
+    }
+  }
+}
+
+dnnl::primitive_attr EpiloguePostOps::attr() const {
+  dnnl::post_ops post_ops;
+  for (size_t i = 0; i < epilogue_.size(); ++i) {
+    const EpilogueStage& stage = epilogue_[i];
+    switch (stage.kind) {
+      case Kind::kAddChannel:
+      case Kind::kAddElement:
+        post_ops.append_binary(dnnl::algorithm::binary_add, operands_[i]->memory().get_desc());
+        break;
+      case Kind::kMultiplyChannel:
+        post_ops.append_binary(dnnl::algorithm::binary_mul, operands_[i]->memory().get_desc());
+        break;
+      case Kind::kRelu:
+        post_ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+        break;
+      case Kind::kClip:
+        post_ops.append_eltwise(dnnl::algorithm::eltwise_clip, stage.a, stage.b);
+        break;
+    }
+  }
+  dnnl::primitive_attr attr;
+  attr.set_post_ops(post_ops);
+  return attr;
+}
+
+std::vector<Execution::Argument> EpiloguePostOps::With(
+    std::vector<Execution::Argument> arguments) const {
+  for (size_t i = 0; i < operands_.size(); ++i) {
+    if (!operands_[i]) continue;
+    const int name = DNNL_ARG_ATTR_MULTIPLE_POST_OP(static_cast<int>(i)) | DNNL_ARG_SRC_1;
+    arguments.push_back({name, *operands_[i]});
+  }
+  return arguments;
+}
+
+void EpiloguePostOps::PointTo(EpilogueOperands operands) {
+  CHECK_EQ(operands.size(), operands_.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (operands_[i]) operands_[i]->PointTo(operands[i]);
+  }
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,56 @@
+// An Epilogue in oneDNN's words.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_EPILOGUE_POST_OPS_H_
+#define FIXPOINT_RUNTIME_KERNELS_EPILOGUE_POST_OPS_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "oneapi/dnnl/dnnl.hpp"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/onednn.h"
+
+namespace fixpoint::kernels {
+
+// The stages of an epilogue behind a primitive, and where their operands are.
+class EpiloguePostOps {
+ public:
+  // `out` is what the primitive writes, with its channels on `channel_axis`.
+  EpiloguePostOps(const Epilogue& epilogue, const dnnl::memory::desc& out, int channel_axis);
+
+  // Attributes of the primitive, without any but these.
+  dnnl::primitive_attr attr() const;
+  // What the primitive is executed with: its own arguments, and the operands.
+  std::vector<Execution::Argument> With(std::vector<Execution::Argument> arguments) const;
+
+  // REQUIRES: operands of the epilogue.
+  void PointTo(EpilogueOperands operands);
+
+ private:
+  Epilogue epilogue_;
+  std::vector<std::optional<Operand>> operands_;  // one for each stage
+};
+
+// `kernel`, which was planned with that epilogue. Error (kUnimplemented): oneDNN computes them
+// element by element, or, in a gemm, with other bits.
+template <typename Kernel>
+absl::StatusOr<std::unique_ptr<Kernel>> CheckFused(const Epilogue& epilogue,
+                                                   absl::StatusOr<std::unique_ptr<Kernel>> kernel) {
+  if (epilogue.empty() || !kernel.ok()) return kernel;
+  const std::string implementation = (*kernel)->implementation();
+  if (absl::StrContains(implementation, "ref") || absl::StrContains(implementation, "gemm")) {
+    return absl::UnimplementedError(
+        absl::StrCat("oneDNN has only ", implementation, " for this epilogue"));
+  }
+  return kernel;
+}
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_EPILOGUE_POST_OPS_H_

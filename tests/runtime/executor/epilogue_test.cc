@@ -1,0 +1,132 @@
+// What is behind a convolution or a product is done by its kernel, with the bits of steps of its
+// own, and only where nothing else reads what it reads.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "runtime/executor/executor.h"
+#include "runtime/random.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+Tensor Drawn(std::vector<int64_t> dims, uint32_t number, float lowest = -1) {
+  Tensor tensor = *Tensor::Allocate(VarType::FP32, std::move(dims));
+  const RandomStream random(1, number, 0);
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.mutable_data<float>()[i] = static_cast<float>((1 - lowest) * random.Uniform(i) + lowest);
+  }
+  return tensor;
+}
+
+struct Case {
+  const char* name;
+  const char* program;
+  const char* steps;  // of the plan, when `out` alone is fetched
+};
+
+#define QUANTIZED_OPERANDS                                                          \
+  "fake_quantize_dequantize_abs_max(X=x) -> (Out=xq, OutScale=xs) {bit_length=8}\n" \
+  "fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wq, OutScale=ws) {"   \
+  "bit_length=8, quant_axis=0}\n"
+#define QUANTIZED_STEPS                                        \
+  "find range\nfake_quantize_dequantize_abs_max\nfind range\n" \
+  "fake_channel_wise_quantize_dequantize_abs_max\n"
+
+const Case kCases[] = {
+    {"Bias",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "elementwise_add(X=y, Y=b) -> (Out=out) {axis=1}\n",
+     "to channels last\nconv2d + elementwise_add\nto row major"},
+    {"BiasNormAndRelu",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "elementwise_add(X=y, Y=b) -> (Out=z) {axis=1}\n"
+     "batch_norm(X=z, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=n, MeanOut=m, VarianceOut=v,\n"
+     "  SavedMean=sm, SavedVariance=sv) {is_test=true}\n"
+     "relu(X=n) -> (Out=out)\n",
+     "to channels last\nbatch_norm factors\nconv2d + elementwise_add + batch_norm + relu\n"
+     "to row major"},
+    {"ResidualOfIntegers",
+     QUANTIZED_OPERANDS
+     "conv2d(Input=xq, Filter=wq) -> (Output=y)\n"
+     "batch_norm(X=y, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=n, MeanOut=m2, VarianceOut=v2,\n"
+     "  SavedMean=sm, SavedVariance=sv) {is_test=true}\n"
+     "elementwise_add(X=residual, Y=n) -> (Out=sum)\n"
+     "relu6(X=sum) -> (Out=out)\n",
+     QUANTIZED_STEPS "to channels last\nbatch_norm factors\nto channels last\n"
+                     "conv2d on integers + batch_norm + elementwise_add + relu6\nto row major"},
+    {"ProductWithBias",
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "elementwise_add(X=y, Y=row) -> (Out=z)\n"
+     "relu(X=z) -> (Out=out)\n",
+     "mul + elementwise_add + relu"},
+    {"BatchNormOfTheBatchIsAStepOfItsOwn",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "batch_norm(X=y, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=n, MeanOut=m, VarianceOut=v,\n"
+     "  SavedMean=sm, SavedVariance=sv)\n"
+     "relu(X=n) -> (Out=out)\n",
+     "to channels last\nconv2d\nbatch_norm\nrelu\nto row major"},
+    {"WhatElseIsReadIsHeld",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "relu(X=y) -> (Out=z)\n"
+     "elementwise_add(X=z, Y=y) -> (Out=out)\n",
+     "to channels last\nconv2d\nrelu\nelementwise_add\nto row major"},
+    // Of a sum a gradient knows the shape alone, and of a relu what came out.
+    {"BackwardReadsWhatIsHeld",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "elementwise_add(X=y, Y=b) -> (Out=z) {axis=1}\n"
+     "relu(X=z) -> (Out=a)\n"
+     "relu_grad(Out=a, Out@GRAD=a) -> (X@GRAD=dz)\n"
+     "elementwise_add_grad(X=y, Y=b, Out@GRAD=dz) -> (X@GRAD=dy, Y@GRAD=db) {axis=1}\n"
+     "conv2d_grad(Input=x, Filter=w, Output@GRAD=dy) -> (Filter@GRAD=out)\n",
+     "to channels last\nconv2d + elementwise_add + relu\nrelu_grad\nconv2d_grad of filters"},
+    {"ANanPassesTheReluOf1x",
+     "program version=1008005\nblock 0 {\n"
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "relu(X=y) -> (Out=out)\n}\n",
+     "to channels last\nconv2d\nrelu\nto row major"},
+};
+
+std::string Whole(const std::string& ops) {
+  return ops.rfind("program", 0) == 0 ? ops : "program version=2006002\nblock 0 {\n" + ops + "}\n";
+}
+
+class Epilogues : public testing::TestWithParam<Case> {};
+
+TEST_P(Epilogues, HaveTheBitsOfStepsOfTheirOwn) {
+  const Program program = ParsedProgram(Whole(GetParam().program));
+  Scope scope;
+  scope.Set("x", Drawn({2, 5, 6, 7}, 1));
+  scope.Set("w", Drawn({9, 5, 3, 3}, 2));
+  scope.Set("residual", Drawn({2, 9, 4, 5}, 3));
+  scope.Set("rows", Drawn({4, 7}, 4));
+  scope.Set("matrix", Drawn({7, 9}, 5));
+  scope.Set("row", Drawn({9}, 6));
+  for (const char* name : {"s", "b", "m"}) scope.Set(name, Drawn({9}, 7));
+  scope.Set("v", Drawn({9}, 8, /*lowest=*/0.1f));
+  ExecutorOptions options;
+  const auto fused = Executor::Create(program, &scope, options);
+  // Where every value is looked at, every value is held.
+  options.check_finite = true;
+  const auto apart = Executor::Create(program, &scope, options);
+  ASSERT_TRUE(fused.ok() && apart.ok()) << fused.status() << apart.status();
+  const auto plan = (*fused)->PlanOf({}, {"out"});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  std::vector<std::string> steps;
+  for (const Step& step : (*plan)->steps) steps.push_back(step.name);
+  EXPECT_EQ(absl::StrJoin(steps, "\n"), GetParam().steps);
+  const auto one = (*fused)->Run({}, {"out"}, 0);
+  const auto other = (*apart)->Run({}, {"out"}, 0);
+  ASSERT_TRUE(one.ok() && other.ok()) << one.status() << other.status();
+  EXPECT_EQ((*one)[0].bytes(), (*other)[0].bytes());
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, Epilogues, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -1,0 +1,143 @@
+// What a value is does not depend on which memory holds it: one that lives on is read as it was
+// until something is written, and written where nothing that is still read lies.
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/executor/executor.h"
+#include "tests/runtime/executor/both_backends.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// A program whose variables `persistable` live on.
+std::string Persistent(const std::string& declarations, const std::string& ops) {
+  return absl::StrCat("program version=2006002\nblock 0 {\n", declarations, ops, "}\n");
+}
+
+TEST(Values, OfAProductAreNotWrittenOverItsFactor) {
+  EXPECT_EQ(OpDifferences(Persistent("var h f32[2,2] persistable\n", "mul(X=h, Y=w) -> (Out=h)\n"),
+                          "h f32[2,2] 1 2 3 4\nw f32[2,2] 5 6 7 8\n", 0),
+            "");
+}
+
+TEST(Values, OfAConvolutionAreNotWrittenOverItsImages) {
+  EXPECT_EQ(OpDifferences(Persistent("var h f32[1,1,3,3] persistable\n",
+                                     "conv2d(Input=h, Filter=w) -> (Output=h) {paddings=[1, 1]}\n"),
+                          "h f32[1,1,3,3] 1 2 3 4 5 6 7 8 9\n"
+                          "w f32[1,1,3,3] 9 8 7 6 5 4 3 2 1\n",
+                          0),
+            "");
+}
+
+TEST(Values, AreReadAsTheyWereBeforeAWrite) {
+  EXPECT_EQ(OpDifferences(Persistent("var w f32[2] persistable\n", R"(
+                reshape2(X=w) -> (Out=view, XShape=shape) {shape=[2, 1]}
+                scale(X=w) -> (Out=w) {scale=10.0}
+                scale(X=view) -> (Out=doubled) {scale=2.0}
+                scale(X=w) -> (Out=w) {bias=1.0}
+              )"),
+                          "w f32[2] 1 2\n", 0, {"doubled", "view", "w"}),
+            "");
+}
+
+TEST(Values, OfTwoVariablesChangePlaces) {
+  EXPECT_EQ(OpDifferences(Persistent("var a f32[1] persistable\nvar b f32[1] persistable\n", R"(
+                assign(X=a) -> (Out=c)
+                assign(X=b) -> (Out=a)
+                assign(X=c) -> (Out=b)
+              )"),
+                          "a f32[1] 1\nb f32[1] 2\n", 0, {"a", "b"}),
+            "");
+}
+
+TEST(Values, ThatCodesStandForAreThoseOfTheirScaleThen) {
+  EXPECT_EQ(OpDifferences(Persistent("var w i8[2] persistable\nvar s f32[1] persistable\n", R"(
+                dequantize_linear(X=w, Scale=s, ZeroPoint=zero) -> (Y=y) {quant_axis=-1, bit_length=8}
+                increment(X=s) -> (Out=s) {step=100.0}
+                scale(X=y) -> (Out=z)
+              )"),
+                          "w i8[2] 1 127\ns f32[1] 1\nzero f32[1] 0\n", 1e-6, {"z", "s"}),
+            "");
+}
+
+TEST(Values, ThatAreFedAreThoseOfAVariableThatLivesOn) {
+  const Program program = ParsedProgram(Persistent("var w f32[1] persistable\n",
+                                                   "scale(X=w) -> (Out=a) {scale=2.0}\n"
+                                                   "increment(X=w) -> (Out=w) {step=1.0}\n"));
+  Scope scope = *ParseParameters("w f32[1] 1\n", "scope");
+  const Scope fed = *ParseParameters("w f32[1] 10\n", "feeds");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok());
+  const auto run = (*executor)->Run({{"w", &std::get<Tensor>(*fed.FindOrNull("w"))}}, {"a"}, 0);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ((*run)[0].data<float>()[0], 20);
+  EXPECT_EQ(PrintParameters(scope), "w f32[1] 11\n");
+}
+
+// Rows have no layout but one.
+TEST(Values, OfRowsAreNormalizedAndJoined) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv, ReserveSpace=r)
+        relu(X=y) -> (Out=z)
+        concat(X=[z, x]) -> (Out=joined) {axis=1}
+        split(X=y) -> (Out=[left, right]) {axis=1, num=2}
+        transpose2(X=z) -> (Out=turned, XShape=t) {axis=[1, 0]}
+      })",
+                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
+                          "m f32[2] 0 0\nv f32[2] 1 1\n",
+                          1e-5, {"joined", "left", "right", "turned"}),
+            "");
+}
+
+TEST(BatchNorm, ByGivenStatisticsHandsThemOut) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv) {is_test=true}
+      })",
+                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
+                          "m f32[2] 3 4\nv f32[2] 1 4\n",
+                          1e-6, {"sm", "sv", "m2", "v2"}),
+            "");
+}
+
+// A gradient that does not come through the relu knows nothing of it.
+TEST(BatchNorm, HasAGradientBesideItsRelu) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv, ReserveSpace=r)
+        relu(X=y) -> (Out=z)
+        batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m2, VarianceOut=v2, SavedMean=sm,
+          SavedVariance=sv, ReserveSpace=r, Y@GRAD=g) -> (
+          X@GRAD=dx, Scale@GRAD=ds, Bias@GRAD=db)
+      })",
+                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
+                          "m f32[2] 0 0\nv f32[2] 1 1\ng f32[3,2] 1 -1 2 3 -4 5\n",
+                          1e-4, {"z", "dx", "ds", "db"}),
+            "");
+}
+
+TEST(BatchNorm, WantsStatisticsOfItsChannels) {
+  const Program program = ParsedProgram(
+      "batch_norm(X=x, Scale=s, Bias=s, Mean=m, Variance=s) -> (\n"
+      "  Y=y, MeanOut=a, VarianceOut=b, SavedMean=c, SavedVariance=d)\n");
+  Scope scope = *ParseParameters("x f32[1,2] 1 2\ns f32[2] 1 1\nm f32[1] 0\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok());
+  EXPECT_EQ(
+      (*executor)->Run({}, {"y"}, 0).status(),
+      absl::InvalidArgumentError("block 0, op 0 (batch_norm): input Mean is [1]; want 2 elements"));
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -17,17 +17,20 @@ constexpr char kStepCounter[] = "@LR_DECAY_COUNTER@";
 std::string Append(ProgramBuilder& builder, OpBuilder& op, absl::string_view base) {
   return builder.AppendWithOutput(op, "Out", absl::StrCat(builder.UniqueName(base), ".tmp_0"));
 }
-// Counts the steps, the first as `first`, at the beginning of the block; gives the count as a
-// float.
+// Counts the steps, the first as `first`, at the beginning of the block, unless they are counted
+// already: as before, then. Gives the count as a float.
 std::string CountSteps(ProgramBuilder& builder, int first) {
+  const bool is_counted = builder.main().Find(builder.main().block(0), kStepCounter) != nullptr;
   builder.AddPersistable({kStepCounter,
                           VarType::INT64,
                           {1},
                           Initializer::Constant(static_cast<float>(first - 1), /*force_cpu=*/true),
                           true});
-  OpBuilder increment = builder.New("increment");
-  increment.Input("X", kStepCounter).Output("Out", kStepCounter).FloatAttr("step", 1);
-  builder.Prepend(increment);
+  if (!is_counted) {
+    OpBuilder increment = builder.New("increment");
+    increment.Input("X", kStepCounter).Output("Out", kStepCounter).FloatAttr("step", 1);
+    builder.Prepend(increment);
+  }
   return Append(builder,
                 builder.New("cast")
                     .Input("X", kStepCounter)

@@ -79,8 +79,10 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
     const bool is_unsigned = spec.signedness() == QuantSpec::UNSIGNED;
     const float codes = std::ldexp(1.0f, spec.bits()) - 1.0f;
     const float lowest_code = is_unsigned ? 0.0f : -std::ldexp(1.0f, spec.bits() - 1);
-    // A range too small for a step that is a normal number is as good as none.
-    const float step = (max - min) / codes;
+    // The range itself may be more than a float holds. One too small for a step that is a normal
+    // number is as good as none.
+    const float range = max - min;
+    const float step = std::isfinite(range) ? range / codes : max / codes - min / codes;
     const float scale = step >= std::numeric_limits<float>::min() ? step : 1.0f;
     const float zero_point = RoundHalfToEven(lowest_code - min / scale);
     return {scale, std::clamp(zero_point, lowest_code, lowest_code + codes)};

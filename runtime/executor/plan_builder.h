@@ -74,8 +74,8 @@ class PlanBuilder {
   // Where the elements of a value go: memory of their own. The last value of a persistable variable
   // is in its tensor when the run ends (keeping.h).
   Buffer Write(const Value& value, const TensorType& type, Layout layout);
-  // The tensor of a variable, whose elements become those of the value in place. Errors: it is not
-  // persistable, has no tensor, or one of another type.
+  // The tensor of a variable that is kept, whose elements become those of the value in place.
+  // Errors: it is not persistable, has no tensor, or one of another type.
   absl::StatusOr<Buffer> Update(const Value& value, const TensorType& type);
   // Says that the elements of a value are computed where they are first asked for: by the step that
   // `add_step` adds, which writes them.

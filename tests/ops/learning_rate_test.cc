@@ -106,5 +106,19 @@ TEST(LearningRate, PiecewiseTakesEachValueUpToItsBoundary) {
   EXPECT_EQ(rates, std::vector<double>({0.5, 0.5, 0.25, 0.125, 0.125}));
 }
 
+// Two schedules of one program, as of two optimizers.
+TEST(LearningRate, StepsAreCountedOnce) {
+  Program main;
+  Program startup;
+  ProgramBuilder builder(&main, &startup);
+  LearningRate::Noam(/*model_width=*/64, /*warmup_steps=*/4).Append(builder);
+  LearningRate::Noam(/*model_width=*/64, /*warmup_steps=*/8).Append(builder);
+  ASSERT_TRUE(builder.status().ok()) << builder.status();
+  int increments = 0;
+  for (const Op& op : main.block(0).ops()) increments += op.type() == "increment";
+  EXPECT_EQ(increments, 1);
+  EXPECT_EQ(startup.block(0).op_count(), 1);
+}
+
 }  // namespace
 }  // namespace fixpoint

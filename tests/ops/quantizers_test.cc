@@ -216,6 +216,13 @@ TEST(MovingAverageMinMax, OfNextToNothingHasAStepOfOne) {
   EXPECT_EQ(profiled.state(1)[0], 0);
 }
 
+// The range is more than a float holds.
+TEST(MovingAverageMinMax, HasAStepForTheLargestNumbers) {
+  Feeder feeder("moving_average_min_max", Affine(QuantSpec::UNSIGNED));
+  EXPECT_THAT(feeder.Feed({-3e38f, 3e38f}), FloatEq(2 * (3e38f / 255)));
+  EXPECT_EQ(feeder.state(1)[0], 128);
+}
+
 TEST(MovingAverageMinMax, OfAProfileIsWidenedToHoldZero) {
   Feeder feeder("moving_average_min_max", Affine(QuantSpec::SIGNED), 2, 4);
   EXPECT_THAT(feeder.state(0)[0], FloatEq(4.0f / 255));

@@ -24,9 +24,12 @@ struct Affine {
   float zero_point;
 };
 
-// Of a range that holds 0; a range too small for a step that is a normal number has step 1.
+// Of a range that holds 0; a range too small for a step that is a normal number has step 1, and one
+// that is more than a float holds has a step that a float holds.
 Affine AffineOf(float min, float max, const CodeRange& codes) {
-  float step = (max - min) / (codes.largest - codes.lowest);
+  const float count = codes.largest - codes.lowest;
+  float step = (max - min) / count;
+  if (std::isinf(step)) step = max / count - min / count;
   if (!(step >= std::numeric_limits<float>::min())) step = 1;
   const float zero_point = RoundHalfToEven(codes.lowest - min / step);
   return {step, std::min(std::max(zero_point, codes.lowest), codes.largest)};

@@ -44,7 +44,8 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
 absl::StatusOr<Buffer> HeldInOutput(OpPlanner& op, absl::string_view slot, int64_t size) {
   const Argument* output = op.op().Output(slot);
   const Variable* variable = output != nullptr ? output->variable() : nullptr;
-  if (variable != nullptr && variable->persistable() && op.builder().HasPersistable(*variable)) {
+  if (variable != nullptr && op.builder().Keeps(*variable) &&
+      op.builder().HasPersistable(*variable)) {
     return op.builder().Update(*output->value(), {VarType::FP32, {size}});
   }
   return absl::InvalidArgumentError(

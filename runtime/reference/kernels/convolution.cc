@@ -130,7 +130,11 @@ absl::StatusOr<Convolution> TransposedConvolution(const OpRun& op) {
   // output_size, or output_padding, asks for up to stride - 1 more at the end.
   std::vector<int64_t> wanted = op.Ints("output_size");
   const std::vector<int64_t> added = op.Ints("output_padding");
-  if (wanted.empty() && added.size() == 2) {
+  if (!added.empty() && added.size() != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("output_padding has ", added.size(), " values; want 2 or none"));
+  }
+  if (wanted.empty() && !added.empty()) {
     wanted = {c.from.height + added[0], c.from.width + added[1]};
   }
   if (wanted.empty()) return c;

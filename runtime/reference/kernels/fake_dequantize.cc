@@ -136,9 +136,11 @@ struct Codes {
 };
 
 // The step and the zero point of a range that holds 0; a range too small for a step that is a
-// normal number has step 1.
+// normal number has step 1. The range may be more than a float holds; the step is not.
 Affine AffineOf(float min, float max, const Codes& codes) {
-  float step = (max - min) / (codes.largest - codes.lowest);
+  const float count = codes.largest - codes.lowest;
+  float step = (max - min) / count;
+  if (std::isinf(step)) step = max / count - min / count;
   if (!(step >= std::numeric_limits<float>::min())) step = 1;
   const float zero_point = RoundHalfToEven(codes.lowest - min / step);
   return {step, std::min(std::max(zero_point, codes.lowest), codes.largest)};

@@ -87,7 +87,15 @@ absl::Status ConcatGradient(OpRun& op) {
 absl::StatusOr<std::vector<int64_t>> PartSizes(const OpRun& op, int64_t size) {
   const int64_t parts = op.OutputCount("Out");
   ASSIGN_OR_RETURN(std::vector<int64_t> sizes, IntsFrom(op, "", "SectionsTensorList", "sections"));
-  if (sizes.empty() && parts > 0 && size % parts == 0) sizes.assign(parts, size / parts);
+  // Equal parts go before sections.
+  if (const int64_t num = op.Int("num"); num > 0) {
+    if (num != parts || size % num != 0) {
+      return absl::InvalidArgumentError(absl::StrCat("num is ", num, " for ", parts,
+                                                     " outputs of a size of ", size,
+                                                     "; want as many equal parts"));
+    }
+    return std::vector<int64_t>(parts, size / num);
+  }
   const auto rest = std::find(sizes.begin(), sizes.end(), -1);
   if (rest != sizes.end()) *rest = size - std::accumulate(sizes.begin(), sizes.end(), int64_t{1});
   const bool some_negative =

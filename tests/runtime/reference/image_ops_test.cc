@@ -67,6 +67,9 @@ TEST(TransposedConvolution, SpreadsEachElement) {
   EXPECT_EQ(run("strides=[1, 2]"), "y f32[1,1,1,5] 1 2 13 20 30\n");
   EXPECT_EQ(run("strides=[1, 2], paddings=[0, 1]"), "y f32[1,1,1,3] 2 13 20\n");
   EXPECT_EQ(run("strides=[1, 2], output_size=[1, 6]"), "y f32[1,1,1,6] 1 2 13 20 30 0\n");
+  EXPECT_EQ(run("strides=[1, 2], output_padding=[0, 1]"), "y f32[1,1,1,6] 1 2 13 20 30 0\n");
+  EXPECT_EQ(run("strides=[1, 2], output_padding=[1]"),
+            "block 0, op 0 (conv2d_transpose): output_padding has 1 values; want 2 or none");
 }
 
 std::string Pool(const std::string& attrs, const std::string& inputs, int version = 2006002) {

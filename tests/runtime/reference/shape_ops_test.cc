@@ -62,6 +62,15 @@ TEST(JoiningOps, ConcatAndSplitAreInverse) {
             "stacked f32[2,2,2] 1 1 2 2 3 3 4 4\n");
 }
 
+TEST(JoiningOps, SplitGoesByTheNumberOfPartsWhereThereIsOne) {
+  EXPECT_EQ(
+      RunOps("split(X=x) -> (Out=[a, b]) {axis=0, num=2, sections=[3, 1]}", "x f32[4] 1 2 3 4\n"),
+      "a f32[2] 1 2\nb f32[2] 3 4\n");
+  EXPECT_EQ(RunOps("split(X=x) -> (Out=[a, b]) {axis=0, num=3}", "x f32[6] 1 2 3 4 5 6\n"),
+            "block 0, op 0 (split): num is 3 for 2 outputs of a size of 6; want as many equal "
+            "parts");
+}
+
 TEST(JoiningOps, UnstackAndUnbindTakeAnAxisApart) {
   EXPECT_EQ(RunOps(R"(
     unstack(X=x) -> (Y=[a, b]) {axis=1, num=2}

@@ -4,11 +4,13 @@
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/status_macros.h"
+#include "proto/type_names.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/op_plans.h"
@@ -123,7 +125,21 @@ class Planner {
     builder_.BeginOp(&op);
     OpPlanner planner(op, schema, era_, number, request_.begun.contains(&op), demand, &builder_);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
+    RETURN_IF_ERROR(CheckGradients(op));
     return builder_.status();
+  }
+
+  // What is computed of a gradient are FP32.
+  absl::Status CheckGradients(const Op& op) const {
+    for (const Argument* output : op.outputs()) {
+      if (!absl::EndsWith(output->slot_name(), kGradientSuffix)) continue;
+      if (output->variable() == nullptr || !builder_.IsPlanned(*output->value())) continue;
+      const VarType::Type dtype = builder_.TypeOf(*output->value()).dtype;
+      if (dtype == VarType::FP32) continue;
+      return absl::UnimplementedError(
+          absl::StrCat("output ", output->slot_name(), " is ", TypeName(dtype), "; want f32"));
+    }
+    return absl::OkStatus();
   }
 
   const Program& program_;

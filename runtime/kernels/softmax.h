@@ -17,7 +17,7 @@ void Softmax(const Lines& lines, absl::Span<const float> x, absl::Span<float> y)
 void SoftmaxBackward(const Lines& lines, absl::Span<const float> y, absl::Span<const float> dy,
                      absl::Span<float> dx);
 
-// The logarithm, where all logits count.
+// The logarithm.
 void LogSoftmax(const Lines& lines, absl::Span<const float> x, absl::Span<float> y);
 
 // softmax, and of each line the loss, -sum of label * log softmax over the labels that are not 0;

@@ -20,6 +20,7 @@ namespace {
 struct ForwardNorm {
   std::shared_ptr<kernels::BatchNorm> norm;
   Buffer variance;
+  Dims x_dims;
   std::optional<Buffer> mask;         // of a relu
   const Value* dy_of_relu = nullptr;  // the gradient of the relu's output
 };
@@ -114,6 +115,7 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
   if (op.Wants("ReserveSpace")) op.WriteAs("ReserveSpace", {VarType::FP32, {0}});
   ForwardNorm forward;
   forward.norm = norm;
+  forward.x_dims = op.InputDims("X");
   forward.variance = op.Scratch("variance", VarType::FP32, shape.channels);
   const Buffer mask = op.Scratch("mask", VarType::UINT8, norm->mask_size());
   const TensorType channels{VarType::FP32, {shape.channels}};
@@ -264,6 +266,7 @@ absl::Status PlanGradient(OpPlanner& op) {
     return absl::UnimplementedError(
         "no batch_norm of the program wrote SavedMean by its batch; want one that did");
   }
+  RETURN_IF_ERROR(op.CheckDims("X", forward->x_dims));
   const Value& dy_value =
       forward->dy_of_relu != nullptr ? *forward->dy_of_relu : op.InputValue("Y@GRAD");
   if (op.builder().TypeOf(dy_value) != op.InputType("X")) {

@@ -43,8 +43,8 @@ class Backend {
                                                   absl::Span<const std::string> fetches,
                                                   uint32_t step) = 0;
 
-  // What was planned for each set of shapes that was run, a step a line; "" of a backend that makes
-  // no plans.
+  // What was planned for the sets of shapes that were run last, a step a line; "" of a backend that
+  // makes no plans.
   virtual std::string PlanText() const { return ""; }
   // Where the time of the runs went, if that is measured; "" else.
   virtual std::string ProfileText() const { return ""; }

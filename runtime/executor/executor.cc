@@ -21,6 +21,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+// Of batches of more sizes than that each is planned again when its size comes again.
+constexpr size_t kMostPlans = 16;
+
 uint32_t CountOps(const Program& program) {
   int count = 0;
   for (int b = 0; b < program.block_count(); ++b) count += program.block(b).op_count();
@@ -54,11 +57,32 @@ struct Executor::PlannedRun {
   PlanRequest request;
   std::vector<bool> phase;  // of the schedule
   Plan plan;
+  std::vector<bool> was_there;  // of each of the plan's persistables, in the scope
   std::vector<uint8_t*> addresses;
   std::optional<uint64_t> scope_changes;  // of the scope that the addresses are of
   const uint8_t* arena = nullptr;         // likewise
+  uint64_t last_use = 0;
   StepTimes times;
 };
+
+// What the plan binds in the scope is of the types that it was planned for.
+bool Executor::FitsScope(const PlannedRun& run) const {
+  if (run.scope_changes == scope_->changes()) return true;
+  for (size_t i = 0; i < run.plan.persistables.size(); ++i) {
+    const Plan::Binding& binding = run.plan.persistables[i];
+    const std::optional<TensorType> type = TypeInScope(binding.name);
+    const bool fits = type ? type == run.plan.buffers[binding.buffer.index].type
+                           : !run.was_there[i] && scope_->FindOrNull(binding.name) == nullptr;
+    if (!fits) return false;
+  }
+  return true;
+}
+
+std::optional<TensorType> Executor::TypeInScope(absl::string_view name) const {
+  const Scope::Value* value = scope_->FindOrNull(name);
+  const Tensor* tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
+  return tensor != nullptr ? std::optional(TypeOf(*tensor)) : std::nullopt;
+}
 
 void Executor::Free::operator()(uint8_t* memory) const { std::free(memory); }
 
@@ -96,10 +120,13 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
            std::equal(feeds.begin(), feeds.end(), planned_feeds.begin(), planned_feeds.end(),
                       is_planned) &&
            std::equal(fetches.begin(), fetches.end(), planned_fetches.begin(),
-                      planned_fetches.end());
+                      planned_fetches.end()) &&
+           FitsScope(run);
   };
   for (const std::unique_ptr<PlannedRun>& run : runs_) {
-    if (is_for(*run)) return run.get();
+    if (!is_for(*run)) continue;
+    run->last_use = ++uses_;
+    return run.get();
   }
   RETURN_IF_ERROR(CheckFeeds(feeds));
   auto run = std::make_unique<PlannedRun>();
@@ -110,15 +137,20 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
   run->request.begun = schedule_.BegunIn(phase);
   run->request.leave_out_unwanted = !options_.check_finite;
   run->phase = std::move(phase);
-  const FindPersistable find = [this](absl::string_view name) -> std::optional<TensorType> {
-    const Scope::Value* value = scope_->FindOrNull(name);
-    const Tensor* tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
-    if (tensor == nullptr) return std::nullopt;
-    return TypeOf(*tensor);
-  };
-  ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->request, find));
+  ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->request, [this](absl::string_view name) {
+                     return TypeInScope(name);
+                   }));
   RETURN_IF_ERROR(GrowArena(run->plan.arena_bytes));
+  for (const Plan::Binding& binding : run->plan.persistables) {
+    run->was_there.push_back(TypeInScope(binding.name).has_value());
+  }
   run->times.seconds.resize(run->plan.steps.size());
+  run->last_use = ++uses_;
+  if (runs_.size() == kMostPlans) {
+    runs_.erase(std::min_element(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) {
+      return a->last_use < b->last_use;
+    }));
+  }
   runs_.push_back(std::move(run));
   return runs_.back().get();
 }
@@ -138,7 +170,7 @@ absl::Status Executor::GrowArena(int64_t bytes) {
 
 // Finds the memory of what is persistable and in the arena, which both stay where they are from run
 // to run.
-absl::Status Executor::Bind(PlannedRun* run) {
+absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
   if (run->scope_changes == scope_->changes() && run->arena == arena_.get()) {
     return absl::OkStatus();
   }
@@ -148,24 +180,19 @@ absl::Status Executor::Bind(PlannedRun* run) {
     if (info.offset >= 0) run->addresses[i] = arena_.get() + info.offset;
   }
   for (const Plan::Binding& binding : run->plan.persistables) {
+    uint8_t*& address = run->addresses[binding.buffer.index];
+    if (Scope::Value* value = scope_->FindOrNull(binding.name); value != nullptr) {
+      address = std::get<Tensor>(*value).mutable_bytes().data();
+      continue;
+    }
     const TensorType& type = run->plan.buffers[binding.buffer.index].type;
-    Scope::Value* value = scope_->FindOrNull(binding.name);
-    if (value == nullptr) {
-      ASSIGN_OR_RETURN(Tensor tensor,
-                       Tensor::Allocate(type.dtype, {type.dims.begin(), type.dims.end()}));
-      scope_->Set(binding.name, std::move(tensor));
-      value = scope_->FindOrNull(binding.name);
-    }
-    Tensor* tensor = std::get_if<Tensor>(value);
-    if (tensor == nullptr || TypeOf(*tensor) != type) {
-      return absl::InvalidArgumentError(absl::StrCat("variable \"", binding.name,
-                                                     "\" is not what it was when the program was ",
-                                                     "planned; want ", DimsText(type.dims)));
-    }
-    run->addresses[binding.buffer.index] = tensor->mutable_bytes().data();
+    ASSIGN_OR_RETURN(Tensor tensor,
+                     Tensor::Allocate(type.dtype, {type.dims.begin(), type.dims.end()}));
+    address = tensor.mutable_bytes().data();
+    created->emplace_back(binding.name, std::move(tensor));
   }
   AddressInTensors(run->plan, absl::MakeSpan(run->addresses));
-  run->scope_changes = scope_->changes();
+  run->scope_changes = created->empty() ? std::optional(scope_->changes()) : std::nullopt;
   run->arena = arena_.get();
   return absl::OkStatus();
 }
@@ -186,7 +213,8 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
                                                   absl::Span<const std::string> fetches,
                                                   uint32_t step) {
   ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
-  RETURN_IF_ERROR(Bind(run));
+  NewTensors created;
+  RETURN_IF_ERROR(Bind(run, &created));
   for (const Plan::Binding& binding : run->plan.feeds) {
     const auto feed = std::find_if(feeds.begin(), feeds.end(),
                                    [&](const Feed& feed) { return feed.name == binding.name; });
@@ -206,7 +234,9 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
       run->times.seconds[i] += std::chrono::duration<double>(Clock::now() - begin).count();
     }
   }
-  return Fetch(*run);
+  absl::StatusOr<std::vector<Tensor>> fetched = Fetch(*run);
+  for (auto& [name, tensor] : created) scope_->Set(name, std::move(tensor));
+  return fetched;
 }
 
 std::string Executor::PlanText() const {

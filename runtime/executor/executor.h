@@ -6,11 +6,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/program.h"
 #include "runtime/backend.h"
@@ -41,9 +44,11 @@ class Executor final : public Backend {
                                                           const ExecutorOptions& options = {});
   ~Executor() override;
 
-  // Errors: also those of MakePlan (planner.h), when shapes come for the first time, and
-  // kUnimplemented where sequences are fed; then the scope is as it was. After an error of an op,
-  // what the ops before it wrote is in the scope.
+  // Plans where shapes come for the first time, or variables of the scope have other types than the
+  // last time; the last plans are kept. Errors: also those of MakePlan (planner.h) then, and
+  // kUnimplemented where sequences are fed; the scope is then as it was. After an error of an op,
+  // the variables that the scope held may have what the ops before it wrote, or what they had; it
+  // holds no other.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
@@ -51,7 +56,7 @@ class Executor final : public Backend {
   std::string PlanText() const override;
   std::string ProfileText() const override;
 
-  // The plan of such a run, which stays valid.
+  // The plan of such a run, which stays valid until the next one is made or run.
   absl::StatusOr<const Plan*> PlanOf(absl::Span<const Feed> feeds,
                                      absl::Span<const std::string> fetches);
 
@@ -65,7 +70,11 @@ class Executor final : public Backend {
 
   absl::StatusOr<PlannedRun*> FindOrPlan(absl::Span<const Feed> feeds,
                                          absl::Span<const std::string> fetches);
-  absl::Status Bind(PlannedRun* planned);
+  // What the plan writes and the scope lacks, which takes it when the run has come to its end.
+  using NewTensors = std::vector<std::pair<std::string, Tensor>>;
+  absl::Status Bind(PlannedRun* planned, NewTensors* created);
+  bool FitsScope(const PlannedRun& planned) const;
+  std::optional<TensorType> TypeInScope(absl::string_view name) const;
   absl::Status GrowArena(int64_t bytes);
   absl::StatusOr<std::vector<Tensor>> Fetch(const PlannedRun& planned) const;
 
@@ -76,6 +85,7 @@ class Executor final : public Backend {
   const uint32_t op_count_;
   std::vector<uint32_t> block_runs_;  // RunState
   std::vector<std::unique_ptr<PlannedRun>> runs_;
+  uint64_t uses_ = 0;
   std::unique_ptr<uint8_t[], Free> arena_;
   int64_t arena_bytes_ = 0;
 };

@@ -72,6 +72,13 @@ absl::Status OpPlanner::CheckSize(absl::string_view slot, int64_t size) const {
                    "; want ", size, " elements"));
 }
 
+absl::Status OpPlanner::CheckDims(absl::string_view slot, const Dims& dims) const {
+  if (HasInput(slot) && InputDims(slot) == dims) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input ", slot, " is ", HasInput(slot) ? DimsText(InputDims(slot)) : "absent",
+                   "; want ", DimsText(dims)));
+}
+
 Layout OpPlanner::InputLayout(absl::string_view slot, int index) const {
   return planning_.builder.LayoutOf(InputValue(slot, index));
 }
@@ -120,7 +127,11 @@ absl::Status OpPlanner::InferTypes() {
 
 absl::StatusOr<TensorType> OpPlanner::OutputType(absl::string_view slot, int index) {
   if (inferred_.empty()) RETURN_IF_ERROR(InferTypes());
-  const Argument* argument = CHECK_NOTNULL(OutputArgument(slot, index));
+  const auto of_slot = op_.Outputs(slot);
+  if (index >= static_cast<int>(of_slot.size())) {
+    return absl::UnimplementedError(absl::StrCat("output ", slot, " is absent; want it"));
+  }
+  const Argument* argument = of_slot[index];
   const auto arguments = op_.outputs();
   const size_t place = std::find(arguments.begin(), arguments.end(), argument) - arguments.begin();
   const InferredOutput& output = inferred_[place];

@@ -102,6 +102,8 @@ class OpPlanner {
   }
   // Error (kInvalidArgument): the input is absent, or has another number of elements.
   absl::Status CheckSize(absl::string_view slot, int64_t size) const;
+  // The same with other dimensions.
+  absl::Status CheckDims(absl::string_view slot, const Dims& dims) const;
   // The layout that spares a conversion.
   Layout InputLayout(absl::string_view slot, int index = 0) const;
 
@@ -120,7 +122,7 @@ class OpPlanner {
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;
   // The type of an output, as it is inferred from the inputs' types; a scalar is [1] here. Error:
-  // the inputs do not fit; kUnimplemented: it depends on values.
+  // the inputs do not fit; kUnimplemented: it depends on values, or the op lacks the output.
   absl::StatusOr<TensorType> OutputType(absl::string_view slot, int index = 0);
 
   // Where an output goes: memory of its own, also where nobody wants it.

@@ -6,11 +6,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/status_macros.h"
+#include "proto/type_names.h"
 #include "runtime/executor/block_crossing.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/op_planner.h"
@@ -160,6 +162,7 @@ class Planner final : public BlockPlanner {
     OpPlanner planner(op, planning);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
     RETURN_IF_ERROR(KeepWhatIsNotWritten(op, &builder));
+    RETURN_IF_ERROR(CheckGradients(op, builder));
     return builder.status();
   }
 
@@ -176,6 +179,19 @@ class Planner final : public BlockPlanner {
       if (IsEntry(before)) RETURN_IF_ERROR(AddEntry(before, builder));
       if (!builder->IsPlanned(before)) continue;
       RETURN_IF_ERROR(builder->Share(*output->value(), before));
+    }
+    return absl::OkStatus();
+  }
+
+  // What is computed of a gradient are FP32.
+  static absl::Status CheckGradients(const Op& op, const PlanBuilder& builder) {
+    for (const Argument* output : op.outputs()) {
+      if (!absl::EndsWith(output->slot_name(), kGradientSuffix)) continue;
+      if (output->variable() == nullptr || !builder.IsPlanned(*output->value())) continue;
+      const VarType::Type dtype = builder.TypeOf(*output->value()).dtype;
+      if (dtype == VarType::FP32) continue;
+      return absl::UnimplementedError(
+          absl::StrCat("output ", output->slot_name(), " is ", TypeName(dtype), "; want f32"));
     }
     return absl::OkStatus();
   }

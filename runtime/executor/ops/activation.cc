@@ -116,11 +116,7 @@ absl::Status PlanGradient(OpPlanner& op, const ActivationOf& activation_of) {
   // Both have one sign where alpha is positive.
   if (op.op().type() == "leaky_relu_grad" && !op.HasInput("X")) slot = "Out";
   const Layout layout = op.InputLayout("Out@GRAD");
-  if (op.InputDims("Out@GRAD") != op.InputDims(slot)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), " and ", slot, " ",
-                     DimsText(op.InputDims(slot)), "; want equal dimensions"));
-  }
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", op.InputDims(slot)));
   ASSIGN_OR_RETURN(const Buffer read, op.ReadFloats(slot, layout));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
   const Buffer dx = op.WriteOver("X@GRAD", op.InputType("Out@GRAD"), layout, dy);

@@ -159,14 +159,8 @@ absl::Status PlanMean(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-absl::Status CheckOneGradient(const OpPlanner& op) {
-  if (op.InputType("Out@GRAD").size() == 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want one number"));
-}
-
 absl::Status PlanMeanGradient(OpPlanner& op) {
-  RETURN_IF_ERROR(CheckOneGradient(op));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", 1));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
   const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
   op.AddStep({{dout}, {dx}, [=](const StepContext& run) {
@@ -199,11 +193,7 @@ absl::Status PlanClip(OpPlanner& op) {
 
 absl::Status PlanClipGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::Activation clip, ClipOf(op));
-  if (op.InputDims("Out@GRAD") != op.InputDims("X")) {
-    return absl::InvalidArgumentError(absl::StrCat("Out@GRAD is ",
-                                                   DimsText(op.InputDims("Out@GRAD")), "; want ",
-                                                   DimsText(op.InputDims("X")), ", as X"));
-  }
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", op.InputDims("X")));
   const Layout layout = op.InputLayout("Out@GRAD");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
@@ -240,7 +230,7 @@ absl::Status PlanSquaredL2Norm(OpPlanner& op) {
 }
 
 absl::Status PlanSquaredL2NormGradient(OpPlanner& op) {
-  RETURN_IF_ERROR(CheckOneGradient(op));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", 1));
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));

@@ -23,6 +23,7 @@ namespace {
 struct ForwardNorm {
   std::shared_ptr<kernels::BatchNorm> norm;
   NormalizedValue y;
+  Dims x_dims;
   const Value* dy_of_relu = nullptr;  // the gradient of the relu's output
 };
 
@@ -176,7 +177,7 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
        0,
        "batch_norm statistics"});
 
-  ForwardNorm forward{norm, y};
+  ForwardNorm forward{norm, y, op.InputDims("X")};
   const Value* result = op.Wants("Y") ? &op.OutputValue("Y") : nullptr;
   if (behind) {
     result = behind->relu->Output("Out")->value();
@@ -275,6 +276,7 @@ absl::Status PlanGradient(OpPlanner& op) {
     return absl::UnimplementedError(
         "no batch_norm of the program wrote SavedMean by its batch; want one that did");
   }
+  RETURN_IF_ERROR(op.CheckDims("X", forward->x_dims));
   const Value& dy_value =
       forward->dy_of_relu != nullptr ? *forward->dy_of_relu : op.InputValue("Y@GRAD");
   if (op.builder().TypeOf(dy_value) != op.InputType("X")) {

@@ -73,11 +73,7 @@ absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Rule rule, RuleOf(op));
   if (op.IsTest()) return AddFactor(op, "Out@GRAD", "X@GRAD", rule.TestFactor());
   const TensorType type = op.InputType("Out@GRAD");
-  if (op.InputDims("Mask") != type.dims) {
-    return absl::InvalidArgumentError(absl::StrCat("Mask is ", DimsText(op.InputDims("Mask")),
-                                                   "; want ", DimsText(type.dims),
-                                                   ", as Out@GRAD"));
-  }
+  RETURN_IF_ERROR(op.CheckDims("Mask", type.dims));
   ASSIGN_OR_RETURN(const Buffer mask, op.Read("Mask", VarType::UINT8));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD"));
   const Buffer dx = op.WriteOver("X@GRAD", type, Layout::kRowMajor, dy);

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/in_memory.h"
 
@@ -83,6 +84,11 @@ absl::StatusOr<bool> ShareGradient(OpPlanner& op, absl::string_view slot) {
 }
 
 absl::Status PlanGradient(OpPlanner& op, Arithmetic arithmetic) {
+  for (const char* slot : {"X", "Y"}) {
+    if (op.InputType(slot).dtype == VarType::FP32) continue;
+    return absl::UnimplementedError(
+        absl::StrCat("input ", slot, " is ", TypeName(op.InputType(slot).dtype), "; want f32"));
+  }
   bool wants_x = op.Wants("X@GRAD");
   bool wants_y = op.Wants("Y@GRAD");
   if (arithmetic == Arithmetic::kAdd) {

@@ -156,10 +156,7 @@ absl::Status PlanConcatGradient(OpPlanner& op) {
   RETURN_IF_ERROR(CheckHasTensors(op, "X"));
   ASSIGN_OR_RETURN(const int axis, AxisOf(op, op.InputDims("X").size()));
   ASSIGN_OR_RETURN(const Dims dims, JoinedDims(op, axis));
-  if (op.InputDims("Out@GRAD") != dims) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want ", DimsText(dims)));
-  }
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", dims));
   const Layout layout = op.InputLayout("Out@GRAD");
   const int axis_in_memory = AxisInMemory(axis, layout);
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD", layout));
@@ -280,6 +277,12 @@ absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
                                                    axis, " is empty; want elements"));
     }
   }
+  for (const int64_t decreased : op.attributes().Ints("decrease_axis")) {
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(decreased, static_cast<int>(dims.size())));
+    if (range.dims[axis] == 1) continue;
+    return absl::InvalidArgumentError(absl::StrCat("decrease_axis names axis ", axis, " of ",
+                                                   DimsText(range.dims), "; want one of size 1"));
+  }
   return range;
 }
 
@@ -295,12 +298,8 @@ absl::Status PlanSlice(OpPlanner& op) {
 absl::Status PlanSliceGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const SliceRange range, SliceRangeOf(op));
   const TensorType type = op.InputType("Input");
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", TensorType{type.dtype, range.dims}.size()));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
-  const int64_t size = TensorType{type.dtype, range.dims}.size();
-  if (dout.size != size) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want ", size, " elements"));
-  }
   const Buffer dinput = op.WriteAs("Input@GRAD", type);
   return AddJoin(op, {{dout, range.dims, range.starts}}, {dinput, type.dims});
 }

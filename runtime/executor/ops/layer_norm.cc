@@ -37,10 +37,7 @@ absl::StatusOr<LayerNormShape> ShapeOf(const OpPlanner& op) {
 absl::StatusOr<std::optional<Buffer>> ReadVector(OpPlanner& op, absl::string_view slot,
                                                  int64_t size) {
   if (!op.HasInput(slot)) return std::nullopt;
-  if (op.InputType(slot).size() != size) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(slot, " is ", DimsText(op.InputDims(slot)), "; want ", size, " elements"));
-  }
+  RETURN_IF_ERROR(op.CheckSize(slot, size));
   return op.ReadFloats(slot);
 }
 

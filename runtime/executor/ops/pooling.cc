@@ -21,6 +21,7 @@ using kernels::PoolingShape;
 struct ForwardPooling {
   std::shared_ptr<kernels::Pooling> pooling;
   Buffer mask;
+  Dims x_dims;
 };
 
 absl::StatusOr<PoolingShape> ShapeOf(const OpPlanner& op) {
@@ -82,7 +83,8 @@ absl::Status PlanPooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Pooling> pooling, kernels::Pooling::Plan(shape));
   const Buffer mask = op.Scratch("mask", VarType::INT32, pooling->mask_size());
   const Buffer y = op.WriteAs("Out", OutputOf(shape), Layout::kChannelsLast);
-  if (op.Wants("Out")) op.builder().Attach(op.OutputValue("Out"), ForwardPooling{pooling, mask});
+  if (op.Wants("Out"))
+    op.builder().Attach(op.OutputValue("Out"), ForwardPooling{pooling, mask, op.InputDims("X")});
   op.AddStep({{x},
               {y, mask},
               [=](const StepContext& run) {
@@ -99,11 +101,8 @@ absl::Status PlanGradient(OpPlanner& op) {
   if (forward == nullptr) {
     return absl::UnimplementedError("no pool2d of the program wrote Out; want one that did");
   }
-  if (op.InputDims("Out@GRAD") != op.InputDims("Out")) {
-    return absl::InvalidArgumentError(absl::StrCat("Out@GRAD is ",
-                                                   DimsText(op.InputDims("Out@GRAD")), "; want ",
-                                                   DimsText(op.InputDims("Out"))));
-  }
+  RETURN_IF_ERROR(op.CheckDims("X", forward->x_dims));
+  RETURN_IF_ERROR(op.CheckDims("Out@GRAD", op.InputDims("Out")));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", Layout::kChannelsLast));
   const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), Layout::kChannelsLast);
   op.AddStep({{dy, forward->mask},

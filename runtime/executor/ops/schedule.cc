@@ -4,27 +4,37 @@
 
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/element_types.h"
 
 namespace fixpoint::executor {
 namespace {
 
-// Zeros of the type of what is there.
-void AddZeros(OpPlanner& op, absl::string_view slot, const TensorType& type) {
+// Adds the step that fills an output with zeros.
+absl::Status AddZeros(OpPlanner& op, absl::string_view slot, const TensorType& type) {
   const Buffer out = op.WriteAs(slot, type);
-  op.AddStep({{}, {out}, [out](const StepContext& run) {
-                const absl::Span<float> values = run.Floats(out);
-                std::fill(values.begin(), values.end(), 0.0f);
-                return absl::OkStatus();
-              }});
+  return WithElementOfSizeOf(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    op.AddStep({{}, {out}, [out](const StepContext& run) {
+                  const absl::Span<T> values = run.Of<T>(out);
+                  std::fill(values.begin(), values.end(), T());
+                  return absl::OkStatus();
+                }});
+    return absl::OkStatus();
+  });
 }
 
 absl::Status PlanSelect(OpPlanner& op) {
+  if (!op.HasInput("X") && !op.HasInput("Before")) {
+    return absl::InvalidArgumentError("inputs X and Before are absent; want one of them, or both");
+  }
+  if (op.HasInput("X") && op.HasInput("Before")) {
+    RETURN_IF_ERROR(op.CheckDims("Before", op.InputDims("X")));
+  }
   if (!op.Wants("Out")) return absl::OkStatus();
   const char* chosen = op.HasBegun() ? "X" : "Before";
   const char* other = op.HasBegun() ? "Before" : "X";
   if (op.HasInput(chosen)) return op.builder().Share(op.OutputValue("Out"), op.InputValue(chosen));
-  AddZeros(op, "Out", op.InputType(other));
-  return absl::OkStatus();
+  return AddZeros(op, "Out", op.InputType(other));
 }
 
 absl::Status PlanGradient(OpPlanner& op) {
@@ -33,8 +43,8 @@ absl::Status PlanGradient(OpPlanner& op) {
   if (op.Wants(chosen)) {
     RETURN_IF_ERROR(op.builder().Share(op.OutputValue(chosen), op.InputValue("Out@GRAD")));
   }
-  if (op.Wants(other)) AddZeros(op, other, op.InputType("Out@GRAD"));
-  return absl::OkStatus();
+  if (!op.Wants(other)) return absl::OkStatus();
+  return AddZeros(op, other, op.InputType("Out@GRAD"));
 }
 
 }  // namespace

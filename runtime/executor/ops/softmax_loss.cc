@@ -26,13 +26,9 @@ absl::Status PlanSoftmax(OpPlanner& op) {
 
 absl::Status PlanSoftmaxGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(op.InputDims("Out"), op.attributes().Int("axis")));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", lines.size()));
   ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Out"));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD"));
-  if (dy.size != y.size) {
-    return absl::InvalidArgumentError(absl::StrCat("Out@GRAD is ",
-                                                   DimsText(op.InputDims("Out@GRAD")), "; want ",
-                                                   DimsText(op.InputDims("Out"))));
-  }
   const Buffer dx = op.WriteOver("X@GRAD", op.InputType("Out"), Layout::kRowMajor, dy);
   op.AddStep({{y, dy}, {dx}, [=](const StepContext& run) {
                 kernels::SoftmaxBackward(lines, run.Floats(y), run.Floats(dy), run.Floats(dx));
@@ -61,11 +57,7 @@ struct LabelBuffer {
 };
 
 absl::StatusOr<LabelBuffer> ReadLabels(OpPlanner& op, const Lines& lines, bool soft) {
-  const int64_t wanted = soft ? lines.size() : lines.count();
-  if (op.InputType("Label").size() != wanted) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Label is ", DimsText(op.InputDims("Label")), "; want ", wanted, " elements"));
-  }
+  RETURN_IF_ERROR(op.CheckSize("Label", soft ? lines.size() : lines.count()));
   LabelBuffer labels;
   labels.soft = soft;
   labels.ignored = op.attributes().Int("ignore_index");
@@ -73,10 +65,10 @@ absl::StatusOr<LabelBuffer> ReadLabels(OpPlanner& op, const Lines& lines, bool s
   return labels;
 }
 
-absl::Status CheckLossGradient(const OpPlanner& op, absl::string_view slot, const Lines& lines) {
-  if (op.InputType(slot).size() == lines.count()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(slot, " is ", DimsText(op.InputDims(slot)),
-                                                 "; want ", lines.count(), " elements"));
+// One number for each line.
+TensorType LossType(Dims dims, int axis) {
+  dims[axis] = 1;
+  return {VarType::FP32, dims};
 }
 
 absl::Status PlanLogSoftmax(OpPlanner& op) {
@@ -94,12 +86,15 @@ absl::Status PlanSoftmaxWithCrossEntropy(OpPlanner& op) {
   if (!op.attributes().Bool("use_softmax")) {
     return absl::UnimplementedError("use_softmax is false; want logits");
   }
-  ASSIGN_OR_RETURN(const Lines lines, LinesOf(op.InputDims("Logits"), op.attributes().Int("axis")));
+  const Dims dims = op.InputDims("Logits");
+  const int64_t axis = op.attributes().Int("axis");
+  ASSIGN_OR_RETURN(const Lines lines, LinesOf(dims, axis));
+  ASSIGN_OR_RETURN(const int at, NormalizeAxis(axis, static_cast<int>(dims.size())));
   ASSIGN_OR_RETURN(const LabelBuffer label,
                    ReadLabels(op, lines, op.attributes().Bool("soft_label")));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Logits"));
   const Buffer y = op.WriteAs("Softmax", op.InputType("Logits"));
-  ASSIGN_OR_RETURN(const Buffer loss, op.Write("Loss"));
+  const Buffer loss = op.WriteAs("Loss", LossType(dims, at));
   op.AddStep({{x, label.buffer}, {y, loss}, [=](const StepContext& run) {
                 ASSIGN_OR_RETURN(const kernels::Labels labels, label.In(run, lines));
                 kernels::SoftmaxCrossEntropy(lines, run.Floats(x), labels, run.Floats(y),
@@ -114,7 +109,7 @@ absl::Status PlanSoftmaxWithCrossEntropyGradient(OpPlanner& op) {
                    LinesOf(op.InputDims("Softmax"), op.attributes().Int("axis")));
   ASSIGN_OR_RETURN(const LabelBuffer label,
                    ReadLabels(op, lines, op.attributes().Bool("soft_label")));
-  RETURN_IF_ERROR(CheckLossGradient(op, "Loss@GRAD", lines));
+  RETURN_IF_ERROR(op.CheckSize("Loss@GRAD", lines.count()));
   ASSIGN_OR_RETURN(const Buffer y, op.ReadFloats("Softmax"));
   ASSIGN_OR_RETURN(const Buffer dloss, op.ReadFloats("Loss@GRAD"));
   const Buffer dx = op.WriteOver("Logits@GRAD", op.InputType("Softmax"), Layout::kRowMajor, y);
@@ -127,10 +122,16 @@ absl::Status PlanSoftmaxWithCrossEntropyGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+// Of a cross entropy of the lines on the last axis of X.
+TensorType LossTypeOf(const OpPlanner& op) {
+  const Dims& dims = op.InputDims("X");
+  return LossType(dims, static_cast<int>(dims.size()) - 1);
+}
+
 // Adds the step of cross_entropy and cross_entropy2.
 absl::Status AddCrossEntropy(OpPlanner& op, const Lines& lines, const LabelBuffer& label) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
-  ASSIGN_OR_RETURN(const Buffer loss, op.Write("Y"));
+  const Buffer loss = op.WriteAs("Y", LossTypeOf(op));
   op.AddStep({{x, label.buffer}, {loss}, [=](const StepContext& run) {
                 ASSIGN_OR_RETURN(const kernels::Labels labels, label.In(run, lines));
                 kernels::CrossEntropy(lines, run.Floats(x), labels, run.Floats(loss));
@@ -150,7 +151,7 @@ absl::Status PlanCrossEntropyGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(op.InputDims("X"), -1));
   ASSIGN_OR_RETURN(const LabelBuffer label,
                    ReadLabels(op, lines, op.attributes().Bool("soft_label")));
-  RETURN_IF_ERROR(CheckLossGradient(op, "Y@GRAD", lines));
+  RETURN_IF_ERROR(op.CheckSize("Y@GRAD", lines.count()));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   ASSIGN_OR_RETURN(const Buffer dloss, op.ReadFloats("Y@GRAD"));
   const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"));
@@ -170,7 +171,7 @@ absl::Status PlanCrossEntropy2(OpPlanner& op) {
   if (op.Wants("XShape")) RETURN_IF_ERROR(op.Write("XShape").status());
   if (op.Wants("MatchX")) {
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
-    ASSIGN_OR_RETURN(const Buffer matched, op.Write("MatchX"));
+    const Buffer matched = op.WriteAs("MatchX", LossTypeOf(op));
     op.AddStep({{x, label.buffer}, {matched}, [=](const StepContext& run) {
                   ASSIGN_OR_RETURN(const kernels::Labels labels, label.In(run, lines));
                   kernels::MatchedProbabilities(lines, run.Floats(x), labels, run.Floats(matched));
@@ -189,8 +190,8 @@ absl::Status PlanCrossEntropy2Gradient(OpPlanner& op) {
   dims.pop_back();
   ASSIGN_OR_RETURN(const Lines lines, LinesOf(dims, -1));
   ASSIGN_OR_RETURN(const LabelBuffer label, ReadLabels(op, lines, /*soft=*/false));
-  RETURN_IF_ERROR(CheckLossGradient(op, "MatchX", lines));
-  RETURN_IF_ERROR(CheckLossGradient(op, "Y@GRAD", lines));
+  RETURN_IF_ERROR(op.CheckSize("MatchX", lines.count()));
+  RETURN_IF_ERROR(op.CheckSize("Y@GRAD", lines.count()));
   ASSIGN_OR_RETURN(const Buffer matched, op.ReadFloats("MatchX"));
   ASSIGN_OR_RETURN(const Buffer dloss, op.ReadFloats("Y@GRAD"));
   const Buffer dx = op.WriteAs("X@GRAD", {VarType::FP32, dims});
@@ -209,11 +210,7 @@ absl::Status PlanSigmoidCrossEntropy(OpPlanner& op) {
   if (op.attributes().Bool("normalize")) {
     return absl::UnimplementedError("normalize is true; want false");
   }
-  if (op.InputDims("Label") != op.InputDims("X")) {
-    return absl::InvalidArgumentError(absl::StrCat("Label is ", DimsText(op.InputDims("Label")),
-                                                   " and X ", DimsText(op.InputDims("X")),
-                                                   "; want equal dimensions"));
-  }
+  RETURN_IF_ERROR(op.CheckDims("Label", op.InputDims("X")));
   const Layout layout = op.InputLayout("X");
   const float ignored = static_cast<float>(op.attributes().Int("ignore_index"));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));

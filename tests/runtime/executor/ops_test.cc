@@ -453,8 +453,11 @@ TEST(DequantizedProduct, IsByBothRanges) {
                           Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}) +
                               Drawn("ranges", {6}) + Drawn("m", {5, 6}) + Drawn("numbers", {128}) +
                               "range f32[1] 0.75\ncodes i8[4] -128 -1 0 127\n"),
+            "");
+}
+
 TEST(AffineQuantizer, GoesByTheStepThatItHasInTestMode) {
-    EXPECT_EQ(OpDifferences(R"(program version=2006002
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
         var s f32[1] persistable
         var z f32[1] persistable
@@ -462,13 +465,13 @@ TEST(AffineQuantizer, GoesByTheStepThatItHasInTestMode) {
           Out=q, OutScale=s, OutZeroPoint=z) {bit_length=8, is_test=true}
         fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=d)
       })",
-                            Drawn("x", {3, 10}) + "s f32[1] 0.5\nz f32[1] 3\n"),
-              "");
+                          Drawn("x", {3, 10}) + "s f32[1] 0.5\nz f32[1] 3\n"),
+            "");
 }
 
 // Weights per channel and activations in 8 bits: the sums are exact, their scale is rounded.
 TEST(QuantizedConvolution, IsAsIfOnNumbers) {
-    EXPECT_EQ(OpDifferences(R"(program version=2006002
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
         var scale f32[1] persistable
         var state f32[1] persistable
@@ -481,15 +484,15 @@ TEST(QuantizedConvolution, IsAsIfOnNumbers) {
         conv2d(Input=xd, Filter=wd) -> (Output=y)
         conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw)
       })",
-                            Drawn("x", {2, 4, 5, 5}) + Drawn("w", {6, 4, 3, 3}) +
-                                Drawn("dy", {2, 6, 3, 3}) +
-                                "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n",
-                            1e-5, {"y", "dx", "dw"}),
-              "");
+                          Drawn("x", {2, 4, 5, 5}) + Drawn("w", {6, 4, 3, 3}) +
+                              Drawn("dy", {2, 6, 3, 3}) +
+                              "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n",
+                          1e-5, {"y", "dx", "dw"}),
+            "");
 }
 
 TEST(QuantizedProduct, IsAsIfOnNumbers) {
-    EXPECT_EQ(OpDifferences(R"(program version=2006002
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
         fake_quantize_dequantize_abs_max(X=x) -> (Out=xd, OutScale=xs) {bit_length=8}
         fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {
@@ -497,17 +500,17 @@ TEST(QuantizedProduct, IsAsIfOnNumbers) {
         mul(X=xd, Y=wd) -> (Out=y)
         mul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=dx, Y@GRAD=dw)
       })",
-                            Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}), 1e-5,
-                            {"y", "dx", "dw", "xs", "ws"}),
-              "");
+                          Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}), 1e-5,
+                          {"y", "dx", "dw", "xs", "ws"}),
+            "");
 }
 
 // The first step finds the ranges, the next ones go by them, and an optimizer has moved them by the
 // time that the gradients of the product read what the codes stood for.
 TEST(LearnedRange, IsFoundAndMovesAfterItsCodes) {
-    for (const char* round_type : {"0", "1"}) {
-      EXPECT_EQ(
-          OpDifferences(absl::StrCat(R"(program version=2006002
+  for (const char* round_type : {"0", "1"}) {
+    EXPECT_EQ(
+        OpDifferences(absl::StrCat(R"(program version=2006002
       block 0 {
         var xr f32[1] persistable
         var xi f32[1] persistable
@@ -515,29 +518,29 @@ TEST(LearnedRange, IsFoundAndMovesAfterItsCodes) {
         var wi f32[4] persistable
         fake_quantize_dequantize_lsq(X=x, InScale=xr, InInitialized=xi) -> (
           Out=xd, OutScale=xr, OutInitialized=xi) {bit_length=4, round_type=)",
-                                     round_type, R"(}
+                                   round_type, R"(}
         fake_channel_wise_quantize_dequantize_lsq(X=w, InScale=wr, InInitialized=wi) -> (
           Out=wd, OutScale=wr, OutInitialized=wi) {bit_length=3, quant_axis=1, round_type=)",
-                                     round_type, R"(}
+                                   round_type, R"(}
         mul(X=xd, Y=wd) -> (Out=y)
         scale(X=xr) -> (Out=xr) {scale=0.5}
         mul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=dxd, Y@GRAD=dwd)
         fake_quantize_dequantize_lsq_grad(X=x, OutScale=xr, Out@GRAD=dxd) -> (
           X@GRAD=dx, InScale@GRAD=dxr) {bit_length=4, per_sample=true, round_type=)",
-                                     round_type, R"(}
+                                   round_type, R"(}
         fake_channel_wise_quantize_dequantize_lsq_grad(X=w, OutScale=wr, Out@GRAD=dwd) -> (
           X@GRAD=dw, InScale@GRAD=dwr) {bit_length=3, quant_axis=1, round_type=)",
-                                     round_type, R"(}
+                                   round_type, R"(}
       })"),
-                        Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}) +
-                            "xr f32[1] 0\nxi f32[1] 0\nwr f32[4] 0 1 0 0.5\nwi f32[4] 0 1 0 1\n",
-                        1e-5, {"y", "dx", "dw", "dxr", "dwr"}),
-          "");
-    }
+                      Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}) +
+                          "xr f32[1] 0\nxi f32[1] 0\nwr f32[4] 0 1 0 0.5\nwi f32[4] 0 1 0 1\n",
+                      1e-5, {"y", "dx", "dw", "dxr", "dwr"}),
+        "");
+  }
 }
 
 TEST(BatchNorm, ByGivenStatisticsHasAGradientToo) {
-    EXPECT_EQ(OpDifferences(R"(program version=2006002
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
         batch_norm(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance) -> (
           Y=y, MeanOut=mean, VarianceOut=variance, SavedMean=m, SavedVariance=v) {is_test=true}
@@ -545,17 +548,17 @@ TEST(BatchNorm, ByGivenStatisticsHasAGradientToo) {
           VarianceOut=variance, SavedMean=m, SavedVariance=v, Y@GRAD=dy) -> (
           X@GRAD=dx, Scale@GRAD=dscale, Bias@GRAD=dbias) {is_test=true}
       })",
-                            Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
-                                Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
-                                Drawn("dy", {4, 5, 3, 3}),
-                            1e-5, {"y", "dx", "dscale", "dbias"}),
-              "");
+                          Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
+                              Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
+                              Drawn("dy", {4, 5, 3, 3}),
+                          1e-5, {"y", "dx", "dscale", "dbias"}),
+            "");
 }
 
 // At step 2 the value is another, and the observer follows no more.
 TEST(Schedule, BeginsAtItsStep) {
-    for (const char* steps_before : {"0", "1", "5"}) {
-      EXPECT_EQ(OpDifferences(R"(program version=2006002
+  for (const char* steps_before : {"0", "1", "5"}) {
+    EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
         var steps i64[1] persistable
         var scale f32[1] persistable
@@ -569,20 +572,20 @@ TEST(Schedule, BeginsAtItsStep) {
         select_from_step_grad(Step=steps, Out@GRAD=dy) -> (X@GRAD=dq, Before@GRAD=dx) {
           from_step=2L}
       })",
-                              absl::StrCat(Drawn("x", {3, 4}), Drawn("dy", {3, 4}),
-                                           "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n",
-                                           "steps i64[1] ", steps_before, "\n"),
-                              1e-5, {"y", "dq", "dx"}),
-                "")
-          << steps_before;
-    }
+                            absl::StrCat(Drawn("x", {3, 4}), Drawn("dy", {3, 4}),
+                                         "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n",
+                                         "steps i64[1] ", steps_before, "\n"),
+                            1e-5, {"y", "dq", "dx"}),
+              "")
+        << steps_before;
+  }
 }
 
 TEST(BatchNorm, WithItsReluIsOneStep) {
-    const std::string inputs = Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
-                               Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
-                               Drawn("dz", {4, 5, 3, 3});
-    EXPECT_EQ(OpDifferences(R"(program version=2006002
+  const std::string inputs = Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
+                             Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
+                             Drawn("dz", {4, 5, 3, 3});
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
         var mean f32[5] persistable
         var variance f32[5] persistable
@@ -593,8 +596,8 @@ TEST(BatchNorm, WithItsReluIsOneStep) {
         batch_norm_grad(X=x, Scale=scale, Bias=bias, MeanOut=mean, VarianceOut=variance, SavedMean=m, SavedVariance=v, Y@GRAD=dy) -> (
           X@GRAD=dx, Scale@GRAD=dscale, Bias@GRAD=dbias)
       })",
-                            inputs, 1e-5, {"z", "dx", "dscale", "dbias"}),
-              "");
+                          inputs, 1e-5, {"z", "dx", "dscale", "dbias"}),
+            "");
 }
 
 }  // namespace

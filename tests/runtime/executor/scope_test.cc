@@ -1,0 +1,78 @@
+// What a run leaves in the scope, and what it does when the scope has changed.
+
+#include "runtime/scope.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/executor/executor.h"
+#include "runtime/tensor.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// Variables that a run would have made are not there when it did not come to their op.
+TEST(ScopeOfARun, LacksWhatAnErrorPrevented) {
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var early f32[2,2] persistable
+      var late f32[1] persistable
+      scale(X=table) -> (Out=early) {scale=2.0}
+      lookup_table_v2(W=table, Ids=ids) -> (Out=rows)
+      mean(X=rows) -> (Out=late)
+    })");
+  Scope scope = *ParseParameters("ids i64[1] 5\ntable f32[2,2] 1 2 3 4\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  EXPECT_EQ((*executor)->Run({}, {}, 0).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(PrintParameters(scope), "ids i64[1] 5\ntable f32[2,2] 1 2 3 4\n");
+  scope.Set("ids", Tensor::FromValues<int64_t>({1}, {1}));
+  ASSERT_EQ((*executor)->Run({}, {}, 1).status(), absl::OkStatus());
+  EXPECT_EQ(PrintParameters(scope),
+            "early f32[2,2] 2 4 6 8\nids i64[1] 1\nlate f32[1] 3.5\ntable f32[2,2] 1 2 3 4\n");
+}
+
+// Values may be set between runs, also with other dimensions.
+TEST(ScopeOfARun, IsPlannedAnewForOtherTypes) {
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var w f32[2] persistable
+      scale(X=w) -> (Out=y) {scale=2.0}
+    })");
+  Scope scope = *ParseParameters("w f32[2] 1 2\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  ASSERT_TRUE((*executor)->Run({}, {"y"}, 0).ok());
+  scope.Set("w", Tensor::FromValues<float>({3}, {1, 2, 3}));
+  const auto longer = (*executor)->Run({}, {"y"}, 1);
+  ASSERT_TRUE(longer.ok()) << longer.status();
+  EXPECT_EQ((*longer)[0].data<float>(), absl::MakeConstSpan({2.0f, 4.0f, 6.0f}));
+  scope = Scope();
+  EXPECT_EQ((*executor)->Run({}, {"y"}, 2).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// A plan holds kernels and packed weights: those of the shapes of long ago are given up.
+TEST(Plans, OfTheLastShapesAreKept) {
+  const Program program = ParsedProgram("relu(X=x) -> (Out=y)");
+  Scope scope;
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  for (int64_t size = 1; size <= 100; ++size) {
+    const Tensor x = *Tensor::Allocate(VarType::FP32, {size});
+    ASSERT_TRUE((*executor)->Run({{"x", &x}}, {"y"}, 0).ok());
+  }
+  const std::string plans = (*executor)->PlanText();
+  EXPECT_EQ(plans.find("f32[1] "), std::string::npos) << plans;
+  for (const int64_t size : {90, 100}) {
+    EXPECT_NE(plans.find(absl::StrCat("f32[", size, "] ")), std::string::npos) << plans;
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -4,8 +4,7 @@
 
 namespace fixpoint::executor {
 
-Demand::Demand(const Program& program, const std::vector<const Value*>& fetched,
-               bool leave_out_unwanted)
+Demand::Demand(const Program& program, const std::vector<const Value*>& fetched, bool keeps_all)
     : kept_(fetched.begin(), fetched.end()) {
   std::vector<const Op*> ops;
   for (const Op& op : program.block(0).ops()) {
@@ -14,7 +13,7 @@ Demand::Demand(const Program& program, const std::vector<const Value*>& fetched,
       const Variable* variable = output->variable();
       if (variable == nullptr) continue;
       const bool is_kept = variable->persistable() && variable->values().back() == output->value();
-      if (is_kept || !leave_out_unwanted) kept_.insert(output->value());
+      if (is_kept) kept_.insert(output->value());
     }
   }
   needed_ = kept_;
@@ -30,6 +29,7 @@ Demand::Demand(const Program& program, const std::vector<const Value*>& fetched,
       if (input->variable() != nullptr) needed_.insert(input->value());
     }
   }
+  if (keeps_all) kept_ = needed_;
 }
 
 std::vector<const Op*> Demand::Readers(const Value& value) const {

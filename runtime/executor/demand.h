@@ -12,10 +12,9 @@ namespace fixpoint::executor {
 
 class Demand {
  public:
-  // `fetched` and the last values of persistable variables are kept; or, if nothing is left out,
-  // all that ops write. Of block 0.
-  Demand(const Program& program, const std::vector<const Value*>& fetched,
-         bool leave_out_unwanted = true);
+  // `fetched` and the last values of persistable variables are kept; with `keeps_all`, all that the
+  // ops write that have to run for them. Of block 0.
+  Demand(const Program& program, const std::vector<const Value*>& fetched, bool keeps_all = false);
 
   // Whether the op has to run.
   bool IsLive(const Op& op) const { return live_.contains(&op); }

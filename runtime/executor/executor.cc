@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 // Of batches of more sizes than that each is planned again when its size comes again.
 constexpr size_t kMostPlans = 16;
 
-// Error (kFailedPrecondition): a step has written a number that is not finite.
+// Error (NotFiniteError): a step has written a number that is not finite.
 absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& context) {
   for (const Buffer& buffer : step.writes) {
     const BufferInfo& info = plan.buffers[buffer.index];
@@ -34,9 +34,8 @@ absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& 
     const auto found = std::find_if(values.begin(), values.end(),
                                     [](float value) { return !std::isfinite(value); });
     if (found == values.end()) continue;
-    return absl::FailedPreconditionError(absl::StrCat("element ", found - values.begin(), " of \"",
-                                                      info.name, "\" is ", *found,
-                                                      "; want finite numbers"));
+    return NotFiniteError(absl::StrCat("element ", found - values.begin(), " of \"", info.name,
+                                       "\" is ", *found, "; want finite numbers"));
   }
   return absl::OkStatus();
 }
@@ -44,7 +43,7 @@ absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& 
 // An error of a step. What is done for the run itself has no op.
 absl::Status AtStep(const Step& step, const absl::Status& status) {
   const std::string place = step.op != nullptr ? Describe(*step.op) : step.name;
-  return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
+  return AtPlace(place, status);
 }
 
 // Error (kUnimplemented): sequences are fed.
@@ -63,6 +62,15 @@ absl::Status CheckFeeds(absl::Span<const Feed> feeds) {
 Dims PlannedDims(const Tensor& tensor) {
   if (tensor.dims().empty()) return {1};
   return Dims(tensor.dims().begin(), tensor.dims().end());
+}
+
+// A tensor is a scalar outside of plans where its variable is declared as one.
+std::vector<int64_t> DimsOutside(const Program& program, const std::string& variable,
+                                 const Dims& planned) {
+  const Variable* declared = program.Find(program.block(0), variable);
+  const VarType::TensorDesc* tensor = declared != nullptr ? declared->tensor() : nullptr;
+  if (tensor != nullptr && tensor->dims().empty() && planned == Dims{1}) return {};
+  return {planned.begin(), planned.end()};
 }
 
 TensorType TypeOf(const Tensor& tensor) { return {tensor.dtype(), PlannedDims(tensor)}; }
@@ -147,7 +155,7 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
   }
   run->request.fetches.assign(fetches.begin(), fetches.end());
   run->request.begun = schedule_.BegunIn(phase);
-  run->request.leave_out_unwanted = !options_.check_finite;
+  run->request.keeps_all = options_.check_finite;
   run->phase = std::move(phase);
   ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->request, [this](absl::string_view name) {
                      return TypeInScope(name);
@@ -199,7 +207,7 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
     }
     const TensorType& type = run->plan.buffers[binding.buffer.index].type;
     ASSIGN_OR_RETURN(Tensor tensor,
-                     Tensor::Allocate(type.dtype, {type.dims.begin(), type.dims.end()}));
+                     Tensor::Allocate(type.dtype, DimsOutside(program_, binding.name, type.dims)));
     address = tensor.mutable_bytes().data();
     created->emplace_back(binding.name, std::move(tensor));
   }
@@ -210,10 +218,10 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
 
 absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const {
   std::vector<Tensor> fetched;
-  for (const Plan::Binding& fetch : run.plan.fetches) {
-    const TensorType& type = run.plan.buffers[fetch.buffer.index].type;
+  for (const Plan::Fetch& fetch : run.plan.fetches) {
+    const VarType::Type dtype = run.plan.buffers[fetch.buffer.index].type.dtype;
     ASSIGN_OR_RETURN(Tensor tensor,
-                     Tensor::Allocate(type.dtype, {type.dims.begin(), type.dims.end()}));
+                     Tensor::Allocate(dtype, DimsOutside(program_, fetch.name, fetch.dims)));
     std::memcpy(tensor.mutable_bytes().data(), run.addresses[fetch.buffer.index],
                 tensor.bytes().size());
     fetched.push_back(std::move(tensor));

@@ -111,7 +111,11 @@ struct Plan {
   std::vector<Step> steps;
   std::vector<Binding> feeds;
   std::vector<Binding> persistables;
-  std::vector<Binding> fetches;
+  // A view has other dimensions than its buffer.
+  struct Fetch : Binding {
+    Dims dims;
+  };
+  std::vector<Fetch> fetches;
   int64_t arena_bytes = 0;
 };
 

@@ -301,7 +301,7 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   }
   for (const Value* fetch : fetches) {
     ASSIGN_OR_RETURN(const Buffer buffer, Read(*fetch, Layout::kRowMajor));
-    plan_.fetches.push_back({fetch->variable().name(), buffer});
+    plan_.fetches.push_back({{fetch->variable().name(), buffer}, TypeOf(*fetch).dims});
   }
   PlaceBuffers(in_place_, &plan_);
   return std::move(plan_);

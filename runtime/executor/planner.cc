@@ -42,7 +42,7 @@ class Planner {
       ASSIGN_OR_RETURN(const Value* value, FetchedValue(name));
       fetched.push_back(value);
     }
-    const Demand demand(program_, fetched, request_.leave_out_unwanted);
+    const Demand demand(program_, fetched, request_.keeps_all);
     uint32_t number = 0;
     for (const Op& op : program_.block(0).ops()) {
       if (HasNothingToDo(op)) continue;

@@ -36,8 +36,8 @@ struct PlanRequest {
   std::vector<FeedType> feeds;
   std::vector<std::string> fetches;
   absl::flat_hash_set<const Op*> begun;  // schedule.h
-  // Whether ops whose outputs nobody reads, fetches or keeps are left out.
-  bool leave_out_unwanted = true;
+  // Whether every value that is read is held, be it between ops that one step could do.
+  bool keeps_all = false;
 };
 absl::StatusOr<Plan> MakePlan(const Program& program, const PlanRequest& request,
                               const FindPersistable& find_persistable);

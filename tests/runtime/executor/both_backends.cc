@@ -56,7 +56,12 @@ Scopes CopiesOf(const Scope& scope) { return {CopyOf(scope), CopyOf(scope)}; }
 
 double Distance(const Tensor& a, const Tensor& b) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  if (a.dtype() != b.dtype() || a.size() != b.size()) return kInfinity;
+  // A scalar is [1] in plans, and where nobody declares it.
+  const std::vector<int64_t> scalar = {1};
+  if ((a.dims().empty() ? scalar : a.dims()) != (b.dims().empty() ? scalar : b.dims())) {
+    return kInfinity;
+  }
+  if (a.dtype() != b.dtype()) return kInfinity;
   const reference::Array x = *reference::ArrayOf(a);
   const reference::Array y = *reference::ArrayOf(b);
   double largest = 1;

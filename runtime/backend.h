@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -20,6 +21,12 @@ struct Feed {
   absl::string_view name;
   const Tensor* value;
 };
+
+// The error (kFailedPrecondition) of a value that is not finite, told from others of its code.
+absl::Status NotFiniteError(absl::string_view message);
+bool IsNotFinite(const absl::Status& status);
+// The error with the place in front of its message: what it is told by stays.
+absl::Status AtPlace(absl::string_view place, const absl::Status& status);
 
 // Made for one program and one scope, which outlive it; the program is not edited meanwhile.
 class Backend {

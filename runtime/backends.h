@@ -35,8 +35,8 @@ struct BackendOptions {
   // How many threads a run may use; the reference interpreter uses one. The same number gives the
   // same bits.
   int threads = 1;
-  // Whether a run looks at every value that an op writes, and ends with an error
-  // (kFailedPrecondition) that names the first op with one that is not finite. The values are those
+  // Whether a run looks at every value that an op of it writes, and ends with an error
+  // (NotFiniteError) that names the first op with one that is not finite. The values are those
   // of a run that does not look; it may take longer.
   bool check_finite = false;
   // Whether the time of each step is measured, for Backend::ProfileText.

@@ -1,7 +1,6 @@
 #include "tools/training_command.h"
 
 #include <chrono>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -163,10 +162,12 @@ class TrainingRun {
     state_.set_data_checksum(ChecksumOf(*training_set_));
     state_.set_seed(command_.backend_options.seed);
     state_.set_batch_size(command_.batch_size);
+    state_.set_backend(std::string(BackendName(command_.backend)));
+    state_.set_threads(command_.backend_options.threads);
   }
 
   absl::Status CountSteps() {
-    constexpr int64_t kMostSteps = std::numeric_limits<uint32_t>::max() - 1;
+    constexpr int64_t kMostSteps = Trainer::kMostSteps;
     const int64_t per_epoch = trainer_->StepsPerEpoch();
     const bool is_too_many =
         command_.steps > 0 ? command_.steps > kMostSteps : command_.epochs > kMostSteps / per_epoch;

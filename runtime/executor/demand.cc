@@ -16,14 +16,13 @@ bool ReadsElements(const Argument& input, Era era) {
 
 }  // namespace
 
-Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
-               bool leave_out_unwanted)
+Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wanted, bool keeps_all)
     : kept_(wanted.begin(), wanted.end()) {
   for (const Op& op : block.ops()) {
     for (const Value* value : ValuesWritten(op)) {
       const Variable& variable = value->variable();
       const bool is_kept = variable.persistable() && variable.values().back() == value;
-      if (is_kept || !leave_out_unwanted) kept_.insert(value);
+      if (is_kept) kept_.insert(value);
     }
   }
   needed_ = kept_;
@@ -40,6 +39,7 @@ Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wan
     }
     for (const Value* value : ValuesReadInBlocks(*op)) readers_[value].push_back(op);
   }
+  if (keeps_all) kept_ = needed_;
 }
 
 std::vector<const Op*> Demand::Readers(const Value& value) const {

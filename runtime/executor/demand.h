@@ -14,10 +14,10 @@ namespace fixpoint::executor {
 
 class Demand {
  public:
-  // Of one block. `wanted` and the last values of persistable variables are kept; or, if nothing is
-  // left out, all that ops write.
+  // Of one block. `wanted` and the last values of persistable variables are kept; with `keeps_all`,
+  // all that the ops write that have to run for them.
   Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
-         bool leave_out_unwanted = true);
+         bool keeps_all = false);
 
   // Whether the op has to run.
   bool IsLive(const Op& op) const { return live_.contains(&op); }

@@ -48,6 +48,15 @@ Dims PlannedDims(const Tensor& tensor) {
   return Dims(tensor.dims().begin(), tensor.dims().end());
 }
 
+// A tensor is a scalar outside of plans where its variable is declared as one.
+std::vector<int64_t> DimsOutside(const Program& program, const std::string& variable,
+                                 const Dims& planned) {
+  const Variable* declared = program.Find(program.block(0), variable);
+  const VarType::TensorDesc* tensor = declared != nullptr ? declared->tensor() : nullptr;
+  if (tensor != nullptr && tensor->dims().empty() && planned == Dims{1}) return {};
+  return {planned.begin(), planned.end()};
+}
+
 TensorType TypeOf(const Tensor& tensor) { return {tensor.dtype(), PlannedDims(tensor)}; }
 
 }  // namespace
@@ -135,7 +144,7 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
   }
   run->request.fetches.assign(fetches.begin(), fetches.end());
   run->request.begun = schedule_.BegunIn(phase);
-  run->request.leave_out_unwanted = !options_.check_finite;
+  run->request.keeps_all = options_.check_finite;
   run->phase = std::move(phase);
   ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->request, [this](absl::string_view name) {
                      return TypeInScope(name);
@@ -187,7 +196,7 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
     }
     const TensorType& type = run->plan.buffers[binding.buffer.index].type;
     ASSIGN_OR_RETURN(Tensor tensor,
-                     Tensor::Allocate(type.dtype, {type.dims.begin(), type.dims.end()}));
+                     Tensor::Allocate(type.dtype, DimsOutside(program_, binding.name, type.dims)));
     address = tensor.mutable_bytes().data();
     created->emplace_back(binding.name, std::move(tensor));
   }
@@ -200,8 +209,9 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
 absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const {
   std::vector<Tensor> fetched;
   for (const Plan::Fetch& fetch : run.plan.fetches) {
-    const Dims& dims = fetch.type.dims;
-    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(fetch.type.dtype, {dims.begin(), dims.end()}));
+    ASSIGN_OR_RETURN(
+        Tensor tensor,
+        Tensor::Allocate(fetch.type.dtype, DimsOutside(program_, fetch.name, fetch.type.dims)));
     std::memcpy(tensor.mutable_bytes().data(), run.addresses[fetch.buffer.index],
                 tensor.bytes().size());
     fetched.push_back(std::move(tensor));

@@ -28,8 +28,8 @@ struct ExecutorOptions {
   // Of the numbers that ops draw whose own seed is 0.
   uint64_t seed = 0;
   int threads = 1;
-  // Whether every op runs, wanted or not, and a step that writes an FP32 that is not finite ends
-  // the run.
+  // Whether a step that writes an FP32 that is not finite ends the run; no step does the work of
+  // two ops then.
   bool check_finite = false;
   // Whether the time of each step is measured.
   bool profile = false;

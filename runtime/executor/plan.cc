@@ -10,12 +10,13 @@
 #include "absl/strings/str_join.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
+#include "runtime/backend.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
 
-// Error (kFailedPrecondition): a step has written a number that is not finite.
+// Error (NotFiniteError): a step has written a number that is not finite.
 absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& run) {
   for (const Buffer& buffer : step.writes) {
     const BufferInfo& info = plan.buffers[buffer.index];
@@ -24,9 +25,8 @@ absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& 
     const auto found = std::find_if(values.begin(), values.end(),
                                     [](float value) { return !std::isfinite(value); });
     if (found == values.end()) continue;
-    return absl::FailedPreconditionError(absl::StrCat("element ", found - values.begin(), " of \"",
-                                                      info.name, "\" is ", *found,
-                                                      "; want finite numbers"));
+    return NotFiniteError(absl::StrCat("element ", found - values.begin(), " of \"", info.name,
+                                       "\" is ", *found, "; want finite numbers"));
   }
   return absl::OkStatus();
 }
@@ -34,7 +34,7 @@ absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& 
 // An error of a step. What is done for the run itself has no op.
 absl::Status AtStep(const Step& step, const absl::Status& status) {
   const std::string place = step.op != nullptr ? Describe(*step.op) : step.name;
-  return absl::Status(status.code(), absl::StrCat(place, ": ", status.message()));
+  return AtPlace(place, status);
 }
 
 std::string PlaceText(const BufferInfo& info) {

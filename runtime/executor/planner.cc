@@ -66,7 +66,7 @@ class Planner final : public BlockPlanner {
  private:
   absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
                        PlanBuilder* builder) {
-    const Demand demand(block, era_, wanted, request_.leave_out_unwanted);
+    const Demand demand(block, era_, wanted, request_.keeps_all);
     const Planning planning{era_, numbers_, request_.begun, demand, *builder, *this};
     std::vector<const Op*> live;
     for (const Op& op : block.ops()) {

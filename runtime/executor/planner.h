@@ -33,8 +33,8 @@ struct PlanRequest {
   std::vector<FeedType> feeds;
   std::vector<std::string> fetches;
   absl::flat_hash_set<const Op*> begun;  // schedule.h
-  // Whether ops whose outputs nobody reads, fetches or keeps are left out.
-  bool leave_out_unwanted = true;
+  // Whether every value that is read is held, be it between ops that one step could do.
+  bool keeps_all = false;
 };
 
 // The plan of block 0. Errors name block and op: kFailedPrecondition: an input or a fetch has no

@@ -16,7 +16,7 @@ namespace fixpoint::reference {
 namespace {
 
 absl::Status AtOp(const Op& op, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(Describe(op), ": ", status.message()));
+  return AtPlace(Describe(op), status);
 }
 
 // What is fed stands in the scope by its own name, and what is fetched is read by its name: both
@@ -58,9 +58,9 @@ absl::Status CheckFinite(const Op& op, Frame* frame) {
     const auto found = std::find_if(value->values.begin(), value->values.end(),
                                     [](double element) { return !std::isfinite(element); });
     if (found == value->values.end()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("element ", found - value->values.begin(), " of output ", output->slot_name(),
-                     ", variable \"", output->name(), "\", is ", *found, "; want finite numbers"));
+    return NotFiniteError(absl::StrCat("element ", found - value->values.begin(), " of output ",
+                                       output->slot_name(), ", variable \"", output->name(),
+                                       "\", is ", *found, "; want finite numbers"));
   }
   return absl::OkStatus();
 }

@@ -112,6 +112,9 @@ absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run
   if (state.batch_size() != run.batch_size()) {
     return refuse("batch size", state.batch_size(), run.batch_size());
   }
+  // What another one computes has other bits.
+  if (state.backend() != run.backend()) return refuse("backend", state.backend(), run.backend());
+  if (state.threads() != run.threads()) return refuse("threads", state.threads(), run.threads());
   for (const auto& [name, value] : initial) {
     const Scope::Value* stored = checkpoint.scope.FindOrNull(name);
     const std::string is = stored == nullptr ? "not there" : Described(*stored);

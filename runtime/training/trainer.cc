@@ -1,18 +1,16 @@
 #include "runtime/training/trainer.h"
 
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/backend.h"
 #include "runtime/backends.h"
 
 namespace fixpoint {
 namespace {
-
-constexpr int64_t kMostSteps = std::numeric_limits<uint32_t>::max();
 
 // Step 0 is the startup program's.
 uint32_t BackendStep(int64_t step) { return static_cast<uint32_t>(step + 1); }
@@ -44,8 +42,8 @@ absl::StatusOr<Trainer> Trainer::Create(const Program& program, Scope* scope, co
 }
 
 absl::Status Trainer::GoTo(int64_t step) {
-  if (step < 0 || step >= kMostSteps) {
-    return absl::InvalidArgumentError(absl::StrCat("step ", step, "; want 0 to ", kMostSteps - 1));
+  if (step < 0 || step > kMostSteps) {
+    return absl::InvalidArgumentError(absl::StrCat("step ", step, "; want 0 to ", kMostSteps));
   }
   step_ = step;
   older_ = Copy();
@@ -86,6 +84,7 @@ absl::Status Trainer::NotFinite(double loss) {
   for (int64_t step = from.step; step <= step_; ++step) {
     const absl::Status status = runner.Run(step, BackendStep(step)).status();
     if (status.ok()) continue;
+    if (!IsNotFinite(status)) return InStep(step, status);
     return absl::FailedPreconditionError(absl::StrCat(
         what, "; the first value that is not finite is in ",
         step == step_ ? "this step" : absl::StrCat("step ", step + 1), ": ", status.message()));

@@ -11,6 +11,7 @@
 #define FIXPOINT_RUNTIME_TRAINING_TRAINER_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/status/status.h"
@@ -46,15 +47,17 @@ class Trainer {
   //
   // A loss that is not finite is an error too (kFailedPrecondition). It names the first op that
   // wrote such a value, be it in an earlier step: the steps since a copy of the scope are done
-  // again, looking at every value. A copy is made every kStepsBetweenCopies steps, and the last two
-  // are kept: all losses between the older and the younger one were finite, so that the value is
-  // younger than the older copy.
+  // again, looking at every value; another error then is given as it is. A copy is made every
+  // kStepsBetweenCopies steps, and the last two are kept: all losses between the older and the
+  // younger one were finite, so that the value is younger than the older copy.
   absl::StatusOr<BatchResult> Step(absl::Span<const std::string> also_fetch = {});
 
   // Goes on behind `step` steps, when the scope holds what it held then.
   absl::Status GoTo(int64_t step);
 
   static constexpr int64_t kStepsBetweenCopies = 32;
+  // Backends count them in 32 bits, from 1 on.
+  static constexpr int64_t kMostSteps = std::numeric_limits<uint32_t>::max() - 1;
 
  private:
   struct Copy {

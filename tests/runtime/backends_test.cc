@@ -88,7 +88,7 @@ TEST_P(EachBackend, NamesTheFirstOpWithAValueThatIsNotFinite) {
   Scope scope = *ParseParameters("w f32[1] 0\n", "scope");
   BackendOptions options;
   options.check_finite = true;
-  const absl::Status status = Make(program, &scope, options)->Run({}, {}, 0).status();
+  const absl::Status status = Make(program, &scope, options)->Run({}, {"z"}, 0).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("block 0, op 1 (log)"), std::string::npos) << status;
 }

@@ -273,7 +273,7 @@ absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
     range.starts[axis] = place(starts[i]);
     range.dims[axis] = place(ends[i]) - range.starts[axis];
     if (range.dims[axis] < 1) {
-      return absl::UnimplementedError(absl::StrCat("the slice of ", DimsText(dims), " on axis ",
+      return absl::InvalidArgumentError(absl::StrCat("the slice of ", DimsText(dims), " on axis ",
                                                    axis, " is empty; want elements"));
     }
   }

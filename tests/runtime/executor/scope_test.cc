@@ -57,6 +57,26 @@ TEST(ScopeOfARun, IsPlannedAnewForOtherTypes) {
   EXPECT_EQ((*executor)->Run({}, {"y"}, 2).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// In the scope and in fetches; plans know none.
+TEST(Scalars, AreScalarsWhereTheyAreDeclaredSo) {
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var rate f32[] persistable
+      var loss f32[]
+      fill_constant() -> (Out=rate) {shape=ints[], dtype=5, value=0.5}
+      mean(X=x) -> (Out=loss)
+    })");
+  Scope scope = *ParseParameters("x f32[2] 1 2\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  for (uint32_t step = 0; step < 2; ++step) {
+    const auto run = (*executor)->Run({}, {"loss"}, step);
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_TRUE((*run)[0].dims().empty());
+    EXPECT_EQ(PrintParameters(scope), "rate f32[] 0.5\nx f32[2] 1 2\n");
+  }
+}
+
 // A plan holds kernels and packed weights: those of the shapes of long ago are given up.
 TEST(Plans, OfTheLastShapesAreKept) {
   const Program program = ParsedProgram("relu(X=x) -> (Out=y)");

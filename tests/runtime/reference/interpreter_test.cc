@@ -90,8 +90,8 @@ TEST(Interpreter, NamesTheFirstOpWhoseOutputIsNotFinite) {
   InterpreterOptions options;
   options.check_finite = true;
   EXPECT_EQ(Interpreter::Create(program, &scope, options)->Run({}, {}, 0).status(),
-            absl::FailedPreconditionError("block 0, op 1 (log): element 1 of output Out, variable "
-                                          "\"y\", is -inf; want finite numbers"));
+            NotFiniteError("block 0, op 1 (log): element 1 of output Out, variable "
+                           "\"y\", is -inf; want finite numbers"));
   EXPECT_EQ(PrintParameters(scope), "w f32[2] 1 0\n");
   EXPECT_TRUE(Interpreter::Create(program, &scope)->Run({}, {}, 0).ok());
 }

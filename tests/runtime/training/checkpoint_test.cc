@@ -32,6 +32,8 @@ TrainingState StateAt(int64_t step) {
   state.set_data_checksum(8);
   state.set_seed(9);
   state.set_batch_size(10);
+  state.set_backend("onednn");
+  state.set_threads(1);
   return state;
 }
 
@@ -120,6 +122,14 @@ TEST_F(CheckIsOfRunTest, AnotherRunIsRefusedByName) {
   run.set_batch_size(1);
   EXPECT_EQ(Error(run),
             "c/step-40: is of a run with batch size 10, and this one has 1; want the same");
+  run = StateAt(0);
+  run.set_backend("reference");
+  EXPECT_EQ(
+      Error(run),
+      "c/step-40: is of a run with backend onednn, and this one has reference; want the same");
+  run = StateAt(0);
+  run.set_threads(2);
+  EXPECT_EQ(Error(run), "c/step-40: is of a run with threads 1, and this one has 2; want the same");
 }
 
 TEST_F(CheckIsOfRunTest, OtherVariablesAreRefusedByName) {

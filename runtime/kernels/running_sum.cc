@@ -8,6 +8,8 @@ void RunningSum(const Lines& lines, const RunningSumRule& rule, absl::Span<const
                 absl::Span<float> to) {
   CHECK_EQ(static_cast<int64_t>(from.size()), lines.size());
   CHECK_EQ(static_cast<int64_t>(to.size()), lines.size());
+  // There may be many lines of nothing.
+  if (from.empty()) return;
   for (int64_t outer = 0; outer < lines.outer; ++outer) {
     for (int64_t inner = 0; inner < lines.inner; ++inner) {
       const int64_t begin = outer * lines.length * lines.inner + inner;

@@ -40,6 +40,7 @@ void ForEachLineOf(const Lines& lines, F f) {
 // Calls f(line, start, stride) with each line.
 template <typename F>
 void ForEachLine(const Lines& lines, F f) {
+  if (lines.inner == 0) return;
   if (lines.inner == 1) {
     ForEachLineOf<Adjacent>(lines, f);
   } else {
@@ -99,6 +100,7 @@ void CheckCount(const Lines& lines, absl::Span<const float> of_lines) {
 void Softmax(const Lines& lines, absl::Span<const float> x, absl::Span<float> y) {
   CheckSize(lines, x);
   CheckSize(lines, y);
+  if (x.empty()) return;  // be there any number of lines
   ForEachLine(lines, [x = x.data(), y = y.data(), size = lines.length](int64_t, int64_t start,
                                                                        auto stride) {
     const float largest = Largest(x + start, size, stride);
@@ -111,6 +113,7 @@ void SoftmaxBackward(const Lines& lines, absl::Span<const float> y_span,
   CheckSize(lines, y_span);
   CheckSize(lines, dy_span);
   CheckSize(lines, dx_span);
+  if (y_span.empty()) return;
   ForEachLine(lines, [y_all = y_span.data(), dy_all = dy_span.data(), dx_all = dx_span.data(),
                       size = lines.length](int64_t, int64_t start, auto stride) {
     const float* const y = y_all + start;
@@ -126,6 +129,7 @@ void SoftmaxBackward(const Lines& lines, absl::Span<const float> y_span,
 void LogSoftmax(const Lines& lines, absl::Span<const float> x_span, absl::Span<float> y_span) {
   CheckSize(lines, x_span);
   CheckSize(lines, y_span);
+  if (x_span.empty()) return;
   ForEachLine(lines, [x_all = x_span.data(), y_all = y_span.data(), size = lines.length](
                          int64_t, int64_t start, auto stride) {
     const float* const x = x_all + start;
@@ -135,7 +139,9 @@ void LogSoftmax(const Lines& lines, absl::Span<const float> x_span, absl::Span<f
         LaneSum(size, [=](int64_t i) { return Exp(Shifted(x[stride * i], largest)); });
     const float log_sum = static_cast<float>(std::log(sum));
 #pragma GCC ivdep  // y may be x
-    for (int64_t i = 0; i < size; ++i) y[stride * i] = Shifted(x[stride * i], largest) - log_sum;
+    for (int64_t i = 0; i < size; ++i) {
+      y[stride * i] = Shifted(x[stride * i], largest) - log_sum;
+    }
   });
 }
 

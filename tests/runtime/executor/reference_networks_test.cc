@@ -63,11 +63,15 @@ double LossDistance(const Program& main, const std::vector<std::string>& fetches
 double StepDistance(const Tensor& before, const Tensor& executor, const Tensor& interpreter) {
   double apart = 0;
   double step = 0;
+  double magnitude = 0;
   for (int64_t i = 0; i < before.size(); ++i) {
     const double at = interpreter.data<float>()[i];
     apart += std::fabs(executor.data<float>()[i] - at);
     step += std::fabs(at - before.data<float>()[i]);
+    magnitude += std::fabs(at);
   }
+  // Where there is no step there is the rounding of what was computed again.
+  if (step == 0 && apart <= 1e-6 * magnitude) return 0;
   return apart == 0 ? 0 : apart / step;
 }
 

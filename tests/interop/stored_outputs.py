@@ -39,7 +39,6 @@ class Network:
 _COMPUTED_SHAPE = "the shape of output Out depends on values"
 # The legacy form multiplies codes that are held as numbers, and divides by a range of both.
 _OF_TENSORS = "want the largest code, a whole number"
-_OF_CHANNELS = "Scales has 2 arguments and quant_bits 2 values; want one of each"
 
 
 def _networks():
@@ -58,8 +57,7 @@ def _networks():
             ("fluid185_frozen/digits_conv-abs_max", fluid, _OF_TENSORS),
             ("fluid185_frozen/digits_conv-range_abs_max", fluid, _OF_TENSORS),
             ("paddle262_frozen/lenet-moving_average_abs_max-abs_max", paddle, _OF_TENSORS),
-            ("paddle262_frozen/lenet-moving_average_abs_max-channel_wise_abs_max", paddle,
-             _OF_CHANNELS)):
+            ("paddle262_frozen/lenet-moving_average_abs_max-channel_wise_abs_max", paddle, "")):
         yield Network(f"generated/{folder}", f"qat_inference/{program}",
                       f"qat_inference/{parameters}", ("qat_test_output.npy",))
         yield Network(f"generated/{folder}", f"frozen_inference/{program}",

@@ -256,17 +256,25 @@ bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {
   return tensor != persistables_.end() && tensor->second == buffer;
 }
 
-void PlanBuilder::NoteWritten(const Value& value, const TensorType& type) {
+void PlanBuilder::NoteWritten(const Value& value) {
   const Variable& variable = value.variable();
   if (!Keeps(variable)) return;
-  // The scope has no tensor for it yet.
-  if (!HasPersistable(variable)) AddPersistable(variable, type);
-  if (last_written_.emplace(&variable, &value).second) written_.push_back(&variable);
-  last_written_[&variable] = &value;
+  absl::flat_hash_set<const Value*>& values = values_written_[&variable];
+  if (values.empty()) written_.push_back(&variable);
+  values.insert(&value);
+}
+
+const Value& PlanBuilder::LastWritten(const Variable& variable) const {
+  const absl::flat_hash_set<const Value*>& written = values_written_.at(&variable);
+  const absl::Span<const Value* const> values = variable.values();
+  const auto last = std::find_if(values.rbegin(), values.rend(),
+                                 [&](const Value* value) { return written.contains(value); });
+  CHECK(last != values.rend());
+  return **last;
 }
 
 Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout layout) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   const Buffer buffer = NewBuffer(value.variable().name(), type, layout);
   PlannedValue planned{type};
   planned.In(layout) = buffer;
@@ -284,7 +292,7 @@ absl::StatusOr<Buffer> PlanBuilder::Update(const Value& value, const TensorType&
     return absl::FailedPreconditionError(
         absl::StrCat("\"", variable.name(), "\" has no value; want it initialised"));
   }
-  NoteWritten(value, type);
+  NoteWritten(value);
   const Buffer tensor = persistables_.at(&variable);
   if (info(tensor).type != type) {
     return absl::InvalidArgumentError(absl::StrCat("\"", variable.name(), "\" is ",
@@ -297,7 +305,7 @@ absl::StatusOr<Buffer> PlanBuilder::Update(const Value& value, const TensorType&
 
 void PlanBuilder::Defer(const Value& value, const TensorType& type, Layout layout,
                         std::function<void(Buffer)> add_step) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   PlannedValue planned{type};
   planned.deferred = {op_, layout, std::move(add_step)};
   values_[&value] = std::move(planned);
@@ -319,7 +327,7 @@ void PlanBuilder::Compute(const Value& value, PlannedValue* planned) {
 
 void PlanBuilder::WriteCodes(const Value& value, const TensorType& type, Codes codes,
                              bool holds_codes) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   PlannedValue planned{type};
   planned.codes = codes;
   planned.holds_codes = holds_codes;
@@ -342,7 +350,7 @@ absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
   if (IsDeferred(of)) Compute(of, &Find(of));
   PlannedValue shared = Find(of);
-  NoteWritten(value, shared.type);
+  NoteWritten(value);
   values_[&value] = std::move(shared);
   return absl::OkStatus();
 }
@@ -351,9 +359,11 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   BeginOp(nullptr);
   std::vector<Kept> kept;
   for (const Variable* variable : written_) {
-    const Buffer tensor = persistables_.at(variable);
-    const Value& last = *last_written_.at(variable);
+    const Value& last = LastWritten(*variable);
     ASSIGN_OR_RETURN(const Buffer buffer, Read(last, Layout::kRowMajor));
+    // The scope has no tensor for it yet.
+    if (!HasPersistable(*variable)) AddPersistable(*variable, TypeOf(last));
+    const Buffer tensor = persistables_.at(variable);
     if (buffer == tensor) continue;
     if (TypeOf(last) != info(tensor).type) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -372,6 +382,7 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
     }
     plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch)});
   }
+  RETURN_IF_ERROR(status_);
   for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {
     AddCopy("store", value.buffer, value.tensor);
   }

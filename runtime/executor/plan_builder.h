@@ -155,8 +155,11 @@ class PlanBuilder {
   const PlannedValue& Find(const Value& value) const;
   PlannedValue& Find(const Value& value);
   bool IsTensorOf(const Variable& variable, Buffer buffer) const;
-  // Says that an op writes the value, which is its variable's last one so far.
-  void NoteWritten(const Value& value, const TensorType& type);
+  // Says that an op writes the value.
+  void NoteWritten(const Value& value);
+  // The last of the values that were noted, as the program has them in order: a step that does the
+  // work of later ops is planned before what is between them.
+  const Value& LastWritten(const Variable& variable) const;
   Buffer AddBuffer(BufferInfo info);
   // Steps that make another form of a value.
   absl::Status ConvertLayout(const std::string& name, const TensorType& type, Buffer from,
@@ -173,9 +176,9 @@ class PlanBuilder {
   const Op* op_ = nullptr;
   absl::flat_hash_map<const Value*, PlannedValue> values_;
   absl::flat_hash_map<const Variable*, Buffer> persistables_;
-  // The last value of each persistable variable that is written, in order of the first write.
+  // The variables that are kept and written, in order of the first write, and what is written.
   std::vector<const Variable*> written_;
-  absl::flat_hash_map<const Variable*, const Value*> last_written_;
+  absl::flat_hash_map<const Variable*, absl::flat_hash_set<const Value*>> values_written_;
   std::map<const Value*, std::map<std::type_index, std::any>> notes_;
   absl::flat_hash_set<const Op*> absorbed_;
 };

@@ -75,6 +75,9 @@ class Planner final : public BlockPlanner {
     // Before all, because an op may do the work of later ones.
     for (const Op* op : live) {
       if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
+      for (const Value* value : ValuesWritten(*op)) {
+        if (builder->Keeps(value->variable())) AddPersistable(value->variable(), builder);
+      }
     }
     for (const Op* op : live) {
       if (absl::Status status = PlanOp(*op, planning); !status.ok()) return AtOp(*op, status);
@@ -155,9 +158,6 @@ class Planner final : public BlockPlanner {
     RETURN_IF_ERROR(CheckForm(op, *FindOpSchema(op.type()), era_));
     if (builder.IsAbsorbed(op)) return absl::OkStatus();
     for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
-    for (const Value* value : ValuesWritten(op)) {
-      if (builder.Keeps(value->variable())) AddPersistable(value->variable(), &builder);
-    }
     builder.BeginOp(&op);
     OpPlanner planner(op, planning);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
@@ -170,13 +170,15 @@ class Planner final : public BlockPlanner {
   absl::Status KeepWhatIsNotWritten(const Op& op, PlanBuilder* builder) {
     for (const Argument* output : op.outputs()) {
       const Variable* variable = output->variable();
-      if (variable == nullptr || !builder->HasPersistable(*variable)) continue;
+      if (variable == nullptr || !builder->Keeps(*variable)) continue;
       if (builder->IsPlanned(*output->value())) continue;
       const absl::Span<const Value* const> values = variable->values();
       const auto place = std::find(values.begin(), values.end(), output->value());
       if (place == values.begin()) continue;
       const Value& before = **(place - 1);
-      if (IsEntry(before)) RETURN_IF_ERROR(AddEntry(before, builder));
+      if (IsEntry(before) && builder->HasPersistable(*variable)) {
+        RETURN_IF_ERROR(AddEntry(before, builder));
+      }
       if (!builder->IsPlanned(before)) continue;
       RETURN_IF_ERROR(builder->Share(*output->value(), before));
     }

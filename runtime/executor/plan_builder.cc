@@ -101,6 +101,12 @@ void PlanBuilder::AddEntry(const Value& value) {
   values_[&value] = {info(tensor).type, tensor};
 }
 
+std::optional<Buffer> PlanBuilder::EntryOf(const Variable& variable, const TensorType& type) const {
+  const auto tensor = persistables_.find(&variable);
+  if (tensor == persistables_.end() || info(tensor->second).type != type) return std::nullopt;
+  return tensor->second;
+}
+
 void PlanBuilder::AddGiven(const Value& value, const TensorType& type) {
   AddFeed(value, value.variable().name(), type);
 }
@@ -236,9 +242,9 @@ absl::StatusOr<Buffer> PlanBuilder::Read(const Value& value, Layout layout) {
   return *wanted;
 }
 
-absl::StatusOr<const Codes*> PlanBuilder::ReadCodes(const Value& value, Layout layout) {
+absl::StatusOr<std::optional<Codes>> PlanBuilder::ReadCodes(const Value& value, Layout layout) {
   PlannedValue& planned = Find(value);
-  if (!planned.codes) return nullptr;
+  if (!planned.codes) return std::nullopt;
   Codes& codes = *planned.codes;
   if (codes.layout != layout && !LieAlike(planned.type.dims)) {
     TensorType type = planned.type;
@@ -248,7 +254,7 @@ absl::StatusOr<const Codes*> PlanBuilder::ReadCodes(const Value& value, Layout l
     codes.codes = converted;
   }
   codes.layout = layout;
-  return &codes;
+  return codes;
 }
 
 bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {
@@ -280,27 +286,6 @@ Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout lay
   planned.In(layout) = buffer;
   values_[&value] = std::move(planned);
   return buffer;
-}
-
-absl::StatusOr<Buffer> PlanBuilder::Update(const Value& value, const TensorType& type) {
-  const Variable& variable = value.variable();
-  if (!Keeps(variable)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", variable.name(), "\" is not persistable; want it to be"));
-  }
-  if (!HasPersistable(variable)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("\"", variable.name(), "\" has no value; want it initialised"));
-  }
-  NoteWritten(value);
-  const Buffer tensor = persistables_.at(&variable);
-  if (info(tensor).type != type) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", variable.name(), "\" is ",
-                                                   DimsText(info(tensor).type.dims), "; want ",
-                                                   DimsText(type.dims)));
-  }
-  values_[&value] = {type, tensor};
-  return tensor;
 }
 
 void PlanBuilder::Defer(const Value& value, const TensorType& type, Layout layout,

@@ -158,6 +158,10 @@ class Planner final : public BlockPlanner {
     RETURN_IF_ERROR(CheckForm(op, *FindOpSchema(op.type()), era_));
     if (builder.IsAbsorbed(op)) return absl::OkStatus();
     for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    for (const Value* value : ValuesFoundInOutputs(op)) {
+      const bool is_there = IsEntry(*value) && builder.HasPersistable(value->variable());
+      if (is_there) RETURN_IF_ERROR(AddEntry(*value, &builder));
+    }
     builder.BeginOp(&op);
     OpPlanner planner(op, planning);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
@@ -172,15 +176,12 @@ class Planner final : public BlockPlanner {
       const Variable* variable = output->variable();
       if (variable == nullptr || !builder->Keeps(*variable)) continue;
       if (builder->IsPlanned(*output->value())) continue;
-      const absl::Span<const Value* const> values = variable->values();
-      const auto place = std::find(values.begin(), values.end(), output->value());
-      if (place == values.begin()) continue;
-      const Value& before = **(place - 1);
-      if (IsEntry(before) && builder->HasPersistable(*variable)) {
-        RETURN_IF_ERROR(AddEntry(before, builder));
+      const Value* before = ValueBefore(*output->value());
+      if (before == nullptr && builder->HasPersistable(*variable)) {
+        builder->AddEntry(*output->value());
+      } else if (before != nullptr && builder->IsPlanned(*before)) {
+        RETURN_IF_ERROR(builder->Share(*output->value(), *before));
       }
-      if (!builder->IsPlanned(before)) continue;
-      RETURN_IF_ERROR(builder->Share(*output->value(), before));
     }
     return absl::OkStatus();
   }

@@ -166,46 +166,5 @@ TEST(Values, OfRowsAreNormalizedAndJoined) {
             "");
 }
 
-TEST(BatchNorm, ByGivenStatisticsHandsThemOut) {
-  EXPECT_EQ(OpDifferences(R"(program version=2006002
-      block 0 {
-        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
-          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv) {is_test=true}
-      })",
-                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
-                          "m f32[2] 3 4\nv f32[2] 1 4\n",
-                          1e-6, {"sm", "sv", "m2", "v2"}),
-            "");
-}
-
-// A gradient that does not come through the relu knows nothing of it.
-TEST(BatchNorm, HasAGradientBesideItsRelu) {
-  EXPECT_EQ(OpDifferences(R"(program version=2006002
-      block 0 {
-        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
-          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv, ReserveSpace=r)
-        relu(X=y) -> (Out=z)
-        batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m2, VarianceOut=v2, SavedMean=sm,
-          SavedVariance=sv, ReserveSpace=r, Y@GRAD=g) -> (
-          X@GRAD=dx, Scale@GRAD=ds, Bias@GRAD=db)
-      })",
-                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
-                          "m f32[2] 0 0\nv f32[2] 1 1\ng f32[3,2] 1 -1 2 3 -4 5\n",
-                          1e-4, {"z", "dx", "ds", "db"}),
-            "");
-}
-
-TEST(BatchNorm, WantsStatisticsOfItsChannels) {
-  const Program program = ParsedProgram(
-      "batch_norm(X=x, Scale=s, Bias=s, Mean=m, Variance=s) -> (\n"
-      "  Y=y, MeanOut=a, VarianceOut=b, SavedMean=c, SavedVariance=d)\n");
-  Scope scope = *ParseParameters("x f32[1,2] 1 2\ns f32[2] 1 1\nm f32[1] 0\n", "scope");
-  const auto executor = Executor::Create(program, &scope);
-  ASSERT_TRUE(executor.ok());
-  EXPECT_EQ(
-      (*executor)->Run({}, {"y"}, 0).status(),
-      absl::InvalidArgumentError("block 0, op 0 (batch_norm): input Mean is [1]; want 2 elements"));
-}
-
 }  // namespace
 }  // namespace fixpoint::executor

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/convolution_descs.h"
+#include "runtime/kernels/depthwise_convolution.h"
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_sums_plan.h"
@@ -32,6 +33,7 @@ SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type image
 std::unique_ptr<IntegerSums> PlanExactly(const ConvolutionShape& shape, CodeType images,
                                          const Epilogue& epilogue) {
   if (IsForOneChannel(shape)) return PlanOneChannelConvolution(shape, images, epilogue);
+  if (IsForDepthwise(shape)) return PlanDepthwiseConvolution(shape, images, epilogue);
   if (HasExactIntegerProducts()) {
     const EpiloguePostOps post_ops(epilogue, OutputDesc(shape), kChannelAxis);
     dnnl::primitive_attr attr = post_ops.attr();

@@ -52,8 +52,8 @@ void DropGradientInput(absl::string_view slot, std::vector<OpDesc>* gradients);
 // sense is a defect of ours and ends the program.
 class OpSchemaBuilder {
  public:
-  // "type(Slot, Slot) -> (Slot)". After a slot's name: `#` only its shape is read, `*` any number of
-  // arguments, `?` may be absent, `@1` only before 2.0, `@2` only since; in this order.
+  // "type(Slot, Slot) -> (Slot)". After a slot's name: `#` only its shape is read, `*` any number
+  // of arguments, `?` may be absent, `@1` only before 2.0, `@2` only since; in this order.
   explicit OpSchemaBuilder(absl::string_view signature);
 
   OpSchemaBuilder& Doc(absl::string_view doc);

@@ -47,10 +47,12 @@ int64_t RowsOfFourLines(const WindowAxis& rows) {
 
 class DepthwiseConvolution final : public IntegerSums {
  public:
-  DepthwiseConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue)
+  DepthwiseConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue,
+                       OutputType output)
       : shape_(shape),
         shift_(images == CodeType::kInt8 ? 128 : 0),
         epilogue_(epilogue),
+        output_(output),
         groups_(CeilDivide(rows().kernel, kTaps)),
         band_(RowsOfFourLines(rows())),
         padded_channels_(CeilDivide(shape.channels, kLanes) * kLanes),
@@ -88,12 +90,13 @@ class DepthwiseConvolution final : public IntegerSums {
   }
 
   void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, absl::Span<float> out) override {
+           EpilogueOperands operands, Output out) override {
     CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
     CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
     CHECK_EQ(operands.size(), epilogue_.size());
-    const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands};
+    CHECK(out.type() == output_);
+    const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int64_t i = 0; i < shape_.batch * bands; ++i) {
@@ -105,7 +108,7 @@ class DepthwiseConvolution final : public IntegerSums {
                  first * rows().stride - rows().pad_before, lines);
       for (int64_t y = first; y < last; ++y) {
         Multiply(lines, &weights_[(y - first) * row_weights_], epilogue,
-                 (n * shape_.out_height + y) * shape_.out_width * shape_.channels, out.data());
+                 (n * shape_.out_height + y) * shape_.out_width * shape_.channels);
       }
     }
   }
@@ -117,9 +120,8 @@ class DepthwiseConvolution final : public IntegerSums {
   const WindowAxis& columns() const { return shape_.window[1]; }
 
   // The lines of an image that windows from line `top` on read, with their padding.
-  __attribute__((target("avx512f,avx512bw,avx512vnni"))) void Interleave(const uint8_t* image,
-                                                                         int64_t top,
-                                                                         uint32_t* lines) const {
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Interleave(
+      const uint8_t* image, int64_t top, uint32_t* lines) const {
     const uint32_t zero = 0x01010101u * shift_;
     const int64_t next_lines = is_prefetched_ ? band_ * rows().stride * image_line_ : 0;
     for (int64_t g = 0; g < groups_; ++g, lines += line_) {
@@ -171,39 +173,38 @@ class DepthwiseConvolution final : public IntegerSums {
   }
 
   // A row of the output, from element `at` on.
-  __attribute__((target("avx512f,avx512bw,avx512vnni"))) void Multiply(
-      const uint32_t* lines, const int8_t* weights, const EpilogueOfLanes& epilogue, int64_t at,
-      float* out) const {
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
+      const uint32_t* lines, const int8_t* weights, const EpilogueOfLanes& epilogue,
+      int64_t at) const {
     if (groups_ == 1 && columns().kernel == 3) {
-      MultiplyRow<3>(lines, weights, epilogue, at, out);
+      MultiplyRow<3>(lines, weights, epilogue, at);
     } else {
-      MultiplyRow<0>(lines, weights, epilogue, at, out);
+      MultiplyRow<0>(lines, weights, epilogue, at);
     }
   }
 
   template <int kColumns>
   FIXPOINT_VNNI void MultiplyRow(const uint32_t* lines, const int8_t* weights,
-                                 const EpilogueOfLanes& epilogue, int64_t at, float* out) const {
+                                 const EpilogueOfLanes& epilogue, int64_t at) const {
     int64_t x = 0;
     for (; x + kBlock <= shape_.out_width; x += kBlock) {
-      MultiplyPixels<kBlock, kColumns>(lines, weights, epilogue, x, at, out);
+      MultiplyPixels<kBlock, kColumns>(lines, weights, epilogue, x, at);
     }
     for (; x + 4 <= shape_.out_width; x += 4) {
-      MultiplyPixels<4, kColumns>(lines, weights, epilogue, x, at, out);
+      MultiplyPixels<4, kColumns>(lines, weights, epilogue, x, at);
     }
     for (; x + 2 <= shape_.out_width; x += 2) {
-      MultiplyPixels<2, kColumns>(lines, weights, epilogue, x, at, out);
+      MultiplyPixels<2, kColumns>(lines, weights, epilogue, x, at);
     }
     for (; x < shape_.out_width; ++x) {
-      MultiplyPixels<1, kColumns>(lines, weights, epilogue, x, at, out);
+      MultiplyPixels<1, kColumns>(lines, weights, epilogue, x, at);
     }
   }
 
   // Pixels from `x` of the row on.
   template <int kPixels, int kColumns>
   FIXPOINT_VNNI void MultiplyPixels(const uint32_t* lines, const int8_t* weights,
-                                    const EpilogueOfLanes& epilogue, int64_t x, int64_t at,
-                                    float* out) const {
+                                    const EpilogueOfLanes& epilogue, int64_t x, int64_t at) const {
     lines += x * columns().stride * shape_.channels;
     at += x * shape_.channels;
     const int64_t next_band = band_ * shape_.out_width * shape_.channels;
@@ -212,13 +213,19 @@ class DepthwiseConvolution final : public IntegerSums {
       __m512i sums[kPixels];
       for (__m512i& sum : sums) sum = _mm512_loadu_si512(&offsets_[c]);
       AddUp<kPixels, kColumns>(lines + c, weights + c * kTaps, sums);
-      __m512 elements[kPixels];
-      Finish(sums, place, epilogue, elements);
-      float* to = out + place.element;
-      for (int p = 0; p < kPixels; ++p, to += place.distance) {
-        if (is_prefetched_) __builtin_prefetch(to + next_band, /*rw=*/1);
-        _mm512_mask_storeu_ps(to, place.mask, elements[p]);
-      }
+      if (is_prefetched_) PrefetchOutput<kPixels>(epilogue.out, place, next_band);
+      Finish(sums, place, epilogue);
+    }
+  }
+
+  // What is written `ahead` elements later.
+  template <int kPixels>
+  FIXPOINT_VNNI static void PrefetchOutput(const Output& out, const PlaceOfLanes& place,
+                                           int64_t ahead) {
+    const int64_t size = out.type() == OutputType::kFloat ? sizeof(float) : sizeof(uint8_t);
+    const auto* const bytes = static_cast<const uint8_t*>(out.data());
+    for (int p = 0; p < kPixels; ++p) {
+      __builtin_prefetch(bytes + (place.element + p * place.distance + ahead) * size, /*rw=*/1);
     }
   }
 
@@ -253,6 +260,7 @@ class DepthwiseConvolution final : public IntegerSums {
   const ConvolutionShape shape_;
   const uint8_t shift_;
   const Epilogue epilogue_;
+  const OutputType output_;
   const int64_t groups_;  // of four rows of a window
   const int64_t band_;    // rows of the output that are computed from the same lines
   const int64_t padded_channels_;
@@ -278,8 +286,9 @@ bool IsForDepthwise(const ConvolutionShape& shape) {
 }
 
 std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const ConvolutionShape& shape,
-                                                      CodeType images, const Epilogue& epilogue) {
-  return std::make_unique<DepthwiseConvolution>(shape, images, epilogue);
+                                                      CodeType images, const Epilogue& epilogue,
+                                                      OutputType output) {
+  return std::make_unique<DepthwiseConvolution>(shape, images, epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

@@ -48,10 +48,12 @@ FIXPOINT_VNNI __m512i Widen(const uint8_t* codes) {
 
 class OneChannelConvolution final : public IntegerSums {
  public:
-  OneChannelConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue)
+  OneChannelConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue,
+                        OutputType output)
       : shape_(shape),
         shift_(images == CodeType::kInt8 ? 128 : 0),
         epilogue_(epilogue),
+        output_(output),
         groups_(CeilDivide(shape.taps(), kTaps)),
         period_(std::lcm(shape.filters, kLanes)),
         wrapped_(shape.filters + kLanes - 1),
@@ -98,19 +100,19 @@ class OneChannelConvolution final : public IntegerSums {
   }
 
   void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, absl::Span<float> out) override {
+           EpilogueOperands operands, Output out) override {
     CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
     CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
     CHECK_EQ(operands.size(), epilogue_.size());
     Wrap(scales, &scales_);
     for (size_t i = 0; i < epilogue_.size(); ++i) {
-      const bool of_filters =
-          epilogue_[i].has_operand() && epilogue_[i].kind != EpilogueStage::Kind::kAddElement;
+      const bool of_filters = epilogue_[i].is_of_channels();
       if (of_filters) Wrap(operands[i], &wrapped_operands_[i]);
       operands_[i] = of_filters ? wrapped_operands_[i] : operands[i];
     }
-    const EpilogueOfLanes epilogue = {scales_.data(), epilogue_, operands_};
+    CHECK(out.type() == output_);
+    const EpilogueOfLanes epilogue = {scales_.data(), epilogue_, operands_, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_rows_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
     for (int64_t i = 0; i < shape_.batch * bands; ++i) {
@@ -120,7 +122,7 @@ class OneChannelConvolution final : public IntegerSums {
       CopyLines(&inputs[i / bands * shape_.height * shape_.width], y, scratch.lines.data());
       Unfold(scratch.lines.data(), row_count, scratch.windows.data());
       Multiply(scratch.windows.data(), row_count * shape_.out_width * shape_.filters, epilogue,
-               (i / bands * shape_.out_height + y) * shape_.out_width * shape_.filters, out.data());
+               (i / bands * shape_.out_height + y) * shape_.out_width * shape_.filters);
     }
   }
 
@@ -161,9 +163,8 @@ class OneChannelConvolution final : public IntegerSums {
   }
 
   // Rows are written in whole vectors; what is too much the next row writes again.
-  __attribute__((target("avx512f,avx512bw,avx512vnni"))) void Unfold(const uint8_t* lines,
-                                                                     int64_t row_count,
-                                                                     uint32_t* windows) const {
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Unfold(
+      const uint8_t* lines, int64_t row_count, uint32_t* windows) const {
     for (int64_t g = 0; g < groups_; ++g) {
       const int64_t* const taps = &taps_[g * kTaps];
       for (int64_t row = 0; row < row_count; ++row) {
@@ -181,25 +182,24 @@ class OneChannelConvolution final : public IntegerSums {
 
   // The elements of a band: `size` of them from `at` on, of which the first is one of the first
   // filter. Vectors a period apart have the same filters in their lanes, and the same weights.
-  __attribute__((target("avx512f,avx512bw,avx512vnni"))) void Multiply(
-      const uint32_t* windows, int64_t size, const EpilogueOfLanes& epilogue, int64_t at,
-      float* out) const {
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
+      const uint32_t* windows, int64_t size, const EpilogueOfLanes& epilogue, int64_t at) const {
     int64_t i = 0;
     for (; i + kBlock * period_ <= size; i += kBlock * period_) {
       for (int64_t j = i; j < i + period_; j += kLanes) {
         const PlaceOfLanes place = {j % shape_.filters, at + j, period_, kAllLanes};
-        MultiplyVectors<kBlock>(windows + j / shape_.filters, place, epilogue, out);
+        MultiplyVectors<kBlock>(windows + j / shape_.filters, place, epilogue);
       }
     }
     for (; i < size; i += kLanes) {
       const PlaceOfLanes place = {i % shape_.filters, at + i, 0, FirstLanes(size - i)};
-      MultiplyVectors<1>(windows + i / shape_.filters, place, epilogue, out);
+      MultiplyVectors<1>(windows + i / shape_.filters, place, epilogue);
     }
   }
 
   template <int kVectors>
   FIXPOINT_VNNI void MultiplyVectors(const uint32_t* windows, const PlaceOfLanes& place,
-                                     const EpilogueOfLanes& epilogue, float* out) const {
+                                     const EpilogueOfLanes& epilogue) const {
     const int64_t pixels = period_ / shape_.filters;
     const __m512i pixel_of_lane = _mm512_loadu_si512(&pixels_[place.channel]);
     const int8_t* weights = &weights_[place.channel * kTaps];
@@ -213,16 +213,13 @@ class OneChannelConvolution final : public IntegerSums {
         sums[v] = _mm512_dpbusd_epi32(sums[v], taps, group);
       }
     }
-    __m512 elements[kVectors];
-    Finish(sums, place, epilogue, elements);
-    for (int v = 0; v < kVectors; ++v) {
-      _mm512_mask_storeu_ps(out + place.element + v * place.distance, place.mask, elements[v]);
-    }
+    Finish(sums, place, epilogue);
   }
 
   const ConvolutionShape shape_;
   const uint8_t shift_;
   const Epilogue epilogue_;
+  const OutputType output_;
   const int64_t groups_;  // of taps
   const int64_t period_;  // elements, after which a vector has the filters of the first one again
   // What belongs to filters, and behind it its beginning again.
@@ -253,8 +250,9 @@ bool IsForOneChannel(const ConvolutionShape& shape) {
 }
 
 std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       CodeType images, const Epilogue& epilogue) {
-  return std::make_unique<OneChannelConvolution>(shape, images, epilogue);
+                                                       CodeType images, const Epilogue& epilogue,
+                                                       OutputType output) {
+  return std::make_unique<OneChannelConvolution>(shape, images, epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

@@ -274,7 +274,7 @@ absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
     range.dims[axis] = place(ends[i]) - range.starts[axis];
     if (range.dims[axis] < 1) {
       return absl::InvalidArgumentError(absl::StrCat("the slice of ", DimsText(dims), " on axis ",
-                                                   axis, " is empty; want elements"));
+                                                     axis, " is empty; want elements"));
     }
   }
   for (const int64_t decreased : op.attributes().Ints("decrease_axis")) {

@@ -40,6 +40,8 @@ const OutputCase kCases[] = {
     {"reshape2(X=x) -> (Out=y, XShape=s)", {{"x", {3, kTwo}}}, "y", 6, {}},
     {"reshape2(X=x) -> (Out=y, XShape=s)", {{"x", {3, kTwo}}}, "s", 0, {}},
     {"split(X=x) -> (Out=[y, z])", {{"x", {3, kTwo}}}, "z", 3, kTwo},
+    {"matmul(X=x, Y=w) -> (Out=y)", {{"x", {3, kTwo}}, {"w", {2, {}}}}, "y", 3, kTwo},
+    {"matmul_v2(X=x, Y=w) -> (Out=y)", {{"x", {3, kTwo}}, {"w", {2, {}}}}, "y", 3, {}},
     // Rows that are as many by chance.
     {"transpose2(X=x) -> (Out=y)", {{"x", {3, kTwo}}}, "y", 3, {}},
     {"mean(X=x) -> (Out=y)", {{"x", {1, kOne}}}, "y", 1, {}},

@@ -55,7 +55,8 @@ int64_t LargestRow(const Array& x, const Sequence& sequence, int64_t column) {
   return largest;
 }
 
-// One row per sequence, pad_value of an empty one. MaxIndex: which row of X each is, for MAX.
+// One row per sequence, pad_value of an empty one. MaxIndex: the row of X that has the largest
+// element, whatever is pooled.
 absl::Status SequencePool(OpRun& op) {
   ASSIGN_OR_RETURN(const Pool pool, PoolOf(op));
   ASSIGN_OR_RETURN(const std::vector<Sequence> sequences,
@@ -73,14 +74,16 @@ absl::Status SequencePool(OpRun& op) {
       if (sequence.length() == 0) {
         pooled = op.Float("pad_value");
         index[s * width + column] = -1;
-      } else if (pool == Pool::kMax) {
-        const int64_t row = LargestRow(x, sequence, column);
-        pooled = x[row * width + column];
-        index[s * width + column] = row;
-      } else {
-        for (int64_t row = sequence.begin; row < sequence.end; ++row) {
-          pooled += Weight(pool, sequence, row) * x[row * width + column];
-        }
+        continue;
+      }
+      const int64_t largest = LargestRow(x, sequence, column);
+      index[s * width + column] = static_cast<double>(largest);
+      if (pool == Pool::kMax) {
+        pooled = x[largest * width + column];
+        continue;
+      }
+      for (int64_t row = sequence.begin; row < sequence.end; ++row) {
+        pooled += Weight(pool, sequence, row) * x[row * width + column];
       }
     }
   }

@@ -12,8 +12,8 @@
 
 namespace fixpoint::kernels {
 
-// Whether the kernel is for such a shape and there are instructions for it. Windows that are less
-// than four wide are faster in oneDNN.
+// Whether the kernel is for such a shape and there are instructions for it. Windows less than four
+// wide are as fast in oneDNN with a vector of filters or more.
 bool IsForOneChannel(const ConvolutionShape& shape);
 
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForOneChannel. Throws

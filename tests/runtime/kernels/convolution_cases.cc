@@ -44,6 +44,14 @@ std::vector<ConvolutionCase> ConvolutionCases() {
       {"Depthwise", Shape(20, 20, 20, 10, three_by_two, three_by_two)},
       {"OneChannel", Shape(1, 6, 1, 13, {5, 1, 1, 0, 0}, {5, 1, 1, 0, 0})},
       {"OneChannelStrided", Shape(1, 19, 1, 29, {3, 2, 1, 1, 2}, {7, 2, 1, 3, 2})},
+      {"OneChannelOneFilter", Shape(1, 1, 1, 19, {5, 1, 1, 2, 2}, {5, 1, 1, 2, 2})},
+      {"OneChannelEightFilters", Shape(1, 8, 1, 15, three, three_by_two)},
+      {"OneChannelNineFilters", Shape(1, 9, 1, 23, one, {5, 1, 1, 0, 4})},
+      {"OneChannelSixteenFilters", Shape(1, 16, 1, 17, {5, 3, 1, 0, 0}, {5, 3, 1, 1, 0})},
+      {"OneChannelTwentyFilters", Shape(1, 20, 1, 21, {5, 1, 1, 2, 1}, {5, 1, 1, 1, 2})},
+      {"OneChannelDilated", Shape(1, 3, 1, 18, {3, 1, 2, 2, 2}, {4, 1, 3, 4, 3})},
+      // More windows than are unfolded at once.
+      {"OneChannelLarge", Shape(1, 6, 1, 67, {7, 1, 1, 3, 3}, {7, 1, 1, 3, 3})},
       {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, one)},
       // More than floats add exactly, if all codes are the largest.
       {"ManyTaps", Shape(80, 6, 1, 4, three, three)},

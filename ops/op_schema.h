@@ -130,6 +130,11 @@ class OpSchema {
   // Whether the outputs are never negative, whatever the inputs are (relu, sigmoid, ...).
   bool never_negative() const { return never_negative_; }
   QuantOp quant_op() const { return quant_op_; }
+  // Whether what is in an output slot takes the offsets of an input's sequences along
+  // (output_lod.h): by default every gradient and the first slot of any other op.
+  bool TakesLod(absl::string_view output_slot) const;
+  // Whether the op makes one row of each sequence.
+  bool pools_sequences() const { return pools_sequences_; }
   // What must be there while is_test is false.
   absl::Span<const StateSlots> training_state() const { return training_state_; }
   // The axis of the output features of a weight, along which it may have a scale per channel;
@@ -164,6 +169,8 @@ class OpSchema {
   bool keeps_range_depends_ = false;  // on attributes
   bool never_negative_ = false;
   QuantOp quant_op_ = QuantOp::kNone;
+  std::vector<std::string> take_lod_;
+  bool pools_sequences_ = false;
   std::vector<StateSlots> training_state_;
   AxisFunction weight_axis_;
   std::string gradient_of_;

@@ -69,6 +69,9 @@ class OpSchemaBuilder {
   OpSchemaBuilder& KeepsRangeIf(OpSchema::KeepsRangeFunction keeps_range);
   OpSchemaBuilder& NeverNegative();
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
+  // In place of the first slot; {} of an op whose outputs' rows are not those of an input.
+  OpSchemaBuilder& TakeLod(std::initializer_list<const char*> slots);
+  OpSchemaBuilder& PoolsSequences();
   // "InScale -> OutScale, Iter ->, -> OutScales": the slots of training_state().
   OpSchemaBuilder& TrainingState(absl::string_view slots);
   OpSchemaBuilder& WeightAxis(OpSchema::AxisFunction axis);

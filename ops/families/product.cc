@@ -193,6 +193,7 @@ std::vector<OpSchema> ProductOps() {
       .Attr("trans_y", Bool(false))
       .Hints("use_mkldnn, mkldnn_data_type")
       .Infer(InferMatmulV2)
+      .TakeLod({})
       .WeightAxis(MatmulWeightAxis("trans_x", "trans_y"))
       .Gradient("matmul_v2_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
 

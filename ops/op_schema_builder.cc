@@ -259,14 +259,20 @@ OpSchemaBuilder& OpSchemaBuilder::KeepsRange() {
   return *this;
 }
 
-OpSchemaBuilder& OpSchemaBuilder::KeepsRangeIf(OpSchema::KeepsRangeFunction keeps_range) {
+OpSchemaBuilder& OpSchemaBuilder::KeepsRangeIf(OpSchema::TraitFunction keeps_range) {
   schema_.keeps_range_ = std::move(keeps_range);
   schema_.keeps_range_depends_ = true;
   return *this;
 }
 
 OpSchemaBuilder& OpSchemaBuilder::NeverNegative() {
-  schema_.never_negative_ = true;
+  schema_.never_negative_ = [](const OpDesc&) { return true; };
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::NeverNegativeIf(OpSchema::TraitFunction never_negative) {
+  schema_.never_negative_ = std::move(never_negative);
+  schema_.never_negative_depends_ = true;
   return *this;
 }
 

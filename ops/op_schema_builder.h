@@ -66,8 +66,9 @@ class OpSchemaBuilder {
   OpSchemaBuilder& QuantizableInput(absl::string_view slot, QuantizableInput::Kind kind);
   OpSchemaBuilder& QuantizableOutputs(std::initializer_list<const char*> slots);
   OpSchemaBuilder& KeepsRange();
-  OpSchemaBuilder& KeepsRangeIf(OpSchema::KeepsRangeFunction keeps_range);
+  OpSchemaBuilder& KeepsRangeIf(OpSchema::TraitFunction keeps_range);
   OpSchemaBuilder& NeverNegative();
+  OpSchemaBuilder& NeverNegativeIf(OpSchema::TraitFunction never_negative);
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
   // In place of the first slot; {} of an op whose outputs' rows are not those of an input.
   OpSchemaBuilder& TakeLod(std::initializer_list<const char*> slots);

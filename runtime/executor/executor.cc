@@ -73,8 +73,8 @@ struct Executor::PlannedRun {
   Plan plan;
   std::vector<bool> was_there;  // of each of the plan's persistables, in the scope
   std::vector<uint8_t*> addresses;
-  std::optional<uint64_t> scope_changes;  // of the scope that the addresses are of
-  const uint8_t* arena = nullptr;         // likewise
+  std::optional<uint64_t> scope_revision;  // of the scope that the addresses are of
+  const uint8_t* arena = nullptr;          // likewise
   // Of the plan, those whose tensors in that scope have other offsets than a run leaves.
   std::vector<const Plan::Persistable*> to_cut_anew;
   uint64_t last_use = 0;
@@ -84,7 +84,7 @@ struct Executor::PlannedRun {
 // What the plan binds in the scope is of the types that it was planned for, and what it reads there
 // has the offsets.
 bool Executor::FitsScope(const PlannedRun& run) const {
-  if (run.scope_changes == scope_->changes()) return true;
+  if (run.scope_revision == scope_->revision()) return true;
   for (size_t i = 0; i < run.plan.persistables.size(); ++i) {
     const Plan::Persistable& planned = run.plan.persistables[i];
     const Tensor* tensor = TensorInScope(planned.name);
@@ -126,7 +126,7 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
                                                            absl::Span<const std::string> fetches) {
   // A kernel shares its work out when it is planned, and so its bits depend on it.
   kernels::UseThreads(options_.threads);
-  ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOn(*scope_));
+  ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOf(feeds, *scope_));
   const auto is_planned = [](const Feed& feed, const FeedType& planned) {
     return feed.name == planned.name && TypeOf(*feed.value) == planned.given.type &&
            LodOf(*feed.value) == planned.given.lod;
@@ -189,7 +189,7 @@ absl::Status Executor::GrowArena(int64_t bytes) {
 // Finds the memory of what is persistable and in the arena, which both stay where they are from run
 // to run.
 absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
-  if (run->scope_changes == scope_->changes() && run->arena == arena_.get()) {
+  if (run->scope_revision == scope_->revision() && run->arena == arena_.get()) {
     return absl::OkStatus();
   }
   run->addresses.resize(run->plan.buffers.size());
@@ -214,7 +214,7 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
     created->emplace_back(persistable.name, std::move(tensor));
   }
   AddressInTensors(run->plan, absl::MakeSpan(run->addresses));
-  run->scope_changes = created->empty() ? std::optional(scope_->changes()) : std::nullopt;
+  run->scope_revision = created->empty() ? std::optional(scope_->revision()) : std::nullopt;
   run->arena = arena_.get();
   return absl::OkStatus();
 }

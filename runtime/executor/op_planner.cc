@@ -9,6 +9,7 @@
 #include "ops/output_lod.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
+#include "runtime/executor/block_crossing.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -108,6 +109,17 @@ bool OpPlanner::Wants(absl::string_view slot, int index) const {
 
 const Value& OpPlanner::OutputValue(absl::string_view slot, int index) const {
   return *CHECK_NOTNULL(OutputArgument(slot, index))->value();
+}
+
+absl::StatusOr<std::optional<Buffer>> OpPlanner::ReadFoundIn(absl::string_view slot,
+                                                             const TensorType& type) {
+  PlanBuilder& builder = planning_.builder;
+  const Argument* argument = OutputArgument(slot, 0);
+  if (argument == nullptr) return std::nullopt;
+  const Value* before = ValueBefore(*argument->value());
+  if (before == nullptr) return builder.EntryOf(*argument->variable(), type);
+  if (!builder.IsPlanned(*before) || builder.TypeOf(*before) != type) return std::nullopt;
+  return builder.Read(*before, Layout::kRowMajor);
 }
 
 absl::Status OpPlanner::InferTypes() {

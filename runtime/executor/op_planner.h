@@ -125,6 +125,9 @@ class OpPlanner {
   // Whether the op names a variable there that somebody reads.
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;
+  // What the output's variable holds when the op begins, of a quantizer that finds its state there.
+  // Nothing where that is not of the type.
+  absl::StatusOr<std::optional<Buffer>> ReadFoundIn(absl::string_view slot, const TensorType& type);
   // The type of an output, as it is inferred from the inputs' types; a scalar is [1] here. Error:
   // the inputs do not fit; kUnimplemented: it depends on values, or the op lacks the output.
   absl::StatusOr<TensorType> OutputType(absl::string_view slot, int index = 0);

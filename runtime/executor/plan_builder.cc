@@ -106,6 +106,11 @@ void PlanBuilder::AddEntry(const Value& value) {
   SetLod(value, held.lod);
 }
 
+std::optional<Buffer> PlanBuilder::EntryOf(const Variable& variable, const TensorType& type) const {
+  if (!HasPersistable(variable) || info(TensorOf(variable)).type != type) return std::nullopt;
+  return TensorOf(variable);
+}
+
 void PlanBuilder::AddGiven(const Value& value, const PlanBuilder& around) {
   AddFeed(value, value.variable().name(), {around.TypeOf(value), around.LodOf(value)});
 }
@@ -256,9 +261,9 @@ absl::StatusOr<Buffer> PlanBuilder::Read(const Value& value, Layout layout) {
   return *wanted;
 }
 
-absl::StatusOr<const Codes*> PlanBuilder::ReadCodes(const Value& value, Layout layout) {
+absl::StatusOr<std::optional<Codes>> PlanBuilder::ReadCodes(const Value& value, Layout layout) {
   PlannedValue& planned = Find(value);
-  if (!planned.codes) return nullptr;
+  if (!planned.codes) return std::nullopt;
   Codes& codes = *planned.codes;
   if (codes.layout != layout && !LieAlike(planned.type.dims)) {
     TensorType type = planned.type;
@@ -268,24 +273,32 @@ absl::StatusOr<const Codes*> PlanBuilder::ReadCodes(const Value& value, Layout l
     codes.codes = converted;
   }
   codes.layout = layout;
-  return &codes;
+  return codes;
 }
 
 bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {
   return HasPersistable(variable) && TensorOf(variable) == buffer;
 }
 
-void PlanBuilder::NoteWritten(const Value& value, const TensorType& type) {
+void PlanBuilder::NoteWritten(const Value& value) {
   const Variable& variable = value.variable();
   if (!Keeps(variable)) return;
-  // The scope has no tensor for it yet.
-  if (!HasPersistable(variable)) AddPersistable(variable, {type, {}});
-  if (last_written_.emplace(&variable, &value).second) written_.push_back(&variable);
-  last_written_[&variable] = &value;
+  absl::flat_hash_set<const Value*>& values = values_written_[&variable];
+  if (values.empty()) written_.push_back(&variable);
+  values.insert(&value);
+}
+
+const Value& PlanBuilder::LastWritten(const Variable& variable) const {
+  const absl::flat_hash_set<const Value*>& written = values_written_.at(&variable);
+  const absl::Span<const Value* const> values = variable.values();
+  const auto last = std::find_if(values.rbegin(), values.rend(),
+                                 [&](const Value* value) { return written.contains(value); });
+  CHECK(last != values.rend());
+  return **last;
 }
 
 Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout layout) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   const Buffer buffer = NewBuffer(value.variable().name(), type, layout);
   PlannedValue planned{type};
   planned.In(layout) = buffer;
@@ -293,30 +306,9 @@ Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout lay
   return buffer;
 }
 
-absl::StatusOr<Buffer> PlanBuilder::Update(const Value& value, const TensorType& type) {
-  const Variable& variable = value.variable();
-  if (!Keeps(variable)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", variable.name(), "\" is not persistable; want it to be"));
-  }
-  if (!HasPersistable(variable)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("\"", variable.name(), "\" has no value; want it initialised"));
-  }
-  NoteWritten(value, type);
-  const Buffer tensor = TensorOf(variable);
-  if (info(tensor).type != type) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", variable.name(), "\" is ",
-                                                   DimsText(info(tensor).type.dims), "; want ",
-                                                   DimsText(type.dims)));
-  }
-  values_[&value] = {type, tensor};
-  return tensor;
-}
-
 void PlanBuilder::Defer(const Value& value, const TensorType& type, Layout layout,
                         std::function<void(Buffer)> add_step) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   PlannedValue planned{type};
   planned.deferred = {op_, layout, std::move(add_step)};
   values_[&value] = std::move(planned);
@@ -338,7 +330,7 @@ void PlanBuilder::Compute(const Value& value, PlannedValue* planned) {
 
 void PlanBuilder::WriteCodes(const Value& value, const TensorType& type, Codes codes,
                              bool holds_codes) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   PlannedValue planned{type};
   planned.codes = codes;
   planned.holds_codes = holds_codes;
@@ -362,7 +354,7 @@ absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
   if (IsDeferred(of)) Compute(of, &Find(of));
   PlannedValue shared = Find(of);
-  NoteWritten(value, shared.type);
+  NoteWritten(value);
   values_[&value] = std::move(shared);
   return absl::OkStatus();
 }
@@ -371,10 +363,12 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   BeginOp(nullptr);
   std::vector<Kept> kept;
   for (const Variable* variable : written_) {
-    const Buffer tensor = TensorOf(*variable);
-    const Value& last = *last_written_.at(variable);
-    plan_.persistables[persistables_.at(variable).index].lod_after = LodOf(last);
+    const Value& last = LastWritten(*variable);
     ASSIGN_OR_RETURN(const Buffer buffer, Read(last, Layout::kRowMajor));
+    // The scope has no tensor for it yet.
+    if (!HasPersistable(*variable)) AddPersistable(*variable, {TypeOf(last), {}});
+    const Buffer tensor = TensorOf(*variable);
+    plan_.persistables[persistables_.at(variable).index].lod_after = LodOf(last);
     if (buffer == tensor) continue;
     if (TypeOf(last) != info(tensor).type) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -393,6 +387,7 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
     }
     plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch), LodOf(*fetch)});
   }
+  RETURN_IF_ERROR(status_);
   for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {
     AddCopy("store", value.buffer, value.tensor);
   }

@@ -75,6 +75,9 @@ class Planner final : public BlockPlanner {
     // Before all, because an op may do the work of later ones.
     for (const Op* op : live) {
       if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
+      for (const Value* value : ValuesWritten(*op)) {
+        if (builder->Keeps(value->variable())) AddPersistable(value->variable(), builder);
+      }
     }
     for (const Op* op : live) {
       if (absl::Status status = PlanOp(*op, planning); !status.ok()) return AtOp(*op, status);
@@ -159,8 +162,9 @@ class Planner final : public BlockPlanner {
       return absl::OkStatus();
     }
     for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
-    for (const Value* value : ValuesWritten(op)) {
-      if (builder.Keeps(value->variable())) AddPersistable(value->variable(), &builder);
+    for (const Value* value : ValuesFoundInOutputs(op)) {
+      const bool is_there = IsEntry(*value) && builder.HasPersistable(value->variable());
+      if (is_there) RETURN_IF_ERROR(AddEntry(*value, &builder));
     }
     builder.BeginOp(&op);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
@@ -175,15 +179,14 @@ class Planner final : public BlockPlanner {
   absl::Status KeepWhatIsNotWritten(const Op& op, PlanBuilder* builder) {
     for (const Argument* output : op.outputs()) {
       const Variable* variable = output->variable();
-      if (variable == nullptr || !builder->HasPersistable(*variable)) continue;
+      if (variable == nullptr || !builder->Keeps(*variable)) continue;
       if (builder->IsPlanned(*output->value())) continue;
-      const absl::Span<const Value* const> values = variable->values();
-      const auto place = std::find(values.begin(), values.end(), output->value());
-      if (place == values.begin()) continue;
-      const Value& before = **(place - 1);
-      if (IsEntry(before)) RETURN_IF_ERROR(AddEntry(before, builder));
-      if (!builder->IsPlanned(before)) continue;
-      RETURN_IF_ERROR(builder->Share(*output->value(), before));
+      const Value* before = ValueBefore(*output->value());
+      if (before == nullptr && builder->HasPersistable(*variable)) {
+        builder->AddEntry(*output->value());
+      } else if (before != nullptr && builder->IsPlanned(*before)) {
+        RETURN_IF_ERROR(builder->Share(*output->value(), *before));
+      }
     }
     return absl::OkStatus();
   }

@@ -59,8 +59,9 @@ absl::StatusOr<const Block*> BlockOf(const OpPlanner& op) {
 
 // A value as its codes, where it is held as such, so that a product in the block is on integers.
 absl::Status Give(OpPlanner& op, const Value& value, PlanBuilder* inner, PlannedBlock* planned) {
-  ASSIGN_OR_RETURN(const Codes* codes, op.builder().ReadCodes(value, op.builder().LayoutOf(value)));
-  if (codes != nullptr && !op.builder().HoldsCodes(value)) {
+  ASSIGN_OR_RETURN(const std::optional<Codes> codes,
+                   op.builder().ReadCodes(value, op.builder().LayoutOf(value)));
+  if (codes && !op.builder().HoldsCodes(value)) {
     inner->AddGivenCodes(value, op.builder());
     planned->given.insert(planned->given.end(), {codes->codes, codes->ranges});
     return absl::OkStatus();

@@ -125,11 +125,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
 absl::Status PlanGradient(OpPlanner& op) {
   RETURN_IF_ERROR(CheckPlain(op));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
-  if (op.InputDims("Output@GRAD") != OutputOf(shape).dims) {
-    return absl::InvalidArgumentError(absl::StrCat("Output@GRAD is ",
-                                                   DimsText(op.InputDims("Output@GRAD")), "; want ",
-                                                   DimsText(OutputOf(shape).dims)));
-  }
+  RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape).dims));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", Layout::kChannelsLast));
   if (op.Wants("Filter@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", Layout::kChannelsLast));

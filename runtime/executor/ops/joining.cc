@@ -313,7 +313,8 @@ absl::Status AddRepeat(OpPlanner& op, const Dims& x_dims, const std::vector<int6
   Dims places;
   kernels::StridedLayout from;
   for (size_t i = 0; i < x_dims.size(); ++i) {
-    dims.push_back(times[i] * x_dims[i]);
+    ASSIGN_OR_RETURN(const int64_t dim, ElementCount({times[i], x_dims[i]}));
+    dims.push_back(dim);
     places.insert(places.end(), {times[i], x_dims[i]});
     from.strides.insert(from.strides.end(), {0, x_strides[i]});
   }

@@ -273,8 +273,8 @@ absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTe
 absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
   const ProductShape& s = product.shape;
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", s.out_size()));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
-  if (dout.size != s.out_size()) return DoNotFit(op);
   if (op.Wants("Y@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
     const GradientTerm term =

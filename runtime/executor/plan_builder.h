@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <typeindex>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -57,7 +58,7 @@ class PlanBuilder {
   // Whether the variable's last value is in its tensor when the run ends.
   bool Keeps(const Variable& variable) const;
 
-  bool IsPlanned(const Value& value) const { return values_.contains(&value); }
+  bool IsPlanned(const Value& value) const { return values_.count(&value) > 0; }
   // REQUIRES, here and below: the value that is read is planned.
   const TensorType& TypeOf(const Value& value) const { return Find(value).type; }
   // The offsets that cut its rows into sequences; {}: there are none.
@@ -183,7 +184,8 @@ class PlanBuilder {
   int64_t bytes_ = 0;  // of all buffers
   std::vector<InPlace> in_place_;
   const Op* op_ = nullptr;
-  absl::flat_hash_map<const Value*, PlannedValue> values_;
+  // Nodes, because plan functions hold types of inputs while they write outputs.
+  std::unordered_map<const Value*, PlannedValue> values_;
   absl::flat_hash_map<const Value*, LoD> lods_;  // but those that are {}
   absl::flat_hash_map<const Variable*, Persistable> persistables_;
   // The last value of each persistable variable that is written, in order of the first write.

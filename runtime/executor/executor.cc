@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -223,8 +222,8 @@ absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const
   std::vector<Tensor> fetched;
   for (const Plan::Fetch& fetch : run.plan.fetches) {
     ASSIGN_OR_RETURN(Tensor tensor, AllocateOutside(program_, fetch.name, fetch.type, fetch.lod));
-    std::memcpy(tensor.mutable_bytes().data(), run.addresses[fetch.buffer.index],
-                tensor.bytes().size());
+    std::copy_n(run.addresses[fetch.buffer.index], tensor.bytes().size(),
+                tensor.mutable_bytes().begin());
     fetched.push_back(std::move(tensor));
   }
   return fetched;

@@ -174,8 +174,10 @@ void PlanBuilder::AddCopy(std::string name, Buffer from, Buffer to) {
            {to},
            0,
            [from, to, bytes = info(to).bytes()](const StepContext& run) {
-             // They may lie in one place.
-             std::memmove(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
+             // They may lie in one place, or nowhere.
+             if (bytes > 0) {
+               std::memmove(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
+             }
              return absl::OkStatus();
            }});
 }

@@ -135,6 +135,11 @@ class OpSchema {
     return never_negative_ != nullptr && never_negative_(op);
   }
   QuantOp quant_op() const { return quant_op_; }
+  // Whether what is in an output slot takes the offsets of an input's sequences along
+  // (output_lod.h): by default every gradient and the first slot of any other op.
+  bool TakesLod(absl::string_view output_slot) const;
+  // Whether the op makes one row of each sequence.
+  bool pools_sequences() const { return pools_sequences_; }
   // What must be there while is_test is false.
   absl::Span<const StateSlots> training_state() const { return training_state_; }
   // The axis of the output features of a weight, along which it may have a scale per channel;
@@ -170,6 +175,8 @@ class OpSchema {
   TraitFunction never_negative_;
   bool never_negative_depends_ = false;  // on attributes
   QuantOp quant_op_ = QuantOp::kNone;
+  std::vector<std::string> take_lod_;
+  bool pools_sequences_ = false;
   std::vector<StateSlots> training_state_;
   AxisFunction weight_axis_;
   std::string gradient_of_;

@@ -210,6 +210,7 @@ OpSchemaBuilder::OpSchemaBuilder(absl::string_view text) : gradient_infer_(Infer
   schema_.type_ = signature.type;
   schema_.inputs_ = SlotsOf(signature.inputs);
   schema_.outputs_ = SlotsOf(signature.outputs);
+  if (!schema_.outputs_.empty()) schema_.take_lod_ = {schema_.outputs_.front().name};
 }
 
 OpSchemaBuilder& OpSchemaBuilder::Doc(absl::string_view doc) {
@@ -277,6 +278,20 @@ OpSchemaBuilder& OpSchemaBuilder::NeverNegativeIf(OpSchema::TraitFunction never_
 
 OpSchemaBuilder& OpSchemaBuilder::Quantizes(QuantOp quant_op) {
   schema_.quant_op_ = quant_op;
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::TakeLod(std::initializer_list<const char*> slots) {
+  for (const char* slot : slots) {
+    CHECK(FindSlot(schema_.outputs_, slot) != nullptr)
+        << schema_.type_ << " has no output " << slot;
+  }
+  schema_.take_lod_.assign(slots.begin(), slots.end());
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::PoolsSequences() {
+  schema_.pools_sequences_ = true;
   return *this;
 }
 

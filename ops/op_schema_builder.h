@@ -70,6 +70,9 @@ class OpSchemaBuilder {
   OpSchemaBuilder& NeverNegative();
   OpSchemaBuilder& NeverNegativeIf(OpSchema::TraitFunction never_negative);
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
+  // In place of the first slot; {} of an op whose outputs' rows are not those of an input.
+  OpSchemaBuilder& TakeLod(std::initializer_list<const char*> slots);
+  OpSchemaBuilder& PoolsSequences();
   // "InScale -> OutScale, Iter ->, -> OutScales": the slots of training_state().
   OpSchemaBuilder& TrainingState(absl::string_view slots);
   OpSchemaBuilder& WeightAxis(OpSchema::AxisFunction axis);

@@ -83,32 +83,36 @@ Buffer PlanBuilder::NewBuffer(std::string name, TensorType type, Layout layout) 
   return AddBuffer({std::move(name), std::move(type), layout});
 }
 
-void PlanBuilder::AddFeed(const Value& value, const std::string& variable, const TensorType& type) {
-  const Buffer buffer = AddBuffer({variable, type, Layout::kRowMajor, BufferInfo::Place::kFeed});
+void PlanBuilder::AddFeed(const Value& value, const std::string& variable, const GivenType& given) {
+  const Buffer buffer =
+      AddBuffer({variable, given.type, Layout::kRowMajor, BufferInfo::Place::kFeed});
   plan_.feeds.push_back({variable, buffer});
-  values_[&value] = {type, buffer};
+  values_[&value] = {given.type, buffer};
+  SetLod(value, given.lod);
 }
 
-void PlanBuilder::AddPersistable(const Variable& variable, const TensorType& type) {
+void PlanBuilder::AddPersistable(const Variable& variable, const GivenType& given) {
   const Buffer buffer =
-      AddBuffer({variable.name(), type, Layout::kRowMajor, BufferInfo::Place::kScope});
+      AddBuffer({variable.name(), given.type, Layout::kRowMajor, BufferInfo::Place::kScope});
+  persistables_[&variable] = {plan_.persistables.size(), given.lod};
   plan_.persistables.push_back({variable.name(), buffer});
-  persistables_[&variable] = buffer;
 }
 
 void PlanBuilder::AddEntry(const Value& value) {
-  const Buffer tensor = persistables_.at(&value.variable());
-  values_[&value] = {info(tensor).type, tensor};
+  const Persistable& held = persistables_.at(&value.variable());
+  Plan::Persistable& planned = plan_.persistables[held.index];
+  planned.lod_before = held.lod;
+  values_[&value] = {info(planned.buffer).type, planned.buffer};
+  SetLod(value, held.lod);
 }
 
 std::optional<Buffer> PlanBuilder::EntryOf(const Variable& variable, const TensorType& type) const {
-  const auto tensor = persistables_.find(&variable);
-  if (tensor == persistables_.end() || info(tensor->second).type != type) return std::nullopt;
-  return tensor->second;
+  if (!HasPersistable(variable) || info(TensorOf(variable)).type != type) return std::nullopt;
+  return TensorOf(variable);
 }
 
-void PlanBuilder::AddGiven(const Value& value, const TensorType& type) {
-  AddFeed(value, value.variable().name(), type);
+void PlanBuilder::AddGiven(const Value& value, const PlanBuilder& around) {
+  AddFeed(value, value.variable().name(), {around.TypeOf(value), around.LodOf(value)});
 }
 
 void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
@@ -121,15 +125,30 @@ void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
     plan_.feeds.push_back({info(*buffer).name, *buffer});
   }
   WriteCodes(value, planned.type, codes, /*holds_codes=*/false);
+  SetLod(value, around.LodOf(value));
 }
 
-void PlanBuilder::AddKept(const Value& at_entry, const TensorType& type) {
-  AddPersistable(at_entry.variable(), type);
-  values_[&at_entry] = {type, persistables_.at(&at_entry.variable())};
+void PlanBuilder::AddKept(const Value& at_entry, const GivenType& given) {
+  AddPersistable(at_entry.variable(), given);
+  AddEntry(at_entry);
 }
 
 bool PlanBuilder::Keeps(const Variable& variable) const {
   return of_ == Of::kProgram ? variable.persistable() : HasPersistable(variable);
+}
+
+const LoD& PlanBuilder::LodOf(const Value& value) const {
+  static const LoD* const none = new LoD();
+  const auto lod = lods_.find(&value);
+  return lod != lods_.end() ? lod->second : *none;
+}
+
+void PlanBuilder::SetLod(const Value& value, LoD lod) {
+  if (lod.empty()) {
+    lods_.erase(&value);
+  } else {
+    lods_[&value] = std::move(lod);
+  }
 }
 
 Layout PlanBuilder::LayoutOf(const Value& value) const {
@@ -155,8 +174,10 @@ void PlanBuilder::AddCopy(std::string name, Buffer from, Buffer to) {
            {to},
            0,
            [from, to, bytes = info(to).bytes()](const StepContext& run) {
-             // They may lie in one place.
-             std::memmove(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
+             // They may lie in one place, or nowhere.
+             if (bytes > 0) {
+               std::memmove(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
+             }
              return absl::OkStatus();
            }});
 }
@@ -258,8 +279,7 @@ absl::StatusOr<std::optional<Codes>> PlanBuilder::ReadCodes(const Value& value, 
 }
 
 bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {
-  const auto tensor = persistables_.find(&variable);
-  return tensor != persistables_.end() && tensor->second == buffer;
+  return HasPersistable(variable) && TensorOf(variable) == buffer;
 }
 
 void PlanBuilder::NoteWritten(const Value& value) {
@@ -331,6 +351,7 @@ absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
 }
 
 absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
+  SetLod(value, LodOf(of));
   const bool is_same_variable = &value.variable() == &of.variable();
   if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
   if (IsDeferred(of)) Compute(of, &Find(of));
@@ -347,8 +368,9 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
     const Value& last = LastWritten(*variable);
     ASSIGN_OR_RETURN(const Buffer buffer, Read(last, Layout::kRowMajor));
     // The scope has no tensor for it yet.
-    if (!HasPersistable(*variable)) AddPersistable(*variable, TypeOf(last));
-    const Buffer tensor = persistables_.at(variable);
+    if (!HasPersistable(*variable)) AddPersistable(*variable, {TypeOf(last), {}});
+    const Buffer tensor = TensorOf(*variable);
+    plan_.persistables[persistables_.at(variable).index].lod_after = LodOf(last);
     if (buffer == tensor) continue;
     if (TypeOf(last) != info(tensor).type) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -365,7 +387,7 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
       buffer = NewBuffer(fetch->variable().name(), TypeOf(*fetch));
       AddCopy("copy", entry, buffer);
     }
-    plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch)});
+    plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch), LodOf(*fetch)});
   }
   RETURN_IF_ERROR(status_);
   for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {

@@ -45,8 +45,8 @@ class PlanBuilder {
   PlanBuilder& operator=(const PlanBuilder&) = delete;
 
   // What a run begins with: a feed, the tensor of a persistable variable, or its elements at entry.
-  void AddFeed(const Value& value, const std::string& variable, const TensorType& type);
-  void AddPersistable(const Variable& variable, const TensorType& type);
+  void AddFeed(const Value& value, const std::string& variable, const GivenType& given);
+  void AddPersistable(const Variable& variable, const GivenType& given);
   bool HasPersistable(const Variable& variable) const { return persistables_.contains(&variable); }
   // REQUIRES: its variable's tensor was added.
   void AddEntry(const Value& value);
@@ -54,9 +54,9 @@ class PlanBuilder {
   std::optional<Buffer> EntryOf(const Variable& variable, const TensorType& type) const;
   // The same of a block: a value of around, as numbers or as the codes that `around` holds it as,
   // and a variable of around that the block writes, of the type that it keeps.
-  void AddGiven(const Value& value, const TensorType& type);
+  void AddGiven(const Value& value, const PlanBuilder& around);
   void AddGivenCodes(const Value& value, const PlanBuilder& around);
-  void AddKept(const Value& at_entry, const TensorType& type);
+  void AddKept(const Value& at_entry, const GivenType& given);
   // Whether the variable's last value is in its tensor when the run ends.
   bool Keeps(const Variable& variable) const;
 
@@ -64,6 +64,9 @@ class PlanBuilder {
   // REQUIRES, here and below: the value that is read is planned. Stays valid while other values are
   // written.
   const TensorType& TypeOf(const Value& value) const { return Find(value).type; }
+  // The offsets that cut its rows into sequences; {}: there are none.
+  const LoD& LodOf(const Value& value) const;
+  void SetLod(const Value& value, LoD lod);
   // The layout in which it is held; of one held in both, kChannelsLast.
   Layout LayoutOf(const Value& value) const;
 
@@ -88,7 +91,8 @@ class PlanBuilder {
   void WriteCodes(const Value& value, const TensorType& type, Codes codes, bool holds_codes);
   // Says that a value has the elements of another, row major, in other dimensions.
   absl::Status View(const Value& value, const Value& of, Dims dims);
-  // Says that a value is another, in all its forms. Of one variable, it stays where it is.
+  // Says that a value is another, in all its forms and with its offsets. Of one variable, it stays
+  // where it is.
   absl::Status Share(const Value& value, const Value& of);
 
   // Error (kFailedPrecondition): a buffer is larger than any memory; its size is not to be used.
@@ -138,6 +142,11 @@ class PlanBuilder {
     Layout layout;
     std::function<void(Buffer)> add_step;
   };
+  // A variable whose tensor is known.
+  struct Persistable {
+    size_t index;  // of the plan's persistables
+    LoD lod;       // at entry
+  };
   // A value in the forms that it is held in.
   struct PlannedValue {
     TensorType type;
@@ -156,6 +165,9 @@ class PlanBuilder {
   const PlannedValue& Find(const Value& value) const;
   PlannedValue& Find(const Value& value);
   bool IsTensorOf(const Variable& variable, Buffer buffer) const;
+  Buffer TensorOf(const Variable& variable) const {
+    return plan_.persistables[persistables_.at(&variable).index].buffer;
+  }
   // Says that an op writes the value.
   void NoteWritten(const Value& value);
   // The last of the values that were noted, as the program has them in order: a step that does the
@@ -176,7 +188,8 @@ class PlanBuilder {
   std::vector<InPlace> in_place_;
   const Op* op_ = nullptr;
   std::unordered_map<const Value*, PlannedValue> values_;  // references stay valid
-  absl::flat_hash_map<const Variable*, Buffer> persistables_;
+  std::unordered_map<const Value*, LoD> lods_;             // but those that are {}
+  absl::flat_hash_map<const Variable*, Persistable> persistables_;
   // The variables that are kept and written, in order of the first write, and what is written.
   std::vector<const Variable*> written_;
   absl::flat_hash_map<const Variable*, absl::flat_hash_set<const Value*>> values_written_;

@@ -51,10 +51,12 @@ inline void ForEachChannel(int64_t channels, F f) {
   for (; c < channels; ++c) f.template Run<1>(c);
 }
 
-// Of a block of rows of x: to each channel's sums of x - shift and of its square, and its ends.
+// Of a block of rows of x: to each channel's sums of x - origin and of its square, and its ends. In
+// floats those are of x - the block's first row: an origin far from all else would leave of the
+// squares only what rounding does not take.
 struct Statistics {
   const float* x;  // the first row
-  const float* shift;
+  const float* origin;
   int64_t channels;
   int64_t rows;
   double* sums;
@@ -74,15 +76,19 @@ struct Statistics {
       const float* const element = x + row * channels + c;
       for (int l = 0; l < kLanes; ++l) {
         const float value = element[l];
-        const float moved = value - shift[c + l];
+        const float moved = value - x[c + l];
         sum[l] += moved;
         square[l] += moved * moved;
         low[l] = value < low[l] ? value : low[l];
         high[l] = value > high[l] ? value : high[l];
       }
     }
-    for (int l = 0; l < kLanes; ++l) sums[c + l] += double{sum[l]};
-    for (int l = 0; l < kLanes; ++l) squares[c + l] += double{square[l]};
+    for (int l = 0; l < kLanes; ++l) {
+      const double count = static_cast<double>(rows);
+      const double distance = double{x[c + l]} - double{origin[c + l]};
+      sums[c + l] += sum[l] + count * distance;
+      squares[c + l] += square[l] + distance * (2 * double{sum[l]} + count * distance);
+    }
     for (int l = 0; l < kLanes; ++l) lowest[c + l] = low[l];
     for (int l = 0; l < kLanes; ++l) largest[c + l] = high[l];
   }

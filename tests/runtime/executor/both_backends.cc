@@ -65,6 +65,7 @@ Scopes CopiesOf(const Scope& scope) { return {CopyOf(scope), CopyOf(scope)}; }
 double Distance(const Tensor& a, const Tensor& b) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (a.dtype() != b.dtype() || PlannedDims(a) != PlannedDims(b)) return kInfinity;
+  if (a.lod() != b.lod()) return kInfinity;
   const reference::Array x = *reference::ArrayOf(a);
   const reference::Array y = *reference::ArrayOf(b);
   double largest = 1;

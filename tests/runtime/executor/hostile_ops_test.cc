@@ -25,8 +25,8 @@
 namespace fixpoint::executor {
 namespace {
 
-// Without what the executor has another rule for: sequences, which it does not run, scalars, which
-// have one dimension in its plans, and NaN, which has a code (docs/numerics.md).
+// Without what the executor has another rule for: scalars, which have one dimension in its plans,
+// and NaN, which has a code (docs/numerics.md).
 Scope Plain(const Scope& scope) {
   Scope plain;
   for (const auto& [name, value] : scope) {
@@ -40,6 +40,7 @@ Scope Plain(const Scope& scope) {
         if (!std::isfinite(element)) element = 0;
       }
     }
+    if (!given.dims().empty()) tensor.set_lod(given.lod());
     plain.Set(name, std::move(tensor));
   }
   return plain;

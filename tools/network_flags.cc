@@ -45,9 +45,4 @@ absl::StatusOr<DataSetName> DataSetOfFlag(const std::string& data) {
   return name;
 }
 
-absl::Status CheckAtLeast(const std::string& flag, int64_t value, int64_t least) {
-  if (value >= least) return absl::OkStatus();
-  return UsageError(absl::StrCat("--", flag, "=", value, "; want ", least, " or more"));
-}
-
 }  // namespace fixpoint

@@ -17,7 +17,7 @@ namespace fixpoint {
 struct NetworkFlags {
   NetworkVariables variables;  // "" where a flag is not given
   int64_t batch_size = 0;
-  BackendKind backend;
+  BackendKind backend = kDefaultBackend;
   BackendOptions backend_options;
   bool dump_plan = false;
 };
@@ -27,9 +27,6 @@ absl::StatusOr<NetworkFlags> ReadNetworkFlags();
 
 // The data set that --data names. Errors (of usage): those of ParseDataSetName.
 absl::StatusOr<DataSetName> DataSetOfFlag(const std::string& data);
-
-// Error (of usage): the flag's value is less than `least`.
-absl::Status CheckAtLeast(const std::string& flag, int64_t value, int64_t least);
 
 }  // namespace fixpoint
 

@@ -69,7 +69,7 @@ absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(Program program, Sc
   auto predictor =
       std::unique_ptr<Predictor>(new Predictor(std::move(program), std::move(scope), options));
   RETURN_IF_ERROR(CheckWritesNoParameters(predictor->program_));
-  RETURN_IF_ERROR(predictor->FindInputsAndOutputs());
+  RETURN_IF_ERROR(predictor->NameInputsAndOutputs());
   RETURN_IF_ERROR(predictor->CheckParameters());
   // Ops that the executor does not run are an error here, and not of the first run.
   ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, predictor->TakeExecutor());
@@ -77,20 +77,20 @@ absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(Program program, Sc
   return predictor;
 }
 
-absl::Status Predictor::FindInputsAndOutputs() {
+absl::Status Predictor::NameInputsAndOutputs() {
   std::map<int64_t, std::string> inputs;
   std::map<int64_t, std::string> outputs;
   for (const Op& op : program_.block(0).ops()) {
     if (op.type() == "feed") AddColumn(op, op.Output("Out"), &inputs);
     if (op.type() == "fetch") AddColumn(op, op.Input("X"), &outputs);
   }
-  if (outputs.empty()) {
+  inputs_ = options_.inputs.empty() ? NamesOf(inputs) : options_.inputs;
+  outputs_ = options_.outputs.empty() ? NamesOf(outputs) : options_.outputs;
+  if (outputs_.empty()) {
     return absl::FailedPreconditionError(
         "the program has no fetch; want one for each output, as transpile --mode=freeze makes "
         "them");
   }
-  inputs_ = NamesOf(inputs);
-  outputs_ = NamesOf(outputs);
   return absl::OkStatus();
 }
 

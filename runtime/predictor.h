@@ -21,6 +21,9 @@
 namespace fixpoint {
 
 struct PredictorOptions {
+  // Variables; none: those of the ops `feed` and `fetch`, in the order of their columns.
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
   // Of one run.
   int threads = 1;
   // Whether the time of each step is measured.
@@ -35,9 +38,7 @@ class Predictor {
   // What LoadInferenceModel (inference_model.h) finds there. Errors: those of it and of Create.
   static absl::StatusOr<std::unique_ptr<Predictor>> Load(const std::string& path,
                                                          const PredictorOptions& options = {});
-  // Inputs and outputs are those of the ops `feed` and `fetch`, in the order of their columns.
-  // Errors: kFailedPrecondition: the program has no fetch, or a parameter that it reads is not in
-  // the scope; kInvalidArgument: an op writes a parameter, as in training; those of
+  // Errors: kFailedPrecondition: there is no output, or a parameter is not in the scope; kInvalidArgument: an op writes a parameter, as in training; those of
   // Executor::Create.
   static absl::StatusOr<std::unique_ptr<Predictor>> Create(Program program, Scope scope,
                                                            const PredictorOptions& options = {});
@@ -67,7 +68,7 @@ class Predictor {
  private:
   Predictor(Program program, Scope scope, const PredictorOptions& options);
 
-  absl::Status FindInputsAndOutputs();
+  absl::Status NameInputsAndOutputs();
   absl::Status CheckParameters() const;
   absl::StatusOr<std::unique_ptr<executor::Executor>> TakeExecutor();
   void GiveBack(std::unique_ptr<executor::Executor> executor);

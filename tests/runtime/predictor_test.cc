@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "runtime/inference_model.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/temporary_folder.h"
@@ -173,6 +174,21 @@ TEST(Predictor, RefusesAProgramThatTrains) {
             absl::InvalidArgumentError(
                 "block 0, op 0 (sgd): writes the parameter \"w\"; want a program of inference, as "
                 "transpile --mode=test and --mode=freeze make it"));
+}
+
+TEST(Predictor, RunsBetweenVariablesThatAreNamed) {
+  PredictorOptions options;
+  options.inputs = {"z", "x"};
+  options.outputs = {"sum", "y"};
+  const auto predictor = Predictor::Create(ParsedProgram(kNet), Weights(), options);
+  ASSERT_TRUE(predictor.ok()) << predictor.status();
+  std::vector<Tensor> inputs;
+  inputs.push_back(Tensor::FromValues<float>({1, 3}, {1, 2, 3}));
+  inputs.push_back(Tensor::FromValues<float>({1, 4}, {0, 0, 0, 0}));
+  const auto outputs = (*predictor)->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].data<float>(), absl::MakeConstSpan({1.0f, 2.0f, 3.0f}));
+  EXPECT_EQ((*outputs)[1].data<float>(), absl::MakeConstSpan({0.0f, 0.0f, 0.0f}));
 }
 
 TEST(Predictor, RefusesAProgramWithoutOutputs) {

@@ -1,26 +1,36 @@
-// ResNet-20 from C++ to an int8 model: build, minimize, transpile, train, evaluate, freeze.
+// ResNet-20 from C++ to an int8 model: build, minimize, transpile, train, evaluate, freeze,
+// lower, predict.
 //
 //   bazel run --config=opt //examples:resnet20 -- color_digits:2000 5 /tmp/resnet20
 //   bazel run --config=opt //examples:resnet20 -- cifar10:FOLDER 30 /tmp/resnet20
 //
 // Trains on rendered digits or on CIFAR-10, for as many epochs, and writes /tmp/resnet20.pdmodel
-// and /tmp/resnet20.pdiparams, which PaddlePaddle and `infer` read.
+// and /tmp/resnet20.pdiparams, which PaddlePaddle and `infer` read, and /tmp/resnet20.lowered.*,
+// which runs on integer kernels.
 
+#include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_format.h"
+#include "absl/types/span.h"
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
 #include "proto/status_macros.h"
+#include "runtime/data/batcher.h"
 #include "runtime/data/data_set.h"
 #include "runtime/inference_model.h"
+#include "runtime/predictor.h"
+#include "runtime/tensor.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/trainer.h"
 #include "transpiler/freeze.h"
+#include "transpiler/lower.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/test_program.h"
 
@@ -101,7 +111,7 @@ absl::Status Run(const std::string& data, int epochs, const std::string& output)
   ASSIGN_OR_RETURN(const Evaluation evaluation, evaluator.Run());
   absl::PrintF("accuracy %.2f %%\n", 100 * *evaluation.accuracy);
 
-  // The int8 model.
+  // The int8 model, as PaddlePaddle reads it.
   FreezeOptions freeze;
   freeze.feeds = {names.image};
   freeze.fetches = {names.logits};
@@ -109,6 +119,21 @@ absl::Status Run(const std::string& data, int epochs, const std::string& output)
   RETURN_IF_ERROR(SaveInferenceModel(model.program.Proto(), model.scope, output));
   absl::PrintF("wrote %s.pdmodel and %s.pdiparams: weights of %d bytes, once %d\n", output, output,
                model.weights.code_bytes, model.weights.float_bytes);
+
+  // The same on integer kernels, and what it takes the first image for.
+  ASSIGN_OR_RETURN(const LoweredModel integers, Lower(model.program, model.scope));
+  const std::string lowered = output + ".lowered";
+  RETURN_IF_ERROR(SaveInferenceModel(integers.program.Proto(), integers.scope, lowered));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Predictor> predictor, Predictor::Load(lowered));
+  BatchOptions in_order;
+  in_order.shuffle = false;
+  ASSIGN_OR_RETURN(Batcher images, Batcher::Create(&test_set, in_order));
+  ASSIGN_OR_RETURN(const Batch first, images.Next());
+  ASSIGN_OR_RETURN(const std::vector<Tensor> scores, predictor->Run({&first.images, 1}));
+  const absl::Span<const float> logits = scores[0].data<float>();
+  absl::PrintF("wrote %s.pdmodel; a %d is taken for a %d\n", lowered,
+               first.labels.data<int64_t>()[0],
+               std::max_element(logits.begin(), logits.end()) - logits.begin());
   return absl::OkStatus();
 }
 

@@ -4,7 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -17,7 +16,15 @@ struct Row {
   double seconds = 0;  // of a run
   double bytes = 0;
   double operations = 0;
+  bool reads_codes = false;
 };
+
+// Whether what a step computes it computes of integers of 8 bits. Packed weights come behind that.
+bool ReadsCodes(const Plan& plan, const Step& step) {
+  if (step.reads.empty()) return false;
+  const VarType::Type dtype = plan.buffers[step.reads.front().index].type.dtype;
+  return dtype == VarType::INT8 || dtype == VarType::UINT8;
+}
 
 double BytesOf(const Plan& plan, const Step& step) {
   double bytes = 0;
@@ -36,16 +43,19 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
   std::map<Key, Row> rows;
   double total = 0;
   double neither = 0;
+  double of_codes = 0;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     const double seconds = times.seconds[i] / static_cast<double>(times.runs);
     const double bytes = BytesOf(plan, step);
     Row& row = rows[{step.name, step.implementation}];
     ++row.steps;
+    row.reads_codes = ReadsCodes(plan, step);
     row.seconds += seconds;
     row.bytes += bytes;
     row.operations += static_cast<double>(step.operations);
     total += seconds;
+    if (row.reads_codes) of_codes += seconds;
     if (step.operations == 0 && bytes < 0.5 * peaks.bytes * seconds) neither += seconds;
   }
   std::vector<std::pair<Key, Row>> sorted(rows.begin(), rows.end());
@@ -59,8 +69,7 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
       1e3 * total, 1e-9 * peaks.float_operations, 1e-9 * peaks.integer_operations,
       1e-9 * peaks.bytes);
   for (const auto& [key, row] : sorted) {
-    const bool is_integer = absl::StrContains(key.first, "on integers");
-    const double peak = is_integer ? peaks.integer_operations : peaks.float_operations;
+    const double peak = row.reads_codes ? peaks.integer_operations : peaks.float_operations;
     absl::StrAppendFormat(&text, "%5d %9.3f %5.1f%%", row.steps, 1e3 * row.seconds,
                           100 * row.seconds / total);
     text += row.operations > 0
@@ -73,6 +82,8 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
   }
   absl::StrAppendFormat(&text, "%.1f%% in steps that are neither products nor bound by memory\n",
                         100 * neither / total);
+  absl::StrAppendFormat(&text, "%.1f%% in steps that read integers of 8 bits\n",
+                        100 * of_codes / total);
   return text;
 }
 

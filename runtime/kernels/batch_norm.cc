@@ -23,70 +23,123 @@ using Relu = BatchNormShape::Relu;
 // Of Wide().
 constexpr int64_t kWideRows = 5;
 
-constexpr int64_t kRowsOfPiece = 4096;
-// Rows that are added up in floats.
-constexpr int64_t kRowsOfBlock = 128;
+// How many wide rows a piece has at most, and of how many elements of them it has sums at once.
+constexpr int64_t kRowsOfPiece = 128;
+constexpr int64_t kSizeOfSums = 1024;
 
-// Calls f(piece, first, end) with each piece of rows, on all threads.
-template <typename F>
-void ForEachPiece(int64_t pieces, int64_t rows, F f) {
-#pragma omp parallel for schedule(static) if (pieces > 1)
-  for (int64_t piece = 0; piece < pieces; ++piece) {
-    f(piece, piece * kRowsOfPiece, std::min(rows, (piece + 1) * kRowsOfPiece));
-  }
-}
-
-// Calls f(first, rows) with each block of the rows from `first` to `end`.
-template <typename F>
-inline void ForEachBlock(int64_t first, int64_t end, F f) {
-  for (; first < end; first += kRowsOfBlock) f(first, std::min(kRowsOfBlock, end - first));
-}
-
-// Calls f.template Run<kLanes>(c) for all channels, of which it takes kLanes from c on.
-template <typename F>
-inline void ForEachChannel(int64_t channels, F f) {
-  int64_t c = 0;
-  for (; c + 16 <= channels; c += 16) f.template Run<16>(c);
-  for (; c + 4 <= channels; c += 4) f.template Run<4>(c);
-  for (; c < channels; ++c) f.template Run<1>(c);
-}
-
-// Of a block of rows of x: to each channel's sums of x - shift and of its square, and its ends.
+// Adds to sums of a wide row's elements those of kRows rows: x - shift and its square, and raises
+// and lowers their ends.
 struct Statistics {
-  const float* x;  // the first row
+  static constexpr int kRowsAtOnce = 8;
+  const float* x;
   const float* shift;
-  int64_t channels;
-  int64_t rows;
-  double* sums;
-  double* squares;
+  float* sums;
+  float* squares;
   float* lowest;
   float* largest;
 
-  template <int kLanes>
-  inline void Run(int64_t c) const {
-    float sum[kLanes] = {};
-    float square[kLanes] = {};
-    float low[kLanes];
-    float high[kLanes];
-    for (int l = 0; l < kLanes; ++l) low[l] = lowest[c + l];
-    for (int l = 0; l < kLanes; ++l) high[l] = largest[c + l];
-    for (int64_t row = 0; row < rows; ++row) {
-      const float* const element = x + row * channels + c;
-      for (int l = 0; l < kLanes; ++l) {
-        const float value = element[l];
-        const float moved = value - shift[c + l];
-        sum[l] += moved;
-        square[l] += moved * moved;
-        low[l] = value < low[l] ? value : low[l];
-        high[l] = value > high[l] ? value : high[l];
+  template <int kRows, int kLanes>
+  inline void AddRows(int64_t at, int64_t width, int64_t e) const {
+#pragma GCC ivdep
+    for (int64_t end = e + kLanes; e < end; ++at, ++e) {
+      float sum = 0;
+      float square = 0;
+      float low = lowest[e];
+      float high = largest[e];
+#pragma GCC unroll 8
+      for (int row = 0; row < kRows; ++row) {
+        const float value = x[at + row * width];
+        const float moved = value - shift[e];
+        sum += moved;
+        square += moved * moved;
+        low = value < low ? value : low;
+        high = value > high ? value : high;
       }
+      sums[e] += sum;
+      squares[e] += square;
+      lowest[e] = low;
+      largest[e] = high;
     }
-    for (int l = 0; l < kLanes; ++l) sums[c + l] += double{sum[l]};
-    for (int l = 0; l < kLanes; ++l) squares[c + l] += double{square[l]};
-    for (int l = 0; l < kLanes; ++l) lowest[c + l] = low[l];
-    for (int l = 0; l < kLanes; ++l) largest[c + l] = high[l];
+  }
+
+  inline void Prefetch(int64_t at) const { __builtin_prefetch(x + at); }
+};
+
+// What the relu passes of dy. As a product, like that of relu_grad: where it is a choice, the
+// compiler reads dy by a mask, that is after x.
+template <bool kHasRelu>
+inline float Passed(float y, float dy) {
+  return kHasRelu ? dy * (y > 0 ? 1.0f : 0.0f) : dy;
+}
+
+// Adds to sums of a wide row's elements those of kRows rows: what the relu passes of dy, and its
+// product with x - mean.
+template <bool kHasRelu>
+struct GradientSums {
+  static constexpr int kRowsAtOnce = 4;
+  const float* x;
+  const float* dy;
+  const float* factors;
+  const float* addends;
+  const float* mean;
+  float* sums;
+  float* products;
+
+  template <int kRows, int kLanes>
+  inline void AddRows(int64_t at, int64_t width, int64_t e) const {
+#pragma GCC ivdep
+    for (int64_t end = e + kLanes; e < end; ++at, ++e) {
+      float sum = 0;
+      float product = 0;
+#pragma GCC unroll 8
+      for (int row = 0; row < kRows; ++row) {
+        const float value = x[at + row * width];
+        const float gradient =
+            Passed<kHasRelu>(value * factors[e] + addends[e], dy[at + row * width]);
+        sum += gradient;
+        product += gradient * (value - mean[e]);
+      }
+      sums[e] += sum;
+      products[e] += product;
+    }
+  }
+
+  inline void Prefetch(int64_t at) const {
+    __builtin_prefetch(x + at);
+    __builtin_prefetch(dy + at);
   }
 };
+
+// Adds to sums of `size` elements of wide rows those of a piece's rows from `first` to `end`. Whole
+// rows are asked for in the order of memory and well before they are wanted, because several at
+// once are many streams to foresee; what is asked for behind the end does nothing.
+template <typename Sums>
+inline void AddAllRows(const Sums& sums, int64_t first, int64_t end, int64_t width, int64_t size) {
+  constexpr int kRows = Sums::kRowsAtOnce;
+  constexpr int kLanes = 16;
+  const bool are_whole = size == width;
+  int64_t at = first;
+  for (; at + (kRows - 1) * width + size <= end; at += kRows * width) {
+    const int64_t next = at + kRows * width;
+    int64_t e = 0;
+    for (; e + kLanes <= size; e += kLanes) {
+#pragma GCC unroll 8
+      for (int row = 0; row < kRows; ++row) {
+        sums.Prefetch(next + (are_whole ? kRows * e + row * kLanes : row * width + e));
+      }
+      sums.template AddRows<kRows, kLanes>(at + e, width, e);
+    }
+    for (; e < size; ++e) sums.template AddRows<kRows, 1>(at + e, width, e);
+  }
+  for (; at < end; at += width) {
+    const int64_t left = std::min(size, end - at);
+    int64_t e = 0;
+    for (; e + kLanes <= left; e += kLanes) {
+      sums.template AddRows<1, kLanes>(at + e, width, e);
+    }
+    for (; e < left; ++e) sums.template AddRows<1, 1>(at + e, width, e);
+  }
+}
 
 template <Relu kRelu>
 inline float Rectified(float y) {
@@ -105,10 +158,65 @@ inline void NormalizeRow(const float* x, const float* factors, const float* adde
   }
 }
 
-// How many rows make one that is worth vectors of bytes.
-int64_t RepeatsOf(int64_t channels) {
+// Adds the sums of a wide row's elements to those of their channels.
+inline void AddToChannels(const float* of_elements, int64_t size, int64_t channels, double* sums) {
+  for (int64_t at = 0; at < size; at += channels) {
+    const int64_t count = std::min(channels, size - at);
+#pragma GCC ivdep
+    for (int64_t c = 0; c < count; ++c) sums[c] += double{of_elements[at + c]};
+  }
+}
+
+// Adds the sums of the other pieces to those of the first.
+inline void AddPieces(int64_t pieces, int64_t channels, double* sums) {
+  for (int64_t at = channels; at < pieces * channels; at += channels) {
+#pragma GCC ivdep
+    for (int64_t c = 0; c < channels; ++c) sums[c] += sums[at + c];
+  }
+}
+
+// The smallest of each channel for kLowest, and else the largest, of rows of channels.
+template <bool kLowest>
+inline void TakeEnds(const float* rows, int64_t size, int64_t channels, float* ends) {
+  for (int64_t at = 0; at < size; at += channels) {
+    const int64_t count = std::min(channels, size - at);
+#pragma GCC ivdep
+    for (int64_t c = 0; c < count; ++c) {
+      const float value = rows[at + c];
+      ends[c] = (kLowest ? value < ends[c] : value > ends[c]) ? value : ends[c];
+    }
+  }
+}
+
+// dx of rows. A row may be several of the tensor's.
+struct GradientRow {
+  const float* x;
+  const float* dy;
+  const float* factors;
+  const float* addends;
+  const float* mean;
+  const float* means;
+  const float* slopes;
+  float* dx;
+
+  template <bool kHasRelu>
+  inline void Write(int64_t at, int64_t size) const {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) {
+      const float value = x[at + i];
+      const float gradient = Passed<kHasRelu>(value * factors[i] + addends[i], dy[at + i]);
+      dx[at + i] = factors[i] * (gradient - means[i] - (value - mean[i]) * slopes[i]);
+    }
+  }
+};
+
+// How many parts of at most `most` make `size`.
+int64_t Parts(int64_t size, int64_t most) { return (size + most - 1) / most; }
+
+// How many elements have the rows that make one that is worth vectors of bytes.
+int64_t WidthOf(int64_t channels) {
   constexpr int64_t kWide = 256;
-  return std::max<int64_t>(1, (kWide + channels - 1) / channels);
+  return std::max<int64_t>(1, Parts(kWide, channels)) * channels;
 }
 
 }  // namespace
@@ -125,31 +233,38 @@ absl::StatusOr<std::unique_ptr<BatchNorm>> BatchNorm::Plan(const BatchNormShape&
 
 BatchNorm::BatchNorm(const BatchNormShape& shape)
     : shape_(shape),
-      pieces_((shape.rows() + kRowsOfPiece - 1) / kRowsOfPiece),
-      repeats_(RepeatsOf(shape.channels)),
+      width_(WidthOf(shape.channels)),
+      pieces_(Parts(shape.size(), kRowsOfPiece * width_)),
       sums_(pieces_ * shape.channels),
       products_(sums_.size()),
       lowest_(sums_.size()),
       largest_(sums_.size()),
-      wide_(kWideRows * repeats_ * shape.channels),
-      parts_(2 * pieces_ * repeats_ * shape.channels) {}
+      wide_(kWideRows * width_) {}
 
 absl::Span<const float> BatchNorm::Wide(int place, absl::Span<const float> of_channels) {
-  const absl::Span<float> wide =
-      absl::MakeSpan(wide_).subspan(place * repeats_ * shape_.channels, repeats_ * shape_.channels);
-  for (int64_t i = 0; i < repeats_; ++i) {
-    std::copy(of_channels.begin(), of_channels.end(), wide.begin() + i * shape_.channels);
+  const absl::Span<float> wide = absl::MakeSpan(wide_).subspan(place * width_, width_);
+  for (int64_t at = 0; at < width_; at += shape_.channels) {
+    std::copy(of_channels.begin(), of_channels.end(), wide.begin() + at);
   }
   return wide;
 }
 
 template <typename F>
+void BatchNorm::ForEachPiece(F f) const {
+  const int64_t rows = Parts(Parts(shape_.size(), width_), pieces_);
+#pragma omp parallel for schedule(static) if (pieces_ > 1)
+  for (int64_t piece = 0; piece < pieces_; ++piece) {
+    const int64_t first = piece * rows * width_;
+    f(piece, first, std::min(shape_.size(), first + rows * width_));
+  }
+}
+
+template <typename F>
 void BatchNorm::ForEachWideRow(F f) const {
-  const int64_t size = repeats_ * shape_.channels;
-  ForEachPiece(pieces_, shape_.rows(), [&](int64_t, int64_t first, int64_t end) {
-    Vectorised([=, begin = first * shape_.channels, end = end * shape_.channels] {
-      int64_t at = begin;
-      for (; at + size <= end; at += size) f(at, size);
+  ForEachPiece([&](int64_t, int64_t first, int64_t end) {
+    Vectorised([=, width = width_] {
+      int64_t at = first;
+      for (; at + width <= end; at += width) f(at, width);
       if (at < end) f(at, end - at);
     });
   });
@@ -195,39 +310,55 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
                                float* range_of_y) {
   const int64_t channels = shape_.channels;
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
-  std::fill(sums_.begin(), sums_.end(), 0.0);
-  std::fill(products_.begin(), products_.end(), 0.0);
-  std::fill(lowest_.begin(), lowest_.end(), INFINITY);
-  std::fill(largest_.begin(), largest_.end(), -INFINITY);
-  ForEachPiece(pieces_, shape_.rows(), [&](int64_t piece, int64_t first, int64_t end) {
-    Vectorised([=, x = x.data(), sums = &sums_[piece * channels],
-                squares = &products_[piece * channels], lowest = &lowest_[piece * channels],
-                largest = &largest_[piece * channels]] {
-      ForEachBlock(first, end, [=](int64_t row, int64_t rows) {
-        ForEachChannel(channels, Statistics{x + row * channels, x, channels, rows, sums, squares,
-                                            lowest, largest});
+  ForEachPiece(
+      [&, shift = Wide(0, x.first(channels)).data()](int64_t piece, int64_t first, int64_t end) {
+        Vectorised([=, x = x.data(), width = width_, sums = &sums_[piece * channels],
+                    squares = &products_[piece * channels], lowest = &lowest_[piece * channels],
+                    largest = &largest_[piece * channels]] {
+          std::fill_n(sums, channels, 0.0);
+          std::fill_n(squares, channels, 0.0);
+          std::fill_n(lowest, channels, INFINITY);
+          std::fill_n(largest, channels, -INFINITY);
+          float of_elements[4][kSizeOfSums];
+          for (int64_t column = 0; column < width; column += kSizeOfSums) {
+            const int64_t size = std::min(kSizeOfSums, width - column);
+            std::fill_n(of_elements[0], size, 0.0f);
+            std::fill_n(of_elements[1], size, 0.0f);
+            std::fill_n(of_elements[2], size, INFINITY);
+            std::fill_n(of_elements[3], size, -INFINITY);
+            AddAllRows(Statistics{x, shift + column, of_elements[0], of_elements[1], of_elements[2],
+                                  of_elements[3]},
+                       first + column, end, width, size);
+            AddToChannels(of_elements[0], size, channels, sums + column);
+            AddToChannels(of_elements[1], size, channels, squares + column);
+            TakeEnds<true>(of_elements[2], size, channels, lowest + column);
+            TakeEnds<false>(of_elements[3], size, channels, largest + column);
+          }
+        });
       });
-    });
+  Vectorised([=, x = x.data(), scale = scale.data(), bias = bias.data(), pieces = pieces_,
+              rows = static_cast<double>(shape_.rows()), epsilon = shape_.epsilon,
+              sums = sums_.data(), squares = products_.data(), lowest = lowest_.data(),
+              largest = largest_.data(), mean = statistics.mean.data(),
+              variance = statistics.variance.data(), factors = statistics.factors.data(),
+              addends = statistics.addends.data()] {
+    AddPieces(pieces, channels, sums);
+    AddPieces(pieces, channels, squares);
+    TakeEnds<true>(lowest, pieces * channels, channels, lowest);
+    TakeEnds<false>(largest, pieces * channels, channels, largest);
+#pragma GCC ivdep
+    for (int64_t c = 0; c < channels; ++c) {
+      const double mean_of_moved = sums[c] / rows;
+      const double difference = squares[c] / rows - mean_of_moved * mean_of_moved;
+      mean[c] = static_cast<float>(double{x[c]} + mean_of_moved);
+      variance[c] = static_cast<float>(difference > 0.0 ? difference : 0.0);
+      factors[c] = scale[c] / std::sqrt(variance[c] + epsilon);
+      addends[c] = bias[c] - mean[c] * factors[c];
+    }
   });
-  const double rows = static_cast<double>(shape_.rows());
   float range = 0;
   for (int64_t c = 0; c < channels; ++c) {
-    double sum = 0;
-    double squares = 0;
-    float ends[] = {INFINITY, -INFINITY};
-    for (int64_t at = c; at < pieces_ * channels; at += channels) {
-      sum += sums_[at];
-      squares += products_[at];
-      ends[0] = std::min(ends[0], lowest_[at]);
-      ends[1] = std::max(ends[1], largest_[at]);
-    }
-    const double mean = sum / rows;
-    const double variance = std::max(0.0, squares / rows - mean * mean);
-    statistics.mean[c] = static_cast<float>(x[c] + mean);
-    statistics.variance[c] = static_cast<float>(variance);
-    statistics.factors[c] = scale[c] / std::sqrt(statistics.variance[c] + shape_.epsilon);
-    statistics.addends[c] = bias[c] - statistics.mean[c] * statistics.factors[c];
-    for (const float end : ends) {
+    for (const float end : {lowest_[c], largest_[c]}) {
       const float y = end * statistics.factors[c] + statistics.addends[c];
       const float magnitude = shape_.relu == Relu::kNone ? std::fabs(y) : y;
       if (magnitude > range) range = magnitude;
@@ -253,84 +384,77 @@ void BatchNorm::Normalize(absl::Span<const float> x, const BatchStatistics& stat
   NormalizeToCodes(x, statistics, range, rule, codes);
 }
 
-void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
-                         const BatchStatistics& statistics, absl::Span<float> dx,
-                         absl::Span<float> dscale, absl::Span<float> dbias) {
-  const int64_t channels = shape_.channels;
-  CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
-  CHECK(dy.size() == x.size() && dx.size() == x.size());
-  const bool relu = shape_.relu != Relu::kNone;
-  const int64_t wide = repeats_ * channels;
+template <bool kHasRelu>
+void BatchNorm::SumGradients(absl::Span<const float> x, absl::Span<const float> dy,
+                             const BatchStatistics& statistics) {
   const float* const factors = Wide(0, statistics.factors).data();
   const float* const addends = Wide(1, statistics.addends).data();
   const float* const mean = Wide(2, statistics.mean).data();
-  std::fill(sums_.begin(), sums_.end(), 0.0);
-  std::fill(products_.begin(), products_.end(), 0.0);
-  ForEachPiece(pieces_, shape_.rows(), [&](int64_t piece, int64_t first, int64_t end) {
-    Vectorised([=, x = x.data(), dy = dy.data(), part = &parts_[2 * piece * wide],
-                product_part = &parts_[(2 * piece + 1) * wide], sums = &sums_[piece * channels],
-                products = &products_[piece * channels], end = end * channels] {
-      constexpr int64_t kWideRowsOfBlock = 32;
-      for (int64_t at = first * channels; at < end;) {
-        std::fill_n(part, 2 * wide, 0.0f);
-        for (int64_t i = 0; i < kWideRowsOfBlock && at < end; ++i, at += wide) {
-          const float* const values = x + at;
-          const float* const given = dy + at;
-          const int64_t size = std::min(wide, end - at);
-#pragma GCC ivdep
-          for (int64_t e = 0; e < size; ++e) {
-            const float all = given[e];
-            const float passed = values[e] * factors[e] + addends[e] > 0 ? all : 0;
-            const float gradient = relu ? passed : all;
-            part[e] += gradient;
-            product_part[e] += gradient * (values[e] - mean[e]);
-          }
-        }
-        for (int64_t e = 0; e < wide; e += channels) {
-#pragma GCC ivdep
-          for (int64_t c = 0; c < channels; ++c) {
-            sums[c] += double{part[e + c]};
-            products[c] += double{product_part[e + c]};
-          }
-        }
+  ForEachPiece([&](int64_t piece, int64_t first, int64_t end) {
+    Vectorised([=, x = x.data(), dy = dy.data(), channels = shape_.channels, width = width_,
+                sums = &sums_[piece * shape_.channels],
+                products = &products_[piece * shape_.channels]] {
+      std::fill_n(sums, channels, 0.0);
+      std::fill_n(products, channels, 0.0);
+      float of_elements[2][kSizeOfSums];
+      for (int64_t column = 0; column < width; column += kSizeOfSums) {
+        const int64_t size = std::min(kSizeOfSums, width - column);
+        std::fill_n(of_elements[0], size, 0.0f);
+        std::fill_n(of_elements[1], size, 0.0f);
+        AddAllRows(GradientSums<kHasRelu>{x, dy, factors + column, addends + column, mean + column,
+                                          of_elements[0], of_elements[1]},
+                   first + column, end, width, size);
+        AddToChannels(of_elements[0], size, channels, sums + column);
+        AddToChannels(of_elements[1], size, channels, products + column);
       }
     });
   });
-  // dx = factor * (dy - means - (x - mean) * slopes), where the means take the places of lowest_
-  // and the slopes those of largest_.
-  const double rows = static_cast<double>(shape_.rows());
-  for (int64_t c = 0; c < channels; ++c) {
-    double sum = 0;
-    double products = 0;
-    for (int64_t at = c; at < pieces_ * channels; at += channels) {
-      sum += sums_[at];
-      products += products_[at];
-    }
-    const double squared_deviation = double{statistics.variance[c]} + double{shape_.epsilon};
-    dbias[c] = static_cast<float>(sum);
-    dscale[c] = static_cast<float>(products / std::sqrt(squared_deviation));
-    lowest_[c] = static_cast<float>(sum / rows);
-    largest_[c] = static_cast<float>(products / rows / squared_deviation);
-  }
-  ForEachWideRow([=, x = x.data(), dy = dy.data(), dx = dx.data(),
-                  means = Wide(3, absl::MakeSpan(lowest_).first(channels)).data(),
-                  slopes = Wide(4, absl::MakeSpan(largest_).first(channels)).data()](int64_t at,
-                                                                                     int64_t size) {
-    if (relu) {
+}
+
+void BatchNorm::FindGradientStatistics(absl::Span<const float> x, absl::Span<const float> dy,
+                                       const BatchStatistics& statistics,
+                                       const GradientStatistics& of_gradient,
+                                       absl::Span<float> dscale, absl::Span<float> dbias) {
+  CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
+  CHECK_EQ(dy.size(), x.size());
+  shape_.relu != Relu::kNone ? SumGradients<true>(x, dy, statistics)
+                             : SumGradients<false>(x, dy, statistics);
+  Vectorised([=, channels = shape_.channels, pieces = pieces_,
+              rows = static_cast<double>(shape_.rows()), epsilon = double{shape_.epsilon},
+              sums = sums_.data(), products = products_.data(),
+              variance = statistics.variance.data(), means = of_gradient.means.data(),
+              slopes = of_gradient.slopes.data(), dscale = dscale.data(), dbias = dbias.data()] {
+    AddPieces(pieces, channels, sums);
+    AddPieces(pieces, channels, products);
 #pragma GCC ivdep
-      for (int64_t i = 0; i < size; ++i) {
-        const float value = x[at + i];
-        const float given = dy[at + i];
-        const float gradient = value * factors[i] + addends[i] > 0 ? given : 0;
-        dx[at + i] = factors[i] * (gradient - means[i] - (value - mean[i]) * slopes[i]);
-      }
-    } else {
-#pragma GCC ivdep
-      for (int64_t i = 0; i < size; ++i) {
-        dx[at + i] = factors[i] * (dy[at + i] - means[i] - (x[at + i] - mean[i]) * slopes[i]);
-      }
+    for (int64_t c = 0; c < channels; ++c) {
+      const double squared_deviation = double{variance[c]} + epsilon;
+      dbias[c] = static_cast<float>(sums[c]);
+      dscale[c] = static_cast<float>(products[c] / std::sqrt(squared_deviation));
+      means[c] = static_cast<float>(sums[c] / rows);
+      slopes[c] = static_cast<float>(products[c] / rows / squared_deviation);
     }
   });
+}
+
+void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
+                         const BatchStatistics& statistics, const GradientStatistics& of_gradient,
+                         absl::Span<float> dx) {
+  CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
+  CHECK(dy.size() == x.size() && dx.size() == x.size());
+  const GradientRow row = {x.data(),
+                           dy.data(),
+                           Wide(0, statistics.factors).data(),
+                           Wide(1, statistics.addends).data(),
+                           Wide(2, statistics.mean).data(),
+                           Wide(3, of_gradient.means).data(),
+                           Wide(4, of_gradient.slopes).data(),
+                           dx.data()};
+  if (shape_.relu != Relu::kNone) {
+    ForEachWideRow([=](int64_t at, int64_t size) { row.Write<true>(at, size); });
+  } else {
+    ForEachWideRow([=](int64_t at, int64_t size) { row.Write<false>(at, size); });
+  }
 }
 
 std::string BatchNorm::implementation() const { return LoopsName(); }

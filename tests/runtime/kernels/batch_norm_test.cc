@@ -99,8 +99,12 @@ TEST_P(BatchNorms, EqualPlainLoops) {
   std::vector<float> dx = dy_;
   std::vector<float> dscale(shape_.channels);
   std::vector<float> dbias(shape_.channels);
-  norm.Backward(x_, dx, statistics.spans, absl::MakeSpan(dx), absl::MakeSpan(dscale),
-                absl::MakeSpan(dbias));
+  std::vector<float> means(shape_.channels);
+  std::vector<float> slopes(shape_.channels);
+  const GradientStatistics of_gradient = {absl::MakeSpan(means), absl::MakeSpan(slopes)};
+  norm.FindGradientStatistics(x_, dx, statistics.spans, of_gradient, absl::MakeSpan(dscale),
+                              absl::MakeSpan(dbias));
+  norm.Backward(x_, dx, statistics.spans, of_gradient, absl::MakeSpan(dx));
   const double sums = 1e-6 * static_cast<double>(shape_.size() / shape_.channels);
   for (int64_t c = 0; c < shape_.channels; ++c) {
     SCOPED_TRACE(c);
@@ -149,7 +153,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"Plain", {4, 16, 7, 7, 1e-5f}},
                     Case{"Relu", {4, 16, 7, 7, 1e-5f, Relu::kOfNumbers}},
                     Case{"OddChannels", {3, 23, 4, 6, 1e-3f, Relu::kKeepingNan}},
-                    Case{"SeveralPieces", {5, 6, 31, 33, 1e-5f, Relu::kOfNumbers}},
+                    Case{"SeveralPieces", {5, 6, 91, 93, 1e-5f, Relu::kOfNumbers}},
+                    Case{"WiderThanSums", {3, 1100, 7, 7, 1e-5f, Relu::kOfNumbers}},
                     Case{"OneElementAnImage", {8, 12, 1, 1, 1e-5f}}),
     [](const auto& info) { return info.param.name; });
 

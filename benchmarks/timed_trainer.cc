@@ -10,14 +10,22 @@
 
 namespace fixpoint {
 
-double CpuSeconds() {
+namespace {
+
+double SecondsOf(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile)
+}  // namespace
+
+double CpuSeconds() { return SecondsOf(CLOCK_PROCESS_CPUTIME_ID); }
+double WallSeconds() { return SecondsOf(CLOCK_MONOTONIC); }
+
+TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile, int threads)
     : network_(std::move(network)),
+      threads_(threads),
       image_(*Tensor::Allocate(VarType::FP32, network_.image_dims)),
       label_(*Tensor::Allocate(VarType::INT64, {network_.image_dims[0], 1})) {
   if (quantized) {
@@ -33,6 +41,7 @@ TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile)
   CHECK(initialised.ok()) << initialised.status();
   executor::ExecutorOptions options;
   options.profile = profile;
+  options.threads = threads;
   auto made = executor::Executor::Create(network_.main, &scope_, options);
   CHECK(made.ok()) << made.status();
   executor_ = *std::move(made);
@@ -44,12 +53,12 @@ TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile)
 }
 
 double TimedTrainer::Step() {
-  const double begin = CpuSeconds();
+  const double begin = Now();
   const Feed feeds[] = {{network_.image, &image_}, {network_.label, &label_}};
   const auto loss = executor_->Run(feeds, {network_.loss}, step_++);
   CHECK(loss.ok()) << loss.status();
   loss_ = loss->front().data<float>()[0];
-  return CpuSeconds() - begin;
+  return Now() - begin;
 }
 
 const executor::Plan& TimedTrainer::plan() {

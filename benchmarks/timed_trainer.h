@@ -16,14 +16,15 @@ namespace fixpoint {
 
 // Processor time of the whole process, in seconds.
 double CpuSeconds();
+double WallSeconds();
 
 class TimedTrainer {
  public:
-  // With its parameters, ready to step, on one thread. Quantized: activations by moving average,
-  // weights per channel.
-  TimedTrainer(Network network, bool quantized, bool profile = false);
+  // With its parameters, ready to step. Quantized: activations by moving average, weights per
+  // channel.
+  TimedTrainer(Network network, bool quantized, bool profile = false, int threads = 1);
 
-  // Gives the processor time of the step in seconds.
+  // Gives the seconds of the step: of the processor on one thread, and of the clock on several.
   double Step();
 
   // Of the last step.
@@ -32,7 +33,10 @@ class TimedTrainer {
   std::string ProfileText() const { return executor_->ProfileText(); }
 
  private:
+  double Now() const { return threads_ == 1 ? CpuSeconds() : WallSeconds(); }
+
   Network network_;
+  const int threads_;
   Scope scope_;
   std::unique_ptr<executor::Executor> executor_;
   Tensor image_;

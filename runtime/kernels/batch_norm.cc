@@ -13,7 +13,7 @@
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/fake_quantize_loops.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -251,22 +251,23 @@ absl::Span<const float> BatchNorm::Wide(int place, absl::Span<const float> of_ch
 
 template <typename F>
 void BatchNorm::ForEachPiece(F f) const {
-  const int64_t rows = Parts(Parts(shape_.size(), width_), pieces_);
-#pragma omp parallel for schedule(static) if (pieces_ > 1)
-  for (int64_t piece = 0; piece < pieces_; ++piece) {
-    const int64_t first = piece * rows * width_;
-    f(piece, first, std::min(shape_.size(), first + rows * width_));
-  }
+  const int64_t size = shape_.size();
+  const int64_t size_of_piece = Parts(Parts(size, width_), pieces_) * width_;
+  ParallelFor(pieces_, sizeof(float) * size_of_piece,
+              [=, pieces = pieces_](int64_t begin, int64_t end) {
+                for (int64_t piece = begin; piece < end; ++piece) {
+                  const int64_t first = piece * size_of_piece;
+                  f(piece, first, std::min(size, first + size_of_piece));
+                }
+              });
 }
 
 template <typename F>
 void BatchNorm::ForEachWideRow(F f) const {
-  ForEachPiece([&](int64_t, int64_t first, int64_t end) {
-    Vectorised([=, width = width_] {
-      int64_t at = first;
-      for (; at + width <= end; at += width) f(at, width);
-      if (at < end) f(at, end - at);
-    });
+  ForEachPiece([=, width = width_](int64_t, int64_t first, int64_t end) {
+    int64_t at = first;
+    for (; at + width <= end; at += width) f(at, width);
+    if (at < end) f(at, end - at);
   });
 }
 
@@ -310,32 +311,34 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
                                float* range_of_y) {
   const int64_t channels = shape_.channels;
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
-  ForEachPiece(
-      [&, shift = Wide(0, x.first(channels)).data()](int64_t piece, int64_t first, int64_t end) {
-        Vectorised([=, x = x.data(), width = width_, sums = &sums_[piece * channels],
-                    squares = &products_[piece * channels], lowest = &lowest_[piece * channels],
-                    largest = &largest_[piece * channels]] {
-          std::fill_n(sums, channels, 0.0);
-          std::fill_n(squares, channels, 0.0);
-          std::fill_n(lowest, channels, INFINITY);
-          std::fill_n(largest, channels, -INFINITY);
-          float of_elements[4][kSizeOfSums];
-          for (int64_t column = 0; column < width; column += kSizeOfSums) {
-            const int64_t size = std::min(kSizeOfSums, width - column);
-            std::fill_n(of_elements[0], size, 0.0f);
-            std::fill_n(of_elements[1], size, 0.0f);
-            std::fill_n(of_elements[2], size, INFINITY);
-            std::fill_n(of_elements[3], size, -INFINITY);
-            AddAllRows(Statistics{x, shift + column, of_elements[0], of_elements[1], of_elements[2],
-                                  of_elements[3]},
-                       first + column, end, width, size);
-            AddToChannels(of_elements[0], size, channels, sums + column);
-            AddToChannels(of_elements[1], size, channels, squares + column);
-            TakeEnds<true>(of_elements[2], size, channels, lowest + column);
-            TakeEnds<false>(of_elements[3], size, channels, largest + column);
-          }
-        });
-      });
+  ForEachPiece([=, x = x.data(), shift = Wide(0, x.first(channels)).data(), width = width_,
+                all_sums = sums_.data(), all_squares = products_.data(),
+                all_lowest = lowest_.data(),
+                all_largest = largest_.data()](int64_t piece, int64_t first, int64_t end) {
+    double* const sums = all_sums + piece * channels;
+    double* const squares = all_squares + piece * channels;
+    float* const lowest = all_lowest + piece * channels;
+    float* const largest = all_largest + piece * channels;
+    std::fill_n(sums, channels, 0.0);
+    std::fill_n(squares, channels, 0.0);
+    std::fill_n(lowest, channels, INFINITY);
+    std::fill_n(largest, channels, -INFINITY);
+    float of_elements[4][kSizeOfSums];
+    for (int64_t column = 0; column < width; column += kSizeOfSums) {
+      const int64_t size = std::min(kSizeOfSums, width - column);
+      std::fill_n(of_elements[0], size, 0.0f);
+      std::fill_n(of_elements[1], size, 0.0f);
+      std::fill_n(of_elements[2], size, INFINITY);
+      std::fill_n(of_elements[3], size, -INFINITY);
+      AddAllRows(Statistics{x, shift + column, of_elements[0], of_elements[1], of_elements[2],
+                            of_elements[3]},
+                 first + column, end, width, size);
+      AddToChannels(of_elements[0], size, channels, sums + column);
+      AddToChannels(of_elements[1], size, channels, squares + column);
+      TakeEnds<true>(of_elements[2], size, channels, lowest + column);
+      TakeEnds<false>(of_elements[3], size, channels, largest + column);
+    }
+  });
   Vectorised([=, x = x.data(), scale = scale.data(), bias = bias.data(), pieces = pieces_,
               rows = static_cast<double>(shape_.rows()), epsilon = shape_.epsilon,
               sums = sums_.data(), squares = products_.data(), lowest = lowest_.data(),
@@ -390,24 +393,24 @@ void BatchNorm::SumGradients(absl::Span<const float> x, absl::Span<const float> 
   const float* const factors = Wide(0, statistics.factors).data();
   const float* const addends = Wide(1, statistics.addends).data();
   const float* const mean = Wide(2, statistics.mean).data();
-  ForEachPiece([&](int64_t piece, int64_t first, int64_t end) {
-    Vectorised([=, x = x.data(), dy = dy.data(), channels = shape_.channels, width = width_,
-                sums = &sums_[piece * shape_.channels],
-                products = &products_[piece * shape_.channels]] {
-      std::fill_n(sums, channels, 0.0);
-      std::fill_n(products, channels, 0.0);
-      float of_elements[2][kSizeOfSums];
-      for (int64_t column = 0; column < width; column += kSizeOfSums) {
-        const int64_t size = std::min(kSizeOfSums, width - column);
-        std::fill_n(of_elements[0], size, 0.0f);
-        std::fill_n(of_elements[1], size, 0.0f);
-        AddAllRows(GradientSums<kHasRelu>{x, dy, factors + column, addends + column, mean + column,
-                                          of_elements[0], of_elements[1]},
-                   first + column, end, width, size);
-        AddToChannels(of_elements[0], size, channels, sums + column);
-        AddToChannels(of_elements[1], size, channels, products + column);
-      }
-    });
+  ForEachPiece([=, x = x.data(), dy = dy.data(), channels = shape_.channels, width = width_,
+                all_sums = sums_.data(),
+                all_products = products_.data()](int64_t piece, int64_t first, int64_t end) {
+    double* const sums = all_sums + piece * channels;
+    double* const products = all_products + piece * channels;
+    std::fill_n(sums, channels, 0.0);
+    std::fill_n(products, channels, 0.0);
+    float of_elements[2][kSizeOfSums];
+    for (int64_t column = 0; column < width; column += kSizeOfSums) {
+      const int64_t size = std::min(kSizeOfSums, width - column);
+      std::fill_n(of_elements[0], size, 0.0f);
+      std::fill_n(of_elements[1], size, 0.0f);
+      AddAllRows(GradientSums<kHasRelu>{x, dy, factors + column, addends + column, mean + column,
+                                        of_elements[0], of_elements[1]},
+                 first + column, end, width, size);
+      AddToChannels(of_elements[0], size, channels, sums + column);
+      AddToChannels(of_elements[1], size, channels, products + column);
+    }
   });
 }
 

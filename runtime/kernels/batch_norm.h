@@ -88,7 +88,7 @@ class BatchNorm {
 
   // Numbers of channels repeated for several rows, which are then one; at one of several places.
   absl::Span<const float> Wide(int place, absl::Span<const float> of_channels);
-  // Calls f(piece, first, end) with each piece's elements, on all threads.
+  // Calls f(piece, first, end) with each piece's elements, as ParallelFor (parallel_for.h).
   template <typename F>
   void ForEachPiece(F f) const;
   // Calls f(place, size) with each of those rows, and with what is left.

@@ -10,7 +10,7 @@
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -21,8 +21,9 @@ class PlannedLayerNorm final : public LayerNorm {
       : shape_(shape),
         ones_(shape.width, 1.0f),
         zeros_(shape.width, 0.0f),
-        dscale_sums_(shape.width),
-        dbias_sums_(shape.width) {}
+        pieces_(std::min(shape.rows, PiecesOf(shape.size()))),
+        dscale_sums_(pieces_ * shape.width),
+        dbias_sums_(pieces_ * shape.width) {}
 
   void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
@@ -30,27 +31,29 @@ class PlannedLayerNorm final : public LayerNorm {
     if (scale.empty()) scale = ones_;
     if (bias.empty()) bias = zeros_;
     CheckSizes({x, y}, {mean, variance}, {scale, bias});
-    Vectorised([shape = shape_, x_all = x.data(), y_all = y.data(), scale = scale.data(),
-                bias = bias.data(), mean = mean.data(), variance = variance.data()] {
-      const int64_t width = shape.width;
-      for (int64_t r = 0; r < shape.rows; ++r) {
-        const float* const x = x_all + r * width;
-        float* const y = y_all + r * width;
-        const double average = LaneSum(width, [=](int64_t i) { return x[i]; }) / width;
-        const double squares = LaneSum(width, [=](int64_t i) {
-          const double distance = static_cast<double>(x[i]) - average;
-          return distance * distance;
-        });
-        mean[r] = static_cast<float>(average);
-        variance[r] = static_cast<float>(squares / width);
-        const float center = mean[r];
-        const float inverse = InverseDeviation(variance[r], shape.epsilon);
+    ParallelFor(shape_.rows, 8 * shape_.width,
+                [shape = shape_, x_all = x.data(), y_all = y.data(), scale = scale.data(),
+                 bias = bias.data(), mean = mean.data(),
+                 variance = variance.data()](int64_t begin, int64_t end) {
+                  const int64_t width = shape.width;
+                  for (int64_t r = begin; r < end; ++r) {
+                    const float* const x = x_all + r * width;
+                    float* const y = y_all + r * width;
+                    const double average = LaneSum(width, [=](int64_t i) { return x[i]; }) / width;
+                    const double squares = LaneSum(width, [=](int64_t i) {
+                      const double distance = static_cast<double>(x[i]) - average;
+                      return distance * distance;
+                    });
+                    mean[r] = static_cast<float>(average);
+                    variance[r] = static_cast<float>(squares / width);
+                    const float center = mean[r];
+                    const float inverse = InverseDeviation(variance[r], shape.epsilon);
 #pragma GCC ivdep  // y may be x
-        for (int64_t i = 0; i < width; ++i) {
-          y[i] = (x[i] - center) * inverse * scale[i] + bias[i];
-        }
-      }
-    });
+                    for (int64_t i = 0; i < width; ++i) {
+                      y[i] = (x[i] - center) * inverse * scale[i] + bias[i];
+                    }
+                  }
+                });
   }
 
   // With n = (x - mean) / deviation and g = dy * scale: dx = (g - mean(g) - n * mean(g * n)) /
@@ -63,31 +66,39 @@ class PlannedLayerNorm final : public LayerNorm {
     CheckSizes({x, dy, dx}, {mean, variance}, {scale});
     std::fill(dscale_sums_.begin(), dscale_sums_.end(), 0.0);
     std::fill(dbias_sums_.begin(), dbias_sums_.end(), 0.0);
-    Vectorised([shape = shape_, x_all = x.data(), dy_all = dy.data(), scale = scale.data(),
-                mean = mean.data(), variance = variance.data(), dx_all = dx.data(),
-                dscale = dscale_sums_.data(), dbias = dbias_sums_.data()] {
-      const int64_t width = shape.width;
-      for (int64_t r = 0; r < shape.rows; ++r) {
-        const float* const x = x_all + r * width;
-        const float* const dy = dy_all + r * width;
-        float* const dx = dx_all + r * width;
-        const float center = mean[r];
-        const float inverse = InverseDeviation(variance[r], shape.epsilon);
-        const auto normal = [=](int64_t i) { return (x[i] - center) * inverse; };
-        const float mean_g =
-            static_cast<float>(LaneSum(width, [=](int64_t i) { return dy[i] * scale[i]; }) / width);
-        const float mean_gn = static_cast<float>(
-            LaneSum(width, [=](int64_t i) { return dy[i] * scale[i] * normal(i); }) / width);
+    ParallelFor(
+        pieces_, 12 * shape_.size() / pieces_,
+        [shape = shape_, pieces = pieces_, x_all = x.data(), dy_all = dy.data(),
+         scale = scale.data(), mean = mean.data(), variance = variance.data(), dx_all = dx.data(),
+         dscale_sums = dscale_sums_.data(),
+         dbias_sums = dbias_sums_.data()](int64_t first, int64_t last) {
+          const int64_t width = shape.width;
+          for (int64_t piece = first; piece < last; ++piece) {
+            double* const dscale = dscale_sums + piece * width;
+            double* const dbias = dbias_sums + piece * width;
+            for (int64_t r = shape.rows * piece / pieces; r < shape.rows * (piece + 1) / pieces;
+                 ++r) {
+              const float* const x = x_all + r * width;
+              const float* const dy = dy_all + r * width;
+              float* const dx = dx_all + r * width;
+              const float center = mean[r];
+              const float inverse = InverseDeviation(variance[r], shape.epsilon);
+              const auto normal = [=](int64_t i) { return (x[i] - center) * inverse; };
+              const float mean_g = static_cast<float>(
+                  LaneSum(width, [=](int64_t i) { return dy[i] * scale[i]; }) / width);
+              const float mean_gn = static_cast<float>(
+                  LaneSum(width, [=](int64_t i) { return dy[i] * scale[i] * normal(i); }) / width);
 #pragma GCC ivdep  // dx may be dy
-        for (int64_t i = 0; i < width; ++i) {
-          const float n = normal(i);
-          const float gradient = dy[i];
-          dscale[i] += static_cast<double>(gradient * n);
-          dbias[i] += static_cast<double>(gradient);
-          dx[i] = (gradient * scale[i] - mean_g - n * mean_gn) * inverse;
-        }
-      }
-    });
+              for (int64_t i = 0; i < width; ++i) {
+                const float n = normal(i);
+                const float gradient = dy[i];
+                dscale[i] += static_cast<double>(gradient * n);
+                dbias[i] += static_cast<double>(gradient);
+                dx[i] = (gradient * scale[i] - mean_g - n * mean_gn) * inverse;
+              }
+            }
+          }
+        });
     Round(dscale_sums_, dscale);
     Round(dbias_sums_, dbias);
   }
@@ -99,11 +110,15 @@ class PlannedLayerNorm final : public LayerNorm {
     return static_cast<float>(1.0 / std::sqrt(static_cast<double>(variance) + epsilon));
   }
 
-  static void Round(const std::vector<double>& sums, absl::Span<float> to) {
+  // The sums of all pieces.
+  void Round(const std::vector<double>& sums, absl::Span<float> to) const {
     if (to.empty()) return;
-    CHECK_EQ(to.size(), sums.size());
-    std::transform(sums.begin(), sums.end(), to.begin(),
-                   [](double sum) { return static_cast<float>(sum); });
+    CHECK_EQ(static_cast<int64_t>(to.size()), shape_.width);
+    for (int64_t i = 0; i < shape_.width; ++i) {
+      double sum = 0;
+      for (size_t at = i; at < sums.size(); at += shape_.width) sum += sums[at];
+      to[i] = static_cast<float>(sum);
+    }
   }
 
   using Spans = std::initializer_list<absl::Span<const float>>;
@@ -116,6 +131,7 @@ class PlannedLayerNorm final : public LayerNorm {
   const LayerNormShape shape_;
   const std::vector<float> ones_;
   const std::vector<float> zeros_;
+  const int64_t pieces_;  // of rows, whose sums are added in order
   std::vector<double> dscale_sums_;
   std::vector<double> dbias_sums_;
 };

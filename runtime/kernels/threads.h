@@ -3,12 +3,20 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_THREADS_H_
 #define FIXPOINT_RUNTIME_KERNELS_THREADS_H_
 
+#include "absl/functional/function_ref.h"
+
 namespace fixpoint::kernels {
 
-// Kernels that this thread plans and runs from now on use so many threads. The same number gives the
-// same bits, if it is the same in both: oneDNN shares the work out when it plans. REQUIRES: 1 or
-// more.
+// Kernels that this thread plans and runs from now on use so many threads. The same number gives
+// the same bits, if it is the same in both: oneDNN shares the work out when it plans. REQUIRES: 1
+// or more.
 void UseThreads(int count);
+
+// The number that was given last, or one for each core.
+int GrantedThreads();
+
+// Calls f(i) for each i in [0, count), on as many threads. REQUIRES: 1 or more.
+void RunOnThreads(int count, absl::FunctionRef<void(int)> f);
 
 }  // namespace fixpoint::kernels
 

@@ -8,7 +8,7 @@ def vectorised_library(name, deps = [], **kwargs):
 
     Args:
       name: the library's.
-      deps: those besides :vectorised.
+      deps: those besides :parallel_for and :vectorised.
       **kwargs: of the cc_library.
     """
     native.cc_library(
@@ -20,6 +20,9 @@ def vectorised_library(name, deps = [], **kwargs):
             "-fopenmp",
         ],
         linkopts = ["-fopenmp"],
-        deps = deps + [":vectorised"],
+        deps = deps + [
+            ":parallel_for",
+            ":vectorised",
+        ],
         **kwargs
     )

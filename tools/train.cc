@@ -11,6 +11,7 @@
 #include "proto/status_macros.h"
 #include "runtime/backends.h"
 #include "runtime/data/data_set.h"
+#include "runtime/passive_waiting.h"
 #include "tools/command_line.h"
 #include "tools/training_command.h"
 
@@ -148,5 +149,8 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
 }  // namespace fixpoint
 
 int main(int argc, char** argv) {
-  return fixpoint::RunTool(argc, argv, fixpoint::Help(), fixpoint::Run);
+  return fixpoint::RunTool(argc, argv, fixpoint::Help(), [argv](const fixpoint::CommandLine& line) {
+    if (FLAGS_threads > 1) fixpoint::WaitPassively(argv);
+    return fixpoint::Run(line);
+  });
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/families.h"
 #include "proto/attributes.h"
@@ -128,6 +129,11 @@ const SlotSchema* OpSchema::FindOutput(absl::string_view name, Era era) const {
 
 const AttrSchema* OpSchema::FindAttr(absl::string_view name, Era era) const {
   return FindEntry(attrs_, name, era);
+}
+
+bool OpSchema::TakesLod(absl::string_view output_slot) const {
+  return absl::EndsWith(output_slot, kGradientSuffix) ||
+         std::find(take_lod_.begin(), take_lod_.end(), output_slot) != take_lod_.end();
 }
 
 std::optional<int> OpSchema::WeightAxis(const Op& op, absl::string_view slot) const {

@@ -95,7 +95,8 @@ class OpSchema {
   using InferFunction = std::function<absl::Status(InferContext&)>;
   // The channel axis of a weight in `slot` of `op`: the axis of the output features.
   using AxisFunction = std::function<std::optional<int>(const Op& op, absl::string_view slot)>;
-  using KeepsRangeFunction = std::function<bool(const OpDesc& op)>;
+  // Whether an op has a trait that depends on its attributes.
+  using TraitFunction = std::function<bool(const OpDesc& op)>;
   // Changes, or makes, the gradient ops of a forward op where GradientSchemas cannot say them (one
   // op per input, other attributes than the forward op's).
   using GradientFunction =
@@ -127,9 +128,18 @@ class OpSchema {
   // that they share its scale: for every op of this type, and for this op.
   bool keeps_range() const { return keeps_range_ != nullptr && !keeps_range_depends_; }
   bool KeepsRange(const OpDesc& op) const { return keeps_range_ != nullptr && keeps_range_(op); }
-  // Whether the outputs are never negative, whatever the inputs are (relu, sigmoid, ...).
-  bool never_negative() const { return never_negative_; }
+  // Whether the outputs are never negative, whatever the inputs are (relu, sigmoid, ...): for every
+  // op of this type, and for this op.
+  bool never_negative() const { return never_negative_ != nullptr && !never_negative_depends_; }
+  bool NeverNegative(const OpDesc& op) const {
+    return never_negative_ != nullptr && never_negative_(op);
+  }
   QuantOp quant_op() const { return quant_op_; }
+  // Whether what is in an output slot takes the offsets of an input's sequences along
+  // (output_lod.h): by default every gradient and the first slot of any other op.
+  bool TakesLod(absl::string_view output_slot) const;
+  // Whether the op makes one row of each sequence.
+  bool pools_sequences() const { return pools_sequences_; }
   // What must be there while is_test is false.
   absl::Span<const StateSlots> training_state() const { return training_state_; }
   // The axis of the output features of a weight, along which it may have a scale per channel;
@@ -160,10 +170,13 @@ class OpSchema {
   InferFunction infer_;
   std::vector<QuantizableInput> quantizable_inputs_;
   std::vector<std::string> quantizable_outputs_;
-  KeepsRangeFunction keeps_range_;
+  TraitFunction keeps_range_;
   bool keeps_range_depends_ = false;  // on attributes
-  bool never_negative_ = false;
+  TraitFunction never_negative_;
+  bool never_negative_depends_ = false;  // on attributes
   QuantOp quant_op_ = QuantOp::kNone;
+  std::vector<std::string> take_lod_;
+  bool pools_sequences_ = false;
   std::vector<StateSlots> training_state_;
   AxisFunction weight_axis_;
   std::string gradient_of_;

@@ -210,6 +210,7 @@ OpSchemaBuilder::OpSchemaBuilder(absl::string_view text) : gradient_infer_(Infer
   schema_.type_ = signature.type;
   schema_.inputs_ = SlotsOf(signature.inputs);
   schema_.outputs_ = SlotsOf(signature.outputs);
+  if (!schema_.outputs_.empty()) schema_.take_lod_ = {schema_.outputs_.front().name};
 }
 
 OpSchemaBuilder& OpSchemaBuilder::Doc(absl::string_view doc) {
@@ -258,19 +259,39 @@ OpSchemaBuilder& OpSchemaBuilder::KeepsRange() {
   return *this;
 }
 
-OpSchemaBuilder& OpSchemaBuilder::KeepsRangeIf(OpSchema::KeepsRangeFunction keeps_range) {
+OpSchemaBuilder& OpSchemaBuilder::KeepsRangeIf(OpSchema::TraitFunction keeps_range) {
   schema_.keeps_range_ = std::move(keeps_range);
   schema_.keeps_range_depends_ = true;
   return *this;
 }
 
 OpSchemaBuilder& OpSchemaBuilder::NeverNegative() {
-  schema_.never_negative_ = true;
+  schema_.never_negative_ = [](const OpDesc&) { return true; };
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::NeverNegativeIf(OpSchema::TraitFunction never_negative) {
+  schema_.never_negative_ = std::move(never_negative);
+  schema_.never_negative_depends_ = true;
   return *this;
 }
 
 OpSchemaBuilder& OpSchemaBuilder::Quantizes(QuantOp quant_op) {
   schema_.quant_op_ = quant_op;
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::TakeLod(std::initializer_list<const char*> slots) {
+  for (const char* slot : slots) {
+    CHECK(FindSlot(schema_.outputs_, slot) != nullptr)
+        << schema_.type_ << " has no output " << slot;
+  }
+  schema_.take_lod_.assign(slots.begin(), slots.end());
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::PoolsSequences() {
+  schema_.pools_sequences_ = true;
   return *this;
 }
 

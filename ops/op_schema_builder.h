@@ -52,8 +52,8 @@ void DropGradientInput(absl::string_view slot, std::vector<OpDesc>* gradients);
 // sense is a defect of ours and ends the program.
 class OpSchemaBuilder {
  public:
-  // "type(Slot, Slot) -> (Slot)". After a slot's name: `#` only its shape is read, `*` any number of
-  // arguments, `?` may be absent, `@1` only before 2.0, `@2` only since; in this order.
+  // "type(Slot, Slot) -> (Slot)". After a slot's name: `#` only its shape is read, `*` any number
+  // of arguments, `?` may be absent, `@1` only before 2.0, `@2` only since; in this order.
   explicit OpSchemaBuilder(absl::string_view signature);
 
   OpSchemaBuilder& Doc(absl::string_view doc);
@@ -66,9 +66,13 @@ class OpSchemaBuilder {
   OpSchemaBuilder& QuantizableInput(absl::string_view slot, QuantizableInput::Kind kind);
   OpSchemaBuilder& QuantizableOutputs(std::initializer_list<const char*> slots);
   OpSchemaBuilder& KeepsRange();
-  OpSchemaBuilder& KeepsRangeIf(OpSchema::KeepsRangeFunction keeps_range);
+  OpSchemaBuilder& KeepsRangeIf(OpSchema::TraitFunction keeps_range);
   OpSchemaBuilder& NeverNegative();
+  OpSchemaBuilder& NeverNegativeIf(OpSchema::TraitFunction never_negative);
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
+  // In place of the first slot; {} of an op whose outputs' rows are not those of an input.
+  OpSchemaBuilder& TakeLod(std::initializer_list<const char*> slots);
+  OpSchemaBuilder& PoolsSequences();
   // "InScale -> OutScale, Iter ->, -> OutScales": the slots of training_state().
   OpSchemaBuilder& TrainingState(absl::string_view slots);
   OpSchemaBuilder& WeightAxis(OpSchema::AxisFunction axis);

@@ -1,5 +1,7 @@
 #include "proto/attributes.h"
 
+#include <algorithm>
+
 namespace fixpoint {
 namespace {
 
@@ -147,6 +149,13 @@ std::optional<std::vector<double>> FloatsAttr(const OpDesc& op, absl::string_vie
 std::optional<std::vector<std::string>> StringsAttr(const OpDesc& op, absl::string_view name) {
   const OpDesc::Attr* attr = FindAttr(op, name);
   return attr != nullptr ? StringsValue(*attr) : std::nullopt;
+}
+
+void SetAttr(OpDesc::Attr attr, OpDesc* op) {
+  const auto same_name = [&attr](const OpDesc::Attr& other) { return other.name() == attr.name(); };
+  const auto found =
+      std::find_if(op->mutable_attrs()->begin(), op->mutable_attrs()->end(), same_name);
+  (found != op->mutable_attrs()->end() ? *found : *op->add_attrs()) = std::move(attr);
 }
 
 OpDesc::Attr MakeIntAttr(absl::string_view name, int32_t value) {

@@ -46,6 +46,9 @@ std::optional<std::vector<int64_t>> IntsAttr(const OpDesc& op, absl::string_view
 std::optional<std::vector<double>> FloatsAttr(const OpDesc& op, absl::string_view name);
 std::optional<std::vector<std::string>> StringsAttr(const OpDesc& op, absl::string_view name);
 
+// Sets the attribute of that name, which is added where the op has none.
+void SetAttr(OpDesc::Attr attr, OpDesc* op);
+
 OpDesc::Attr MakeIntAttr(absl::string_view name, int32_t value);
 OpDesc::Attr MakeBlockAttr(absl::string_view name, int32_t block);
 OpDesc::Attr MakeLongAttr(absl::string_view name, int64_t value);

@@ -1,5 +1,6 @@
 #include "runtime/scope.h"
 
+#include <atomic>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -7,6 +8,22 @@
 #include "proto/status_macros.h"
 
 namespace fixpoint {
+namespace {
+
+uint64_t NextRevision() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+Scope::Scope(Scope&& other) noexcept { *this = std::move(other); }
+
+Scope& Scope::operator=(Scope&& other) noexcept {
+  values_ = std::exchange(other.values_, {});
+  revision_ = std::exchange(other.revision_, 0);
+  return *this;
+}
 
 absl::StatusOr<Scope::Value> Scope::CloneOf(const Value& value) {
   return std::visit(
@@ -41,7 +58,7 @@ Scope::Value* Scope::FindOrNull(absl::string_view name) {
 
 void Scope::Set(absl::string_view name, Value value) {
   values_.insert_or_assign(std::string(name), std::move(value));
-  ++changes_;
+  revision_ = NextRevision();
 }
 
 }  // namespace fixpoint

@@ -22,8 +22,8 @@ class Scope {
   using Values = std::map<std::string, Value, std::less<>>;
 
   Scope() = default;
-  Scope(Scope&&) noexcept = default;
-  Scope& operator=(Scope&&) noexcept = default;
+  Scope(Scope&& other) noexcept;
+  Scope& operator=(Scope&& other) noexcept;
   // kFailedPrecondition where the system has no memory for a copy.
   static absl::StatusOr<Value> CloneOf(const Value& value);
 
@@ -37,8 +37,9 @@ class Scope {
   // Puts the value in the place of what `name` held.
   void Set(absl::string_view name, Value value);
 
-  // How often values were set: while it stays, so do pointers to values.
-  uint64_t changes() const { return changes_; }
+  // What `Set` numbers anew, in all scopes together, and a move takes along: while it stays, so do
+  // pointers to values.
+  uint64_t revision() const { return revision_; }
 
   size_t size() const { return values_.size(); }
   Values::const_iterator begin() const { return values_.begin(); }
@@ -46,7 +47,7 @@ class Scope {
 
  private:
   Values values_;
-  uint64_t changes_ = 0;
+  uint64_t revision_ = 0;
 };
 
 }  // namespace fixpoint

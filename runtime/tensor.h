@@ -17,13 +17,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ops/lod.h"
 #include "proto/program.pb.h"
 
 namespace fixpoint {
-
-// For each level of nested sequences, outermost first, the offsets at which its sequences start,
-// and the end of the last: {{0, 2, 3}} is a sequence of rows 0 and 1 and one of row 2.
-using LoD = std::vector<std::vector<uint64_t>>;
 
 // Bytes of one element; 0 for a type that is not one of elements (LOD_TENSOR, STRING, ...).
 size_t ElementSize(VarType::Type dtype);

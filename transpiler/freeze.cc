@@ -10,10 +10,10 @@
 #include "ops/verifier.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
-#include "runtime/parameter_file.h"
 #include "transpiler/inference_invariants.h"
 #include "transpiler/marks.h"
 #include "transpiler/quantization_sites.h"
+#include "transpiler/taken_parameters.h"
 
 namespace fixpoint {
 namespace {
@@ -78,30 +78,6 @@ absl::Status BlameProgram(const Program& program, const absl::Status& status) {
   }
   return absl::Status(status.code(),
                       absl::StrCat(program.name(), ": ", std::string(status.message())));
-}
-
-// Error (kNotFound): a parameter of the program is not in the scope.
-absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const Scope& trained) {
-  Scope taken;
-  for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
-    if (Scope::Value* value = made.FindOrNull(parameter.name); value != nullptr) {
-      taken.Set(parameter.name, std::move(*value));
-      continue;
-    }
-    const Scope::Value* value = trained.FindOrNull(parameter.name);
-    if (value == nullptr) {
-      return absl::NotFoundError(absl::StrCat(
-          program.name(), ": the parameters have no variable \"", parameter.name, "\""));
-    }
-    absl::StatusOr<Scope::Value> copy = Scope::CloneOf(*value);
-    if (!copy.ok()) {
-      return absl::Status(copy.status().code(),
-                          absl::StrCat(program.name(), ": variable \"", parameter.name,
-                                       "\": ", std::string(copy.status().message())));
-    }
-    taken.Set(parameter.name, *std::move(copy));
-  }
-  return taken;
 }
 
 // What ops read before they were quantized is gone, so that no mark can lead back to it.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -19,6 +20,7 @@
 #include "proto/target.pb.h"
 #include "runtime/scope.h"
 #include "transpiler/input_error.h"
+#include "transpiler/lowering/reasons.h"
 #include "transpiler/plan.h"
 
 namespace fixpoint {
@@ -59,6 +61,12 @@ struct FreezeContext {
   QuantizedWeights quantized_weights;
 };
 
+// What became of the ops of one type of a portable program.
+struct LoweredType {
+  std::string op_type;
+  std::vector<std::pair<LoweringReason, int>> ops;  // how many, in the order of the reasons
+};
+
 // What the passes that rewrite a training program share.
 struct TrainContext {
   // REQUIRES: all outlive this object.
@@ -93,6 +101,7 @@ struct PassContext {
   // requires one of them.
   TrainContext* const train;
   FreezeContext freeze;
+  std::vector<LoweredType> lowered;  // by op type
   // What the user is told in a line each.
   std::vector<std::string> notes;
 };

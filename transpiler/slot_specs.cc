@@ -121,7 +121,7 @@ bool SlotSpecs::IsNeverNegative(const Value& value) {
     chain.push_back(at);
     const OpSchema* schema = types_.SchemaOf(*at->op());
     if (schema == nullptr) break;
-    is_never_negative = schema->never_negative();
+    is_never_negative = schema->NeverNegative(at->op()->desc());
     if (is_never_negative || !schema->KeepsRange(at->op()->desc())) break;
     const Argument* source = at->op()->Input("X");
     at = source == nullptr ? nullptr : source->value();

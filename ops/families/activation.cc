@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
+#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -35,7 +36,7 @@ void DefineRectifiers(OpList& ops) {
       .Hints("use_mkldnn, use_cudnn")
       .QuantizableOutputs({"Out"});
   Define(ops, "relu6", GradientReads::kOut, "Out = min(max(X, 0), threshold).")
-      .NeverNegative()
+      .NeverNegativeIf([](const OpDesc& op) { return FloatAttr(op, "threshold").value_or(6) >= 0; })
       .Attr("threshold", Float(6))
       .Hints("use_mkldnn@2")
       .QuantizableOutputs({"Out"});

@@ -113,6 +113,7 @@ std::vector<OpSchema> ArithmeticOps() {
   ops.Define("mean(X) -> (Out)")
       .Doc("Mean of all elements: [1], since 2.5 a scalar.")
       .Infer(InferScalar)
+      .TakeLod({})
       .QuantizableOutputs({"Out"})
       .Gradient("mean_grad(X, Out@GRAD) -> (X@GRAD)")
       .GradientBy(ClearGradientAttrs);
@@ -131,6 +132,7 @@ std::vector<OpSchema> ArithmeticOps() {
   ops.Define("squared_l2_norm(X) -> (Out)")
       .Doc("Sum of squares.")
       .Infer(InferScalar)
+      .TakeLod({})
       .Gradient("squared_l2_norm_grad(X, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }

@@ -77,10 +77,14 @@ std::vector<OpSchema> ComparisonOps() {
       .Doc("Not X, element by element.")
       .Infer(InferNot)
       .QuantizableOutputs({"Out"});
-  ops.Define("is_empty(X) -> (Out)").Doc("Whether X has no elements: BOOL [1].").Infer(InferFlag);
+  ops.Define("is_empty(X) -> (Out)")
+      .Doc("Whether X has no elements: BOOL [1].")
+      .Infer(InferFlag)
+      .TakeLod({});
   ops.Define("accuracy(Out, Indices, Label) -> (Accuracy, Correct, Total)")
       .Doc("Share of rows one of whose Indices [N,k] is their Label [N,1].")
-      .Infer(InferAccuracy);
+      .Infer(InferAccuracy)
+      .TakeLod({});
   return ops.Build();
 }
 

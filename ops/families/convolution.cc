@@ -6,6 +6,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
+#include "ops/families/integer_ops.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -215,6 +216,14 @@ std::vector<OpSchema> ConvolutionOps() {
   DefineTransposed(ops, "depthwise_conv2d_transpose")
       .Doc("conv2d_transpose with as many groups as Input has channels.")
       .Hints("use_cudnn");
+  OpSchemaBuilder& integers =
+      ops.Define("integer_conv2d(Input, Filter, Scales, Operands*?) -> (Output)");
+  DefineWindow(integers);
+  DefineEpilogue(integers)
+      .Doc(
+          "conv2d of codes Input [N,C,H,W], INT8 or UINT8, and Filter [O,C/groups,h,w], INT8: each "
+          "exact sum as FP32 times Scales [O], then the epilogue. A channel is one of axis 1.")
+      .Infer(InferStored(InferConv2d, "Output"));
   return ops.Build();
 }
 

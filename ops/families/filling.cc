@@ -122,6 +122,7 @@ void DefineConstants(OpList& ops) {
       .Attr("str_value", String(""))
       .Hints("force_cpu")
       .Infer(InferBatchSizeLike)
+      .TakeLod({})
       .QuantizableOutputs({"Out"});
   ops.Define("fill_zeros_like(X) -> (Out)").Doc("Zeros of X's shape.").Infer(SameAs("X", {"Out"}));
   ops.Define("fill_any_like(X) -> (Out)")
@@ -146,7 +147,8 @@ void DefineConstants(OpList& ops) {
   ops.Define("shape(Input) -> (Out)")
       .Doc("Input's dimensions, INT32.")
       .Hints("use_mkldnn@2, mkldnn_data_type@2")
-      .Infer(InferShapeOp);
+      .Infer(InferShapeOp)
+      .TakeLod({});
 }
 
 }  // namespace

@@ -166,6 +166,7 @@ void DefineSearch(OpList& ops) {
       .Doc("The k largest of each row.")
       .Attr("k", Int(1))
       .Infer([](InferContext& op) { return InferTopK(op, -1); })
+      .TakeLod({"Out", "Indices"})
       .Gradient("top_k_grad(X, Indices, Out@GRAD) -> (X@GRAD)");
   ops.Define("top_k_v2(X, K?) -> (Out, Indices)")
       .Doc("The k largest (or smallest) along axis.")
@@ -174,6 +175,7 @@ void DefineSearch(OpList& ops) {
       .Attr("largest", Bool(true))
       .Attr("sorted", Bool(true))
       .Infer([](InferContext& op) { return InferTopK(op, op.Int("axis")); })
+      .TakeLod({"Out", "Indices"})
       .QuantizableOutputs({"Out", "Indices"})
       .Gradient("top_k_v2_grad(X, K, Indices, Out@GRAD) -> (X@GRAD)");
   ops.Define("arg_max(X) -> (Out)")
@@ -184,6 +186,7 @@ void DefineSearch(OpList& ops) {
       .Attr("dtype", Int(-1), Eras::kFluid)
       .Attr("dtype", Int(3), Eras::kPaddle2)
       .Infer(InferArgMax)
+      .TakeLod({})
       .QuantizableOutputs({"Out"});
   ops.Define("argsort(X) -> (Out, Indices)")
       .Doc("X sorted along axis, and where each came from.")

@@ -286,6 +286,7 @@ void DefineParts(OpList& ops) {
       .Attr("axis", Int(0))
       .Hints("use_mkldnn@2")
       .Infer(InferStack)
+      .TakeLod({})
       .QuantizableOutputs({"Y"})
       .Gradient("stack_grad(Y@GRAD, X@2) -> (X@GRAD)");
   ops.Define("unstack(X) -> (Y*)")
@@ -294,12 +295,14 @@ void DefineParts(OpList& ops) {
       .Attr("num", Required(INT), Eras::kFluid)
       .Attr("num", Int(0), Eras::kPaddle2)
       .Infer(InferUnstack("Y"))
+      .TakeLod({})
       .KeepsRange()
       .GradientNotKnown();
   ops.Define("unbind(X) -> (Out*)")
       .Doc("unstack by another name.")
       .Attr("axis", Int(0))
       .Infer(InferUnstack("Out"))
+      .TakeLod({})
       .KeepsRange()
       .GradientNotKnown();
 }

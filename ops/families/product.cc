@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/families/integer_ops.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -192,6 +193,7 @@ std::vector<OpSchema> ProductOps() {
       .Attr("trans_y", Bool(false))
       .Hints("use_mkldnn, mkldnn_data_type")
       .Infer(InferMatmulV2)
+      .TakeLod({})
       .WeightAxis(MatmulWeightAxis("trans_x", "trans_y"))
       .Gradient("matmul_v2_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
 
@@ -206,6 +208,22 @@ std::vector<OpSchema> ProductOps() {
           "use_mkldnn, use_quantizer, mkldnn_data_type@2, Scale_in, Scale_weights, Scale_out, "
           "force_fp32_output, @ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@@1")
       .Infer(InferFc);
+
+  DefineEpilogue(ops.Define("integer_mul(X, Y, Scales, Operands*?) -> (Out)"))
+      .Doc(
+          "mul of codes X, INT8 or UINT8, and Y, INT8: each exact sum as FP32 times Scales, one "
+          "for "
+          "each column of Y, then the epilogue. A channel is a column.")
+      .Attr("x_num_col_dims", Int(1))
+      .Attr("y_num_col_dims", Int(1))
+      .Infer(InferStored(InferMul, "Out"));
+  DefineEpilogue(ops.Define("integer_matmul(X, Y, Scales, Operands*?) -> (Out)"))
+      .Doc(
+          "matmul_v2 of codes X, INT8 or UINT8, and Y, INT8: each exact sum as FP32 times Scales, "
+          "one or one for each column of Y, then the epilogue. A channel is a column.")
+      .Attr("trans_x", Bool(false))
+      .Attr("trans_y", Bool(false))
+      .Infer(InferStored(InferMatmulV2, "Out"));
   return ops.Build();
 }
 

@@ -54,7 +54,8 @@ OpSchemaBuilder& DefineReduce(OpList& ops, absl::string_view type, absl::string_
       .Attr("in_dtype", Int(-1))
       .Attr("out_dtype", Int(-1))
       .Hints("use_mkldnn@2")
-      .Infer(InferReduce);
+      .Infer(InferReduce)
+      .TakeLod({});
 }
 
 void DefineReduceToBool(OpList& ops, absl::string_view type, absl::string_view doc) {
@@ -67,7 +68,8 @@ void DefineReduceToBool(OpList& ops, absl::string_view type, absl::string_view d
       .Attr("in_dtype", Int(-1))
       .Attr("out_dtype", Int(-1))
       .Hints("use_mkldnn@2")
-      .Infer(InferReduceToBool);
+      .Infer(InferReduceToBool)
+      .TakeLod({});
 }
 
 }  // namespace

@@ -67,6 +67,7 @@ std::vector<OpSchema> SequenceOps() {
       .Attr("pad_value", Float(0))
       .Hints("is_test")
       .Infer(SameAs("X", {"Out"}))
+      .PoolsSequences()
       .Gradient("sequence_pool_grad(X, MaxIndex?, Out@GRAD) -> (X@GRAD)")
       .GradientBy(DropMaxIndexUnlessMax);
   ops.Define("sequence_softmax(X) -> (Out)")

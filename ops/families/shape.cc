@@ -297,6 +297,7 @@ std::vector<OpSchema> ShapeOps() {
       .Attr("data_format", String("AnyLayout"))
       .Hints("use_mkldnn, use_quantizer@1, mkldnn_data_type@2")
       .Infer(InferTranspose)
+      .TakeLod({})
       .KeepsRange()
       .QuantizableOutputs({"Out"})
       .Gradient("transpose_grad(X, Out, Out@GRAD) -> (X@GRAD)");
@@ -306,6 +307,7 @@ std::vector<OpSchema> ShapeOps() {
       .Attr("data_format", String("AnyLayout"))
       .Hints("use_mkldnn, use_quantizer@1, mkldnn_data_type@2")
       .Infer(InferTranspose)
+      .TakeLod({})
       .KeepsRange()
       .QuantizableOutputs({"Out"})
       .Gradient("transpose2_grad(XShape, Out@GRAD) -> (X@GRAD)");

@@ -99,6 +99,7 @@ std::vector<OpSchema> SoftmaxLossOps() {
       .Attr("ignore_index", Int(-100))
       .Attr("axis", Int(-1))
       .Infer(InferSoftmaxWithCrossEntropy)
+      .TakeLod({"Softmax", "Loss"})
       .Gradient("softmax_with_cross_entropy_grad(Label, Softmax, Loss@GRAD) -> (Logits@GRAD)")
       .GradientInfer(SameAs("Softmax", {"Logits@GRAD"}));
   ops.Define("cross_entropy(X, Label) -> (Y)")

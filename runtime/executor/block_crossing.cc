@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "ops/op_schema.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -80,6 +81,24 @@ std::vector<const Value*> ValuesWritten(const Op& op) {
   for (const Block* block : op.sub_blocks()) {
     for (const WrittenAround& written : CrossingOf(op, *block).written) {
       values.push_back(written.exit);
+    }
+  }
+  return values;
+}
+
+const Value* ValueBefore(const Value& value) {
+  const absl::Span<const Value* const> values = value.variable().values();
+  const auto place = std::find(values.begin(), values.end(), &value);
+  return place != values.begin() ? *(place - 1) : nullptr;
+}
+
+std::vector<const Value*> ValuesFoundInOutputs(const Op& op) {
+  std::vector<const Value*> values;
+  if (QuantOpOf(op) == QuantOp::kNone) return values;
+  for (const Argument* output : op.outputs()) {
+    if (output->variable() == nullptr || !output->variable()->persistable()) continue;
+    if (const Value* before = ValueBefore(*output->value()); before != nullptr) {
+      values.push_back(before);
     }
   }
   return values;

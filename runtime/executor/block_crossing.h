@@ -32,6 +32,12 @@ std::vector<const Value*> ValuesRead(const Op& op);
 std::vector<const Value*> ValuesReadInBlocks(const Op& op);
 std::vector<const Value*> ValuesWritten(const Op& op);
 
+// What a variable held before that value; null of its first one.
+const Value* ValueBefore(const Value& value);
+// What a quantizer finds in the persistable variables of its outputs, its state: some it reads
+// there and nowhere else, and some it leaves as it is.
+std::vector<const Value*> ValuesFoundInOutputs(const Op& op);
+
 }  // namespace fixpoint::executor
 
 #endif  // FIXPOINT_RUNTIME_EXECUTOR_BLOCK_CROSSING_H_

@@ -38,6 +38,10 @@ Demand::Demand(const Block& block, Era era, const std::vector<const Value*>& wan
       readers_[input->value()].push_back(op);
     }
     for (const Value* value : ValuesReadInBlocks(*op)) readers_[value].push_back(op);
+    for (const Value* value : ValuesFoundInOutputs(*op)) {
+      needed_.insert(value);
+      readers_[value].push_back(op);
+    }
   }
   if (keeps_all) kept_ = needed_;
 }

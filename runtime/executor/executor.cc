@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -30,18 +29,6 @@ uint32_t CountOps(const Program& program) {
   return static_cast<uint32_t>(count);
 }
 
-// Error (kUnimplemented): sequences are fed.
-absl::Status CheckFeeds(absl::Span<const Feed> feeds) {
-  for (const Feed& feed : feeds) {
-    if (feed.value->lod().empty()) continue;
-    return absl::UnimplementedError(
-        absl::StrCat("\"", feed.name,
-                     "\" is fed sequences, which the executor does not run; want a tensor without "
-                     "offsets"));
-  }
-  return absl::OkStatus();
-}
-
 // A scalar is [1] in plans.
 Dims PlannedDims(const Tensor& tensor) {
   if (tensor.dims().empty()) return {1};
@@ -59,6 +46,23 @@ std::vector<int64_t> DimsOutside(const Program& program, const std::string& vari
 
 TensorType TypeOf(const Tensor& tensor) { return {tensor.dtype(), PlannedDims(tensor)}; }
 
+// A scalar has no rows that its offsets could cut.
+const LoD& LodOf(const Tensor& tensor) {
+  static const LoD* const none = new LoD();
+  return tensor.dims().empty() ? *none : tensor.lod();
+}
+
+GivenType GivenTypeOf(const Tensor& tensor) { return {TypeOf(tensor), LodOf(tensor)}; }
+
+// A tensor outside of plans. Error: there is no memory for it.
+absl::StatusOr<Tensor> AllocateOutside(const Program& program, const std::string& variable,
+                                       const TensorType& type, const LoD& lod) {
+  ASSIGN_OR_RETURN(Tensor tensor,
+                   Tensor::Allocate(type.dtype, DimsOutside(program, variable, type.dims)));
+  tensor.set_lod(lod);
+  return tensor;
+}
+
 }  // namespace
 
 // A plan with the addresses of its buffers.
@@ -68,29 +72,33 @@ struct Executor::PlannedRun {
   Plan plan;
   std::vector<bool> was_there;  // of each of the plan's persistables, in the scope
   std::vector<uint8_t*> addresses;
-  std::optional<uint64_t> scope_changes;  // of the scope that the addresses are of
-  const uint8_t* arena = nullptr;         // likewise
+  std::optional<uint64_t> scope_revision;  // of the scope that the addresses are of
+  const uint8_t* arena = nullptr;          // likewise
+  // Of the plan, those whose tensors in that scope have other offsets than a run leaves.
+  std::vector<const Plan::Persistable*> to_cut_anew;
   uint64_t last_use = 0;
   StepTimes times;
 };
 
-// What the plan binds in the scope is of the types that it was planned for.
+// What the plan binds in the scope is of the types that it was planned for, and what it reads there
+// has the offsets.
 bool Executor::FitsScope(const PlannedRun& run) const {
-  if (run.scope_changes == scope_->changes()) return true;
+  if (run.scope_revision == scope_->revision()) return true;
   for (size_t i = 0; i < run.plan.persistables.size(); ++i) {
-    const Plan::Binding& binding = run.plan.persistables[i];
-    const std::optional<TensorType> type = TypeInScope(binding.name);
-    const bool fits = type ? type == run.plan.buffers[binding.buffer.index].type
-                           : !run.was_there[i] && scope_->FindOrNull(binding.name) == nullptr;
+    const Plan::Persistable& planned = run.plan.persistables[i];
+    const Tensor* tensor = TensorInScope(planned.name);
+    const bool fits = tensor != nullptr
+                          ? TypeOf(*tensor) == run.plan.buffers[planned.buffer.index].type &&
+                                (!planned.lod_before || *planned.lod_before == LodOf(*tensor))
+                          : !run.was_there[i] && scope_->FindOrNull(planned.name) == nullptr;
     if (!fits) return false;
   }
   return true;
 }
 
-std::optional<TensorType> Executor::TypeInScope(absl::string_view name) const {
+const Tensor* Executor::TensorInScope(absl::string_view name) const {
   const Scope::Value* value = scope_->FindOrNull(name);
-  const Tensor* tensor = value != nullptr ? std::get_if<Tensor>(value) : nullptr;
-  return tensor != nullptr ? std::optional(TypeOf(*tensor)) : std::nullopt;
+  return value != nullptr ? std::get_if<Tensor>(value) : nullptr;
 }
 
 void Executor::Free::operator()(uint8_t* memory) const { std::free(memory); }
@@ -117,10 +125,10 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
                                                            absl::Span<const std::string> fetches) {
   // A kernel shares its work out when it is planned, and so its bits depend on it.
   kernels::UseThreads(options_.threads);
-  ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOn(*scope_));
+  ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOf(feeds, *scope_));
   const auto is_planned = [](const Feed& feed, const FeedType& planned) {
-    return feed.name == planned.name && feed.value->lod().empty() &&
-           TypeOf(*feed.value) == planned.type;
+    return feed.name == planned.name && TypeOf(*feed.value) == planned.given.type &&
+           LodOf(*feed.value) == planned.given.lod;
   };
   const auto is_for = [&](const PlannedRun& run) {
     const std::vector<FeedType>& planned_feeds = run.request.feeds;
@@ -137,21 +145,21 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
     run->last_use = ++uses_;
     return run.get();
   }
-  RETURN_IF_ERROR(CheckFeeds(feeds));
   auto run = std::make_unique<PlannedRun>();
   for (const Feed& feed : feeds) {
-    run->request.feeds.push_back({std::string(feed.name), TypeOf(*feed.value)});
+    run->request.feeds.push_back({std::string(feed.name), GivenTypeOf(*feed.value)});
   }
   run->request.fetches.assign(fetches.begin(), fetches.end());
   run->request.begun = schedule_.BegunIn(phase);
   run->request.keeps_all = options_.check_finite;
   run->phase = std::move(phase);
   ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->request, [this](absl::string_view name) {
-                     return TypeInScope(name);
+                     const Tensor* tensor = TensorInScope(name);
+                     return tensor != nullptr ? std::optional(GivenTypeOf(*tensor)) : std::nullopt;
                    }));
   RETURN_IF_ERROR(GrowArena(run->plan.arena_bytes));
-  for (const Plan::Binding& binding : run->plan.persistables) {
-    run->was_there.push_back(TypeInScope(binding.name).has_value());
+  for (const Plan::Persistable& persistable : run->plan.persistables) {
+    run->was_there.push_back(TensorInScope(persistable.name) != nullptr);
   }
   run->times.seconds.resize(run->plan.steps.size());
   run->last_use = ++uses_;
@@ -180,7 +188,7 @@ absl::Status Executor::GrowArena(int64_t bytes) {
 // Finds the memory of what is persistable and in the arena, which both stay where they are from run
 // to run.
 absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
-  if (run->scope_changes == scope_->changes() && run->arena == arena_.get()) {
+  if (run->scope_revision == scope_->revision() && run->arena == arena_.get()) {
     return absl::OkStatus();
   }
   run->addresses.resize(run->plan.buffers.size());
@@ -188,20 +196,24 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
     const BufferInfo& info = run->plan.buffers[i];
     if (info.offset >= 0) run->addresses[i] = arena_.get() + info.offset;
   }
-  for (const Plan::Binding& binding : run->plan.persistables) {
-    uint8_t*& address = run->addresses[binding.buffer.index];
-    if (Scope::Value* value = scope_->FindOrNull(binding.name); value != nullptr) {
-      address = std::get<Tensor>(*value).mutable_bytes().data();
+  run->to_cut_anew.clear();
+  for (const Plan::Persistable& persistable : run->plan.persistables) {
+    uint8_t*& address = run->addresses[persistable.buffer.index];
+    if (Scope::Value* value = scope_->FindOrNull(persistable.name); value != nullptr) {
+      Tensor& tensor = std::get<Tensor>(*value);
+      address = tensor.mutable_bytes().data();
+      const bool keeps_lod = !persistable.lod_after || *persistable.lod_after == tensor.lod();
+      if (!keeps_lod) run->to_cut_anew.push_back(&persistable);
       continue;
     }
-    const TensorType& type = run->plan.buffers[binding.buffer.index].type;
-    ASSIGN_OR_RETURN(Tensor tensor,
-                     Tensor::Allocate(type.dtype, DimsOutside(program_, binding.name, type.dims)));
+    const TensorType& type = run->plan.buffers[persistable.buffer.index].type;
+    ASSIGN_OR_RETURN(Tensor tensor, AllocateOutside(program_, persistable.name, type,
+                                                    persistable.lod_after.value_or(LoD())));
     address = tensor.mutable_bytes().data();
-    created->emplace_back(binding.name, std::move(tensor));
+    created->emplace_back(persistable.name, std::move(tensor));
   }
   AddressInTensors(run->plan, absl::MakeSpan(run->addresses));
-  run->scope_changes = created->empty() ? std::optional(scope_->changes()) : std::nullopt;
+  run->scope_revision = created->empty() ? std::optional(scope_->revision()) : std::nullopt;
   run->arena = arena_.get();
   return absl::OkStatus();
 }
@@ -209,11 +221,9 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
 absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const {
   std::vector<Tensor> fetched;
   for (const Plan::Fetch& fetch : run.plan.fetches) {
-    ASSIGN_OR_RETURN(
-        Tensor tensor,
-        Tensor::Allocate(fetch.type.dtype, DimsOutside(program_, fetch.name, fetch.type.dims)));
-    std::memcpy(tensor.mutable_bytes().data(), run.addresses[fetch.buffer.index],
-                tensor.bytes().size());
+    ASSIGN_OR_RETURN(Tensor tensor, AllocateOutside(program_, fetch.name, fetch.type, fetch.lod));
+    std::copy_n(run.addresses[fetch.buffer.index], tensor.bytes().size(),
+                tensor.mutable_bytes().begin());
     fetched.push_back(std::move(tensor));
   }
   return fetched;
@@ -246,6 +256,12 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
   }
   absl::StatusOr<std::vector<Tensor>> fetched = Fetch(*run);
   for (auto& [name, tensor] : created) scope_->Set(name, std::move(tensor));
+  // Set anew, so that the plans for the offsets before are not taken for fitting.
+  for (const Plan::Persistable* persistable : run->to_cut_anew) {
+    Tensor tensor = std::move(std::get<Tensor>(*scope_->FindOrNull(persistable->name)));
+    tensor.set_lod(*persistable->lod_after);
+    scope_->Set(persistable->name, std::move(tensor));
+  }
   return fetched;
 }
 

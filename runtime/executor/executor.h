@@ -1,5 +1,5 @@
-// The executor: runs a program on kernels made for it. For each set of shapes that it is fed it
-// makes a plan (plan.h) once, and then runs that.
+// The executor: runs a program on kernels made for it. For each set of shapes, and of offsets of
+// sequences, that it is fed it makes a plan (plan.h) once, and then runs that.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_EXECUTOR_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_EXECUTOR_H_
@@ -44,11 +44,10 @@ class Executor final : public Backend {
                                                           const ExecutorOptions& options = {});
   ~Executor() override;
 
-  // Plans where shapes come for the first time, or variables of the scope have other types than the
-  // last time; the last plans are kept. Errors: also those of MakePlan (planner.h) then, and
-  // kUnimplemented where sequences are fed; the scope is then as it was. After an error of an op,
-  // the variables that the scope held may have what the ops before it wrote, or what they had; it
-  // holds no other.
+  // Plans where shapes or offsets of sequences come for the first time, or variables of the scope
+  // have others than the last time; the last plans are kept. Errors: also those of MakePlan
+  // (planner.h) then; the scope is then as it was. After an error of an op, the variables that the
+  // scope held may have what the ops before it wrote, or what they had; it holds no other.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
@@ -74,7 +73,7 @@ class Executor final : public Backend {
   using NewTensors = std::vector<std::pair<std::string, Tensor>>;
   absl::Status Bind(PlannedRun* planned, NewTensors* created);
   bool FitsScope(const PlannedRun& planned) const;
-  std::optional<TensorType> TypeInScope(absl::string_view name) const;
+  const Tensor* TensorInScope(absl::string_view name) const;
   absl::Status GrowArena(int64_t bytes);
   absl::StatusOr<std::vector<Tensor>> Fetch(const PlannedRun& planned) const;
 

@@ -6,8 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/output_lod.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
+#include "runtime/executor/block_crossing.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -109,6 +111,17 @@ const Value& OpPlanner::OutputValue(absl::string_view slot, int index) const {
   return *CHECK_NOTNULL(OutputArgument(slot, index))->value();
 }
 
+absl::StatusOr<std::optional<Buffer>> OpPlanner::ReadFoundIn(absl::string_view slot,
+                                                             const TensorType& type) {
+  PlanBuilder& builder = planning_.builder;
+  const Argument* argument = OutputArgument(slot, 0);
+  if (argument == nullptr) return std::nullopt;
+  const Value* before = ValueBefore(*argument->value());
+  if (before == nullptr) return builder.EntryOf(*argument->variable(), type);
+  if (!builder.IsPlanned(*before) || builder.TypeOf(*before) != type) return std::nullopt;
+  return builder.Read(*before, Layout::kRowMajor);
+}
+
 absl::Status OpPlanner::InferTypes() {
   std::vector<VarDesc> declared;
   for (const Argument* argument : op_.inputs()) {
@@ -177,6 +190,22 @@ void OpPlanner::AddStep(StepKernel kernel) {
                              std::move(kernel.implementation), std::move(kernel.reads),
                              std::move(kernel.writes), kernel.operations, std::move(kernel.run),
                              std::move(kernel.block)});
+}
+
+void OpPlanner::SetOutputLods() {
+  PlanBuilder& builder = planning_.builder;
+  const auto is_planned = [&builder](const Argument& argument) {
+    return argument.value() != nullptr && builder.IsPlanned(*argument.value());
+  };
+  const auto find_rows = [&](const Argument& input) -> std::optional<Rows> {
+    if (!is_planned(input)) return std::nullopt;
+    return Rows{builder.TypeOf(*input.value()).dims[0], &builder.LodOf(*input.value())};
+  };
+  for (const Argument* output : op_.outputs()) {
+    if (!is_planned(*output)) continue;
+    const Value& value = *output->value();
+    builder.SetLod(value, OutputLod(schema_, *output, builder.TypeOf(value).dims[0], find_rows));
+  }
 }
 
 }  // namespace fixpoint::executor

@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/infer.h"
+#include "ops/lod.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/program.h"
@@ -100,6 +101,9 @@ class OpPlanner {
   const Dims& InputDims(absl::string_view slot, int index = 0) const {
     return InputType(slot, index).dims;
   }
+  const LoD& InputLod(absl::string_view slot) const {
+    return planning_.builder.LodOf(InputValue(slot));
+  }
   // Error (kInvalidArgument): the input is absent, or has another number of elements.
   absl::Status CheckSize(absl::string_view slot, int64_t size) const;
   // The same with other dimensions.
@@ -121,6 +125,9 @@ class OpPlanner {
   // Whether the op names a variable there that somebody reads.
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;
+  // What the output's variable holds when the op begins, of a quantizer that finds its state there.
+  // Nothing where that is not of the type.
+  absl::StatusOr<std::optional<Buffer>> ReadFoundIn(absl::string_view slot, const TensorType& type);
   // The type of an output, as it is inferred from the inputs' types; a scalar is [1] here. Error:
   // the inputs do not fit; kUnimplemented: it depends on values, or the op lacks the output.
   absl::StatusOr<TensorType> OutputType(absl::string_view slot, int index = 0);
@@ -138,6 +145,9 @@ class OpPlanner {
   Buffer Scratch(absl::string_view what, VarType::Type dtype, int64_t size);
 
   void AddStep(StepKernel kernel);
+
+  // Gives the outputs that were planned the offsets of their sequences.
+  void SetOutputLods();
 
  private:
   const Argument* OutputArgument(absl::string_view slot, int index) const;

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
+#include "ops/lod.h"
 #include "proto/program.h"
 #include "proto/program.pb.h"
 #include "runtime/random.h"
@@ -31,6 +33,13 @@ struct TensorType {
     return a.dtype == b.dtype && a.dims == b.dims;
   }
   friend bool operator!=(const TensorType& a, const TensorType& b) { return !(a == b); }
+};
+
+// What a plan is made for of a tensor that a run begins with: how its rows are cut is known like
+// its extents.
+struct GivenType {
+  TensorType type;
+  LoD lod;
 };
 
 // How the elements of a tensor lie in memory. kChannelsLast is of [batch, channels, height, width]
@@ -125,16 +134,25 @@ struct Plan {
     std::string name;  // of a variable
     Buffer buffer;
   };
+  struct Persistable {
+    std::string name;
+    Buffer buffer;
+    // The offsets that its tensor has at entry: nothing where no op reads it. And when a run ends:
+    // nothing where no op writes it.
+    std::optional<LoD> lod_before = std::nullopt;
+    std::optional<LoD> lod_after = std::nullopt;
+  };
   // What a variable's last value is, in a buffer of as many elements.
   struct Fetch {
     std::string name;
     Buffer buffer;
     TensorType type;
+    LoD lod;
   };
   std::vector<BufferInfo> buffers;
   std::vector<Step> steps;
   std::vector<Binding> feeds;
-  std::vector<Binding> persistables;
+  std::vector<Persistable> persistables;
   // Buffers of kScope that lie where a persistable's does.
   struct InTensor {
     Buffer buffer;

@@ -83,26 +83,36 @@ Buffer PlanBuilder::NewBuffer(std::string name, TensorType type, Layout layout) 
   return AddBuffer({std::move(name), std::move(type), layout});
 }
 
-void PlanBuilder::AddFeed(const Value& value, const std::string& variable, const TensorType& type) {
-  const Buffer buffer = AddBuffer({variable, type, Layout::kRowMajor, BufferInfo::Place::kFeed});
+void PlanBuilder::AddFeed(const Value& value, const std::string& variable, const GivenType& given) {
+  const Buffer buffer =
+      AddBuffer({variable, given.type, Layout::kRowMajor, BufferInfo::Place::kFeed});
   plan_.feeds.push_back({variable, buffer});
-  values_[&value] = {type, buffer};
+  values_[&value] = {given.type, buffer};
+  SetLod(value, given.lod);
 }
 
-void PlanBuilder::AddPersistable(const Variable& variable, const TensorType& type) {
+void PlanBuilder::AddPersistable(const Variable& variable, const GivenType& given) {
   const Buffer buffer =
-      AddBuffer({variable.name(), type, Layout::kRowMajor, BufferInfo::Place::kScope});
+      AddBuffer({variable.name(), given.type, Layout::kRowMajor, BufferInfo::Place::kScope});
+  persistables_[&variable] = {plan_.persistables.size(), given.lod};
   plan_.persistables.push_back({variable.name(), buffer});
-  persistables_[&variable] = buffer;
 }
 
 void PlanBuilder::AddEntry(const Value& value) {
-  const Buffer tensor = persistables_.at(&value.variable());
-  values_[&value] = {info(tensor).type, tensor};
+  const Persistable& held = persistables_.at(&value.variable());
+  Plan::Persistable& planned = plan_.persistables[held.index];
+  planned.lod_before = held.lod;
+  values_[&value] = {info(planned.buffer).type, planned.buffer};
+  SetLod(value, held.lod);
 }
 
-void PlanBuilder::AddGiven(const Value& value, const TensorType& type) {
-  AddFeed(value, value.variable().name(), type);
+std::optional<Buffer> PlanBuilder::EntryOf(const Variable& variable, const TensorType& type) const {
+  if (!HasPersistable(variable) || info(TensorOf(variable)).type != type) return std::nullopt;
+  return TensorOf(variable);
+}
+
+void PlanBuilder::AddGiven(const Value& value, const PlanBuilder& around) {
+  AddFeed(value, value.variable().name(), {around.TypeOf(value), around.LodOf(value)});
 }
 
 void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
@@ -115,15 +125,30 @@ void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
     plan_.feeds.push_back({info(*buffer).name, *buffer});
   }
   WriteCodes(value, planned.type, codes, /*holds_codes=*/false);
+  SetLod(value, around.LodOf(value));
 }
 
-void PlanBuilder::AddKept(const Value& at_entry, const TensorType& type) {
-  AddPersistable(at_entry.variable(), type);
-  values_[&at_entry] = {type, persistables_.at(&at_entry.variable())};
+void PlanBuilder::AddKept(const Value& at_entry, const GivenType& given) {
+  AddPersistable(at_entry.variable(), given);
+  AddEntry(at_entry);
 }
 
 bool PlanBuilder::Keeps(const Variable& variable) const {
   return of_ == Of::kProgram ? variable.persistable() : HasPersistable(variable);
+}
+
+const LoD& PlanBuilder::LodOf(const Value& value) const {
+  static const LoD* const none = new LoD();
+  const auto lod = lods_.find(&value);
+  return lod != lods_.end() ? lod->second : *none;
+}
+
+void PlanBuilder::SetLod(const Value& value, LoD lod) {
+  if (lod.empty()) {
+    lods_.erase(&value);
+  } else {
+    lods_[&value] = std::move(lod);
+  }
 }
 
 Layout PlanBuilder::LayoutOf(const Value& value) const {
@@ -149,8 +174,10 @@ void PlanBuilder::AddCopy(std::string name, Buffer from, Buffer to) {
            {to},
            0,
            [from, to, bytes = info(to).bytes()](const StepContext& run) {
-             // They may lie in one place.
-             std::memmove(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
+             // They may lie in one place, or nowhere.
+             if (bytes > 0) {
+               std::memmove(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
+             }
              return absl::OkStatus();
            }});
 }
@@ -236,9 +263,9 @@ absl::StatusOr<Buffer> PlanBuilder::Read(const Value& value, Layout layout) {
   return *wanted;
 }
 
-absl::StatusOr<const Codes*> PlanBuilder::ReadCodes(const Value& value, Layout layout) {
+absl::StatusOr<std::optional<Codes>> PlanBuilder::ReadCodes(const Value& value, Layout layout) {
   PlannedValue& planned = Find(value);
-  if (!planned.codes) return nullptr;
+  if (!planned.codes) return std::nullopt;
   Codes& codes = *planned.codes;
   if (codes.layout != layout && !LieAlike(planned.type.dims)) {
     TensorType type = planned.type;
@@ -248,25 +275,32 @@ absl::StatusOr<const Codes*> PlanBuilder::ReadCodes(const Value& value, Layout l
     codes.codes = converted;
   }
   codes.layout = layout;
-  return &codes;
+  return codes;
 }
 
 bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {
-  const auto tensor = persistables_.find(&variable);
-  return tensor != persistables_.end() && tensor->second == buffer;
+  return HasPersistable(variable) && TensorOf(variable) == buffer;
 }
 
-void PlanBuilder::NoteWritten(const Value& value, const TensorType& type) {
+void PlanBuilder::NoteWritten(const Value& value) {
   const Variable& variable = value.variable();
   if (!Keeps(variable)) return;
-  // The scope has no tensor for it yet.
-  if (!HasPersistable(variable)) AddPersistable(variable, type);
-  if (last_written_.emplace(&variable, &value).second) written_.push_back(&variable);
-  last_written_[&variable] = &value;
+  absl::flat_hash_set<const Value*>& values = values_written_[&variable];
+  if (values.empty()) written_.push_back(&variable);
+  values.insert(&value);
+}
+
+const Value& PlanBuilder::LastWritten(const Variable& variable) const {
+  const absl::flat_hash_set<const Value*>& written = values_written_.at(&variable);
+  const absl::Span<const Value* const> values = variable.values();
+  const auto last = std::find_if(values.rbegin(), values.rend(),
+                                 [&](const Value* value) { return written.contains(value); });
+  CHECK(last != values.rend());
+  return **last;
 }
 
 Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout layout) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   const Buffer buffer = NewBuffer(value.variable().name(), type, layout);
   PlannedValue planned{type};
   planned.In(layout) = buffer;
@@ -274,30 +308,9 @@ Buffer PlanBuilder::Write(const Value& value, const TensorType& type, Layout lay
   return buffer;
 }
 
-absl::StatusOr<Buffer> PlanBuilder::Update(const Value& value, const TensorType& type) {
-  const Variable& variable = value.variable();
-  if (!Keeps(variable)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", variable.name(), "\" is not persistable; want it to be"));
-  }
-  if (!HasPersistable(variable)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("\"", variable.name(), "\" has no value; want it initialised"));
-  }
-  NoteWritten(value, type);
-  const Buffer tensor = persistables_.at(&variable);
-  if (info(tensor).type != type) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", variable.name(), "\" is ",
-                                                   DimsText(info(tensor).type.dims), "; want ",
-                                                   DimsText(type.dims)));
-  }
-  values_[&value] = {type, tensor};
-  return tensor;
-}
-
 void PlanBuilder::Defer(const Value& value, const TensorType& type, Layout layout,
                         std::function<void(Buffer)> add_step) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   PlannedValue planned{type};
   planned.deferred = {op_, layout, std::move(add_step)};
   values_[&value] = std::move(planned);
@@ -319,7 +332,7 @@ void PlanBuilder::Compute(const Value& value, PlannedValue* planned) {
 
 void PlanBuilder::WriteCodes(const Value& value, const TensorType& type, Codes codes,
                              bool holds_codes) {
-  NoteWritten(value, type);
+  NoteWritten(value);
   PlannedValue planned{type};
   planned.codes = codes;
   planned.holds_codes = holds_codes;
@@ -338,11 +351,12 @@ absl::Status PlanBuilder::View(const Value& value, const Value& of, Dims dims) {
 }
 
 absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
+  SetLod(value, LodOf(of));
   const bool is_same_variable = &value.variable() == &of.variable();
   if (Keeps(value.variable()) && !is_same_variable) return View(value, of, TypeOf(of).dims);
   if (IsDeferred(of)) Compute(of, &Find(of));
   PlannedValue shared = Find(of);
-  NoteWritten(value, shared.type);
+  NoteWritten(value);
   values_[&value] = std::move(shared);
   return absl::OkStatus();
 }
@@ -351,9 +365,12 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   BeginOp(nullptr);
   std::vector<Kept> kept;
   for (const Variable* variable : written_) {
-    const Buffer tensor = persistables_.at(variable);
-    const Value& last = *last_written_.at(variable);
+    const Value& last = LastWritten(*variable);
     ASSIGN_OR_RETURN(const Buffer buffer, Read(last, Layout::kRowMajor));
+    // The scope has no tensor for it yet.
+    if (!HasPersistable(*variable)) AddPersistable(*variable, {TypeOf(last), {}});
+    const Buffer tensor = TensorOf(*variable);
+    plan_.persistables[persistables_.at(variable).index].lod_after = LodOf(last);
     if (buffer == tensor) continue;
     if (TypeOf(last) != info(tensor).type) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -370,8 +387,9 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
       buffer = NewBuffer(fetch->variable().name(), TypeOf(*fetch));
       AddCopy("copy", entry, buffer);
     }
-    plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch)});
+    plan_.fetches.push_back({fetch->variable().name(), buffer, TypeOf(*fetch), LodOf(*fetch)});
   }
+  RETURN_IF_ERROR(status_);
   for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {
     AddCopy("store", value.buffer, value.tensor);
   }

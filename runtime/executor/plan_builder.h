@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <typeindex>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -44,39 +45,42 @@ class PlanBuilder {
   PlanBuilder& operator=(const PlanBuilder&) = delete;
 
   // What a run begins with: a feed, the tensor of a persistable variable, or its elements at entry.
-  void AddFeed(const Value& value, const std::string& variable, const TensorType& type);
-  void AddPersistable(const Variable& variable, const TensorType& type);
+  void AddFeed(const Value& value, const std::string& variable, const GivenType& given);
+  void AddPersistable(const Variable& variable, const GivenType& given);
   bool HasPersistable(const Variable& variable) const { return persistables_.contains(&variable); }
   // REQUIRES: its variable's tensor was added.
   void AddEntry(const Value& value);
+  // The elements at entry of a variable, if it has a tensor of that type.
+  std::optional<Buffer> EntryOf(const Variable& variable, const TensorType& type) const;
   // The same of a block: a value of around, as numbers or as the codes that `around` holds it as,
   // and a variable of around that the block writes, of the type that it keeps.
-  void AddGiven(const Value& value, const TensorType& type);
+  void AddGiven(const Value& value, const PlanBuilder& around);
   void AddGivenCodes(const Value& value, const PlanBuilder& around);
-  void AddKept(const Value& at_entry, const TensorType& type);
+  void AddKept(const Value& at_entry, const GivenType& given);
   // Whether the variable's last value is in its tensor when the run ends.
   bool Keeps(const Variable& variable) const;
 
-  bool IsPlanned(const Value& value) const { return values_.contains(&value); }
-  // REQUIRES, here and below: the value that is read is planned.
+  bool IsPlanned(const Value& value) const { return values_.count(&value) > 0; }
+  // REQUIRES, here and below: the value that is read is planned. Stays valid while other values are
+  // written.
   const TensorType& TypeOf(const Value& value) const { return Find(value).type; }
+  // The offsets that cut its rows into sequences; {}: there are none.
+  const LoD& LodOf(const Value& value) const;
+  void SetLod(const Value& value, LoD lod);
   // The layout in which it is held; of one held in both, kChannelsLast.
   Layout LayoutOf(const Value& value) const;
 
   // The elements of a value in a layout. REQUIRES: kRowMajor, or 4 dimensions.
   absl::StatusOr<Buffer> Read(const Value& value, Layout layout);
-  // The codes of a value in a layout: what it is, or what its numbers stand for. Null where it is
-  // not held as codes.
-  absl::StatusOr<const Codes*> ReadCodes(const Value& value, Layout layout);
+  // The codes of a value in a layout: what it is, or what its numbers stand for. Nothing where it
+  // is not held as codes.
+  absl::StatusOr<std::optional<Codes>> ReadCodes(const Value& value, Layout layout);
   // Whether the numbers of the value are codes, and not what codes stand for.
   bool HoldsCodes(const Value& value) const { return Find(value).holds_codes; }
 
   // Where the elements of a value go: memory of their own. The last value of a persistable variable
   // is in its tensor when the run ends (keeping.h).
   Buffer Write(const Value& value, const TensorType& type, Layout layout);
-  // The tensor of a variable that is kept, whose elements become those of the value in place.
-  // Errors: it is not persistable, has no tensor, or one of another type.
-  absl::StatusOr<Buffer> Update(const Value& value, const TensorType& type);
   // Says that the elements of a value are computed where they are first asked for: by the step that
   // `add_step` adds, which writes them.
   void Defer(const Value& value, const TensorType& type, Layout layout,
@@ -87,7 +91,8 @@ class PlanBuilder {
   void WriteCodes(const Value& value, const TensorType& type, Codes codes, bool holds_codes);
   // Says that a value has the elements of another, row major, in other dimensions.
   absl::Status View(const Value& value, const Value& of, Dims dims);
-  // Says that a value is another, in all its forms. Of one variable, it stays where it is.
+  // Says that a value is another, in all its forms and with its offsets. Of one variable, it stays
+  // where it is.
   absl::Status Share(const Value& value, const Value& of);
 
   // Error (kFailedPrecondition): a buffer is larger than any memory; its size is not to be used.
@@ -137,6 +142,11 @@ class PlanBuilder {
     Layout layout;
     std::function<void(Buffer)> add_step;
   };
+  // A variable whose tensor is known.
+  struct Persistable {
+    size_t index;  // of the plan's persistables
+    LoD lod;       // at entry
+  };
   // A value in the forms that it is held in.
   struct PlannedValue {
     TensorType type;
@@ -155,8 +165,14 @@ class PlanBuilder {
   const PlannedValue& Find(const Value& value) const;
   PlannedValue& Find(const Value& value);
   bool IsTensorOf(const Variable& variable, Buffer buffer) const;
-  // Says that an op writes the value, which is its variable's last one so far.
-  void NoteWritten(const Value& value, const TensorType& type);
+  Buffer TensorOf(const Variable& variable) const {
+    return plan_.persistables[persistables_.at(&variable).index].buffer;
+  }
+  // Says that an op writes the value.
+  void NoteWritten(const Value& value);
+  // The last of the values that were noted, as the program has them in order: a step that does the
+  // work of later ops is planned before what is between them.
+  const Value& LastWritten(const Variable& variable) const;
   Buffer AddBuffer(BufferInfo info);
   // Steps that make another form of a value.
   absl::Status ConvertLayout(const std::string& name, const TensorType& type, Buffer from,
@@ -171,11 +187,12 @@ class PlanBuilder {
   int64_t bytes_ = 0;  // of all buffers
   std::vector<InPlace> in_place_;
   const Op* op_ = nullptr;
-  absl::flat_hash_map<const Value*, PlannedValue> values_;
-  absl::flat_hash_map<const Variable*, Buffer> persistables_;
-  // The last value of each persistable variable that is written, in order of the first write.
+  std::unordered_map<const Value*, PlannedValue> values_;  // references stay valid
+  std::unordered_map<const Value*, LoD> lods_;             // but those that are {}
+  absl::flat_hash_map<const Variable*, Persistable> persistables_;
+  // The variables that are kept and written, in order of the first write, and what is written.
   std::vector<const Variable*> written_;
-  absl::flat_hash_map<const Variable*, const Value*> last_written_;
+  absl::flat_hash_map<const Variable*, absl::flat_hash_set<const Value*>> values_written_;
   std::map<const Value*, std::map<std::type_index, std::any>> notes_;
   absl::flat_hash_set<const Op*> absorbed_;
 };

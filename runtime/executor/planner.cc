@@ -45,7 +45,7 @@ class Planner final : public BlockPlanner {
   }
 
   absl::StatusOr<Plan> Run() {
-    for (const FeedType& feed : request_.feeds) feeds_.emplace(feed.name, feed.type);
+    for (const FeedType& feed : request_.feeds) feeds_.emplace(feed.name, feed.given);
     std::vector<const Value*> fetched;
     for (const std::string& name : request_.fetches) {
       ASSIGN_OR_RETURN(const Value* value, FetchedValue(name));
@@ -75,6 +75,9 @@ class Planner final : public BlockPlanner {
     // Before all, because an op may do the work of later ones.
     for (const Op* op : live) {
       if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
+      for (const Value* value : ValuesWritten(*op)) {
+        if (builder->Keeps(value->variable())) AddPersistable(value->variable(), builder);
+      }
     }
     for (const Op* op : live) {
       if (absl::Status status = PlanOp(*op, planning); !status.ok()) return AtOp(*op, status);
@@ -145,22 +148,28 @@ class Planner final : public BlockPlanner {
   // Adds the variable's tensor, if the scope has one.
   void AddPersistable(const Variable& variable, PlanBuilder* builder) {
     if (builder->HasPersistable(variable)) return;
-    if (const auto type = find_persistable_(variable.name()); type) {
-      builder->AddPersistable(variable, *type);
+    if (const auto given = find_persistable_(variable.name()); given) {
+      builder->AddPersistable(variable, *given);
     }
   }
 
   absl::Status PlanOp(const Op& op, const Planning& planning) {
     PlanBuilder& builder = planning.builder;
     RETURN_IF_ERROR(CheckForm(op, *FindOpSchema(op.type()), era_));
-    if (builder.IsAbsorbed(op)) return absl::OkStatus();
+    OpPlanner planner(op, planning);
+    if (builder.IsAbsorbed(op)) {
+      planner.SetOutputLods();
+      return absl::OkStatus();
+    }
     for (const Value* value : ValuesRead(op)) RETURN_IF_ERROR(AddEntry(*value, &builder));
-    for (const Value* value : ValuesWritten(op)) {
-      if (builder.Keeps(value->variable())) AddPersistable(value->variable(), &builder);
+    for (const Value* value : ValuesFoundInOutputs(op)) {
+      const bool is_there = IsEntry(*value) && builder.HasPersistable(value->variable());
+      if (is_there) RETURN_IF_ERROR(AddEntry(*value, &builder));
     }
     builder.BeginOp(&op);
-    OpPlanner planner(op, planning);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
+    // What a block writes has the offsets that it had before.
+    if (op.sub_blocks().empty()) planner.SetOutputLods();
     RETURN_IF_ERROR(KeepWhatIsNotWritten(op, &builder));
     RETURN_IF_ERROR(CheckGradients(op, builder));
     return builder.status();
@@ -170,15 +179,14 @@ class Planner final : public BlockPlanner {
   absl::Status KeepWhatIsNotWritten(const Op& op, PlanBuilder* builder) {
     for (const Argument* output : op.outputs()) {
       const Variable* variable = output->variable();
-      if (variable == nullptr || !builder->HasPersistable(*variable)) continue;
+      if (variable == nullptr || !builder->Keeps(*variable)) continue;
       if (builder->IsPlanned(*output->value())) continue;
-      const absl::Span<const Value* const> values = variable->values();
-      const auto place = std::find(values.begin(), values.end(), output->value());
-      if (place == values.begin()) continue;
-      const Value& before = **(place - 1);
-      if (IsEntry(before)) RETURN_IF_ERROR(AddEntry(before, builder));
-      if (!builder->IsPlanned(before)) continue;
-      RETURN_IF_ERROR(builder->Share(*output->value(), before));
+      const Value* before = ValueBefore(*output->value());
+      if (before == nullptr && builder->HasPersistable(*variable)) {
+        builder->AddEntry(*output->value());
+      } else if (before != nullptr && builder->IsPlanned(*before)) {
+        RETURN_IF_ERROR(builder->Share(*output->value(), *before));
+      }
     }
     return absl::OkStatus();
   }
@@ -200,7 +208,7 @@ class Planner final : public BlockPlanner {
   const Era era_;
   const PlanRequest& request_;
   const FindPersistable& find_persistable_;
-  std::map<std::string, TensorType> feeds_;
+  std::map<std::string, GivenType> feeds_;
   absl::flat_hash_map<const Op*, uint32_t> numbers_;  // places among all ops of the program
 };
 

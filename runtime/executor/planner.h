@@ -19,11 +19,11 @@ namespace fixpoint::executor {
 
 struct FeedType {
   std::string name;
-  TensorType type;
+  GivenType given;
 };
 
-// The type of what the scope holds for a variable, or nothing.
-using FindPersistable = std::function<std::optional<TensorType>(absl::string_view name)>;
+// What the scope holds for a variable, or nothing.
+using FindPersistable = std::function<std::optional<GivenType>(absl::string_view name)>;
 
 // Whether every op can be planned at all. Error (kUnimplemented): op types that the executor does
 // not run, each with the place of its first op.

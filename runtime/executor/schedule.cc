@@ -1,5 +1,6 @@
 #include "runtime/executor/schedule.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -8,6 +9,7 @@
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
+#include "runtime/kernels/cast.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
@@ -18,6 +20,16 @@ std::optional<int64_t> FirstStep(const Op& op) {
   const bool selects = absl::StartsWith(op.type(), "select_from_step");  // or its gradient
   const OpDesc::Attr* attr = op.FindAttr(selects ? "from_step" : kTestFromStepAttr);
   return attr != nullptr ? IntValue(*attr) : std::nullopt;
+}
+
+// What a run begins with; null where there is no tensor.
+const Tensor* FindTensor(const std::string& name, absl::Span<const Feed> feeds,
+                         const Scope& scope) {
+  const auto feed =
+      std::find_if(feeds.begin(), feeds.end(), [&](const Feed& feed) { return feed.name == name; });
+  if (feed != feeds.end()) return feed->value;
+  const absl::StatusOr<const Tensor*> held = scope.Find(name);
+  return held.ok() ? *held : nullptr;
 }
 
 }  // namespace
@@ -41,29 +53,33 @@ absl::Status Schedule::Add(const Op& op, int64_t first_step) {
   if (value != nullptr && value->written_by() != nullptr &&
       value->written_by()->op().type() == "increment") {
     const Op& increment = value->written_by()->op();
-    entry.increment = static_cast<int64_t>(FloatAttr(increment.desc(), "step").value_or(1));
+    const double by = FloatAttr(increment.desc(), "step").value_or(1);
+    entry.increment = static_cast<double>(kernels::Converted<int64_t>(by));
     value = increment.Input("X") != nullptr ? increment.Input("X")->value() : nullptr;
   }
   if (value == nullptr || value->origin() != Value::Origin::kEntry) {
-    return absl::UnimplementedError(
-        absl::StrCat(Describe(op), ": input ", kStepSlot,
-                     " is no counter; want a persistable one, or what an increment makes of it"));
+    return absl::UnimplementedError(absl::StrCat(
+        Describe(op), ": input ", kStepSlot,
+        " is no counter; want one that a run begins with, or what an increment makes of it"));
   }
   entry.counter = value->variable().name();
   entries_.push_back(std::move(entry));
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<bool>> Schedule::PhaseOn(const Scope& scope) const {
+absl::StatusOr<std::vector<bool>> Schedule::PhaseOf(absl::Span<const Feed> feeds,
+                                                    const Scope& scope) const {
   std::vector<bool> phase;
   for (const Entry& entry : entries_) {
-    const absl::StatusOr<const Tensor*> counter = scope.Find(entry.counter);
-    if (!counter.ok() || (*counter)->dtype() != VarType::INT64 || (*counter)->size() != 1) {
+    const Tensor* counter = FindTensor(entry.counter, feeds, scope);
+    if (counter == nullptr || counter->dtype() != VarType::INT64 || counter->size() != 1) {
       return absl::FailedPreconditionError(
           absl::StrCat(Describe(*entry.op), ": the step counter \"", entry.counter,
                        "\" has no value; want an INT64 [1], initialised by the startup program"));
     }
-    phase.push_back((*counter)->data<int64_t>()[0] + entry.increment >= entry.first_step);
+    // As the increment computes it.
+    const double step = static_cast<double>(counter->data<int64_t>()[0]) + entry.increment;
+    phase.push_back(kernels::Converted<int64_t>(step) >= entry.first_step);
   }
   return phase;
 }

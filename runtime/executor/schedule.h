@@ -11,7 +11,9 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "proto/program.h"
+#include "runtime/backend.h"
 #include "runtime/scope.h"
 
 namespace fixpoint::executor {
@@ -19,19 +21,19 @@ namespace fixpoint::executor {
 class Schedule {
  public:
   // Error (kUnimplemented): an op that begins at a step reads the step from something else than a
-  // persistable counter, or what an increment makes of one.
+  // counter that a run begins with, or what an increment makes of one.
   static absl::StatusOr<Schedule> Of(const Program& program);
 
-  // For each of those ops whether it has begun in a run on the scope. Error (kFailedPrecondition):
-  // the scope has no INT64 [1] for a counter.
-  absl::StatusOr<std::vector<bool>> PhaseOn(const Scope& scope) const;
+  // For each of those ops whether it has begun in a run of these feeds on the scope. Error
+  // (kFailedPrecondition): neither has an INT64 [1] for a counter.
+  absl::StatusOr<std::vector<bool>> PhaseOf(absl::Span<const Feed> feeds, const Scope& scope) const;
   absl::flat_hash_set<const Op*> BegunIn(const std::vector<bool>& phase) const;
 
  private:
   struct Entry {
     const Op* op;
     std::string counter;
-    int64_t increment;  // of this run, before the op
+    double increment;  // of this run, before the op; a whole number
     int64_t first_step;
   };
   absl::Status Add(const Op& op, int64_t first_step);

@@ -136,7 +136,11 @@ void Activate(const Activation& activation, absl::Span<const float> x, absl::Spa
     case ActivationFunction::kHardSigmoid:
       return Map(x, y, [a, b](float x) { return Clip(a * x + b, 0.0f, 1.0f); });
     case ActivationFunction::kHardSwish:
-      return Map(x, y, [a, b, c](float x) { return x * (Clip(x + c, 0.0f, a) / b); });
+      if (a != b) return Map(x, y, [a, b, c](float x) { return x * (Clip(x + c, 0.0f, a) / b); });
+      // As in an epilogue (ops/epilogue.h).
+      return Map(x, y, [factor = 1.0f / b, addend = c / b](float x) {
+        return x * Clip(x * factor + addend, 0.0f, 1.0f);
+      });
     case ActivationFunction::kSwish:
       return Map(x, y, [a](float x) { return x * Sigmoid(a * x); });
     case ActivationFunction::kGelu:

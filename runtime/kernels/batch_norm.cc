@@ -158,6 +158,32 @@ inline void NormalizeRow(const float* x, const float* factors, const float* adde
   }
 }
 
+// What is added up of a piece in floats is relative to its first wide row: an origin far from all
+// else would leave of the squares only what rounding does not take. Adds it to the sums of the
+// channels, which are relative to `origin`. Of an element there are as many rows as are whole, and
+// one more of the first `rest`.
+struct MovedSums {
+  const float* first_row;
+  const float* origin;
+  int64_t whole_rows;
+  int64_t rest;
+
+  inline void AddToChannels(const float* of_elements, const float* squares_of_elements,
+                            int64_t size, int64_t channels, double* sums, double* squares) const {
+    for (int64_t at = 0; at < size; at += channels) {
+      const int64_t count = std::min(channels, size - at);
+#pragma GCC ivdep
+      for (int64_t c = 0; c < count; ++c) {
+        const double rows = static_cast<double>(whole_rows + (at + c < rest ? 1 : 0));
+        const double distance = double{first_row[at + c]} - double{origin[c]};
+        const double sum = of_elements[at + c];
+        sums[c] += sum + rows * distance;
+        squares[c] += squares_of_elements[at + c] + distance * (2 * sum + rows * distance);
+      }
+    }
+  }
+};
+
 // Adds the sums of a wide row's elements to those of their channels.
 inline void AddToChannels(const float* of_elements, int64_t size, int64_t channels, double* sums) {
   for (int64_t at = 0; at < size; at += channels) {
@@ -311,9 +337,8 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
                                float* range_of_y) {
   const int64_t channels = shape_.channels;
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
-  ForEachPiece([=, x = x.data(), shift = Wide(0, x.first(channels)).data(), width = width_,
-                all_sums = sums_.data(), all_squares = products_.data(),
-                all_lowest = lowest_.data(),
+  ForEachPiece([=, x = x.data(), width = width_, all_sums = sums_.data(),
+                all_squares = products_.data(), all_lowest = lowest_.data(),
                 all_largest = largest_.data()](int64_t piece, int64_t first, int64_t end) {
     double* const sums = all_sums + piece * channels;
     double* const squares = all_squares + piece * channels;
@@ -325,16 +350,17 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
     std::fill_n(largest, channels, -INFINITY);
     float of_elements[4][kSizeOfSums];
     for (int64_t column = 0; column < width; column += kSizeOfSums) {
-      const int64_t size = std::min(kSizeOfSums, width - column);
+      const int64_t size = std::min({kSizeOfSums, width - column, end - first - column});
+      const float* const first_row = x + first + column;
       std::fill_n(of_elements[0], size, 0.0f);
       std::fill_n(of_elements[1], size, 0.0f);
       std::fill_n(of_elements[2], size, INFINITY);
       std::fill_n(of_elements[3], size, -INFINITY);
-      AddAllRows(Statistics{x, shift + column, of_elements[0], of_elements[1], of_elements[2],
-                            of_elements[3]},
-                 first + column, end, width, size);
-      AddToChannels(of_elements[0], size, channels, sums + column);
-      AddToChannels(of_elements[1], size, channels, squares + column);
+      AddAllRows(
+          Statistics{x, first_row, of_elements[0], of_elements[1], of_elements[2], of_elements[3]},
+          first + column, end, width, size);
+      MovedSums{first_row, x + column, (end - first) / width, (end - first) % width}.AddToChannels(
+          of_elements[0], of_elements[1], size, channels, sums + column, squares + column);
       TakeEnds<true>(of_elements[2], size, channels, lowest + column);
       TakeEnds<false>(of_elements[3], size, channels, largest + column);
     }

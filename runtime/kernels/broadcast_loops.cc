@@ -6,35 +6,16 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
+#include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::kernels {
-namespace {
-
-// `dims` among 1s, so that they have `rank` dimensions.
-absl::StatusOr<Dims> Placed(DimsView dims, int rank, int64_t axis) {
-  Dims placed(rank, 1);
-  const int given = static_cast<int>(dims.size());
-  if (axis == -1 || given == rank) {
-    std::copy(dims.begin(), dims.end(), placed.end() - given);
-    return placed;
-  }
-  while (dims.size() > 1 && dims.back() == 1) dims.remove_suffix(1);
-  if (axis < 0 || axis + static_cast<int64_t>(dims.size()) > rank) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "axis ", axis, " does not place ", DimsText(dims), " inside ", rank, " dimensions"));
-  }
-  std::copy(dims.begin(), dims.end(), placed.begin() + axis);
-  return placed;
-}
-
-}  // namespace
 
 absl::StatusOr<Broadcast> BroadcastOf(DimsView x_dims, DimsView y_dims, int64_t axis) {
   RETURN_IF_ERROR(CheckExtents("X", x_dims));
   RETURN_IF_ERROR(CheckExtents("Y", y_dims));
   const int rank = static_cast<int>(std::max(x_dims.size(), y_dims.size()));
-  ASSIGN_OR_RETURN(const Dims x, Placed(x_dims, rank, axis));
-  ASSIGN_OR_RETURN(const Dims y, Placed(y_dims, rank, axis));
+  ASSIGN_OR_RETURN(const Dims x, PlacedDims(x_dims, rank, axis));
+  ASSIGN_OR_RETURN(const Dims y, PlacedDims(y_dims, rank, axis));
   Dims out(rank);
   for (int i = 0; i < rank; ++i) {
     if (x[i] != y[i] && x[i] != 1 && y[i] != 1) {

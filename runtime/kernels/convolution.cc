@@ -12,6 +12,8 @@ namespace {
 
 using dnnl::memory;
 
+constexpr auto kFloat = memory::data_type::f32;
+
 Operand RowMajorFilters(const ConvolutionShape& shape) {
   return Operand::Elsewhere(RowMajor(FilterDims(shape), memory::data_type::f32));
 }
@@ -20,7 +22,7 @@ class Forward final : public ConvolutionForward {
  public:
   Forward(const ConvolutionShape& shape, const Epilogue& epilogue)
       : epilogue_(epilogue, OutputDesc(shape), kChannelAxis),
-        desc_(ForwardDesc(shape, memory::data_type::f32, memory::data_type::f32, epilogue_.attr())),
+        desc_(ForwardDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         filters_(RowMajorFilters(shape)),
         packed_(Operand::Own(desc_.weights_desc())),
         x_(Operand::Elsewhere(desc_.src_desc())),

@@ -28,7 +28,7 @@ constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 constexpr auto kFloat = memory::data_type::f32;
 
 dnnl::convolution_forward::primitive_desc FloatForwardDesc(const ConvolutionShape& shape) {
-  return ForwardDesc(shape, kFloat, kFloat);
+  return ForwardDesc(shape, kFloat, kFloat, kFloat);
 }
 
 }  // namespace
@@ -45,13 +45,14 @@ memory::desc ImagesDesc(const ConvolutionShape& shape, memory::data_type type) {
   return ChannelsLast({shape.batch, shape.channels, shape.height, shape.width}, type);
 }
 
-memory::desc OutputDesc(const ConvolutionShape& shape) {
-  return ChannelsLast({shape.batch, shape.filters, shape.out_height, shape.out_width}, kFloat);
+memory::desc OutputDesc(const ConvolutionShape& shape, memory::data_type type) {
+  return ChannelsLast({shape.batch, shape.filters, shape.out_height, shape.out_width}, type);
 }
 
 dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
                                                       memory::data_type images,
                                                       memory::data_type filters,
+                                                      memory::data_type output,
                                                       const dnnl::primitive_attr& attr) {
   const WindowDims window(shape.window);
   return {Engine(),
@@ -59,7 +60,7 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& sh
           kDirect,
           ImagesDesc(shape, images),
           AnyLayout(FilterDims(shape), filters),
-          OutputDesc(shape),
+          OutputDesc(shape, output),
           window.strides,
           window.gaps,
           window.before,

@@ -14,11 +14,13 @@ Dims FilterDims(const ConvolutionShape& shape);
 // The axis of channels in descs of images.
 constexpr int kChannelAxis = 1;
 dnnl::memory::desc ImagesDesc(const ConvolutionShape& shape, dnnl::memory::data_type type);
-dnnl::memory::desc OutputDesc(const ConvolutionShape& shape);
+dnnl::memory::desc OutputDesc(const ConvolutionShape& shape,
+                              dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
 dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
                                                       dnnl::memory::data_type images,
                                                       dnnl::memory::data_type filters,
+                                                      dnnl::memory::data_type output,
                                                       const dnnl::primitive_attr& attr = {});
 dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape);
 dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(

@@ -2,7 +2,9 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "runtime/kernels/vectorised.h"
 
@@ -33,30 +35,104 @@ void Map(absl::Span<float> elements_span, F f) {
       });
 }
 
-}  // namespace
+// elements[i] + step * codes[i], rounded once.
+template <typename Code>
+void AddCodes(absl::Span<const Code> codes_span, float step, absl::Span<float> elements_span) {
+  CHECK_EQ(codes_span.size(), elements_span.size());
+  Vectorised([=, codes = codes_span.data(), elements = elements_span.data(),
+              size = static_cast<int64_t>(elements_span.size())] {
+    for (int64_t i = 0; i < size; ++i) {
+      elements[i] = __builtin_fmaf(static_cast<float>(codes[i]), step, elements[i]);
+    }
+  });
+}
 
-void Apply(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements) {
+template <typename Code>
+void StoreCodes(absl::Span<const float> elements_span, absl::Span<Code> codes_span) {
+  CHECK_EQ(codes_span.size(), elements_span.size());
+  Vectorised([elements = elements_span.data(), codes = codes_span.data(),
+              size = static_cast<int64_t>(elements_span.size())] {
+    constexpr float kSmallest = std::numeric_limits<Code>::min();
+    constexpr float kLargest = std::numeric_limits<Code>::max();
+    constexpr float kNoFraction = 12582912.0f;  // 1.5 * 2^23: the last bit of such a number is 1
+    for (int64_t i = 0; i < size; ++i) {
+      const float raised = elements[i] > kSmallest ? elements[i] : kSmallest;
+      const float clipped = raised < kLargest ? raised : kLargest;
+      codes[i] = static_cast<Code>(static_cast<int32_t>((clipped + kNoFraction) - kNoFraction));
+    }
+  });
+}
+
+// `out` is where codes are that a stage adds; null where none does.
+void ApplyStages(const Epilogue& epilogue, EpilogueOperands operands, const Output* out,
+                 absl::Span<float> elements) {
+  using Kind = EpilogueStage::Kind;
   CHECK_EQ(epilogue.size(), operands.size());
   for (size_t i = 0; i < epilogue.size(); ++i) {
-    const EpilogueStage& stage = epilogue[i];
-    switch (stage.kind) {
-      case EpilogueStage::Kind::kAddChannel:
-      case EpilogueStage::Kind::kAddElement:
+    const float a = epilogue[i].a;
+    const float b = epilogue[i].b;
+    switch (epilogue[i].kind) {
+      case Kind::kAddChannel:
+      case Kind::kAddElement:
         Combine(operands[i], elements, [](float x, float operand) { return x + operand; });
         break;
-      case EpilogueStage::Kind::kMultiplyChannel:
+      case Kind::kMultiplyChannel:
         Combine(operands[i], elements, [](float x, float operand) { return x * operand; });
         break;
-      case EpilogueStage::Kind::kRelu:
+      case Kind::kAddInt8:
+        CHECK(out != nullptr && out->type() != OutputType::kFloat);
+        AddCodes<int8_t>(out->As<int8_t>(), a, elements);
+        break;
+      case Kind::kAddUint8:
+        CHECK(out != nullptr && out->type() != OutputType::kFloat);
+        AddCodes<uint8_t>(out->As<uint8_t>(), a, elements);
+        break;
+      case Kind::kMultiply:
+        Map(elements, [a](float x) { return x * a; });
+        break;
+      case Kind::kRelu:
         Map(elements, [](float x) { return x > 0 ? x : 0.0f; });
         break;
-      case EpilogueStage::Kind::kClip:
-        Map(elements, [a = stage.a, b = stage.b](float x) {
+      case Kind::kLeakyRelu:
+        Map(elements, [a](float x) { return x > 0 ? x : x * a; });
+        break;
+      case Kind::kHardSwish:
+        Map(elements, [a, b](float x) {
+          const float line = x * a + b;
+          const float raised = line > 0 ? line : 0.0f;
+          return x * (raised < 1 ? raised : 1.0f);
+        });
+        break;
+      case Kind::kClip:
+        Map(elements, [a, b](float x) {
           const float raised = x > a ? x : a;
           return raised < b ? raised : b;
         });
         break;
     }
+  }
+}
+
+}  // namespace
+
+void Apply(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements) {
+  ApplyStages(epilogue, operands, nullptr, elements);
+}
+
+void Store(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements,
+           Output out) {
+  ApplyStages(epilogue, operands, &out, elements);
+  switch (out.type()) {
+    case OutputType::kFloat:
+      CHECK_EQ(out.size(), elements.size());
+      std::copy(elements.begin(), elements.end(), out.As<float>().begin());
+      break;
+    case OutputType::kUint8:
+      StoreCodes<uint8_t>(elements, out.As<uint8_t>());
+      break;
+    case OutputType::kInt8:
+      StoreCodes<int8_t>(elements, out.As<int8_t>());
+      break;
   }
 }
 

@@ -1,44 +1,63 @@
-// What is done with each element of a product or a convolution before it is stored: the bias, the
-// batch normalization, the sum with a residual and the activation behind it. One definition, for
-// training, for simulated inference and for lowered programs.
+// The stages of an epilogue (ops/epilogue.h), as loops. One definition, for training, for simulated
+// inference and for lowered programs.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_EPILOGUE_H_
 #define FIXPOINT_RUNTIME_KERNELS_EPILOGUE_H_
 
-#include <vector>
+#include <cstddef>
+#include <cstdint>
 
 #include "absl/types/span.h"
+#include "ops/epilogue.h"
 
 namespace fixpoint::kernels {
 
-// One operation, rounded to FP32: what an op of its own would compute of what is stored.
-struct EpilogueStage {
-  enum class Kind {
-    kAddChannel,       // x + operand[channel]
-    kMultiplyChannel,  // x * operand[channel]
-    kAddElement,       // x + operand[element]
-    kRelu,             // x where x > 0, else 0, a NaN too
-    kClip,             // min(max(x, a), b), a of a NaN
-  };
-  Kind kind = Kind::kRelu;
-  float a = 0;
-  float b = 0;
+using fixpoint::Epilogue;
+using fixpoint::EpilogueStage;
 
-  bool has_operand() const {
-    return kind == Kind::kAddChannel || kind == Kind::kMultiplyChannel || kind == Kind::kAddElement;
+// What results are stored as: numbers, or codes.
+enum class OutputType { kFloat, kUint8, kInt8 };
+
+// Where results go.
+class Output {
+ public:
+  // Not explicit: a span is such a place.
+  Output(absl::Span<float> numbers)  // NOLINT(runtime/explicit)
+      : type_(OutputType::kFloat), data_(numbers.data()), size_(numbers.size()) {}
+  Output(absl::Span<uint8_t> codes)  // NOLINT(runtime/explicit)
+      : type_(OutputType::kUint8), data_(codes.data()), size_(codes.size()) {}
+  Output(absl::Span<int8_t> codes)  // NOLINT(runtime/explicit)
+      : type_(OutputType::kInt8), data_(codes.data()), size_(codes.size()) {}
+
+  OutputType type() const { return type_; }
+  void* data() const { return data_; }
+  size_t size() const { return size_; }  // elements
+
+  // REQUIRES: its type, or, of codes, either.
+  template <typename T>
+  absl::Span<T> As() const {
+    return {static_cast<T*>(data_), size_};
   }
+
+ private:
+  OutputType type_;
+  void* data_;
+  size_t size_;
 };
 
-// In order.
-using Epilogue = std::vector<EpilogueStage>;
-
 // Of each stage, as many elements as there are channels or as the output has; empty where it has
-// none.
+// none. The codes that a stage adds are in the output's memory, each where the result goes: the
+// output of an epilogue with such a stage is codes.
 using EpilogueOperands = absl::Span<const absl::Span<const float>>;
 
 // Applies the stages to elements whose channels lie last. REQUIRES: as many operands as stages, of
-// their sizes.
+// their sizes; no stage adds codes.
 void Apply(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements);
+
+// Applies the stages likewise, and stores the elements, which it changes: codes are rounded half to
+// even, between the smallest and the largest that the type has; a NaN becomes the smallest.
+void Store(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements,
+           Output out);
 
 }  // namespace fixpoint::kernels
 

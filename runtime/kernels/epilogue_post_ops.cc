@@ -17,16 +17,22 @@ memory::desc OfChannels(const memory::desc& out, int channel_axis) {
   return RowMajor(dims, memory::data_type::f32);
 }
 
+// The same layout of other elements.
+memory::desc WithType(const memory::desc& desc, memory::data_type type) {
+  return memory::desc(desc.get_dims(), type, desc.get_strides());
+}
+
 }  // namespace
 
 EpiloguePostOps::EpiloguePostOps(const Epilogue& epilogue, const memory::desc& out,
                                  int channel_axis)
     : epilogue_(epilogue) {
   for (const EpilogueStage& stage : epilogue_) {
-    if (!stage.has_operand()) {
+    // Codes that are added are where the result goes.
+    if (!stage.has_operand() || stage.is_of_codes()) {
       operands_.push_back(std::nullopt);
     } else if (stage.kind == Kind::kAddElement) {
-      operands_.push_back(Operand::Elsewhere(out));
+      operands_.push_back(Operand::Elsewhere(WithType(out, memory::data_type::f32)));
     } else {
       operands_.push_back(Operand::Elsewhere(OfChannels(out, channel_axis)));
     }
@@ -45,8 +51,23 @@ dnnl::primitive_attr EpiloguePostOps::attr() const {
       case Kind::kMultiplyChannel:
         post_ops.append_binary(dnnl::algorithm::binary_mul, operands_[i]->memory().get_desc());
         break;
+      case Kind::kAddInt8:
+        post_ops.append_sum(stage.a, 0, memory::data_type::s8);
+        break;
+      case Kind::kAddUint8:
+        post_ops.append_sum(stage.a, 0, memory::data_type::u8);
+        break;
+      case Kind::kMultiply:
+        post_ops.append_eltwise(dnnl::algorithm::eltwise_linear, stage.a, 0);
+        break;
       case Kind::kRelu:
         post_ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+        break;
+      case Kind::kLeakyRelu:
+        post_ops.append_eltwise(dnnl::algorithm::eltwise_relu, stage.a, 0);
+        break;
+      case Kind::kHardSwish:
+        post_ops.append_eltwise(dnnl::algorithm::eltwise_hardswish, stage.a, stage.b);
         break;
       case Kind::kClip:
         post_ops.append_eltwise(dnnl::algorithm::eltwise_clip, stage.a, stage.b);

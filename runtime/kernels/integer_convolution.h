@@ -15,9 +15,9 @@ namespace fixpoint::kernels {
 // Inputs are images, channels last; weights are filters, row major, and each has a scale.
 // Errors: kInvalidArgument: those of CompleteShape; a sum may not fit in 32 bits; those of Planned
 // (onednn.h).
-absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(ConvolutionShape shape,
-                                                                    CodeType images,
-                                                                    const Epilogue& epilogue = {});
+absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(
+    ConvolutionShape shape, CodeType images, const Epilogue& epilogue = {},
+    OutputType output = OutputType::kFloat);
 
 }  // namespace fixpoint::kernels
 

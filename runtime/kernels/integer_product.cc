@@ -15,42 +15,48 @@ namespace {
 using dnnl::memory;
 
 SumsPrimitive PrimitiveOf(const ProductShape& shape, memory::data_type x, memory::data_type y,
-                          const dnnl::primitive_attr& attr = {}) {
-  const auto desc = ProductDesc(shape, x, y, attr);
+                          memory::data_type out, const dnnl::primitive_attr& attr = {}) {
+  const auto desc = ProductDesc(shape, x, y, out, attr);
   return {dnnl::matmul(desc),  desc.impl_info_str(), desc.src_desc(), YDesc(shape, y),
           desc.weights_desc(), desc.dst_desc(),      shape.columns};
 }
 
-std::unique_ptr<IntegerSums> PlanExactly(const ProductShape& shape, CodeType x,
-                                         const Epilogue& epilogue) {
-  if (HasExactIntegerProducts()) {
-    const EpiloguePostOps post_ops(epilogue, OutDesc(shape), kColumnAxis);
-    dnnl::primitive_attr attr = post_ops.attr();
-    attr.set_scales_mask(DNNL_ARG_WEIGHTS, 1 << 2);
-    return ExactInstructions(PrimitiveOf(shape, DataTypeOf(x), memory::data_type::s8, attr),
-                             post_ops);
-  }
+std::unique_ptr<IntegerSums> PlanInstructions(const ProductShape& shape, CodeType x,
+                                              const Epilogue& epilogue, OutputType output) {
+  const EpiloguePostOps post_ops(epilogue, OutDesc(shape), kColumnAxis);
+  dnnl::primitive_attr attr = post_ops.attr();
+  attr.set_scales_mask(DNNL_ARG_WEIGHTS, 1 << 2);
+  return ExactInstructions(
+      PrimitiveOf(shape, DataTypeOf(x), memory::data_type::s8, DataTypeOf(output), attr), post_ops);
+}
+
+std::unique_ptr<IntegerSums> PlanFloats(const ProductShape& shape, CodeType x) {
+  constexpr auto kFloat = memory::data_type::f32;
   const int64_t row = shape.transpose_y ? 1 : shape.columns;
   const int64_t column = shape.transpose_y ? shape.inner : 1;
-  return ExactFloats(PrimitiveOf(shape, memory::data_type::f32, memory::data_type::f32), x,
-                     {shape.batch, shape.columns, column, shape.inner, row}, epilogue);
+  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), x,
+                     {shape.batch, shape.columns, column, shape.inner, row});
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerProduct(const ProductShape& shape,
                                                                 CodeType x,
-                                                                const Epilogue& epilogue) {
+                                                                const Epilogue& epilogue,
+                                                                OutputType output) {
   RETURN_IF_ERROR(CheckShape(shape));
   if (!SumsFit(shape.inner, x)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a product with ", shape.inner,
         " products in a sum; want fewer, so that a sum of products of codes fits in 32 bits"));
   }
-  auto planned = Planned("a product of codes", [&] { return PlanExactly(shape, x, epilogue); });
-  // Behind sums of floats the epilogue is a loop of our own.
-  if (!HasExactIntegerProducts()) return planned;
-  return CheckFused(epilogue, std::move(planned));
+  return PlanSums(
+      "a product of codes",
+      [&](const Epilogue& stages, OutputType type) {
+        return PlanInstructions(shape, x, stages, type);
+      },
+      [&] { return PlanFloats(shape, x); }, shape.batch * shape.rows * shape.columns, epilogue,
+      output);
 }
 
 }  // namespace fixpoint::kernels

@@ -15,10 +15,11 @@ namespace fixpoint::kernels {
 // The codes of inputs: of what is never negative, or of both signs.
 enum class CodeType { kUint8, kInt8 };
 
-// out = float(acc) * scale of the channel, and the epilogue; acc is the sum of the products of
-// codes: the same integer on every machine, with any number of threads. Where the machine has no
-// exact products of 8 bits (instruction_set.h) the codes are multiplied as floats, with no more
-// products in a sum than floats add without rounding. Not for two threads at once.
+// out = float(acc) * scale of the channel, and the epilogue, stored as numbers or as codes; acc is
+// the sum of the products of codes: the same integer on every machine, with any number of threads.
+// Where the machine has no exact products of 8 bits (instruction_set.h) the codes are multiplied as
+// floats, with no more products in a sum than floats add without rounding. Not for two threads at
+// once.
 class IntegerSums {
  public:
   virtual ~IntegerSums() = default;
@@ -30,7 +31,7 @@ class IntegerSums {
   // Codes of the planned type, as bytes, and a scale for each output channel. REQUIRES: SetWeights
   // was called; the sizes are what was planned.
   virtual void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-                   EpilogueOperands operands, absl::Span<float> out) = 0;
+                   EpilogueOperands operands, Output out) = 0;
 
   // As oneDNN calls it: "brgconv:avx512_core_vnni".
   virtual std::string implementation() const = 0;

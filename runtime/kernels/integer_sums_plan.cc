@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/onednn.h"
 
 namespace fixpoint::kernels {
@@ -37,11 +41,15 @@ class WithInstructions final : public IntegerSums {
   }
 
   void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, absl::Span<float> out) override {
+           EpilogueOperands operands, Output out) override {
     inputs_.PointTo(inputs);
     scales_.PointTo(scales);
     epilogue_.PointTo(operands);
-    out_.PointTo(out);
+    if (out.type() == OutputType::kFloat) {
+      out_.PointTo(out.As<float>());
+    } else {
+      out_.PointTo(out.As<uint8_t>());
+    }
     add_up_.Run();
   }
 
@@ -61,10 +69,8 @@ class WithInstructions final : public IntegerSums {
 
 class InFloats final : public IntegerSums {
  public:
-  InFloats(const SumsPrimitive& planned, CodeType inputs, const WeightsOfSums& sums,
-           const Epilogue& epilogue)
+  InFloats(const SumsPrimitive& planned, CodeType inputs, const WeightsOfSums& sums)
       : planned_(planned),
-        epilogue_(epilogue),
         input_type_(inputs),
         weights_of_sums_(sums),
         plain_weights_(Operand::Own(planned.plain_weights)),
@@ -86,9 +92,12 @@ class InFloats final : public IntegerSums {
   }
 
   void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, absl::Span<float> out) override {
+           EpilogueOperands operands, Output output) override {
     CHECK_EQ(static_cast<int64_t>(scales.size()), planned_.channels);
     CHECK_EQ(inputs.size(), inputs_.size<float>());
+    CHECK(operands.empty());
+    CHECK(output.type() == OutputType::kFloat);
+    const absl::Span<float> out = output.As<float>();
     std::transform(inputs.begin(), inputs.end(), inputs_.data<float>(), [this](uint8_t code) {
       return static_cast<float>(input_type_ == CodeType::kUint8 ? code : static_cast<int8_t>(code));
     });
@@ -104,7 +113,6 @@ class InFloats final : public IntegerSums {
     for (size_t row = 0; row < out.size(); row += scales.size()) {
       for (size_t c = 0; c < scales.size(); ++c) out[row + c] *= scales[c];
     }
-    Apply(epilogue_, operands, out);
   }
 
   std::string implementation() const override { return planned_.implementation; }
@@ -166,7 +174,6 @@ class InFloats final : public IntegerSums {
   }
 
   SumsPrimitive planned_;
-  Epilogue epilogue_;
   CodeType input_type_;
   WeightsOfSums weights_of_sums_;
   Operand plain_weights_;
@@ -178,6 +185,32 @@ class InFloats final : public IntegerSums {
   std::vector<int32_t> sums_;
 };
 
+class LoopsBehind final : public IntegerSums {
+ public:
+  LoopsBehind(std::unique_ptr<IntegerSums> sums, int64_t out_size, const Epilogue& epilogue)
+      : sums_(std::move(sums)), epilogue_(epilogue), elements_(out_size) {}
+
+  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
+    return sums_->SetWeights(codes);
+  }
+
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
+           EpilogueOperands operands, Output out) override {
+    const absl::Span<float> elements = absl::MakeSpan(elements_);
+    sums_->Run(inputs, scales, {}, elements);
+    Store(epilogue_, operands, elements, out);
+  }
+
+  std::string implementation() const override {
+    return absl::StrCat(sums_->implementation(), "+loops");
+  }
+
+ private:
+  std::unique_ptr<IntegerSums> sums_;
+  Epilogue epilogue_;
+  std::vector<float> elements_;
+};
+
 }  // namespace
 
 std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
@@ -186,8 +219,27 @@ std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
 }
 
 std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
-                                         const WeightsOfSums& sums, const Epilogue& epilogue) {
-  return std::make_unique<InFloats>(primitive, inputs, sums, epilogue);
+                                         const WeightsOfSums& sums) {
+  return std::make_unique<InFloats>(primitive, inputs, sums);
+}
+
+absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(
+    absl::string_view what,
+    const std::function<std::unique_ptr<IntegerSums>(const Epilogue&, OutputType)>& instructions,
+    const std::function<std::unique_ptr<IntegerSums>()>& floats, int64_t out_size,
+    const Epilogue& epilogue, OutputType output) {
+  const bool has_instructions = HasExactIntegerProducts();
+  if (has_instructions) {
+    auto fused =
+        CheckFused(epilogue, Planned(what, [&] { return instructions(epilogue, output); }));
+    if (!absl::IsUnimplemented(fused.status())) return fused;
+  }
+  return Planned(what, [&] {
+    auto sums = has_instructions ? instructions({}, OutputType::kFloat) : floats();
+    if (epilogue.empty() && output == OutputType::kFloat) return sums;
+    return std::unique_ptr<IntegerSums>(
+        std::make_unique<LoopsBehind>(std::move(sums), out_size, epilogue));
+  });
 }
 
 }  // namespace fixpoint::kernels

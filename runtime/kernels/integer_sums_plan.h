@@ -4,9 +4,12 @@
 #define FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_PLAN_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_post_ops.h"
@@ -16,6 +19,12 @@ namespace fixpoint::kernels {
 
 inline dnnl::memory::data_type DataTypeOf(CodeType type) {
   return type == CodeType::kUint8 ? dnnl::memory::data_type::u8 : dnnl::memory::data_type::s8;
+}
+
+inline dnnl::memory::data_type DataTypeOf(OutputType type) {
+  return type == OutputType::kFloat   ? dnnl::memory::data_type::f32
+         : type == OutputType::kUint8 ? dnnl::memory::data_type::u8
+                                      : dnnl::memory::data_type::s8;
 }
 
 constexpr int LargestMagnitude(CodeType type) { return type == CodeType::kUint8 ? 255 : 128; }
@@ -53,10 +62,19 @@ std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
                                                const EpiloguePostOps& epilogue);
 
 // Of floats. Floats add integers exactly up to 2^24; where the products of a sum can be more, its
-// weights are shared out to several runs, whose sums are added as integers. Scales and epilogue are
-// applied afterwards.
+// weights are shared out to several runs, whose sums are added as integers. Scales are applied
+// afterwards, and there is no epilogue.
 std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
-                                         const WeightsOfSums& sums, const Epilogue& epilogue);
+                                         const WeightsOfSums& sums);
+
+// Sums with an epilogue: by `instructions` where the machine has them, else by `floats`. What
+// oneDNN does not do behind a product, or does element by element, are loops of our own. Errors:
+// those of Planned.
+absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(
+    absl::string_view what,
+    const std::function<std::unique_ptr<IntegerSums>(const Epilogue&, OutputType)>& instructions,
+    const std::function<std::unique_ptr<IntegerSums>()>& floats, int64_t out_size,
+    const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels
 

@@ -6,219 +6,253 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
 
-#define FIXPOINT_VNNI __attribute__((target("avx512f,avx512bw,avx512vnni"), always_inline)) inline
+// Windows are unfolded: of each pixel of the output four taps to a lane, and the next four. The
+// lanes of a vector of sums are elements of the output as they lie in memory, so that none is
+// wasted: with six filters those of a pixel, of the next one, and four of the one after it. What
+// belongs to filters therefore goes on from its beginning: a vector reads it from the filter of its
+// first lane on.
 
 namespace fixpoint::kernels {
 namespace {
 
-using Kind = EpilogueStage::Kind;
+constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 
-constexpr int64_t kLanes = 16;    // filters of a vector
-constexpr int64_t kProducts = 4;  // that one instruction adds to a sum
+// Vectors of sums that are added up at once, so that instructions need not wait for each other.
+constexpr int kBlock = 8;
 
-// For intrinsics that are only then free of warnings in GCC 12.
-constexpr __mmask16 kAllLanes = 0xffff;
+// What the windows of a band of rows may take of the first cache.
+constexpr int64_t kBandBytes = 16 << 10;
 
-int64_t RoundUp(int64_t size, int64_t unit) { return (size + unit - 1) / unit * unit; }
+int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
-// A vector of sums on its way out.
-struct Lanes {
-  const float* scales;
-  const EpilogueStage* stages;
-  size_t stage_count;
-  const absl::Span<const float>* operands;
-  int64_t filter;  // of the first lane
-  __mmask16 mask;  // of the lanes that are filters
-};
-
-// What becomes of the sums of element `at` of the output, and of those behind it.
-FIXPOINT_VNNI __m512 Finish(__m512i sums, const Lanes& lanes, int64_t at) {
-  __m512 x = _mm512_mul_ps(_mm512_maskz_cvtepi32_ps(kAllLanes, sums),
-                           _mm512_maskz_loadu_ps(lanes.mask, lanes.scales + lanes.filter));
-  for (size_t i = 0; i < lanes.stage_count; ++i) {
-    const EpilogueStage& stage = lanes.stages[i];
-    const float* const operand = lanes.operands[i].data();
-    switch (stage.kind) {
-      case Kind::kAddChannel:
-        x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(lanes.mask, operand + lanes.filter));
-        break;
-      case Kind::kMultiplyChannel:
-        x = _mm512_mul_ps(x, _mm512_maskz_loadu_ps(lanes.mask, operand + lanes.filter));
-        break;
-      case Kind::kAddElement:
-        x = _mm512_add_ps(x, _mm512_maskz_loadu_ps(lanes.mask, operand + at));
-        break;
-      case Kind::kRelu:
-        x = _mm512_maskz_max_ps(kAllLanes, x, _mm512_setzero_ps());
-        break;
-      case Kind::kClip:
-        x = _mm512_maskz_max_ps(kAllLanes, x, _mm512_set1_ps(stage.a));
-        x = _mm512_maskz_min_ps(kAllLanes, x, _mm512_set1_ps(stage.b));
-        break;
-    }
-  }
-  return x;
+// Every `stride`th code, shifted by 0 or 128.
+inline void CopyShifted(const uint8_t* from, int64_t stride, int64_t count, uint8_t shift,
+                        uint8_t* to) {
+#pragma GCC ivdep
+  for (int64_t i = 0; i < count; ++i) to[i] = from[i * stride] ^ shift;
 }
 
-FIXPOINT_VNNI __m512i Broadcast(const uint8_t* four_codes) {
-  int32_t bits;
-  std::memcpy(&bits, four_codes, sizeof bits);
-  return _mm512_set1_epi32(bits);
+// Sixteen codes, each as one byte of a lane.
+template <int kShift>
+FIXPOINT_VNNI __m512i Widen(const uint8_t* codes) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes));
+  return _mm512_maskz_slli_epi32(kAllLanes, _mm512_maskz_cvtepu8_epi32(kAllLanes, bytes), kShift);
 }
 
 class OneChannelConvolution final : public IntegerSums {
  public:
-  OneChannelConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue)
+  OneChannelConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue,
+                        OutputType output)
       : shape_(shape),
-        is_signed_(images == CodeType::kInt8),
+        shift_(images == CodeType::kInt8 ? 128 : 0),
         epilogue_(epilogue),
-        groups_(RoundUp(shape.window[1].kernel, kProducts) / kProducts),
-        blocks_(RoundUp(shape.filters, kLanes) / kLanes),
-        line_(shape.width + shape.window[1].pad_before + shape.window[1].pad_after),
-        lines_(shape.height + shape.window[0].pad_before + shape.window[0].pad_after),
-        weights_(blocks_ * kernel_height() * groups_ * kLanes * kProducts),
-        offsets_(blocks_ * kLanes),
-        // An instruction reads whole groups, also behind the last row.
-        padded_(lines_ * line_ + kProducts),
+        output_(output),
+        groups_(CeilDivide(shape.taps(), kTaps)),
+        period_(std::lcm(shape.filters, kLanes)),
+        wrapped_(shape.filters + kLanes - 1),
+        weights_(groups_ * wrapped_ * kTaps),
+        offsets_(wrapped_),
+        pixels_(wrapped_),
+        scales_(wrapped_),
+        wrapped_operands_(epilogue.size(), std::vector<float>(wrapped_)),
+        operands_(epilogue.size()),
+        phase_(CeilDivide(shape.out_width, kLanes) * kLanes + LastOffset(columns()) / step()),
+        line_(phase_ * step()),
+        band_rows_(std::clamp<int64_t>(kBandBytes / (groups_ * kTaps * shape.out_width), 1,
+                                       shape.out_height)),
+        band_lines_((band_rows_ - 1) * rows().stride + LastOffset(rows()) + 1),
+        column_(band_rows_ * shape.out_width + kLanes),
         threads_(omp_get_max_threads()),
-        images_(padded_ * threads_) {}
+        scratch_(threads_, {std::vector<uint8_t>(band_lines_ * line_),
+                            std::vector<uint32_t>(groups_ * column_)}) {
+    for (int64_t i = 0; i < wrapped_; ++i) pixels_[i] = static_cast<int32_t>(i / shape.filters);
+    for (int64_t i = 0; i < rows().kernel; ++i) {
+      for (int64_t j = 0; j < columns().kernel; ++j) {
+        const int64_t column = j * columns().dilation;
+        taps_.push_back(i * rows().dilation * line_ + column % step() * phase_ + column / step());
+      }
+    }
+    // Multiplied by 0.
+    taps_.resize(groups_ * kTaps, 0);
+  }
 
   // Codes of both signs are shifted by 128 to be unsigned, which adds 128 times its weights to a
   // sum.
   absl::Status SetWeights(absl::Span<const int8_t> codes) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
-    const int8_t* code = codes.data();
-    for (int64_t f = 0; f < shape_.filters; ++f) {
+    for (int64_t i = 0; i < wrapped_; ++i) {
+      const int8_t* const filter = &codes[i % shape_.filters * shape_.taps()];
       int32_t sum = 0;
-      for (int64_t i = 0; i < kernel_height(); ++i) {
-        for (int64_t j = 0; j < shape_.window[1].kernel; ++j, ++code) {
-          weights_[PlaceOfWeight(f, i, j)] = *code;
-          sum += *code;
-        }
+      for (int64_t tap = 0; tap < shape_.taps(); ++tap) {
+        weights_[(tap / kTaps * wrapped_ + i) * kTaps + tap % kTaps] = filter[tap];
+        sum += filter[tap];
       }
-      offsets_[f] = is_signed_ ? -128 * sum : 0;
+      offsets_[i] = -shift_ * sum;
     }
     return absl::OkStatus();
   }
 
   void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, absl::Span<float> out) override {
+           EpilogueOperands operands, Output out) override {
     CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
     CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
     CHECK_EQ(operands.size(), epilogue_.size());
+    Wrap(scales, &scales_);
+    for (size_t i = 0; i < epilogue_.size(); ++i) {
+      const bool of_filters = epilogue_[i].is_of_channels();
+      if (of_filters) Wrap(operands[i], &wrapped_operands_[i]);
+      operands_[i] = of_filters ? wrapped_operands_[i] : operands[i];
+    }
+    CHECK(out.type() == output_);
+    const EpilogueOfLanes epilogue = {scales_.data(), epilogue_, operands_, out};
+    const int64_t bands = CeilDivide(shape_.out_height, band_rows_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int64_t n = 0; n < shape_.batch; ++n) {
-      uint8_t* const image = &images_[omp_get_thread_num() * padded_];
-      Pad(inputs.data() + n * shape_.height * shape_.width, image);
-      for (int64_t block = 0; block < blocks_; ++block) {
-        const int64_t filter = block * kLanes;
-        const int64_t left = std::min(kLanes, shape_.filters - filter);
-        ConvolveImage(image, n,
-                      {scales.data(), epilogue_.data(), epilogue_.size(), operands.data(), filter,
-                       static_cast<__mmask16>((1u << left) - 1)},
-                      out.data());
-      }
+    for (int64_t i = 0; i < shape_.batch * bands; ++i) {
+      const int64_t y = i % bands * band_rows_;
+      const int64_t row_count = std::min(band_rows_, shape_.out_height - y);
+      Scratch& scratch = scratch_[omp_get_thread_num()];
+      CopyLines(&inputs[i / bands * shape_.height * shape_.width], y, scratch.lines.data());
+      Unfold(scratch.lines.data(), row_count, scratch.windows.data());
+      Multiply(scratch.windows.data(), row_count * shape_.out_width * shape_.filters, epilogue,
+               (i / bands * shape_.out_height + y) * shape_.out_width * shape_.filters);
     }
   }
 
   std::string implementation() const override { return "loops:avx512_vnni"; }
 
  private:
-  int64_t kernel_height() const { return shape_.window[0].kernel; }
+  // Of a thread.
+  struct Scratch {
+    std::vector<uint8_t> lines;     // [line, phase of the stride, column]
+    std::vector<uint32_t> windows;  // [group of taps, pixel]
+  };
 
-  int64_t PlaceOfWeight(int64_t filter, int64_t row, int64_t column) const {
-    const int64_t block = filter / kLanes;
-    const int64_t group = (block * kernel_height() + row) * groups_ + column / kProducts;
-    return (group * kLanes + filter % kLanes) * kProducts + column % kProducts;
+  const WindowAxis& rows() const { return shape_.window[0]; }
+  const WindowAxis& columns() const { return shape_.window[1]; }
+  int64_t step() const { return columns().stride; }
+  static int64_t LastOffset(const WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation; }
+
+  void Wrap(absl::Span<const float> of_filters, std::vector<float>* to) const {
+    for (int64_t i = 0; i < wrapped_; ++i) (*to)[i] = of_filters[i % shape_.filters];
   }
 
-  // Copies an image into one with its padding.
-  void Pad(const uint8_t* image, uint8_t* padded) const {
-    const uint8_t shift = is_signed_ ? 128 : 0;
-    std::memset(padded, shift, padded_);
-    padded += shape_.window[0].pad_before * line_ + shape_.window[1].pad_before;
-    for (int64_t y = 0; y < shape_.height; ++y, image += shape_.width, padded += line_) {
-      for (int64_t x = 0; x < shape_.width; ++x) padded[x] = image[x] ^ shift;
-    }
-  }
-
-  // One block of filters.
-  __attribute__((target("avx512f,avx512bw,avx512vnni"))) void ConvolveImage(const uint8_t* image,
-                                                                            int64_t n,
-                                                                            const Lanes& lanes,
-                                                                            float* out) const {
-    const int64_t step = shape_.window[1].stride;
-    for (int64_t y = 0; y < shape_.out_height; ++y) {
-      const uint8_t* const window = image + y * shape_.window[0].stride * line_;
-      const int64_t at =
-          ((n * shape_.out_height + y) * shape_.out_width) * shape_.filters + lanes.filter;
-      int64_t x = 0;
-      for (; x + 8 <= shape_.out_width; x += 8) {
-        ConvolvePixels<8>(window + x * step, step, lanes, at + x * shape_.filters, out);
-      }
-      for (; x + 4 <= shape_.out_width; x += 4) {
-        ConvolvePixels<4>(window + x * step, step, lanes, at + x * shape_.filters, out);
-      }
-      for (; x < shape_.out_width; ++x) {
-        ConvolvePixels<1>(window + x * step, step, lanes, at + x * shape_.filters, out);
+  // The lines of an image that the band from output row `y` on reads, with their padding, so that
+  // columns a stride apart lie side by side.
+  void CopyLines(const uint8_t* image, int64_t y, uint8_t* lines) const {
+    std::memset(lines, shift_, band_lines_ * line_);
+    const int64_t top = y * rows().stride - rows().pad_before;
+    const int64_t first = std::max<int64_t>(0, -top);
+    const int64_t last = std::min(band_lines_, shape_.height - top);
+    for (int64_t phase = 0; phase < step(); ++phase) {
+      const int64_t left = phase - columns().pad_before;
+      const int64_t begin = left < 0 ? CeilDivide(-left, step()) : 0;
+      const int64_t end = std::min(phase_, CeilDivide(shape_.width - left, step()));
+      for (int64_t i = first; i < last; ++i) {
+        CopyShifted(image + (top + i) * shape_.width + left + begin * step(), step(), end - begin,
+                    shift_, lines + i * line_ + phase * phase_ + begin);
       }
     }
   }
 
-  template <int kPixels>
-  FIXPOINT_VNNI void ConvolvePixels(const uint8_t* window, int64_t step, const Lanes& lanes,
-                                    int64_t at, float* out) const {
-    __m512i sums[kPixels];
-    const __m512i offset = _mm512_loadu_si512(&offsets_[lanes.filter]);
-    for (int p = 0; p < kPixels; ++p) sums[p] = offset;
-    const int8_t* weights = &weights_[lanes.filter * kernel_height() * groups_ * kProducts];
-    for (int64_t i = 0; i < kernel_height(); ++i, window += line_) {
-      for (int64_t g = 0; g < groups_; ++g, weights += kLanes * kProducts) {
-        const __m512i group = _mm512_loadu_si512(weights);
-        for (int p = 0; p < kPixels; ++p) {
-          const __m512i codes = Broadcast(window + p * step + g * kProducts);
-          sums[p] = _mm512_dpbusd_epi32(sums[p], codes, group);
+  // Rows are written in whole vectors; what is too much the next row writes again.
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Unfold(
+      const uint8_t* lines, int64_t row_count, uint32_t* windows) const {
+    for (int64_t g = 0; g < groups_; ++g) {
+      const int64_t* const taps = &taps_[g * kTaps];
+      for (int64_t row = 0; row < row_count; ++row) {
+        const uint8_t* const line = lines + row * rows().stride * line_;
+        uint32_t* const to = windows + g * column_ + row * shape_.out_width;
+        for (int64_t x = 0; x < shape_.out_width; x += kLanes) {
+          const __m512i windows_of_four = _mm512_or_si512(
+              _mm512_or_si512(Widen<0>(line + taps[0] + x), Widen<8>(line + taps[1] + x)),
+              _mm512_or_si512(Widen<16>(line + taps[2] + x), Widen<24>(line + taps[3] + x)));
+          _mm512_storeu_si512(to + x, windows_of_four);
         }
       }
     }
-    for (int p = 0; p < kPixels; ++p) {
-      const int64_t pixel = at + p * shape_.filters;
-      _mm512_mask_storeu_ps(out + pixel, lanes.mask, Finish(sums[p], lanes, pixel));
+  }
+
+  // The elements of a band: `size` of them from `at` on, of which the first is one of the first
+  // filter. Vectors a period apart have the same filters in their lanes, and the same weights.
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
+      const uint32_t* windows, int64_t size, const EpilogueOfLanes& epilogue, int64_t at) const {
+    int64_t i = 0;
+    for (; i + kBlock * period_ <= size; i += kBlock * period_) {
+      for (int64_t j = i; j < i + period_; j += kLanes) {
+        const PlaceOfLanes place = {j % shape_.filters, at + j, period_, kAllLanes};
+        MultiplyVectors<kBlock>(windows + j / shape_.filters, place, epilogue);
+      }
+    }
+    for (; i < size; i += kLanes) {
+      const PlaceOfLanes place = {i % shape_.filters, at + i, 0, FirstLanes(size - i)};
+      MultiplyVectors<1>(windows + i / shape_.filters, place, epilogue);
     }
   }
 
+  template <int kVectors>
+  FIXPOINT_VNNI void MultiplyVectors(const uint32_t* windows, const PlaceOfLanes& place,
+                                     const EpilogueOfLanes& epilogue) const {
+    const int64_t pixels = period_ / shape_.filters;
+    const __m512i pixel_of_lane = _mm512_loadu_si512(&pixels_[place.channel]);
+    const int8_t* weights = &weights_[place.channel * kTaps];
+    __m512i sums[kVectors];
+    for (__m512i& sum : sums) sum = _mm512_loadu_si512(&offsets_[place.channel]);
+    for (int64_t g = 0; g < groups_; ++g, windows += column_, weights += wrapped_ * kTaps) {
+      const __m512i group = _mm512_loadu_si512(weights);
+      for (int v = 0; v < kVectors; ++v) {
+        const __m512i taps = _mm512_maskz_permutexvar_epi32(
+            kAllLanes, pixel_of_lane, _mm512_loadu_si512(windows + v * pixels));
+        sums[v] = _mm512_dpbusd_epi32(sums[v], taps, group);
+      }
+    }
+    Finish(sums, place, epilogue);
+  }
+
   const ConvolutionShape shape_;
-  const bool is_signed_;
+  const uint8_t shift_;
   const Epilogue epilogue_;
-  const int64_t groups_;  // of products, that a row of a window is
-  const int64_t blocks_;  // of filters
-  const int64_t line_;    // codes of a line of an image with its padding
-  const int64_t lines_;
-  std::vector<int8_t> weights_;  // [block, row of the window, group, filter, product]
+  const OutputType output_;
+  const int64_t groups_;  // of taps
+  const int64_t period_;  // elements, after which a vector has the filters of the first one again
+  // What belongs to filters, and behind it its beginning again.
+  const int64_t wrapped_;
+  std::vector<int8_t> weights_;  // [group, wrapped filter, tap]
   std::vector<int32_t> offsets_;
-  const size_t padded_;  // bytes of an image with its padding
+  std::vector<int32_t> pixels_;  // by which a lane is further on than the first
+  std::vector<float> scales_;
+  std::vector<std::vector<float>> wrapped_operands_;
+  std::vector<absl::Span<const float>> operands_;
+  // Bands of rows, copied and unfolded.
+  const int64_t phase_;  // columns of a phase of the stride
+  const int64_t line_;
+  const int64_t band_rows_;
+  const int64_t band_lines_;
+  std::vector<int64_t> taps_;  // where they lie, from the first one on
+  const int64_t column_;       // pixels, as far as a group of taps takes memory
   const int threads_;
-  std::vector<uint8_t> images_;  // one for each thread
+  std::vector<Scratch> scratch_;
 };
 
 }  // namespace
 
 bool IsForOneChannel(const ConvolutionShape& shape) {
   return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
-         shape.channels == 1 && shape.groups == 1 && shape.window[0].dilation == 1 &&
-         shape.window[1].dilation == 1 && shape.window[1].kernel >= kProducts;
+         shape.channels == 1 && shape.groups == 1 &&
+         (shape.window[1].kernel >= kTaps || shape.filters < kLanes);
 }
 
 std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       CodeType images, const Epilogue& epilogue) {
-  return std::make_unique<OneChannelConvolution>(shape, images, epilogue);
+                                                       CodeType images, const Epilogue& epilogue,
+                                                       OutputType output) {
+  return std::make_unique<OneChannelConvolution>(shape, images, epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

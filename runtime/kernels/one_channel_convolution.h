@@ -12,14 +12,15 @@
 
 namespace fixpoint::kernels {
 
-// Whether the kernel is for such a shape and there are instructions for it. Windows that are less
-// than four wide are faster in oneDNN.
+// Whether the kernel is for such a shape and there are instructions for it. Windows less than four
+// wide are as fast in oneDNN with a vector of filters or more.
 bool IsForOneChannel(const ConvolutionShape& shape);
 
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForOneChannel. Throws
 // std::bad_alloc.
 std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       CodeType images, const Epilogue& epilogue);
+                                                       CodeType images, const Epilogue& epilogue,
+                                                       OutputType output);
 
 }  // namespace fixpoint::kernels
 

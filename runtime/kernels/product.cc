@@ -10,11 +10,13 @@ namespace {
 
 using dnnl::memory;
 
+constexpr auto kFloat = memory::data_type::f32;
+
 class FloatProduct final : public Product {
  public:
   FloatProduct(const ProductShape& shape, const Epilogue& epilogue)
       : epilogue_(epilogue, OutDesc(shape), kColumnAxis),
-        desc_(ProductDesc(shape, memory::data_type::f32, memory::data_type::f32, epilogue_.attr())),
+        desc_(ProductDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         x_(Operand::Elsewhere(desc_.src_desc())),
         y_(Operand::Elsewhere(YDesc(shape, memory::data_type::f32))),
         packed_(Operand::Own(desc_.weights_desc())),

@@ -24,14 +24,15 @@ memory::desc YDesc(const ProductShape& shape, memory::data_type type) {
   return MatrixDesc(shape.batch, shape.inner, shape.columns, shape.transpose_y, type);
 }
 
-memory::desc OutDesc(const ProductShape& shape) {
-  return RowMajor({shape.batch, shape.rows, shape.columns}, memory::data_type::f32);
+memory::desc OutDesc(const ProductShape& shape, memory::data_type type) {
+  return RowMajor({shape.batch, shape.rows, shape.columns}, type);
 }
 
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, memory::data_type x,
-                                         memory::data_type y, const dnnl::primitive_attr& attr) {
+                                         memory::data_type y, memory::data_type out,
+                                         const dnnl::primitive_attr& attr) {
   return {Engine(), XDesc(shape, x), AnyLayout({shape.batch, shape.inner, shape.columns}, y),
-          OutDesc(shape), attr};
+          OutDesc(shape, out), attr};
 }
 
 }  // namespace fixpoint::kernels

@@ -14,11 +14,12 @@ dnnl::memory::desc YDesc(const ProductShape& shape, dnnl::memory::data_type type
 
 // The axis of columns in descs.
 constexpr int kColumnAxis = 2;
-dnnl::memory::desc OutDesc(const ProductShape& shape);
+dnnl::memory::desc OutDesc(const ProductShape& shape,
+                           dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
-// Of an x of that type, and a y as the kernel wants it.
+// Of an x and a result of those types, and a y as the kernel wants it.
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, dnnl::memory::data_type x,
-                                         dnnl::memory::data_type y,
+                                         dnnl::memory::data_type y, dnnl::memory::data_type out,
                                          const dnnl::primitive_attr& attr = {});
 
 }  // namespace fixpoint::kernels

@@ -3,21 +3,14 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/output_lod.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint::reference {
-namespace {
-
-// Whether a variable may hold sequences: it is not declared, or it is with a level of offsets.
-bool MayHaveOffsets(const Variable& variable) {
-  const VarDesc* desc = variable.desc();
-  return desc == nullptr || desc->type().lod_tensor().lod_level() > 0;
-}
-
-}  // namespace
 
 OpRun::OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
              Frame* frame, BlockRunner* runner)
@@ -140,20 +133,18 @@ int OpRun::OutputCount(absl::string_view slot) const {
 void OpRun::SetOutput(absl::string_view slot, int index, Array value) {
   CHECK(schema_.FindOutput(slot, era_) != nullptr) << op_.type() << " has no output " << slot;
   if (!HasOutput(slot, index)) return;
-  const Variable& variable = *op_.Outputs(slot)[index]->variable();
-  if (value.lod.empty() && !value.dims.empty() && MayHaveOffsets(variable)) {
-    for (const Array* input : inputs_) {
-      if (input == nullptr || input->lod.empty() || input->dims.empty()) continue;
-      if (input->dims[0] != value.dims[0]) continue;
-      value.lod = input->lod;
-      break;
-    }
+  const Argument& output = *op_.Outputs(slot)[index];
+  if (value.dims.empty()) {
+    value.lod.clear();
+  } else {
+    const auto find_rows = [this](const Argument& input) -> std::optional<Rows> {
+      const Array* array = ValueOf(&input);
+      if (array == nullptr || array->dims.empty()) return std::nullopt;
+      return Rows{array->dims[0], &array->lod};
+    };
+    value.lod = OutputLod(schema_, output, value.dims[0], find_rows);
   }
-  outputs_.emplace_back(&variable, std::move(value));
-}
-
-void OpRun::SetOutputWithLod(absl::string_view slot, Array value) {
-  if (HasOutput(slot)) outputs_.emplace_back(op_.Output(slot)->variable(), std::move(value));
+  outputs_.emplace_back(output.variable(), std::move(value));
 }
 
 RandomStream OpRun::Random(int64_t seed) const {

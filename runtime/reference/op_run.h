@@ -79,13 +79,10 @@ class OpRun {
   // Whether anyone wants output `index` of a slot.
   bool HasOutput(absl::string_view slot, int index = 0) const;
   int OutputCount(absl::string_view slot) const;
-  // Rounds to the value's type; nothing happens where nobody wants it. A value without
-  // level-of-detail offsets takes those of the first input with as many rows, as the reference's
-  // ops hand them on, unless its variable is declared without them.
+  // Rounds to the value's type and gives it the offsets that OutputLod (ops/output_lod.h) says;
+  // nothing happens where nobody wants it.
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
-  // The same for a value whose offsets are what they are.
-  void SetOutputWithLod(absl::string_view slot, Array value);
 
   int64_t Int(absl::string_view name) const { return attributes_.Int(name); }
   double Float(absl::string_view name) const { return attributes_.Float(name); }

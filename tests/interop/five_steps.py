@@ -83,7 +83,7 @@ class Training:
     def train(self, initial):
         """Our training from these values."""
         feeds = [self._net.feed(step) for step in range(_STEPS)]
-        fetched, left = self._runner.run("onednn", self._data, initial, feeds, [self._net.loss])
+        fetched, _, left = self._runner.run("onednn", self._data, initial, feeds, [self._net.loss])
         losses = [float(numpy.ravel(values[self._net.loss])[0]) for values in fetched]
         return Trained(numpy.array(losses), left)
 

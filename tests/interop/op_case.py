@@ -72,6 +72,20 @@ class Values:
         return numpy.array(self.numbers, self.dtype)
 
 
+@dataclasses.dataclass(frozen=True)
+class Cut:
+    """Rows that are cut into sequences, by the offsets of each level."""
+    rows: object
+    lod: tuple
+
+    @property
+    def shape(self):
+        return self.rows.shape
+
+    def draw(self, generator):
+        return self.rows.draw(generator)
+
+
 def floats(*shape, low=-1, high=1):
     return Floats(shape, low, high)
 
@@ -86,6 +100,8 @@ class Case:
     counts: dict = dataclasses.field(default_factory=dict)
     # Outputs with what they hold before the op runs.
     state: dict = dataclasses.field(default_factory=dict)
+    # What the gradients of outputs are, whose shape the offsets of sequences decide.
+    gradients: dict = dataclasses.field(default_factory=dict)
     # Outputs that the gradient op is given; the op itself does not run.
     given: dict = dataclasses.field(default_factory=dict)
     # Output slots that hold nothing of meaning with these attributes.
@@ -101,7 +117,10 @@ class Case:
                 return " ".join(map(told, spec))
             if isinstance(spec, Values) and numpy.size(spec.numbers) <= 4:
                 return f"={spec.numbers}"
-            return "[" + ",".join(map(str, spec.shape)) + "]"
+            shape = "[" + ",".join(map(str, spec.shape)) + "]"
+            if isinstance(spec, Cut):
+                shape += " cut at " + " in ".join(" ".join(map(str, level)) for level in spec.lod)
+            return shape
         parts = [f"{slot}{told(spec)}" for slot, spec in self.inputs.items()]
         parts += [f"{name}={value}" for name, value in self.attributes.items()]
         return f"{self.op}: {' '.join(parts)}"
@@ -128,7 +147,7 @@ class OpProgram:
         self._generator = numpy.random.default_rng(zlib.crc32(case.title().encode()))
         self._program = paddle.static.Program()
         self._block = self._program.current_block()
-        self.scope, self.feed, self.fetches = {}, {}, []
+        self.scope, self.feed, self.lods, self.fetches = {}, {}, {}, []
         self.written_in_place = set()
         with paddle.static.program_guard(self._program, paddle.static.Program()):
             op = self._append_op()
@@ -144,8 +163,12 @@ class OpProgram:
         """The variable, with a value that a run begins with."""
         array = spec.draw(self._generator)
         (self.scope if persistable else self.feed)[name] = array
+        lod = spec.lod if isinstance(spec, Cut) else ()
+        if lod:
+            self.lods[name] = [list(level) for level in lod]
         return self._block.create_var(name=name, shape=list(array.shape), dtype=str(array.dtype),
-                                      persistable=persistable, stop_gradient=False)
+                                      persistable=persistable, stop_gradient=False,
+                                      lod_level=len(lod))
 
     def _append_op(self):
         case = self._case
@@ -188,7 +211,9 @@ class OpProgram:
             for name in added.input_arg_names():
                 if name.endswith(GRADIENT) and block.find_var(name.encode()) is None:
                     forward = self._block.var(name[:-len(GRADIENT)])
-                    self._declare(name, Floats(tuple(forward.shape)), persistable=False)
+                    spec = self._case.gradients.get(name.split(".")[0],
+                                                    Floats(tuple(forward.shape)))
+                    self._declare(name, spec, persistable=False)
             for name in added.output_arg_names():
                 if name.endswith(GRADIENT):
                     forward = self._block.var(name[:-len(GRADIENT)])
@@ -199,14 +224,18 @@ class OpProgram:
         self._program._sync_with_cpp()
 
     def run_by_paddle(self):
-        """The fetches by name."""
+        """The fetches by name, and the offsets of those that have some."""
         scope = paddle.static.Scope()
         for name, array in self.scope.items():
             paddle_run.set_value(scope, name, array)
-        return dict(zip(self.fetches,
-                        paddle_run.run(self._program, scope, self.feed, self.fetches)))
+        feed = {name: paddle_run.cut(array, self.lods[name]) if name in self.lods else array
+                for name, array in self.feed.items()}
+        values, lods = paddle_run.run_with_lods(self._program, scope, feed, self.fetches)
+        return (dict(zip(self.fetches, values)),
+                {name: lod for name, lod in zip(self.fetches, lods) if lod})
 
     def run_by_us(self, runner, backend):
-        fetched, left = runner.run(backend, self.data, self.scope, [self.feed], self.fetches)
-        return {name: left[name] if name in self.written_in_place else fetched[0][name]
-                for name in self.fetches}
+        fetched, lods, left = runner.run(backend, self.data, self.scope, [self.feed], self.fetches,
+                                         self.lods)
+        return ({name: left[name] if name in self.written_in_place else fetched[0][name]
+                 for name in self.fetches}, lods[0])

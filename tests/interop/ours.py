@@ -34,26 +34,40 @@ class Runner:
         """The op types that a backend runs."""
         return frozenset(self._ask(f"types {backend}").split(" "))
 
-    def run(self, backend, program, scope, feeds, fetches):
-        """What each run fetched, and what the scope holds behind the last.
+    def run(self, backend, program, scope, feeds, fetches, lods=None):
+        """What each run fetched, the offsets that it has, and what the scope holds behind the last.
 
         `program` is serialized; `scope` and each of the `feeds`, one per run, are arrays by name.
+        Offsets of sequences are lists by name, one for each level; of what is fed `lods` has them.
         """
         self._runs += 1
         folder = pathlib.Path(self._folder.name) / str(self._runs)
         folder.mkdir()
         (folder / "program.pdmodel").write_bytes(program)
         (folder / "fetches").write_text("".join(f"{name}\n" for name in fetches))
+        (folder / "lod").write_text("".join(
+            " ".join([name, *(",".join(map(str, level)) for level in lod)]) + "\n"
+            for name, lod in (lods or {}).items()))
         numpy.savez(folder / "scope.npz", **scope)
         for step, feed in enumerate(feeds):
             numpy.savez(folder / f"feeds.{step}.npz", **feed)
         answer = self._ask(f"run {backend} {folder}")
         if answer != "done":
             raise Refused(answer)
-        return ([_load(folder / f"fetched.{step}.npz") for step in range(len(feeds))],
+        steps = range(len(feeds))
+        return ([_load(folder / f"fetched.{step}.npz") for step in steps],
+                [_load_lods(folder / f"fetched.{step}.lod") for step in steps],
                 _load(folder / "left.npz"))
 
 
 def _load(path):
     with numpy.load(path) as archive:
         return {name: archive[name] for name in archive.files}
+
+
+def _load_lods(path):
+    lods = {}
+    for line in path.read_text().splitlines():
+        name, *levels = line.split(" ")
+        lods[name] = [[int(offset) for offset in level.split(",")] for level in levels]
+    return lods

@@ -61,6 +61,22 @@ def run(program, scope, feed, fetch):
         return paddle.static.Executor(_PLACE).run(program, feed=feed, fetch_list=fetch)
 
 
+def cut(array, lod):
+    """A tensor whose rows are cut into sequences."""
+    tensor = core.LoDTensor()
+    tensor.set(array, _PLACE)
+    tensor.set_lod(lod)
+    return tensor
+
+
+def run_with_lods(program, scope, feed, fetch):
+    """What is fetched, and the offsets that it has."""
+    with paddle.static.scope_guard(scope):
+        tensors = paddle.static.Executor(_PLACE).run(program, feed=feed, fetch_list=fetch,
+                                                     return_numpy=False)
+    return [numpy.array(tensor) for tensor in tensors], [tensor.lod() for tensor in tensors]
+
+
 def train(program, scope, net, steps):
     """The loss of each step."""
     executor = paddle.static.Executor(_PLACE)

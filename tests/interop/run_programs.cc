@@ -5,16 +5,19 @@
 //   program.pdmodel   the program
 //   scope.npz         what the scope holds when the first run begins
 //   feeds.<i>.npz     what run i is fed; there are as many runs as such files
+//   lod               the offsets of sequences that feeds have, since no array file holds any: a
+//                     line is a name and, for each level, "0,2,3"
 //   fetches           names, one on a line
 //
-// and in it writes fetched.<i>.npz of each run and left.npz, the scope behind the last. The answer
-// is a line: "done", or "failed: " and why.
+// and in it writes fetched.<i>.npz of each run, fetched.<i>.lod with the offsets of that, and
+// left.npz, the scope behind the last. The answer is a line: "done", or "failed: " and why.
 
 #include <glog/logging.h>
 
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,10 +26,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
+#include "ops/lod.h"
 #include "proto/atomic_file.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
@@ -54,19 +60,52 @@ absl::Status Write(const Scope& scope, const std::string& path) {
   return file.Commit();
 }
 
+// By name. REQUIRES: the file is as is said above.
+std::map<std::string, LoD> LodsOf(const std::string& path) {
+  std::map<std::string, LoD> lods;
+  for (const std::string& line : LinesOf(path)) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    for (size_t level = 1; level < words.size(); ++level) {
+      std::vector<uint64_t>& offsets = lods[words[0]].emplace_back();
+      for (const absl::string_view offset : absl::StrSplit(words[level], ',')) {
+        CHECK(absl::SimpleAtoi(offset, &offsets.emplace_back())) << line;
+      }
+    }
+  }
+  return lods;
+}
+
+// Takes the offsets away, and writes them to a file.
+void WriteLods(const std::vector<std::string>& names, absl::Span<Tensor> tensors,
+               const std::string& path) {
+  std::ofstream file(path);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].lod().empty()) continue;
+    file << names[i];
+    for (const std::vector<uint64_t>& offsets : tensors[i].lod()) {
+      file << " " << absl::StrJoin(offsets, ",");
+    }
+    file << "\n";
+    tensors[i].set_lod({});
+  }
+}
+
 absl::Status RunFolder(BackendKind kind, const std::string& folder) {
   ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(folder + "/program.pdmodel"));
   ASSIGN_OR_RETURN(const Program program, Program::Create(std::move(loaded.program)));
   ASSIGN_OR_RETURN(Scope scope, LoadNpz(folder + "/scope.npz"));
   ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend, MakeBackend(kind, program, &scope));
   const std::vector<std::string> fetches = LinesOf(folder + "/fetches");
+  const std::map<std::string, LoD> lods = LodsOf(folder + "/lod");
   for (uint32_t step = 0;; ++step) {
     const std::string path = absl::StrCat(folder, "/feeds.", step, ".npz");
     if (!std::filesystem::exists(path)) break;
-    ASSIGN_OR_RETURN(const Scope fed, LoadNpz(path));
+    ASSIGN_OR_RETURN(Scope fed, LoadNpz(path));
+    for (const auto& [name, lod] : lods) std::get<Tensor>(*fed.FindOrNull(name)).set_lod(lod);
     std::vector<Feed> feeds;
     for (const auto& [name, value] : fed) feeds.push_back({name, &std::get<Tensor>(value)});
     ASSIGN_OR_RETURN(std::vector<Tensor> values, backend->Run(feeds, fetches, step));
+    WriteLods(fetches, absl::MakeSpan(values), absl::StrCat(folder, "/fetched.", step, ".lod"));
     Scope fetched;
     for (size_t i = 0; i < fetches.size(); ++i) fetched.Set(fetches[i], std::move(values[i]));
     RETURN_IF_ERROR(Write(fetched, absl::StrCat(folder, "/fetched.", step, ".npz")));

@@ -329,6 +329,39 @@ constexpr Case kFakeQuantize[] = {
 };
 INSTANTIATE_TEST_SUITE_P(FakeQuantize, Infer, testing::ValuesIn(kFakeQuantize));
 
+constexpr Case kLowered[] = {
+    {R"(var q u8[-1,3,8,8]
+        var w i8[4,3,3,3]
+        integer_conv2d(Input=q, Filter=w, Scales=s) -> (Output=y))",
+     "Output=FP32[-1, 4, 6, 6]"},
+    {R"(var q u8[-1,3,8,8]
+        var w i8[4,3,3,3]
+        integer_conv2d(Input=q, Filter=w, Scales=s, Operands=b) -> (Output=y) {epilogue=["add_channel", "relu"], epilogue_a=[0.0, 0.0], epilogue_b=[0.0, 0.0], out_dtype=20, out_range=2.0, out_largest_code=255})",
+     "Output=UINT8[-1, 4, 6, 6]"},
+    {R"(var q u8[-1,12]
+        var w i8[12,5]
+        integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["relu"]})",
+     "error: epilogue names 1 stages, epilogue_a has 0 numbers and epilogue_b 0; want one of each for each stage"},
+    {R"(var q u8[-1,12]
+        var w i8[12,5]
+        integer_matmul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})",
+     "error: the epilogue has 1 stages with an operand and Operands 0; want one for each"},
+    {R"(var q u8[-1,12]
+        var w i8[12,5]
+        integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["tanh"], epilogue_a=[0.0], epilogue_b=[0.0]})",
+     "error: epilogue names \"tanh\", which is no stage"},
+    {R"(var x f32[-1,12]
+        integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127})",
+     "Out=INT8[-1, 12]"},
+    {R"(var x f32[-1,12]
+        integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=255})",
+     "error: out_largest_code is 255; want 1 to 127"},
+    {R"(var q u8[-1,12]
+        integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255})",
+     "Out=FP32[-1, 12]"},
+};
+INSTANTIATE_TEST_SUITE_P(Lowered, Infer, testing::ValuesIn(kLowered));
+
 constexpr Case kShape[] = {
     {R"(var x f32[-1,8,4,4]
         reshape2(X=x) -> (Out=y, XShape=s) {shape=[0, -1]})",

@@ -108,6 +108,18 @@ TEST(KeepsRange, IsTrueOfWhatMovesValuesOnly) {
   }
 }
 
+TEST(NeverNegative, DependsOnWhereAClipEnds) {
+  const OpSchema* relu6 = FindOpSchema("relu6");
+  const auto is_never_negative = [&](const char* op) {
+    return relu6->NeverNegative(DescFromText(op).blocks(0).ops(0));
+  };
+  EXPECT_TRUE(is_never_negative("relu6() -> ()"));
+  EXPECT_TRUE(is_never_negative("relu6() -> () {threshold=0.0}"));
+  EXPECT_FALSE(is_never_negative("relu6() -> () {threshold=-1.0}"));
+  EXPECT_FALSE(is_never_negative("relu6() -> () {threshold=nan}"));
+  EXPECT_FALSE(relu6->never_negative());
+}
+
 TEST(KeepsRange, IsTrueOfMaximaButNotOfAverages) {
   const OpSchema* pool2d = FindOpSchema("pool2d");
   const auto keeps = [&](const char* op) {

@@ -44,6 +44,24 @@ TEST(Scope, FindOrNullGivesWhatCanBeWritten) {
   EXPECT_THAT((*scope.Find("w"))->data<float>(), ElementsAre(5, 2));
 }
 
+// Whoever has pointers to values finds out by it that they may be others.
+TEST(Scope, HasARevisionForWhatItHolds) {
+  Scope one;
+  Scope other;
+  one.Set("w", Tensor::FromValues<float>({1}, {1}));
+  other.Set("w", Tensor::FromValues<float>({1}, {2}));
+  EXPECT_NE(one.revision(), other.revision());
+  const uint64_t revision = other.revision();
+  const Scope::Value* const value = other.FindOrNull("w");
+  one = std::move(other);
+  EXPECT_EQ(one.revision(), revision);
+  EXPECT_EQ(one.FindOrNull("w"), value);
+  EXPECT_EQ(other.revision(), Scope().revision());
+  EXPECT_EQ(other.size(), 0u);
+  one.Set("w", Tensor::FromValues<float>({1}, {3}));
+  EXPECT_NE(one.revision(), revision);
+}
+
 TEST(Scope, FindSaysWhatIsMissing) {
   Scope scope;
   scope.Set("rows", RowsOf({1}, {2}));

@@ -8,6 +8,7 @@
 #include "proto/status_macros.h"
 #include "tests/testing/parameter_text.h"
 #include "transpiler/freeze.h"
+#include "transpiler/lower.h"
 #include "transpiler/pipeline.h"
 #include "transpiler/test_program.h"
 
@@ -57,10 +58,31 @@ absl::StatusOr<FreezeOptions> OptionsOf(const Golden& golden) {
   return options;
 }
 
+// What became of the ops of each type, a line each, in front of the notes.
+std::vector<std::string> AccountLines(const std::vector<LoweredType>& account,
+                                      std::vector<std::string> notes) {
+  std::vector<std::string> lines;
+  for (const LoweredType& type : account) {
+    for (const auto& [reason, count] : type.ops) {
+      lines.push_back(
+          absl::StrCat(type.op_type, ": ", count, " ", std::string(LoweringReasonCode(reason))));
+    }
+  }
+  lines.insert(lines.end(), notes.begin(), notes.end());
+  return lines;
+}
+
 absl::StatusOr<FrozenModel> Make(const Golden& golden, const Program& program, const Scope& scope) {
   ASSIGN_OR_RETURN(const FreezeOptions options, OptionsOf(golden));
   const std::string mode = golden.Setting("mode");
   if (mode == "freeze") return Freeze(program, scope, options);
+  if (mode == "lower") {
+    ASSIGN_OR_RETURN(LoweredModel lowered, Lower(program, scope));
+    return FrozenModel{std::move(lowered.program),
+                       std::move(lowered.scope),
+                       {},
+                       AccountLines(lowered.account, std::move(lowered.notes))};
+  }
   if (mode == "passes") return RunPasses(program, scope, golden.Setting("pipeline"), options);
   if (mode != "test") return absl::InvalidArgumentError(absl::StrCat("mode: ", mode, " is none"));
   ASSIGN_OR_RETURN(Program test, MakeTestProgram(program));

@@ -1,5 +1,6 @@
-// Goldens of programs for inference: `mode: test` (MakeTestProgram), `mode: freeze` (Freeze) and
-// `mode: passes` (those that `pipeline` names).
+// Goldens of programs for inference: `mode: test` (MakeTestProgram), `mode: freeze` (Freeze),
+// `mode: lower` (Lower, whose account stands in front of its notes) and `mode: passes` (those that
+// `pipeline` names).
 //
 // Of freezing, `form`, `feeds`, `fetches` and `allow_dynamic: true` are settings; the section
 // `parameters` is what was trained, `parameters become` what is left (parameter_text.h), and

@@ -70,8 +70,8 @@ absl::Status PlanSum(OpPlanner& op) {
     ASSIGN_OR_RETURN(const Buffer term, op.Read("X", type.dtype, layout, i));
     terms.push_back(term);
   }
-  // It may also be another of the terms, where that persists.
-  const Buffer sum = op.WriteOver("Out", type, layout, terms[0]);
+  const Buffer sum = op.WriteAs("Out", type, layout);
+  for (const Buffer& term : terms) op.builder().MayLieIn(sum, term);
   if (type.dtype == VarType::FP32) {
     op.AddStep({terms, {sum}, [=](const StepContext& run) {
                   absl::InlinedVector<absl::Span<const float>, 8> values;

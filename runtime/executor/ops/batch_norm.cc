@@ -23,8 +23,15 @@ namespace {
 struct ForwardNorm {
   std::shared_ptr<kernels::BatchNorm> norm;
   NormalizedValue y;
-  Dims x_dims;
-  const Value* dy_of_relu = nullptr;  // the gradient of the relu's output
+  const Value* x;
+  const Value* scale;
+  const Value* inverse_deviation;  // SavedVariance
+};
+
+// What stands for the gradient of the norm's output where the relu's gradient is found in the step
+// of the norm's: the gradient of the relu's output.
+struct GradientOfRelu {
+  const Value* dy;
 };
 
 using Relu = kernels::BatchNormShape::Relu;
@@ -61,8 +68,22 @@ bool UsesBatch(const OpPlanner& op) {
   return !op.IsTest() || attributes.Bool("trainable_statistics");
 }
 
-// A relu that reads the output alone, and its gradient op, if there is one; the gradient of the
-// norm then reads that one's result alone.
+// The ops that compute gradients by the statistics of this one.
+std::vector<const Op*> GradientsOf(const OpPlanner& op) {
+  std::vector<const Op*> gradients;
+  if (!op.Wants("SavedMean")) return gradients;
+  for (const Op* reader : op.demand().Readers(op.OutputValue("SavedMean"))) {
+    if (reader->type() == "batch_norm_grad") gradients.push_back(reader);
+  }
+  return gradients;
+}
+
+bool Reads(const Op& op, absl::string_view slot, const Value& value) {
+  return op.Input(slot) != nullptr && op.Input(slot)->value() == &value;
+}
+
+// A relu that reads the output alone, and its gradient op, if there is one; the only gradient of
+// the norm, which is by the batch, then reads that one's result alone.
 struct ReluBehind {
   const Op* relu;
   const Op* gradient = nullptr;
@@ -75,8 +96,7 @@ std::optional<ReluBehind> FindRelu(const OpPlanner& op) {
   }
   ReluBehind found{relu};
   for (const Op* reader : op.demand().Readers(*relu->Output("Out")->value())) {
-    if (reader->type() != "relu_grad" || reader->Input("Out") == nullptr ||
-        reader->Input("Out")->value() != relu->Output("Out")->value()) {
+    if (reader->type() != "relu_grad" || !Reads(*reader, "Out", *relu->Output("Out")->value())) {
       continue;
     }
     if (found.gradient != nullptr || reader->Input("Out@GRAD") == nullptr ||
@@ -85,20 +105,15 @@ std::optional<ReluBehind> FindRelu(const OpPlanner& op) {
     }
     found.gradient = reader;
   }
-  if (found.gradient == nullptr) {
-    if (!op.Wants("SavedMean")) return found;
-    const std::vector<const Op*> readers = op.demand().Readers(op.OutputValue("SavedMean"));
-    const bool has_gradient = std::any_of(readers.begin(), readers.end(), [](const Op* reader) {
-      return reader->type() == "batch_norm_grad";
-    });
-    return has_gradient ? std::nullopt : std::optional(found);
+  const std::vector<const Op*> gradients = GradientsOf(op);
+  if (found.gradient == nullptr) return gradients.empty() ? std::optional(found) : std::nullopt;
+  const Value& dy = *found.gradient->Output("X@GRAD")->value();
+  if (gradients.size() != 1 || op.demand().OnlyReader(dy) != gradients[0] ||
+      !Reads(*gradients[0], "Y@GRAD", dy)) {
+    return std::nullopt;
   }
-  const Op* norm_gradient = op.demand().OnlyReader(*found.gradient->Output("X@GRAD")->value());
-  const bool is_ours = norm_gradient != nullptr && op.Wants("SavedMean") &&
-                       norm_gradient->type() == "batch_norm_grad" &&
-                       norm_gradient->Input("SavedMean") != nullptr &&
-                       norm_gradient->Input("SavedMean")->value() == &op.OutputValue("SavedMean");
-  if (!is_ours) return std::nullopt;
+  const std::optional<OpPlanner> gradient = op.Behind(*gradients[0]);
+  if (!gradient || !UsesBatch(*gradient)) return std::nullopt;
   return found;
 }
 
@@ -177,15 +192,17 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
        0,
        "batch_norm statistics"});
 
-  ForwardNorm forward{norm, y, op.InputDims("X")};
+  const Argument* saved_variance = op.op().Output("SavedVariance");
+  const ForwardNorm forward{norm, y, &op.InputValue("X"), &op.InputValue("Scale"),
+                            saved_variance != nullptr ? saved_variance->value() : nullptr};
   const Value* result = op.Wants("Y") ? &op.OutputValue("Y") : nullptr;
   if (behind) {
     result = behind->relu->Output("Out")->value();
     op.builder().Absorb(*behind->relu, op.OutputValue("Y"), op.InputType("X"));
     if (behind->gradient != nullptr) {
-      op.builder().Absorb(*behind->gradient, *behind->gradient->Output("X@GRAD")->value(),
-                          op.InputType("X"));
-      forward.dy_of_relu = behind->gradient->Input("Out@GRAD")->value();
+      const Value& dy = *behind->gradient->Output("X@GRAD")->value();
+      op.builder().Absorb(*behind->gradient, dy, op.InputType("X"));
+      op.builder().Attach(dy, GradientOfRelu{behind->gradient->Input("Out@GRAD")->value()});
     }
   }
   if (op.Wants("SavedMean")) op.builder().Attach(op.OutputValue("SavedMean"), forward);
@@ -225,16 +242,9 @@ absl::Status PlanBatchNorm(OpPlanner& op) {
 // Of a norm by given statistics, which do not depend on X: with n = (x - mean) / deviation,
 // dX = dY * Scale / deviation, dScale = sum(dY * n), dBias = sum(dY).
 absl::Status PlanGradientOfGiven(OpPlanner& op, const kernels::BatchNormShape& shape) {
-  for (const char* slot : {"Mean", "Variance"}) {
-    if (op.HasInput(slot) && op.InputType(slot).size() == shape.channels) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("input ", slot, " is absent or not of ", shape.channels,
-                     " elements, and the statistics are not the batch's; want it"));
-  }
-  if (op.InputDims("Y@GRAD") != op.InputDims("X")) {
-    return absl::InvalidArgumentError(absl::StrCat("Y@GRAD is ", DimsText(op.InputDims("Y@GRAD")),
-                                                   "; want ", DimsText(op.InputDims("X"))));
-  }
+  RETURN_IF_ERROR(op.CheckSize("Mean", shape.channels));
+  RETURN_IF_ERROR(op.CheckSize("Variance", shape.channels));
+  RETURN_IF_ERROR(op.CheckDims("Y@GRAD", op.InputDims("X")));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Y@GRAD", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
@@ -276,9 +286,15 @@ absl::Status PlanGradient(OpPlanner& op) {
     return absl::UnimplementedError(
         "no batch_norm of the program wrote SavedMean by its batch; want one that did");
   }
-  RETURN_IF_ERROR(op.CheckDims("X", forward->x_dims));
-  const Value& dy_value =
-      forward->dy_of_relu != nullptr ? *forward->dy_of_relu : op.InputValue("Y@GRAD");
+  const std::pair<const char*, const Value*> inputs[] = {
+      {"X", forward->x}, {"Scale", forward->scale}, {"SavedVariance", forward->inverse_deviation}};
+  for (const auto& [slot, value] : inputs) {
+    if (&op.InputValue(slot) == value) continue;
+    return absl::UnimplementedError(absl::StrCat(
+        "input ", slot, " is not that of the batch_norm that wrote SavedMean; want the same"));
+  }
+  const auto* of_relu = op.builder().Attached<GradientOfRelu>(op.InputValue("Y@GRAD"));
+  const Value& dy_value = of_relu != nullptr ? *of_relu->dy : op.InputValue("Y@GRAD");
   if (op.builder().TypeOf(dy_value) != op.InputType("X")) {
     return absl::InvalidArgumentError(absl::StrCat("Y@GRAD is ",
                                                    DimsText(op.builder().TypeOf(dy_value).dims),
@@ -317,7 +333,7 @@ absl::Status PlanGradient(OpPlanner& op) {
               },
               forward->norm->implementation(),
               0,
-              forward->dy_of_relu != nullptr ? "batch_norm_grad + relu_grad" : "batch_norm_grad"});
+              of_relu != nullptr ? "batch_norm_grad + relu_grad" : "batch_norm_grad"});
   return absl::OkStatus();
 }
 

@@ -59,14 +59,15 @@ absl::StatusOr<const Block*> BlockOf(const OpPlanner& op) {
 
 // A value as its codes, where it is held as such, so that a product in the block is on integers.
 absl::Status Give(OpPlanner& op, const Value& value, PlanBuilder* inner, PlannedBlock* planned) {
-  ASSIGN_OR_RETURN(const Codes* codes, op.builder().ReadCodes(value, op.builder().LayoutOf(value)));
-  if (codes != nullptr && !op.builder().HoldsCodes(value)) {
+  ASSIGN_OR_RETURN(const std::optional<Codes> codes,
+                   op.builder().ReadCodes(value, op.builder().LayoutOf(value)));
+  if (codes && !op.builder().HoldsCodes(value)) {
     inner->AddGivenCodes(value, op.builder());
     planned->given.insert(planned->given.end(), {codes->codes, codes->ranges});
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Buffer buffer, op.builder().Read(value, Layout::kRowMajor));
-  inner->AddGiven(value, op.builder().TypeOf(value));
+  inner->AddGiven(value, op.builder());
   planned->given.push_back(buffer);
   return absl::OkStatus();
 }
@@ -84,13 +85,15 @@ absl::StatusOr<std::shared_ptr<PlannedBlock>> PlanBlock(OpPlanner& op,
   for (const WrittenAround& written : crossing.written) {
     ASSIGN_OR_RETURN(const Buffer before, op.builder().Read(*written.before, Layout::kRowMajor));
     planned->before.push_back(before);
-    inner.AddKept(*written.head, op.builder().TypeOf(*written.before));
+    inner.AddKept(*written.head,
+                  {op.builder().TypeOf(*written.before), op.builder().LodOf(*written.before)});
     wanted.push_back(written.after);
   }
   for (size_t i = 0; i < crossing.written.size(); ++i) {
     const WrittenAround& written = crossing.written[i];
     planned->kept.push_back(
         op.builder().Write(*written.exit, op.builder().TypeOf(*written.before), Layout::kRowMajor));
+    op.builder().SetLod(*written.exit, op.builder().LodOf(*written.before));
     // What the block reads as it was is not written over.
     const std::vector<Buffer>& given = planned->given;
     if (std::find(given.begin(), given.end(), planned->before[i]) == given.end()) {
@@ -98,6 +101,12 @@ absl::StatusOr<std::shared_ptr<PlannedBlock>> PlanBlock(OpPlanner& op,
     }
   }
   ASSIGN_OR_RETURN(Plan plan, op.block_planner().PlanBlock(block, wanted, &inner));
+  for (const WrittenAround& written : crossing.written) {
+    if (inner.LodOf(*written.after) == inner.LodOf(*written.head)) continue;
+    return absl::UnimplementedError(
+        absl::StrCat("block ", block.index(), " writes \"", written.after->variable().name(),
+                     "\" with other offsets of sequences than it had before; want the same"));
+  }
   planned->addresses.resize(plan.buffers.size());
   planned->memory = op.Scratch("block", VarType::UINT8, plan.arena_bytes);
   planned->plan = std::make_shared<const Plan>(std::move(plan));

@@ -2,7 +2,7 @@
 // are codes the sums are those of integers; the gradients read the numbers that the codes stand
 // for. A conv2d does the work of what is behind it too (epilogue.h).
 
-#include "runtime/kernels/convolution.h"
+#include "runtime/executor/ops/convolution.h"
 
 #include <memory>
 #include <optional>
@@ -15,44 +15,13 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/integer_operands.h"
+#include "runtime/kernels/convolution.h"
 #include "runtime/kernels/integer_convolution.h"
 
 namespace fixpoint::executor {
 namespace {
 
 constexpr int kChannelAxis = 1;
-
-absl::StatusOr<kernels::ConvolutionShape> ShapeOf(const OpPlanner& op) {
-  const OpAttributes& attributes = op.attributes();
-  const Dims& image = op.InputDims("Input");
-  const Dims& filter = op.InputDims("Filter");
-  if (IsChannelsLast(attributes.String("data_format"))) {
-    return absl::UnimplementedError("data_format is NHWC; want NCHW");
-  }
-  if (attributes.Bool("fuse_relu_before_depthwise_conv")) {
-    return absl::UnimplementedError("fuse_relu_before_depthwise_conv is true; want false");
-  }
-  kernels::ConvolutionShape shape;
-  shape.groups = attributes.Int("groups");
-  const bool fits = image.size() == 4 && filter.size() == 4 && shape.groups >= 1 &&
-                    filter[1] * shape.groups == image[1] && filter[0] % shape.groups == 0;
-  if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(image), " and Filter ",
-                                                   DimsText(filter), " in ", shape.groups,
-                                                   " groups; want channels that fit"));
-  }
-  shape.batch = image[0];
-  shape.channels = image[1];
-  shape.height = image[2];
-  shape.width = image[3];
-  shape.filters = filter[0];
-  const WindowAttrs window{attributes.Ints("strides"), attributes.Ints("paddings"),
-                           attributes.Ints("dilations"), attributes.String("padding_algorithm")};
-  ASSIGN_OR_RETURN(shape.window,
-                   MakeWindow(window, DimsView(filter).subspan(2), DimsView(image).subspan(2)));
-  RETURN_IF_ERROR(kernels::CompleteShape(&shape));
-  return shape;
-}
 
 TensorType OutputOf(const kernels::ConvolutionShape& shape) {
   return {VarType::FP32, {shape.batch, shape.filters, shape.out_height, shape.out_width}};
@@ -120,10 +89,16 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
   return absl::OkStatus();
 }
 
+absl::Status CheckPlain(const OpPlanner& op) {
+  if (!op.attributes().Bool("fuse_relu_before_depthwise_conv")) return absl::OkStatus();
+  return absl::UnimplementedError("fuse_relu_before_depthwise_conv is true; want false");
+}
+
 absl::Status PlanConvolution(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckAbsent("Bias"));
   RETURN_IF_ERROR(op.CheckAbsent("ResidualData"));
-  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ShapeOf(op));
+  RETURN_IF_ERROR(CheckPlain(op));
+  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const EpilogueInput output{"Output", OutputOf(shape), kChannelAxis, Layout::kChannelsLast};
   OpsBehind behind = FindOpsBehind(op, output);
   ASSIGN_OR_RETURN(
@@ -148,12 +123,9 @@ absl::Status PlanConvolution(OpPlanner& op) {
 }
 
 absl::Status PlanGradient(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ShapeOf(op));
-  if (op.InputDims("Output@GRAD") != OutputOf(shape).dims) {
-    return absl::InvalidArgumentError(absl::StrCat("Output@GRAD is ",
-                                                   DimsText(op.InputDims("Output@GRAD")), "; want ",
-                                                   DimsText(OutputOf(shape).dims)));
-  }
+  RETURN_IF_ERROR(CheckPlain(op));
+  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
+  RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape).dims));
   ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", Layout::kChannelsLast));
   if (op.Wants("Filter@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", Layout::kChannelsLast));
@@ -231,6 +203,35 @@ absl::Status PlanTransposedGradient(OpPlanner& op) {
 }
 
 }  // namespace
+
+absl::StatusOr<kernels::ConvolutionShape> ConvolutionShapeOf(const OpPlanner& op) {
+  const OpAttributes& attributes = op.attributes();
+  const Dims& image = op.InputDims("Input");
+  const Dims& filter = op.InputDims("Filter");
+  if (IsChannelsLast(attributes.String("data_format"))) {
+    return absl::UnimplementedError("data_format is NHWC; want NCHW");
+  }
+  kernels::ConvolutionShape shape;
+  shape.groups = attributes.Int("groups");
+  const bool fits = image.size() == 4 && filter.size() == 4 && shape.groups >= 1 &&
+                    filter[1] * shape.groups == image[1] && filter[0] % shape.groups == 0;
+  if (!fits) {
+    return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(image), " and Filter ",
+                                                   DimsText(filter), " in ", shape.groups,
+                                                   " groups; want channels that fit"));
+  }
+  shape.batch = image[0];
+  shape.channels = image[1];
+  shape.height = image[2];
+  shape.width = image[3];
+  shape.filters = filter[0];
+  const WindowAttrs window{attributes.Ints("strides"), attributes.Ints("paddings"),
+                           attributes.Ints("dilations"), attributes.String("padding_algorithm")};
+  ASSIGN_OR_RETURN(shape.window,
+                   MakeWindow(window, DimsView(filter).subspan(2), DimsView(image).subspan(2)));
+  RETURN_IF_ERROR(kernels::CompleteShape(&shape));
+  return shape;
+}
 
 OpPlans ConvolutionPlans() {
   OpPlans plans;

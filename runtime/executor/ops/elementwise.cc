@@ -13,6 +13,7 @@
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/in_memory.h"
+#include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -27,23 +28,12 @@ struct Reading {
   Layout y_layout = Layout::kRowMajor;
 };
 
-// Y's dimensions beside those of an X of 4; nothing where it does not fit.
-std::optional<Dims> Beside(const Dims& y, int64_t axis) {
-  size_t rank = y.size();
-  while (rank > 0 && rank < 4 && y[rank - 1] == 1 && axis >= 0) --rank;
-  const int64_t at = axis < 0 ? 4 - static_cast<int64_t>(rank) : axis;
-  if (at < 0 || at + rank > 4) return std::nullopt;
-  Dims dims(4, 1);
-  std::copy_n(y.begin(), rank, dims.begin() + at);
-  return dims;
-}
-
 // Images stay channels last where Y can be read beside them.
 Reading ReadingOf(const Dims& x, Layout x_layout, const Dims& y, int64_t axis) {
   const Reading row_major{{x, y, axis}};
-  if (x_layout != Layout::kChannelsLast || x.size() != 4) return row_major;
-  const std::optional<Dims> beside = Beside(y, axis);
-  if (!beside) return row_major;
+  if (x_layout != Layout::kChannelsLast || x.size() != 4 || y.size() > 4) return row_major;
+  const absl::StatusOr<Dims> beside = kernels::PlacedDims(y, 4, axis);
+  if (!beside.ok()) return row_major;
   const bool lies_alike = (*beside)[1] == 1 || (*beside)[2] * (*beside)[3] == 1;
   if (y.size() != 4 && !lies_alike) return row_major;
   return {{DimsInMemory(x, x_layout), DimsInMemory(*beside, x_layout), -1},
@@ -104,13 +94,9 @@ absl::Status PlanGradient(OpPlanner& op, Arithmetic arithmetic) {
       ReadingOf(x_type.dims, op.InputLayout("Out@GRAD"), y_type.dims, op.attributes().Int("axis"));
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Elementwise> elementwise,
                    kernels::Elementwise::Plan(arithmetic, reading.shape));
+  ASSIGN_OR_RETURN(const int64_t out_size, ElementCount(elementwise->out_dims()));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", out_size));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD", reading.x_layout));
-  int64_t out_size = 1;
-  for (const int64_t dim : elementwise->out_dims()) out_size *= dim;
-  if (dout.size != out_size) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), "; want ", out_size, " elements"));
-  }
   std::vector<Buffer> reads = {dout};
   std::optional<Buffer> x;
   std::optional<Buffer> y;

@@ -40,12 +40,8 @@ absl::Status PlanLookup(OpPlanner& op) {
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TableShape shape, TableShapeOf(op));
   ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", ids.size * shape.width));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
-  if (dout.size != ids.size * shape.width) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), " and Ids ",
-                     DimsText(op.InputDims("Ids")), "; want ", shape.width, " for each id"));
-  }
   const Buffer dtable = op.WriteAs("W@GRAD", op.InputType("W"));
   op.AddStep({{ids, dout}, {dtable}, [=](const StepContext& run) {
                 RETURN_IF_ERROR(kernels::CheckIds(shape, run.Of<int64_t>(ids)));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
+#include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -15,17 +16,14 @@ using Kind = EpilogueStage::Kind;
 using OpBehind = OpsBehind::OpBehind;
 
 // Whether Y of a sum has one element for each channel of an X of `dims`.
-bool IsOfChannels(const Dims& y, int64_t axis, const Dims& dims, int channel_axis) {
+bool IsOfChannels(const Dims& y, int64_t axis, Dims dims, int channel_axis) {
   const int rank = static_cast<int>(dims.size());
-  const int y_rank = static_cast<int>(y.size());
-  const int64_t at = axis < 0 ? rank - y_rank : axis;
-  if (at < 0) return false;
-  int64_t size = 1;
-  for (int i = 0; i < y_rank; ++i) {
-    if (y[i] != 1 && at + i != channel_axis) return false;
-    size *= y[i];
+  if (static_cast<int>(y.size()) > rank) return false;
+  for (int i = 0; i < rank; ++i) {
+    if (i != channel_axis) dims[i] = 1;
   }
-  return size == dims[channel_axis] && at <= channel_axis && channel_axis < at + y_rank;
+  const absl::StatusOr<Dims> placed = kernels::PlacedDims(y, rank, axis);
+  return placed.ok() && *placed == dims;
 }
 
 // A sum with a bias or a residual.

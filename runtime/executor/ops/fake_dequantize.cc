@@ -3,6 +3,8 @@
 // product of codes never does.
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -43,9 +45,9 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
     return absl::OkStatus();
   }
   if (builder.HoldsCodes(x)) {
-    ASSIGN_OR_RETURN(const Codes* codes, builder.ReadCodes(x, builder.LayoutOf(x)));
+    ASSIGN_OR_RETURN(const std::optional<Codes> codes, builder.ReadCodes(x, builder.LayoutOf(x)));
     // Of codes that were read as integers it is this op that says what they stand for.
-    if (codes != nullptr && codes->ranges == Buffer()) {
+    if (codes && codes->ranges == Buffer()) {
       Codes ranged = *codes;
       ranged.ranges = ranges;
       ranged.largest_code = d.largest_code;
@@ -53,7 +55,7 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
       builder.WriteCodes(op.OutputValue(d.output), type, ranged, /*holds_codes=*/false);
       return absl::OkStatus();
     }
-    if (codes != nullptr && codes->ranges == ranges && codes->largest_code == d.largest_code &&
+    if (codes && codes->ranges == ranges && codes->largest_code == d.largest_code &&
         codes->channel_axis == d.channel_axis) {
       builder.WriteCodes(op.OutputValue(d.output), type, *codes, /*holds_codes=*/false);
       return absl::OkStatus();
@@ -79,11 +81,12 @@ absl::StatusOr<int32_t> LargestCodeOf(int64_t bits) {
 absl::Status PlanMaxAbs(OpPlanner& op) {
   Dequantization d;
   const double max_range = op.attributes().Float("max_range");
-  d.largest_code = static_cast<int32_t>(max_range);
-  if (d.largest_code != max_range || d.largest_code < 1) {
+  if (!(max_range >= 1 && max_range <= std::numeric_limits<int32_t>::max()) ||
+      max_range != std::floor(max_range)) {
     return absl::UnimplementedError(
         absl::StrCat("max_range is ", max_range, "; want the largest code, a whole number"));
   }
+  d.largest_code = static_cast<int32_t>(max_range);
   return PlanDequantize(op, d);
 }
 

@@ -42,12 +42,8 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
 // What an op finds in a variable that it names as an output alone. Error (kInvalidArgument): it has
 // no value, or another number of elements.
 absl::StatusOr<Buffer> HeldInOutput(OpPlanner& op, absl::string_view slot, int64_t size) {
-  const Argument* output = op.op().Output(slot);
-  const Variable* variable = output != nullptr ? output->variable() : nullptr;
-  if (variable != nullptr && op.builder().Keeps(*variable) &&
-      op.builder().HasPersistable(*variable)) {
-    return op.builder().Update(*output->value(), {VarType::FP32, {size}});
-  }
+  ASSIGN_OR_RETURN(const std::optional<Buffer> held, op.ReadFoundIn(slot, {VarType::FP32, {size}}));
+  if (held) return *held;
   return absl::InvalidArgumentError(
       absl::StrCat("output ", slot, " holds no ", size,
                    " numbers; want a persistable variable of that size with a value"));
@@ -80,14 +76,7 @@ absl::StatusOr<Buffer> AddFollow(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer accum, ReadNumber(op, "InAccum"));
   const Buffer state_out = op.WriteOver("OutState", kOneNumber, Layout::kRowMajor, state);
   const Buffer accum_out = op.WriteOver("OutAccum", kOneNumber, Layout::kRowMajor, accum);
-  Buffer range;
-  if (op.HasInputSlot("InScale") && op.HasInput("InScale")) {
-    // Not read, but for being the same variable.
-    ASSIGN_OR_RETURN(const Buffer before, ReadNumber(op, "InScale"));
-    range = op.WriteOver("OutScale", kOneNumber, Layout::kRowMajor, before);
-  } else {
-    range = op.WriteAs("OutScale", kOneNumber);
-  }
+  const Buffer range = op.WriteAs("OutScale", kOneNumber);
   const float rate = op.Number("moving_rate");
   op.AddStep({{current, state, accum},
               {state_out, accum_out, range},
@@ -123,7 +112,7 @@ absl::Status PlanObserver(OpPlanner& op) {
   return op.builder().Share(op.OutputValue("Out"), op.InputValue("X"));
 }
 
-// The largest absolute values of the last steps: OutScales, which is read and written in place.
+// The largest absolute values of the last steps, before this one: OutScales.
 absl::StatusOr<Buffer> WindowOf(OpPlanner& op) {
   const int64_t size = op.attributes().Int("window_size");
   if (size >= 1) return HeldInOutput(op, "OutScales", size);
@@ -164,9 +153,11 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
   ASSIGN_OR_RETURN(const Buffer before, ReadNumber(op, "InScale"));
   RETURN_IF_ERROR(op.CheckSize("Iter", 1));
   ASSIGN_OR_RETURN(const Buffer step, op.Read("Iter", VarType::INT64));
-  ASSIGN_OR_RETURN(const Buffer window, WindowOf(op));
+  ASSIGN_OR_RETURN(const Buffer window_before, WindowOf(op));
+  const Buffer window = op.WriteOver("OutScales", {VarType::FP32, {window_before.size}},
+                                     Layout::kRowMajor, window_before);
   const Buffer range = op.WriteOver("OutScale", kOneNumber, Layout::kRowMajor, before);
-  op.AddStep({{current, before, step, window},
+  op.AddStep({{current, before, step, window_before},
               {window, range},
               [=](const StepContext& run) {
                 const int64_t number = run.Of<int64_t>(step)[0];
@@ -174,8 +165,11 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
                   return absl::InvalidArgumentError(
                       absl::StrCat("Iter is ", number, "; want steps from ", first_step, " on"));
                 }
+                const absl::Span<float> after = run.Floats(window);
+                const absl::Span<const float> held = run.Floats(window_before);
+                if (after.data() != held.data()) std::copy(held.begin(), held.end(), after.begin());
                 run.Floats(range)[0] =
-                    rule(run.Floats(window), number, run.Floats(before)[0], run.Floats(current)[0]);
+                    rule(after, number, run.Floats(before)[0], run.Floats(current)[0]);
                 return absl::OkStatus();
               },
               "",

@@ -16,19 +16,30 @@
 namespace fixpoint::executor {
 namespace {
 
-// What the attributes `shape` and `dtype` say; a scalar is [1] in plans.
-absl::StatusOr<TensorType> FilledType(const OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("ShapeTensor"));
-  RETURN_IF_ERROR(op.CheckAbsent("ShapeTensorList"));
+// What the attributes `shape` and `dtype` say, whatever sizes these are.
+absl::StatusOr<TensorType> TypeAttributes(const OpPlanner& op) {
   TensorType type;
   ASSIGN_OR_RETURN(type.dtype, op.attributes().DataType("dtype"));
   const std::vector<int64_t> shape = op.attributes().Ints("shape");
   type.dims.assign(shape.begin(), shape.end());
-  if (type.dims.empty()) type.dims = {1};
-  if (std::any_of(shape.begin(), shape.end(), [](int64_t dim) { return dim < 0; })) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the shape is ", DimsText(type.dims), "; want no negative sizes"));
+  return type;
+}
+
+absl::Status CheckSizes(const Dims& dims) {
+  if (std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; })) {
+    return absl::OkStatus();
   }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the shape is ", DimsText(dims), "; want no negative sizes"));
+}
+
+// A scalar is [1] in plans.
+absl::StatusOr<TensorType> FilledType(const OpPlanner& op) {
+  RETURN_IF_ERROR(op.CheckAbsent("ShapeTensor"));
+  RETURN_IF_ERROR(op.CheckAbsent("ShapeTensorList"));
+  ASSIGN_OR_RETURN(TensorType type, TypeAttributes(op));
+  if (type.dims.empty()) type.dims = {1};
+  RETURN_IF_ERROR(CheckSizes(type.dims));
   return type;
 }
 
@@ -73,10 +84,20 @@ absl::Status PlanFillConstant(OpPlanner& op) {
   return AddFill(op, type, value);
 }
 
-// `shape`, but as long as Input on one axis.
+// `shape`, but as long as Input on one axis; of sequences as many rows as there are sequences.
 absl::Status PlanFillBatchSizeLike(OpPlanner& op) {
   ASSIGN_OR_RETURN(const double value, FilledValue(op));
-  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  const OpAttributes& attributes = op.attributes();
+  const Dims& input = op.InputDims("Input");
+  const LoD& lod = op.InputLod("Input");
+  ASSIGN_OR_RETURN(TensorType type, TypeAttributes(op));
+  ASSIGN_OR_RETURN(const int from,
+                   NormalizeAxis(attributes.Int("input_dim_idx"), static_cast<int>(input.size())));
+  ASSIGN_OR_RETURN(const int to, NormalizeAxis(attributes.Int("output_dim_idx"),
+                                               static_cast<int>(type.dims.size())));
+  const bool counts_sequences = from == 0 && !lod.empty() && !lod.back().empty();
+  type.dims[to] = counts_sequences ? static_cast<int64_t>(lod.back().size()) - 1 : input[from];
+  RETURN_IF_ERROR(CheckSizes(type.dims));
   return AddFill(op, type, value);
 }
 

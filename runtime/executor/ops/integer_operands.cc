@@ -22,9 +22,10 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
   const Value& input = op.InputValue(input_slot);
   const Value& weight = op.InputValue(weight_slot);
   if (builder.HoldsCodes(input) || builder.HoldsCodes(weight)) return std::nullopt;
-  ASSIGN_OR_RETURN(const Codes* inputs, builder.ReadCodes(input, input_layout));
-  ASSIGN_OR_RETURN(const Codes* weights, builder.ReadCodes(weight, Layout::kRowMajor));
-  if (inputs == nullptr || weights == nullptr) return std::nullopt;
+  ASSIGN_OR_RETURN(const std::optional<Codes> inputs, builder.ReadCodes(input, input_layout));
+  ASSIGN_OR_RETURN(const std::optional<Codes> weights,
+                   builder.ReadCodes(weight, Layout::kRowMajor));
+  if (!inputs || !weights) return std::nullopt;
   if (inputs->channel_axis || weights->type != kernels::CodeType::kInt8) return std::nullopt;
   if (weights->channel_axis && weights->channel_axis != channel_axis) return std::nullopt;
   return IntegerOperands{*inputs, *weights};

@@ -274,7 +274,7 @@ absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
     range.dims[axis] = place(ends[i]) - range.starts[axis];
     if (range.dims[axis] < 1) {
       return absl::InvalidArgumentError(absl::StrCat("the slice of ", DimsText(dims), " on axis ",
-                                                   axis, " is empty; want elements"));
+                                                     axis, " is empty; want elements"));
     }
   }
   for (const int64_t decreased : op.attributes().Ints("decrease_axis")) {
@@ -313,7 +313,8 @@ absl::Status AddRepeat(OpPlanner& op, const Dims& x_dims, const std::vector<int6
   Dims places;
   kernels::StridedLayout from;
   for (size_t i = 0; i < x_dims.size(); ++i) {
-    dims.push_back(times[i] * x_dims[i]);
+    ASSIGN_OR_RETURN(const int64_t dim, ElementCount({times[i], x_dims[i]}));
+    dims.push_back(dim);
     places.insert(places.end(), {times[i], x_dims[i]});
     from.strides.insert(from.strides.end(), {0, x_strides[i]});
   }

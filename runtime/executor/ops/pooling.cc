@@ -11,6 +11,8 @@
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/kernels/code_pooling.h"
+#include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -73,12 +75,36 @@ absl::StatusOr<PoolingShape> ShapeOf(const OpPlanner& op) {
   return shape;
 }
 
-TensorType OutputOf(const PoolingShape& shape) {
-  return {VarType::FP32, {shape.batch, shape.channels, shape.out_height, shape.out_width}};
+TensorType OutputOf(const PoolingShape& shape, VarType::Type dtype = VarType::FP32) {
+  return {dtype, {shape.batch, shape.channels, shape.out_height, shape.out_width}};
+}
+
+// Of codes as integers.
+template <typename Code>
+absl::Status PlanCodePooling(OpPlanner& op, const PoolingShape& shape) {
+  if (shape.type != kernels::PoolingType::kMax) {
+    return absl::UnimplementedError("X is integers; want FP32 for an average");
+  }
+  const VarType::Type dtype = DataTypeOf<Code>();
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype, Layout::kChannelsLast));
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::CodePooling> pooling,
+                   kernels::CodePooling::Plan(shape));
+  const Buffer y = op.WriteAs("Out", OutputOf(shape, dtype), Layout::kChannelsLast);
+  op.AddStep({{x},
+              {y},
+              [=](const StepContext& run) {
+                pooling->Run(absl::Span<const Code>(run.Of<Code>(x)), run.Of<Code>(y));
+                return absl::OkStatus();
+              },
+              pooling->implementation()});
+  return absl::OkStatus();
 }
 
 absl::Status PlanPooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(const PoolingShape shape, ShapeOf(op));
+  const VarType::Type dtype = op.InputType("X").dtype;
+  if (dtype == VarType::UINT8) return PlanCodePooling<uint8_t>(op, shape);
+  if (dtype == VarType::INT8) return PlanCodePooling<int8_t>(op, shape);
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Pooling> pooling, kernels::Pooling::Plan(shape));
   const Buffer mask = op.Scratch("mask", VarType::INT32, pooling->mask_size());

@@ -1,7 +1,7 @@
 // mul, matmul and matmul_v2. Where both inputs are codes the sums are those of integers; the
 // gradients read the numbers that the codes stand for.
 
-#include "runtime/kernels/product.h"
+#include "runtime/executor/ops/product.h"
 
 #include <algorithm>
 #include <memory>
@@ -16,6 +16,7 @@
 #include "runtime/executor/ops/integer_operands.h"
 #include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/integer_product.h"
+#include "runtime/kernels/product.h"
 #include "runtime/kernels/reduction.h"
 #include "runtime/kernels/strided_copy.h"
 
@@ -187,26 +188,6 @@ absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buff
   return absl::OkStatus();
 }
 
-// Adds the step that computes out = alpha * x * y.
-absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, Buffer x, Buffer y,
-                        Buffer out, std::string name = "") {
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, kernels::Product::Plan(shape));
-  op.AddStep({{x, y},
-              {out},
-              [=](const StepContext& run) {
-                product->Run(run.Floats(x), run.Floats(y), {}, run.Floats(out));
-                if (alpha != 1) {
-                  kernels::Scale(run.Floats(out), alpha, 0.0f, kernels::BiasOrder::kAfterFactor,
-                                 run.Floats(out));
-                }
-                return absl::OkStatus();
-              },
-              product->implementation(),
-              OperationsOf(shape),
-              std::move(name)});
-  return absl::OkStatus();
-}
-
 // The axis of Y whose elements are columns; -1 where several are flattened to columns, or none is.
 int ColumnAxis(const Dims& y, const ProductShape& shape) {
   const int axis = static_cast<int>(y.size()) - (shape.transpose_y ? 2 : 1);
@@ -292,8 +273,8 @@ absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTe
 absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
   const ProductShape& s = product.shape;
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", s.out_size()));
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD"));
-  if (dout.size != s.out_size()) return DoNotFit(op);
   if (op.Wants("Y@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
     const GradientTerm term =
@@ -314,6 +295,25 @@ absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
 }
 
 }  // namespace
+
+absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, Buffer x, Buffer y,
+                        Buffer out, std::string name) {
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, kernels::Product::Plan(shape));
+  op.AddStep({{x, y},
+              {out},
+              [=](const StepContext& run) {
+                product->Run(run.Floats(x), run.Floats(y), {}, run.Floats(out));
+                if (alpha != 1) {
+                  kernels::Scale(run.Floats(out), alpha, 0.0f, kernels::BiasOrder::kAfterFactor,
+                                 run.Floats(out));
+                }
+                return absl::OkStatus();
+              },
+              product->implementation(),
+              OperationsOf(shape),
+              std::move(name)});
+  return absl::OkStatus();
+}
 
 OpPlans ProductPlans() {
   OpPlans plans;

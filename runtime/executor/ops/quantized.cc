@@ -98,7 +98,7 @@ bool IsNeverNegative(const Value& value) {
     const Op& op = at->written_by()->op();
     const OpSchema* schema = FindOpSchema(op.type());
     if (schema == nullptr) return false;
-    if (schema->never_negative()) return true;
+    if (schema->NeverNegative(op.desc())) return true;
     if (!schema->KeepsRange(op.desc()) || op.Input("X") == nullptr ||
         op.Input("X")->value() == nullptr) {
       return false;

@@ -91,11 +91,7 @@ absl::Status PlanReduction(OpPlanner& op, ReductionType type) {
 absl::Status PlanGradient(OpPlanner& op, ReductionType type) {
   ASSIGN_OR_RETURN(const Reading reading, ReadingOf(op, op.InputLayout("X")));
   ASSIGN_OR_RETURN(const std::shared_ptr<Reduction> reduction, PlanKernel(op, type, reading));
-  if (op.InputType("Out@GRAD").size() != reduction->out_size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("Out@GRAD is ", DimsText(op.InputDims("Out@GRAD")), " and X ",
-                     DimsText(op.InputDims("X")), "; want ", reduction->out_size(), " elements"));
-  }
+  RETURN_IF_ERROR(op.CheckSize("Out@GRAD", reduction->out_size()));
   const Layout dout_layout =
       op.InputDims("Out@GRAD").size() == 4 ? reading.out_layout : Layout::kRowMajor;
   ASSIGN_OR_RETURN(const Buffer dout, op.ReadFloats("Out@GRAD", dout_layout));

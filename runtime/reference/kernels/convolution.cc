@@ -3,10 +3,12 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/lowered.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -99,9 +101,6 @@ absl::StatusOr<Window> WindowOf(const OpRun& op, const Image& image) {
 }
 
 absl::StatusOr<Convolution> ForwardConvolution(const OpRun& op) {
-  if (op.Bool("fuse_relu_before_depthwise_conv")) {
-    return absl::UnimplementedError("fuse_relu_before_depthwise_conv is true; want false");
-  }
   ASSIGN_OR_RETURN(const Image from, ImageOf(op, "Input"));
   RETURN_IF_ERROR(op.CheckRank("Filter", 4));
   Convolution c{from, from, op.Int("groups"), {}};
@@ -157,6 +156,10 @@ absl::Status CheckNotFused(const OpRun& op) {
       return absl::UnimplementedError(absl::StrCat("input ", slot, "; want none"));
     }
   }
+  if (!absl::StrContains(op.op().type(), "transpose") &&
+      op.Bool("fuse_relu_before_depthwise_conv")) {
+    return absl::UnimplementedError("fuse_relu_before_depthwise_conv is true; want false");
+  }
   return absl::OkStatus();
 }
 
@@ -168,6 +171,20 @@ absl::Status Conv2d(OpRun& op) {
   Array output(input.dtype, c.to.dims());
   ForEachProduct(
       c, [&](int64_t to, int64_t from, int64_t f) { output[to] += input[from] * filter[f]; });
+  op.SetOutput("Output", std::move(output));
+  return absl::OkStatus();
+}
+
+// Of codes.
+absl::Status IntegerConv2d(OpRun& op) {
+  ASSIGN_OR_RETURN(const Convolution c, ForwardConvolution(op));
+  RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.to.channels));
+  const Array& input = op.Input("Input");
+  const Array& filter = op.Input("Filter");
+  Array sums(VarType::FP64, c.to.dims());
+  ForEachProduct(c,
+                 [&](int64_t to, int64_t from, int64_t f) { sums[to] += input[from] * filter[f]; });
+  ASSIGN_OR_RETURN(Array output, StoreSums(op, sums, c.to.channels_last ? 3 : 1));
   op.SetOutput("Output", std::move(output));
   return absl::OkStatus();
 }
@@ -223,7 +240,7 @@ absl::Status Conv2dTransposeGradient(OpRun& op) {
 }  // namespace
 
 Kernels ConvolutionKernels() {
-  Kernels kernels;
+  Kernels kernels = {{"integer_conv2d", IntegerConv2d}};
   for (const char* prefix : {"", "depthwise_"}) {
     kernels.push_back({absl::StrCat(prefix, "conv2d"), Conv2d});
     kernels.push_back({absl::StrCat(prefix, "conv2d_grad"), Conv2dGradient});

@@ -53,7 +53,7 @@ absl::Status FillConstantBatchSizeLike(OpRun& op) {
   dims[to] =
       counts_sequences ? static_cast<int64_t>(input.lod.back().size()) - 1 : input.dims[from];
   RETURN_IF_ERROR(CheckSizes(dims));
-  op.SetOutputWithLod("Out", Filled(dtype, dims, value));
+  op.SetOutput("Out", Filled(dtype, dims, value));
   return absl::OkStatus();
 }
 
@@ -118,7 +118,7 @@ absl::Status Shape(OpRun& op) {
   const Dims& dims = op.Input("Input").dims;
   Array out(VarType::INT32, Dims{static_cast<int64_t>(dims.size())});
   out.values.assign(dims.begin(), dims.end());
-  op.SetOutputWithLod("Out", std::move(out));
+  op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
 

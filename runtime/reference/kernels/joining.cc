@@ -146,7 +146,7 @@ absl::Status Stack(OpRun& op) {
       }
     }
   }
-  op.SetOutputWithLod("Y", std::move(y));
+  op.SetOutput("Y", std::move(y));
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/lowered.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -48,6 +49,22 @@ void ForEachTerm(const Product& product, F f) {
 }
 
 using MakeProduct = absl::StatusOr<Product> (*)(const OpRun& op);
+
+// Of codes.
+absl::Status MultiplyCodes(OpRun& op, MakeProduct make) {
+  ASSIGN_OR_RETURN(const Product product, make(op));
+  RETURN_IF_ERROR(CheckSums(op, "X", "Y", product.y.columns));
+  if (product.out_dims.empty() || product.out_dims.back() != product.y.columns) {
+    return absl::UnimplementedError("Y is a vector; want columns");
+  }
+  const Array& x = op.Input("X");
+  const Array& y = op.Input("Y");
+  Array sums(VarType::FP64, product.out_dims);
+  ForEachTerm(product, [&](int64_t i, int64_t x_i, int64_t y_i) { sums[i] += x[x_i] * y[y_i]; });
+  ASSIGN_OR_RETURN(Array out, StoreSums(op, sums, static_cast<int>(sums.dims.size()) - 1));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
 
 absl::Status Multiply(OpRun& op, MakeProduct make) {
   ASSIGN_OR_RETURN(const Product product, make(op));
@@ -182,7 +199,10 @@ absl::StatusOr<Product> MatmulV2Product(const OpRun& op) {
 }  // namespace
 
 Kernels ProductKernels() {
-  Kernels kernels;
+  Kernels kernels = {
+      {"integer_mul", [](OpRun& op) { return MultiplyCodes(op, MulProduct); }},
+      {"integer_matmul", [](OpRun& op) { return MultiplyCodes(op, MatmulV2Product); }},
+  };
   const std::pair<const char*, MakeProduct> products[] = {
       {"mul", MulProduct}, {"matmul", MatmulProduct}, {"matmul_v2", MatmulV2Product}};
   for (const auto& [type, make] : products) {

@@ -4,41 +4,13 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ops/lod.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
 namespace {
-
-// Rows [begin, end) of a tensor.
-struct Sequence {
-  int64_t begin;
-  int64_t end;
-
-  int64_t length() const { return end - begin; }
-};
-
-// Error: the input has no offsets, or they do not cut its rows.
-absl::StatusOr<std::vector<Sequence>> SequencesOf(const OpRun& op, absl::string_view slot) {
-  const Array& x = op.Input(slot);
-  if (x.rank() < 1 || x.lod.empty() || x.lod.back().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        slot, " ", DimsText(x.dims), " has no offsets of sequences; want a level of them"));
-  }
-  std::vector<Sequence> sequences;
-  const std::vector<uint64_t>& offsets = x.lod.back();
-  const bool is_ascending = std::is_sorted(offsets.begin(), offsets.end());
-  if (!is_ascending || offsets.front() != 0 || offsets.back() != static_cast<uint64_t>(x.dims[0])) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(slot, " ", DimsText(x.dims), " has offsets up to ", offsets.back(),
-                     "; want them ascending from 0 to the number of its rows"));
-  }
-  for (size_t i = 0; i + 1 < offsets.size(); ++i) {
-    sequences.push_back({static_cast<int64_t>(offsets[i]), static_cast<int64_t>(offsets[i + 1])});
-  }
-  return sequences;
-}
 
 // A sequence's rows are pooled to one. What each of its elements counts in that, column by column.
 enum class Pool { kAverage, kSum, kSqrt, kMax, kLast, kFirst };
@@ -83,10 +55,12 @@ int64_t LargestRow(const Array& x, const Sequence& sequence, int64_t column) {
   return largest;
 }
 
-// One row per sequence, pad_value of an empty one. MaxIndex: which row of X each is, for MAX.
+// One row per sequence, pad_value of an empty one. MaxIndex: the row of X that has the largest
+// element, whatever is pooled.
 absl::Status SequencePool(OpRun& op) {
   ASSIGN_OR_RETURN(const Pool pool, PoolOf(op));
-  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences, SequencesOf(op, "X"));
+  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences,
+                   SequencesOf("X", op.Input("X").dims, op.Input("X").lod));
   const Array& x = op.Input("X");
   const int64_t width = RowWidth(x);
   Dims dims = x.dims;
@@ -100,26 +74,28 @@ absl::Status SequencePool(OpRun& op) {
       if (sequence.length() == 0) {
         pooled = op.Float("pad_value");
         index[s * width + column] = -1;
-      } else if (pool == Pool::kMax) {
-        const int64_t row = LargestRow(x, sequence, column);
-        pooled = x[row * width + column];
-        index[s * width + column] = row;
-      } else {
-        for (int64_t row = sequence.begin; row < sequence.end; ++row) {
-          pooled += Weight(pool, sequence, row) * x[row * width + column];
-        }
+        continue;
+      }
+      const int64_t largest = LargestRow(x, sequence, column);
+      index[s * width + column] = static_cast<double>(largest);
+      if (pool == Pool::kMax) {
+        pooled = x[largest * width + column];
+        continue;
+      }
+      for (int64_t row = sequence.begin; row < sequence.end; ++row) {
+        pooled += Weight(pool, sequence, row) * x[row * width + column];
       }
     }
   }
-  out.lod.assign(x.lod.begin(), x.lod.end() - 1);
-  op.SetOutputWithLod("Out", std::move(out));
-  op.SetOutputWithLod("MaxIndex", std::move(index));
+  op.SetOutput("Out", std::move(out));
+  op.SetOutput("MaxIndex", std::move(index));
   return absl::OkStatus();
 }
 
 absl::Status SequencePoolGradient(OpRun& op) {
   ASSIGN_OR_RETURN(const Pool pool, PoolOf(op));
-  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences, SequencesOf(op, "X"));
+  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences,
+                   SequencesOf("X", op.Input("X").dims, op.Input("X").lod));
   const Array& x = op.Input("X");
   const Array& dout = op.Input("Out@GRAD");
   const int64_t width = RowWidth(x);
@@ -155,7 +131,8 @@ absl::Status ForEachContextProduct(const OpRun& op, F f) {
     return absl::UnimplementedError(
         "paddingTrainable or a contextStride; want rows of 0 around sequences, and a stride of 1");
   }
-  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences, SequencesOf(op, "X"));
+  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences,
+                   SequencesOf("X", op.Input("X").dims, op.Input("X").lod));
   const int64_t length = op.Int("contextLength");
   const int64_t start = op.Int("contextStart");
   const int64_t depth = op.Input("X").dims[1];
@@ -207,14 +184,15 @@ absl::Status SequenceConvGradient(OpRun& op) {
     dfilter[filter_i] += dout[i] * x[x_i];
   }));
   op.SetOutput("X@GRAD", std::move(dx));
-  op.SetOutputWithLod("Filter@GRAD", std::move(dfilter));
+  op.SetOutput("Filter@GRAD", std::move(dfilter));
   return absl::OkStatus();
 }
 
 // Softmax over each sequence of X [T] or [T, 1].
 absl::Status SequenceSoftmax(OpRun& op) {
   const Array& x = op.Input("X");
-  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences, SequencesOf(op, "X"));
+  ASSIGN_OR_RETURN(const std::vector<Sequence> sequences,
+                   SequencesOf("X", op.Input("X").dims, op.Input("X").lod));
   RETURN_IF_ERROR(op.CheckSize("X", x.dims[0]));
   Array out = x;
   for (const Sequence& sequence : sequences) {

@@ -24,11 +24,9 @@ absl::Status SetReshaped(OpRun& op, const Dims& dims) {
   Dims x_shape = out.dims;
   x_shape.insert(x_shape.begin(), 0);
   const VarType::Type dtype = out.dtype;
-  const bool keeps_rows = !dims.empty() && !out.dims.empty() && dims[0] == out.dims[0];
-  if (!keeps_rows) out.lod.clear();
   out.Reshape(dims);
-  op.SetOutputWithLod("Out", std::move(out));
-  if (op.HasOutput("XShape")) op.SetOutputWithLod("XShape", Array(dtype, x_shape));
+  op.SetOutput("Out", std::move(out));
+  if (op.HasOutput("XShape")) op.SetOutput("XShape", Array(dtype, x_shape));
   return absl::OkStatus();
 }
 
@@ -159,7 +157,7 @@ absl::Status Transpose(OpRun& op) {
   ForEachPlace(dims, strides, [&](int64_t i, int64_t x_i) { out[i] = x[x_i]; });
   Dims x_shape = x.dims;
   x_shape.insert(x_shape.begin(), 0);
-  if (op.HasOutput("XShape")) op.SetOutputWithLod("XShape", Array(x.dtype, x_shape));
+  if (op.HasOutput("XShape")) op.SetOutput("XShape", Array(x.dtype, x_shape));
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }

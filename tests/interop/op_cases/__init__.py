@@ -1,10 +1,11 @@
 """Which ops are compared, with what they read: a module for each family of ops."""
 
 from op_cases import (activations, convolutions, elementwise, filling, losses, normalization,
-                      optimizers, pooling, products, quantizers, reductions, repetitions, shapes)
+                      optimizers, pooling, products, quantizers, reductions, repetitions, sequences,
+                      shapes)
 
 FAMILIES = (activations, convolutions, elementwise, filling, losses, normalization, optimizers,
-            pooling, products, quantizers, reductions, repetitions, shapes)
+            pooling, products, quantizers, reductions, repetitions, sequences, shapes)
 
 
 def all_cases():

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "runtime/executor/executor.h"
+#include "runtime/random.h"
 #include "runtime/reference/array.h"
 #include "runtime/reference/interpreter.h"
 #include "tests/testing/parameter_text.h"
@@ -63,6 +65,7 @@ Scopes CopiesOf(const Scope& scope) { return {CopyOf(scope), CopyOf(scope)}; }
 double Distance(const Tensor& a, const Tensor& b) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (a.dtype() != b.dtype() || PlannedDims(a) != PlannedDims(b)) return kInfinity;
+  if (a.lod() != b.lod()) return kInfinity;
   const reference::Array x = *reference::ArrayOf(a);
   const reference::Array y = *reference::ArrayOf(b);
   double largest = 1;
@@ -74,6 +77,17 @@ double Distance(const Tensor& a, const Tensor& b) {
     difference = std::max(difference, std::fabs(x[i] - y[i]));
   }
   return difference / largest;
+}
+
+std::string Drawn(absl::string_view name, const std::vector<int64_t>& dims) {
+  int64_t size = 1;
+  for (const int64_t dim : dims) size *= dim;
+  const RandomStream random(7, static_cast<uint32_t>(name.size()), 0);
+  std::string text = absl::StrCat(name, " f32[", absl::StrJoin(dims, ","), "]");
+  for (int64_t i = 0; i < size; ++i) {
+    absl::StrAppend(&text, " ", static_cast<float>(2 * random.Uniform(i) - 1));
+  }
+  return text + "\n";
 }
 
 std::string RunOnBoth(const Program& program, const std::vector<std::string>& fetches,

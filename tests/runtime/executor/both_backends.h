@@ -21,8 +21,11 @@ struct Scopes {
 Scopes CopiesOf(const Scope& scope);
 
 // How far apart two tensors are: the largest difference of two elements over the larger of 1 and
-// the largest magnitude. Infinity where types or dims differ, or one alone is NaN.
+// the largest magnitude. Infinity where types, dims or offsets differ, or one alone is NaN.
 double Distance(const Tensor& a, const Tensor& b);
+
+// Numbers in [-1, 1), a line of a parameter text.
+std::string Drawn(absl::string_view name, const std::vector<int64_t>& dims);
 
 // What differs, one line each: a fetched variable, or one in the scope, that is further apart than
 // `tolerance`; or the errors of both. "" where nothing does.

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/executor/executor.h"
 #include "runtime/random.h"
@@ -84,6 +86,35 @@ const Case kCases[] = {
      "elementwise_add_grad(X=y, Y=b, Out@GRAD=dz) -> (X@GRAD=dy, Y@GRAD=db) {axis=1}\n"
      "conv2d_grad(Input=x, Filter=w, Output@GRAD=dy) -> (Filter@GRAD=out)\n",
      "to channels last\nconv2d + elementwise_add + relu\nrelu_grad\nconv2d_grad of filters"},
+    // Of one rank with X: its dimensions stand beside X's, whatever the axis.
+    {"BiasOfEveryDimension",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "reshape2(X=b) -> (Out=c, XShape=s1) {shape=[1, 9, 1, 1]}\n"
+     "elementwise_add(X=y, Y=c) -> (Out=out) {axis=1}\n",
+     "to channels last\nconv2d\nelementwise_add\nto row major"},
+    {"BiasOfEveryDimensionBefore",
+     "reshape2(X=b) -> (Out=c, XShape=s1) {shape=[1, 9, 1, 1]}\n"
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "elementwise_add(X=y, Y=c) -> (Out=out) {axis=1}\n",
+     "to channels last\nconv2d + elementwise_add\nto row major"},
+    {"OneNumberForEachImage",
+     "conv2d(Input=squares, Filter=square) -> (Output=y)\n"
+     "elementwise_add(X=y, Y=two) -> (Out=out) {axis=1}\n",
+     "to channels last\nconv2d\nelementwise_add\nto row major"},
+    {"OneNumberForEachRow",
+     "mul(X=squarerows, Y=squarematrix) -> (Out=y)\n"
+     "elementwise_add(X=y, Y=tworows) -> (Out=out) {axis=1}\n",
+     "mul\nelementwise_add"},
+    {"WhatIsBehindPersists",
+     "var out f32[4,9] persistable\n"
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "relu(X=y) -> (Out=out)\n",
+     "mul + relu"},
+    {"OneNameIsWrittenTwice",
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "relu(X=y) -> (Out=y)\n"
+     "elementwise_add(X=y, Y=row) -> (Out=out)\n",
+     "mul + relu + elementwise_add"},
     {"ANanPassesTheReluOf1x",
      "program version=1008005\nblock 0 {\n"
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
@@ -106,6 +137,12 @@ TEST_P(Epilogues, HaveTheBitsOfStepsOfTheirOwn) {
   scope.Set("rows", Drawn({4, 7}, 4));
   scope.Set("matrix", Drawn({7, 9}, 5));
   scope.Set("row", Drawn({9}, 6));
+  scope.Set("squares", Drawn({2, 2, 3, 3}, 9));
+  scope.Set("square", Drawn({2, 2, 1, 1}, 10));
+  scope.Set("two", Drawn({2, 1, 1, 1}, 11));
+  scope.Set("squarerows", Drawn({2, 2}, 12));
+  scope.Set("squarematrix", Drawn({2, 2}, 13));
+  scope.Set("tworows", Drawn({2, 1}, 14));
   for (const char* name : {"s", "b", "m"}) scope.Set(name, Drawn({9}, 7));
   scope.Set("v", Drawn({9}, 8, /*lowest=*/0.1f));
   ExecutorOptions options;
@@ -127,6 +164,25 @@ TEST_P(Epilogues, HaveTheBitsOfStepsOfTheirOwn) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, Epilogues, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
+
+// A kernel does no work that the op would refuse to do.
+TEST(Epilogue, IsRefusedAsItsOpIs) {
+  for (const char* axis : {"-2", "2", "9223372036854775807"}) {
+    const Program program = ParsedProgram(Whole(absl::StrCat(
+        "mul(X=rows, Y=matrix) -> (Out=y)\nelementwise_add(X=y, Y=row) -> (Out=out) {axis=", axis,
+        "L}\n")));
+    Scope scope;
+    scope.Set("rows", Drawn({9, 7}, 1));
+    scope.Set("matrix", Drawn({7, 9}, 2));
+    scope.Set("row", Drawn({9}, 3));
+    const auto executor = Executor::Create(program, &scope);
+    ASSERT_TRUE(executor.ok()) << executor.status();
+    EXPECT_EQ(
+        (*executor)->Run({}, {"out"}, 0).status(),
+        absl::InvalidArgumentError(absl::StrCat("block 0, op 1 (elementwise_add): axis ", axis,
+                                                " does not place [9] inside 2 dimensions")));
+  }
+}
 
 }  // namespace
 }  // namespace fixpoint::executor

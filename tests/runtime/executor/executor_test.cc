@@ -211,19 +211,6 @@ TEST(Executor, PlansAnewForAScalar) {
   EXPECT_EQ((*one)[0].size(), 1);
 }
 
-TEST(Executor, RefusesSequences) {
-  const Program program = ParsedProgram("relu(X=x) -> (Out=y)");
-  Scope scope;
-  const auto executor = Executor::Create(program, &scope);
-  ASSERT_TRUE(executor.ok());
-  Tensor x = Drawn({3}, 1);
-  ASSERT_TRUE((*executor)->Run({{"x", &x}}, {"y"}, 0).ok());
-  x.set_lod({{0, 2, 3}});
-  EXPECT_EQ((*executor)->Run({{"x", &x}}, {"y"}, 1).status(),
-            absl::UnimplementedError("\"x\" is fed sequences, which the executor does not run; "
-                                     "want a tensor without offsets"));
-}
-
 struct Refusal {
   const char* program;
   const char* error;

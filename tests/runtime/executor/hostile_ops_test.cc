@@ -25,8 +25,8 @@
 namespace fixpoint::executor {
 namespace {
 
-// Without what the executor has another rule for: sequences, which it does not run, scalars, which
-// have one dimension in its plans, and NaN, which has a code (docs/numerics.md).
+// Without what the executor has another rule for: scalars, which have one dimension in its plans,
+// and NaN, which has a code (docs/numerics.md).
 Scope Plain(const Scope& scope) {
   Scope plain;
   for (const auto& [name, value] : scope) {
@@ -40,6 +40,7 @@ Scope Plain(const Scope& scope) {
         if (!std::isfinite(element)) element = 0;
       }
     }
+    if (!given.dims().empty()) tensor.set_lod(given.lod());
     plain.Set(name, std::move(tensor));
   }
   return plain;
@@ -117,7 +118,18 @@ TEST(HostilePrograms, AreRefused) {
           pooling_type="max", ksize=[2, 2], strides=[2, 2]}
         batch_norm_grad(X=p, Scale=s, Bias=s, MeanOut=m, VarianceOut=v, SavedMean=sm,
           SavedVariance=sv, Y@GRAD=p) -> (X@GRAD=y, Scale@GRAD=ds, Bias@GRAD=db))",
-       "input X is [2, 2, 2, 2]; want [2, 2, 4, 4]"},
+       "input X is not that of the batch_norm that wrote SavedMean; want the same"},
+      {R"(batch_norm(X=x, Scale=s, Bias=s, Mean=s, Variance=s) -> (
+          Y=n, MeanOut=m, VarianceOut=v, SavedMean=sm, SavedVariance=sv)
+        batch_norm_grad(X=x, Scale=sm, Bias=s, MeanOut=m, VarianceOut=v, SavedMean=sm,
+          SavedVariance=sv, Y@GRAD=x) -> (X@GRAD=y, Scale@GRAD=ds, Bias@GRAD=db))",
+       "input Scale is not that of the batch_norm that wrote SavedMean; want the same"},
+      {"tile(X=i) -> (Out=y) {repeat_times=[4611686018427387904L]}",
+       "a tensor [4611686018427387904, 2] has more elements than an int64 holds"},
+      {"fake_dequantize_max_abs(X=s, Scale=one) -> (Out=y) {max_range=1e30}",
+       "max_range is 1e+30; want the largest code, a whole number"},
+      {"fake_dequantize_max_abs(X=s, Scale=one) -> (Out=y) {max_range=nan}",
+       "max_range is nan; want the largest code, a whole number"},
       {"mean_grad(X=i, Out@GRAD=one) -> (X@GRAD=y)", "output X@GRAD is i64; want f32"},
   };
   for (const auto& [ops, error] : refusals) {

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
+#include "tests/runtime/executor/both_backends.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
 
@@ -60,6 +62,25 @@ TEST(Memory, ThatIsNotThereLeavesOtherPlansAsTheyAre) {
   EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(refused.message(), HasSubstr("bytes of intermediate values"));
   EXPECT_EQ((*after)[0].bytes(), (*before)[0].bytes());
+}
+
+// What an op's plan knows of a type stays where it is while the plan writes other values.
+TEST(Memory, OfTypesStaysWhileOthersAreWritten) {
+  std::string ops = "var n i64[1] persistable\n";
+  std::vector<std::string> fetches;
+  std::string last = "x";
+  for (int i = 0; i < 40; ++i) {
+    const std::string zeros = absl::StrCat("a", i);
+    const std::string selected = absl::StrCat("b", i);
+    absl::StrAppend(&ops, "fill_zeros_like(X=", last, ") -> (Out=", zeros, ")\n",
+                    "select_from_step(X=", zeros, ", Step=n) -> (Out=", selected,
+                    ") {from_step=9L}\n");
+    fetches.insert(fetches.end(), {zeros, selected});
+    last = selected;
+  }
+  EXPECT_EQ(OpDifferences(absl::StrCat("program version=2006002\nblock 0 {\n", ops, "}\n"),
+                          "x f32[2,2] 1 2 3 4\nn i64[1] 3\n", 0, fetches),
+            "");
 }
 
 }  // namespace

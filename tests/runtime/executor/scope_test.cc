@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -55,6 +56,24 @@ TEST(ScopeOfARun, IsPlannedAnewForOtherTypes) {
   EXPECT_EQ((*longer)[0].data<float>(), absl::MakeConstSpan({2.0f, 4.0f, 6.0f}));
   scope = Scope();
   EXPECT_EQ((*executor)->Run({}, {"y"}, 2).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+// A scope that was as often set as the one before it is another one all the same.
+TEST(ScopeOfARun, IsFoundAnewWhereAnotherWasMovedInto) {
+  const Program program = ParsedProgram(R"(program version=2006002
+    block 0 {
+      var w f32[2] persistable
+      scale(X=w) -> (Out=y) {scale=2.0}
+    })");
+  Scope scope = *ParseParameters("w f32[2] 1 2\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  ASSERT_TRUE((*executor)->Run({}, {"y"}, 0).ok());
+  Scope other = *ParseParameters("w f32[2] 10 20\n", "other");
+  scope = std::move(other);
+  const auto run = (*executor)->Run({}, {"y"}, 1);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ((*run)[0].data<float>(), absl::MakeConstSpan({20.0f, 40.0f}));
 }
 
 // In the scope and in fetches; plans know none.

@@ -57,6 +57,74 @@ TEST(Values, OfTwoVariablesChangePlaces) {
             "");
 }
 
+// A relu that the step of the op before it does is written before its turn comes.
+TEST(Values, ThatStayAreTheProgramsLastNotThePlans) {
+  const char* const normalized =
+      "batch_norm(X=x, Scale=row, Bias=row, Mean=row, Variance=row) -> (\n"
+      "  Y=t, MeanOut=m, VarianceOut=n, SavedMean=sm, SavedVariance=sn)\n";
+  for (const char* before_relu : {"mul(X=x, Y=w) -> (Out=t)\n", normalized}) {
+    EXPECT_EQ(OpDifferences(Persistent("var v f32[2,2] persistable\n", absl::StrCat(before_relu, R"(
+                  assign(X=a) -> (Out=v)
+                  scale(X=v) -> (Out=z)
+                  relu(X=t) -> (Out=v)
+                )")),
+                            "x f32[2,2] 1 2 3 5\nw f32[2,2] 1 0 0 1\na f32[2,2] 9 9 9 9\n"
+                            "row f32[2] 1 1\n",
+                            1e-5, {"z"}),
+              "");
+  }
+}
+
+TEST(Values, ThatABlockWritesAreItsLastNotThePlans) {
+  EXPECT_EQ(
+      OpDifferences(R"(program version=2006002
+      block 0 {
+        var v f32[2,2]
+        var u f32[2,2]
+        conditional_block(Cond=c, Input=[x, w, a]) -> (Out=[v, u], Scope=[]) {
+          sub_block=block(1), is_scalar_condition=true}
+        scale(X=v) -> (Out=y)
+        scale(X=u) -> (Out=z)
+      }
+      block 1 parent=0 {
+        var t f32[2,2]
+        mul(X=x, Y=w) -> (Out=t)
+        scale(X=a) -> (Out=v)
+        scale(X=v) -> (Out=u) {scale=2.0}
+        relu(X=t) -> (Out=v)
+      })",
+                    "x f32[2,2] 1 2 3 4\nw f32[2,2] 1 0 0 1\na f32[2,2] 9 9 9 9\nc bool[1] 1\n"
+                    "v f32[2,2] 0 0 0 0\nu f32[2,2] 0 0 0 0\n",
+                    0, {"y", "z"}),
+      "");
+}
+
+// Also where the op that writes the variable has no step of its own.
+TEST(Values, ThatStayAreOfTheTypeThatTheScopeHolds) {
+  const Program program = ParsedProgram(Persistent("var v f32[-1,-1] persistable\n",
+                                                   "mul(X=x, Y=w) -> (Out=t)\n"
+                                                   "relu(X=t) -> (Out=v)\n"));
+  Scope scope =
+      *ParseParameters("x f32[2,2] 1 2 3 4\nw f32[2,2] 1 0 0 1\nv f32[1,2] 1 1\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok());
+  EXPECT_EQ(
+      (*executor)->Run({}, {}, 0).status(),
+      absl::InvalidArgumentError("variable \"v\" is written as [2, 2] and held [1, 2] before; "
+                                 "want the same type"));
+}
+
+// A variable that the scope lacks may be written as other types before.
+TEST(Values, ThatAreNewAreOfTheirLastType) {
+  EXPECT_EQ(OpDifferences(Persistent("var v f32[-1] persistable\n", R"(
+                assign(X=a) -> (Out=v)
+                scale(X=v) -> (Out=z) {scale=2.0}
+                assign(X=b) -> (Out=v)
+              )"),
+                          "a f32[2] 1 2\nb f32[3] 1 2 3\n", 0, {"z"}),
+            "");
+}
+
 TEST(Values, ThatCodesStandForAreThoseOfTheirScaleThen) {
   EXPECT_EQ(OpDifferences(Persistent("var w i8[2] persistable\nvar s f32[1] persistable\n", R"(
                 dequantize_linear(X=w, Scale=s, ZeroPoint=zero) -> (Y=y) {quant_axis=-1, bit_length=8}
@@ -96,47 +164,6 @@ TEST(Values, OfRowsAreNormalizedAndJoined) {
                           "m f32[2] 0 0\nv f32[2] 1 1\n",
                           1e-5, {"joined", "left", "right", "turned"}),
             "");
-}
-
-TEST(BatchNorm, ByGivenStatisticsHandsThemOut) {
-  EXPECT_EQ(OpDifferences(R"(program version=2006002
-      block 0 {
-        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
-          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv) {is_test=true}
-      })",
-                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
-                          "m f32[2] 3 4\nv f32[2] 1 4\n",
-                          1e-6, {"sm", "sv", "m2", "v2"}),
-            "");
-}
-
-// A gradient that does not come through the relu knows nothing of it.
-TEST(BatchNorm, HasAGradientBesideItsRelu) {
-  EXPECT_EQ(OpDifferences(R"(program version=2006002
-      block 0 {
-        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
-          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv, ReserveSpace=r)
-        relu(X=y) -> (Out=z)
-        batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m2, VarianceOut=v2, SavedMean=sm,
-          SavedVariance=sv, ReserveSpace=r, Y@GRAD=g) -> (
-          X@GRAD=dx, Scale@GRAD=ds, Bias@GRAD=db)
-      })",
-                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
-                          "m f32[2] 0 0\nv f32[2] 1 1\ng f32[3,2] 1 -1 2 3 -4 5\n",
-                          1e-4, {"z", "dx", "ds", "db"}),
-            "");
-}
-
-TEST(BatchNorm, WantsStatisticsOfItsChannels) {
-  const Program program = ParsedProgram(
-      "batch_norm(X=x, Scale=s, Bias=s, Mean=m, Variance=s) -> (\n"
-      "  Y=y, MeanOut=a, VarianceOut=b, SavedMean=c, SavedVariance=d)\n");
-  Scope scope = *ParseParameters("x f32[1,2] 1 2\ns f32[2] 1 1\nm f32[1] 0\n", "scope");
-  const auto executor = Executor::Create(program, &scope);
-  ASSERT_TRUE(executor.ok());
-  EXPECT_EQ(
-      (*executor)->Run({}, {"y"}, 0).status(),
-      absl::InvalidArgumentError("block 0, op 0 (batch_norm): input Mean is [1]; want 2 elements"));
 }
 
 }  // namespace

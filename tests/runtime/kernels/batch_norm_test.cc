@@ -144,6 +144,32 @@ TEST_P(BatchNorms, GiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+// One element unlike all others, which is the first or stands wherever else.
+TEST(BatchNormStatistics, AreThoseOfAChannelThatIsNearlyConstant) {
+  for (const int64_t place : {0, 1, 127, 128, 70000}) {
+    BatchNormShape shape;
+    shape.batch = 128;
+    shape.channels = 2;
+    shape.height = shape.width = 32;
+    const double rows = static_cast<double>(shape.rows());
+    std::vector<float> x(shape.size(), 0.0f);
+    x[place * 2] = 3.3f;
+    for (int64_t row = 0; row < shape.rows(); row += 1024) x[row * 2 + 1] = 0.5f;
+    const auto norm = BatchNorm::Plan(shape);
+    ASSERT_TRUE(norm.ok()) << norm.status();
+    Statistics statistics(2);
+    float range = 0;
+    (*norm)->FindStatistics(x, std::vector<float>{1, 1}, std::vector<float>{0, 0}, statistics.spans,
+                            &range);
+    const double mean = double{3.3f} / rows;
+    const double variance = double{3.3f} * double{3.3f} / rows - mean * mean;
+    EXPECT_NEAR(statistics.variance[0], variance, 1e-3 * variance) << place;
+    const double share = 1.0 / 1024;
+    const double spread = 0.25 * share * (1 - share);
+    EXPECT_NEAR(statistics.variance[1], spread, 1e-3 * spread) << place;
+  }
+}
+
 // Codes are those of y, whatever is not stored.
 TEST_P(BatchNorms, QuantizeWhatTheyDoNotStore) {
   const auto planned = BatchNorm::Plan(shape_);

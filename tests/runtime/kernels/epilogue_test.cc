@@ -42,6 +42,8 @@ const EpilogueCase kEpilogues[] = {
       {Kind::kAddChannel},
       {Kind::kAddElement},
       {Kind::kRelu}}},
+    {"LeakyRelu", {{Kind::kAddChannel}, {Kind::kLeakyRelu, 0.1f}, {Kind::kMultiply, 0.3f}}},
+    {"HardSwish", {{Kind::kAddChannel}, {Kind::kHardSwish, 1 / 6.0f, 0.5f}}},
 };
 
 // Numbers between -2 and 2 that look random.
@@ -90,6 +92,15 @@ float Operate(const EpilogueStage& stage, float x, float operand) {
       return x > 0 ? x : 0;
     case Kind::kClip:
       return std::isnan(x) ? stage.a : std::min(std::max(x, stage.a), stage.b);
+    case Kind::kMultiply:
+      return x * stage.a;
+    case Kind::kLeakyRelu:
+      return x > 0 ? x : x * stage.a;
+    case Kind::kHardSwish:
+      return x * std::min(std::max(x * stage.a + stage.b, 0.0f), 1.0f);
+    case Kind::kAddInt8:
+    case Kind::kAddUint8:
+      break;  // of codes that are stored (stored_codes_test)
   }
   return x;
 }

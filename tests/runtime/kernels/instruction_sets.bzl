@@ -16,19 +16,20 @@ PRODUCT_INSTRUCTION_SETS = [
     "SSE41",
 ]
 
-def instruction_sets_test(name, instruction_sets, size = "small", **kwargs):
+def instruction_sets_test(name, instruction_sets, size = "small", srcs = None, **kwargs):
     """Declares <name>_<instruction set>_test for each that oneDNN is limited to.
 
     Args:
-      name: what the tests have in front; their source is <name>_test.cc.
+      name: what the tests have in front.
       instruction_sets: values of ONEDNN_MAX_CPU_ISA, DEFAULT for all that the machine has.
       size: of each cc_test.
+      srcs: their sources, if not <name>_test.cc.
       **kwargs: of the library that they share, so that it is compiled once.
     """
     native.cc_library(
         name = name + "_test_cases",
         testonly = True,
-        srcs = [name + "_test.cc"],
+        srcs = srcs or [name + "_test.cc"],
         alwayslink = True,
         **kwargs
     )

@@ -12,7 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/instruction_set.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
 namespace fixpoint::kernels {
@@ -69,6 +71,19 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ExactConvolution,
                                   (std::get<1>(info.param) == CodeType::kUint8 ? "Uint8" : "Int8") +
                                   (std::get<2>(info.param) == Codes::kMixed ? "Mixed" : "Largest");
                          });
+
+TEST(IntegerConvolution, HasLoopsOfItsOwnWhereTheyAreFaster) {
+  if (!HasExactIntegerProducts() || BestInstructionSet() != InstructionSet::kAvx512) {
+    GTEST_SKIP() << "no AVX-512 with exact products of 8 bits";
+  }
+  for (const ConvolutionCase& test : ConvolutionCases()) {
+    const auto planned = PlanIntegerConvolution(test.shape, CodeType::kUint8);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    const bool has_loops = absl::StartsWith(test.name, "OneChannel") ||
+                           (absl::StartsWith(test.name, "Depthwise") && test.name != "Depthwise");
+    EXPECT_EQ((*planned)->implementation() == "loops:avx512_vnni", has_loops) << test.name;
+  }
+}
 
 TEST(IntegerConvolution, RefusesWhatDoesNotFit) {
   ConvolutionShape shape;

@@ -35,8 +35,8 @@ constexpr char kSequences[] = "x f64[3,2] lod={0,2,3} 0.5 -1 1.5 2 -0.25 1";
 GradientCase SequencePool(const std::string& type) {
   return {"sequence_pool_" + type,
           R"(
-            var x f64[3,2] lod=1 persistable
-            var out f64[2,2]
+            var x f32[3,2] lod=1 persistable
+            var out f32[2,2]
             sequence_pool(X=x) -> (Out=out, MaxIndex=i) {pooltype=")" +
               type + "\"}",
           kSequences};
@@ -203,7 +203,7 @@ std::vector<GradientCase> GradientCases() {
       SequencePool("LAST"),
       SequencePool("FIRST"),
       {"sequence_conv", R"(
-         var x f64[3,2] lod=1 persistable
+         var x f32[3,2] lod=1 persistable
          var w f32[6,2] persistable
          sequence_conv(X=x, Filter=w) -> (Out=out) {contextLength=3, contextStart=-1})",
        kSequences},

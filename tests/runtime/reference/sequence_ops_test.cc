@@ -16,8 +16,17 @@ TEST(SequenceOps, OffsetsGoAlongWithTheRows) {
   EXPECT_EQ(RunOps("relu(X=x) -> (Out=y)", kSequences), "y f32[3,2] lod={0,2,3,3} 1 8 3 4 5 6\n");
 }
 
-TEST(SequenceOps, WhatIsDeclaredWithoutOffsetsHasNone) {
-  EXPECT_EQ(RunOps("var y f32[3,2]\nrelu(X=x) -> (Out=y)", kSequences), "y f32[3,2] 1 8 3 4 5 6\n");
+// As in the reference: what its transpiler quantizes it declares without levels.
+TEST(SequenceOps, OffsetsGoAlongWhateverIsDeclared) {
+  EXPECT_EQ(RunOps("var y f32[3,2] lod=0\nrelu(X=x) -> (Out=y)", kSequences),
+            "y f32[3,2] lod={0,2,3,3} 1 8 3 4 5 6\n");
+}
+
+TEST(SequenceOps, PoolingLeavesTheOuterLevels) {
+  EXPECT_EQ(RunOps("sequence_pool(X=x) -> (Out=y) {pooltype=\"SUM\"}\n"
+                   "sequence_pool(X=y) -> (Out=z) {pooltype=\"SUM\"}\n",
+                   "x f32[3,1] lod={0,2}{0,2,3} 1 2 3\n"),
+            "y f32[2,1] lod={0,2} 3 3\nz f32[1,1] 6\n");
 }
 
 TEST(SequenceOps, PoolEachSequenceToARow) {

@@ -65,6 +65,61 @@ TEST(Dequantize, OfWhatIsOverwrittenBeforeItIsRead) {
             "");
 }
 
+// The state is what an op finds in the variable of its output, whoever wrote it, and what other
+// variables took from it before stays.
+TEST(Quantize, FollowsAStateThatOthersReadAndWrite) {
+  const char* const ops[] = {
+      R"(fake_quantize_range_abs_max(X=x, InScale=r, Iter=i) -> (Out=y, OutScale=r, OutScales=w) {
+           window_size=2, bit_length=8})",
+      R"(fake_quantize_window_mean_abs_max(X=x, InScale=r, Iter=i) -> (
+           Out=y, OutScale=r, OutScales=w) {window_size=2, bit_length=8})",
+      R"(fake_channel_wise_quantize_abs_max(X=x) -> (Out=y, OutScale=w) {
+           bit_length=8, quant_axis=0, is_test=true})",
+      R"(fake_quantize_range_abs_max(X=x, InScale=r) -> (Out=y, OutScale=r, OutScales=w) {
+           window_size=2, bit_length=8, is_test=true})",
+  };
+  // The second reads the state before the quantizer, the third writes it.
+  const char* const befores[] = {"", R"(assign(X=w) -> (Out=old)
+        reshape2(X=w) -> (Out=view, XShape=shape) {shape=[2, 1]})",
+                                 "scale(X=w) -> (Out=w) {scale=3.0}\nscale(X=w) -> (Out=old)"};
+  for (const char* const op : ops) {
+    for (const char* const before : befores) {
+      const std::string program = InRelease("2006002", absl::StrCat(R"(
+        var w f32[2] persistable
+        var r f32[1] persistable
+        var old f32[2] persistable
+        var view f32[2,1] persistable
+        )",
+                                                                    before, "\n", op, R"(
+        scale(X=old) -> (Out=a)
+        scale(X=view) -> (Out=b)
+        scale(X=w) -> (Out=c))"));
+      EXPECT_EQ(OpDifferences(program,
+                              "x f32[2,2] 1 -0.5 0.25 3\nw f32[2] 2 4\nr f32[1] 4\ni i64[1] 1\n"
+                              "old f32[2] 5 6\nview f32[2,1] 7 8\n",
+                              0, {"y", "a", "b", "c"}),
+                "")
+          << program;
+    }
+  }
+}
+
+// A clip to what is below 0 gives negative numbers, which no unsigned code stands for.
+TEST(Quantize, OfAClipHasCodesForWhatIsBelowZero) {
+  for (const char* threshold : {"6.0", "0.0", "-1.0"}) {
+    EXPECT_EQ(OpDifferences(InRelease("2006002", absl::StrCat(R"(
+        mul(X=x, Y=w) -> (Out=t)
+        relu6(X=t) -> (Out=v) {threshold=)",
+                                                              threshold, R"(}
+        fake_quantize_dequantize_abs_max(X=v) -> (Out=q, OutScale=s) {bit_length=9}
+        fake_quantize_dequantize_abs_max(X=w) -> (Out=p, OutScale=r) {bit_length=8}
+        mul(X=q, Y=p) -> (Out=y))")),
+                            "x f32[2,2] 1 2 -3 4\nw f32[2,2] 1 0.5 -2 1\n", 1e-5, {"q", "y"}),
+              "")
+        << threshold;
+  }
+}
+
 // Nobody has to name a variable for the range.
 TEST(Quantize, WithoutAPlaceForItsRange) {
   EXPECT_EQ(OpDifferences(InRelease("2006002", R"(
@@ -105,6 +160,43 @@ TEST(Quantize, ByWhatNoVariableHolds) {
                               "x f32[2,2] 1 -0.5 0.25 3\nr f32[1] 1\ni i64[1] 1\n", 0, {"y"}),
                 testing::AllOf(testing::HasSubstr(error), testing::HasSubstr("has no value")));
   }
+}
+
+// In test mode a quantizer names its state and leaves it as it is, for the ops behind it too.
+TEST(Quantizers, LeaveTheirStateInTestMode) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var scale f32[1] persistable
+        var state f32[1] persistable
+        var accum f32[1] persistable
+        fake_quantize_moving_average_abs_max(X=x, InScale=scale, InState=state,
+          InAccum=accum) -> (Out=y, OutScale=scale, OutState=state, OutAccum=accum) {is_test=true}
+        scale(X=state) -> (Out=twice) {scale=2.0}
+      })",
+                          Drawn("x", {2, 3}) + "scale f32[1] 0.5\nstate f32[1] 3\naccum f32[1] 2\n",
+                          0, {"y", "scale", "state", "accum", "twice"}),
+            "");
+}
+
+TEST(QuantizeLinear, FollowsTheMovingAverageOrTheChannels) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var scale f32[1] persistable
+        var state f32[1] persistable
+        var accum f32[1] persistable
+        quantize_linear(X=x, Scale=scale, ZeroPoint=zero, InState=state, InAccum=accum) -> (
+          Y=xq, OutScale=scale, OutState=state, OutAccum=accum) {quant_axis=-1, is_test=false}
+        dequantize_linear(X=xq, Scale=scale, ZeroPoint=zero) -> (Y=xd) {quant_axis=-1}
+        quantize_linear(X=w, Scale=before, ZeroPoint=zero) -> (Y=wq, OutScale=ws) {
+          quant_axis=1, is_test=false}
+        dequantize_linear(X=wq, Scale=ws, ZeroPoint=zero) -> (Y=wd) {quant_axis=1}
+        mul(X=xd, Y=wd) -> (Out=y)
+      })",
+                          Drawn("x", {3, 4}) + Drawn("w", {4, 2}) + Drawn("before", {2}) +
+                              "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n"
+                              "zero f32[1] 0\n",
+                          1e-5, {"xq", "wq", "ws", "y"}),
+            "");
 }
 
 }  // namespace

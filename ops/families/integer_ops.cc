@@ -1,0 +1,76 @@
+#include "ops/families/integer_ops.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/epilogue.h"
+#include "ops/infer.h"
+#include "ops/infer_rules.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+absl::Status CheckStored(InferContext& op, DataType dtype) {
+  if (dtype == VarType::FP32) return absl::OkStatus();
+  const int64_t largest = dtype == VarType::INT8 ? 127 : dtype == VarType::UINT8 ? 255 : 0;
+  if (largest == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("out_dtype is ", static_cast<int>(dtype), "; want FP32, INT8 or UINT8"));
+  }
+  const int64_t code = op.Int("out_largest_code");
+  if (code < 1 || code > largest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("out_largest_code is ", code, "; want 1 to ", largest));
+  }
+  if (const double range = op.Float("out_range"); !(range > 0)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("out_range is ", range, "; want a number above 0"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEpilogue(const InferContext& op) {
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op()));
+  const int64_t operands =
+      std::count_if(epilogue.begin(), epilogue.end(),
+                    [](const EpilogueStage& stage) { return stage.has_operand(); });
+  if (op.InputCount("Operands") == operands) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("the epilogue has ", operands,
+                                                 " stages with an operand and Operands ",
+                                                 op.InputCount("Operands"), "; want one for each"));
+}
+
+}  // namespace
+
+OpSchemaBuilder& DefineStored(OpSchemaBuilder& op) {
+  return op.Attr("out_dtype", Int(VarType::FP32))
+      .Attr("out_range", Float(0))
+      .Attr("out_largest_code", Int(0));
+}
+
+OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op) {
+  return DefineStored(op)
+      .Attr("epilogue", Strings({}))
+      .Attr("epilogue_a", Floats({}))
+      .Attr("epilogue_b", Floats({}));
+}
+
+OpSchema::InferFunction InferStored(OpSchema::InferFunction infer, absl::string_view output) {
+  return
+      [infer = std::move(infer), output = std::string(output)](InferContext& op) -> absl::Status {
+        RETURN_IF_ERROR(infer(op));
+        ASSIGN_OR_RETURN(const DataType dtype, DataTypeAttr(op, "out_dtype"));
+        RETURN_IF_ERROR(CheckStored(op, dtype));
+        RETURN_IF_ERROR(CheckEpilogue(op));
+        const std::optional<Dims> dims =
+            op.OutputCount(output) > 0 ? op.outputs().front().dims : std::nullopt;
+        op.SetOutput(output, dtype, dims);
+        return absl::OkStatus();
+      };
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,36 @@
+// How offsets of sequences go from an op's inputs to its outputs, whatever is declared.
+
+#ifndef FIXPOINT_OPS_OUTPUT_LOD_H_
+#define FIXPOINT_OPS_OUTPUT_LOD_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "ops/lod.h"
+#include "ops/op_schema.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// The first extent of a tensor, and the offsets that cut it.
+struct Rows {
+  int64_t count;
+  const LoD* lod;
+};
+
+// What an input holds; nothing of a scalar, or where it has no value.
+using FindRows = std::function<std::optional<Rows>(const Argument& input)>;
+
+// The offsets of an output of `rows` rows, by the first of these rules that holds.
+//
+//   S@GRAD, where the op reads S: those of S.
+//   A slot that does not take them along (OpSchema::TakesLod): none.
+//   Of an op that pools sequences: those of its first input, without the last level.
+//   Any other: those of the first input that has some, and as many rows.
+LoD OutputLod(const OpSchema& schema, const Argument& output, int64_t rows,
+              const FindRows& find_rows);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_OUTPUT_LOD_H_

@@ -1,0 +1,18 @@
+// What an op that convolves says of its shape.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_CONVOLUTION_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OPS_CONVOLUTION_H_
+
+#include "absl/status/statusor.h"
+#include "runtime/executor/op_planner.h"
+#include "runtime/kernels/convolution_shape.h"
+
+namespace fixpoint::executor {
+
+// From Input, Filter and the attributes of conv2d. Errors: kInvalidArgument: they do not fit each
+// other; kUnimplemented: channels are last in the program.
+absl::StatusOr<kernels::ConvolutionShape> ConvolutionShapeOf(const OpPlanner& op);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_CONVOLUTION_H_

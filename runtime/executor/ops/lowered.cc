@@ -1,0 +1,255 @@
+// The ops of lowered programs: exact sums of products of codes with their epilogues, and the edges
+// between numbers and codes.
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/epilogue.h"
+#include "proto/status_macros.h"
+#include "proto/type_names.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/convolution.h"
+#include "runtime/kernels/code_conversion.h"
+#include "runtime/kernels/fake_quantize.h"
+#include "runtime/kernels/integer_convolution.h"
+#include "runtime/kernels/integer_product.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::CodeType;
+using kernels::Output;
+using kernels::OutputType;
+
+// Error (kUnimplemented): the input is no codes.
+absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot) {
+  switch (op.InputType(slot).dtype) {
+    case VarType::INT8:
+      return CodeType::kInt8;
+    case VarType::UINT8:
+      return CodeType::kUint8;
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat(slot, " is ", TypeName(op.InputType(slot).dtype), "; want codes, i8 or u8"));
+  }
+}
+
+OutputType OutputTypeOf(VarType::Type dtype) {
+  return dtype == VarType::INT8    ? OutputType::kInt8
+         : dtype == VarType::UINT8 ? OutputType::kUint8
+                                   : OutputType::kFloat;
+}
+
+Output OutputOf(const StepContext& run, Buffer buffer, OutputType type) {
+  switch (type) {
+    case OutputType::kInt8:
+      return run.Of<int8_t>(buffer);
+    case OutputType::kUint8:
+      return run.Of<uint8_t>(buffer);
+    case OutputType::kFloat:
+      break;
+  }
+  return run.Floats(buffer);
+}
+
+// An op that adds up products of codes, as its kernel sees it.
+struct Sums {
+  absl::string_view input_slot;
+  absl::string_view weight_slot;
+  absl::string_view output_slot;
+  Layout layout;
+  int64_t channels;
+  int64_t operations;
+};
+
+// What the stages of an epilogue read.
+struct StageOperands {
+  std::vector<std::optional<Buffer>> numbers;  // of each stage
+  std::optional<Buffer> codes;                 // that a stage adds
+
+  std::vector<Buffer> WithOperands(std::vector<Buffer> reads) const {
+    for (const std::optional<Buffer>& operand : numbers) {
+      if (operand) reads.push_back(*operand);
+    }
+    if (codes) reads.push_back(*codes);
+    return reads;
+  }
+};
+
+absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const Epilogue& epilogue,
+                                           const Sums& sums, const TensorType& output) {
+  StageOperands operands;
+  int index = 0;
+  for (const EpilogueStage& stage : epilogue) {
+    operands.numbers.push_back(std::nullopt);
+    if (!stage.has_operand()) continue;
+    const Dims& dims = op.InputDims("Operands", index);
+    const bool fits = stage.is_of_channels()
+                          ? op.InputType("Operands", index).size() == sums.channels
+                          : dims == output.dims;
+    if (!fits) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Operands[", index, "] of ", std::string(StageName(stage.kind)), " is ",
+                       DimsText(dims), "; want ",
+                       stage.is_of_channels() ? absl::StrCat(sums.channels, " channels")
+                                              : DimsText(output.dims)));
+    }
+    if (stage.is_of_codes()) {
+      if (operands.codes || output.dtype == VarType::FP32) {
+        return absl::UnimplementedError(
+            "codes are added twice, or to what is stored as numbers; want once, and codes");
+      }
+      const VarType::Type dtype =
+          stage.kind == EpilogueStage::Kind::kAddUint8 ? VarType::UINT8 : VarType::INT8;
+      ASSIGN_OR_RETURN(operands.codes, op.Read("Operands", dtype, sums.layout, index));
+    } else {
+      const Layout layout = stage.is_of_channels() ? Layout::kRowMajor : sums.layout;
+      ASSIGN_OR_RETURN(operands.numbers.back(), op.ReadFloats("Operands", layout, index));
+    }
+    ++index;
+  }
+  return operands;
+}
+
+std::string NameOf(const OpPlanner& op, const Epilogue& epilogue) {
+  return absl::StrJoin(epilogue, "", [&](std::string* name, const EpilogueStage& stage) {
+    absl::StrAppend(name, name->empty() ? op.op().type() : "", " + ", StageName(stage.kind));
+  });
+}
+
+// Adds the step. `plan` makes the kernel for codes of a type, an epilogue and an output.
+template <typename Plan>
+absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType(sums.output_slot));
+  ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  const OutputType output_type = OutputTypeOf(type.dtype);
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerSums> kernel,
+                   plan(input_type, epilogue, output_type));
+  ASSIGN_OR_RETURN(const Buffer input,
+                   op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
+  ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
+  RETURN_IF_ERROR(op.CheckSize("Scales", sums.channels));
+  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
+  const bool takes_place = operands.codes && *operands.codes != input;
+  const Buffer output = takes_place
+                            ? op.WriteOver(sums.output_slot, type, sums.layout, *operands.codes)
+                            : op.WriteAs(sums.output_slot, type, sums.layout);
+  op.AddStep({operands.WithOperands({input, weights, scales}),
+              {output},
+              [=](const StepContext& run) {
+                RETURN_IF_ERROR(kernel->SetWeights(run.Of<int8_t>(weights)));
+                if (operands.codes) {
+                  const absl::Span<uint8_t> added = run.Of<uint8_t>(*operands.codes);
+                  std::memmove(run.Of<uint8_t>(output).data(), added.data(), added.size());
+                }
+                absl::InlinedVector<absl::Span<const float>, 8> numbers;
+                for (const std::optional<Buffer>& operand : operands.numbers) {
+                  numbers.push_back(operand ? run.Floats(*operand) : absl::Span<float>());
+                }
+                kernel->Run(run.Of<uint8_t>(input), run.Floats(scales), numbers,
+                            OutputOf(run, output, output_type));
+                return absl::OkStatus();
+              },
+              kernel->implementation(),
+              sums.operations,
+              NameOf(op, epilogue)});
+  return absl::OkStatus();
+}
+
+absl::Status PlanConvolution(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
+  const Sums sums = {"Input",       "Filter",
+                     "Output",      Layout::kChannelsLast,
+                     shape.filters, 2 * shape.output_size() * shape.taps()};
+  return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
+    return kernels::PlanIntegerConvolution(shape, input, epilogue, output);
+  });
+}
+
+// Y is a matrix; X has rows of as many elements as Y.
+absl::Status PlanProduct(OpPlanner& op) {
+  RETURN_IF_ERROR(op.OutputType("Out").status());
+  const Dims y = op.InputDims("Y");
+  if (y.size() != 2 || y[0] < 1) {
+    return absl::UnimplementedError(absl::StrCat("Y is ", DimsText(y), "; want a matrix"));
+  }
+  kernels::ProductShape shape;
+  shape.inner = y[0];
+  shape.columns = y[1];
+  shape.rows = op.InputType("X").size() / shape.inner;
+  const Sums sums = {
+      "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
+  return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
+    return kernels::PlanIntegerProduct(shape, input, epilogue, output);
+  });
+}
+
+absl::Status PlanMatmul(OpPlanner& op) {
+  if (op.attributes().Bool("trans_x") || op.attributes().Bool("trans_y")) {
+    return absl::UnimplementedError("an operand is transposed; want neither");
+  }
+  return PlanProduct(op);
+}
+
+absl::Status PlanQuantize(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  const OutputType output_type = OutputTypeOf(type.dtype);
+  if (output_type == OutputType::kFloat) {
+    return absl::InvalidArgumentError("out_dtype is FP32; want INT8 or UINT8");
+  }
+  const kernels::CodeConversion conversion = {
+      op.Number("multiplier"), static_cast<float>(op.attributes().Int("smallest_code")),
+      static_cast<float>(op.attributes().Int("out_largest_code"))};
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  const Buffer out = op.WriteAs("Out", type, layout);
+  op.AddStep({{x}, {out}, [=](const StepContext& run) {
+                kernels::Convert(run.Floats(x), conversion, OutputOf(run, out, output_type));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanDequantize(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "X"));
+  const int64_t largest_code = op.attributes().Int("largest_code");
+  if (largest_code < 1 || largest_code > 255) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
+  }
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, layout));
+  const Buffer out = op.WriteAs("Out", type, layout);
+  op.AddStep({{x}, {out}, [=, range = op.Number("range")](const StepContext& run) {
+                const kernels::Channels all = {1, 1, static_cast<int64_t>(x.size)};
+                const auto largest = static_cast<int32_t>(largest_code);
+                if (code_type == CodeType::kInt8) {
+                  kernels::Dequantize(run.Of<int8_t>(x), {range}, all, largest, run.Floats(out));
+                } else {
+                  kernels::Dequantize(run.Of<uint8_t>(x), {range}, all, largest, run.Floats(out));
+                }
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans LoweredPlans() {
+  return {{"integer_conv2d", PlanConvolution},
+          {"integer_mul", PlanProduct},
+          {"integer_matmul", PlanMatmul},
+          {"integer_quantize", PlanQuantize},
+          {"integer_dequantize", PlanDequantize}};
+}
+
+}  // namespace fixpoint::executor

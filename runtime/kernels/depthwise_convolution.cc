@@ -1,0 +1,294 @@
+#include "runtime/kernels/depthwise_convolution.h"
+
+#include <glog/logging.h>
+#include <immintrin.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/instruction_set.h"
+
+// Four lines of an image are interleaved, so that a lane is the four codes of a channel that lie
+// one below the other. An instruction then multiplies them by a column of sixteen channels'
+// filters. Windows of less than four rows that move on by one line find several rows of the output
+// in four lines; their filters are kept once for each, moved down.
+
+namespace fixpoint::kernels {
+namespace {
+
+constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
+constexpr int64_t kCodes = kTaps * kLanes;
+
+// Pixels whose sums are added up at once.
+constexpr int kBlock = 8;
+
+// Whether more is read and written than a second cache has.
+bool IsOutOfCache(const ConvolutionShape& shape) {
+  const int64_t bytes =
+      shape.input_size() + shape.output_size() * static_cast<int64_t>(sizeof(float));
+  return bytes > int64_t{2} << 20;
+}
+
+int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
+
+// Vectors that lie in one line of the cache are read and written twice as fast.
+struct alignas(64) Lanes {
+  uint32_t lanes[kLanes];
+};
+
+// Rows of the output whose windows lie in four lines.
+int64_t RowsOfFourLines(const WindowAxis& rows) {
+  return rows.stride == 1 && rows.dilation == 1 && rows.kernel < kTaps ? kTaps + 1 - rows.kernel
+                                                                       : 1;
+}
+
+class DepthwiseConvolution final : public IntegerSums {
+ public:
+  DepthwiseConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue,
+                       OutputType output)
+      : shape_(shape),
+        shift_(images == CodeType::kInt8 ? 128 : 0),
+        epilogue_(epilogue),
+        output_(output),
+        groups_(CeilDivide(rows().kernel, kTaps)),
+        band_(RowsOfFourLines(rows())),
+        padded_channels_(CeilDivide(shape.channels, kLanes) * kLanes),
+        row_weights_(groups_ * columns().kernel * padded_channels_ * kTaps),
+        weights_(band_ * row_weights_),
+        offsets_(padded_channels_),
+        image_line_(shape.width * shape.channels),
+        no_line_(image_line_),
+        line_((columns().pad_before + columns().pad_after) * shape.channels + image_line_ + kCodes),
+        is_prefetched_(IsOutOfCache(shape)),
+        threads_(omp_get_max_threads()),
+        lines_(threads_, std::vector<Lanes>(CeilDivide(groups_ * line_, kLanes))) {}
+
+  // Codes of both signs are shifted by 128 to be unsigned, which adds 128 times its weights to a
+  // sum.
+  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
+    CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
+    const int8_t* code = codes.data();
+    for (int64_t c = 0; c < shape_.channels; ++c) {
+      int32_t sum = 0;
+      for (int64_t i = 0; i < rows().kernel; ++i) {
+        for (int64_t j = 0; j < columns().kernel; ++j, ++code) {
+          for (int64_t row = 0; row < band_; ++row) {
+            const int64_t tap = row + i;
+            const int64_t column = tap / kTaps * columns().kernel + j;
+            weights_[row * row_weights_ + (column * padded_channels_ + c) * kTaps + tap % kTaps] =
+                *code;
+          }
+          sum += *code;
+        }
+      }
+      offsets_[c] = -shift_ * sum;
+    }
+    return absl::OkStatus();
+  }
+
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
+           EpilogueOperands operands, Output out) override {
+    CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
+    CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
+    CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
+    CHECK_EQ(operands.size(), epilogue_.size());
+    CHECK(out.type() == output_);
+    const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands, out};
+    const int64_t bands = CeilDivide(shape_.out_height, band_);
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (int64_t i = 0; i < shape_.batch * bands; ++i) {
+      uint32_t* const lines = lines_[omp_get_thread_num()].data()->lanes;
+      const int64_t n = i / bands;
+      const int64_t first = i % bands * band_;
+      const int64_t last = std::min(first + band_, shape_.out_height);
+      Interleave(&inputs[n * shape_.height * image_line_],
+                 first * rows().stride - rows().pad_before, lines);
+      for (int64_t y = first; y < last; ++y) {
+        Multiply(lines, &weights_[(y - first) * row_weights_], epilogue,
+                 (n * shape_.out_height + y) * shape_.out_width * shape_.channels);
+      }
+    }
+  }
+
+  std::string implementation() const override { return "loops:avx512_vnni"; }
+
+ private:
+  const WindowAxis& rows() const { return shape_.window[0]; }
+  const WindowAxis& columns() const { return shape_.window[1]; }
+
+  // The lines of an image that windows from line `top` on read, with their padding.
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Interleave(
+      const uint8_t* image, int64_t top, uint32_t* lines) const {
+    const uint32_t zero = 0x01010101u * shift_;
+    const int64_t next_lines = is_prefetched_ ? band_ * rows().stride * image_line_ : 0;
+    for (int64_t g = 0; g < groups_; ++g, lines += line_) {
+      const uint8_t* taps[kTaps];
+      for (int64_t i = 0; i < kTaps; ++i) {
+        const int64_t tap = g * kTaps + i;
+        const int64_t y = top + tap * rows().dilation;
+        const bool is_read = tap < rows().kernel + band_ - 1 && y >= 0 && y < shape_.height;
+        taps[i] = is_read ? image + y * image_line_ : no_line_.data();
+      }
+      uint32_t* const left = lines + columns().pad_before * shape_.channels;
+      std::fill(lines, left, zero);
+      const __m512i shift = _mm512_set1_epi8(static_cast<char>(shift_));
+      const int64_t size = image_line_;
+      int64_t at = 0;
+      for (; at + kCodes <= size; at += kCodes) {
+        if (next_lines > 0) Prefetch(taps, at + next_lines);
+        InterleaveCodes(taps, at, ~__mmask64{0}, shift, left + at);
+      }
+      if (at < size) {
+        InterleaveCodes(taps, at, (__mmask64{1} << (size - at)) - 1, shift, left + at);
+      }
+      std::fill_n(left + image_line_, columns().pad_after * shape_.channels, zero);
+    }
+  }
+
+  static void Prefetch(const uint8_t* const (&taps)[kTaps], int64_t at) {
+    for (const uint8_t* codes : taps) __builtin_prefetch(codes + at);
+  }
+
+  // The codes from `at` on, those of `mask`.
+  FIXPOINT_VNNI void InterleaveCodes(const uint8_t* const (&taps)[kTaps], int64_t at,
+                                     __mmask64 mask, __m512i shift, uint32_t* lanes) const {
+    // Unpacking goes on in each quarter of a vector on its own.
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    __m512i codes[kTaps];
+    for (int64_t i = 0; i < kTaps; ++i) {
+      const __m512i loaded = _mm512_maskz_loadu_epi8(mask, taps[i] + at);
+      codes[i] = _mm512_maskz_permutexvar_epi32(kAllLanes, order, _mm512_xor_si512(loaded, shift));
+    }
+    const __m512i low = _mm512_unpacklo_epi8(codes[0], codes[1]);
+    const __m512i high = _mm512_unpackhi_epi8(codes[0], codes[1]);
+    const __m512i next_low = _mm512_unpacklo_epi8(codes[2], codes[3]);
+    const __m512i next_high = _mm512_unpackhi_epi8(codes[2], codes[3]);
+    _mm512_storeu_si512(lanes, _mm512_unpacklo_epi16(low, next_low));
+    _mm512_storeu_si512(lanes + kLanes, _mm512_unpackhi_epi16(low, next_low));
+    _mm512_storeu_si512(lanes + 2 * kLanes, _mm512_unpacklo_epi16(high, next_high));
+    _mm512_storeu_si512(lanes + 3 * kLanes, _mm512_unpackhi_epi16(high, next_high));
+  }
+
+  // A row of the output, from element `at` on.
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
+      const uint32_t* lines, const int8_t* weights, const EpilogueOfLanes& epilogue,
+      int64_t at) const {
+    if (groups_ == 1 && columns().kernel == 3) {
+      MultiplyRow<3>(lines, weights, epilogue, at);
+    } else {
+      MultiplyRow<0>(lines, weights, epilogue, at);
+    }
+  }
+
+  template <int kColumns>
+  FIXPOINT_VNNI void MultiplyRow(const uint32_t* lines, const int8_t* weights,
+                                 const EpilogueOfLanes& epilogue, int64_t at) const {
+    int64_t x = 0;
+    for (; x + kBlock <= shape_.out_width; x += kBlock) {
+      MultiplyPixels<kBlock, kColumns>(lines, weights, epilogue, x, at);
+    }
+    for (; x + 4 <= shape_.out_width; x += 4) {
+      MultiplyPixels<4, kColumns>(lines, weights, epilogue, x, at);
+    }
+    for (; x + 2 <= shape_.out_width; x += 2) {
+      MultiplyPixels<2, kColumns>(lines, weights, epilogue, x, at);
+    }
+    for (; x < shape_.out_width; ++x) {
+      MultiplyPixels<1, kColumns>(lines, weights, epilogue, x, at);
+    }
+  }
+
+  // Pixels from `x` of the row on.
+  template <int kPixels, int kColumns>
+  FIXPOINT_VNNI void MultiplyPixels(const uint32_t* lines, const int8_t* weights,
+                                    const EpilogueOfLanes& epilogue, int64_t x, int64_t at) const {
+    lines += x * columns().stride * shape_.channels;
+    at += x * shape_.channels;
+    const int64_t next_band = band_ * shape_.out_width * shape_.channels;
+    for (int64_t c = 0; c < shape_.channels; c += kLanes) {
+      const PlaceOfLanes place = {c, at + c, shape_.channels, FirstLanes(shape_.channels - c)};
+      __m512i sums[kPixels];
+      for (__m512i& sum : sums) sum = _mm512_loadu_si512(&offsets_[c]);
+      AddUp<kPixels, kColumns>(lines + c, weights + c * kTaps, sums);
+      if (is_prefetched_) PrefetchOutput<kPixels>(epilogue.out, place, next_band);
+      Finish(sums, place, epilogue);
+    }
+  }
+
+  // What is written `ahead` elements later.
+  template <int kPixels>
+  FIXPOINT_VNNI static void PrefetchOutput(const Output& out, const PlaceOfLanes& place,
+                                           int64_t ahead) {
+    const int64_t size = out.type() == OutputType::kFloat ? sizeof(float) : sizeof(uint8_t);
+    const auto* const bytes = static_cast<const uint8_t*>(out.data());
+    for (int p = 0; p < kPixels; ++p) {
+      __builtin_prefetch(bytes + (place.element + p * place.distance + ahead) * size, /*rw=*/1);
+    }
+  }
+
+  // Of windows of one group of rows and so many columns, or of any, where that is 0.
+  template <int kPixels, int kColumns>
+  FIXPOINT_VNNI void AddUp(const uint32_t* lines, const int8_t* weights,
+                           __m512i (&sums)[kPixels]) const {
+    const int64_t step = columns().stride * shape_.channels;
+    const int64_t next = columns().dilation * shape_.channels;
+    const int64_t next_weights = padded_channels_ * kTaps;
+    if constexpr (kColumns > 0) {
+      __m512i taps[kColumns];
+      for (int j = 0; j < kColumns; ++j) taps[j] = _mm512_loadu_si512(weights + j * next_weights);
+      for (int p = 0; p < kPixels; ++p, lines += step) {
+        for (int j = 0; j < kColumns; ++j) {
+          sums[p] = _mm512_dpbusd_epi32(sums[p], _mm512_loadu_si512(lines + j * next), taps[j]);
+        }
+      }
+    } else {
+      for (int64_t g = 0; g < groups_; ++g, lines += line_) {
+        for (int64_t j = 0; j < columns().kernel; ++j, weights += next_weights) {
+          const __m512i taps = _mm512_loadu_si512(weights);
+          const uint32_t* column = lines + j * next;
+          for (int p = 0; p < kPixels; ++p, column += step) {
+            sums[p] = _mm512_dpbusd_epi32(sums[p], _mm512_loadu_si512(column), taps);
+          }
+        }
+      }
+    }
+  }
+
+  const ConvolutionShape shape_;
+  const uint8_t shift_;
+  const Epilogue epilogue_;
+  const OutputType output_;
+  const int64_t groups_;  // of four rows of a window
+  const int64_t band_;    // rows of the output that are computed from the same lines
+  const int64_t padded_channels_;
+  const int64_t row_weights_;    // of one row of the band
+  std::vector<int8_t> weights_;  // [row of the band, group, column, channel, row of the group]
+  std::vector<int32_t> offsets_;
+  const int64_t image_line_;
+  std::vector<uint8_t> no_line_;  // a line that is padding
+  const int64_t line_;            // interleaved, with its padding
+  const bool is_prefetched_;
+  const int threads_;
+  std::vector<std::vector<Lanes>> lines_;  // of each thread, [group, lane]
+};
+
+}  // namespace
+
+bool IsForDepthwise(const ConvolutionShape& shape) {
+  const auto& [rows, columns] = shape.window;
+  return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
+         shape.groups == shape.channels && shape.filters == shape.channels &&
+         ((columns.stride == 1 && shape.out_width >= kBlock) ||
+          (rows.kernel <= kTaps && IsOutOfCache(shape)));
+}
+
+std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const ConvolutionShape& shape,
+                                                      CodeType images, const Epilogue& epilogue,
+                                                      OutputType output) {
+  return std::make_unique<DepthwiseConvolution>(shape, images, epilogue, output);
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,149 @@
+// The epilogue of vectors of sums, for kernels of our own with AVX-512.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_EPILOGUE_LANES_H_
+#define FIXPOINT_RUNTIME_KERNELS_EPILOGUE_LANES_H_
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "runtime/kernels/epilogue.h"
+
+// For functions that are inlined into those of a kernel.
+#define FIXPOINT_VNNI \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"), always_inline)) inline
+
+namespace fixpoint::kernels {
+
+// Sums or elements of a vector.
+constexpr int64_t kLanes = 16;
+
+// For intrinsics that are only then free of warnings in GCC 12.
+constexpr __mmask16 kAllLanes = 0xffff;
+
+// The first `count` lanes, or all where there are fewer.
+inline __mmask16 FirstLanes(int64_t count) {
+  return count < kLanes ? static_cast<__mmask16>((1u << count) - 1) : kAllLanes;
+}
+
+// Of each stage its operand, as in EpilogueOperands.
+struct EpilogueOfLanes {
+  const float* scales;  // of the channels
+  absl::Span<const EpilogueStage> stages;
+  absl::Span<const absl::Span<const float>> operands;
+  Output out;
+};
+
+// Vectors of elements that are a fixed distance apart and whose first lanes have one channel.
+struct PlaceOfLanes {
+  int64_t channel;
+  int64_t element;
+  int64_t distance;
+  __mmask16 mask;  // of the lanes that are elements; of others no operand is read
+};
+
+// Codes of the output, as numbers.
+template <bool kIsSigned>
+FIXPOINT_VNNI __m512 LoadCodes(const Output& out, int64_t at, __mmask16 mask) {
+  const __m128i codes = _mm_maskz_loadu_epi8(mask, static_cast<const uint8_t*>(out.data()) + at);
+  return _mm512_maskz_cvtepi32_ps(kAllLanes, kIsSigned
+                                                 ? _mm512_maskz_cvtepi8_epi32(kAllLanes, codes)
+                                                 : _mm512_maskz_cvtepu8_epi32(kAllLanes, codes));
+}
+
+FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16 mask) {
+  if (out.type() == OutputType::kFloat) {
+    _mm512_mask_storeu_ps(static_cast<float*>(out.data()) + at, mask, x);
+    return;
+  }
+  const bool is_signed = out.type() == OutputType::kInt8;
+  x = _mm512_maskz_max_ps(kAllLanes, x, _mm512_set1_ps(is_signed ? -128 : 0));
+  x = _mm512_maskz_min_ps(kAllLanes, x, _mm512_set1_ps(is_signed ? 127 : 255));
+  const __m128i codes =
+      _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_maskz_cvtps_epi32(kAllLanes, x));
+  _mm_mask_storeu_epi8(static_cast<uint8_t*>(out.data()) + at, mask, codes);
+}
+
+// What becomes of vectors of sums, which are stored.
+template <int kVectors>
+FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& place,
+                          const EpilogueOfLanes& epilogue) {
+  using Kind = EpilogueStage::Kind;
+  __m512 out[kVectors];
+  const __m512 scales = _mm512_maskz_loadu_ps(place.mask, epilogue.scales + place.channel);
+  for (int v = 0; v < kVectors; ++v) {
+    out[v] = _mm512_mul_ps(_mm512_maskz_cvtepi32_ps(kAllLanes, sums[v]), scales);
+  }
+  for (size_t i = 0; i < epilogue.stages.size(); ++i) {
+    const EpilogueStage& stage = epilogue.stages[i];
+    const float* const operand = epilogue.operands[i].data();
+    const __m512 a = _mm512_set1_ps(stage.a);
+    const __m512 b = _mm512_set1_ps(stage.b);
+    switch (stage.kind) {
+      case Kind::kAddChannel: {
+        const __m512 added = _mm512_maskz_loadu_ps(place.mask, operand + place.channel);
+        for (int v = 0; v < kVectors; ++v) out[v] = _mm512_add_ps(out[v], added);
+        break;
+      }
+      case Kind::kMultiplyChannel: {
+        const __m512 factors = _mm512_maskz_loadu_ps(place.mask, operand + place.channel);
+        for (int v = 0; v < kVectors; ++v) out[v] = _mm512_mul_ps(out[v], factors);
+        break;
+      }
+      case Kind::kAddElement:
+        for (int v = 0; v < kVectors; ++v) {
+          const float* const elements = operand + place.element + v * place.distance;
+          out[v] = _mm512_add_ps(out[v], _mm512_maskz_loadu_ps(place.mask, elements));
+        }
+        break;
+      case Kind::kAddInt8:
+        for (int v = 0; v < kVectors; ++v) {
+          const int64_t at = place.element + v * place.distance;
+          out[v] = _mm512_fmadd_ps(LoadCodes<true>(epilogue.out, at, place.mask), a, out[v]);
+        }
+        break;
+      case Kind::kAddUint8:
+        for (int v = 0; v < kVectors; ++v) {
+          const int64_t at = place.element + v * place.distance;
+          out[v] = _mm512_fmadd_ps(LoadCodes<false>(epilogue.out, at, place.mask), a, out[v]);
+        }
+        break;
+      case Kind::kMultiply:
+        for (int v = 0; v < kVectors; ++v) out[v] = _mm512_mul_ps(out[v], a);
+        break;
+      case Kind::kLeakyRelu:
+        for (int v = 0; v < kVectors; ++v) {
+          const __mmask16 is_above = _mm512_cmp_ps_mask(out[v], _mm512_setzero_ps(), _CMP_GT_OQ);
+          out[v] = _mm512_mask_mul_ps(out[v], static_cast<__mmask16>(~is_above), out[v], a);
+        }
+        break;
+      case Kind::kHardSwish:
+        for (int v = 0; v < kVectors; ++v) {
+          __m512 line = _mm512_add_ps(_mm512_mul_ps(out[v], a), b);
+          line = _mm512_maskz_max_ps(kAllLanes, line, _mm512_setzero_ps());
+          line = _mm512_maskz_min_ps(kAllLanes, line, _mm512_set1_ps(1));
+          out[v] = _mm512_mul_ps(out[v], line);
+        }
+        break;
+      case Kind::kRelu:
+        for (int v = 0; v < kVectors; ++v) {
+          out[v] = _mm512_maskz_max_ps(kAllLanes, out[v], _mm512_setzero_ps());
+        }
+        break;
+      case Kind::kClip:
+        for (int v = 0; v < kVectors; ++v) {
+          out[v] = _mm512_maskz_max_ps(kAllLanes, out[v], a);
+          out[v] = _mm512_maskz_min_ps(kAllLanes, out[v], b);
+        }
+        break;
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    StoreLanes(out[v], epilogue.out, place.element + v * place.distance, place.mask);
+  }
+}
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_EPILOGUE_LANES_H_

@@ -1,0 +1,36 @@
+// Sequences of rows, each pooled to one row, column by column.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_SEQUENCE_POOLING_H_
+#define FIXPOINT_RUNTIME_KERNELS_SEQUENCE_POOLING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ops/lod.h"
+
+namespace fixpoint::kernels {
+
+// A sum, or one over the number of rows, or over its root; or one row's element.
+enum class SequencePooling { kSum, kAverage, kSqrt, kMax, kFirst, kLast };
+
+// x [rows, width] and out [sequences, width]. REQUIRES: the sequences are of those rows.
+struct SequencePoolingShape {
+  std::vector<Sequence> sequences;
+  int64_t width = 1;
+};
+
+// An empty sequence gives `padding`. Of kMax a NaN counts in the first row alone.
+void PoolSequences(SequencePooling pooling, const SequencePoolingShape& shape,
+                   absl::Span<const float> x, float padding, absl::Span<float> out);
+// The first row of x that has the largest element; of an empty sequence -1.
+void FindLargestRows(const SequencePoolingShape& shape, absl::Span<const float> x,
+                     absl::Span<int32_t> rows);
+// The gradient of x, which only kMax reads. REQUIRES: every row of dx is of one sequence.
+void PoolSequencesBackward(SequencePooling pooling, const SequencePoolingShape& shape,
+                           absl::Span<const float> x, absl::Span<const float> dout,
+                           absl::Span<float> dx);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_SEQUENCE_POOLING_H_

@@ -1,0 +1,143 @@
+// What the ops of lowered programs are: sums of products of codes, scales and epilogues, in plain
+// loops. Sums are integers; every operation behind them is one of float.
+
+#include "runtime/reference/kernels/lowered.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/epilogue.h"
+#include "ops/quant_math.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/kernels.h"
+#include "runtime/reference/walk.h"
+
+namespace fixpoint::reference {
+namespace {
+
+using Kind = EpilogueStage::Kind;
+
+float Operated(const EpilogueStage& stage, float x, float operand) {
+  switch (stage.kind) {
+    case Kind::kAddChannel:
+    case Kind::kAddElement:
+      return x + operand;
+    case Kind::kMultiplyChannel:
+      return x * operand;
+    case Kind::kAddInt8:
+    case Kind::kAddUint8:
+      return std::fma(operand, stage.a, x);
+    case Kind::kMultiply:
+      return x * stage.a;
+    case Kind::kRelu:
+      return x > 0 ? x : 0;
+    case Kind::kLeakyRelu:
+      return x > 0 ? x : x * stage.a;
+    case Kind::kHardSwish: {
+      const float line = x * stage.a + stage.b;
+      return x * std::min(std::max(line, 0.0f), 1.0f);
+    }
+    case Kind::kClip:
+      return x > stage.a ? std::min(x, stage.b) : stage.a;
+  }
+  return x;
+}
+
+// An integer has no -0.
+double CodeOf(float x) { return RoundHalfToEven(x) + 0.0; }
+
+// What is stored of a number: of codes the nearest, ties to even.
+double Stored(float x, VarType::Type dtype) {
+  if (dtype == VarType::FP32) return x;
+  const bool is_signed = dtype == VarType::INT8;
+  const float smallest = is_signed ? -128 : 0;
+  const float largest = is_signed ? 127 : 255;
+  return CodeOf(x > smallest ? std::min(x, largest) : smallest);
+}
+
+// Error: an input is no codes.
+absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
+  const VarType::Type dtype = op.Input(slot).dtype;
+  if (dtype == VarType::INT8 || dtype == VarType::UINT8) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(slot, " is no codes; want i8 or u8"));
+}
+
+absl::Status Quantize(OpRun& op) {
+  ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
+  const auto multiplier = static_cast<float>(op.Float("multiplier"));
+  const auto smallest = static_cast<float>(op.Int("smallest_code"));
+  const auto largest = static_cast<float>(op.Int("out_largest_code"));
+  Array out = op.Input("X");
+  out.dtype = dtype;
+  for (double& x : out.values) {
+    const float scaled = static_cast<float>(x) * multiplier;
+    x = std::isnan(scaled) ? 0 : CodeOf(std::clamp(scaled, smallest, largest));
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status Dequantize(OpRun& op) {
+  RETURN_IF_ERROR(CheckCodes(op, "X"));
+  const auto range = static_cast<float>(op.Float("range"));
+  const auto largest = static_cast<float>(op.Int("largest_code"));
+  Array out = op.Input("X");
+  out.dtype = VarType::FP32;
+  for (double& x : out.values) x = static_cast<float>(x) * range / largest;
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
+                       int64_t channels) {
+  RETURN_IF_ERROR(CheckCodes(op, input));
+  RETURN_IF_ERROR(CheckCodes(op, weights));
+  return op.CheckSize("Scales", channels);
+}
+
+absl::StatusOr<Array> StoreSums(const OpRun& op, const Array& sums, int channel_axis) {
+  ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  const Array& scales = op.Input("Scales");
+  const std::vector<const Array*> inputs = op.Inputs("Operands");
+  std::vector<const Array*> operands;
+  size_t used = 0;
+  for (const EpilogueStage& stage : epilogue) {
+    operands.push_back(nullptr);
+    if (!stage.has_operand()) continue;
+    const int64_t wanted = stage.is_of_channels() ? scales.size() : sums.size();
+    if (used == inputs.size() || inputs[used]->size() != wanted) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("Operands[", used, "] is absent or not of ", wanted, " elements; want it"));
+    }
+    operands.back() = inputs[used++];
+  }
+
+  Array out = sums;
+  out.dtype = dtype;
+  ForEachLine(ViewAround(sums.dims, channel_axis),
+              [&](int64_t start, int64_t stride, int64_t channels) {
+                for (int64_t c = 0; c < channels; ++c) {
+                  const int64_t at = start + c * stride;
+                  float x = static_cast<float>(sums[at]) * static_cast<float>(scales[c]);
+                  for (size_t i = 0; i < epilogue.size(); ++i) {
+                    const Array* operand = operands[i];
+                    const double of_stage =
+                        operand == nullptr ? 0 : (*operand)[epilogue[i].is_of_channels() ? c : at];
+                    x = Operated(epilogue[i], x, static_cast<float>(of_stage));
+                  }
+                  out[at] = Stored(x, dtype);
+                }
+              });
+  return out;
+}
+
+Kernels LoweredKernels() {
+  return {{"integer_quantize", Quantize}, {"integer_dequantize", Dequantize}};
+}
+
+}  // namespace fixpoint::reference

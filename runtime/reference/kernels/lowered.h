@@ -1,0 +1,26 @@
+// What the ops of lowered programs that add up products of codes share.
+
+#ifndef FIXPOINT_RUNTIME_REFERENCE_KERNELS_LOWERED_H_
+#define FIXPOINT_RUNTIME_REFERENCE_KERNELS_LOWERED_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/reference/array.h"
+#include "runtime/reference/op_run.h"
+
+namespace fixpoint::reference {
+
+// Errors: an input is no codes; there are not as many scales as channels.
+absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
+                       int64_t channels);
+
+// What the op stores of its sums, which are integers: times the scale of their channel, behind its
+// epilogue. Errors: of its attributes; an operand is absent or of another size.
+absl::StatusOr<Array> StoreSums(const OpRun& op, const Array& sums, int channel_axis);
+
+}  // namespace fixpoint::reference
+
+#endif  // FIXPOINT_RUNTIME_REFERENCE_KERNELS_LOWERED_H_

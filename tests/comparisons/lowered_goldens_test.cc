@@ -1,0 +1,96 @@
+// The programs of tests/golden/lower compute what they computed before, bit for bit, on the
+// executor and on the interpreter.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/executor/executor.h"
+#include "runtime/random.h"
+#include "runtime/reference/interpreter.h"
+#include "runtime/tensor.h"
+#include "tests/testing/golden.h"
+#include "tests/testing/parameter_text.h"
+#include "transpiler/lower.h"
+
+namespace fixpoint {
+namespace {
+
+using executor::Executor;
+
+std::vector<std::string> GoldenFiles() {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator("tests/golden/lower")) {
+    files.push_back(entry.path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::vector<std::string> FetchedBy(const Program& program) {
+  std::vector<std::string> names;
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == "fetch") names.emplace_back(op.Input("X")->name());
+  }
+  return names;
+}
+
+// Numbers of [2, 1, 4, 4] within twice the range of the image's codes, so that some are clipped.
+Tensor RandomImage() {
+  Tensor image = *Tensor::Allocate(VarType::FP32, {2, 1, 4, 4});
+  const RandomStream random(1, 0, 0);
+  for (int64_t i = 0; i < image.size(); ++i) {
+    image.mutable_data<float>()[i] = 2 * static_cast<float>(random.Normal(i));
+  }
+  return image;
+}
+
+class LoweredGoldens : public testing::TestWithParam<std::string> {};
+
+TEST_P(LoweredGoldens, ComputeWhatTheyDidBefore) {
+  std::ifstream file(GetParam());
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const absl::StatusOr<Golden> golden = ParseGolden(text, GetParam());
+  ASSERT_TRUE(golden.ok()) << golden.status();
+  const absl::StatusOr<Program> portable =
+      ParseGoldenProgram(*golden->Section("program"), GetParam());
+  absl::StatusOr<Scope> scope = ParseParameters(*golden->Section("parameters"), GetParam());
+  ASSERT_TRUE(portable.ok() && scope.ok()) << portable.status() << scope.status();
+  absl::StatusOr<LoweredModel> lowered = Lower(*portable, *scope);
+  ASSERT_TRUE(lowered.ok()) << lowered.status();
+
+  if (!lowered->notes.empty()) GTEST_SKIP() << lowered->notes.front();
+  const Tensor image = RandomImage();
+  const Feed feeds[] = {{"image", &image}};
+  const std::vector<std::string> fetches = FetchedBy(*portable);
+  const auto before = Executor::Create(*portable, &*scope);
+  const auto integers = Executor::Create(lowered->program, &lowered->scope);
+  auto judge = reference::Interpreter::Create(lowered->program, &lowered->scope);
+  ASSERT_TRUE(before.ok() && integers.ok() && judge.ok())
+      << before.status() << integers.status() << judge.status();
+  const auto expected = (*before)->Run(feeds, fetches, 0);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  for (Backend* backend : std::initializer_list<Backend*>{integers->get(), &*judge}) {
+    const auto got = backend->Run(feeds, fetches, 0);
+    ASSERT_TRUE(got.ok()) << got.status();
+    for (size_t i = 0; i < fetches.size(); ++i) {
+      ASSERT_EQ((*got)[i].dims(), (*expected)[i].dims());
+      EXPECT_EQ((*got)[i].bytes(), (*expected)[i].bytes()) << fetches[i];
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, LoweredGoldens, testing::ValuesIn(GoldenFiles()),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           return std::filesystem::path(info.param).stem().string();
+                         });
+
+}  // namespace
+}  // namespace fixpoint

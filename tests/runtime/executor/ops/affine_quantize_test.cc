@@ -1,0 +1,59 @@
+// Quantizers with a zero point, on the executor and on the reference interpreter.
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "tests/runtime/executor/both_backends.h"
+
+namespace fixpoint::executor {
+namespace {
+
+TEST(AffineQuantizer, FollowsBothEndsOfTheRange) {
+  for (const char* attributes :
+       {"bit_length=8, unsigned_codes=true", "bit_length=4, round_type=1"}) {
+    EXPECT_EQ(
+        OpDifferences(absl::StrCat(R"(program version=2006002
+      block 0 {
+        var s f32[1] persistable
+        var z f32[1] persistable
+        var n f32[1] persistable
+        var low f32[1] persistable
+        var high f32[1] persistable
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z, InState=n, InAccumMin=low, InAccumMax=high) -> (
+          Out=q, OutScale=s, OutZeroPoint=z, OutState=n, OutAccumMin=low, OutAccumMax=high) {)",
+                                   attributes, R"(}
+        fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=d)
+      })"),
+                      Drawn("x", {3, 10}) +
+                          "s f32[1] 1\nz f32[1] 0\nn f32[1] 1\nlow f32[1] -2\nhigh f32[1] 0\n"),
+        "");
+  }
+}
+
+// The range is more than a float holds.
+TEST(AffineQuantizer, HasAStepForTheLargestNumbers) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z, InState=n, InAccumMin=z, InAccumMax=z) -> (
+          Out=q, OutScale=step, OutZeroPoint=zero, OutState=count, OutAccumMin=low, OutAccumMax=high) {bit_length=8}
+        fake_dequantize_affine(X=q, Scale=step, ZeroPoint=zero) -> (Out=d)
+      })",
+                          "x f32[3] -3e38 1e38 3e38\ns f32[1] 1\nz f32[1] 0\nn f32[1] 0\n", 0),
+            "");
+}
+
+TEST(AffineQuantizer, GoesByTheStepThatItHasInTestMode) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var s f32[1] persistable
+        var z f32[1] persistable
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (
+          Out=q, OutScale=s, OutZeroPoint=z) {bit_length=8, is_test=true}
+        fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=d)
+      })",
+                          Drawn("x", {3, 10}) + "s f32[1] 0.5\nz f32[1] 3\n"),
+            "");
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -1,0 +1,117 @@
+// batch_norm, with and without the relu behind it, on the executor and on the reference
+// interpreter.
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "runtime/executor/executor.h"
+#include "runtime/scope.h"
+#include "tests/runtime/executor/both_backends.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+TEST(BatchNorm, ByGivenStatisticsHasAGradientToo) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance) -> (
+          Y=y, MeanOut=mean, VarianceOut=variance, SavedMean=m, SavedVariance=v) {is_test=true}
+        batch_norm_grad(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance, MeanOut=mean,
+          VarianceOut=variance, SavedMean=m, SavedVariance=v, Y@GRAD=dy) -> (
+          X@GRAD=dx, Scale@GRAD=dscale, Bias@GRAD=dbias) {is_test=true}
+      })",
+                          Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
+                              Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
+                              Drawn("dy", {4, 5, 3, 3}),
+                          1e-5, {"y", "dx", "dscale", "dbias"}),
+            "");
+}
+
+TEST(BatchNorm, WithItsReluIsOneStep) {
+  const std::string inputs = Drawn("x", {4, 5, 3, 3}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
+                             Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
+                             Drawn("dz", {4, 5, 3, 3});
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var mean f32[5] persistable
+        var variance f32[5] persistable
+        batch_norm(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance) -> (
+          Y=y, MeanOut=mean, VarianceOut=variance, SavedMean=m, SavedVariance=v)
+        relu(X=y) -> (Out=z)
+        relu_grad(Out=z, Out@GRAD=dz) -> (X@GRAD=dy)
+        batch_norm_grad(X=x, Scale=scale, Bias=bias, MeanOut=mean, VarianceOut=variance, SavedMean=m, SavedVariance=v, Y@GRAD=dy) -> (
+          X@GRAD=dx, Scale@GRAD=dscale, Bias@GRAD=dbias)
+      })",
+                          inputs, 1e-5, {"z", "dx", "dscale", "dbias"}),
+            "");
+}
+
+TEST(BatchNorm, ByGivenStatisticsHandsThemOut) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv) {is_test=true}
+      })",
+                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
+                          "m f32[2] 3 4\nv f32[2] 1 4\n",
+                          1e-6, {"sm", "sv", "m2", "v2"}),
+            "");
+}
+
+// A gradient that does not come through the relu knows nothing of it.
+TEST(BatchNorm, HasAGradientBesideItsRelu) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv, ReserveSpace=r)
+        relu(X=y) -> (Out=z)
+        batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m2, VarianceOut=v2, SavedMean=sm,
+          SavedVariance=sv, ReserveSpace=r, Y@GRAD=g) -> (
+          X@GRAD=dx, Scale@GRAD=ds, Bias@GRAD=db)
+      })",
+                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
+                          "m f32[2] 0 0\nv f32[2] 1 1\ng f32[3,2] 1 -1 2 3 -4 5\n",
+                          1e-4, {"z", "dx", "ds", "db"}),
+            "");
+}
+
+TEST(BatchNorm, WantsStatisticsOfItsChannels) {
+  const Program program = ParsedProgram(
+      "batch_norm(X=x, Scale=s, Bias=s, Mean=m, Variance=s) -> (\n"
+      "  Y=y, MeanOut=a, VarianceOut=b, SavedMean=c, SavedVariance=d)\n");
+  Scope scope = *ParseParameters("x f32[1,2] 1 2\ns f32[2] 1 1\nm f32[1] 0\n", "scope");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok());
+  EXPECT_EQ(
+      (*executor)->Run({}, {"y"}, 0).status(),
+      absl::InvalidArgumentError("block 0, op 0 (batch_norm): input Mean is [1]; want 2 elements"));
+}
+
+// One of them is behind the relu's gradient, the other is not.
+TEST(BatchNorm, HasAGradientForEachOfItsReaders) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv, ReserveSpace=r)
+        relu(X=y) -> (Out=z)
+        relu_grad(Out=z, Out@GRAD=g) -> (X@GRAD=dy)
+        batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m2, VarianceOut=v2, SavedMean=sm,
+          SavedVariance=sv, ReserveSpace=r, Y@GRAD=dy) -> (
+          X@GRAD=dx, Scale@GRAD=ds, Bias@GRAD=db)
+        batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m2, VarianceOut=v2, SavedMean=sm,
+          SavedVariance=sv, ReserveSpace=r, Y@GRAD=h) -> (
+          X@GRAD=dx2, Scale@GRAD=ds2, Bias@GRAD=db2)
+      })",
+                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
+                          "m f32[2] 0 0\nv f32[2] 1 1\ng f32[3,2] 1 -1 2 3 -4 5\n"
+                          "h f32[3,2] 7 2 -3 4 -5 6\n",
+                          1e-4, {"z", "dx", "ds", "db", "dx2", "ds2", "db2"}),
+            "");
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -1,0 +1,42 @@
+// group_norm and instance_norm, on the executor and on the reference interpreter.
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/executor/both_backends.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// Row major, and channels last as a convolution leaves its output.
+TEST(InstanceNorm, AndItsGradients) {
+  EXPECT_EQ(
+      OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        instance_norm(X=y, Scale=scale, Bias=bias) -> (
+          Y=z, SavedMean=mean, SavedVariance=deviation) {epsilon=0.01}
+        instance_norm_grad(X=y, Scale=scale, SavedMean=mean, SavedVariance=deviation,
+          Y@GRAD=dz) -> (X@GRAD=dy, Scale@GRAD=dscale, Bias@GRAD=dbias) {epsilon=0.01}
+        instance_norm(X=x) -> (Y=bare, SavedMean=m, SavedVariance=v)
+        instance_norm_grad(X=x, Scale=other, SavedMean=m, SavedVariance=v, Y@GRAD=x) -> (
+          X@GRAD=dx, Scale@GRAD=d_other, Bias@GRAD=d_none)
+      })",
+                    Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}) + Drawn("scale", {6}) +
+                        Drawn("bias", {6}) + Drawn("other", {3}) + Drawn("dz", {2, 6, 4, 4})),
+      "");
+}
+
+TEST(GroupNorm, NormalizesGroupsOfChannels) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        group_norm(X=x, Scale=scale, Bias=bias) -> (Y=a, Mean=am, Variance=av) {groups=3}
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        group_norm(X=y) -> (Y=b, Mean=bm, Variance=bv) {groups=2, epsilon=0.1}
+      })",
+                          Drawn("x", {2, 6, 5, 4}) + Drawn("w", {4, 6, 2, 1}) +
+                              Drawn("scale", {6}) + Drawn("bias", {6})),
+            "");
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -1,0 +1,89 @@
+// Products of codes, on the executor and on the reference interpreter.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "runtime/executor/executor.h"
+#include "runtime/scope.h"
+#include "tests/runtime/executor/both_backends.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// Weights of 8 bits pass through a cast to the op that says their ranges, and stay integers.
+TEST(FrozenConvolution, IsOneOfIntegers) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        cast(X=w) -> (Out=wf) {in_dtype=21, out_dtype=5}
+        dequantize_linear(X=wf, Scale=ws, ZeroPoint=zero) -> (Y=wd) {quant_axis=0, bit_length=8}
+        quantize_linear(X=x, Scale=xs, ZeroPoint=zero) -> (Y=xq) {quant_axis=-1, bit_length=8}
+        dequantize_linear(X=xq, Scale=xs, ZeroPoint=zero) -> (Y=xd) {quant_axis=-1, bit_length=8}
+        conv2d(Input=xd, Filter=wd) -> (Output=y)
+      })";
+  const std::string inputs = Drawn("x", {2, 2, 3, 3}) +
+                             "w i8[2,2,1,2] 127 -127 5 0 64 -1 100 3\n"
+                             "ws f32[2] 0.5 2\nxs f32[1] 0.8\nzero f32[1] 0\n";
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y"}), "");
+
+  const Program program = ParsedProgram(kProgram);
+  Scope scope = *ParseParameters(inputs, "inputs");
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const auto plan = (*executor)->PlanOf({}, {"y"});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_THAT(PlanText(**plan), testing::HasSubstr("conv2d on integers"));
+}
+
+// Weights per channel and activations in 8 bits: the sums are exact, their scale is rounded.
+TEST(QuantizedConvolution, IsAsIfOnNumbers) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        var scale f32[1] persistable
+        var state f32[1] persistable
+        var accum f32[1] persistable
+        fake_quantize_moving_average_abs_max(X=x, InScale=scale, InState=state, InAccum=accum) -> (
+          Out=xq, OutScale=scale, OutState=state, OutAccum=accum) {bit_length=8}
+        fake_dequantize_max_abs(X=xq, Scale=scale) -> (Out=xd) {max_range=127.0}
+        fake_channel_wise_quantize_abs_max(X=w) -> (Out=wq, OutScale=ws) {bit_length=8, quant_axis=0}
+        fake_channel_wise_dequantize_max_abs(X=wq, Scales=ws) -> (Out=wd) {quant_bits=[8], quant_axis=0}
+        conv2d(Input=xd, Filter=wd) -> (Output=y)
+        conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw)
+      })",
+                          Drawn("x", {2, 4, 5, 5}) + Drawn("w", {6, 4, 3, 3}) +
+                              Drawn("dy", {2, 6, 3, 3}) +
+                              "scale f32[1] 0.5\nstate f32[1] 1\naccum f32[1] 0.5\n",
+                          1e-5, {"y", "dx", "dw"}),
+            "");
+}
+
+TEST(QuantizedProduct, IsAsIfOnNumbers) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        fake_quantize_dequantize_abs_max(X=x) -> (Out=xd, OutScale=xs) {bit_length=8}
+        fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {
+          bit_length=4, quant_axis=1}
+        mul(X=xd, Y=wd) -> (Out=y)
+        mul_grad(X=xd, Y=wd, Out@GRAD=dy) -> (X@GRAD=dx, Y@GRAD=dw)
+      })",
+                          Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}), 1e-5,
+                          {"y", "dx", "dw", "xs", "ws"}),
+            "");
+}
+
+// One value is read in the layouts of both slots.
+TEST(QuantizedConvolution, OfAValueWithItself) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        fake_quantize_dequantize_abs_max(X=x) -> (Out=q, OutScale=s) {bit_length=8}
+        conv2d(Input=q, Filter=q) -> (Output=y) {paddings=[1, 1]}
+      })",
+                          Drawn("x", {2, 2, 3, 3}), 1e-5, {"y"}),
+            "");
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

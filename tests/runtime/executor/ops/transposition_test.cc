@@ -1,0 +1,37 @@
+// Ops that change the order of elements, on the executor and on the reference interpreter.
+
+#include <gtest/gtest.h>
+
+#include "tests/runtime/executor/both_backends.h"
+
+namespace fixpoint::executor {
+namespace {
+
+TEST(Images, AreTransposedAsTheyLie) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        transpose2(X=y) -> (Out=last, XShape=s1) {axis=[0, 2, 3, 1]}
+        transpose2_grad(XShape=s1, Out@GRAD=last) -> (X@GRAD=first) {axis=[0, 2, 3, 1]}
+        transpose2(X=y) -> (Out=turned, XShape=s2) {axis=[3, 1, 0, 2]}
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}), 1e-5,
+                          {"y", "last", "first", "turned"}),
+            "");
+}
+
+TEST(Images, AreShuffledAsTheyLie) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        shuffle_channel(X=y) -> (Out=a) {group=2}
+        pixel_shuffle(X=y) -> (Out=b) {upscale_factor=2}
+        shuffle_channel(X=x) -> (Out=c) {group=4}
+        pixel_shuffle(X=x) -> (Out=d) {upscale_factor=2}
+      })",
+                          Drawn("x", {2, 8, 5, 4}) + Drawn("w", {12, 8, 2, 1})),
+            "");
+}
+
+}  // namespace
+}  // namespace fixpoint::executor

@@ -1,0 +1,193 @@
+// Convolutions and products of codes that store codes: the bits of sums stored as numbers, to which
+// each operation of the epilogue is applied on its own, rounded half to even at the end.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/integer_convolution.h"
+#include "runtime/kernels/integer_product.h"
+#include "tests/runtime/kernels/convolution_cases.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+using Kind = EpilogueStage::Kind;
+
+struct StoredCase {
+  std::string name;
+  Epilogue epilogue;
+  OutputType output;
+};
+
+const StoredCase kCases[] = {
+    {"Unsigned", {{Kind::kRelu}, {Kind::kMultiply, 18.5f}}, OutputType::kUint8},
+    {"Signed", {{Kind::kAddChannel}, {Kind::kMultiply, 31.75f}}, OutputType::kInt8},
+    {"FourBits", {{Kind::kMultiply, 3.5f}, {Kind::kClip, -8, 7}}, OutputType::kInt8},
+    {"BatchNorm",
+     {{Kind::kMultiplyChannel}, {Kind::kAddChannel}, {Kind::kClip, 0, 6}, {Kind::kMultiply, 42.5f}},
+     OutputType::kUint8},
+    {"LeakyRelu", {{Kind::kLeakyRelu, 0.1f}, {Kind::kMultiply, 31.75f}}, OutputType::kInt8},
+    {"HardSwish",
+     {{Kind::kAddChannel}, {Kind::kHardSwish, 1 / 6.0f, 0.5f}, {Kind::kMultiply, 31.75f}},
+     OutputType::kInt8},
+    {"ResidualOfItsType",
+     {{Kind::kMultiplyChannel},
+      {Kind::kAddChannel},
+      {Kind::kAddUint8, 0.0213f},
+      {Kind::kRelu},
+      {Kind::kMultiply, 18.5f}},
+     OutputType::kUint8},
+    {"ResidualOfTheOtherType",
+     {{Kind::kAddInt8, 0.0213f}, {Kind::kRelu}, {Kind::kMultiply, 18.5f}},
+     OutputType::kUint8},
+};
+
+// Numbers between -2 and 2 that look random.
+class Numbers {
+ public:
+  float Next() {
+    state_ = state_ * 1664525u + 1013904223u;
+    return static_cast<float>(static_cast<int32_t>(state_)) / (1 << 30);
+  }
+  std::vector<float> Vector(int64_t size) {
+    std::vector<float> numbers(size);
+    for (float& number : numbers) number = Next();
+    return numbers;
+  }
+  template <typename Code>
+  std::vector<Code> Codes(int64_t size, float largest) {
+    std::vector<Code> codes(size);
+    for (Code& code : codes) {
+      const float number = Next() / 2 * largest;
+      code = static_cast<Code>(std::is_signed_v<Code> ? number : std::abs(number));
+    }
+    return codes;
+  }
+
+ private:
+  uint32_t state_ = 12345;
+};
+
+float Operate(const EpilogueStage& stage, float x, float operand, uint8_t stored) {
+  switch (stage.kind) {
+    case Kind::kAddChannel:
+    case Kind::kAddElement:
+      return x + operand;
+    case Kind::kMultiplyChannel:
+      return x * operand;
+    case Kind::kAddInt8:
+      return std::fma(static_cast<float>(static_cast<int8_t>(stored)), stage.a, x);
+    case Kind::kAddUint8:
+      return std::fma(static_cast<float>(stored), stage.a, x);
+    case Kind::kMultiply:
+      return x * stage.a;
+    case Kind::kRelu:
+      return std::max(x, 0.0f);
+    case Kind::kLeakyRelu:
+      return x > 0 ? x : x * stage.a;
+    case Kind::kHardSwish: {
+      const float line = x * stage.a + stage.b;
+      return x * std::min(std::max(line, 0.0f), 1.0f);
+    }
+    case Kind::kClip:
+      return std::min(std::max(x, stage.a), stage.b);
+  }
+  return x;
+}
+
+// As bytes.
+std::vector<uint8_t> Expected(const StoredCase& stored,
+                              const std::vector<absl::Span<const float>>& operands,
+                              const std::vector<float>& sums, const std::vector<uint8_t>& before) {
+  const bool is_signed = stored.output == OutputType::kInt8;
+  std::vector<uint8_t> codes(sums.size());
+  for (size_t i = 0; i < sums.size(); ++i) {
+    float x = sums[i];
+    for (size_t s = 0; s < stored.epilogue.size(); ++s) {
+      const float operand = operands[s].empty() ? 0 : operands[s][i % operands[s].size()];
+      x = Operate(stored.epilogue[s], x, operand, before[i]);
+    }
+    x = std::min(std::max(x, is_signed ? -128.0f : 0.0f), is_signed ? 127.0f : 255.0f);
+    codes[i] = static_cast<uint8_t>(static_cast<int>(std::nearbyint(x)));
+  }
+  return codes;
+}
+
+// Runs both kernels, which are of one product, and compares.
+void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& storing,
+                  const std::vector<uint8_t>& inputs, const std::vector<int8_t>& weights,
+                  int64_t channels, int64_t size, Numbers* numbers) {
+  ASSERT_TRUE(plain.SetWeights(weights).ok() && storing.SetWeights(weights).ok());
+  std::vector<float> scales = numbers->Vector(channels);
+  for (float& scale : scales) scale *= 1e-3f;
+  std::vector<std::vector<float>> values;
+  for (const EpilogueStage& stage : stored.epilogue) {
+    values.push_back(numbers->Vector(stage.is_of_channels() ? channels : 0));
+  }
+  const std::vector<absl::Span<const float>> operands(values.begin(), values.end());
+  const std::vector<uint8_t> before = numbers->Codes<uint8_t>(size, 255);
+  std::vector<float> sums(size);
+  plain.Run(inputs, scales, {}, absl::MakeSpan(sums));
+  std::vector<uint8_t> codes = before;
+  if (stored.output == OutputType::kInt8) {
+    storing.Run(inputs, scales, operands,
+                absl::MakeSpan(reinterpret_cast<int8_t*>(codes.data()), codes.size()));
+  } else {
+    storing.Run(inputs, scales, operands, absl::MakeSpan(codes));
+  }
+  EXPECT_EQ(codes, Expected(stored, operands, sums, before));
+}
+
+class StoredConvolutions
+    : public testing::TestWithParam<std::tuple<ConvolutionCase, StoredCase, CodeType>> {};
+
+TEST_P(StoredConvolutions, HaveTheBitsOfOperationsOnNumbers) {
+  const auto& [shape_case, stored, type] = GetParam();
+  const ConvolutionShape& shape = shape_case.shape;
+  const auto plain = PlanIntegerConvolution(shape, type);
+  const auto storing = PlanIntegerConvolution(shape, type, stored.epilogue, stored.output);
+  ASSERT_TRUE(plain.ok() && storing.ok()) << plain.status() << storing.status();
+  Numbers numbers;
+  const auto images = numbers.Codes<uint8_t>(shape.input_size(), 100);
+  const auto filters = numbers.Codes<int8_t>(shape.filter_size(), 120);
+  ExpectStores(stored, **plain, **storing, images, filters, shape.filters, shape.output_size(),
+               &numbers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, StoredConvolutions,
+                         testing::Combine(testing::ValuesIn(ConvolutionCases()),
+                                          testing::ValuesIn(kCases),
+                                          testing::Values(CodeType::kUint8, CodeType::kInt8)),
+                         [](const auto& info) {
+                           const bool is_signed = std::get<2>(info.param) == CodeType::kInt8;
+                           return std::get<0>(info.param).name + std::get<1>(info.param).name +
+                                  (is_signed ? "OfSigned" : "OfUnsigned");
+                         });
+
+class StoredProducts : public testing::TestWithParam<StoredCase> {};
+
+TEST_P(StoredProducts, HaveTheBitsOfOperationsOnNumbers) {
+  const StoredCase& stored = GetParam();
+  const ProductShape shape = {1, 9, 33, 21};
+  const auto plain = PlanIntegerProduct(shape, CodeType::kUint8);
+  const auto storing = PlanIntegerProduct(shape, CodeType::kUint8, stored.epilogue, stored.output);
+  ASSERT_TRUE(plain.ok() && storing.ok()) << plain.status() << storing.status();
+  Numbers numbers;
+  const auto x = numbers.Codes<uint8_t>(shape.x_size(), 100);
+  const auto y = numbers.Codes<int8_t>(shape.y_size(), 120);
+  ExpectStores(stored, **plain, **storing, x, y, shape.columns, shape.out_size(), &numbers);
+}
+
+INSTANTIATE_TEST_SUITE_P(Epilogues, StoredProducts, testing::ValuesIn(kCases),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace fixpoint::kernels

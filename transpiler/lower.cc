@@ -1,0 +1,59 @@
+#include "transpiler/lower.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "transpiler/taken_parameters.h"
+
+namespace fixpoint {
+namespace {
+
+// Error (kFailedPrecondition): there is nothing to lower.
+absl::Status CheckCanBeLowered(const Program& program) {
+  bool has_codes = false;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (absl::StartsWith(op.type(), "integer_")) {
+        return absl::FailedPreconditionError(
+            absl::StrCat(program.name(), ": is lowered already: it has an op ", op.type()));
+      }
+      const Argument* const x = op.type() == "dequantize_linear" ? op.Input("X") : nullptr;
+      has_codes =
+          has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
+    }
+  }
+  if (has_codes) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(program.name(),
+                   ": no dequantize_linear reads a parameter, so there is nothing to lower; want a "
+                   "program that was frozen in the portable form"));
+}
+
+}  // namespace
+
+absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
+                                   const LowerOptions& options) {
+  RETURN_IF_ERROR(CheckCanBeLowered(program));
+  std::optional<PassTable> built_in;
+  const PassTable& passes = options.passes != nullptr ? *options.passes : built_in.emplace();
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   Pipeline::Parse(options.pipeline.empty() ? kLowerPipeline : options.pipeline,
+                                   passes, {"frozen", "training_stripped", "trained_parameters"}));
+  const QuantizerTable quantizers;
+  PassContext context(quantizers);
+  context.freeze.trained = &scope;
+  LoweredModel model{program.Clone(), Scope(), {}, {}};
+  model.program.ClearEditLog();
+  RETURN_IF_ERROR(pipeline.Run(model.program, context, options.pipeline_options));
+  model.program.ForgetEdits();
+  ASSIGN_OR_RETURN(model.scope,
+                   TakeParameters(model.program, context.freeze.new_parameters, scope));
+  model.account = std::move(context.lowered);
+  model.notes = std::move(context.notes);
+  return model;
+}
+
+}  // namespace fixpoint

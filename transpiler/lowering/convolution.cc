@@ -1,0 +1,49 @@
+// Convolutions of codes, whatever they are behind; a depthwise one has as many groups as channels:
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255}
+//   dequantize_linear(Scale=w.scale, X=w.int8, ZeroPoint=...) -> (Y=w) {quant_axis=0}
+//   conv2d(Filter=w, Input=x) -> (Output=y) {strides=[1, 1]}
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=y.scales) -> (Output=y) {strides=[1, 1]}
+//
+// with the scale of channel c (2.0 / 255) * (w.scale[c] / 127), each operation rounded.
+
+#include <memory>
+
+#include "ops/window.h"
+#include "proto/attributes.h"
+#include "transpiler/lowering/product_of_codes.h"
+#include "transpiler/lowering/rule.h"
+
+namespace fixpoint {
+namespace {
+
+class ConvolutionRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "convolution"; }
+  absl::string_view doc() const override { return "A convolution of codes is one of integers."; }
+  std::vector<std::string> op_types() const override { return {"conv2d", "depthwise_conv2d"}; }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const bool is_other = op.Input("Bias") != nullptr || op.Input("ResidualData") != nullptr ||
+                          IsChannelsLast(StringAttr(op.desc(), "data_format").value_or("NCHW")) ||
+                          BoolAttr(op.desc(), "fuse_relu_before_depthwise_conv").value_or(false) ||
+                          BoolAttr(op.desc(), "fuse_brelu").value_or(false);
+    if (is_other) return LoweringReason::kAttributes;
+    return LowerProductOfCodes(
+        op,
+        {"Input",
+         "Filter",
+         /*channel_axis=*/0,
+         /*channel_groups=*/1,
+         "integer_conv2d",
+         {"strides", "paddings", "padding_algorithm", "dilations", "groups"}},
+        lowering);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakeConvolutionRule() { return std::make_unique<ConvolutionRule>(); }
+
+}  // namespace fixpoint

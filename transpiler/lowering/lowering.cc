@@ -1,0 +1,173 @@
+#include "transpiler/lowering/lowering.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
+#include "ops/quant_math.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+#include "transpiler/passes/linear_ops.h"
+
+namespace fixpoint {
+namespace {
+
+OpDesc::Var* FindOrAddSlot(google::protobuf::RepeatedPtrField<OpDesc::Var>* slots,
+                           absl::string_view name) {
+  const auto found = std::find_if(slots->begin(), slots->end(), [name](const OpDesc::Var& slot) {
+    return slot.parameter() == name;
+  });
+  if (found != slots->end()) return &*found;
+  OpDesc::Var* const slot = slots->Add();
+  slot->set_parameter(std::string(name));
+  return slot;
+}
+
+// Whether what the op reads is still there where a later op of the block stands.
+bool ReadsAlike(const Op& op) {
+  return std::all_of(op.inputs().begin(), op.inputs().end(), [](const Argument* input) {
+    return input->variable() == nullptr || input->variable()->values().size() == 1;
+  });
+}
+
+bool IsProductOfCodes(const Op& op) {
+  return absl::StartsWith(op.type(), "integer_") && op.Input("Scales") != nullptr;
+}
+
+}  // namespace
+
+void SetCodeType(const CodeType& type, OpDesc* op) {
+  SetAttr(MakeIntAttr("out_dtype", type.dtype), op);
+  SetAttr(MakeFloatAttr("out_range", type.range), op);
+  SetAttr(MakeIntAttr("out_largest_code", type.largest_code), op);
+}
+
+Lowering::Lowering(Program* program, PassContext* context, absl::string_view pass)
+    : context_(*context),
+      program_(*program),
+      pass_(pass),
+      rewriter_(program, pass),
+      parameters_(*program, context, &rewriter_) {}
+
+std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const {
+  const Value* value = input.value();
+  if (value == nullptr || value->op() == nullptr) return std::nullopt;
+  const Op& op = *value->op();
+  if (op.type() != "integer_dequantize" || !ReadsAlike(op)) return std::nullopt;
+  ActivationCodes found;
+  found.codes = op.Input("X");
+  found.range = static_cast<float>(*FloatAttr(op.desc(), "range"));
+  found.largest_code = static_cast<int32_t>(*IntAttr(op.desc(), "largest_code"));
+  const VarType::TensorDesc* tensor = found.codes->variable()->tensor();
+  found.is_unsigned = tensor != nullptr && tensor->data_type() == VarType::UINT8;
+  return found;
+}
+
+absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) const {
+  const Variable* variable = input.variable();
+  if (variable == nullptr || !variable->persistable()) return nullptr;
+  const absl::Span<const Value* const> values = variable->values();
+  const bool is_kept = std::all_of(values.begin(), values.end(), [&](const Value* value) {
+    return value->origin() == Value::Origin::kEntry || value->op() == &input.op();
+  });
+  if (!is_kept || input.value()->origin() != Value::Origin::kEntry) return nullptr;
+  const Scope::Value* value = context_.freeze.new_parameters.FindOrNull(variable->name());
+  if (value == nullptr) value = context_.freeze.trained->FindOrNull(variable->name());
+  if (value == nullptr) {
+    return absl::NotFoundError(absl::StrCat(DescribeInFile(input.op()), ": reads \"",
+                                            variable->name(), "\", which the parameters lack"));
+  }
+  return std::get_if<Tensor>(value);
+}
+
+absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(
+    const Argument& input, LoweringReason* reason) const {
+  *reason = LoweringReason::kNotQuantized;
+  const Value* value = input.value();
+  const Op* op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || op->type() != "dequantize_linear") return std::nullopt;
+  if (op->Input("X") == nullptr || op->Input("Scale") == nullptr) return std::nullopt;
+  ParameterCodes found;
+  found.codes = op->Input("X");
+  ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
+  ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*op->Input("Scale")));
+  const int64_t bits = IntAttr(op->desc(), "bit_length").value_or(8);
+  if (bits > 8) *reason = LoweringReason::kTooManyBits;
+  if (bits < 2 || bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
+      ranges == nullptr || ranges->dtype() != VarType::FP32) {
+    return std::nullopt;
+  }
+  found.ranges.assign(ranges->data<float>().begin(), ranges->data<float>().end());
+  found.channel_axis = static_cast<int>(IntAttr(op->desc(), "quant_axis").value_or(-1));
+  found.largest_code = LargestCode(static_cast<int>(bits));
+  const std::vector<int64_t>& dims = found.tensor->dims();
+  const bool has_axis = found.channel_axis < static_cast<int>(dims.size());
+  const int64_t channels = found.channel_axis < 0 || !has_axis ? 1 : dims[found.channel_axis];
+  if (!has_axis || static_cast<int64_t>(found.ranges.size()) != channels) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        DescribeInFile(*op), ": Scale has ", found.ranges.size(), " ranges, for codes ",
+        DimsText(dims), " along axis ", found.channel_axis, "; want ", channels));
+  }
+  return found;
+}
+
+void Lowering::Replace(const Op& op, OpDesc replacement) {
+  rewriter_.InsertBefore(op, InPlaceOf(op, pass_, std::move(replacement)));
+  rewriter_.Remove(op);
+}
+
+void Lowering::SetElementType(const Variable& variable, VarType::Type dtype) {
+  VarDesc desc = *variable.desc();
+  desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(dtype);
+  rewriter_.SetVariable(variable, std::move(desc));
+}
+
+absl::StatusOr<std::string> Lowering::AddParameter(absl::string_view base,
+                                                   std::vector<float> values) {
+  return parameters_.Add(base, Tensor::FromValues<float>({static_cast<int64_t>(values.size())},
+                                                         absl::MakeConstSpan(values)));
+}
+
+const Op* Lowering::FindOpenProduct(const Argument& reader) const {
+  const Value* value = reader.value();
+  const Op* op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || value->written_by() == nullptr || !IsProductOfCodes(*op)) return nullptr;
+  const bool is_open = IntAttr(op->desc(), "out_dtype").value_or(VarType::FP32) == VarType::FP32;
+  const bool is_only = value->readers().size() == 1 && value->variable().values().size() == 1 &&
+                       !value->variable().persistable();
+  if (!is_open || !is_only || &op->block() != &reader.op().block()) return nullptr;
+  return ReadsAlike(*op) ? op : nullptr;
+}
+
+OpDesc Lowering::Extended(const Op& product, absl::string_view output, const Epilogue& stages,
+                          const std::vector<std::string>& operands) const {
+  OpDesc op = product.desc();
+  for (const std::string& operand : operands) {
+    FindOrAddSlot(op.mutable_inputs(), "Operands")->add_arguments(operand);
+  }
+  op.mutable_outputs(0)->set_arguments(0, std::string(output));
+  Epilogue epilogue = *EpilogueOf(op);
+  epilogue.insert(epilogue.end(), stages.begin(), stages.end());
+  SetEpilogue(epilogue, &op);
+  return op;
+}
+
+void Lowering::TakeUp(const Op& product, const Op& op, const Argument& output,
+                      const Epilogue& stages, const std::vector<std::string>& operands) {
+  rewriter_.InsertBefore(op, Extended(product, output.name(), stages, operands));
+  rewriter_.Remove(op);
+  rewriter_.Remove(product);
+}
+
+void Lowering::StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
+                          const CodeType& type) {
+  OpDesc storing = Extended(product, codes, stages, {});
+  SetCodeType(type, &storing);
+  rewriter_.InsertBefore(product, storing);
+  rewriter_.Remove(product);
+}
+
+}  // namespace fixpoint

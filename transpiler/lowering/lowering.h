@@ -1,0 +1,119 @@
+// What the rules of a lowering share: what is known of a program that is on its way from the
+// portable form to integers, and the edits that they have in common.
+
+#ifndef FIXPOINT_TRANSPILER_LOWERING_LOWERING_H_
+#define FIXPOINT_TRANSPILER_LOWERING_LOWERING_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/epilogue.h"
+#include "proto/op_builder.h"
+#include "proto/program.h"
+#include "proto/rewriter.h"
+#include "transpiler/lowering/reasons.h"
+#include "transpiler/pass.h"
+#include "transpiler/passes/parameter_writer.h"
+
+namespace fixpoint {
+
+// What codes are stored as, and what they stand for.
+struct CodeType {
+  VarType::Type dtype = VarType::INT8;  // or UINT8
+  float range = 0;                      // of the largest code
+  int32_t largest_code = 127;
+};
+// Makes the attributes of an op that writes codes say it.
+void SetCodeType(const CodeType& type, OpDesc* op);
+
+// Codes of an activation, as integers in a variable of their own.
+struct ActivationCodes {
+  const Argument* codes = nullptr;
+  float range = 0;
+  int32_t largest_code = 0;
+  bool is_unsigned = false;
+
+  // Between two codes.
+  float step() const { return range / static_cast<float>(largest_code); }
+};
+
+// Codes of a parameter, INT8.
+struct ParameterCodes {
+  const Argument* codes = nullptr;
+  const Tensor* tensor = nullptr;
+  std::vector<float> ranges;  // one, or one for each channel
+  int channel_axis = -1;      // of the codes; -1: one range
+  int32_t largest_code = 0;
+
+  float step(int64_t channel) const {
+    return ranges[ranges.size() == 1 ? 0 : channel] / static_cast<float>(largest_code);
+  }
+};
+
+class Lowering {
+ public:
+  // REQUIRES: all outlive the object.
+  Lowering(Program* program, PassContext* context, absl::string_view pass);
+
+  Rewriter& rewriter() { return rewriter_; }
+  // Says that an op that was left as it is moves codes since.
+  void NoteMovesCodes(const Op& op) { moving_codes_.push_back(op.type()); }
+  // Its type, once for each.
+  const std::vector<std::string>& moving_codes() const { return moving_codes_; }
+
+  // Of a quantizer that rounds ties away from zero, where integers round them to even.
+  void CountRoundingAwayFromZero() { ++rounding_away_from_zero_; }
+  int rounding_away_from_zero() const { return rounding_away_from_zero_; }
+
+  // The codes that an input's numbers stand for; nothing where they are none.
+  std::optional<ActivationCodes> FindCodes(const Argument& input) const;
+  // The same of a parameter. `reason` says why there are none. Error: the range is not in the
+  // parameters.
+  absl::StatusOr<std::optional<ParameterCodes>> FindParameterCodes(const Argument& input,
+                                                                   LoweringReason* reason) const;
+  // What a parameter holds that nothing writes, unless the op that reads it hands it on (statistics
+  // in test mode); null where the input is none. Error (kNotFound): it is in no scope.
+  absl::StatusOr<const Tensor*> FindParameter(const Argument& input) const;
+
+  // Puts an op in the place of `op`, with its role.
+  void Replace(const Op& op, OpDesc replacement);
+
+  // Declares a tensor anew, with elements of another type. REQUIRES: it is declared.
+  void SetElementType(const Variable& variable, VarType::Type dtype);
+
+  // A new parameter, FP32 of one dimension.
+  absl::StatusOr<std::string> AddParameter(absl::string_view base, std::vector<float> values);
+
+  // The product of codes whose epilogue may take up `reader`, because that alone reads its result,
+  // as numbers, and the product may be computed where `reader` stands.
+  const Op* FindOpenProduct(const Argument& reader) const;
+  // Takes an op up, which writes `output`: the product goes to its place, with more stages.
+  // `operands` are the variables of those that have one.
+  void TakeUp(const Op& product, const Op& op, const Argument& output, const Epilogue& stages,
+              const std::vector<std::string>& operands = {});
+  // Makes the product store codes in a variable, with more stages.
+  void StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
+                  const CodeType& type);
+
+ private:
+  OpDesc Extended(const Op& product, absl::string_view output, const Epilogue& stages,
+                  const std::vector<std::string>& operands) const;
+
+  PassContext& context_;
+  Program& program_;
+  const absl::string_view pass_;
+  Rewriter rewriter_;
+  ParameterWriter parameters_;
+  std::vector<std::string> moving_codes_;
+  int rounding_away_from_zero_ = 0;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_LOWERING_LOWERING_H_

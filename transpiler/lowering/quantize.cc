@@ -1,0 +1,225 @@
+// The step from numbers to codes. Behind a product of codes it ends the epilogue; behind ops that
+// move values and make none it goes before them, because rounding keeps their order:
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y) {epilogue=["relu"]}
+//   pool2d(X=y) -> (Out=p) {pooling_type="max"}
+//   quantize_linear(Scale=t, X=p, ZeroPoint=...) -> (Y=r) {bit_length=9}
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y.quantized)
+//     {epilogue=["relu", "multiply"], out_dtype=20, out_range=2.0, out_largest_code=255}
+//   pool2d(X=y.quantized) -> (Out=r) {pooling_type="max"}
+//
+// Elsewhere it is an edge, integer_quantize.
+
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "ops/quant_math.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lowering/rule.h"
+
+namespace fixpoint {
+namespace {
+
+using Kind = EpilogueStage::Kind;
+
+// How numbers become codes.
+struct Quantization {
+  float multiplier;
+  int32_t smallest_code;
+  CodeType type;
+
+  Epilogue stages() const {
+    Epilogue stages = {{Kind::kMultiply, multiplier}};
+    const bool is_unsigned = type.dtype == VarType::UINT8;
+    // What integers of 8 bits do by themselves is not said.
+    if (smallest_code != (is_unsigned ? 0 : -128) ||
+        type.largest_code != (is_unsigned ? 255 : 127)) {
+      stages.push_back(
+          {Kind::kClip, static_cast<float>(smallest_code), static_cast<float>(type.largest_code)});
+    }
+    return stages;
+  }
+};
+
+// The op whose outputs are its inputs' values, if this alone reads them.
+const Op* FindMove(const Argument& input) {
+  const Value* value = input.value();
+  const Op* op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || value->written_by() == nullptr || value->readers().size() != 1 ||
+      value->variable().values().size() != 1 || &op->block() != &input.op().block()) {
+    return nullptr;
+  }
+  const OpSchema* schema = FindOpSchema(op->type());
+  const bool moves = schema != nullptr &&
+                     (schema->KeepsRange(op->desc()) || op->type() == "concat") &&
+                     !op->Inputs("X").empty() && op->Output("Out") == value->written_by();
+  return moves ? op : nullptr;
+}
+
+// Whether nothing below 0 comes out of a value's op.
+bool IsNeverNegative(const Argument& input, const Lowering& lowering) {
+  if (const Op* product = lowering.FindOpenProduct(input); product != nullptr) {
+    const absl::StatusOr<Epilogue> epilogue = EpilogueOf(product->desc());
+    if (!epilogue.ok() || epilogue->empty()) return false;
+    const EpilogueStage& last = epilogue->back();
+    return last.kind == Kind::kRelu || (last.kind == Kind::kClip && last.a >= 0);
+  }
+  const Value* value = input.value();
+  if (value == nullptr || value->op() == nullptr) return false;
+  const OpSchema* schema = FindOpSchema(value->op()->type());
+  if (schema == nullptr) return false;
+  if (schema->never_negative()) return true;
+  if (const Op* move = FindMove(input); move != nullptr) {
+    for (const Argument* moved : move->Inputs("X")) {
+      if (!IsNeverNegative(*moved, lowering)) return false;
+    }
+    return true;
+  }
+  return false;
+}
+
+// Whether what an input reads can be stored as codes by the products that make it.
+bool EndsProducts(const Argument& input, const Lowering& lowering) {
+  if (lowering.FindOpenProduct(input) != nullptr) return true;
+  const Op* const move = FindMove(input);
+  if (move == nullptr) return false;
+  for (const Argument* moved : move->Inputs("X")) {
+    if (!EndsProducts(*moved, lowering)) return false;
+  }
+  return true;
+}
+
+// Makes the products behind an input store codes, and what is between them move codes, to `codes`.
+absl::Status StoreAsCodes(const Argument& input, const Quantization& quantization,
+                          const std::string& codes, Lowering& lowering) {
+  if (const Op* product = lowering.FindOpenProduct(input); product != nullptr) {
+    lowering.StoreCodes(*product, codes, quantization.stages(), quantization.type);
+    return absl::OkStatus();
+  }
+  const Op& move = *FindMove(input);
+  OpDesc moved = move.desc();
+  for (OpDesc::Var& slot : *moved.mutable_inputs()) {
+    if (slot.parameter() != "X") continue;
+    for (int i = 0; i < slot.arguments_size(); ++i) {
+      const Argument& x = *move.Inputs("X")[i];
+      VarDesc desc = *x.variable()->desc();
+      desc.set_name(lowering.rewriter().FreshName(absl::StrCat(desc.name(), ".quantized")));
+      desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(
+          quantization.type.dtype);
+      ASSIGN_OR_RETURN(const Variable* variable,
+                       lowering.rewriter().AddVariable(x.variable()->block(), desc));
+      RETURN_IF_ERROR(StoreAsCodes(x, quantization, variable->name(), lowering));
+      slot.set_arguments(i, variable->name());
+    }
+  }
+  for (const Argument* output : move.outputs()) {
+    if (output->slot_name() == "Out") {
+      moved.mutable_outputs(output->slot())->set_arguments(0, codes);
+    } else if (output->variable() != nullptr && output->variable()->desc() != nullptr) {
+      lowering.SetElementType(*output->variable(), quantization.type.dtype);
+    }
+  }
+  lowering.NoteMovesCodes(move);
+  lowering.rewriter().InsertBefore(move, moved);
+  lowering.rewriter().Remove(move);
+  return absl::OkStatus();
+}
+
+class QuantizeRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "quantize"; }
+  absl::string_view doc() const override {
+    return "The step to codes ends an epilogue, also behind ops that move values; else it is an "
+           "edge.";
+  }
+  std::vector<std::string> op_types() const override { return {"quantize_linear"}; }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const Argument* const x = op.Input("X");
+    const Argument* const y = op.Output("Y");
+    if (x == nullptr || y == nullptr || y->variable() == nullptr || y->value() == nullptr ||
+        BoolAttr(op.desc(), "only_observer").value_or(false)) {
+      return LoweringReason::kAttributes;
+    }
+    const Variable& codes = *y->variable();
+    if (codes.values().size() != 1) return LoweringReason::kRewritten;
+    if (codes.desc() == nullptr || !codes.desc()->type().has_lod_tensor()) {
+      return LoweringReason::kUnknownShape;
+    }
+    LoweringReason reason;
+    ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
+                     QuantizationOf(op, lowering, &reason));
+    if (!quantization) return reason;
+    lowering.SetElementType(codes, quantization->type.dtype);
+    if (EndsProducts(*x, lowering)) {
+      // The quantize op goes first: it reads what is about to be stored otherwise.
+      RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
+      lowering.rewriter().Remove(op);
+      return LoweringReason::kInEpilogue;
+    }
+    OpDesc edge = OpBuilder("integer_quantize")
+                      .Input("X", x->name())
+                      .Output("Out", codes.name())
+                      .FloatAttr("multiplier", quantization->multiplier)
+                      .IntAttr("smallest_code", quantization->smallest_code)
+                      .Build();
+    SetCodeType(quantization->type, &edge);
+    lowering.Replace(op, std::move(edge));
+    return LoweringReason::kAtEdge;
+  }
+
+ private:
+  static absl::StatusOr<std::optional<Quantization>> QuantizationOf(const Op& op,
+                                                                    Lowering& lowering,
+                                                                    LoweringReason* reason) {
+    *reason = LoweringReason::kGranularity;
+    if (IntAttr(op.desc(), "quant_axis").value_or(-1) != -1 || op.Input("Scale") == nullptr) {
+      return std::nullopt;
+    }
+    ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*op.Input("Scale")));
+    if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
+      return std::nullopt;
+    }
+    if (const float value = range->data<float>()[0]; !std::isfinite(value) || value < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeInFile(op), ": Scale holds ", value,
+                       "; want a finite number that is not negative"));
+    }
+    *reason = LoweringReason::kZeroPoint;
+    if (const Argument* zero_point = op.Input("ZeroPoint"); zero_point != nullptr) {
+      ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*zero_point));
+      if (zeros == nullptr) return std::nullopt;
+      for (const uint8_t byte : zeros->bytes()) {
+        if (byte != 0) return std::nullopt;
+      }
+    }
+    *reason = LoweringReason::kTooManyBits;
+    const int64_t bits = IntAttr(op.desc(), "bit_length").value_or(8);
+    const bool is_unsigned = IsNeverNegative(*op.Input("X"), lowering);
+    if (bits < 2 || bits > (is_unsigned ? 9 : 8)) return std::nullopt;
+    const int32_t largest = LargestCode(static_cast<int>(bits));
+    const bool to_even = IntAttr(op.desc(), "round_type").value_or(1) == 0;
+    Quantization found;
+    found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
+    found.type.range = range->data<float>()[0];
+    found.type.largest_code = largest;
+    found.multiplier = static_cast<float>(largest) * InverseRange(found.type.range);
+    found.smallest_code = is_unsigned ? 0 : to_even ? -largest - 1 : -largest;
+    if (!to_even) lowering.CountRoundingAwayFromZero();
+    return found;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakeQuantizeRule() { return std::make_unique<QuantizeRule>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,102 @@
+// A sum behind a product of codes, with a bias or with a residual:
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y)
+//   elementwise_add(X=x, Y=y) -> (Out=z)
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Operands=x, Scales=s) -> (Output=z)
+//     {epilogue=["add_element"]}
+//
+// A residual that was codes is added as the numbers that they stand for, which is what simulation
+// does.
+
+#include <memory>
+
+#include "ops/dims.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+#include "transpiler/lowering/rule.h"
+
+namespace fixpoint {
+namespace {
+
+using Kind = EpilogueStage::Kind;
+
+const VarType::TensorDesc* TensorOf(const Argument& argument) {
+  return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
+}
+
+// Equal, and known but for the first.
+bool HaveSameDims(const VarType::TensorDesc& x, const VarType::TensorDesc& y) {
+  if (x.dims_size() != y.dims_size() || x.dims_size() == 0) return false;
+  for (int i = 0; i < x.dims_size(); ++i) {
+    if (x.dims(i) != y.dims(i) || (i > 0 && x.dims(i) < 0)) return false;
+  }
+  return true;
+}
+
+// Whether `addend`, at `axis` of x, has one element for each of the channels on `channel_axis`.
+bool IsOfChannels(const std::vector<int64_t>& addend, int64_t axis, const VarType::TensorDesc& x,
+                  int channel_axis) {
+  const int rank = x.dims_size();
+  const int addend_rank = static_cast<int>(addend.size());
+  const int64_t at = axis < 0 ? rank - addend_rank : axis;
+  if (at < 0 || at > channel_axis || at + addend_rank <= channel_axis) return false;
+  for (int i = 0; i < addend_rank; ++i) {
+    if (addend[i] != (at + i == channel_axis ? x.dims(channel_axis) : 1)) return false;
+  }
+  return true;
+}
+
+class SumRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "sum"; }
+  absl::string_view doc() const override {
+    return "The sum with a bias or a residual is an operation of an epilogue.";
+  }
+  std::vector<std::string> op_types() const override { return {"elementwise_add"}; }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const Argument* const x = op.Input("X");
+    const Argument* const y = op.Input("Y");
+    const Argument* const out = op.Output("Out");
+    if (x == nullptr || y == nullptr || out == nullptr) return LoweringReason::kAttributes;
+    // Of two products the later one takes the sum up.
+    const Op* product = lowering.FindOpenProduct(*y);
+    const Op* const product_of_x = lowering.FindOpenProduct(*x);
+    bool is_x = product == nullptr;
+    if (product_of_x != nullptr && product != nullptr) is_x = product->IsBefore(*product_of_x);
+    if (is_x) product = product_of_x;
+    if (product == nullptr) return LoweringReason::kNotBehindProduct;
+    return TakeUp(op, *product, is_x ? *x : *y, is_x ? *y : *x, is_x, *out, lowering);
+  }
+
+ private:
+  static absl::StatusOr<LoweringReason> TakeUp(const Op& op, const Op& product,
+                                               const Argument& result, const Argument& addend,
+                                               bool result_is_x, const Argument& out,
+                                               Lowering& lowering) {
+    const VarType::TensorDesc* const dims = TensorOf(result);
+    const VarType::TensorDesc* const addend_dims = TensorOf(addend);
+    if (dims == nullptr || addend_dims == nullptr) return LoweringReason::kUnknownShape;
+    if (HaveSameDims(*dims, *addend_dims)) {
+      lowering.TakeUp(product, op, out, {{Kind::kAddElement}}, {addend.variable()->name()});
+      return LoweringReason::kInEpilogue;
+    }
+    ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));
+    if (bias == nullptr) return LoweringReason::kNotParameter;
+    const int channel_axis = product.Input("Filter") != nullptr ? 1 : dims->dims_size() - 1;
+    const int64_t axis = IntAttr(op.desc(), "axis").value_or(-1);
+    if (!result_is_x || bias->dtype() != VarType::FP32 ||
+        !IsOfChannels(bias->dims(), axis, *dims, channel_axis)) {
+      return LoweringReason::kAttributes;
+    }
+    lowering.TakeUp(product, op, out, {{Kind::kAddChannel}}, {addend.variable()->name()});
+    return LoweringReason::kInEpilogue;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakeSumRule() { return std::make_unique<SumRule>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,104 @@
+// lower_to_integers: what the ops of a portable program compute of codes is computed on integers,
+// by the rules of transpiler/lowering. Each of those files shows a program before and after.
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/status_macros.h"
+#include "transpiler/lowering/lowering.h"
+#include "transpiler/lowering/rule.h"
+#include "transpiler/pass.h"
+#include "transpiler/passes/uses.h"
+
+namespace fixpoint {
+namespace {
+
+using RulesByType = absl::flat_hash_map<std::string, const LoweringRule*>;
+
+RulesByType IndexRules() {
+  RulesByType rules;
+  for (const auto& rule : LoweringRules()) {
+    for (const std::string& type : rule->op_types()) rules[type] = rule.get();
+  }
+  return rules;
+}
+
+// Of no interest to an account of what is computed.
+bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
+
+// Ops between numbers and codes that nothing reads any more.
+void RemoveUnread(const Program& program, Rewriter& rewriter) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      const OpSchema* schema = FindOpSchema(op.type());
+      if (schema == nullptr || schema->quant_op() != QuantOp::kDequantize) continue;
+      const bool is_read =
+          std::any_of(op.outputs().begin(), op.outputs().end(), [](const Argument* output) {
+            return output->value() != nullptr &&
+                   (!IsUnread(*output->value()) || output->variable()->persistable());
+          });
+      if (!is_read) rewriter.Remove(op);
+    }
+  }
+}
+
+class LowerToIntegers final : public Pass {
+ public:
+  absl::string_view name() const override { return "lower_to_integers"; }
+  absl::string_view doc() const override {
+    return "Computes on integers what the ops of a portable program compute of codes.";
+  }
+  std::vector<std::string> Requires() const override { return {"frozen"}; }
+  std::vector<std::string> Establishes() const override { return {"lowered"}; }
+  bool IsHeldToPlan() const override { return false; }
+
+  absl::Status Run(Program& program, PassContext& context) const override {
+    const RulesByType rules = IndexRules();
+    Lowering lowering(&program, &context, name());
+    std::map<std::string, std::map<LoweringReason, int>> lowered;
+    for (int b = 0; b < program.block_count(); ++b) {
+      for (const Op& op : program.block(b).ops()) {
+        if (IsFeedOrFetch(op)) continue;
+        const std::string type = op.type();
+        const auto rule = rules.find(type);
+        LoweringReason reason = LoweringReason::kNoRule;
+        if (rule != rules.end()) {
+          ASSIGN_OR_RETURN(reason, rule->second->Lower(op, lowering));
+        }
+        ++lowered[type][reason];
+      }
+    }
+    for (const std::string& type : lowering.moving_codes()) {
+      --lowered[type][LoweringReason::kNoRule];
+      ++lowered[type][LoweringReason::kOnIntegers];
+    }
+    RemoveUnread(program, lowering.rewriter());
+    for (const auto& [type, reasons] : lowered) {
+      LoweredType account{type, {}};
+      std::copy_if(reasons.begin(), reasons.end(), std::back_inserter(account.ops),
+                   [](const auto& reason) { return reason.second > 0; });
+      context.lowered.push_back(std::move(account));
+    }
+    if (lowering.rounding_away_from_zero() > 0) {
+      context.notes.push_back(absl::StrCat(
+          "quantizers that round ties away from zero, where integers round them to even, so that "
+          "a code may differ by one: ",
+          lowering.rounding_away_from_zero()));
+    }
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeLowerToIntegers() { return std::make_unique<LowerToIntegers>(); }
+
+}  // namespace fixpoint

@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, Lowered,
                          testing::Values(Case{"lenet5", ""},
                                          Case{"lenet5",
                                               "activations { bits: 4 } weights { bits: 4 }"},
-                                         Case{"resnet20", ""}, Case{"small_separable", ""}));
+                                         Case{"small_separable", ""}));
 
 }  // namespace
 }  // namespace fixpoint

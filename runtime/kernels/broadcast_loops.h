@@ -99,15 +99,17 @@ class BroadcastLoops {
       });
     }
     // Each thread has places of its own.
-    ForEachPart(is_kept, [=](auto line, Walk* walk) {
+    ForEachPart(is_kept, [=, lines_of_place = LinesOfPlace<Place>()](auto line, Walk* walk) {
+      int64_t left = lines_of_place;
       for (bool has_more = true; has_more;) {
-        // Lines for one place, up to four of which are folded in one pass over it.
+        // Up to four are folded in one pass over their place.
         LineBegin begins[4];
-        int count = 0;
-        do {
-          begins[count++] = walk->begin();
+        const int count = static_cast<int>(std::min<int64_t>(4, left));
+        for (int i = 0; i < count; ++i) {
+          begins[i] = walk->begin();
           has_more = walk->Next();
-        } while (has_more && count < 4 && Place::Begin(walk->begin()) == Place::Begin(begins[0]));
+        }
+        left = left > count ? left - count : lines_of_place;
         double* const to = folded + Place::Begin(begins[0]);
         if (count == 4) {
           const auto a = term_of(line, begins[0]);
@@ -214,6 +216,18 @@ class BroadcastLoops {
     LineBegin begin;
   };
   Part PartOf(int level, int64_t begin, int64_t end) const;
+
+  // How many lines for one place follow each other. Parts have as many: where the places of a
+  // thread are so few that more would, they are not folded in another order.
+  template <typename Place>
+  int64_t LinesOfPlace() const {
+    int64_t lines = 1;
+    for (int i = static_cast<int>(levels_.size()) - 2; i >= 0 && Place::Stride(levels_[i]) == 0;
+         --i) {
+      lines *= levels_[i].size;
+    }
+    return lines;
+  }
 
   static constexpr int64_t kShortLine = 32;
   static constexpr int64_t kLinesInOne = 16;

@@ -32,7 +32,7 @@ std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
   const auto [outer, count, inner] = channels;
   std::vector<uint32_t> all_bits;
   if (count == 1 || inner == 1) {
-    const int64_t rows = channels.size() / count;
+    const int64_t rows = outer * inner;
     const int64_t pieces = PiecesOf(channels.size());
     all_bits.resize(pieces * count);
     ParallelFor(pieces, 4 * channels.size() / pieces,

@@ -16,6 +16,7 @@ namespace fixpoint {
 
 // Processor time of the whole process, in seconds.
 double CpuSeconds();
+// By the clock, from whenever.
 double WallSeconds();
 
 class TimedTrainer {

@@ -16,7 +16,6 @@
 #include <glog/logging.h>
 #include <sys/resource.h>
 
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -53,11 +52,6 @@ void Set(Struct* message, const std::string& field, double number) {
 
 void Set(Struct* message, const std::string& field, const std::string& text) {
   (*message->mutable_fields())[field].set_string_value(text);
-}
-
-double WallSeconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
 }
 
 double PeakMegabytes() {

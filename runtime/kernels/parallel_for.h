@@ -30,8 +30,8 @@ void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {
   if (threads == 1) return run(0, size);
   const int64_t unit = size >= int64_t{1024} * threads ? 64 : 1;
   const int64_t units = (size + unit - 1) / unit;
-  RunOnThreads(threads, [=](int thread) {
-    run(units * thread / threads * unit, std::min(size, units * (thread + 1) / threads * unit));
+  RunOnThreads(threads, units, [=](int, int64_t begin, int64_t end) {
+    run(begin * unit, std::min(size, end * unit));
   });
 }
 

@@ -30,14 +30,14 @@ void UseThreads(int count) {
 
 int GrantedThreads() { return omp_get_max_threads(); }
 
-void RunOnThreads(int count, absl::FunctionRef<void(int)> f) {
+void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f) {
   char begin;
   char end;
   Release(&begin);
-#pragma omp parallel for num_threads(count) schedule(static, 1)
-  for (int i = 0; i < count; ++i) {
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int i = 0; i < threads; ++i) {
     Acquire(&begin);
-    f(i);
+    f(i, size * i / threads, size * (i + 1) / threads);
     Release(&end);
   }
   Acquire(&end);

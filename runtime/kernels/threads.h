@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_THREADS_H_
 #define FIXPOINT_RUNTIME_KERNELS_THREADS_H_
 
+#include <cstdint>
+
 #include "absl/functional/function_ref.h"
 
 namespace fixpoint::kernels {
@@ -15,8 +17,9 @@ void UseThreads(int count);
 // The number that was given last, or one for each core.
 int GrantedThreads();
 
-// Calls f(i) for each i in [0, count), on as many threads. REQUIRES: 1 or more.
-void RunOnThreads(int count, absl::FunctionRef<void(int)> f);
+// Calls f(thread, begin, end) on each of so many threads, with its part of [0, size). REQUIRES: 1
+// or more.
+void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f);
 
 }  // namespace fixpoint::kernels
 

@@ -17,9 +17,7 @@ def vectorised_library(name, deps = [], **kwargs):
             "-O3",
             "-fno-trapping-math",
             "-fno-math-errno",
-            "-fopenmp",
         ],
-        linkopts = ["-fopenmp"],
         deps = deps + [
             ":parallel_for",
             ":vectorised",

@@ -8,26 +8,32 @@
 #include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
+namespace {
+
+constexpr int64_t kDrawn = 256;
+
+// The numbers of kDrawn elements from `start` on, as multiples of 2^-24, which compare as integers.
+inline void Draw(const RandomStream& random, int64_t start, uint32_t* numbers) {
+  for (int64_t i = 0; i < kDrawn; i += 4) {
+    const auto words = random.Block(static_cast<uint64_t>((start + i) / 4));
+    for (int word = 0; word < 4; ++word) numbers[i + word] = words[word] >> 8;
+  }
+}
+
+}  // namespace
 
 void Dropout(const RandomStream& random, double p, float factor, absl::Span<const float> x,
              absl::Span<float> y, absl::Span<uint8_t> mask) {
   CHECK_EQ(y.size(), x.size());
   CHECK_EQ(mask.size(), x.size());
-  // Numbers are multiples of 2^-24, so that they compare as integers.
   const uint32_t threshold = static_cast<uint32_t>(std::ceil(p * 0x1p24));
-  constexpr int64_t kBlocks = 64;
   const int64_t size = static_cast<int64_t>(x.size());
-  ParallelFor((size + 4 * kBlocks - 1) / (4 * kBlocks), 9 * 4 * kBlocks,
+  ParallelFor((size + kDrawn - 1) / kDrawn, 9 * kDrawn,
               [=, x = x.data(), y = y.data(), mask = mask.data()](int64_t begin, int64_t end) {
-                uint32_t numbers[4 * kBlocks];
-                for (int64_t start = begin * 4 * kBlocks; start < end * 4 * kBlocks;
-                     start += 4 * kBlocks) {
-                  for (int64_t block = 0; block < kBlocks; ++block) {
-                    const auto words = random.Block(static_cast<uint64_t>(start / 4 + block));
-                    for (int word = 0; word < 4; ++word)
-                      numbers[4 * block + word] = words[word] >> 8;
-                  }
-                  const int64_t count = std::min(4 * kBlocks, size - start);
+                uint32_t numbers[kDrawn];
+                for (int64_t start = begin * kDrawn; start < end * kDrawn; start += kDrawn) {
+                  Draw(random, start, numbers);
+                  const int64_t count = std::min(kDrawn, size - start);
 #pragma GCC ivdep  // y may be x
                   for (int64_t i = 0; i < count; ++i) {
                     const bool is_kept = numbers[i] >= threshold;

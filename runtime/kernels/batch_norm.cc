@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <new>
-#include <numeric>
 #include <stdexcept>
 
 #include "absl/status/status.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
+#include "runtime/kernels/batch_norm_loops.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/fake_quantize_loops.h"
 #include "runtime/kernels/parallel_for.h"
@@ -23,218 +23,10 @@ using Relu = BatchNormShape::Relu;
 // Of Wide().
 constexpr int64_t kWideRows = 5;
 
-// How many wide rows a piece has at most, and of how many elements of them it has sums at once.
+// How many wide rows a piece has at most. Of so many of their elements there are sums in floats at
+// once; a row with more is one of the tensor's.
 constexpr int64_t kRowsOfPiece = 128;
 constexpr int64_t kSizeOfSums = 1024;
-
-// Adds to sums of a wide row's elements those of kRows rows: x - shift and its square, and raises
-// and lowers their ends.
-struct Statistics {
-  static constexpr int kRowsAtOnce = 8;
-  const float* x;
-  const float* shift;
-  float* sums;
-  float* squares;
-  float* lowest;
-  float* largest;
-
-  template <int kRows, int kLanes>
-  inline void AddRows(int64_t at, int64_t width, int64_t e) const {
-#pragma GCC ivdep
-    for (int64_t end = e + kLanes; e < end; ++at, ++e) {
-      float sum = 0;
-      float square = 0;
-      float low = lowest[e];
-      float high = largest[e];
-#pragma GCC unroll 8
-      for (int row = 0; row < kRows; ++row) {
-        const float value = x[at + row * width];
-        const float moved = value - shift[e];
-        sum += moved;
-        square += moved * moved;
-        low = value < low ? value : low;
-        high = value > high ? value : high;
-      }
-      sums[e] += sum;
-      squares[e] += square;
-      lowest[e] = low;
-      largest[e] = high;
-    }
-  }
-
-  inline void Prefetch(int64_t at) const { __builtin_prefetch(x + at); }
-};
-
-// What the relu passes of dy. As a product, like that of relu_grad: where it is a choice, the
-// compiler reads dy by a mask, that is after x.
-template <bool kHasRelu>
-inline float Passed(float y, float dy) {
-  return kHasRelu ? dy * (y > 0 ? 1.0f : 0.0f) : dy;
-}
-
-// Adds to sums of a wide row's elements those of kRows rows: what the relu passes of dy, and its
-// product with x - mean.
-template <bool kHasRelu>
-struct GradientSums {
-  static constexpr int kRowsAtOnce = 4;
-  const float* x;
-  const float* dy;
-  const float* factors;
-  const float* addends;
-  const float* mean;
-  float* sums;
-  float* products;
-
-  template <int kRows, int kLanes>
-  inline void AddRows(int64_t at, int64_t width, int64_t e) const {
-#pragma GCC ivdep
-    for (int64_t end = e + kLanes; e < end; ++at, ++e) {
-      float sum = 0;
-      float product = 0;
-#pragma GCC unroll 8
-      for (int row = 0; row < kRows; ++row) {
-        const float value = x[at + row * width];
-        const float gradient =
-            Passed<kHasRelu>(value * factors[e] + addends[e], dy[at + row * width]);
-        sum += gradient;
-        product += gradient * (value - mean[e]);
-      }
-      sums[e] += sum;
-      products[e] += product;
-    }
-  }
-
-  inline void Prefetch(int64_t at) const {
-    __builtin_prefetch(x + at);
-    __builtin_prefetch(dy + at);
-  }
-};
-
-// Adds to sums of `size` elements of wide rows those of a piece's rows from `first` to `end`. Whole
-// rows are asked for in the order of memory and well before they are wanted, because several at
-// once are many streams to foresee; what is asked for behind the end does nothing.
-template <typename Sums>
-inline void AddAllRows(const Sums& sums, int64_t first, int64_t end, int64_t width, int64_t size) {
-  constexpr int kRows = Sums::kRowsAtOnce;
-  constexpr int kLanes = 16;
-  const bool are_whole = size == width;
-  int64_t at = first;
-  for (; at + (kRows - 1) * width + size <= end; at += kRows * width) {
-    const int64_t next = at + kRows * width;
-    int64_t e = 0;
-    for (; e + kLanes <= size; e += kLanes) {
-#pragma GCC unroll 8
-      for (int row = 0; row < kRows; ++row) {
-        sums.Prefetch(next + (are_whole ? kRows * e + row * kLanes : row * width + e));
-      }
-      sums.template AddRows<kRows, kLanes>(at + e, width, e);
-    }
-    for (; e < size; ++e) sums.template AddRows<kRows, 1>(at + e, width, e);
-  }
-  for (; at < end; at += width) {
-    const int64_t left = std::min(size, end - at);
-    int64_t e = 0;
-    for (; e + kLanes <= left; e += kLanes) {
-      sums.template AddRows<1, kLanes>(at + e, width, e);
-    }
-    for (; e < left; ++e) sums.template AddRows<1, 1>(at + e, width, e);
-  }
-}
-
-template <Relu kRelu>
-inline float Rectified(float y) {
-  if (kRelu == Relu::kOfNumbers) return y > 0 ? y : 0;
-  if (kRelu == Relu::kKeepingNan) return y < 0 ? 0 : y;
-  return y;
-}
-
-// y of rows, given to store(place, y). A row may be several of the tensor's.
-template <Relu kRelu, typename Store>
-inline void NormalizeRow(const float* x, const float* factors, const float* addends, int64_t at,
-                         int64_t size, Store store) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < size; ++i) {
-    store(at + i, Rectified<kRelu>(x[at + i] * factors[i] + addends[i]));
-  }
-}
-
-// What is added up of a piece in floats is relative to its first wide row: an origin far from all
-// else would leave of the squares only what rounding does not take. Adds it to the sums of the
-// channels, which are relative to `origin`. Of an element there are as many rows as are whole, and
-// one more of the first `rest`.
-struct MovedSums {
-  const float* first_row;
-  const float* origin;
-  int64_t whole_rows;
-  int64_t rest;
-
-  inline void AddToChannels(const float* of_elements, const float* squares_of_elements,
-                            int64_t size, int64_t channels, double* sums, double* squares) const {
-    for (int64_t at = 0; at < size; at += channels) {
-      const int64_t count = std::min(channels, size - at);
-#pragma GCC ivdep
-      for (int64_t c = 0; c < count; ++c) {
-        const double rows = static_cast<double>(whole_rows + (at + c < rest ? 1 : 0));
-        const double distance = double{first_row[at + c]} - double{origin[c]};
-        const double sum = of_elements[at + c];
-        sums[c] += sum + rows * distance;
-        squares[c] += squares_of_elements[at + c] + distance * (2 * sum + rows * distance);
-      }
-    }
-  }
-};
-
-// Adds the sums of a wide row's elements to those of their channels.
-inline void AddToChannels(const float* of_elements, int64_t size, int64_t channels, double* sums) {
-  for (int64_t at = 0; at < size; at += channels) {
-    const int64_t count = std::min(channels, size - at);
-#pragma GCC ivdep
-    for (int64_t c = 0; c < count; ++c) sums[c] += double{of_elements[at + c]};
-  }
-}
-
-// Adds the sums of the other pieces to those of the first.
-inline void AddPieces(int64_t pieces, int64_t channels, double* sums) {
-  for (int64_t at = channels; at < pieces * channels; at += channels) {
-#pragma GCC ivdep
-    for (int64_t c = 0; c < channels; ++c) sums[c] += sums[at + c];
-  }
-}
-
-// The smallest of each channel for kLowest, and else the largest, of rows of channels.
-template <bool kLowest>
-inline void TakeEnds(const float* rows, int64_t size, int64_t channels, float* ends) {
-  for (int64_t at = 0; at < size; at += channels) {
-    const int64_t count = std::min(channels, size - at);
-#pragma GCC ivdep
-    for (int64_t c = 0; c < count; ++c) {
-      const float value = rows[at + c];
-      ends[c] = (kLowest ? value < ends[c] : value > ends[c]) ? value : ends[c];
-    }
-  }
-}
-
-// dx of rows. A row may be several of the tensor's.
-struct GradientRow {
-  const float* x;
-  const float* dy;
-  const float* factors;
-  const float* addends;
-  const float* mean;
-  const float* means;
-  const float* slopes;
-  float* dx;
-
-  template <bool kHasRelu>
-  inline void Write(int64_t at, int64_t size) const {
-#pragma GCC ivdep
-    for (int64_t i = 0; i < size; ++i) {
-      const float value = x[at + i];
-      const float gradient = Passed<kHasRelu>(value * factors[i] + addends[i], dy[at + i]);
-      dx[at + i] = factors[i] * (gradient - means[i] - (value - mean[i]) * slopes[i]);
-    }
-  }
-};
 
 // How many parts of at most `most` make `size`.
 int64_t Parts(int64_t size, int64_t most) { return (size + most - 1) / most; }
@@ -242,7 +34,7 @@ int64_t Parts(int64_t size, int64_t most) { return (size + most - 1) / most; }
 // How many elements have the rows that make one that is worth vectors of bytes.
 int64_t WidthOf(int64_t channels) {
   constexpr int64_t kWide = 256;
-  return std::max<int64_t>(1, Parts(kWide, channels)) * channels;
+  return Parts(kWide, channels) * channels;
 }
 
 }  // namespace
@@ -276,10 +68,10 @@ absl::Span<const float> BatchNorm::Wide(int place, absl::Span<const float> of_ch
 }
 
 template <typename F>
-void BatchNorm::ForEachPiece(F f) const {
+void BatchNorm::ForEachPiece(int64_t bytes_of_element, F f) const {
   const int64_t size = shape_.size();
   const int64_t size_of_piece = Parts(Parts(size, width_), pieces_) * width_;
-  ParallelFor(pieces_, sizeof(float) * size_of_piece,
+  ParallelFor(pieces_, bytes_of_element * size_of_piece,
               [=, pieces = pieces_](int64_t begin, int64_t end) {
                 for (int64_t piece = begin; piece < end; ++piece) {
                   const int64_t first = piece * size_of_piece;
@@ -289,8 +81,8 @@ void BatchNorm::ForEachPiece(F f) const {
 }
 
 template <typename F>
-void BatchNorm::ForEachWideRow(F f) const {
-  ForEachPiece([=, width = width_](int64_t, int64_t first, int64_t end) {
+void BatchNorm::ForEachWideRow(int64_t bytes_of_element, F f) const {
+  ForEachPiece(bytes_of_element, [=, width = width_](int64_t, int64_t first, int64_t end) {
     int64_t at = first;
     for (; at + width <= end; at += width) f(at, width);
     if (at < end) f(at, end - at);
@@ -301,9 +93,9 @@ template <typename Store>
 void BatchNorm::NormalizeAll(absl::Span<const float> x, const BatchStatistics& statistics,
                              Store store) {
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
-  ForEachWideRow([=, x = x.data(), factors = Wide(0, statistics.factors).data(),
-                  addends = Wide(1, statistics.addends).data(),
-                  relu = shape_.relu](int64_t at, int64_t size) {
+  ForEachWideRow(8, [=, x = x.data(), factors = Wide(0, statistics.factors).data(),
+                     addends = Wide(1, statistics.addends).data(),
+                     relu = shape_.relu](int64_t at, int64_t size) {
     switch (relu) {
       case Relu::kNone:
         return NormalizeRow<Relu::kNone>(x, factors, addends, at, size, store);
@@ -337,9 +129,9 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
                                float* range_of_y) {
   const int64_t channels = shape_.channels;
   CHECK_EQ(static_cast<int64_t>(x.size()), shape_.size());
-  ForEachPiece([=, x = x.data(), width = width_, all_sums = sums_.data(),
-                all_squares = products_.data(), all_lowest = lowest_.data(),
-                all_largest = largest_.data()](int64_t piece, int64_t first, int64_t end) {
+  ForEachPiece(4, [=, x = x.data(), width = width_, all_sums = sums_.data(),
+                   all_squares = products_.data(), all_lowest = lowest_.data(),
+                   all_largest = largest_.data()](int64_t piece, int64_t first, int64_t end) {
     double* const sums = all_sums + piece * channels;
     double* const squares = all_squares + piece * channels;
     float* const lowest = all_lowest + piece * channels;
@@ -357,7 +149,7 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
       std::fill_n(of_elements[2], size, INFINITY);
       std::fill_n(of_elements[3], size, -INFINITY);
       AddAllRows(
-          Statistics{x, first_row, of_elements[0], of_elements[1], of_elements[2], of_elements[3]},
+          SumsOfRows{x, first_row, of_elements[0], of_elements[1], of_elements[2], of_elements[3]},
           first + column, end, width, size);
       MovedSums{first_row, x + column, (end - first) / width, (end - first) % width}.AddToChannels(
           of_elements[0], of_elements[1], size, channels, sums + column, squares + column);
@@ -419,9 +211,9 @@ void BatchNorm::SumGradients(absl::Span<const float> x, absl::Span<const float> 
   const float* const factors = Wide(0, statistics.factors).data();
   const float* const addends = Wide(1, statistics.addends).data();
   const float* const mean = Wide(2, statistics.mean).data();
-  ForEachPiece([=, x = x.data(), dy = dy.data(), channels = shape_.channels, width = width_,
-                all_sums = sums_.data(),
-                all_products = products_.data()](int64_t piece, int64_t first, int64_t end) {
+  ForEachPiece(8, [=, x = x.data(), dy = dy.data(), channels = shape_.channels, width = width_,
+                   all_sums = sums_.data(),
+                   all_products = products_.data()](int64_t piece, int64_t first, int64_t end) {
     double* const sums = all_sums + piece * channels;
     double* const products = all_products + piece * channels;
     std::fill_n(sums, channels, 0.0);
@@ -480,9 +272,9 @@ void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,
                            Wide(4, of_gradient.slopes).data(),
                            dx.data()};
   if (shape_.relu != Relu::kNone) {
-    ForEachWideRow([=](int64_t at, int64_t size) { row.Write<true>(at, size); });
+    ForEachWideRow(12, [=](int64_t at, int64_t size) { row.Write<true>(at, size); });
   } else {
-    ForEachWideRow([=](int64_t at, int64_t size) { row.Write<false>(at, size); });
+    ForEachWideRow(12, [=](int64_t at, int64_t size) { row.Write<false>(at, size); });
   }
 }
 

@@ -46,8 +46,8 @@ struct GradientStatistics {
   absl::Span<float> slopes;  // the mean of g * (x - mean), by variance + epsilon
 };
 
-// Sums are of floats over a few rows, relative to the first row, and of doubles beyond: the same
-// bits on any number of threads. Not for two threads at once.
+// Sums are of floats over a few rows, relative to the first of them, and of doubles beyond: the
+// same bits on any number of threads. Not for two threads at once.
 class BatchNorm {
  public:
   // Errors: those of CheckExtents (extents.h); kFailedPrecondition: no memory.
@@ -90,10 +90,10 @@ class BatchNorm {
   absl::Span<const float> Wide(int place, absl::Span<const float> of_channels);
   // Calls f(piece, first, end) with each piece's elements, as ParallelFor (parallel_for.h).
   template <typename F>
-  void ForEachPiece(F f) const;
+  void ForEachPiece(int64_t bytes_of_element, F f) const;
   // Calls f(place, size) with each of those rows, and with what is left.
   template <typename F>
-  void ForEachWideRow(F f) const;
+  void ForEachWideRow(int64_t bytes_of_element, F f) const;
   template <typename Store>
   void NormalizeAll(absl::Span<const float> x, const BatchStatistics& statistics, Store store);
   // Fills sums_ with those of the gradient, and products_.

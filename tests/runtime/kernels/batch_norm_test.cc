@@ -144,9 +144,9 @@ TEST_P(BatchNorms, GiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-// One element unlike all others, which is the first or stands wherever else.
+// One element unlike all others: the first, the first of a piece, or any other.
 TEST(BatchNormStatistics, AreThoseOfAChannelThatIsNearlyConstant) {
-  for (const int64_t place : {0, 1, 127, 128, 70000}) {
+  for (const int64_t place : {0, 1, 127, 128, 16384, 70000}) {
     BatchNormShape shape;
     shape.batch = 128;
     shape.channels = 2;

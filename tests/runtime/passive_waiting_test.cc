@@ -9,16 +9,15 @@
 #include <iterator>
 #include <string>
 #include <utility>
-#include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/types/span.h"
 
 namespace fixpoint {
 namespace {
 
-// Of main.
-std::vector<std::string> arguments;
+// What googletest leaves of those of main.
+absl::Span<char* const> arguments;
 
 // What the process was begun with, whatever it has set since.
 std::string AtTheBeginning(const std::string& name) {
@@ -39,7 +38,7 @@ TEST(PassiveWaiting, IsInTheEnvironmentUnlessThatSaysOtherwise) {
 
 TEST(PassiveWaiting, KeepsArguments) {
   EXPECT_EQ(arguments.size(), 4);
-  EXPECT_EQ(arguments[3], "two words");
+  EXPECT_STREQ(arguments[3], "two words");
 }
 
 }  // namespace
@@ -48,6 +47,6 @@ TEST(PassiveWaiting, KeepsArguments) {
 int main(int argc, char** argv) {
   fixpoint::WaitPassively(argv);
   testing::InitGoogleTest(&argc, argv);
-  fixpoint::arguments.assign(argv, argv + argc);
+  fixpoint::arguments = absl::MakeConstSpan(argv, argc);
   return RUN_ALL_TESTS();
 }

@@ -134,6 +134,8 @@ class OpSchema {
   bool NeverNegative(const OpDesc& op) const {
     return never_negative_ != nullptr && never_negative_(op);
   }
+  // Whether the outputs are not negative where no element of X and Y is (sums, averages, ...).
+  bool keeps_sign() const { return keeps_sign_; }
   QuantOp quant_op() const { return quant_op_; }
   // Whether what is in an output slot takes the offsets of an input's sequences along
   // (output_lod.h): by default every gradient and the first slot of any other op.
@@ -174,6 +176,7 @@ class OpSchema {
   bool keeps_range_depends_ = false;  // on attributes
   TraitFunction never_negative_;
   bool never_negative_depends_ = false;  // on attributes
+  bool keeps_sign_ = false;
   QuantOp quant_op_ = QuantOp::kNone;
   std::vector<std::string> take_lod_;
   bool pools_sequences_ = false;

@@ -276,6 +276,11 @@ OpSchemaBuilder& OpSchemaBuilder::NeverNegativeIf(OpSchema::TraitFunction never_
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::KeepsSign() {
+  schema_.keeps_sign_ = true;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::Quantizes(QuantOp quant_op) {
   schema_.quant_op_ = quant_op;
   return *this;

@@ -69,6 +69,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& KeepsRangeIf(OpSchema::TraitFunction keeps_range);
   OpSchemaBuilder& NeverNegative();
   OpSchemaBuilder& NeverNegativeIf(OpSchema::TraitFunction never_negative);
+  OpSchemaBuilder& KeepsSign();
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
   // In place of the first slot; {} of an op whose outputs' rows are not those of an input.
   OpSchemaBuilder& TakeLod(std::initializer_list<const char*> slots);

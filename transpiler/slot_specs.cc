@@ -29,11 +29,11 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
   }
   detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
   if (spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {
-    spec.set_signedness(spec.scheme() == QuantSpec::AFFINE || IsNeverNegative(*argument.value())
+    spec.set_signedness(spec.scheme() == QuantSpec::AFFINE || never_negative_.Holds(*argument.value())
                             ? QuantSpec::UNSIGNED
                             : QuantSpec::SIGNED);
   } else if (spec.signedness() == QuantSpec::UNSIGNED && spec.scheme() == QuantSpec::SYMMETRIC &&
-             !IsNeverNegative(*argument.value())) {
+             !never_negative_.Holds(*argument.value())) {
     return Reason::kMayBeNegative;
   }
   if (spec.granularity() != QuantSpec::PER_CHANNEL) {
@@ -108,26 +108,6 @@ void SlotSpecs::CheckObserver(const QuantSpec& spec, absl::string_view slots, co
   complaints_.push_back(absl::FailedPreconditionError(
       absl::StrCat("target ", target_.name(), ": ", what, ", and quantizer ", spec.quantizer(),
                    " has no op for that; want ", absl::StrJoin(observing, " or "))));
-}
-
-bool SlotSpecs::IsNeverNegative(const Value& value) {
-  std::vector<const Value*> chain;
-  bool is_never_negative = false;
-  for (const Value* at = &value; at != nullptr && at->origin() == Value::Origin::kWrite;) {
-    if (const auto known = never_negative_.find(at); known != never_negative_.end()) {
-      is_never_negative = known->second;
-      break;
-    }
-    chain.push_back(at);
-    const OpSchema* schema = types_.SchemaOf(*at->op());
-    if (schema == nullptr) break;
-    is_never_negative = schema->NeverNegative(at->op()->desc());
-    if (is_never_negative || !schema->KeepsRange(at->op()->desc())) break;
-    const Argument* source = at->op()->Input("X");
-    at = source == nullptr ? nullptr : source->value();
-  }
-  for (const Value* at : chain) never_negative_[at] = is_never_negative;
-  return is_never_negative;
 }
 
 }  // namespace fixpoint

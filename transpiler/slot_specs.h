@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/container/btree_set.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
+#include "ops/never_negative.h"
 #include "ops/op_schema.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
@@ -55,7 +55,6 @@ class SlotSpecs {
   const std::vector<absl::Status>& complaints() const { return complaints_; }
 
  private:
-  bool IsNeverNegative(const Value& value);
   const Target::Abilities& AbilitiesOf(QuantPlan::Role role) const {
     return role == QuantPlan::WEIGHT ? target_.weight_abilities() : target_.activation_abilities();
   }
@@ -65,7 +64,7 @@ class SlotSpecs {
   const QuantizerTable& quantizers_;
   const Era era_;
   OpTypes& types_;
-  absl::flat_hash_map<const Value*, bool> never_negative_;
+  NeverNegative never_negative_;
   absl::btree_set<std::string> checked_;
   std::vector<absl::Status> complaints_;
 };

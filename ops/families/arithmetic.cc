@@ -104,6 +104,7 @@ std::vector<OpSchema> ArithmeticOps() {
       .Doc("Sum of tensors of one shape.")
       .Hints("use_mkldnn, mkldnn_data_type@2")
       .Infer(InferSum)
+      .KeepsSign()
       .GradientBy(MakeSumGradients);
   ops.Define("increment(X) -> (Out)")
       .Doc("Out = X + step, in place as a rule.")

@@ -42,12 +42,15 @@ std::vector<OpSchema> ElementwiseOps() {
   OpList ops;
   constexpr char kSumGradient[] = "X#, Y#, Out@GRAD";
   constexpr char kFormats[] = "x_data_format@1, y_data_format@1";
-  Quantizable(Define(ops, "elementwise_add", "Out = X + Y.", kSumGradient).Hints(kFormats));
+  Quantizable(
+      Define(ops, "elementwise_add", "Out = X + Y.", kSumGradient).Hints(kFormats).KeepsSign());
   Quantizable(Define(ops, "elementwise_sub", "Out = X - Y.", kSumGradient).Hints(kFormats));
-  Quantizable(Define(ops, "elementwise_mul", "Out = X * Y.").Hints(kFormats));
+  Quantizable(Define(ops, "elementwise_mul", "Out = X * Y.").Hints(kFormats).KeepsSign());
   Define(ops, "elementwise_div", "Out = X / Y.", "X, Y, Out, Out@GRAD").Hints(kFormats);
-  Define(ops, "elementwise_max", "Out = max(X, Y).").Hints(kFormats);
-  Define(ops, "elementwise_min", "Out = min(X, Y).").Hints("x_data_format, y_data_format");
+  Define(ops, "elementwise_max", "Out = max(X, Y).").Hints(kFormats).KeepsSign();
+  Define(ops, "elementwise_min", "Out = min(X, Y).")
+      .Hints("x_data_format, y_data_format")
+      .KeepsSign();
   Define(ops, "elementwise_pow", "Out = X ^ Y.").Hints(kFormats).QuantizableOutputs({"Out"});
   return ops.Build();
 }

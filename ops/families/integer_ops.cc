@@ -44,6 +44,20 @@ absl::Status CheckEpilogue(const InferContext& op) {
                                                  op.InputCount("Operands"), "; want one for each"));
 }
 
+// Whether no number or code below 0 comes out of the epilogue.
+bool EndsAtZero(const OpDesc& op) {
+  const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op);
+  if (!epilogue.ok()) return false;
+  const auto keeps_sign = [](const EpilogueStage& stage) {
+    return stage.kind == EpilogueStage::Kind::kMultiply && stage.a >= 0;
+  };
+  auto last = epilogue->rbegin();
+  while (last != epilogue->rend() && keeps_sign(*last)) ++last;
+  if (last == epilogue->rend()) return false;
+  return last->kind == EpilogueStage::Kind::kRelu ||
+         (last->kind == EpilogueStage::Kind::kClip && last->a >= 0);
+}
+
 }  // namespace
 
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op) {
@@ -54,6 +68,7 @@ OpSchemaBuilder& DefineStored(OpSchemaBuilder& op) {
 
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op) {
   return DefineStored(op)
+      .NeverNegativeIf(EndsAtZero)
       .Attr("epilogue", Strings({}))
       .Attr("epilogue_a", Floats({}))
       .Attr("epilogue_b", Floats({}));

@@ -253,6 +253,7 @@ void DefineParts(OpList& ops) {
       .Infer(InferConcat)
       .QuantizableInput("X", Kind::kActivation)
       .QuantizableOutputs({"Out"})
+      .KeepsSign()
       .Gradient("concat_grad(X, AxisTensor, Out@GRAD) -> (X@GRAD)");
   ops.Define("split(X, AxisTensor?, SectionsTensorList*?) -> (Out*)")
       .Doc("Parts of X along axis: num equal ones, or as long as `sections` says.")

@@ -143,6 +143,7 @@ std::vector<OpSchema> NormalizationOps() {
       .Attr("dropout_implementation", String("downgrade_in_infer"))
       .Infer(InferDropout)
       .QuantizableOutputs({"Out"})
+      .KeepsSign()
       .Gradient("dropout_grad(Mask, Out@GRAD) -> (X@GRAD)")
       .GradientInfer(SameAs("Out@GRAD", {"X@GRAD"}));
   return ops.Build();

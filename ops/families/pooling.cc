@@ -70,6 +70,7 @@ std::vector<OpSchema> PoolingOps() {
       .QuantizableInput("X", QuantizableInput::Kind::kActivation)
       .QuantizableOutputs({"Out"})
       .KeepsRangeIf(IsMaxPooling)
+      .KeepsSign()
       .Gradient("pool2d_grad(X, Out, Out@GRAD) -> (X@GRAD)");
   return ops.Build();
 }

@@ -12,6 +12,7 @@
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
 #include "runtime/kernels/parallel_for.h"
+#include "runtime/kernels/scale_and_bias.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -58,16 +59,15 @@ class PlannedGroupNorm final : public GroupNorm {
  public:
   explicit PlannedGroupNorm(const GroupNormShape& shape)
       : shape_(shape),
-        ones_(shape.channels, 1.0f),
-        zeros_(shape.channels, 0.0f),
+        scale_and_bias_(shape.channels, shape.batch),
         images_(shape.batch, Image(shape)) {}
 
   void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
                absl::Span<float> variance) override {
-    if (scale.empty()) scale = ones_;
-    if (bias.empty()) bias = zeros_;
-    CheckSizes({x, y}, {scale, bias});
+    scale = scale_and_bias_.ScaleOf(scale);
+    bias = scale_and_bias_.BiasOf(bias);
+    CheckSizes({x, y});
     CHECK_EQ(static_cast<int64_t>(mean.size()), shape_.batch * shape_.groups);
     CHECK_EQ(mean.size(), variance.size());
     ForEachImage(8, [=, x = x.data(), y = y.data(), scale = scale.data(), bias = bias.data(),
@@ -89,37 +89,40 @@ class PlannedGroupNorm final : public GroupNorm {
   void Backward(absl::Span<const float> x, absl::Span<const float> dy,
                 absl::Span<const float> scale, absl::Span<float> dx, absl::Span<float> dscale,
                 absl::Span<float> dbias) override {
-    if (scale.empty()) scale = ones_;
-    CheckSizes({x, dy, dx}, {scale});
-    ForEachImage(12, [=, all_x = x.data(), all_dy = dy.data(), all_dx = dx.data(),
-                      scale = scale.data()](const GroupNormShape& shape, int64_t n, Image* image) {
-      const int64_t start = n * shape.channels * shape.places;
-      const float* const x = all_x + start;
-      const float* const dy = all_dy + start;
-      FindStatistics(shape, x, image, image->group_means.data(), image->group_variances.data());
-      const float* const centers = image->centers.data();
-      const float* const inverses = image->inverses.data();
-      SumChannels(shape, image->sums.data(), [=](int64_t, int64_t i) { return dy[i]; });
-      SumChannels(shape, image->product_sums.data(), [=](int64_t c, int64_t i) {
-        return dy[i] * ((x[i] - centers[c]) * inverses[c]);
-      });
-      ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t) {
-        const auto mean_of = [=](const std::vector<double>& sums) {
-          return static_cast<float>(
-              Mean(shape, first, end, [&](int64_t c) { return sums[c] * scale[c]; }));
-        };
-        Fill(&image->mean_g, first, end, mean_of(image->sums));
-        Fill(&image->mean_gn, first, end, mean_of(image->product_sums));
-      });
-      MapChannels(shape, all_dx + start,
-                  [=, mean_g = image->mean_g.data(), mean_gn = image->mean_gn.data()](int64_t c,
-                                                                                      int64_t i) {
-                    const float normal = (x[i] - centers[c]) * inverses[c];
-                    return (dy[i] * scale[c] - mean_g[c] - normal * mean_gn[c]) * inverses[c];
-                  });
-    });
-    AddImages(&Image::product_sums, dscale);
-    AddImages(&Image::sums, dbias);
+    scale = scale_and_bias_.ScaleOf(scale);
+    CheckSizes({x, dy, dx});
+    ForEachImage(
+        12, [=, all_x = x.data(), all_dy = dy.data(), all_dx = dx.data(), scale = scale.data(),
+             all_dscale = scale_and_bias_.dscale_sums(), all_dbias = scale_and_bias_.dbias_sums()](
+                const GroupNormShape& shape, int64_t n, Image* image) {
+          const int64_t start = n * shape.channels * shape.places;
+          const float* const x = all_x + start;
+          const float* const dy = all_dy + start;
+          double* const dscale = all_dscale + n * shape.channels;
+          double* const dbias = all_dbias + n * shape.channels;
+          FindStatistics(shape, x, image, image->group_means.data(), image->group_variances.data());
+          const float* const centers = image->centers.data();
+          const float* const inverses = image->inverses.data();
+          SumChannels(shape, dbias, [=](int64_t, int64_t i) { return dy[i]; });
+          SumChannels(shape, dscale, [=](int64_t c, int64_t i) {
+            return dy[i] * ((x[i] - centers[c]) * inverses[c]);
+          });
+          ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t) {
+            const auto mean_of = [=](const double* sums) {
+              return static_cast<float>(
+                  Mean(shape, first, end, [=](int64_t c) { return sums[c] * scale[c]; }));
+            };
+            Fill(&image->mean_g, first, end, mean_of(dbias));
+            Fill(&image->mean_gn, first, end, mean_of(dscale));
+          });
+          MapChannels(shape, all_dx + start,
+                      [=, mean_g = image->mean_g.data(), mean_gn = image->mean_gn.data()](
+                          int64_t c, int64_t i) {
+                        const float normal = (x[i] - centers[c]) * inverses[c];
+                        return (dy[i] * scale[c] - mean_g[c] - normal * mean_gn[c]) * inverses[c];
+                      });
+        });
+    scale_and_bias_.RoundSums(dscale, dbias);
   }
 
   std::string implementation() const override { return LoopsName(); }
@@ -129,7 +132,6 @@ class PlannedGroupNorm final : public GroupNorm {
   struct Image {
     explicit Image(const GroupNormShape& shape)
         : sums(shape.channels),
-          product_sums(shape.channels),
           means(shape.channels),
           centers(shape.channels),
           inverses(shape.channels),
@@ -139,7 +141,6 @@ class PlannedGroupNorm final : public GroupNorm {
           group_variances(shape.groups) {}
 
     std::vector<double> sums;
-    std::vector<double> product_sums;
     std::vector<double> means;
     std::vector<float> centers;
     std::vector<float> inverses;
@@ -199,28 +200,12 @@ class PlannedGroupNorm final : public GroupNorm {
     });
   }
 
-  // to[c] = the sum of all images' sums of c.
-  void AddImages(std::vector<double> Image::*sums, absl::Span<float> to) const {
-    if (to.empty()) return;
-    CHECK_EQ(static_cast<int64_t>(to.size()), shape_.channels);
-    for (int64_t c = 0; c < shape_.channels; ++c) {
-      double sum = 0;
-      for (const Image& image : images_) sum += (image.*sums)[c];
-      to[c] = static_cast<float>(sum);
-    }
-  }
-
-  using Spans = std::initializer_list<absl::Span<const float>>;
-  void CheckSizes(Spans elements, Spans of_channels) const {
+  void CheckSizes(std::initializer_list<absl::Span<const float>> elements) const {
     for (const auto& span : elements) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.size());
-    for (const auto& span : of_channels) {
-      CHECK_EQ(static_cast<int64_t>(span.size()), shape_.channels);
-    }
   }
 
   const GroupNormShape shape_;
-  const std::vector<float> ones_;
-  const std::vector<float> zeros_;
+  ScaleAndBias scale_and_bias_;
   std::vector<Image> images_;
 };
 

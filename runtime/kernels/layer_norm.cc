@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <vector>
 
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
 #include "runtime/kernels/parallel_for.h"
+#include "runtime/kernels/scale_and_bias.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -19,18 +19,15 @@ class PlannedLayerNorm final : public LayerNorm {
  public:
   explicit PlannedLayerNorm(const LayerNormShape& shape)
       : shape_(shape),
-        ones_(shape.width, 1.0f),
-        zeros_(shape.width, 0.0f),
         pieces_(std::min(shape.rows, PiecesOf(shape.size()))),
-        dscale_sums_(pieces_ * shape.width),
-        dbias_sums_(pieces_ * shape.width) {}
+        scale_and_bias_(shape.width, pieces_) {}
 
   void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
                absl::Span<float> variance) override {
-    if (scale.empty()) scale = ones_;
-    if (bias.empty()) bias = zeros_;
-    CheckSizes({x, y}, {mean, variance}, {scale, bias});
+    scale = scale_and_bias_.ScaleOf(scale);
+    bias = scale_and_bias_.BiasOf(bias);
+    CheckSizes({x, y}, {mean, variance});
     ParallelFor(shape_.rows, 8 * shape_.width,
                 [shape = shape_, x_all = x.data(), y_all = y.data(), scale = scale.data(),
                  bias = bias.data(), mean = mean.data(),
@@ -62,16 +59,15 @@ class PlannedLayerNorm final : public LayerNorm {
                 absl::Span<const float> scale, absl::Span<const float> mean,
                 absl::Span<const float> variance, absl::Span<float> dx, absl::Span<float> dscale,
                 absl::Span<float> dbias) override {
-    if (scale.empty()) scale = ones_;
-    CheckSizes({x, dy, dx}, {mean, variance}, {scale});
-    std::fill(dscale_sums_.begin(), dscale_sums_.end(), 0.0);
-    std::fill(dbias_sums_.begin(), dbias_sums_.end(), 0.0);
+    scale = scale_and_bias_.ScaleOf(scale);
+    CheckSizes({x, dy, dx}, {mean, variance});
+    scale_and_bias_.ClearSums();
     ParallelFor(
         pieces_, 12 * shape_.size() / pieces_,
         [shape = shape_, pieces = pieces_, x_all = x.data(), dy_all = dy.data(),
          scale = scale.data(), mean = mean.data(), variance = variance.data(), dx_all = dx.data(),
-         dscale_sums = dscale_sums_.data(),
-         dbias_sums = dbias_sums_.data()](int64_t first, int64_t last) {
+         dscale_sums = scale_and_bias_.dscale_sums(),
+         dbias_sums = scale_and_bias_.dbias_sums()](int64_t first, int64_t last) {
           const int64_t width = shape.width;
           for (int64_t piece = first; piece < last; ++piece) {
             double* const dscale = dscale_sums + piece * width;
@@ -99,8 +95,7 @@ class PlannedLayerNorm final : public LayerNorm {
             }
           }
         });
-    Round(dscale_sums_, dscale);
-    Round(dbias_sums_, dbias);
+    scale_and_bias_.RoundSums(dscale, dbias);
   }
 
   std::string implementation() const override { return LoopsName(); }
@@ -110,30 +105,15 @@ class PlannedLayerNorm final : public LayerNorm {
     return static_cast<float>(1.0 / std::sqrt(static_cast<double>(variance) + epsilon));
   }
 
-  // The sums of all pieces.
-  void Round(const std::vector<double>& sums, absl::Span<float> to) const {
-    if (to.empty()) return;
-    CHECK_EQ(static_cast<int64_t>(to.size()), shape_.width);
-    for (int64_t i = 0; i < shape_.width; ++i) {
-      double sum = 0;
-      for (size_t at = i; at < sums.size(); at += shape_.width) sum += sums[at];
-      to[i] = static_cast<float>(sum);
-    }
-  }
-
   using Spans = std::initializer_list<absl::Span<const float>>;
-  void CheckSizes(Spans elements, Spans of_rows, Spans of_columns) const {
+  void CheckSizes(Spans elements, Spans of_rows) const {
     for (const auto& span : elements) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.size());
     for (const auto& span : of_rows) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.rows);
-    for (const auto& span : of_columns) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.width);
   }
 
   const LayerNormShape shape_;
-  const std::vector<float> ones_;
-  const std::vector<float> zeros_;
-  const int64_t pieces_;  // of rows, whose sums are added in order
-  std::vector<double> dscale_sums_;
-  std::vector<double> dbias_sums_;
+  const int64_t pieces_;  // of rows
+  ScaleAndBias scale_and_bias_;
 };
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include "runtime/tensor.h"
 #include "transpiler/freeze.h"
 #include "transpiler/lower.h"
+#include "transpiler/lowering/reasons.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/test_program.h"
 
@@ -109,6 +110,15 @@ TEST_P(Lowered, ComputesWhatTrainingSaw) {
   absl::StatusOr<LoweredModel> lowered = Lower(portable->program, portable->scope);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
 
+  for (const LoweredType& type : lowered->account) {
+    const bool is_product =
+        type.op_type == "conv2d" || type.op_type == "depthwise_conv2d" || type.op_type == "mul";
+    if (!is_product) continue;
+    for (const auto& [reason, count] : type.ops) {
+      EXPECT_EQ(reason, LoweringReason::kOnIntegers) << count << " " << type.op_type;
+    }
+  }
+
   const auto simulation = Executor::Create(simulated, &scope);
   const auto frozen = Executor::Create(portable->program, &portable->scope);
   const auto integers = Executor::Create(lowered->program, &lowered->scope);
@@ -144,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, Lowered,
                          testing::Values(Case{"lenet5", ""},
                                          Case{"lenet5",
                                               "activations { bits: 4 } weights { bits: 4 }"},
-                                         Case{"small_separable", ""}));
+                                         Case{"resnet20", ""}, Case{"small_separable", ""}));
 
 }  // namespace
 }  // namespace fixpoint

@@ -123,6 +123,7 @@ std::string TraitsText(const OpSchema& schema) {
   }
   if (schema.keeps_range()) traits.push_back("keeps range");
   if (schema.never_negative()) traits.push_back("never negative");
+  if (schema.keeps_sign()) traits.push_back("keeps sign");
   if (schema.quant_op() != QuantOp::kNone) {
     traits.push_back(std::string(QuantOpName(schema.quant_op())));
   }

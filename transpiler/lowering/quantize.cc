@@ -18,6 +18,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "ops/never_negative.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
@@ -62,28 +63,6 @@ const Op* FindMove(const Argument& input) {
                      (schema->KeepsRange(op->desc()) || op->type() == "concat") &&
                      !op->Inputs("X").empty() && op->Output("Out") == value->written_by();
   return moves ? op : nullptr;
-}
-
-// Whether nothing below 0 comes out of a value's op.
-bool IsNeverNegative(const Argument& input, const Lowering& lowering) {
-  if (const Op* product = lowering.FindOpenProduct(input); product != nullptr) {
-    const absl::StatusOr<Epilogue> epilogue = EpilogueOf(product->desc());
-    if (!epilogue.ok() || epilogue->empty()) return false;
-    const EpilogueStage& last = epilogue->back();
-    return last.kind == Kind::kRelu || (last.kind == Kind::kClip && last.a >= 0);
-  }
-  const Value* value = input.value();
-  if (value == nullptr || value->op() == nullptr) return false;
-  const OpSchema* schema = FindOpSchema(value->op()->type());
-  if (schema == nullptr) return false;
-  if (schema->never_negative()) return true;
-  if (const Op* move = FindMove(input); move != nullptr) {
-    for (const Argument* moved : move->Inputs("X")) {
-      if (!IsNeverNegative(*moved, lowering)) return false;
-    }
-    return true;
-  }
-  return false;
 }
 
 // Whether what an input reads can be stored as codes by the products that make it.
@@ -203,7 +182,8 @@ class QuantizeRule final : public LoweringRule {
     }
     *reason = LoweringReason::kTooManyBits;
     const int64_t bits = IntAttr(op.desc(), "bit_length").value_or(8);
-    const bool is_unsigned = IsNeverNegative(*op.Input("X"), lowering);
+    const bool is_unsigned =
+        op.Input("X")->value() != nullptr && NeverNegative().Holds(*op.Input("X")->value());
     if (bits < 2 || bits > (is_unsigned ? 9 : 8)) return std::nullopt;
     const int32_t largest = LargestCode(static_cast<int>(bits));
     const bool to_even = IntAttr(op.desc(), "round_type").value_or(1) == 0;

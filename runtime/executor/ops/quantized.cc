@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/never_negative.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
@@ -13,7 +14,7 @@ namespace {
 // The type that holds the codes of X; nothing where 8 bits do not.
 std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const kernels::CodeRule& rule) {
   if (rule.largest_code <= LargestCode(8)) return kernels::CodeType::kInt8;
-  const bool is_unsigned = rule.largest_code <= 255 && IsNeverNegative(op.InputValue("X"));
+  const bool is_unsigned = rule.largest_code <= 255 && NeverNegative().Holds(op.InputValue("X"));
   return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
 }
 
@@ -90,22 +91,6 @@ absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int>
 absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
   RETURN_IF_ERROR(op.CheckSize(slot, 1));
   return op.ReadFloats(slot);
-}
-
-bool IsNeverNegative(const Value& value) {
-  const Value* at = &value;
-  while (at->written_by() != nullptr) {
-    const Op& op = at->written_by()->op();
-    const OpSchema* schema = FindOpSchema(op.type());
-    if (schema == nullptr) return false;
-    if (schema->NeverNegative(op.desc())) return true;
-    if (!schema->KeepsRange(op.desc()) || op.Input("X") == nullptr ||
-        op.Input("X")->value() == nullptr) {
-      return false;
-    }
-    at = op.Input("X")->value();
-  }
-  return false;
 }
 
 absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges) {

@@ -36,9 +36,6 @@ const TensorType kOneNumber{VarType::FP32, {1}};
 // An input of one FP32. Errors: those of OpPlanner::CheckSize and Read.
 absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot);
 
-// Whether every element is at least 0, or NaN, whatever is fed: relu and what keeps its values.
-bool IsNeverNegative(const Value& value);
-
 // Adds the step that quantizes X by `ranges`. Codes of up to 8 bits are held as integers, with the
 // ranges.
 absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges);

@@ -1,0 +1,58 @@
+#include "ops/never_negative.h"
+
+#include <vector>
+
+#include "ops/op_schema.h"
+
+namespace fixpoint {
+namespace {
+
+// What decides where the op itself does not; nothing: it may be negative.
+std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema) {
+  std::vector<const Argument*> sources;
+  if (!schema.keeps_sign() && !schema.KeepsRange(op.desc())) return sources;
+  for (const char* slot : {"X", "Y"}) {
+    for (const Argument* input : op.Inputs(slot)) sources.push_back(input);
+  }
+  return sources;
+}
+
+}  // namespace
+
+bool NeverNegative::Holds(const Value& value) {
+  // A value is met before its sources and again behind them. Until then it counts as one that may
+  // be negative, which is what one that depends on itself (in a loop) stays.
+  struct Visit {
+    const Value* value;
+    bool sources_are_known;
+  };
+  std::vector<Visit> visits = {{&value, false}};
+  while (!visits.empty()) {
+    const auto [at, sources_are_known] = visits.back();
+    visits.pop_back();
+    if (!sources_are_known && !known_.emplace(at, false).second) continue;
+    if (at->origin() != Value::Origin::kWrite) continue;
+    const OpSchema* schema = FindOpSchema(at->op()->type());
+    if (schema == nullptr) continue;
+    if (schema->NeverNegative(at->op()->desc())) {
+      known_[at] = true;
+      continue;
+    }
+    const std::vector<const Argument*> sources = SourcesOf(*at->op(), *schema);
+    if (!sources_are_known && !sources.empty()) visits.push_back({at, true});
+    bool holds = !sources.empty();
+    for (const Argument* source : sources) {
+      if (source->value() == nullptr) {
+        holds = false;
+      } else if (sources_are_known) {
+        holds = holds && known_[source->value()];
+      } else {
+        visits.push_back({source->value(), false});
+      }
+    }
+    if (sources_are_known) known_[at] = holds;
+  }
+  return known_[&value];
+}
+
+}  // namespace fixpoint

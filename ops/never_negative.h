@@ -1,0 +1,25 @@
+// Which values of a program have no negative elements, whatever is fed: what unsigned codes hold.
+
+#ifndef FIXPOINT_OPS_NEVER_NEGATIVE_H_
+#define FIXPOINT_OPS_NEVER_NEGATIVE_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// Remembers what it found, so that asking of all values is linear in the program, which must not
+// change meanwhile.
+class NeverNegative {
+ public:
+  // Whether every element is at least 0, or NaN: of relu, say, of what keeps its values, and of
+  // sums and averages of those.
+  bool Holds(const Value& value);
+
+ private:
+  absl::flat_hash_map<const Value*, bool> known_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_NEVER_NEGATIVE_H_

@@ -144,31 +144,51 @@ TEST_P(BatchNorms, GiveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
+struct NearlyConstant {
+  std::string name;
+  int64_t channels = 0;
+  int64_t images = 0;
+  std::vector<int64_t> places;
+};
+
+class BatchNormStatistics : public testing::TestWithParam<NearlyConstant> {};
+
 // One element unlike all others: the first, the first of a piece, or any other.
-TEST(BatchNormStatistics, AreThoseOfAChannelThatIsNearlyConstant) {
-  for (const int64_t place : {0, 1, 127, 128, 16384, 70000}) {
-    BatchNormShape shape;
-    shape.batch = 128;
-    shape.channels = 2;
-    shape.height = shape.width = 32;
-    const double rows = static_cast<double>(shape.rows());
+TEST_P(BatchNormStatistics, AreThoseOfAChannelThatIsNearlyConstant) {
+  BatchNormShape shape;
+  shape.batch = GetParam().images;
+  shape.channels = GetParam().channels;
+  shape.height = shape.width = 32;
+  const double rows = static_cast<double>(shape.rows());
+  const int64_t last = shape.channels - 1;
+  const auto norm = BatchNorm::Plan(shape);
+  ASSERT_TRUE(norm.ok()) << norm.status();
+  const std::vector<float> scale(shape.channels, 1.0f);
+  const std::vector<float> bias(shape.channels, 0.0f);
+  for (const int64_t place : GetParam().places) {
+    SCOPED_TRACE(place);
     std::vector<float> x(shape.size(), 0.0f);
-    x[place * 2] = 3.3f;
-    for (int64_t row = 0; row < shape.rows(); row += 1024) x[row * 2 + 1] = 0.5f;
-    const auto norm = BatchNorm::Plan(shape);
-    ASSERT_TRUE(norm.ok()) << norm.status();
-    Statistics statistics(2);
+    x[place * shape.channels] = 3.3f;
+    for (int64_t row = 0; row < shape.rows(); row += 1024) x[row * shape.channels + last] = 0.5f;
+    Statistics statistics(shape.channels);
     float range = 0;
-    (*norm)->FindStatistics(x, std::vector<float>{1, 1}, std::vector<float>{0, 0}, statistics.spans,
-                            &range);
+    (*norm)->FindStatistics(x, scale, bias, statistics.spans, &range);
     const double mean = double{3.3f} / rows;
     const double variance = double{3.3f} * double{3.3f} / rows - mean * mean;
-    EXPECT_NEAR(statistics.variance[0], variance, 1e-3 * variance) << place;
+    EXPECT_NEAR(statistics.variance[0], variance, 1e-3 * variance);
     const double share = 1.0 / 1024;
     const double spread = 0.25 * share * (1 - share);
-    EXPECT_NEAR(statistics.variance[1], spread, 1e-3 * spread) << place;
+    EXPECT_NEAR(statistics.variance[last], spread, 1e-3 * spread);
   }
 }
+
+// A wide row is one of many of the tensor's, one, or one that is added up in parts.
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BatchNormStatistics,
+    testing::Values(NearlyConstant{"OfManyRows", 2, 128, {0, 1, 127, 128, 16384, 70000}},
+                    NearlyConstant{"OfOneRow", 256, 32, {0, 1, 127, 128, 16384, 30000}},
+                    NearlyConstant{"OfPartsOfARow", 1100, 8, {0, 1, 127, 128, 7000}}),
+    [](const auto& info) { return info.param.name; });
 
 // Codes are those of y, whatever is not stored.
 TEST_P(BatchNorms, QuantizeWhatTheyDoNotStore) {

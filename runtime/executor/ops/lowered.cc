@@ -15,6 +15,7 @@
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
+#include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/integer_convolution.h"
@@ -137,15 +138,15 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
   RETURN_IF_ERROR(op.CheckSize("Scales", sums.channels));
   ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
   ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
   const bool takes_place = operands.codes && *operands.codes != input;
   const Buffer output = takes_place
                             ? op.WriteOver(sums.output_slot, type, sums.layout, *operands.codes)
                             : op.WriteAs(sums.output_slot, type, sums.layout);
-  op.AddStep({operands.WithOperands({input, weights, scales}),
+  op.AddStep({operands.WithOperands({input, packed, scales}),
               {output},
               [=](const StepContext& run) {
-                RETURN_IF_ERROR(kernel->SetWeights(run.Of<int8_t>(weights)));
                 if (operands.codes) {
                   const absl::Span<uint8_t> added = run.Of<uint8_t>(*operands.codes);
                   std::memmove(run.Of<uint8_t>(output).data(), added.data(), added.size());
@@ -154,8 +155,8 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
                 for (const std::optional<Buffer>& operand : operands.numbers) {
                   numbers.push_back(operand ? run.Floats(*operand) : absl::Span<float>());
                 }
-                kernel->Run(run.Of<uint8_t>(input), run.Floats(scales), numbers,
-                            OutputOf(run, output, output_type));
+                kernel->Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), run.Floats(scales),
+                            numbers, OutputOf(run, output, output_type));
                 return absl::OkStatus();
               },
               kernel->implementation(),

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "benchmarks/clock.h"
 #include "benchmarks/networks.h"
 #include "benchmarks/timed_trainer.h"
 #include "runtime/random.h"

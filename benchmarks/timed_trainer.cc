@@ -2,7 +2,6 @@
 
 #include <glog/logging.h>
 
-#include <ctime>
 #include <utility>
 
 #include "runtime/random.h"
@@ -10,14 +9,9 @@
 
 namespace fixpoint {
 
-double CpuSeconds() {
-  timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile)
+TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile, int threads)
     : network_(std::move(network)),
+      threads_(threads),
       image_(*Tensor::Allocate(VarType::FP32, network_.image_dims)),
       label_(*Tensor::Allocate(VarType::INT64, {network_.image_dims[0], 1})) {
   if (quantized) {
@@ -33,6 +27,7 @@ TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile)
   CHECK(initialised.ok()) << initialised.status();
   executor::ExecutorOptions options;
   options.profile = profile;
+  options.threads = threads;
   auto made = executor::Executor::Create(network_.main, &scope_, options);
   CHECK(made.ok()) << made.status();
   executor_ = *std::move(made);
@@ -44,12 +39,12 @@ TimedTrainer::TimedTrainer(Network network, bool quantized, bool profile)
 }
 
 double TimedTrainer::Step() {
-  const double begin = CpuSeconds();
+  const double begin = Now();
   const Feed feeds[] = {{network_.image, &image_}, {network_.label, &label_}};
   const auto loss = executor_->Run(feeds, {network_.loss}, step_++);
   CHECK(loss.ok()) << loss.status();
   loss_ = loss->front().data<float>()[0];
-  return CpuSeconds() - begin;
+  return Now() - begin;
 }
 
 TrainedNetwork TimedTrainer::Take() {

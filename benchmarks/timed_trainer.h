@@ -7,15 +7,13 @@
 #include <memory>
 #include <string>
 
+#include "benchmarks/clock.h"
 #include "benchmarks/networks.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
-
-// Processor time of the whole process, in seconds.
-double CpuSeconds();
 
 // A network with the parameters that some steps leave.
 struct TrainedNetwork {
@@ -25,11 +23,11 @@ struct TrainedNetwork {
 
 class TimedTrainer {
  public:
-  // With its parameters, ready to step, on one thread. Quantized: activations by moving average,
-  // weights per channel.
-  TimedTrainer(Network network, bool quantized, bool profile = false);
+  // With its parameters, ready to step. Quantized: activations by moving average, weights per
+  // channel.
+  TimedTrainer(Network network, bool quantized, bool profile = false, int threads = 1);
 
-  // Gives the processor time of the step in seconds.
+  // Gives the seconds of the step: of the processor on one thread, and of the clock on several.
   double Step();
 
   // Of the last step.
@@ -41,7 +39,10 @@ class TimedTrainer {
   TrainedNetwork Take();
 
  private:
+  double Now() const { return threads_ == 1 ? CpuSeconds() : WallSeconds(); }
+
   Network network_;
+  const int threads_;
   Scope scope_;
   std::unique_ptr<executor::Executor> executor_;
   Tensor image_;

@@ -1,11 +1,14 @@
 // Training steps of float and quantized networks (activations by moving average, weights per
-// channel), in turn, on one thread: medians, their ratio, and where the time goes.
+// channel), in turn: medians, their ratio, and where the time goes. Of the processor, or of the
+// clock on several threads.
 //
-//   bazel run --config=opt //benchmarks:training_benchmark -- [network batch [float|quantized]]
+//   bazel run --config=opt //benchmarks:training_benchmark -- [--threads=N]
+//       [network batch [float|quantized]]
 //
 // With a network it prints where the time of its steps goes; with one of both, what that takes of
 // memory.
 
+#include <gflags/gflags.h>
 #include <glog/logging.h>
 #include <sys/resource.h>
 
@@ -19,8 +22,14 @@
 #include "benchmarks/networks.h"
 #include "benchmarks/timed_trainer.h"
 
+DEFINE_int32(threads, 1, "how many threads a step uses");
+
 namespace fixpoint {
 namespace {
+
+TimedTrainer Trainer(const std::string& name, int64_t batch, bool quantized, bool profile = false) {
+  return TimedTrainer(BuildNetwork(name, batch), quantized, profile, FLAGS_threads);
+}
 
 double Median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
@@ -28,8 +37,8 @@ double Median(std::vector<double> values) {
 }
 
 void Compare(const std::string& name, int64_t batch, int steps) {
-  TimedTrainer in_float(BuildNetwork(name, batch), /*quantized=*/false);
-  TimedTrainer quantized(BuildNetwork(name, batch), /*quantized=*/true);
+  TimedTrainer in_float = Trainer(name, batch, /*quantized=*/false);
+  TimedTrainer quantized = Trainer(name, batch, /*quantized=*/true);
   std::vector<double> float_seconds;
   std::vector<double> quantized_seconds;
   in_float.Step();
@@ -50,7 +59,7 @@ void Compare(const std::string& name, int64_t batch, int steps) {
 
 // What one trainer takes of memory, in a process of its own.
 void MeasureMemory(const std::string& name, int64_t batch, bool quantized) {
-  TimedTrainer trainer(BuildNetwork(name, batch), quantized);
+  TimedTrainer trainer = Trainer(name, batch, quantized);
   for (int i = 0; i < 3; ++i) trainer.Step();
   rusage usage;
   getrusage(RUSAGE_SELF, &usage);
@@ -60,7 +69,7 @@ void MeasureMemory(const std::string& name, int64_t batch, bool quantized) {
 
 void Profile(const std::string& name, int64_t batch, int steps) {
   for (const bool quantized : {false, true}) {
-    TimedTrainer trainer(BuildNetwork(name, batch), quantized, /*profile=*/true);
+    TimedTrainer trainer = Trainer(name, batch, quantized, /*profile=*/true);
     for (int i = 0; i < steps; ++i) trainer.Step();
     std::printf("\n%s of %s:\n%s", quantized ? "quantized" : "float", name.c_str(),
                 trainer.ProfileText().c_str());
@@ -72,6 +81,7 @@ void Profile(const std::string& name, int64_t batch, int steps) {
 
 int main(int argc, char** argv) {
   google::InitGoogleLogging(argv[0]);
+  gflags::ParseCommandLineFlags(&argc, &argv, /*remove_flags=*/true);
   if (argc == 4) {
     fixpoint::MeasureMemory(argv[1], std::atoi(argv[2]), argv[3] == std::string("quantized"));
     return 0;

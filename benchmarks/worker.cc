@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 #include <sys/resource.h>
 
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "benchmarks/clock.h"
 #include "benchmarks/networks.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
@@ -40,11 +40,6 @@ void Set(Struct* message, const std::string& field, double number) {
 
 void Set(Struct* message, const std::string& field, const std::string& text) {
   (*message->mutable_fields())[field].set_string_value(text);
-}
-
-double WallSeconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
 }
 
 double PeakMegabytes() {

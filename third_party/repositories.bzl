@@ -51,6 +51,7 @@ proto_lang_toolchain(
             "cleanup": "absl_cleanup",
             "flat_hash_map": "absl_flat_hash_map",
             "flat_hash_set": "absl_flat_hash_set",
+            "function_ref": "absl_function_ref",
             "hash": "absl_hash",
             "inlined_vector": "absl_inlined_vector",
             "optional": "absl_optional",

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "proto/status_macros.h"
+#include "runtime/passive_waiting.h"
 #include "tools/command_line.h"
 #include "tools/inference_command.h"
 #include "tools/mode_flags.h"
@@ -95,5 +96,8 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
 }  // namespace fixpoint
 
 int main(int argc, char** argv) {
-  return fixpoint::RunTool(argc, argv, fixpoint::Help(), fixpoint::Run);
+  return fixpoint::RunTool(argc, argv, fixpoint::Help(), [argv](const fixpoint::CommandLine& line) {
+    if (FLAGS_threads > 1) fixpoint::WaitPassively(argv);
+    return fixpoint::Run(line);
+  });
 }

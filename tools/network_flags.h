@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_TOOLS_NETWORK_FLAGS_H_
 #define FIXPOINT_TOOLS_NETWORK_FLAGS_H_
 
+#include <gflags/gflags_declare.h>
+
 #include <cstdint>
 #include <string>
 
@@ -11,6 +13,9 @@
 #include "runtime/backends.h"
 #include "runtime/data/data_set.h"
 #include "runtime/training/network_variables.h"
+
+// main decides how threads wait before anything else is done.
+DECLARE_int32(threads);
 
 namespace fixpoint {
 

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/passive_waiting.h"
 #include "tools/command_line.h"
 #include "tools/network_flags.h"
 #include "tools/training_command.h"
@@ -122,5 +123,8 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
 }  // namespace fixpoint
 
 int main(int argc, char** argv) {
-  return fixpoint::RunTool(argc, argv, fixpoint::Help(), fixpoint::Run);
+  return fixpoint::RunTool(argc, argv, fixpoint::Help(), [argv](const fixpoint::CommandLine& line) {
+    if (FLAGS_threads > 1) fixpoint::WaitPassively(argv);
+    return fixpoint::Run(line);
+  });
 }

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/vector_math.h"
-#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -14,9 +14,9 @@ namespace {
 template <typename Function>
 void Map(absl::Span<const float> from, absl::Span<float> to, Function function) {
   CHECK_EQ(to.size(), from.size());
-  Vectorised([=, x = from.data(), y = to.data(), size = from.size()] {
+  ParallelFor(to.size(), 8, [=, x = from.data(), y = to.data()](int64_t begin, int64_t end) {
 #pragma GCC ivdep  // y may be x
-    for (size_t i = 0; i < size; ++i) y[i] = function(x[i]);
+    for (int64_t i = begin; i < end; ++i) y[i] = function(x[i]);
   });
 }
 
@@ -25,10 +25,12 @@ void MapGradient(absl::Span<const float> source, absl::Span<const float> from, a
                  Slope slope) {
   CHECK_EQ(from.size(), source.size());
   CHECK_EQ(to.size(), source.size());
-  Vectorised([=, source = source.data(), dy = from.data(), dx = to.data(), size = source.size()] {
+  ParallelFor(
+      to.size(), 12,
+      [=, source = source.data(), dy = from.data(), dx = to.data()](int64_t begin, int64_t end) {
 #pragma GCC ivdep  // dx may be dy
-    for (size_t i = 0; i < size; ++i) dx[i] = dy[i] * slope(source[i]);
-  });
+        for (int64_t i = begin; i < end; ++i) dx[i] = dy[i] * slope(source[i]);
+      });
 }
 
 float Clip(float x, float low, float high) {

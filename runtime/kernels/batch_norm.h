@@ -39,8 +39,15 @@ struct BatchStatistics {
   absl::Span<float> addends;
 };
 
-// Sums are of floats over a few rows, relative to the first row, and of doubles beyond: the same
-// bits on any number of threads. Not for two threads at once.
+// One element of each for each channel. With g = dy where the relu passes it,
+// dx = factor * (g - mean of g - (x - mean) * slope).
+struct GradientStatistics {
+  absl::Span<float> means;   // of g
+  absl::Span<float> slopes;  // the mean of g * (x - mean), by variance + epsilon
+};
+
+// Sums are of floats over a few rows, relative to the first of them, and of doubles beyond: the
+// same bits on any number of threads. Not for two threads at once.
 class BatchNorm {
  public:
   // Errors: those of CheckExtents (extents.h); kFailedPrecondition: no memory.
@@ -63,10 +70,15 @@ class BatchNorm {
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
                  const CodeRule& rule, absl::Span<uint8_t> codes);
 
+  // What Backward takes of all of x and dy, and the gradients of scale and bias.
+  void FindGradientStatistics(absl::Span<const float> x, absl::Span<const float> dy,
+                              const BatchStatistics& statistics,
+                              const GradientStatistics& of_gradient, absl::Span<float> dscale,
+                              absl::Span<float> dbias);
   // dx may be dy.
   void Backward(absl::Span<const float> x, absl::Span<const float> dy,
-                const BatchStatistics& statistics, absl::Span<float> dx, absl::Span<float> dscale,
-                absl::Span<float> dbias);
+                const BatchStatistics& statistics, const GradientStatistics& of_gradient,
+                absl::Span<float> dx);
 
   // As LoopsName says (vectorised.h).
   std::string implementation() const;
@@ -76,25 +88,31 @@ class BatchNorm {
 
   // Numbers of channels repeated for several rows, which are then one; at one of several places.
   absl::Span<const float> Wide(int place, absl::Span<const float> of_channels);
+  // Calls f(piece, first, end) with each piece's elements, as ParallelFor (parallel_for.h).
+  template <typename F>
+  void ForEachPiece(int64_t bytes_of_element, F f) const;
   // Calls f(place, size) with each of those rows, and with what is left.
   template <typename F>
-  void ForEachWideRow(F f) const;
+  void ForEachWideRow(int64_t bytes_of_element, F f) const;
   template <typename Store>
   void NormalizeAll(absl::Span<const float> x, const BatchStatistics& statistics, Store store);
+  // Fills sums_ with those of the gradient, and products_.
+  template <bool kHasRelu>
+  void SumGradients(absl::Span<const float> x, absl::Span<const float> dy,
+                    const BatchStatistics& statistics);
   template <typename Code>
   void NormalizeToCodes(absl::Span<const float> x, const BatchStatistics& statistics, float range,
                         const CodeRule& rule, absl::Span<Code> codes);
 
   const BatchNormShape shape_;
-  const int64_t pieces_;   // of rows, whose sums are added in order
-  const int64_t repeats_;  // of Wide()
+  const int64_t width_;   // of Wide(): of as many rows as come to
+  const int64_t pieces_;  // of wide rows, whose sums are added in order
   // Of each piece and channel.
   std::vector<double> sums_;
   std::vector<double> products_;
   std::vector<float> lowest_;
   std::vector<float> largest_;
   std::vector<float> wide_;
-  std::vector<float> parts_;  // of sums, of the rows of a piece that are one
 };
 
 }  // namespace fixpoint::kernels

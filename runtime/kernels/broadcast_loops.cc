@@ -39,14 +39,21 @@ BroadcastLoops::BroadcastLoops(DimsView x, DimsView y) {
         (levels_.back().y_stride != 0) == has_y) {
       levels_.back().size *= size;
     } else {
-      levels_.push_back({size, has_x ? x_size_ : 0, has_y ? y_size_ : 0});
+      levels_.push_back({size, has_x ? x_size_ : 0, has_y ? y_size_ : 0, out_size_});
     }
     if (has_x) x_size_ *= size;
     if (has_y) y_size_ *= size;
     out_size_ *= size;
   }
-  if (levels_.empty()) levels_.push_back({1, 1, 1});
+  if (levels_.empty()) levels_.push_back({1, 1, 1, 1});
   std::reverse(levels_.begin(), levels_.end());
+}
+
+BroadcastLoops::Part BroadcastLoops::PartOf(int level, int64_t begin, int64_t end) const {
+  const Level& whole = levels_[level];
+  Part part = {levels_, {begin * whole.x_stride, begin * whole.y_stride, begin * whole.out_stride}};
+  part.levels[level].size = end - begin;
+  return part;
 }
 
 }  // namespace fixpoint::kernels

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "ops/dims.h"
 #include "runtime/kernels/lane_sums.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 
@@ -71,16 +71,14 @@ class BroadcastLoops {
   int64_t y_size() const { return y_size_; }
   int64_t out_size() const { return out_size_; }
 
-  // Calls f(line, begin) with each line of the result, in order.
+  // Calls f(line, begin) with each line of the result, or with parts of it, as ParallelFor.
   template <typename F>
   void ForEachLine(F f) const {
-    WithLine([this, f](auto line) {
-      Vectorised([line, f, levels = levels_] {
-        Walk walk(levels);
-        do {
-          f(line, walk.begin());
-        } while (walk.Next());
-      });
+    const auto is_any = [](const Level&) { return true; };
+    ForEachPart(is_any, [f](auto line, Walk* walk) {
+      do {
+        f(line, walk->begin());
+      } while (walk->Next());
     });
   }
 
@@ -92,33 +90,41 @@ class BroadcastLoops {
     if constexpr (!kReadsPlace) {
       if (HasShortLines<Place>()) return FoldShortLines<How>(folded, term_of);
     }
-    WithLine([=](auto line) {
-      Vectorised([=, levels = levels_] {
-        Walk walk(levels);
-        for (bool has_more = true; has_more;) {
-          // Lines for one place, up to four of which are folded in one pass over it.
-          LineBegin begins[4];
-          int count = 0;
-          do {
-            begins[count++] = walk.begin();
-            has_more = walk.Next();
-          } while (has_more && count < 4 && Place::Begin(walk.begin()) == Place::Begin(begins[0]));
-          double* const to = folded + Place::Begin(begins[0]);
-          if (count == 4) {
-            const auto a = term_of(line, begins[0]);
-            const auto b = term_of(line, begins[1]);
-            const auto c = term_of(line, begins[2]);
-            const auto d = term_of(line, begins[3]);
-            Fold<Place, How>(line, to, [=](int64_t i) {
-              return How::Combine(How::Combine(a(i), b(i)), How::Combine(c(i), d(i)));
-            });
-          } else {
-            for (int i = 0; i < count; ++i) {
-              Fold<Place, How>(line, to, term_of(line, begins[i]));
-            }
+    const auto is_kept = [](const Level& level) { return Place::Stride(level) != 0; };
+    if (std::none_of(levels_.begin(), levels_.end(), is_kept)) {
+      // Levels along which x goes on, or y, are one: so this is one line.
+      return WithLine([=](auto line) {
+        const auto term = term_of(line, LineBegin{0, 0, 0});
+        *folded = How::Combine(*folded, ParallelFold<How>(line.size, kBytesOfElement, term));
+      });
+    }
+    // Each thread has places of its own.
+    ForEachPart(is_kept, [=, lines_of_place = LinesOfPlace<Place>()](auto line, Walk* walk) {
+      int64_t left = lines_of_place;
+      for (bool has_more = true; has_more;) {
+        // Up to four are folded in one pass over their place.
+        LineBegin begins[4];
+        const int count = static_cast<int>(std::min<int64_t>(4, left));
+        for (int i = 0; i < count; ++i) {
+          begins[i] = walk->begin();
+          has_more = walk->Next();
+        }
+        left = left > count ? left - count : lines_of_place;
+        double* const to = folded + Place::Begin(begins[0]);
+        if (count == 4) {
+          const auto a = term_of(line, begins[0]);
+          const auto b = term_of(line, begins[1]);
+          const auto c = term_of(line, begins[2]);
+          const auto d = term_of(line, begins[3]);
+          Fold<Place, How>(line, to, [=](int64_t i) {
+            return How::Combine(How::Combine(a(i), b(i)), How::Combine(c(i), d(i)));
+          });
+        } else {
+          for (int i = 0; i < count; ++i) {
+            Fold<Place, How>(line, to, term_of(line, begins[i]));
           }
         }
-      });
+      }
     });
   }
 
@@ -129,6 +135,7 @@ class BroadcastLoops {
     int64_t size;
     int64_t x_stride;
     int64_t y_stride;
+    int64_t out_stride;
   };
   // No tensor of the reference has more dimensions; as many are copied without an allocation.
   using Levels = absl::InlinedVector<Level, 9>;
@@ -136,47 +143,91 @@ class BroadcastLoops {
   // Goes over the lines, each of which is the innermost level.
   class Walk {
    public:
-    explicit Walk(const Levels& levels)
+    Walk(const Levels& levels, LineBegin begin)
         : levels_(levels),
-          line_size_(levels.back().size),
-          next_(levels.size() > 1 ? levels[levels.size() - 2] : Level{1, 0, 0}),
+          next_(levels.size() > 1 ? levels[levels.size() - 2] : Level{1, 0, 0, 0}),
           lines_left_(next_.size),
-          index_(levels.size(), 0) {}
+          index_(levels.size(), 0),
+          begin_(begin) {}
 
     LineBegin begin() const { return begin_; }
 
     // False behind the last line.
     bool Next() {
-      begin_.out += line_size_;
-      begin_.x += next_.x_stride;
-      begin_.y += next_.y_stride;
+      Move(next_, 1);
       return --lines_left_ > 0 || NextOfOuterLevels();
     }
 
    private:
     bool NextOfOuterLevels() {
       lines_left_ = next_.size;
-      begin_.x -= next_.x_stride * next_.size;
-      begin_.y -= next_.y_stride * next_.size;
+      Move(next_, -next_.size);
       for (int i = static_cast<int>(levels_.size()) - 3; i >= 0; --i) {
         const Level& level = levels_[i];
-        begin_.x += level.x_stride;
-        begin_.y += level.y_stride;
+        Move(level, 1);
         if (++index_[i] < level.size) return true;
         index_[i] = 0;
-        begin_.x -= level.x_stride * level.size;
-        begin_.y -= level.y_stride * level.size;
+        Move(level, -level.size);
       }
       return false;
     }
 
+    void Move(const Level& level, int64_t places) {
+      begin_.x += level.x_stride * places;
+      begin_.y += level.y_stride * places;
+      begin_.out += level.out_stride * places;
+    }
+
     const Levels& levels_;
-    const int64_t line_size_;
     const Level next_;  // the level around the lines
     int64_t lines_left_;
     absl::InlinedVector<int64_t, 9> index_;
-    LineBegin begin_ = {0, 0, 0};
+    LineBegin begin_;
   };
+
+  // Of x, y and the result.
+  static constexpr int64_t kBytesOfElement = 12;
+
+  // Calls run(line, walk) with parts of all lines, as ParallelFor. They are parts of one of the
+  // levels that `may_share` holds for: of the outermost long one, or else of the longest.
+  template <typename MayShare, typename Run>
+  void ForEachPart(MayShare may_share, Run run) const {
+    constexpr int64_t kLongLevel = 16;
+    int shared = -1;
+    for (int i = 0; i < static_cast<int>(levels_.size()); ++i) {
+      if (!may_share(levels_[i])) continue;
+      if (shared < 0 || levels_[i].size > levels_[shared].size) shared = i;
+      if (levels_[shared].size >= kLongLevel) break;
+    }
+    const int64_t size = levels_[shared].size;
+    WithLine([=](auto line_of_all) {
+      ParallelFor(size, kBytesOfElement * out_size_ / size, [=](int64_t begin, int64_t end) {
+        const Part part = PartOf(shared, begin, end);
+        const decltype(line_of_all) line = {part.levels.back().size};
+        Walk walk(part.levels, part.begin);
+        run(line, &walk);
+      });
+    });
+  }
+
+  // Of the places of one level those from `begin` to `end`, with all of the others.
+  struct Part {
+    Levels levels;
+    LineBegin begin;
+  };
+  Part PartOf(int level, int64_t begin, int64_t end) const;
+
+  // How many lines for one place follow each other. Parts have as many: where the places of a
+  // thread are so few that more would, they are not folded in another order.
+  template <typename Place>
+  int64_t LinesOfPlace() const {
+    int64_t lines = 1;
+    for (int i = static_cast<int>(levels_.size()) - 2; i >= 0 && Place::Stride(levels_[i]) == 0;
+         --i) {
+      lines *= levels_[i].size;
+    }
+    return lines;
+  }
 
   static constexpr int64_t kShortLine = 32;
   static constexpr int64_t kLinesInOne = 16;
@@ -188,43 +239,57 @@ class BroadcastLoops {
            Place::Stride(levels_[1]) != 0 && levels_[1].size < kShortLine;
   }
 
-  // Folds several lines as one, and then the parts of that.
   template <typename How, typename TermOf>
   void FoldShortLines(double* folded, TermOf term_of) const {
-    WithLine([=](auto line) {
-      Vectorised([=, lines = levels_.front().size] {
-        const int64_t size = line.size;
-        const int64_t wide = kLinesInOne * size;
-        const int64_t wide_lines = lines / kLinesInOne;
-        const auto term = term_of(line, LineBegin{0, 0, 0});
-        double parts[kLinesInOne * kShortLine];
-        for (int64_t i = 0; i < wide; ++i) parts[i] = How::kNothing;
-        // Pieces that stay in the first cache while their columns are added up one by one.
-        constexpr int64_t kPiece = 16;
-        for (int64_t first = 0; first < wide_lines; first += kPiece) {
-          const int64_t end = std::min(wide_lines, first + kPiece);
-          for (int64_t i = 0; i < wide; i += kLinesInOne) {
-            double lanes[kLinesInOne];
-            for (int lane = 0; lane < kLinesInOne; ++lane) lanes[lane] = parts[i + lane];
-            for (int64_t at = first * wide + i; at < end * wide; at += wide) {
-              for (int lane = 0; lane < kLinesInOne; ++lane) {
-                lanes[lane] = How::Combine(lanes[lane], static_cast<double>(term(at + lane)));
-              }
-            }
-            for (int lane = 0; lane < kLinesInOne; ++lane) parts[i + lane] = lanes[lane];
-          }
-        }
-        for (int64_t at = wide_lines * wide; at < lines * size; at += size) {
-          for (int64_t i = 0; i < size; ++i) {
-            parts[i] = How::Combine(parts[i], static_cast<double>(term(at + i)));
-          }
-        }
-        for (int64_t half = wide / 2; half >= size; half /= 2) {
-          for (int64_t i = 0; i < half; ++i) parts[i] = How::Combine(parts[i], parts[i + half]);
-        }
-        for (int64_t i = 0; i < size; ++i) folded[i] = How::Combine(folded[i], parts[i]);
-      });
+    WithLine([=, lines = levels_.front().size](auto line) {
+      const int64_t pieces = PiecesOf(out_size_);
+      double of_pieces[kMostPieces * kShortLine];
+      ParallelFor(pieces, kBytesOfElement * out_size_ / pieces,
+                  [=, of_pieces = &of_pieces[0]](int64_t first, int64_t end) {
+                    const auto term = term_of(line, LineBegin{0, 0, 0});
+                    for (int64_t piece = first; piece < end; ++piece) {
+                      FoldPiece<How>(lines * piece / pieces, lines * (piece + 1) / pieces,
+                                     line.size, term, of_pieces + piece * line.size);
+                    }
+                  });
+      for (int64_t i = 0; i < pieces * line.size; ++i) {
+        folded[i % line.size] = How::Combine(folded[i % line.size], of_pieces[i]);
+      }
     });
+  }
+
+  // Folds the lines from `begin` to `end`: several as one, and then the parts of that.
+  template <typename How, typename Term>
+  static void FoldPiece(int64_t begin, int64_t end, int64_t size, Term term, double* folded) {
+    const int64_t wide = kLinesInOne * size;
+    const int64_t wide_lines = (end - begin) / kLinesInOne;
+    double parts[kLinesInOne * kShortLine];
+    for (int64_t i = 0; i < wide; ++i) parts[i] = How::kNothing;
+    // Blocks that stay in the first cache while their columns are added up one by one.
+    constexpr int64_t kBlock = 16;
+    for (int64_t first = 0; first < wide_lines; first += kBlock) {
+      const int64_t block_begin = begin * size + first * wide;
+      const int64_t block_end = begin * size + std::min(wide_lines, first + kBlock) * wide;
+      for (int64_t i = 0; i < wide; i += kLinesInOne) {
+        double lanes[kLinesInOne];
+        for (int lane = 0; lane < kLinesInOne; ++lane) lanes[lane] = parts[i + lane];
+        for (int64_t at = block_begin + i; at < block_end; at += wide) {
+          for (int lane = 0; lane < kLinesInOne; ++lane) {
+            lanes[lane] = How::Combine(lanes[lane], static_cast<double>(term(at + lane)));
+          }
+        }
+        for (int lane = 0; lane < kLinesInOne; ++lane) parts[i + lane] = lanes[lane];
+      }
+    }
+    for (int64_t at = begin * size + wide_lines * wide; at < end * size; at += size) {
+      for (int64_t i = 0; i < size; ++i) {
+        parts[i] = How::Combine(parts[i], static_cast<double>(term(at + i)));
+      }
+    }
+    for (int64_t half = wide / 2; half >= size; half /= 2) {
+      for (int64_t i = 0; i < half; ++i) parts[i] = How::Combine(parts[i], parts[i + half]);
+    }
+    for (int64_t i = 0; i < size; ++i) folded[i] = parts[i];
   }
 
   template <typename Place, typename How, typename Line, typename Term>

@@ -2,19 +2,20 @@
 
 #include <glog/logging.h>
 
-#include <cstddef>
+#include <cstdint>
 
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 
 template <typename From, typename To>
 void Cast(absl::Span<const From> from, absl::Span<To> to) {
   CHECK_EQ(to.size(), from.size());
-  Vectorised([from = from.data(), to = to.data(), size = from.size()] {
+  ParallelFor(to.size(), sizeof(From) + sizeof(To),
+              [from = from.data(), to = to.data()](int64_t begin, int64_t end) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < size; ++i) to[i] = Converted<To>(from[i]);
-  });
+                for (int64_t i = begin; i < end; ++i) to[i] = Converted<To>(from[i]);
+              });
 }
 
 #define FIXPOINT_CAST(From, To) template void Cast(absl::Span<const From>, absl::Span<To>);

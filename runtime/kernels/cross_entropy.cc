@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/vector_math.h"
-#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -103,15 +103,17 @@ void SigmoidCrossEntropy(absl::Span<const float> x, absl::Span<const float> labe
                          absl::Span<float> loss) {
   CHECK_EQ(labels.size(), x.size());
   CHECK_EQ(loss.size(), x.size());
-  Vectorised([=, x = x.data(), labels = labels.data(), loss = loss.data(), size = x.size()] {
+  ParallelFor(
+      x.size(), 12,
+      [=, x = x.data(), labels = labels.data(), loss = loss.data()](int64_t begin, int64_t end) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < size; ++i) {
-      const float label = labels[i];
-      const float rest = Log1pOfShare(Exp(-__builtin_fabsf(x[i])));
-      const float value = ((x[i] > 0.0f ? x[i] : 0.0f) - x[i] * label) + rest;
-      loss[i] = label == ignored ? 0.0f : value;
-    }
-  });
+        for (int64_t i = begin; i < end; ++i) {
+          const float label = labels[i];
+          const float rest = Log1pOfShare(Exp(-__builtin_fabsf(x[i])));
+          const float value = ((x[i] > 0.0f ? x[i] : 0.0f) - x[i] * label) + rest;
+          loss[i] = label == ignored ? 0.0f : value;
+        }
+      });
 }
 
 void SigmoidCrossEntropyBackward(absl::Span<const float> x, absl::Span<const float> labels,
@@ -120,15 +122,16 @@ void SigmoidCrossEntropyBackward(absl::Span<const float> x, absl::Span<const flo
   CHECK_EQ(labels.size(), x.size());
   CHECK_EQ(dloss.size(), x.size());
   CHECK_EQ(dx.size(), x.size());
-  Vectorised([=, x = x.data(), labels = labels.data(), dloss = dloss.data(), dx = dx.data(),
-              size = x.size()] {
+  ParallelFor(x.size(), 16,
+              [=, x = x.data(), labels = labels.data(), dloss = dloss.data(), dx = dx.data()](
+                  int64_t begin, int64_t end) {
 #pragma GCC ivdep  // dx may be dloss
-    for (size_t i = 0; i < size; ++i) {
-      const float label = labels[i];
-      const float value = (Sigmoid(x[i]) - label) * dloss[i];
-      dx[i] = label == ignored ? 0.0f : value;
-    }
-  });
+                for (int64_t i = begin; i < end; ++i) {
+                  const float label = labels[i];
+                  const float value = (Sigmoid(x[i]) - label) * dloss[i];
+                  dx[i] = label == ignored ? 0.0f : value;
+                }
+              });
 }
 
 }  // namespace fixpoint::kernels

@@ -2,7 +2,6 @@
 
 #include <glog/logging.h>
 #include <immintrin.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/threads.h"
 
 // Four lines of an image are interleaved, so that a lane is the four codes of a channel that lie
 // one below the other. An instruction then multiplies them by a column of sixteen channels'
@@ -61,7 +61,7 @@ class DepthwiseConvolution final : public IntegerSums {
         no_line_(image_line_),
         line_((columns().pad_before + columns().pad_after) * shape.channels + image_line_ + kCodes),
         is_prefetched_(IsOutOfCache(shape)),
-        threads_(omp_get_max_threads()),
+        threads_(GrantedThreads()),
         lines_(threads_, std::vector<Lanes>(CeilDivide(groups_ * line_, kLanes))) {}
 
   int64_t packed_bytes() const override {
@@ -106,19 +106,20 @@ class DepthwiseConvolution final : public IntegerSums {
     const auto* const weights = reinterpret_cast<const int8_t*>(offsets + padded_channels_);
     const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_);
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int64_t i = 0; i < shape_.batch * bands; ++i) {
-      uint32_t* const lines = lines_[omp_get_thread_num()].data()->lanes;
-      const int64_t n = i / bands;
-      const int64_t first = i % bands * band_;
-      const int64_t last = std::min(first + band_, shape_.out_height);
-      Interleave(&inputs[n * shape_.height * image_line_],
-                 first * rows().stride - rows().pad_before, lines);
-      for (int64_t y = first; y < last; ++y) {
-        Multiply(lines, {weights + (y - first) * row_weights_, offsets}, epilogue,
-                 (n * shape_.out_height + y) * shape_.out_width * shape_.channels);
+    RunOnThreads(threads_, shape_.batch * bands, [&](int thread, int64_t begin, int64_t end) {
+      uint32_t* const lines = lines_[thread].data()->lanes;
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t n = i / bands;
+        const int64_t first = i % bands * band_;
+        const int64_t last = std::min(first + band_, shape_.out_height);
+        Interleave(&inputs[n * shape_.height * image_line_],
+                   first * rows().stride - rows().pad_before, lines);
+        for (int64_t y = first; y < last; ++y) {
+          Multiply(lines, {weights + (y - first) * row_weights_, offsets}, epilogue,
+                   (n * shape_.out_height + y) * shape_.out_width * shape_.channels);
+        }
       }
-    }
+    });
   }
 
   std::string implementation() const override { return "loops:avx512_vnni"; }

@@ -9,16 +9,12 @@
 
 #include "ops/quant_math.h"
 #include "runtime/kernels/fake_quantize_loops.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 namespace {
 
 constexpr uint32_t kInfinityBits = 0x7f800000;
-
-// The same with what one channel has in one line.
-Channels InOneLine(const Channels& channels) {
-  return channels.count == 1 ? Channels{1, 1, channels.size()} : channels;
-}
 
 // The values of one channel.
 std::vector<float> ValuesOf(absl::Span<const float> x, const Channels& channels, int64_t channel) {
@@ -30,10 +26,44 @@ std::vector<float> ValuesOf(absl::Span<const float> x, const Channels& channels,
   return values;
 }
 
-// Calls run(line, start) with each line of memory; those that follow each other as one.
+// The bits of the largest absolute value of each channel, once or several times: of some parts of
+// it, one row of the channels behind the other.
+std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
+  const auto [outer, count, inner] = channels;
+  std::vector<uint32_t> all_bits;
+  if (count == 1 || inner == 1) {
+    const int64_t rows = outer * inner;
+    const int64_t pieces = PiecesOf(channels.size());
+    all_bits.resize(pieces * count);
+    ParallelFor(pieces, 4 * channels.size() / pieces,
+                [=, count = count, bits = all_bits.data()](int64_t first, int64_t end) {
+                  for (int64_t piece = first; piece < end; ++piece) {
+                    const int64_t begin = rows * piece / pieces;
+                    const int64_t size = rows * (piece + 1) / pieces - begin;
+                    if (count == 1) {
+                      bits[piece] = AbsMaxBits(x + begin, size);
+                    } else {
+                      RaiseAbsMaxBits(x + begin * count, size, count, bits + piece * count);
+                    }
+                  }
+                });
+    return all_bits;
+  }
+  all_bits.resize(outer * count);
+  ParallelFor(outer * count, 4 * inner,
+              [=, inner = inner, bits = all_bits.data()](int64_t begin, int64_t end) {
+                for (int64_t line = begin; line < end; ++line) {
+                  bits[line] = AbsMaxBits(x + line * inner, inner);
+                }
+              });
+  return all_bits;
+}
+
+// Calls run(line, start) with each line of memory, or with parts of it; those that follow each
+// other as one. An element takes so many bytes.
 template <typename Run>
-void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRule& rule, Run run) {
-  channels = InOneLine(channels);
+void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRule& rule,
+                 int64_t bytes_of_each, Run run) {
   CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
   std::vector<float> multipliers(ranges.size());
   const float largest = static_cast<float>(rule.largest_code);
@@ -44,21 +74,33 @@ void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRu
   line.rounding = rule.rounding;
   line.ranges = ranges.data();
   line.multipliers = multipliers.data();
+  if (channels.count == 1) {
+    return ParallelFor(channels.size(), bytes_of_each, [=](int64_t begin, int64_t end) {
+      Line part = line;
+      part.size = end - begin;
+      run(part, begin);
+    });
+  }
   if (channels.inner == 1) {
-    line.range_for_each = true;
-    line.size = channels.count;
-    line.count = channels.outer;
-    run(line, 0);
-    return;
+    return ParallelFor(channels.outer, bytes_of_each * channels.count,
+                       [=](int64_t begin, int64_t end) {
+                         Line part = line;
+                         part.range_for_each = true;
+                         part.size = channels.count;
+                         part.count = end - begin;
+                         run(part, begin * channels.count);
+                       });
   }
-  line.size = channels.inner;
-  for (int64_t o = 0; o < channels.outer; ++o) {
-    for (int64_t c = 0; c < channels.count; ++c) {
-      line.ranges = &ranges[c];
-      line.multipliers = &multipliers[c];
-      run(line, (o * channels.count + c) * line.size);
-    }
-  }
+  ParallelFor(channels.outer * channels.count, bytes_of_each * channels.inner,
+              [=](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  Line part = line;
+                  part.size = channels.inner;
+                  part.ranges += i % channels.count;
+                  part.multipliers += i % channels.count;
+                  run(part, i * channels.inner);
+                }
+              });
 }
 
 template <typename Code>
@@ -66,9 +108,10 @@ void QuantizeTo(absl::Span<const float> x, absl::Span<const float> ranges, const
                 const CodeRule& rule, absl::Span<Code> codes) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(codes.size(), x.size());
-  ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
-    QuantizeLine<Code, None>(line, x.data() + start, codes.data() + start, nullptr);
-  });
+  ForEachLine(ranges, channels, rule, sizeof(float) + sizeof(Code),
+              [x = x.data(), codes = codes.data()](const Line& line, int64_t start) {
+                QuantizeLine<Code, None>(line, x + start, codes + start, nullptr);
+              });
 }
 
 template <typename Code>
@@ -78,9 +121,11 @@ void QuantizeDequantizeTo(absl::Span<const float> x, absl::Span<const float> ran
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(values.size(), x.size());
   CHECK_EQ(codes.size(), x.size());
-  ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
-    QuantizeLine<Code, float>(line, x.data() + start, codes.data() + start, values.data() + start);
-  });
+  ForEachLine(ranges, channels, rule, 2 * sizeof(float) + sizeof(Code),
+              [x = x.data(), codes = codes.data(), values = values.data()](const Line& line,
+                                                                           int64_t start) {
+                QuantizeLine<Code, float>(line, x + start, codes + start, values + start);
+              });
 }
 
 template <typename Code>
@@ -90,27 +135,21 @@ void DequantizeFrom(absl::Span<const Code> codes, absl::Span<const float> ranges
   CHECK_EQ(values.size(), codes.size());
   CodeRule rule;
   rule.largest_code = largest_code;
-  ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
-    DequantizeLine<Code>(line, codes.data() + start, values.data() + start);
-  });
+  ForEachLine(ranges, channels, rule, sizeof(Code) + sizeof(float),
+              [codes = codes.data(), values = values.data()](const Line& line, int64_t start) {
+                DequantizeLine<Code>(line, codes + start, values + start);
+              });
 }
 
 }  // namespace
 
-void FindRanges(absl::Span<const float> x, const Channels& all, absl::Span<float> ranges) {
-  const Channels channels = InOneLine(all);
+void FindRanges(absl::Span<const float> x, const Channels& channels, absl::Span<float> ranges) {
+  const int64_t count = channels.count;
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
-  CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
-  std::vector<uint32_t> bits(ranges.size(), 0);
-  if (channels.inner == 1) {
-    RaiseAbsMaxBits(x.data(), channels.outer, channels.count, bits.data());
-  } else {
-    for (int64_t line = 0; line < channels.outer * channels.count; ++line) {
-      uint32_t& largest = bits[line % channels.count];
-      largest = std::max(largest, AbsMaxBits(x.data() + line * channels.inner, channels.inner));
-    }
-  }
-  for (int64_t c = 0; c < channels.count; ++c) {
+  CHECK_EQ(static_cast<int64_t>(ranges.size()), count);
+  std::vector<uint32_t> bits = LargestBits(x.data(), channels);
+  for (size_t i = count; i < bits.size(); ++i) bits[i % count] = std::max(bits[i % count], bits[i]);
+  for (int64_t c = 0; c < count; ++c) {
     if (bits[c] > kInfinityBits) {
       ranges[c] = AbsMax(ValuesOf(x, channels, c));
     } else {
@@ -138,9 +177,10 @@ void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> range
                         const Channels& channels, const CodeRule& rule, absl::Span<float> values) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(values.size(), x.size());
-  ForEachLine(ranges, channels, rule, [&](const Line& line, int64_t start) {
-    QuantizeLine<None, float>(line, x.data() + start, nullptr, values.data() + start);
-  });
+  ForEachLine(ranges, channels, rule, 2 * sizeof(float),
+              [x = x.data(), values = values.data()](const Line& line, int64_t start) {
+                QuantizeLine<None, float>(line, x + start, nullptr, values + start);
+              });
 }
 
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
@@ -176,25 +216,32 @@ void DequantizeProduct(absl::Span<const float> sums, absl::Span<const float> ran
   CHECK_EQ(static_cast<int64_t>(sums.size()), channels.size());
   CHECK_EQ(values.size(), sums.size());
   CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
-  Vectorised([=, sums = sums.data(), ranges = ranges.data(), values = values.data()] {
-    const auto value = [=](int64_t i, float range) {
-      return sums[i] * range * input_range / largest_product;
-    };
-    const auto& [outer, count, inner] = channels;
-    if (inner == 1) {
-      for (int64_t first = 0; first < outer * count; first += count) {
+  const auto value = [=, sums = sums.data()](int64_t i, float range) {
+    return sums[i] * range * input_range / largest_product;
+  };
+  const int64_t count = channels.count;
+  const int64_t inner = channels.inner;
+  if (inner == 1) {
+    return ParallelFor(
+        channels.outer, 8 * count,
+        [=, ranges = ranges.data(), values = values.data()](int64_t begin, int64_t end) {
+          for (int64_t first = begin * count; first < end * count; first += count) {
 #pragma GCC ivdep  // values may be sums
-        for (int64_t c = 0; c < count; ++c) values[first + c] = value(first + c, ranges[c]);
-      }
-      return;
-    }
-    for (int64_t line = 0; line < outer * count; ++line) {
+            for (int64_t c = 0; c < count; ++c) {
+              values[first + c] = value(first + c, ranges[c]);
+            }
+          }
+        });
+  }
+  ParallelFor(channels.outer * count, 8 * inner,
+              [=, ranges = ranges.data(), values = values.data()](int64_t begin, int64_t end) {
+                for (int64_t line = begin; line < end; ++line) {
 #pragma GCC ivdep
-      for (int64_t i = line * inner; i < (line + 1) * inner; ++i) {
-        values[i] = value(i, ranges[line % count]);
-      }
-    }
-  });
+                  for (int64_t i = line * inner; i < (line + 1) * inner; ++i) {
+                    values[i] = value(i, ranges[line % count]);
+                  }
+                }
+              });
 }
 
 }  // namespace fixpoint::kernels

@@ -1,4 +1,4 @@
-// The loops of fake_quantize.h over one line of memory.
+// The loops of fake_quantize.h over one line of memory, for vectorised.h.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_LOOPS_H_
 #define FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_LOOPS_H_
@@ -8,7 +8,6 @@
 
 #include "proto/quant_config.pb.h"
 #include "runtime/kernels/vector_math.h"
-#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 
@@ -72,18 +71,16 @@ inline void QuantizeAs(const Line& line, const float* x, Code* codes, Value* val
 // For each element its code and the number that it stands for, where they are wanted. Outputs may
 // be the input.
 template <typename Code, typename Value>
-void QuantizeLine(const Line& line, const float* x, Code* codes, Value* values) {
-  Vectorised([=] {
-    if (line.rounding == QuantSpec::HALF_TO_EVEN) {
-      line.range_for_each
-          ? QuantizeAs<QuantSpec::HALF_TO_EVEN, true, Code, Value>(line, x, codes, values)
-          : QuantizeAs<QuantSpec::HALF_TO_EVEN, false, Code, Value>(line, x, codes, values);
-    } else {
-      line.range_for_each
-          ? QuantizeAs<QuantSpec::HALF_AWAY_FROM_ZERO, true, Code, Value>(line, x, codes, values)
-          : QuantizeAs<QuantSpec::HALF_AWAY_FROM_ZERO, false, Code, Value>(line, x, codes, values);
-    }
-  });
+inline void QuantizeLine(const Line& line, const float* x, Code* codes, Value* values) {
+  if (line.rounding == QuantSpec::HALF_TO_EVEN) {
+    line.range_for_each
+        ? QuantizeAs<QuantSpec::HALF_TO_EVEN, true, Code, Value>(line, x, codes, values)
+        : QuantizeAs<QuantSpec::HALF_TO_EVEN, false, Code, Value>(line, x, codes, values);
+  } else {
+    line.range_for_each
+        ? QuantizeAs<QuantSpec::HALF_AWAY_FROM_ZERO, true, Code, Value>(line, x, codes, values)
+        : QuantizeAs<QuantSpec::HALF_AWAY_FROM_ZERO, false, Code, Value>(line, x, codes, values);
+  }
 }
 
 template <bool kRangeForEach, typename Code>
@@ -101,11 +98,9 @@ inline void DequantizeAs(const Line& line, const Code* codes, float* values) {
 }
 
 template <typename Code>
-void DequantizeLine(const Line& line, const Code* codes, float* values) {
-  Vectorised([=] {
-    line.range_for_each ? DequantizeAs<true>(line, codes, values)
-                        : DequantizeAs<false>(line, codes, values);
-  });
+inline void DequantizeLine(const Line& line, const Code* codes, float* values) {
+  line.range_for_each ? DequantizeAs<true>(line, codes, values)
+                      : DequantizeAs<false>(line, codes, values);
 }
 
 inline uint32_t AbsBits(float x) {
@@ -117,29 +112,23 @@ inline uint32_t AbsBits(float x) {
 // The bits of the largest absolute value, which of positive floats ascend with their value: those
 // of a NaN are above those of infinity.
 inline uint32_t AbsMaxBits(const float* x, int64_t size) {
-  uint32_t result = 0;
-  Vectorised([=, result = &result] {
-    uint32_t largest = 0;
-    for (int64_t i = 0; i < size; ++i) {
-      const uint32_t bits = AbsBits(x[i]);
-      largest = bits > largest ? bits : largest;
-    }
-    *result = largest;
-  });
-  return result;
+  uint32_t largest = 0;
+  for (int64_t i = 0; i < size; ++i) {
+    const uint32_t bits = AbsBits(x[i]);
+    largest = bits > largest ? bits : largest;
+  }
+  return largest;
 }
 
 // Raises the bits of each place of a line to those of the elements there in `count` lines.
 inline void RaiseAbsMaxBits(const float* x, int64_t count, int64_t size, uint32_t* largest) {
-  Vectorised([=] {
-    for (int64_t start = 0; start < count * size; start += size) {
+  for (int64_t start = 0; start < count * size; start += size) {
 #pragma GCC ivdep
-      for (int64_t i = 0; i < size; ++i) {
-        const uint32_t bits = AbsBits(x[start + i]);
-        largest[i] = bits > largest[i] ? bits : largest[i];
-      }
+    for (int64_t i = 0; i < size; ++i) {
+      const uint32_t bits = AbsBits(x[start + i]);
+      largest[i] = bits > largest[i] ? bits : largest[i];
     }
-  });
+  }
 }
 
 }  // namespace fixpoint::kernels

@@ -11,8 +11,8 @@
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/scale_and_bias.h"
-#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -59,16 +59,8 @@ class PlannedGroupNorm final : public GroupNorm {
  public:
   explicit PlannedGroupNorm(const GroupNormShape& shape)
       : shape_(shape),
-        scale_and_bias_(shape.channels),
-        sums_(shape.channels),
-        product_sums_(shape.channels),
-        means_(shape.channels),
-        centers_(shape.channels),
-        inverses_(shape.channels),
-        mean_g_(shape.channels),
-        mean_gn_(shape.channels),
-        group_means_(shape.groups),
-        group_variances_(shape.groups) {}
+        scale_and_bias_(shape.channels, shape.batch),
+        images_(shape.batch, Image(shape)) {}
 
   void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
@@ -78,18 +70,18 @@ class PlannedGroupNorm final : public GroupNorm {
     CheckSizes({x, y});
     CHECK_EQ(static_cast<int64_t>(mean.size()), shape_.batch * shape_.groups);
     CHECK_EQ(mean.size(), variance.size());
-    const int64_t image = shape_.channels * shape_.places;
-    for (int64_t n = 0; n < shape_.batch; ++n) {
-      const int64_t group = n * shape_.groups;
-      FindStatistics(x.data() + n * image, mean.data() + group, variance.data() + group);
-      Vectorised([shape = shape_, x = x.data() + n * image, y = y.data() + n * image,
-                  scale = scale.data(), bias = bias.data(), centers = centers_.data(),
-                  inverses = inverses_.data()] {
-        MapChannels(shape, y, [=](int64_t c, int64_t i) {
-          return (x[i] - centers[c]) * inverses[c] * scale[c] + bias[c];
-        });
-      });
-    }
+    ForEachImage(8, [=, x = x.data(), y = y.data(), scale = scale.data(), bias = bias.data(),
+                     mean = mean.data(), variance = variance.data()](const GroupNormShape& shape,
+                                                                     int64_t n, Image* image) {
+      const int64_t group = n * shape.groups;
+      const int64_t start = n * shape.channels * shape.places;
+      FindStatistics(shape, x + start, image, mean + group, variance + group);
+      MapChannels(shape, y + start,
+                  [x = x + start, scale, bias, centers = image->centers.data(),
+                   inverses = image->inverses.data()](int64_t c, int64_t i) {
+                    return (x[i] - centers[c]) * inverses[c] * scale[c] + bias[c];
+                  });
+    });
   }
 
   // With n = (x - mean) / deviation and g = dy * scale: dx = (g - mean(g) - n * mean(g * n)) /
@@ -99,50 +91,79 @@ class PlannedGroupNorm final : public GroupNorm {
                 absl::Span<float> dbias) override {
     scale = scale_and_bias_.ScaleOf(scale);
     CheckSizes({x, dy, dx});
-    scale_and_bias_.ClearSums();
-    const int64_t image = shape_.channels * shape_.places;
-    for (int64_t n = 0; n < shape_.batch; ++n) {
-      const float* const images = x.data() + n * image;
-      const float* const gradients = dy.data() + n * image;
-      FindStatistics(images, group_means_.data(), group_variances_.data());
-      Vectorised([shape = shape_, x = images, dy = gradients, centers = centers_.data(),
-                  inverses = inverses_.data(), sums = sums_.data(),
-                  product_sums = product_sums_.data()] {
-        SumChannels(shape, sums, [=](int64_t, int64_t i) { return dy[i]; });
-        SumChannels(shape, product_sums, [=](int64_t c, int64_t i) {
-          return dy[i] * ((x[i] - centers[c]) * inverses[c]);
+    ForEachImage(
+        12, [=, all_x = x.data(), all_dy = dy.data(), all_dx = dx.data(), scale = scale.data(),
+             all_dscale = scale_and_bias_.dscale_sums(), all_dbias = scale_and_bias_.dbias_sums()](
+                const GroupNormShape& shape, int64_t n, Image* image) {
+          const int64_t start = n * shape.channels * shape.places;
+          const float* const x = all_x + start;
+          const float* const dy = all_dy + start;
+          double* const dscale = all_dscale + n * shape.channels;
+          double* const dbias = all_dbias + n * shape.channels;
+          FindStatistics(shape, x, image, image->group_means.data(), image->group_variances.data());
+          const float* const centers = image->centers.data();
+          const float* const inverses = image->inverses.data();
+          SumChannels(shape, dbias, [=](int64_t, int64_t i) { return dy[i]; });
+          SumChannels(shape, dscale, [=](int64_t c, int64_t i) {
+            return dy[i] * ((x[i] - centers[c]) * inverses[c]);
+          });
+          ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t) {
+            const auto mean_of = [=](const double* sums) {
+              return static_cast<float>(
+                  Mean(shape, first, end, [=](int64_t c) { return sums[c] * scale[c]; }));
+            };
+            Fill(&image->mean_g, first, end, mean_of(dbias));
+            Fill(&image->mean_gn, first, end, mean_of(dscale));
+          });
+          MapChannels(shape, all_dx + start,
+                      [=, mean_g = image->mean_g.data(), mean_gn = image->mean_gn.data()](
+                          int64_t c, int64_t i) {
+                        const float normal = (x[i] - centers[c]) * inverses[c];
+                        return (dy[i] * scale[c] - mean_g[c] - normal * mean_gn[c]) * inverses[c];
+                      });
         });
-      });
-      for (int64_t c = 0; c < shape_.channels; ++c) {
-        scale_and_bias_.dbias_sums()[c] += sums_[c];
-        scale_and_bias_.dscale_sums()[c] += product_sums_[c];
-        sums_[c] *= scale[c];
-        product_sums_[c] *= scale[c];
-      }
-      ForEachGroup([&](int64_t first, int64_t end, int64_t) {
-        Fill(&mean_g_, first, end, static_cast<float>(Mean(sums_, first, end)));
-        Fill(&mean_gn_, first, end, static_cast<float>(Mean(product_sums_, first, end)));
-      });
-      Vectorised([shape = shape_, x = images, dy = gradients, dx = dx.data() + n * image,
-                  scale = scale.data(), centers = centers_.data(), inverses = inverses_.data(),
-                  mean_g = mean_g_.data(), mean_gn = mean_gn_.data()] {
-        MapChannels(shape, dx, [=](int64_t c, int64_t i) {
-          const float normal = (x[i] - centers[c]) * inverses[c];
-          return (dy[i] * scale[c] - mean_g[c] - normal * mean_gn[c]) * inverses[c];
-        });
-      });
-    }
     scale_and_bias_.RoundSums(dscale, dbias);
   }
 
   std::string implementation() const override { return LoopsName(); }
 
  private:
+  // What is found of an image: of each channel, and of each group.
+  struct Image {
+    explicit Image(const GroupNormShape& shape)
+        : sums(shape.channels),
+          means(shape.channels),
+          centers(shape.channels),
+          inverses(shape.channels),
+          mean_g(shape.channels),
+          mean_gn(shape.channels),
+          group_means(shape.groups),
+          group_variances(shape.groups) {}
+
+    std::vector<double> sums;
+    std::vector<double> means;
+    std::vector<float> centers;
+    std::vector<float> inverses;
+    std::vector<float> mean_g;
+    std::vector<float> mean_gn;
+    std::vector<float> group_means;
+    std::vector<float> group_variances;
+  };
+
+  // Calls f(shape, n, image) with each image, as ParallelFor.
+  template <typename F>
+  void ForEachImage(int64_t bytes_of_each, F f) {
+    ParallelFor(shape_.batch, bytes_of_each * shape_.channels * shape_.places,
+                [=, shape = shape_, images = images_.data()](int64_t begin, int64_t end) {
+                  for (int64_t n = begin; n < end; ++n) f(shape, n, &images[n]);
+                });
+  }
+
   // Calls f(first, end, group) with the channels of each group.
   template <typename F>
-  void ForEachGroup(F f) const {
-    const int64_t size = shape_.channels / shape_.groups;
-    for (int64_t g = 0; g < shape_.groups; ++g) f(g * size, (g + 1) * size, g);
+  static void ForEachGroup(const GroupNormShape& shape, F f) {
+    const int64_t size = shape.channels / shape.groups;
+    for (int64_t g = 0; g < shape.groups; ++g) f(g * size, (g + 1) * size, g);
   }
 
   template <typename T>
@@ -151,32 +172,31 @@ class PlannedGroupNorm final : public GroupNorm {
   }
 
   // Of the elements of a group, from the sums of its channels.
-  double Mean(const std::vector<double>& sums, int64_t first, int64_t end) const {
+  template <typename SumOf>
+  static double Mean(const GroupNormShape& shape, int64_t first, int64_t end, SumOf sum_of) {
     double sum = 0;
-    for (int64_t c = first; c < end; ++c) sum += sums[c];
-    return sum / static_cast<double>((end - first) * shape_.places);
+    for (int64_t c = first; c < end; ++c) sum += sum_of(c);
+    return sum / static_cast<double>((end - first) * shape.places);
   }
 
   // Of the groups of an image; and for each channel its group's mean and inverse deviation.
-  void FindStatistics(const float* x, float* mean, float* variance) {
-    Vectorised([shape = shape_, x, sums = sums_.data()] {
-      SumChannels(shape, sums, [=](int64_t, int64_t i) { return x[i]; });
+  static void FindStatistics(const GroupNormShape& shape, const float* x, Image* image, float* mean,
+                             float* variance) {
+    const auto sum_of = [image](int64_t c) { return image->sums[c]; };
+    SumChannels(shape, image->sums.data(), [=](int64_t, int64_t i) { return x[i]; });
+    ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t) {
+      Fill(&image->means, first, end, Mean(shape, first, end, sum_of));
     });
-    ForEachGroup([&](int64_t first, int64_t end, int64_t) {
-      Fill(&means_, first, end, Mean(sums_, first, end));
+    SumChannels(shape, image->sums.data(), [x, means = image->means.data()](int64_t c, int64_t i) {
+      const double distance = static_cast<double>(x[i]) - means[c];
+      return distance * distance;
     });
-    Vectorised([shape = shape_, x, means = means_.data(), sums = sums_.data()] {
-      SumChannels(shape, sums, [=](int64_t c, int64_t i) {
-        const double distance = static_cast<double>(x[i]) - means[c];
-        return distance * distance;
-      });
-    });
-    ForEachGroup([&](int64_t first, int64_t end, int64_t group) {
-      mean[group] = static_cast<float>(means_[first]);
-      variance[group] = static_cast<float>(Mean(sums_, first, end));
-      const double deviation = std::sqrt(static_cast<double>(variance[group]) + shape_.epsilon);
-      Fill(&centers_, first, end, mean[group]);
-      Fill(&inverses_, first, end, static_cast<float>(1 / deviation));
+    ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t group) {
+      mean[group] = static_cast<float>(image->means[first]);
+      variance[group] = static_cast<float>(Mean(shape, first, end, sum_of));
+      const double deviation = std::sqrt(static_cast<double>(variance[group]) + shape.epsilon);
+      Fill(&image->centers, first, end, mean[group]);
+      Fill(&image->inverses, first, end, static_cast<float>(1 / deviation));
     });
   }
 
@@ -186,17 +206,7 @@ class PlannedGroupNorm final : public GroupNorm {
 
   const GroupNormShape shape_;
   ScaleAndBias scale_and_bias_;
-  // One for each channel.
-  std::vector<double> sums_;
-  std::vector<double> product_sums_;
-  std::vector<double> means_;
-  std::vector<float> centers_;
-  std::vector<float> inverses_;
-  std::vector<float> mean_g_;
-  std::vector<float> mean_gn_;
-  // One for each group.
-  std::vector<float> group_means_;
-  std::vector<float> group_variances_;
+  std::vector<Image> images_;
 };
 
 }  // namespace

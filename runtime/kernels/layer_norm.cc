@@ -2,14 +2,15 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/scale_and_bias.h"
-#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -17,7 +18,9 @@ namespace {
 class PlannedLayerNorm final : public LayerNorm {
  public:
   explicit PlannedLayerNorm(const LayerNormShape& shape)
-      : shape_(shape), scale_and_bias_(shape.width) {}
+      : shape_(shape),
+        pieces_(std::min(shape.rows, PiecesOf(shape.size()))),
+        scale_and_bias_(shape.width, pieces_) {}
 
   void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
@@ -25,27 +28,29 @@ class PlannedLayerNorm final : public LayerNorm {
     scale = scale_and_bias_.ScaleOf(scale);
     bias = scale_and_bias_.BiasOf(bias);
     CheckSizes({x, y}, {mean, variance});
-    Vectorised([shape = shape_, x_all = x.data(), y_all = y.data(), scale = scale.data(),
-                bias = bias.data(), mean = mean.data(), variance = variance.data()] {
-      const int64_t width = shape.width;
-      for (int64_t r = 0; r < shape.rows; ++r) {
-        const float* const x = x_all + r * width;
-        float* const y = y_all + r * width;
-        const double average = LaneSum(width, [=](int64_t i) { return x[i]; }) / width;
-        const double squares = LaneSum(width, [=](int64_t i) {
-          const double distance = static_cast<double>(x[i]) - average;
-          return distance * distance;
-        });
-        mean[r] = static_cast<float>(average);
-        variance[r] = static_cast<float>(squares / width);
-        const float center = mean[r];
-        const float inverse = InverseDeviation(variance[r], shape.epsilon);
+    ParallelFor(shape_.rows, 8 * shape_.width,
+                [shape = shape_, x_all = x.data(), y_all = y.data(), scale = scale.data(),
+                 bias = bias.data(), mean = mean.data(),
+                 variance = variance.data()](int64_t begin, int64_t end) {
+                  const int64_t width = shape.width;
+                  for (int64_t r = begin; r < end; ++r) {
+                    const float* const x = x_all + r * width;
+                    float* const y = y_all + r * width;
+                    const double average = LaneSum(width, [=](int64_t i) { return x[i]; }) / width;
+                    const double squares = LaneSum(width, [=](int64_t i) {
+                      const double distance = static_cast<double>(x[i]) - average;
+                      return distance * distance;
+                    });
+                    mean[r] = static_cast<float>(average);
+                    variance[r] = static_cast<float>(squares / width);
+                    const float center = mean[r];
+                    const float inverse = InverseDeviation(variance[r], shape.epsilon);
 #pragma GCC ivdep  // y may be x
-        for (int64_t i = 0; i < width; ++i) {
-          y[i] = (x[i] - center) * inverse * scale[i] + bias[i];
-        }
-      }
-    });
+                    for (int64_t i = 0; i < width; ++i) {
+                      y[i] = (x[i] - center) * inverse * scale[i] + bias[i];
+                    }
+                  }
+                });
   }
 
   // With n = (x - mean) / deviation and g = dy * scale: dx = (g - mean(g) - n * mean(g * n)) /
@@ -57,31 +62,39 @@ class PlannedLayerNorm final : public LayerNorm {
     scale = scale_and_bias_.ScaleOf(scale);
     CheckSizes({x, dy, dx}, {mean, variance});
     scale_and_bias_.ClearSums();
-    Vectorised([shape = shape_, x_all = x.data(), dy_all = dy.data(), scale = scale.data(),
-                mean = mean.data(), variance = variance.data(), dx_all = dx.data(),
-                dscale = scale_and_bias_.dscale_sums(), dbias = scale_and_bias_.dbias_sums()] {
-      const int64_t width = shape.width;
-      for (int64_t r = 0; r < shape.rows; ++r) {
-        const float* const x = x_all + r * width;
-        const float* const dy = dy_all + r * width;
-        float* const dx = dx_all + r * width;
-        const float center = mean[r];
-        const float inverse = InverseDeviation(variance[r], shape.epsilon);
-        const auto normal = [=](int64_t i) { return (x[i] - center) * inverse; };
-        const float mean_g =
-            static_cast<float>(LaneSum(width, [=](int64_t i) { return dy[i] * scale[i]; }) / width);
-        const float mean_gn = static_cast<float>(
-            LaneSum(width, [=](int64_t i) { return dy[i] * scale[i] * normal(i); }) / width);
+    ParallelFor(
+        pieces_, 12 * shape_.size() / pieces_,
+        [shape = shape_, pieces = pieces_, x_all = x.data(), dy_all = dy.data(),
+         scale = scale.data(), mean = mean.data(), variance = variance.data(), dx_all = dx.data(),
+         dscale_sums = scale_and_bias_.dscale_sums(),
+         dbias_sums = scale_and_bias_.dbias_sums()](int64_t first, int64_t last) {
+          const int64_t width = shape.width;
+          for (int64_t piece = first; piece < last; ++piece) {
+            double* const dscale = dscale_sums + piece * width;
+            double* const dbias = dbias_sums + piece * width;
+            for (int64_t r = shape.rows * piece / pieces; r < shape.rows * (piece + 1) / pieces;
+                 ++r) {
+              const float* const x = x_all + r * width;
+              const float* const dy = dy_all + r * width;
+              float* const dx = dx_all + r * width;
+              const float center = mean[r];
+              const float inverse = InverseDeviation(variance[r], shape.epsilon);
+              const auto normal = [=](int64_t i) { return (x[i] - center) * inverse; };
+              const float mean_g = static_cast<float>(
+                  LaneSum(width, [=](int64_t i) { return dy[i] * scale[i]; }) / width);
+              const float mean_gn = static_cast<float>(
+                  LaneSum(width, [=](int64_t i) { return dy[i] * scale[i] * normal(i); }) / width);
 #pragma GCC ivdep  // dx may be dy
-        for (int64_t i = 0; i < width; ++i) {
-          const float n = normal(i);
-          const float gradient = dy[i];
-          dscale[i] += static_cast<double>(gradient * n);
-          dbias[i] += static_cast<double>(gradient);
-          dx[i] = (gradient * scale[i] - mean_g - n * mean_gn) * inverse;
-        }
-      }
-    });
+              for (int64_t i = 0; i < width; ++i) {
+                const float n = normal(i);
+                const float gradient = dy[i];
+                dscale[i] += static_cast<double>(gradient * n);
+                dbias[i] += static_cast<double>(gradient);
+                dx[i] = (gradient * scale[i] - mean_g - n * mean_gn) * inverse;
+              }
+            }
+          }
+        });
     scale_and_bias_.RoundSums(dscale, dbias);
   }
 
@@ -99,6 +112,7 @@ class PlannedLayerNorm final : public LayerNorm {
   }
 
   const LayerNormShape shape_;
+  const int64_t pieces_;  // of rows
   ScaleAndBias scale_and_bias_;
 };
 

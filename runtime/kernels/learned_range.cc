@@ -4,7 +4,7 @@
 
 #include "ops/quant_math.h"
 #include "runtime/kernels/lane_sums.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -44,29 +44,43 @@ inline void ForEachRun(const Channels& channels, int64_t channel, F f) {
 template <bool kToEven>
 void Backward(const CodeRule& rule, const Channels& channels, const float* x, const float* ranges,
               const float* dy, double factor, float* dx, float* dranges) {
-  const float n = static_cast<float>(rule.largest_code);
-  for (int64_t c = 0; c < channels.count; ++c) {
-    const float inverse = InverseRange(ranges[c]);
-    const ByRange<kToEven> by{n, kToEven ? -n - 1.0f : -n, ranges[c], n * inverse, n * inverse};
-    double sum = 0;
-    Vectorised([=, sum = &sum] {
-      ForEachRun(channels, c, [=](int64_t start, int64_t size) {
-        const float* from = x + start;
-        const float* gradient = dy + start;
-        *sum += LaneSum(size, [=](int64_t i) {
-          const float u = from[i] * by.inverse_step;
-          const float code = by.Code(from[i]);
-          return gradient[i] * (by.IsInside(u) ? code - u : code);
-        });
-        float* to = dx + start;
+  const auto by_range_of = [=, n = static_cast<float>(rule.largest_code)](int64_t channel) {
+    const float range = ranges[channel];
+    const float inverse = InverseRange(range);
+    return ByRange<kToEven>{n, kToEven ? -n - 1.0f : -n, range, n * inverse, n * inverse};
+  };
+  const auto term_of = [=](const ByRange<kToEven>& by, int64_t start) {
+    return [=](int64_t i) {
+      const float u = x[start + i] * by.inverse_step;
+      const float code = by.Code(x[start + i]);
+      return dy[start + i] * (by.IsInside(u) ? code - u : code);
+    };
+  };
+  const auto pass = [=](const ByRange<kToEven>& by, int64_t begin, int64_t end) {
 #pragma GCC ivdep
-        for (int64_t i = 0; i < size; ++i) {
-          to[i] = by.IsInside(from[i] * by.inverse_step) ? gradient[i] : 0.0f;
-        }
-      });
-    });
-    dranges[c] = static_cast<float>(sum * factor);
+    for (int64_t i = begin; i < end; ++i) {
+      dx[i] = by.IsInside(x[i] * by.inverse_step) ? dy[i] : 0.0f;
+    }
+  };
+  if (channels.count == 1) {
+    const ByRange<kToEven> by = by_range_of(0);
+    const double sum = ParallelSum(channels.size(), 8, term_of(by, 0));
+    ParallelFor(channels.size(), 12, [=](int64_t begin, int64_t end) { pass(by, begin, end); });
+    dranges[0] = static_cast<float>(sum * factor);
+    return;
   }
+  ParallelFor(channels.count, 20 * channels.outer * channels.inner,
+              [=](int64_t begin, int64_t end) {
+                for (int64_t c = begin; c < end; ++c) {
+                  const ByRange<kToEven> by = by_range_of(c);
+                  double sum = 0;
+                  ForEachRun(channels, c, [=, sum = &sum](int64_t start, int64_t size) {
+                    *sum += LaneSum(size, term_of(by, start));
+                    pass(by, start, start + size);
+                  });
+                  dranges[c] = static_cast<float>(sum * factor);
+                }
+              });
 }
 
 }  // namespace
@@ -79,16 +93,24 @@ void LearnedRangeBackward(const CodeRule& rule, const Channels& channels, absl::
 }
 
 void MeanAbsolutes(const Channels& channels, absl::Span<const float> x, absl::Span<double> means) {
+  const auto absolute_from = [x = x.data()](int64_t start) {
+    return [=](int64_t i) { return __builtin_fabsf(x[start + i]); };
+  };
   const double count = static_cast<double>(channels.outer * channels.inner);
-  for (int64_t c = 0; c < channels.count; ++c) {
-    double sum = 0;
-    Vectorised([=, x = x.data(), sum = &sum] {
-      ForEachRun(channels, c, [=](int64_t start, int64_t size) {
-        *sum += LaneSum(size, [=](int64_t i) { return __builtin_fabsf(x[start + i]); });
-      });
-    });
-    means[c] = count > 0 ? sum / count : 0;
+  if (channels.count == 1) {
+    means[0] = count > 0 ? ParallelSum(channels.size(), 4, absolute_from(0)) / count : 0;
+    return;
   }
+  ParallelFor(channels.count, 4 * channels.outer * channels.inner,
+              [=, means = means.data()](int64_t begin, int64_t end) {
+                for (int64_t c = begin; c < end; ++c) {
+                  double sum = 0;
+                  ForEachRun(channels, c, [=, sum = &sum](int64_t start, int64_t size) {
+                    *sum += LaneSum(size, absolute_from(start));
+                  });
+                  means[c] = count > 0 ? sum / count : 0;
+                }
+              });
 }
 
 }  // namespace fixpoint::kernels

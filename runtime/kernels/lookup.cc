@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -31,29 +31,35 @@ absl::Status CheckIds(const TableShape& shape, absl::Span<const int64_t> ids) {
 void LookUp(const TableShape& shape, absl::Span<const float> table, absl::Span<const int64_t> ids,
             absl::Span<float> out) {
   CheckSizes(shape, table, ids.size(), out);
-  for (size_t i = 0; i < ids.size(); ++i) {
-    float* const row = out.data() + i * shape.width;
-    if (ids[i] == shape.padding) {
-      std::fill_n(row, shape.width, 0.0f);
-    } else {
-      std::copy_n(table.data() + ids[i] * shape.width, shape.width, row);
-    }
-  }
+  ParallelFor(ids.size(), 8 * shape.width,
+              [=, table = table.data(), out = out.data()](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  float* const row = out + i * shape.width;
+                  if (ids[i] == shape.padding) {
+                    std::fill_n(row, shape.width, 0.0f);
+                  } else {
+                    std::copy_n(table + ids[i] * shape.width, shape.width, row);
+                  }
+                }
+              });
 }
 
 void LookUpBackward(const TableShape& shape, absl::Span<const int64_t> ids,
                     absl::Span<const float> dout, absl::Span<float> dtable) {
   CheckSizes(shape, dtable, ids.size(), dout);
   std::fill(dtable.begin(), dtable.end(), 0.0f);
-  Vectorised([shape, ids, dout = dout.data(), dtable = dtable.data()] {
-    for (size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] == shape.padding) continue;
-      const float* const from = dout + i * shape.width;
-      float* const to = dtable + ids[i] * shape.width;
+  // Each thread has columns of its own.
+  const int64_t bytes_of_column = 12 * static_cast<int64_t>(ids.size());
+  ParallelFor(shape.width, bytes_of_column,
+              [=, dout = dout.data(), dtable = dtable.data()](int64_t begin, int64_t end) {
+                for (size_t i = 0; i < ids.size(); ++i) {
+                  if (ids[i] == shape.padding) continue;
+                  const float* const from = dout + i * shape.width;
+                  float* const to = dtable + ids[i] * shape.width;
 #pragma GCC ivdep
-      for (int64_t j = 0; j < shape.width; ++j) to[j] += from[j];
-    }
-  });
+                  for (int64_t j = begin; j < end; ++j) to[j] += from[j];
+                }
+              });
 }
 
 }  // namespace fixpoint::kernels

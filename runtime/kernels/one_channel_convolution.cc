@@ -2,7 +2,6 @@
 
 #include <glog/logging.h>
 #include <immintrin.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cstring>
@@ -12,6 +11,7 @@
 
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/threads.h"
 
 // Windows are unfolded: of each pixel of the output four taps to a lane, and the next four. The
 // lanes of a vector of sums are elements of the output as they lie in memory, so that none is
@@ -67,7 +67,7 @@ class OneChannelConvolution final : public IntegerSums {
                                        shape.out_height)),
         band_lines_((band_rows_ - 1) * rows().stride + LastOffset(rows()) + 1),
         column_(band_rows_ * shape.out_width + kLanes),
-        threads_(omp_get_max_threads()),
+        threads_(GrantedThreads()),
         scratch_(threads_, {std::vector<uint8_t>(band_lines_ * line_),
                             std::vector<uint32_t>(groups_ * column_)}) {
     for (int64_t i = 0; i < wrapped_; ++i) pixels_[i] = static_cast<int32_t>(i / shape.filters);
@@ -122,16 +122,17 @@ class OneChannelConvolution final : public IntegerSums {
     const Weights weights = {reinterpret_cast<const int8_t*>(offsets + wrapped_), offsets};
     const EpilogueOfLanes epilogue = {scales_.data(), epilogue_, operands_, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_rows_);
-#pragma omp parallel for num_threads(threads_) schedule(static)
-    for (int64_t i = 0; i < shape_.batch * bands; ++i) {
-      const int64_t y = i % bands * band_rows_;
-      const int64_t row_count = std::min(band_rows_, shape_.out_height - y);
-      Scratch& scratch = scratch_[omp_get_thread_num()];
-      CopyLines(&inputs[i / bands * shape_.height * shape_.width], y, scratch.lines.data());
-      Unfold(scratch.lines.data(), row_count, scratch.windows.data());
-      Multiply(scratch.windows.data(), weights, row_count * shape_.out_width * shape_.filters,
-               epilogue, (i / bands * shape_.out_height + y) * shape_.out_width * shape_.filters);
-    }
+    RunOnThreads(threads_, shape_.batch * bands, [&](int thread, int64_t begin, int64_t end) {
+      Scratch& scratch = scratch_[thread];
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t y = i % bands * band_rows_;
+        const int64_t row_count = std::min(band_rows_, shape_.out_height - y);
+        CopyLines(&inputs[i / bands * shape_.height * shape_.width], y, scratch.lines.data());
+        Unfold(scratch.lines.data(), row_count, scratch.windows.data());
+        Multiply(scratch.windows.data(), weights, row_count * shape_.out_width * shape_.filters,
+                 epilogue, (i / bands * shape_.out_height + y) * shape_.out_width * shape_.filters);
+      }
+    });
   }
 
   std::string implementation() const override { return "loops:avx512_vnni"; }

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <cstddef>
 
-#include "runtime/kernels/lane_sums.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -14,9 +13,10 @@ namespace {
 // Calls update(i) for each element.
 template <typename Update>
 void UpdateEach(size_t size, Update update) {
-  Vectorised([=] {
+  // The parameter and a moment are read and written, and a gradient is read.
+  ParallelFor(size, 20, [=](int64_t begin, int64_t end) {
 #pragma GCC ivdep
-    for (size_t i = 0; i < size; ++i) update(i);
+    for (int64_t i = begin; i < end; ++i) update(i);
   });
 }
 
@@ -99,14 +99,11 @@ void Lamb(const LambRule& rule, absl::Span<const float> grad, float learning_rat
     return m.first[i] * to_first / (__builtin_sqrtf(m.second[i] * to_second) + rule.epsilon) +
            rule.decay * param[i];
   };
-  double squares[2];
-  Vectorised([=, squares = &squares[0]] {
-    const auto square = [](double x) { return x * x; };
-    squares[0] = LaneSum(size, [=](size_t i) { return square(param[i]); });
-    squares[1] = LaneSum(size, [=](size_t i) { return square(direction(i)); });
-  });
-  const bool has_ratio = rule.adapts && squares[0] > 0 && squares[1] > 0;
-  const double ratio = has_ratio ? std::sqrt(squares[0]) / std::sqrt(squares[1]) : 1.0;
+  const auto square = [](double x) { return x * x; };
+  const double of_param = ParallelSum(size, 4, [=](size_t i) { return square(param[i]); });
+  const double of_direction = ParallelSum(size, 12, [=](size_t i) { return square(direction(i)); });
+  const bool has_ratio = rule.adapts && of_param > 0 && of_direction > 0;
+  const double ratio = has_ratio ? std::sqrt(of_param) / std::sqrt(of_direction) : 1.0;
   const float rate = static_cast<float>(learning_rate * ratio);
   UpdateEach(size, [=](size_t i) { param[i] -= rate * direction(i); });
 }

@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/pooling_axes.h"
-#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -213,13 +213,20 @@ class PlannedPooling : public Pooling {
     CHECK_EQ(static_cast<int64_t>(mask), mask_size());
   }
 
+  // Calls f(first, end) with parts of the batch.
+  template <typename F>
+  void ForEachImages(F f) const {
+    ParallelFor(shape_.batch, 4 * (shape_.input_size() + shape_.output_size()) / shape_.batch, f);
+  }
+
   // Lets pixel_at(at) of each place of the output take its window, four elements in one pass over
   // the channels where there are so many; `at` is where the pixel's channels begin.
   template <typename PixelAt>
   void PoolWindows(PixelAt pixel_at) const {
-    Vectorised([=, axes = &axes_, shape = shape_] {
-      int64_t out_at = 0;
-      for (int64_t n = 0; n < shape.batch; ++n) {
+    ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
+      int64_t out_at = first * (shape.output_size() / shape.batch);
+      const int64_t out_end = end * (shape.output_size() / shape.batch);
+      for (int64_t n = first; n < end; ++n) {
         for (const PoolingPart rows : (*axes)[0].parts) {
           for (const PoolingPart columns : (*axes)[1].parts) {
             const auto input_at = [&](int64_t row, int64_t column) {
@@ -228,7 +235,7 @@ class PlannedPooling : public Pooling {
             const auto pixel = pixel_at(out_at);
             const int64_t channels =
                 ComputedChannels(shape.channels, input_at(rows.end - 1, columns.end - 1),
-                                 shape.input_size(), out_at, shape.output_size());
+                                 shape.input_size(), out_at, out_end);
             const int32_t taps = static_cast<int32_t>(rows.size() * columns.size());
             WindowWalk walk(input_at(rows.begin, columns.begin), columns.size(), shape.channels,
                             shape.width * shape.channels);
@@ -264,9 +271,9 @@ class PlannedPooling : public Pooling {
   // the output give to its window.
   template <typename PixelAt>
   void SpreadWindows(PixelAt pixel_at) const {
-    Vectorised([=, axes = &axes_, shape = shape_] {
-      int64_t out_at = 0;
-      for (int64_t n = 0; n < shape.batch; ++n) {
+    ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
+      int64_t out_at = first * (shape.output_size() / shape.batch);
+      for (int64_t n = first; n < end; ++n) {
         for (const PoolingPart rows : (*axes)[0].parts) {
           for (const PoolingPart columns : (*axes)[1].parts) {
             const auto input_at = [&](int64_t row, int64_t column) {
@@ -294,9 +301,10 @@ class PlannedPooling : public Pooling {
   // The way back: makes each pixel of the image of all places of the output that took it.
   template <typename PixelAt>
   void PoolTakers(PixelAt pixel_at) const {
-    Vectorised([=, axes = &axes_, shape = shape_] {
-      int64_t image_at = 0;
-      for (int64_t n = 0; n < shape.batch; ++n) {
+    ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
+      int64_t image_at = first * (shape.input_size() / shape.batch);
+      const int64_t image_end = end * (shape.input_size() / shape.batch);
+      for (int64_t n = first; n < end; ++n) {
         for (int64_t row = 0; row < shape.height; ++row) {
           const PoolingTakers by_row = (*axes)[0].takers[row];
           for (int64_t column = 0; column < shape.width; ++column) {
@@ -306,7 +314,7 @@ class PlannedPooling : public Pooling {
             };
             const int64_t channels =
                 ComputedChannels(shape.channels, output_at(by_row.end - 1, by_column.end - 1),
-                                 shape.output_size(), image_at, shape.input_size());
+                                 shape.output_size(), image_at, image_end);
             const auto pixel = pixel_at(image_at);
             bool is_first = true;
             for (int64_t i = by_row.begin; i < by_row.end; ++i) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "runtime/kernels/lane_sums.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -13,15 +13,24 @@ namespace {
 // to[i] = value(slope, i) for all elements; `to` may be what `value` reads.
 template <typename Value>
 void Map(const PreluShape& shape, const float* slopes, float* to, Value value) {
-  Vectorised([=] {
-    if (shape.inner == 1) {
-      for (int64_t first = 0; first < shape.size(); first += shape.slopes) {
+  constexpr int64_t kBytes = 12;
+  if (shape.slopes == 1) {
+    return ParallelFor(shape.size(), kBytes, [=](int64_t begin, int64_t end) {
+#pragma GCC ivdep
+      for (int64_t i = begin; i < end; ++i) to[i] = value(slopes[0], i);
+    });
+  }
+  if (shape.inner == 1) {
+    return ParallelFor(shape.outer, kBytes * shape.slopes, [=](int64_t begin, int64_t end) {
+      for (int64_t first = begin * shape.slopes; first < end * shape.slopes;
+           first += shape.slopes) {
 #pragma GCC ivdep
         for (int64_t c = 0; c < shape.slopes; ++c) to[first + c] = value(slopes[c], first + c);
       }
-      return;
-    }
-    for (int64_t line = 0; line < shape.outer * shape.slopes; ++line) {
+    });
+  }
+  ParallelFor(shape.outer * shape.slopes, kBytes * shape.inner, [=](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
       const float slope = slopes[line % shape.slopes];
 #pragma GCC ivdep
       for (int64_t i = line * shape.inner; i < (line + 1) * shape.inner; ++i) {
@@ -63,23 +72,33 @@ void PreluBackwardSlopes(const PreluShape& shape, absl::Span<const float> x,
   CheckSizes(shape, x, dslopes, dy);
   CHECK_EQ(sums.size(), dslopes.size());
   std::fill(sums.begin(), sums.end(), 0.0);
-  Vectorised([=, x = x.data(), dy = dy.data(), sums = sums.data()] {
-    const auto term = [=](int64_t i) {
-      const float product = dy[i] * x[i];  // both sides are there before one is chosen: lane_sums.h
-      return x[i] > 0.0f ? 0.0f : product;
-    };
-    if (shape.inner == 1 && shape.slopes > 1) {
-      for (int64_t first = 0; first < shape.size(); first += shape.slopes) {
+  const auto term = [x = x.data(), dy = dy.data()](int64_t i) {
+    const float product = dy[i] * x[i];  // both sides are there before one is chosen: lane_sums.h
+    return x[i] > 0.0f ? 0.0f : product;
+  };
+  if (shape.slopes == 1) {
+    sums[0] = ParallelSum(shape.size(), 8, term);
+  } else {
+    // Each thread has slopes of its own.
+    ParallelFor(shape.slopes, 8 * shape.outer * shape.inner,
+                [=, sums = sums.data()](int64_t begin, int64_t end) {
+                  if (shape.inner == 1) {
+                    for (int64_t first = 0; first < shape.size(); first += shape.slopes) {
 #pragma GCC ivdep
-        for (int64_t c = 0; c < shape.slopes; ++c) sums[c] += static_cast<double>(term(first + c));
-      }
-      return;
-    }
-    for (int64_t line = 0; line < shape.outer * shape.slopes; ++line) {
-      const int64_t first = line * shape.inner;
-      sums[line % shape.slopes] += LaneSum(shape.inner, [=](int64_t i) { return term(first + i); });
-    }
-  });
+                      for (int64_t c = begin; c < end; ++c) {
+                        sums[c] += static_cast<double>(term(first + c));
+                      }
+                    }
+                    return;
+                  }
+                  for (int64_t line = 0; line < shape.outer * shape.slopes; line += shape.slopes) {
+                    for (int64_t c = begin; c < end; ++c) {
+                      const int64_t first = (line + c) * shape.inner;
+                      sums[c] += LaneSum(shape.inner, [=](int64_t i) { return term(first + i); });
+                    }
+                  }
+                });
+  }
   std::transform(sums.begin(), sums.end(), dslopes.begin(),
                  [](double sum) { return static_cast<float>(sum); });
 }

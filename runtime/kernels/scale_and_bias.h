@@ -6,6 +6,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,11 +15,11 @@
 namespace fixpoint::kernels {
 
 // `size` numbers each. Spans of them may be empty: scales of 1, biases of 0, and gradients that are
-// not wanted.
+// not wanted. Gradients are summed up in pieces, each of which one thread can fill.
 class ScaleAndBias {
  public:
-  explicit ScaleAndBias(int64_t size)
-      : ones_(size, 1.0f), zeros_(size, 0.0f), dscale_(size), dbias_(size) {}
+  ScaleAndBias(int64_t size, int64_t pieces)
+      : ones_(size, 1.0f), zeros_(size, 0.0f), dscale_(pieces * size), dbias_(pieces * size) {}
 
   absl::Span<const float> ScaleOf(absl::Span<const float> given) const {
     return OfSize(given.empty() ? ones_ : given);
@@ -27,13 +28,14 @@ class ScaleAndBias {
     return OfSize(given.empty() ? zeros_ : given);
   }
 
-  // What the gradients are summed up in.
+  // What the gradients are summed up in: of each piece `size`, one piece behind the other.
   void ClearSums() {
     std::fill(dscale_.begin(), dscale_.end(), 0.0);
     std::fill(dbias_.begin(), dbias_.end(), 0.0);
   }
   double* dscale_sums() { return dscale_.data(); }
   double* dbias_sums() { return dbias_.data(); }
+  // Adds the pieces in order.
   void RoundSums(absl::Span<float> dscale, absl::Span<float> dbias) const {
     Round(dscale_, dscale);
     Round(dbias_, dbias);
@@ -44,11 +46,14 @@ class ScaleAndBias {
     CHECK_EQ(span.size(), ones_.size());
     return span;
   }
-  static void Round(const std::vector<double>& sums, absl::Span<float> to) {
+  void Round(const std::vector<double>& sums, absl::Span<float> to) const {
     if (to.empty()) return;
-    CHECK_EQ(to.size(), sums.size());
-    std::transform(sums.begin(), sums.end(), to.begin(),
-                   [](double sum) { return static_cast<float>(sum); });
+    CHECK_EQ(to.size(), ones_.size());
+    for (size_t i = 0; i < to.size(); ++i) {
+      double sum = 0;
+      for (size_t at = i; at < sums.size(); at += to.size()) sum += sums[at];
+      to[i] = static_cast<float>(sum);
+    }
   }
 
   const std::vector<float> ones_;

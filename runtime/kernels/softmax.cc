@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/vector_math.h"
-#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -27,14 +27,14 @@ struct Apart {
 
 template <typename Stride, typename F>
 void ForEachLineOf(const Lines& lines, F f) {
-  Vectorised([=, stride = Stride(lines.inner)] {
-    int64_t line = 0;
-    for (int64_t o = 0; o < lines.outer; ++o) {
-      for (int64_t k = 0; k < lines.inner; ++k, ++line) {
-        f(line, o * lines.length * lines.inner + k, stride);
-      }
-    }
-  });
+  ParallelFor(lines.count(), 8 * lines.length,
+              [=, stride = Stride(lines.inner)](int64_t begin, int64_t end) {
+                for (int64_t line = begin; line < end; ++line) {
+                  const int64_t outer = line / lines.inner;
+                  const int64_t inner = line % lines.inner;
+                  f(line, outer * lines.length * lines.inner + inner, stride);
+                }
+              });
 }
 
 // Calls f(line, start, stride) with each line.

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/parallel_for.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -66,6 +66,9 @@ void CopyTransposed(int64_t rows, int64_t columns, const T* from, int64_t from_s
     }
   }
 }
+
+// The outermost level is shared out among threads, if it has so many places.
+constexpr int64_t kLongLevel = 16;
 
 }  // namespace
 
@@ -136,50 +139,67 @@ absl::StatusOr<std::unique_ptr<StridedCopy>> StridedCopy::Plan(DimsView dims,
 }
 
 template <typename T>
+inline void StridedCopy::CopyLevels(const Levels& levels, const T* from, T* to) {
+  const Level rows = levels[levels.size() - 2];
+  const Level columns = levels[levels.size() - 1];
+  const int outer = static_cast<int>(levels.size()) - 2;
+  absl::InlinedVector<int64_t, 9> index(outer, 0);
+  int64_t from_at = 0;
+  int64_t to_at = 0;
+  for (bool has_more = true; has_more;) {
+    if (columns.from_stride == 1 && columns.to_stride == 1) {
+      for (int64_t i = 0; i < rows.size; ++i) {
+        std::memcpy(to + to_at + i * rows.to_stride, from + from_at + i * rows.from_stride,
+                    columns.size * sizeof(T));
+      }
+    } else if (columns.to_stride == 1 && rows.from_stride == 1) {
+      CopyTransposed(rows.size, columns.size, from + from_at, columns.from_stride, to + to_at,
+                     rows.to_stride);
+    } else {
+      for (int64_t i = 0; i < rows.size; ++i) {
+        const T* const from_row = from + from_at + i * rows.from_stride;
+        T* const to_row = to + to_at + i * rows.to_stride;
+#pragma GCC ivdep
+        for (int64_t j = 0; j < columns.size; ++j) {
+          to_row[j * columns.to_stride] = from_row[j * columns.from_stride];
+        }
+      }
+    }
+    has_more = false;
+    for (int i = outer - 1; i >= 0; --i) {
+      const Level& level = levels[i];
+      from_at += level.from_stride;
+      to_at += level.to_stride;
+      if (++index[i] < level.size) {
+        has_more = true;
+        break;
+      }
+      index[i] = 0;
+      from_at -= level.from_stride * level.size;
+      to_at -= level.to_stride * level.size;
+    }
+  }
+}
+
+template <typename T>
 void StridedCopy::Run(absl::Span<const T> all_from, absl::Span<T> all_to) const {
   CHECK_LE(from_size_, static_cast<int64_t>(all_from.size()));
   CHECK_LE(to_size_, static_cast<int64_t>(all_to.size()));
-  Vectorised([this, from = all_from.data() + from_offset_, to = all_to.data() + to_offset_] {
-    const Level rows = levels_[levels_.size() - 2];
-    const Level columns = levels_[levels_.size() - 1];
-    const int outer = static_cast<int>(levels_.size()) - 2;
-    absl::InlinedVector<int64_t, 9> index(outer, 0);
-    int64_t from_at = 0;
-    int64_t to_at = 0;
-    for (bool has_more = true; has_more;) {
-      if (columns.from_stride == 1 && columns.to_stride == 1) {
-        for (int64_t i = 0; i < rows.size; ++i) {
-          std::memcpy(to + to_at + i * rows.to_stride, from + from_at + i * rows.from_stride,
-                      columns.size * sizeof(T));
-        }
-      } else if (columns.to_stride == 1 && rows.from_stride == 1) {
-        CopyTransposed(rows.size, columns.size, from + from_at, columns.from_stride, to + to_at,
-                       rows.to_stride);
-      } else {
-        for (int64_t i = 0; i < rows.size; ++i) {
-          const T* const from_row = from + from_at + i * rows.from_stride;
-          T* const to_row = to + to_at + i * rows.to_stride;
-#pragma GCC ivdep
-          for (int64_t j = 0; j < columns.size; ++j) {
-            to_row[j * columns.to_stride] = from_row[j * columns.from_stride];
-          }
-        }
-      }
-      has_more = false;
-      for (int i = outer - 1; i >= 0; --i) {
-        const Level& level = levels_[i];
-        from_at += level.from_stride;
-        to_at += level.to_stride;
-        if (++index[i] < level.size) {
-          has_more = true;
-          break;
-        }
-        index[i] = 0;
-        from_at -= level.from_stride * level.size;
-        to_at -= level.to_stride * level.size;
-      }
-    }
-  });
+  // Parts are of the outermost level, unless it is too short for that.
+  const auto is_longer = [](const Level& a, const Level& b) { return a.size < b.size; };
+  const auto shared = levels_.front().size >= kLongLevel
+                          ? levels_.begin()
+                          : std::max_element(levels_.begin(), levels_.end(), is_longer);
+  int64_t size = 1;
+  for (const Level& level : levels_) size *= level.size;
+  ParallelFor(shared->size, 2 * sizeof(T) * size / shared->size,
+              [this, at = shared - levels_.begin(), from = all_from.data() + from_offset_,
+               to = all_to.data() + to_offset_](int64_t begin, int64_t end) {
+                Levels levels = levels_;
+                levels[at].size = end - begin;
+                CopyLevels(levels, from + begin * levels[at].from_stride,
+                           to + begin * levels[at].to_stride);
+              });
 }
 
 template void StridedCopy::Run(absl::Span<const float>, absl::Span<float>) const;

@@ -54,9 +54,14 @@ class StridedCopy {
     int64_t to_stride;
   };
 
+  using Levels = absl::InlinedVector<Level, 9>;  // the two innermost are copied as one block
+
   StridedCopy() = default;
 
-  absl::InlinedVector<Level, 9> levels_;  // the two innermost are copied as one block
+  template <typename T>
+  static void CopyLevels(const Levels& levels, const T* from, T* to);
+
+  Levels levels_;
   int64_t from_offset_ = 0;
   int64_t to_offset_ = 0;
   int64_t from_size_ = 0;  // that the layouts reach to

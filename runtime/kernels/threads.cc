@@ -3,11 +3,44 @@
 #include <glog/logging.h>
 #include <omp.h>
 
+// Of the thread sanitizer, where it is there. It does not see that the threads of OpenMP begin with
+// what has been done before, and that what they do has been done behind the loop.
+extern "C" {
+__attribute__((weak)) void __tsan_acquire(void* place);
+__attribute__((weak)) void __tsan_release(void* place);
+}
+
 namespace fixpoint::kernels {
+namespace {
+
+void Release(char* place) {
+  if (__tsan_release != nullptr) __tsan_release(place);
+}
+
+void Acquire(char* place) {
+  if (__tsan_acquire != nullptr) __tsan_acquire(place);
+}
+
+}  // namespace
 
 void UseThreads(int count) {
   CHECK_GE(count, 1);
   omp_set_num_threads(count);
+}
+
+int GrantedThreads() { return omp_get_max_threads(); }
+
+void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f) {
+  char begin;
+  char end;
+  Release(&begin);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int i = 0; i < threads; ++i) {
+    Acquire(&begin);
+    f(i, size * i / threads, size * (i + 1) / threads);
+    Release(&end);
+  }
+  Acquire(&end);
 }
 
 }  // namespace fixpoint::kernels

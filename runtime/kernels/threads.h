@@ -3,12 +3,23 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_THREADS_H_
 #define FIXPOINT_RUNTIME_KERNELS_THREADS_H_
 
+#include <cstdint>
+
+#include "absl/functional/function_ref.h"
+
 namespace fixpoint::kernels {
 
-// Kernels that this thread plans and runs from now on use so many threads. The same number gives the
-// same bits, if it is the same in both: oneDNN shares the work out when it plans. REQUIRES: 1 or
-// more.
+// Kernels that this thread plans and runs from now on use so many threads. The same number gives
+// the same bits, if it is the same in both: oneDNN shares the work out when it plans. REQUIRES: 1
+// or more.
 void UseThreads(int count);
+
+// The number that was given last, or one for each core.
+int GrantedThreads();
+
+// Calls f(thread, begin, end) on each of so many threads, with its part of [0, size). REQUIRES: 1
+// or more.
+void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f);
 
 }  // namespace fixpoint::kernels
 

@@ -8,7 +8,7 @@ def vectorised_library(name, deps = [], **kwargs):
 
     Args:
       name: the library's.
-      deps: those besides :vectorised.
+      deps: those besides :parallel_for and :vectorised.
       **kwargs: of the cc_library.
     """
     native.cc_library(
@@ -17,9 +17,10 @@ def vectorised_library(name, deps = [], **kwargs):
             "-O3",
             "-fno-trapping-math",
             "-fno-math-errno",
-            "-fopenmp",
         ],
-        linkopts = ["-fopenmp"],
-        deps = deps + [":vectorised"],
+        deps = deps + [
+            ":parallel_for",
+            ":vectorised",
+        ],
         **kwargs
     )

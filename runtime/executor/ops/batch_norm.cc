@@ -307,11 +307,28 @@ absl::Status PlanGradient(OpPlanner& op) {
   const Buffer dscale = op.WriteAs("Scale@GRAD", op.InputType("Scale"));
   const Buffer dbias = op.WriteAs("Bias@GRAD", op.InputType("Scale"));
   const NormalizedValue& y = forward->y;
+  const int64_t channels = shape.channels;
+  const Buffer means = op.Scratch("means", VarType::FP32, channels);
+  const Buffer slopes = op.Scratch("slopes", VarType::FP32, channels);
+  const auto of_gradient = [=](const StepContext& run) {
+    return kernels::GradientStatistics{run.Floats(means), run.Floats(slopes)};
+  };
   op.AddStep({{x, dy, y.mean, y.variance, y.factors, y.addends},
-              {dx, dscale, dbias},
+              {means, slopes, dscale, dbias},
               [=, y = y, norm = forward->norm](const StepContext& run) {
-                norm->Backward(run.Floats(x), run.Floats(dy), y.Statistics(run), run.Floats(dx),
-                               run.Floats(dscale), run.Floats(dbias));
+                norm->FindGradientStatistics(run.Floats(x), run.Floats(dy), y.Statistics(run),
+                                             of_gradient(run), run.Floats(dscale),
+                                             run.Floats(dbias));
+                return absl::OkStatus();
+              },
+              forward->norm->implementation(),
+              0,
+              "batch_norm_grad statistics"});
+  op.AddStep({{x, dy, y.mean, y.variance, y.factors, y.addends, means, slopes},
+              {dx},
+              [=, y = y, norm = forward->norm](const StepContext& run) {
+                norm->Backward(run.Floats(x), run.Floats(dy), y.Statistics(run), of_gradient(run),
+                               run.Floats(dx));
                 return absl::OkStatus();
               },
               forward->norm->implementation(),

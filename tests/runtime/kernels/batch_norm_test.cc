@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "ops/quant_math.h"
 #include "runtime/kernels/fake_quantize.h"
+#include "runtime/kernels/threads.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -99,8 +100,12 @@ TEST_P(BatchNorms, EqualPlainLoops) {
   std::vector<float> dx = dy_;
   std::vector<float> dscale(shape_.channels);
   std::vector<float> dbias(shape_.channels);
-  norm.Backward(x_, dx, statistics.spans, absl::MakeSpan(dx), absl::MakeSpan(dscale),
-                absl::MakeSpan(dbias));
+  std::vector<float> means(shape_.channels);
+  std::vector<float> slopes(shape_.channels);
+  const GradientStatistics of_gradient = {absl::MakeSpan(means), absl::MakeSpan(slopes)};
+  norm.FindGradientStatistics(x_, dx, statistics.spans, of_gradient, absl::MakeSpan(dscale),
+                              absl::MakeSpan(dbias));
+  norm.Backward(x_, dx, statistics.spans, of_gradient, absl::MakeSpan(dx));
   const double sums = 1e-6 * static_cast<double>(shape_.size() / shape_.channels);
   for (int64_t c = 0; c < shape_.channels; ++c) {
     SCOPED_TRACE(c);
@@ -116,31 +121,74 @@ TEST_P(BatchNorms, EqualPlainLoops) {
   }
 }
 
-// One element unlike all others, which is the first or stands wherever else.
-TEST(BatchNormStatistics, AreThoseOfAChannelThatIsNearlyConstant) {
-  for (const int64_t place : {0, 1, 127, 128, 70000}) {
-    BatchNormShape shape;
-    shape.batch = 128;
-    shape.channels = 2;
-    shape.height = shape.width = 32;
-    const double rows = static_cast<double>(shape.rows());
-    std::vector<float> x(shape.size(), 0.0f);
-    x[place * 2] = 3.3f;
-    for (int64_t row = 0; row < shape.rows(); row += 1024) x[row * 2 + 1] = 0.5f;
-    const auto norm = BatchNorm::Plan(shape);
-    ASSERT_TRUE(norm.ok()) << norm.status();
-    Statistics statistics(2);
+TEST_P(BatchNorms, GiveTheSameBitsOnAnyNumberOfThreads) {
+  const auto planned = BatchNorm::Plan(shape_);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  std::vector<std::vector<float>> on_one;
+  for (const int threads : {1, 2, 3}) {
+    UseThreads(threads);
+    const auto of_channels = [&] { return std::vector<float>(shape_.channels); };
+    Statistics statistics(shape_.channels);
     float range = 0;
-    (*norm)->FindStatistics(x, std::vector<float>{1, 1}, std::vector<float>{0, 0}, statistics.spans,
-                            &range);
-    const double mean = double{3.3f} / rows;
-    const double variance = double{3.3f} * double{3.3f} / rows - mean * mean;
-    EXPECT_NEAR(statistics.variance[0], variance, 1e-3 * variance) << place;
-    const double share = 1.0 / 1024;
-    const double spread = 0.25 * share * (1 - share);
-    EXPECT_NEAR(statistics.variance[1], spread, 1e-3 * spread) << place;
+    (*planned)->FindStatistics(x_, scale_, bias_, statistics.spans, &range);
+    std::vector<float> means = of_channels(), slopes = of_channels(), dscale = of_channels(),
+                       dbias = of_channels(), dx(x_.size());
+    const GradientStatistics of_gradient = {absl::MakeSpan(means), absl::MakeSpan(slopes)};
+    (*planned)->FindGradientStatistics(x_, dy_, statistics.spans, of_gradient,
+                                       absl::MakeSpan(dscale), absl::MakeSpan(dbias));
+    (*planned)->Backward(x_, dy_, statistics.spans, of_gradient, absl::MakeSpan(dx));
+    const std::vector<std::vector<float>> all = {
+        statistics.mean, statistics.variance, {range}, dscale, dbias, dx};
+    if (threads == 1) on_one = all;
+    EXPECT_EQ(all, on_one) << threads;
   }
 }
+
+struct NearlyConstant {
+  std::string name;
+  int64_t channels = 0;
+  int64_t images = 0;
+  std::vector<int64_t> places;
+};
+
+class BatchNormStatistics : public testing::TestWithParam<NearlyConstant> {};
+
+// One element unlike all others: the first, the first of a piece, or any other.
+TEST_P(BatchNormStatistics, AreThoseOfAChannelThatIsNearlyConstant) {
+  BatchNormShape shape;
+  shape.batch = GetParam().images;
+  shape.channels = GetParam().channels;
+  shape.height = shape.width = 32;
+  const double rows = static_cast<double>(shape.rows());
+  const int64_t last = shape.channels - 1;
+  const auto norm = BatchNorm::Plan(shape);
+  ASSERT_TRUE(norm.ok()) << norm.status();
+  const std::vector<float> scale(shape.channels, 1.0f);
+  const std::vector<float> bias(shape.channels, 0.0f);
+  for (const int64_t place : GetParam().places) {
+    SCOPED_TRACE(place);
+    std::vector<float> x(shape.size(), 0.0f);
+    x[place * shape.channels] = 3.3f;
+    for (int64_t row = 0; row < shape.rows(); row += 1024) x[row * shape.channels + last] = 0.5f;
+    Statistics statistics(shape.channels);
+    float range = 0;
+    (*norm)->FindStatistics(x, scale, bias, statistics.spans, &range);
+    const double mean = double{3.3f} / rows;
+    const double variance = double{3.3f} * double{3.3f} / rows - mean * mean;
+    EXPECT_NEAR(statistics.variance[0], variance, 1e-3 * variance);
+    const double share = 1.0 / 1024;
+    const double spread = 0.25 * share * (1 - share);
+    EXPECT_NEAR(statistics.variance[last], spread, 1e-3 * spread);
+  }
+}
+
+// A wide row is one of many of the tensor's, one, or one that is added up in parts.
+INSTANTIATE_TEST_SUITE_P(
+    Rows, BatchNormStatistics,
+    testing::Values(NearlyConstant{"OfManyRows", 2, 128, {0, 1, 127, 128, 16384, 70000}},
+                    NearlyConstant{"OfOneRow", 256, 32, {0, 1, 127, 128, 16384, 30000}},
+                    NearlyConstant{"OfPartsOfARow", 1100, 8, {0, 1, 127, 128, 7000}}),
+    [](const auto& info) { return info.param.name; });
 
 // Codes are those of y, whatever is not stored.
 TEST_P(BatchNorms, QuantizeWhatTheyDoNotStore) {
@@ -175,7 +223,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"Plain", {4, 16, 7, 7, 1e-5f}},
                     Case{"Relu", {4, 16, 7, 7, 1e-5f, Relu::kOfNumbers}},
                     Case{"OddChannels", {3, 23, 4, 6, 1e-3f, Relu::kKeepingNan}},
-                    Case{"SeveralPieces", {5, 6, 31, 33, 1e-5f, Relu::kOfNumbers}},
+                    Case{"SeveralPieces", {9, 6, 91, 93, 1e-5f, Relu::kOfNumbers}},
+                    Case{"WiderThanSums", {3, 1100, 7, 7, 1e-5f, Relu::kOfNumbers}},
                     Case{"OneElementAnImage", {8, 12, 1, 1, 1e-5f}}),
     [](const auto& info) { return info.param.name; });
 

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "runtime/kernels/threads.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -161,6 +162,24 @@ TEST(Reduction, KeepsANan) {
         EXPECT_FALSE(std::isnan(out[1 - place]));
       }
     }
+  }
+}
+
+// Four sums of lines, one behind the other: 1e17 takes in what is added to it. With a thread for
+// each place, lines of one place would lie side by side.
+TEST(Reduction, AddsInOneOrderOnAnyNumberOfThreads) {
+  constexpr int64_t kPlaces = 2;
+  constexpr int64_t kLine = 100000;
+  const auto planned = Reduction::Plan({ReductionType::kSum, {4, kPlaces, kLine}, {0, 2}});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  std::vector<float> x(4 * kPlaces * kLine);
+  const float of_lines[] = {1e17f, 1, -1e17f, 1};
+  for (int64_t i = 0; i < 4 * kPlaces; ++i) x[i * kLine] = of_lines[i / kPlaces];
+  for (const int threads : {1, 2, 3}) {
+    UseThreads(threads);
+    std::vector<float> out(kPlaces);
+    (*planned)->Run(x, absl::MakeSpan(out));
+    EXPECT_EQ(out, (std::vector<float>{1, 1})) << threads;
   }
 }
 

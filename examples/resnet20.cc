@@ -15,11 +15,9 @@
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
-#include "proto/atomic_file.h"
-#include "proto/program_file.h"
 #include "proto/status_macros.h"
 #include "runtime/data/data_set.h"
-#include "runtime/parameter_file.h"
+#include "runtime/inference_model.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/trainer.h"
 #include "transpiler/freeze.h"
@@ -108,14 +106,8 @@ absl::Status Run(const std::string& data, int epochs, const std::string& output)
   freeze.feeds = {names.image};
   freeze.fetches = {names.logits};
   ASSIGN_OR_RETURN(const FrozenModel model, Freeze(main, scope, freeze));
-  const std::string program_file = output + ".pdmodel";
-  const std::string parameter_file = output + ".pdiparams";
-  const ProgramDesc& int8_program = model.program.Proto();
-  RETURN_IF_ERROR(SaveProgram(int8_program, ProgramFormat::kBinary, program_file));
-  ASSIGN_OR_RETURN(AtomicFile parameters,
-                   StageCombinedParameters(int8_program, model.scope, parameter_file));
-  RETURN_IF_ERROR(parameters.Commit());
-  absl::PrintF("wrote %s and %s: weights of %d bytes, once %d\n", program_file, parameter_file,
+  RETURN_IF_ERROR(SaveInferenceModel(model.program.Proto(), model.scope, output));
+  absl::PrintF("wrote %s.pdmodel and %s.pdiparams: weights of %d bytes, once %d\n", output, output,
                model.weights.code_bytes, model.weights.float_bytes);
   return absl::OkStatus();
 }

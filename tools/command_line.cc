@@ -214,6 +214,11 @@ absl::Status UsageError(absl::string_view message) {
   return status;
 }
 
+absl::Status CheckAtLeast(absl::string_view flag, int64_t value, int64_t least) {
+  if (value >= least) return absl::OkStatus();
+  return UsageError(absl::StrCat("--", flag, "=", value, "; want ", least, " or more"));
+}
+
 std::vector<std::string> SplitNames(absl::string_view names) {
   std::vector<std::string> split = absl::StrSplit(names, ',', absl::SkipWhitespace());
   for (std::string& name : split) name = std::string(absl::StripAsciiWhitespace(name));

@@ -4,6 +4,7 @@
 #ifndef FIXPOINT_TOOLS_COMMAND_LINE_H_
 #define FIXPOINT_TOOLS_COMMAND_LINE_H_
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -31,7 +32,7 @@ ExitCode ExitCodeOf(const absl::Status& status);
 
 struct FlagGroup {
   std::string title;               // "Flags of diff:"
-  std::vector<std::string> flags;  // names as defined with gflags in the tool's file
+  std::vector<std::string> flags;  // names as defined with gflags
 };
 
 // What a tool says about itself. A flag that is in no group is unknown to it.
@@ -58,6 +59,9 @@ CommandLine ParseCommandLine(int argc, const char* const* argv, const ToolHelp& 
 // The error for a command line that is wrong in other ways: it ends with kWrongUsage, and the
 // message with where to look.
 absl::Status UsageError(absl::string_view message);
+
+// Error (of usage): the flag's value is less than `least`.
+absl::Status CheckAtLeast(absl::string_view flag, int64_t value, int64_t least);
 
 // The value of a flag that is a list: "a, b" gives "a" and "b".
 std::vector<std::string> SplitNames(absl::string_view names);

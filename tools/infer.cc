@@ -11,11 +11,10 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "proto/status_macros.h"
-#include "runtime/backends.h"
-#include "runtime/data/data_set.h"
 #include "tools/command_line.h"
 #include "tools/inference_command.h"
 #include "tools/mode_flags.h"
+#include "tools/network_flags.h"
 
 DEFINE_string(params, "", "Parameters: a combined file, or a folder with a file for each.");
 DEFINE_string(feeds, "", "What is fed, NAME=FILE.npy, comma separated.");
@@ -23,20 +22,7 @@ DEFINE_string(fetches, "", "What is computed and where it goes, NAME=FILE.npy, c
 DEFINE_string(
     data, "",
     "Measure on the test images of mnist:FOLDER, cifar10:FOLDER, digits[:N] or color_digits[:N].");
-DEFINE_string(images, "", "The fed variable of images; by default the only one of floats.");
-DEFINE_string(labels, "", "The fed variable of labels; by default the only one of integers.");
-DEFINE_string(loss, "", "The loss to tell the mean of; by default none.");
-DEFINE_string(scores, "",
-              "The variable [N,classes] whose largest is the answer; by default what the cross "
-              "entropy reads, or the only one that is fetched.");
-DEFINE_int64(batch_size, 64, "Images in a batch.");
 DEFINE_bool(json, false, "Print the report as JSON.");
-DEFINE_string(backend, "onednn",
-              "What runs the program: onednn, or reference, which is slow and clear.");
-DEFINE_uint64(seed, 0, "Of random ops.");
-DEFINE_int32(threads, 1, "How many threads the backend may use.");
-DEFINE_bool(dump_plan, false, "Print the steps that the backend has planned.");
-DEFINE_bool(profile, false, "Measure each step of the backend, and print where the time went.");
 
 namespace fixpoint {
 namespace {
@@ -87,29 +73,20 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
         "another");
   }
   RETURN_IF_ERROR(CheckFlagsOfMode(FLAGS_data.empty() ? "arrays" : "data", Modes(), line.flags));
-  if (FLAGS_batch_size < 1 || FLAGS_threads < 1) {
-    return UsageError(absl::StrCat("--batch_size=", FLAGS_batch_size, " --threads=", FLAGS_threads,
-                                   "; want 1 or more of each"));
-  }
+  ASSIGN_OR_RETURN(const NetworkFlags flags, ReadNetworkFlags());
   InferenceCommand command;
   command.program = line.arguments[0];
   command.params = FLAGS_params;
   ASSIGN_OR_RETURN(command.feeds, ParseNamedFiles("feeds", FLAGS_feeds));
   ASSIGN_OR_RETURN(command.fetches, ParseNamedFiles("fetches", FLAGS_fetches));
   if (!FLAGS_data.empty()) {
-    const absl::StatusOr<DataSetName> data_set = ParseDataSetName(FLAGS_data);
-    if (!data_set.ok()) return UsageError(absl::StrCat("--data: ", data_set.status().message()));
-    command.data_set = *data_set;
+    ASSIGN_OR_RETURN(command.data_set, DataSetOfFlag(FLAGS_data));
   }
-  command.variables = {FLAGS_images, FLAGS_labels, FLAGS_loss, FLAGS_scores};
-  command.batch_size = FLAGS_batch_size;
-  const absl::StatusOr<BackendKind> backend = BackendOfName(FLAGS_backend);
-  if (!backend.ok()) return UsageError(absl::StrCat("--backend: ", backend.status().message()));
-  command.backend = *backend;
-  command.backend_options.seed = FLAGS_seed;
-  command.backend_options.threads = FLAGS_threads;
-  command.backend_options.profile = FLAGS_profile;
-  command.dump_plan = FLAGS_dump_plan;
+  command.variables = flags.variables;
+  command.batch_size = flags.batch_size;
+  command.backend = flags.backend;
+  command.backend_options = flags.backend_options;
+  command.dump_plan = flags.dump_plan;
   command.json = FLAGS_json;
   return RunInferenceCommand(command);
 }

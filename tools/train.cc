@@ -9,9 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
-#include "runtime/backends.h"
-#include "runtime/data/data_set.h"
 #include "tools/command_line.h"
+#include "tools/network_flags.h"
 #include "tools/training_command.h"
 
 DEFINE_string(startup, "", "Startup program, which initialises the variables.");
@@ -23,22 +22,9 @@ DEFINE_string(data, "",
               "rendered.");
 DEFINE_string(eval_program, "",
               "Program to evaluate, of the same variables; by default the program in test mode.");
-DEFINE_string(images, "", "The fed variable of images; by default the only one of floats.");
-DEFINE_string(labels, "", "The fed variable of labels; by default the only one of integers.");
-DEFINE_string(loss, "", "The loss; by default what the backward pass begins with.");
-DEFINE_string(scores, "",
-              "The variable [N,classes] whose largest is the answer; by default what the cross "
-              "entropy reads.");
 DEFINE_int64(epochs, 1, "How often to train on the whole data set.");
 DEFINE_int64(steps, 0, "How many batches to train on, instead of --epochs.");
-DEFINE_int64(batch_size, 64, "Images in a batch.");
-DEFINE_uint64(seed, 0, "Of initial values, random ops and the order of the data.");
 DEFINE_int64(eval_every, 0, "Evaluate every so many steps; always behind the last.");
-DEFINE_string(backend, "onednn",
-              "What runs the programs: onednn, or reference, which is slow and clear.");
-DEFINE_int32(threads, 1, "How many threads the backend may use.");
-DEFINE_bool(dump_plan, false, "Print the steps that the backend has planned.");
-DEFINE_bool(profile, false, "Measure each step of the backend, and print where the time went.");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for what is measured, a line of JSON each; - for stdout.");
 DEFINE_string(dump, "", "Variables or gradients of the last step to write, comma separated.");
@@ -75,11 +61,6 @@ bool IsGiven(const CommandLine& line, const std::string& flag) {
   return std::count(line.flags.begin(), line.flags.end(), flag) > 0;
 }
 
-absl::Status CheckAtLeast(const std::string& flag, int64_t value, int64_t least) {
-  if (value >= least) return absl::OkStatus();
-  return UsageError(absl::StrCat("--", flag, "=", value, "; want ", least, " or more"));
-}
-
 // Flags that say something together.
 absl::Status CheckFlags(const CommandLine& line) {
   if (line.arguments.size() != 1) {
@@ -92,9 +73,7 @@ absl::Status CheckFlags(const CommandLine& line) {
   }
   RETURN_IF_ERROR(CheckAtLeast("epochs", FLAGS_epochs, 1));
   RETURN_IF_ERROR(CheckAtLeast("steps", FLAGS_steps, IsGiven(line, "steps") ? 1 : 0));
-  RETURN_IF_ERROR(CheckAtLeast("batch_size", FLAGS_batch_size, 1));
   RETURN_IF_ERROR(CheckAtLeast("eval_every", FLAGS_eval_every, 0));
-  RETURN_IF_ERROR(CheckAtLeast("threads", FLAGS_threads, 1));
   RETURN_IF_ERROR(CheckAtLeast("checkpoint_every", FLAGS_checkpoint_every, 0));
   RETURN_IF_ERROR(CheckAtLeast("keep_checkpoints", FLAGS_keep_checkpoints, 1));
   if (FLAGS_dump.empty() != FLAGS_dump_output.empty()) {
@@ -112,27 +91,22 @@ absl::Status CheckFlags(const CommandLine& line) {
 
 absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   RETURN_IF_ERROR(CheckFlags(line));
+  ASSIGN_OR_RETURN(const NetworkFlags flags, ReadNetworkFlags());
   TrainingCommand command;
   command.program = line.arguments[0];
   command.startup = FLAGS_startup;
   command.params = FLAGS_params;
   command.eval_program = FLAGS_eval_program;
   command.data = FLAGS_data;
-  const absl::StatusOr<DataSetName> data_set = ParseDataSetName(FLAGS_data);
-  if (!data_set.ok()) return UsageError(absl::StrCat("--data: ", data_set.status().message()));
-  command.data_set = *data_set;
-  command.variables = {FLAGS_images, FLAGS_labels, FLAGS_loss, FLAGS_scores};
+  ASSIGN_OR_RETURN(command.data_set, DataSetOfFlag(FLAGS_data));
+  command.variables = flags.variables;
   command.epochs = FLAGS_epochs;
   command.steps = FLAGS_steps;
-  command.batch_size = FLAGS_batch_size;
+  command.batch_size = flags.batch_size;
   command.eval_every = FLAGS_eval_every;
-  const absl::StatusOr<BackendKind> backend = BackendOfName(FLAGS_backend);
-  if (!backend.ok()) return UsageError(absl::StrCat("--backend: ", backend.status().message()));
-  command.backend = *backend;
-  command.backend_options.seed = FLAGS_seed;
-  command.backend_options.threads = FLAGS_threads;
-  command.backend_options.profile = FLAGS_profile;
-  command.dump_plan = FLAGS_dump_plan;
+  command.backend = flags.backend;
+  command.backend_options = flags.backend_options;
+  command.dump_plan = flags.dump_plan;
   command.save = FLAGS_save;
   command.metrics = FLAGS_metrics;
   command.dump = SplitNames(FLAGS_dump);

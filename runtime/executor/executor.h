@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "proto/program.h"
 #include "runtime/backend.h"
+#include "runtime/executor/constants.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/schedule.h"
 #include "runtime/scope.h"
@@ -33,6 +34,10 @@ struct ExecutorOptions {
   bool check_finite = false;
   // Whether the time of each step is measured.
   bool profile = false;
+  // Not null: what the scope holds for variables that the program does not write stays as it is,
+  // and what is computed of those alone is computed once and shared by the executors with that
+  // store, which outlives them.
+  ConstantStore* constants = nullptr;
 };
 
 // A run takes memory for the tensors that it gives, and beside them only for a few numbers: the
@@ -61,9 +66,6 @@ class Executor final : public Backend {
 
  private:
   struct PlannedRun;
-  struct Free {
-    void operator()(uint8_t* memory) const;
-  };
 
   Executor(const Program& program, Scope* scope, Schedule schedule, const ExecutorOptions& options);
 
@@ -72,6 +74,7 @@ class Executor final : public Backend {
   // What the plan writes and the scope lacks, which takes it when the run has come to its end.
   using NewTensors = std::vector<std::pair<std::string, Tensor>>;
   absl::Status Bind(PlannedRun* planned, NewTensors* created);
+  absl::Status ComputeConstants(PlannedRun* planned);
   bool FitsScope(const PlannedRun& planned) const;
   const Tensor* TensorInScope(absl::string_view name) const;
   absl::Status GrowArena(int64_t bytes);
@@ -85,7 +88,7 @@ class Executor final : public Backend {
   std::vector<uint32_t> block_runs_;  // RunState
   std::vector<std::unique_ptr<PlannedRun>> runs_;
   uint64_t uses_ = 0;
-  std::unique_ptr<uint8_t[], Free> arena_;
+  Memory arena_;
   int64_t arena_bytes_ = 0;
 };
 

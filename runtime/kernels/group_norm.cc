@@ -11,6 +11,7 @@
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/scale_and_bias.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
@@ -58,8 +59,7 @@ class PlannedGroupNorm final : public GroupNorm {
  public:
   explicit PlannedGroupNorm(const GroupNormShape& shape)
       : shape_(shape),
-        ones_(shape.channels, 1.0f),
-        zeros_(shape.channels, 0.0f),
+        scale_and_bias_(shape.channels),
         sums_(shape.channels),
         product_sums_(shape.channels),
         means_(shape.channels),
@@ -67,17 +67,15 @@ class PlannedGroupNorm final : public GroupNorm {
         inverses_(shape.channels),
         mean_g_(shape.channels),
         mean_gn_(shape.channels),
-        dscale_sums_(shape.channels),
-        dbias_sums_(shape.channels),
         group_means_(shape.groups),
         group_variances_(shape.groups) {}
 
   void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
                absl::Span<float> variance) override {
-    if (scale.empty()) scale = ones_;
-    if (bias.empty()) bias = zeros_;
-    CheckSizes({x, y}, {scale, bias});
+    scale = scale_and_bias_.ScaleOf(scale);
+    bias = scale_and_bias_.BiasOf(bias);
+    CheckSizes({x, y});
     CHECK_EQ(static_cast<int64_t>(mean.size()), shape_.batch * shape_.groups);
     CHECK_EQ(mean.size(), variance.size());
     const int64_t image = shape_.channels * shape_.places;
@@ -99,10 +97,9 @@ class PlannedGroupNorm final : public GroupNorm {
   void Backward(absl::Span<const float> x, absl::Span<const float> dy,
                 absl::Span<const float> scale, absl::Span<float> dx, absl::Span<float> dscale,
                 absl::Span<float> dbias) override {
-    if (scale.empty()) scale = ones_;
-    CheckSizes({x, dy, dx}, {scale});
-    std::fill(dscale_sums_.begin(), dscale_sums_.end(), 0.0);
-    std::fill(dbias_sums_.begin(), dbias_sums_.end(), 0.0);
+    scale = scale_and_bias_.ScaleOf(scale);
+    CheckSizes({x, dy, dx});
+    scale_and_bias_.ClearSums();
     const int64_t image = shape_.channels * shape_.places;
     for (int64_t n = 0; n < shape_.batch; ++n) {
       const float* const images = x.data() + n * image;
@@ -117,8 +114,8 @@ class PlannedGroupNorm final : public GroupNorm {
         });
       });
       for (int64_t c = 0; c < shape_.channels; ++c) {
-        dbias_sums_[c] += sums_[c];
-        dscale_sums_[c] += product_sums_[c];
+        scale_and_bias_.dbias_sums()[c] += sums_[c];
+        scale_and_bias_.dscale_sums()[c] += product_sums_[c];
         sums_[c] *= scale[c];
         product_sums_[c] *= scale[c];
       }
@@ -135,8 +132,7 @@ class PlannedGroupNorm final : public GroupNorm {
         });
       });
     }
-    Round(dscale_sums_, dscale);
-    Round(dbias_sums_, dbias);
+    scale_and_bias_.RoundSums(dscale, dbias);
   }
 
   std::string implementation() const override { return LoopsName(); }
@@ -184,24 +180,12 @@ class PlannedGroupNorm final : public GroupNorm {
     });
   }
 
-  static void Round(const std::vector<double>& sums, absl::Span<float> to) {
-    if (to.empty()) return;
-    CHECK_EQ(to.size(), sums.size());
-    std::transform(sums.begin(), sums.end(), to.begin(),
-                   [](double sum) { return static_cast<float>(sum); });
-  }
-
-  using Spans = std::initializer_list<absl::Span<const float>>;
-  void CheckSizes(Spans elements, Spans of_channels) const {
+  void CheckSizes(std::initializer_list<absl::Span<const float>> elements) const {
     for (const auto& span : elements) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.size());
-    for (const auto& span : of_channels) {
-      CHECK_EQ(static_cast<int64_t>(span.size()), shape_.channels);
-    }
   }
 
   const GroupNormShape shape_;
-  const std::vector<float> ones_;
-  const std::vector<float> zeros_;
+  ScaleAndBias scale_and_bias_;
   // One for each channel.
   std::vector<double> sums_;
   std::vector<double> product_sums_;
@@ -210,8 +194,6 @@ class PlannedGroupNorm final : public GroupNorm {
   std::vector<float> inverses_;
   std::vector<float> mean_g_;
   std::vector<float> mean_gn_;
-  std::vector<double> dscale_sums_;
-  std::vector<double> dbias_sums_;
   // One for each group.
   std::vector<float> group_means_;
   std::vector<float> group_variances_;

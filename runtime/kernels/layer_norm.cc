@@ -2,14 +2,13 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <vector>
 
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/scale_and_bias.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
@@ -18,18 +17,14 @@ namespace {
 class PlannedLayerNorm final : public LayerNorm {
  public:
   explicit PlannedLayerNorm(const LayerNormShape& shape)
-      : shape_(shape),
-        ones_(shape.width, 1.0f),
-        zeros_(shape.width, 0.0f),
-        dscale_sums_(shape.width),
-        dbias_sums_(shape.width) {}
+      : shape_(shape), scale_and_bias_(shape.width) {}
 
   void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
                absl::Span<float> variance) override {
-    if (scale.empty()) scale = ones_;
-    if (bias.empty()) bias = zeros_;
-    CheckSizes({x, y}, {mean, variance}, {scale, bias});
+    scale = scale_and_bias_.ScaleOf(scale);
+    bias = scale_and_bias_.BiasOf(bias);
+    CheckSizes({x, y}, {mean, variance});
     Vectorised([shape = shape_, x_all = x.data(), y_all = y.data(), scale = scale.data(),
                 bias = bias.data(), mean = mean.data(), variance = variance.data()] {
       const int64_t width = shape.width;
@@ -59,13 +54,12 @@ class PlannedLayerNorm final : public LayerNorm {
                 absl::Span<const float> scale, absl::Span<const float> mean,
                 absl::Span<const float> variance, absl::Span<float> dx, absl::Span<float> dscale,
                 absl::Span<float> dbias) override {
-    if (scale.empty()) scale = ones_;
-    CheckSizes({x, dy, dx}, {mean, variance}, {scale});
-    std::fill(dscale_sums_.begin(), dscale_sums_.end(), 0.0);
-    std::fill(dbias_sums_.begin(), dbias_sums_.end(), 0.0);
+    scale = scale_and_bias_.ScaleOf(scale);
+    CheckSizes({x, dy, dx}, {mean, variance});
+    scale_and_bias_.ClearSums();
     Vectorised([shape = shape_, x_all = x.data(), dy_all = dy.data(), scale = scale.data(),
                 mean = mean.data(), variance = variance.data(), dx_all = dx.data(),
-                dscale = dscale_sums_.data(), dbias = dbias_sums_.data()] {
+                dscale = scale_and_bias_.dscale_sums(), dbias = scale_and_bias_.dbias_sums()] {
       const int64_t width = shape.width;
       for (int64_t r = 0; r < shape.rows; ++r) {
         const float* const x = x_all + r * width;
@@ -88,8 +82,7 @@ class PlannedLayerNorm final : public LayerNorm {
         }
       }
     });
-    Round(dscale_sums_, dscale);
-    Round(dbias_sums_, dbias);
+    scale_and_bias_.RoundSums(dscale, dbias);
   }
 
   std::string implementation() const override { return LoopsName(); }
@@ -99,25 +92,14 @@ class PlannedLayerNorm final : public LayerNorm {
     return static_cast<float>(1.0 / std::sqrt(static_cast<double>(variance) + epsilon));
   }
 
-  static void Round(const std::vector<double>& sums, absl::Span<float> to) {
-    if (to.empty()) return;
-    CHECK_EQ(to.size(), sums.size());
-    std::transform(sums.begin(), sums.end(), to.begin(),
-                   [](double sum) { return static_cast<float>(sum); });
-  }
-
   using Spans = std::initializer_list<absl::Span<const float>>;
-  void CheckSizes(Spans elements, Spans of_rows, Spans of_columns) const {
+  void CheckSizes(Spans elements, Spans of_rows) const {
     for (const auto& span : elements) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.size());
     for (const auto& span : of_rows) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.rows);
-    for (const auto& span : of_columns) CHECK_EQ(static_cast<int64_t>(span.size()), shape_.width);
   }
 
   const LayerNormShape shape_;
-  const std::vector<float> ones_;
-  const std::vector<float> zeros_;
-  std::vector<double> dscale_sums_;
-  std::vector<double> dbias_sums_;
+  ScaleAndBias scale_and_bias_;
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/ops/packed_weights.h"
 
 namespace fixpoint::executor {
 absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
@@ -29,11 +30,12 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
                     int64_t operations, const PlannedEpilogue& epilogue) {
   const auto& [inputs, weights] = operands;
+  const Buffer packed = AddPacking<int8_t>(op, sums, weights.codes);
   const Buffer scales = op.Scratch("scales", VarType::FP32, channels);
   const std::string implementation = sums->implementation();
-  op.AddStep({epilogue.WithOperands({inputs.codes, inputs.ranges, weights.codes, weights.ranges}),
+  op.AddStep({epilogue.WithOperands({inputs.codes, inputs.ranges, packed, weights.ranges}),
               {scales, epilogue.out},
-              [inputs = inputs, weights = weights, scales, epilogue,
+              [inputs = inputs, weights = weights, packed, scales, epilogue,
                sums = std::move(sums)](const StepContext& run) {
                 const float input_step = StepOf(run.Floats(inputs.ranges)[0], inputs.largest_code);
                 const absl::Span<const float> ranges = run.Floats(weights.ranges);
@@ -42,12 +44,8 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                   const float range = ranges[ranges.size() == 1 ? 0 : c];
                   scale[c] = input_step * StepOf(range, weights.largest_code);
                 }
-                if (absl::Status status = sums->SetWeights(run.Of<int8_t>(weights.codes));
-                    !status.ok()) {
-                  return status;
-                }
-                sums->Run(run.Of<uint8_t>(inputs.codes), scale, epilogue.OperandsOf(run),
-                          run.Floats(epilogue.out));
+                sums->Run(run.Of<uint8_t>(inputs.codes), run.Of<uint8_t>(packed), scale,
+                          epilogue.OperandsOf(run), run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
               implementation,

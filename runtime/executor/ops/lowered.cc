@@ -17,6 +17,7 @@
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
+#include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/fake_quantize.h"
@@ -173,16 +174,16 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
   RETURN_IF_ERROR(op.CheckSize("Scales", sums.channels));
   ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
   ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
   const bool starts_with_codes = operands.codes && !split.sum_with_codes;
   const bool takes_place = starts_with_codes && *operands.codes != input;
   const Buffer output = takes_place
                             ? op.WriteOver(sums.output_slot, type, sums.layout, *operands.codes)
                             : op.WriteAs(sums.output_slot, type, sums.layout);
-  op.AddStep({operands.WithOperands({input, weights, scales}),
+  op.AddStep({operands.WithOperands({input, packed, scales}),
               {output},
               [=](const StepContext& run) {
-                RETURN_IF_ERROR(kernel->SetWeights(run.Of<int8_t>(weights)));
                 if (starts_with_codes) {
                   const absl::Span<uint8_t> added = run.Of<uint8_t>(*operands.codes);
                   uint8_t* const out = run.Of<uint8_t>(output).data();
@@ -190,7 +191,7 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
                 }
                 const auto numbers = operands.Numbers(run);
                 const kernels::EpilogueOperands spans = numbers;
-                kernel->Run(run.Of<uint8_t>(input), run.Floats(scales),
+                kernel->Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), run.Floats(scales),
                             spans.first(split.fused.size()), OutputOf(run, output, output_type));
                 if (split.sum_with_codes) {
                   const absl::Span<float> out = run.Floats(output);

@@ -71,8 +71,10 @@ double Distance(const Tensor& a, const Tensor& b) {
   double largest = 1;
   double difference = 0;
   for (int64_t i = 0; i < x.size(); ++i) {
-    if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
-    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) return kInfinity;
+    if (!std::isfinite(x[i]) || !std::isfinite(y[i])) {
+      if (x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i]))) continue;
+      return kInfinity;
+    }
     largest = std::max({largest, std::fabs(x[i]), std::fabs(y[i])});
     difference = std::max(difference, std::fabs(x[i] - y[i]));
   }

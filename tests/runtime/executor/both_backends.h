@@ -21,7 +21,7 @@ struct Scopes {
 Scopes CopiesOf(const Scope& scope);
 
 // How far apart two tensors are: the largest difference of two elements over the larger of 1 and
-// the largest magnitude. Infinity where types, dims or offsets differ, or one alone is NaN.
+// the largest finite magnitude. Infinity where types, dims or offsets differ, or one alone is NaN.
 double Distance(const Tensor& a, const Tensor& b);
 
 // Numbers in [-1, 1), a line of a parameter text.

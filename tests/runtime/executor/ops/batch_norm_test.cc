@@ -79,6 +79,22 @@ TEST(BatchNorm, HasAGradientBesideItsRelu) {
             "");
 }
 
+// All of dy but a multiple of epsilon is subtracted: what is left is 2e-7, of numbers near 1, and
+// agrees as closely as those do.
+TEST(BatchNorm, HasHardlyAGradientInAChannelOfTwoValues) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
+          Y=y, MeanOut=m, VarianceOut=v, SavedMean=sm, SavedVariance=sv)
+        batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m, VarianceOut=v, SavedMean=sm, SavedVariance=sv, Y@GRAD=dy) -> (
+          X@GRAD=dx, Scale@GRAD=ds, Bias@GRAD=db)
+      })",
+                          "x f32[3,1] 4.5 4.5 -4.5\ns f32[1] 1.5\nb f32[1] 0.25\nm f32[1] 0\n"
+                          "v f32[1] 1\ndy f32[3,1] 0 0 3\n",
+                          2e-7, {"dx"}),
+            "");
+}
+
 TEST(BatchNorm, WantsStatisticsOfItsChannels) {
   const Program program = ParsedProgram(
       "batch_norm(X=x, Scale=s, Bias=s, Mean=m, Variance=s) -> (\n"

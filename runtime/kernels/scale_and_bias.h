@@ -1,0 +1,62 @@
+// The scale and the bias of what a norm gives, and their gradients.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_SCALE_AND_BIAS_H_
+#define FIXPOINT_RUNTIME_KERNELS_SCALE_AND_BIAS_H_
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace fixpoint::kernels {
+
+// `size` numbers each. Spans of them may be empty: scales of 1, biases of 0, and gradients that are
+// not wanted.
+class ScaleAndBias {
+ public:
+  explicit ScaleAndBias(int64_t size)
+      : ones_(size, 1.0f), zeros_(size, 0.0f), dscale_(size), dbias_(size) {}
+
+  absl::Span<const float> ScaleOf(absl::Span<const float> given) const {
+    return OfSize(given.empty() ? ones_ : given);
+  }
+  absl::Span<const float> BiasOf(absl::Span<const float> given) const {
+    return OfSize(given.empty() ? zeros_ : given);
+  }
+
+  // What the gradients are summed up in.
+  void ClearSums() {
+    std::fill(dscale_.begin(), dscale_.end(), 0.0);
+    std::fill(dbias_.begin(), dbias_.end(), 0.0);
+  }
+  double* dscale_sums() { return dscale_.data(); }
+  double* dbias_sums() { return dbias_.data(); }
+  void RoundSums(absl::Span<float> dscale, absl::Span<float> dbias) const {
+    Round(dscale_, dscale);
+    Round(dbias_, dbias);
+  }
+
+ private:
+  absl::Span<const float> OfSize(absl::Span<const float> span) const {
+    CHECK_EQ(span.size(), ones_.size());
+    return span;
+  }
+  static void Round(const std::vector<double>& sums, absl::Span<float> to) {
+    if (to.empty()) return;
+    CHECK_EQ(to.size(), sums.size());
+    std::transform(sums.begin(), sums.end(), to.begin(),
+                   [](double sum) { return static_cast<float>(sum); });
+  }
+
+  const std::vector<float> ones_;
+  const std::vector<float> zeros_;
+  std::vector<double> dscale_;
+  std::vector<double> dbias_;
+};
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_SCALE_AND_BIAS_H_

@@ -1,0 +1,48 @@
+#include "tools/network_flags.h"
+
+#include <gflags/gflags.h>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "tools/command_line.h"
+
+DEFINE_string(images, "", "The fed variable of images; by default the only one of floats.");
+DEFINE_string(labels, "", "The fed variable of labels; by default the only one of integers.");
+DEFINE_string(loss, "",
+              "The loss; by default what the backward pass begins with, if there is one.");
+DEFINE_string(scores, "",
+              "The variable [N,classes] whose largest is the answer; by default what the cross "
+              "entropy reads, or the only one that is fetched.");
+DEFINE_int64(batch_size, 64, "Images in a batch.");
+DEFINE_uint64(seed, 0, "Of random ops and, in training, of initial values and the data's order.");
+DEFINE_string(backend, "onednn",
+              "What runs the program: onednn, or reference, which is slow and clear.");
+DEFINE_int32(threads, 1, "How many threads the backend may use.");
+DEFINE_bool(dump_plan, false, "Print the steps that the backend has planned.");
+DEFINE_bool(profile, false, "Measure each step of the backend, and print where the time went.");
+
+namespace fixpoint {
+
+absl::StatusOr<NetworkFlags> ReadNetworkFlags() {
+  RETURN_IF_ERROR(CheckAtLeast("batch_size", FLAGS_batch_size, 1));
+  RETURN_IF_ERROR(CheckAtLeast("threads", FLAGS_threads, 1));
+  NetworkFlags flags;
+  flags.variables = {FLAGS_images, FLAGS_labels, FLAGS_loss, FLAGS_scores};
+  flags.batch_size = FLAGS_batch_size;
+  const absl::StatusOr<BackendKind> backend = BackendOfName(FLAGS_backend);
+  if (!backend.ok()) return UsageError(absl::StrCat("--backend: ", backend.status().message()));
+  flags.backend = *backend;
+  flags.backend_options.seed = FLAGS_seed;
+  flags.backend_options.threads = FLAGS_threads;
+  flags.backend_options.profile = FLAGS_profile;
+  flags.dump_plan = FLAGS_dump_plan;
+  return flags;
+}
+
+absl::StatusOr<DataSetName> DataSetOfFlag(const std::string& data) {
+  const absl::StatusOr<DataSetName> name = ParseDataSetName(data);
+  if (!name.ok()) return UsageError(absl::StrCat("--data: ", name.status().message()));
+  return name;
+}
+
+}  // namespace fixpoint

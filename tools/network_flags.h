@@ -1,0 +1,33 @@
+// The flags of train and infer alike: what of a program is fed and measured, and what runs it.
+
+#ifndef FIXPOINT_TOOLS_NETWORK_FLAGS_H_
+#define FIXPOINT_TOOLS_NETWORK_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/backends.h"
+#include "runtime/data/data_set.h"
+#include "runtime/training/network_variables.h"
+
+namespace fixpoint {
+
+struct NetworkFlags {
+  NetworkVariables variables;  // "" where a flag is not given
+  int64_t batch_size = 0;
+  BackendKind backend = kDefaultBackend;
+  BackendOptions backend_options;
+  bool dump_plan = false;
+};
+
+// Errors (of usage): there is no such backend; a batch or threads of less than 1.
+absl::StatusOr<NetworkFlags> ReadNetworkFlags();
+
+// The data set that --data names. Errors (of usage): those of ParseDataSetName.
+absl::StatusOr<DataSetName> DataSetOfFlag(const std::string& data);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_NETWORK_FLAGS_H_

@@ -244,20 +244,37 @@ absl::Status Executor::ComputeConstants(PlannedRun* run) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const {
-  std::vector<Tensor> fetched;
-  for (const Plan::Fetch& fetch : run.plan.fetches) {
-    ASSIGN_OR_RETURN(Tensor tensor, AllocateOutside(program_, fetch.name, fetch.type, fetch.lod));
+absl::Status Executor::Fetch(const PlannedRun& run, std::vector<Tensor>* fetched) const {
+  const std::vector<Plan::Fetch>& fetches = run.plan.fetches;
+  if (fetched->size() != fetches.size()) fetched->clear();
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    const Plan::Fetch& fetch = fetches[i];
+    const bool is_there = i < fetched->size();
+    if (!is_there || (*fetched)[i].lod() != fetch.lod || TypeOf((*fetched)[i]) != fetch.type) {
+      ASSIGN_OR_RETURN(Tensor made, AllocateOutside(program_, fetch.name, fetch.type, fetch.lod));
+      if (is_there) {
+        (*fetched)[i] = std::move(made);
+      } else {
+        fetched->push_back(std::move(made));
+      }
+    }
+    Tensor& tensor = (*fetched)[i];
     std::copy_n(run.addresses[fetch.buffer.index], tensor.bytes().size(),
                 tensor.mutable_bytes().begin());
-    fetched.push_back(std::move(tensor));
   }
-  return fetched;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
                                                   absl::Span<const std::string> fetches,
                                                   uint32_t step) {
+  std::vector<Tensor> fetched;
+  RETURN_IF_ERROR(RunInto(feeds, fetches, step, &fetched));
+  return fetched;
+}
+
+absl::Status Executor::RunInto(absl::Span<const Feed> feeds, absl::Span<const std::string> fetches,
+                               uint32_t step, std::vector<Tensor>* fetched) {
   ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
   NewTensors created;
   RETURN_IF_ERROR(Bind(run, &created));
@@ -280,7 +297,7 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
       run->times.seconds[i] += std::chrono::duration<double>(Clock::now() - begin).count();
     }
   }
-  absl::StatusOr<std::vector<Tensor>> fetched = Fetch(*run);
+  const absl::Status status = Fetch(*run, fetched);
   for (auto& [name, tensor] : created) scope_->Set(name, std::move(tensor));
   // Set anew, so that the plans for the offsets before are not taken for fitting.
   for (const Plan::Persistable* persistable : run->to_cut_anew) {
@@ -288,7 +305,7 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
     tensor.set_lod(*persistable->lod_after);
     scope_->Set(persistable->name, std::move(tensor));
   }
-  return fetched;
+  return status;
 }
 
 std::string Executor::PlanText() const {

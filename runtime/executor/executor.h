@@ -57,6 +57,11 @@ class Executor final : public Backend {
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
 
+  // The same into tensors that the caller keeps, as many as there are fetches or anew: one that has
+  // the type and dimensions of its fetch is written over.
+  absl::Status RunInto(absl::Span<const Feed> feeds, absl::Span<const std::string> fetches,
+                       uint32_t step, std::vector<Tensor>* fetched);
+
   std::string PlanText() const override;
   std::string ProfileText() const override;
 
@@ -78,7 +83,7 @@ class Executor final : public Backend {
   bool FitsScope(const PlannedRun& planned) const;
   const Tensor* TensorInScope(absl::string_view name) const;
   absl::Status GrowArena(int64_t bytes);
-  absl::StatusOr<std::vector<Tensor>> Fetch(const PlannedRun& planned) const;
+  absl::Status Fetch(const PlannedRun& planned, std::vector<Tensor>* fetched) const;
 
   const Program& program_;
   Scope* scope_;

@@ -57,6 +57,11 @@ inline float DequantizeOne(float code, float range, int32_t largest_code) {
   return code * range / static_cast<float>(largest_code);
 }
 
+// Between the numbers that two codes beside each other stand for.
+inline float StepOf(float range, int32_t largest_code) {
+  return range / static_cast<float>(largest_code);
+}
+
 // The largest absolute value; 0 of an empty span. A NaN anywhere but first is skipped, as the
 // reference's comparison does; `skip_non_finite` skips NaN and infinities wherever they are.
 float AbsMax(absl::Span<const float> values, bool skip_non_finite = false);

@@ -20,6 +20,7 @@
 #include "transpiler/rules.h"
 #include "transpiler/scale_training.h"
 #include "transpiler/schedule.h"
+#include "transpiler/shortcuts.h"
 #include "transpiler/slot_specs.h"
 #include "transpiler/target.h"
 
@@ -50,6 +51,15 @@ absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const Quant
   return types;
 }
 
+// Whether an activation and a weight are quantized.
+bool IsProduct(const std::vector<SlotPlan>& slots) {
+  const auto has = [&slots](QuantPlan::Role role) {
+    return std::any_of(slots.begin(), slots.end(),
+                       [role](const SlotPlan& slot) { return slot.role == role; });
+  };
+  return has(QuantPlan::WEIGHT) && has(QuantPlan::ACTIVATION);
+}
+
 class Planner {
  public:
   Planner(const Program& program, const QuantConfig& config, const Target& target,
@@ -62,6 +72,7 @@ class Planner {
         types_(program),
         links_(program, LinkedTypes(program, config, target)),
         eligibility_(program, config, target),
+        shortcuts_(&types_, &eligibility_),
         quantizers_(quantizers),
         specs_(program, config, target, quantizers, &types_) {
     for (const Target::ObservedOutputs& outputs : target.outputs()) {
@@ -77,6 +88,10 @@ class Planner {
                    const Rules::OpMatches& matches);
   // The readers of an output that can read its quantized copy, and do not read another.
   std::vector<const Argument*> ReadersOfOutput(const Value& value);
+  // What an entry says of the shortcut of a residual alone: quantized as another op reads it.
+  // Nothing, with the reason in `decision`, where no input is one.
+  std::optional<Target::QuantizedOp> EntryOfShortcut(const Op& op, const Target::QuantizedOp& entry,
+                                                     Decision& decision);
   // What each slot of an entry becomes; false, with the reason in `decision`, where the op stays
   // float.
   bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
@@ -103,11 +118,13 @@ class Planner {
   OpTypes types_;
   GradientLinks links_;
   Eligibility eligibility_;
+  Shortcuts shortcuts_;
   std::optional<ScaleTraining> scale_training_;  // made for the first scale that is trained
   const QuantizerTable& quantizers_;
   SlotSpecs specs_;
   absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
   absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
+  absl::flat_hash_map<const Value*, size_t> first_site_of_;  // of an activation's codes
   absl::flat_hash_set<const Argument*> planned_readers_;
   absl::flat_hash_set<const Op*> rewired_;
   absl::flat_hash_map<std::string, int> shared_scales_;  // the last number tried for a name
@@ -180,6 +197,7 @@ Site& Planner::SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec&
     site.shared_scale = shared_scale;
     site.observe = observe;
     plan_.sites.push_back(std::move(site));
+    if (shared_scale.empty() && !observe) first_site_of_.try_emplace(&value, it->second);
   }
   return plan_.sites[it->second];
 }
@@ -201,9 +219,19 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
   Decision decision;
   decision.op = &op;
   std::vector<SlotPlan> slots;
-  if (const Target::QuantizedOp* entry = eligibility_.ChooseEntry(op, matches, decision)) {
+  const Target::QuantizedOp* entry = eligibility_.ChooseEntry(op, matches, decision);
+  std::optional<Target::QuantizedOp> of_shortcut;
+  if (entry != nullptr && entry->inputs(0).role() == Target::RESIDUAL) {
+    of_shortcut = EntryOfShortcut(op, *entry, decision);
+    entry = of_shortcut ? &*of_shortcut : nullptr;
+  }
+  if (entry != nullptr) {
     decision.quantized = PlanSlots(op, schema, *entry, matches, slots, decision);
     if (decision.quantized) {
+      if (IsProduct(slots)) shortcuts_.AddProduct(op);
+      if (of_shortcut) {
+        decision.detail = absl::StrCat(entry->inputs(0).name(), " alone, as the residual");
+      }
       const std::string shared = entry->shared_scale() ? NameOfSharedScale(op) : "";
       for (const SlotPlan& slot : slots) {
         if (entry->shared_scale()) specs_.CheckObserver(slot.spec, "inputs", op);
@@ -213,6 +241,27 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
     }
   }
   plan_.decisions.push_back(std::move(decision));
+}
+
+std::optional<Target::QuantizedOp> Planner::EntryOfShortcut(const Op& op,
+                                                            const Target::QuantizedOp& entry,
+                                                            Decision& decision) {
+  decision.reason = Reason::kNoResidual;
+  const Argument* const shortcut = shortcuts_.Find(op, decision.detail);
+  if (shortcut == nullptr) return std::nullopt;
+  Target::QuantizedOp of_shortcut = entry;
+  of_shortcut.clear_inputs();
+  Target::Slot& slot = *of_shortcut.add_inputs();
+  slot.set_name(std::string(shortcut->slot_name()));
+  slot.set_role(Target::ACTIVATION);
+  if (const auto site = first_site_of_.find(shortcut->value()); site != first_site_of_.end()) {
+    *of_shortcut.mutable_activations() = plan_.sites[site->second].spec;
+  } else if (!shortcuts_.IsResult(*shortcut)) {
+    decision.detail = absl::StrCat(shortcut->slot_name(), " is ", shortcut->name(),
+                                   ", which no other op reads quantized");
+    return std::nullopt;
+  }
+  return of_shortcut;
 }
 
 bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,

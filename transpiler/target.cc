@@ -72,6 +72,24 @@ void CheckTypesAndSlots(const Target::QuantizedOp& op, const Complain& complain)
   }
 }
 
+// Of a sum that adds a residual both inputs, and nothing but that, are said to do so.
+void CheckResidual(const Target::QuantizedOp& op, const Complain& complain) {
+  const auto is_residual = [](const Target::Slot& slot) { return slot.role() == Target::RESIDUAL; };
+  const auto& inputs = op.inputs();
+  if (std::none_of(inputs.begin(), inputs.end(), is_residual)) return;
+  const auto& types = op.types();
+  const bool is_sum = std::all_of(types.begin(), types.end(), [](const std::string& type) {
+    return type == "elementwise_add";
+  });
+  if (is_sum && inputs.size() == 2 && std::all_of(inputs.begin(), inputs.end(), is_residual) &&
+      op.no_weight() && !op.shared_scale()) {
+    return;
+  }
+  complain(
+      "RESIDUAL is for X and Y of elementwise_add, both, with no_weight and without "
+      "shared_scale");
+}
+
 std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
   std::vector<std::string> complaints;
   const auto complain = [&complaints](const auto&... parts) {
@@ -105,6 +123,7 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
       if (!slot.has_role()) complain(place, ": slot ", slot.name(), " has no role");
     }
     CheckTypesAndSlots(op, [&](const std::string& what) { complain(place, ": ", what); });
+    CheckResidual(op, [&](const std::string& what) { complain(place, ": ", what); });
     if (op.needs_weight() && op.no_weight()) {
       complain(place, ": needs_weight and no_weight exclude each other");
     }

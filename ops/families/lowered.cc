@@ -1,6 +1,8 @@
 // The ops of lowered programs between numbers and codes, and on codes alone. Sums of products of
 // codes stand beside the ops that they come from: integer_conv2d, integer_mul, ...
 
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
 #include "ops/families/integer_ops.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
@@ -12,6 +14,17 @@ namespace {
 absl::Status InferDequantize(InferContext& op) {
   TensorInfo x = op.Input("X");
   x.dtype = VarType::FP32;
+  op.SetOutputLike("Out", x);
+  return absl::OkStatus();
+}
+
+absl::Status InferAdd(InferContext& op) {
+  const TensorInfo x = op.Input("X");
+  const TensorInfo y = op.Input("Y");
+  if (x.has_dims() && y.has_dims() && x.dims != y.dims) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " and Y ",
+                                                   DimsText(y.dims), "; want equal dimensions"));
+  }
   op.SetOutputLike("Out", x);
   return absl::OkStatus();
 }
@@ -34,6 +47,14 @@ std::vector<OpSchema> LoweredOps() {
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
       .Infer(InferDequantize);
+  ops.Define("integer_add(X, Y) -> (Out)")
+      .Doc(
+          "X, numbers, plus what the codes Y, as integers, stand for: fma(Y, range / largest_code, "
+          "X), the quotient as FP32.")
+      .KeepsSign()
+      .Attr("range", Required(FLOAT))
+      .Attr("largest_code", Required(INT))
+      .Infer(InferAdd);
   return ops.Build();
 }
 

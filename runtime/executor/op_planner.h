@@ -85,6 +85,7 @@ class OpPlanner {
   bool IsTest() const { return HasBegun() || attributes_.Bool("is_test"); }
   const Demand& demand() const { return planning_.demand; }
   PlanBuilder& builder() { return planning_.builder; }
+  const PlanBuilder& builder() const { return planning_.builder; }
   BlockPlanner& block_planner() { return planning_.block_planner; }
 
   // Whether ops of this type can have such an input at all.

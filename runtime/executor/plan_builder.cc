@@ -279,6 +279,11 @@ absl::StatusOr<std::optional<Codes>> PlanBuilder::ReadCodes(const Value& value, 
   return codes;
 }
 
+const Codes* PlanBuilder::FindCodes(const Value& value) const {
+  const PlannedValue& planned = Find(value);
+  return planned.codes && !planned.holds_codes ? &*planned.codes : nullptr;
+}
+
 bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {
   return HasPersistable(variable) && TensorOf(variable) == buffer;
 }

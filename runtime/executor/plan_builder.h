@@ -75,6 +75,9 @@ class PlanBuilder {
   // The codes of a value in a layout: what it is, or what its numbers stand for. Nothing where it
   // is not held as codes.
   absl::StatusOr<std::optional<Codes>> ReadCodes(const Value& value, Layout layout);
+  // The codes that the numbers of the value stand for, in the layout that they are held in; null
+  // where it is held otherwise.
+  const Codes* FindCodes(const Value& value) const;
   // Whether the numbers of the value are codes, and not what codes stand for.
   bool HoldsCodes(const Value& value) const { return Find(value).holds_codes; }
 

@@ -35,14 +35,16 @@ void Map(absl::Span<float> elements_span, F f) {
       });
 }
 
-// elements[i] + step * codes[i], rounded once.
 template <typename Code>
-void AddCodes(absl::Span<const Code> codes_span, float step, absl::Span<float> elements_span) {
-  CHECK_EQ(codes_span.size(), elements_span.size());
-  Vectorised([=, codes = codes_span.data(), elements = elements_span.data(),
-              size = static_cast<int64_t>(elements_span.size())] {
+void AddSpanOfCodes(absl::Span<const float> x_span, absl::Span<const Code> codes_span, float step,
+                    absl::Span<float> out_span) {
+  CHECK_EQ(codes_span.size(), out_span.size());
+  CHECK_EQ(x_span.size(), out_span.size());
+  Vectorised([=, x = x_span.data(), codes = codes_span.data(), out = out_span.data(),
+              size = static_cast<int64_t>(out_span.size())] {
+#pragma GCC ivdep  // out may be x
     for (int64_t i = 0; i < size; ++i) {
-      elements[i] = __builtin_fmaf(static_cast<float>(codes[i]), step, elements[i]);
+      out[i] = __builtin_fmaf(static_cast<float>(codes[i]), step, x[i]);
     }
   });
 }
@@ -81,11 +83,11 @@ void ApplyStages(const Epilogue& epilogue, EpilogueOperands operands, const Outp
         break;
       case Kind::kAddInt8:
         CHECK(out != nullptr && out->type() != OutputType::kFloat);
-        AddCodes<int8_t>(out->As<int8_t>(), a, elements);
+        AddSpanOfCodes<int8_t>(elements, out->As<int8_t>(), a, elements);
         break;
       case Kind::kAddUint8:
         CHECK(out != nullptr && out->type() != OutputType::kFloat);
-        AddCodes<uint8_t>(out->As<uint8_t>(), a, elements);
+        AddSpanOfCodes<uint8_t>(elements, out->As<uint8_t>(), a, elements);
         break;
       case Kind::kMultiply:
         Map(elements, [a](float x) { return x * a; });
@@ -114,6 +116,16 @@ void ApplyStages(const Epilogue& epilogue, EpilogueOperands operands, const Outp
 }
 
 }  // namespace
+
+void AddCodes(absl::Span<const float> x, absl::Span<const uint8_t> codes, float step,
+              absl::Span<float> out) {
+  AddSpanOfCodes(x, codes, step, out);
+}
+
+void AddCodes(absl::Span<const float> x, absl::Span<const int8_t> codes, float step,
+              absl::Span<float> out) {
+  AddSpanOfCodes(x, codes, step, out);
+}
 
 void Apply(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements) {
   ApplyStages(epilogue, operands, nullptr, elements);

@@ -47,12 +47,20 @@ class Output {
 
 // Of each stage, as many elements as there are channels or as the output has; empty where it has
 // none. The codes that a stage adds are in the output's memory, each where the result goes: the
-// output of an epilogue with such a stage is codes.
+// output of an epilogue with such a stage is codes. To what is stored as numbers AddCodes adds
+// them.
 using EpilogueOperands = absl::Span<const absl::Span<const float>>;
 
 // Applies the stages to elements whose channels lie last. REQUIRES: as many operands as stages, of
 // their sizes; no stage adds codes.
 void Apply(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements);
+
+// What a stage that adds codes computes: out = fma(code, step, x), rounded once. x may be out.
+// REQUIRES: equal sizes.
+void AddCodes(absl::Span<const float> x, absl::Span<const uint8_t> codes, float step,
+              absl::Span<float> out);
+void AddCodes(absl::Span<const float> x, absl::Span<const int8_t> codes, float step,
+              absl::Span<float> out);
 
 // Applies the stages likewise, and stores the elements, which it changes: codes are rounded half to
 // even, between the smallest and the largest that the type has; a NaN becomes the smallest.

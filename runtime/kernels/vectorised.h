@@ -28,7 +28,7 @@ __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"), flatten, noinline))
 }
 
 template <typename Loop>
-__attribute__((target("avx2"), flatten, noinline)) void RunAvx2(Loop loop) {
+__attribute__((target("avx2,fma"), flatten, noinline)) void RunAvx2(Loop loop) {
   loop();
 }
 

@@ -341,7 +341,8 @@ constexpr Case kLowered[] = {
     {R"(var q u8[-1,12]
         var w i8[12,5]
         integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["relu"]})",
-     "error: epilogue names 1 stages, epilogue_a has 0 numbers and epilogue_b 0; want one of each for each stage"},
+     "error: epilogue names 1 stages, epilogue_a has 0 numbers and epilogue_b 0; want one of each "
+     "for each stage"},
     {R"(var q u8[-1,12]
         var w i8[12,5]
         integer_matmul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})",
@@ -359,6 +360,14 @@ constexpr Case kLowered[] = {
     {R"(var q u8[-1,12]
         integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255})",
      "Out=FP32[-1, 12]"},
+    {R"(var x f32[-1,12]
+        var q u8[-1,12]
+        integer_add(X=x, Y=q) -> (Out=y) {range=2.0, largest_code=255})",
+     "Out=FP32[-1, 12]"},
+    {R"(var x f32[-1,12]
+        var q u8[12]
+        integer_add(X=x, Y=q) -> (Out=y) {range=2.0, largest_code=255})",
+     "error: X is [-1, 12] and Y [12]; want equal dimensions"},
 };
 INSTANTIATE_TEST_SUITE_P(Lowered, Infer, testing::ValuesIn(kLowered));
 

@@ -132,6 +132,57 @@ TEST(Planner, LeavesALoopThatTakesAnOutputInAlone) {
               ElementsAre("r: 8 bits for tanh.X"));
 }
 
+constexpr char kResidual[] = R"(
+  var x f32[-1,4]
+  var z f32[-1,4]
+  var r f32[-1,4]
+  var w f32[4,4] persistable
+  var y f32[-1,4]
+  var a f32[-1,4]
+  var sum f32[-1,4]
+  mul(X=x, Y=w) -> (Out=y)
+  tanh(X=y) -> (Out=a)
+  mul(X=a, Y=w) -> (Out=z)
+  leaky_relu(X=z) -> (Out=r)
+  elementwise_add(X=r, Y=a) -> (Out=sum)
+)";
+
+// The sites of activations and the decision about the sum, for target onednn_int8.
+std::vector<std::string> SitesWithResidual(const std::string& config) {
+  Program program = ParsedProgram(kResidual);
+  TranspileOptions options;
+  options.config = Config(absl::StrCat("target: 'onednn_int8' ", config));
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  EXPECT_TRUE(result.ok()) << result.status();
+  if (!result.ok()) return {};
+  std::vector<std::string> lines;
+  for (std::string& site : Sites(result->plan)) {
+    if (site[0] != 'w') lines.push_back(std::move(site));
+  }
+  const QuantPlan::Decision& sum = result->plan.decisions(result->plan.decisions_size() - 1);
+  lines.push_back(absl::StrCat(sum.reason(), ": ", sum.detail()));
+  return lines;
+}
+
+TEST(Planner, QuantizesAResidualAsAnotherOpReadsIt) {
+  EXPECT_THAT(SitesWithResidual(""),
+              ElementsAre("x: 8 bits for mul.X", "a: 8 bits for mul.X, elementwise_add.Y",
+                          "by_target: Y alone, as the residual"));
+  EXPECT_THAT(
+      SitesWithResidual("rules { op_type: 'mul' name_pattern: 'a' slot: 'X' spec { bits: 4 } }"),
+      ElementsAre("x: 8 bits for mul.X", "a: 4 bits for mul.X, elementwise_add.Y",
+                  "by_target: Y alone, as the residual"));
+}
+
+TEST(Planner, KeepsAResidualFloatWhereARuleSkipsTheSum) {
+  EXPECT_THAT(SitesWithResidual("rules { op_type: 'elementwise_add' skip: true }"),
+              ElementsAre("x: 8 bits for mul.X", "a: 8 bits for mul.X", "skipped_by_rule: Y"));
+  EXPECT_THAT(SitesWithResidual("rules { name_pattern: 'z' op_type: 'mul' skip: true }"),
+              ElementsAre("x: 8 bits for mul.X",
+                          "no_residual: neither input is the result of a quantized product that "
+                          "nothing else reads"));
+}
+
 TEST(Planner, TellsWhichSlotARuleSkips) {
   Program program = ParsedProgram(kReluAndReaders);
   TranspileOptions options;

@@ -82,6 +82,14 @@ constexpr BadTarget kBadTargets[] = {
     {"SlotWithoutRole", "role: ACTIVATION", "", "t.textproto: ops[0]: slot X has no role"},
     {"ContradictoryWeights", "types: \"mul\"", "types: \"mul\" needs_weight: true no_weight: true",
      "t.textproto: ops[0]: needs_weight and no_weight exclude each other"},
+    {"ResidualOfAProduct", "role: ACTIVATION", "role: RESIDUAL",
+     "t.textproto: ops[0]: RESIDUAL is for X and Y of elementwise_add, both, with no_weight and "
+     "without shared_scale"},
+    {"ResidualBesideAnActivation", "types: \"mul\" inputs { name: \"X\" role: ACTIVATION }",
+     "types: \"elementwise_add\" no_weight: true inputs { name: \"X\" role: ACTIVATION } "
+     "inputs { name: \"Y\" role: RESIDUAL }",
+     "t.textproto: ops[0]: RESIDUAL is for X and Y of elementwise_add, both, with no_weight and "
+     "without shared_scale"},
     {"ConditionOfNothing", "types: \"mul\"", "types: \"mul\" when { attr: \"a\" }",
      "t.textproto: ops[0].when: a condition has an attr and one of equals and is"},
     {"SeveralMistakes", "name: \"t\"\nconventions { era: PADDLE_2 scale_suffix: \"@scale\" }", "",

@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/epilogue.h"
+#include "ops/quant_math.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
@@ -39,8 +40,7 @@ struct ActivationCodes {
   int32_t largest_code = 0;
   bool is_unsigned = false;
 
-  // Between two codes.
-  float step() const { return range / static_cast<float>(largest_code); }
+  float step() const { return StepOf(range, largest_code); }
 };
 
 // Codes of a parameter, INT8.
@@ -52,7 +52,7 @@ struct ParameterCodes {
   int32_t largest_code = 0;
 
   float step(int64_t channel) const {
-    return ranges[ranges.size() == 1 ? 0 : channel] / static_cast<float>(largest_code);
+    return StepOf(ranges[ranges.size() == 1 ? 0 : channel], largest_code);
   }
 };
 

@@ -1,18 +1,30 @@
-// A sum behind a product of codes, with a bias or with a residual:
+// A sum behind a product of codes, with a bias or with a residual. A residual that is codes is
+// added as such, by one fma with the step between them, which is what simulation does too
+// (runtime/executor/ops/residual.h):
 //
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y)
+//   integer_dequantize(X=r) -> (Out=x) {range=2.0, largest_code=255}
 //   elementwise_add(X=x, Y=y) -> (Out=z)
 //
-//   integer_conv2d(Filter=w.int8, Input=q, Operands=x, Scales=s) -> (Output=z)
-//     {epilogue=["add_element"]}
+//   integer_conv2d(Filter=w.int8, Input=q, Operands=r, Scales=s) -> (Output=z)
+//     {epilogue=["add_uint8"], epilogue_a=[0.00784313772]}
 //
-// A residual that was codes is added as the numbers that they stand for, which is what simulation
-// does.
+// Behind anything else:
+//
+//   elementwise_add(X=x, Y=y) -> (Out=z)
+//
+//   integer_add(X=y, Y=r) -> (Out=z) {range=2.0, largest_code=255}
 
+#include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "ops/dims.h"
+#include "ops/equal_shapes.h"
 #include "proto/attributes.h"
+#include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/rule.h"
 
@@ -25,13 +37,11 @@ const VarType::TensorDesc* TensorOf(const Argument& argument) {
   return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
 }
 
-// Equal, and known but for the first.
-bool HaveSameDims(const VarType::TensorDesc& x, const VarType::TensorDesc& y) {
-  if (x.dims_size() != y.dims_size() || x.dims_size() == 0) return false;
-  for (int i = 0; i < x.dims_size(); ++i) {
-    if (x.dims(i) != y.dims(i) || (i > 0 && x.dims(i) < 0)) return false;
-  }
-  return true;
+// Whether an epilogue has a stage that adds codes; there is at most one.
+bool AddsCodes(const Op& product) {
+  const Epilogue epilogue = *EpilogueOf(product.desc());
+  return std::any_of(epilogue.begin(), epilogue.end(),
+                     [](const EpilogueStage& stage) { return stage.is_of_codes(); });
 }
 
 // Whether `addend`, at `axis` of x, has one element for each of the channels on `channel_axis`.
@@ -66,11 +76,29 @@ class SumRule final : public LoweringRule {
     bool is_x = product == nullptr;
     if (product_of_x != nullptr && product != nullptr) is_x = product->IsBefore(*product_of_x);
     if (is_x) product = product_of_x;
-    if (product == nullptr) return LoweringReason::kNotBehindProduct;
+    if (product == nullptr) return AddCodes(op, LoweringReason::kNotBehindProduct, lowering);
     return TakeUp(op, *product, is_x ? *x : *y, is_x ? *y : *x, is_x, *out, lowering);
   }
 
  private:
+  // Adds the codes of Y, or of X where Y is none, to numbers; gives `otherwise` where neither is.
+  static LoweringReason AddCodes(const Op& op, LoweringReason otherwise, Lowering& lowering) {
+    if (!HaveEqualShapes(op)) return otherwise;
+    for (const auto& [codes_slot, numbers_slot] : {std::pair("Y", "X"), std::pair("X", "Y")}) {
+      const std::optional<ActivationCodes> codes = lowering.FindCodes(*op.Input(codes_slot));
+      if (!codes) continue;
+      lowering.Replace(op, OpBuilder("integer_add")
+                               .Input("X", op.Input(numbers_slot)->name())
+                               .Input("Y", codes->codes->name())
+                               .Output("Out", op.Output("Out")->name())
+                               .FloatAttr("range", codes->range)
+                               .IntAttr("largest_code", codes->largest_code)
+                               .Build());
+      return LoweringReason::kAtEdge;
+    }
+    return otherwise;
+  }
+
   static absl::StatusOr<LoweringReason> TakeUp(const Op& op, const Op& product,
                                                const Argument& result, const Argument& addend,
                                                bool result_is_x, const Argument& out,
@@ -78,8 +106,15 @@ class SumRule final : public LoweringRule {
     const VarType::TensorDesc* const dims = TensorOf(result);
     const VarType::TensorDesc* const addend_dims = TensorOf(addend);
     if (dims == nullptr || addend_dims == nullptr) return LoweringReason::kUnknownShape;
-    if (HaveSameDims(*dims, *addend_dims)) {
-      lowering.TakeUp(product, op, out, {{Kind::kAddElement}}, {addend.variable()->name()});
+    if (HaveEqualShapes(op)) {
+      const std::optional<ActivationCodes> codes = lowering.FindCodes(addend);
+      if (!codes) {
+        lowering.TakeUp(product, op, out, {{Kind::kAddElement}}, {addend.variable()->name()});
+        return LoweringReason::kInEpilogue;
+      }
+      if (AddsCodes(product)) return AddCodes(op, LoweringReason::kAttributes, lowering);
+      const Kind kind = codes->is_unsigned ? Kind::kAddUint8 : Kind::kAddInt8;
+      lowering.TakeUp(product, op, out, {{kind, codes->step()}}, {std::string(codes->codes->name())});
       return LoweringReason::kInEpilogue;
     }
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));

@@ -13,6 +13,7 @@
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/in_memory.h"
+#include "runtime/executor/ops/residual.h"
 #include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::executor {
@@ -44,6 +45,11 @@ Reading ReadingOf(const Dims& x, Layout x_layout, const Dims& y, int64_t axis) {
 absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
   const Dims& x_dims = op.InputDims("X");
   const Dims& y_dims = op.InputDims("Y");
+  if (arithmetic == Arithmetic::kAdd && x_dims == y_dims) {
+    if (const std::optional<absl::string_view> slot = FindAddedCodes(op)) {
+      return PlanSumWithCodes(op, *slot);
+    }
+  }
   const Reading reading =
       ReadingOf(x_dims, op.InputLayout("X"), y_dims, op.attributes().Int("axis"));
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Elementwise> elementwise,

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
+#include "runtime/executor/ops/residual.h"
 #include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::executor {
@@ -36,6 +37,8 @@ std::optional<OpBehind> FindSum(const OpPlanner& sum, const Value& value,
   const TensorType& type = sum.InputType(slot);
   OpBehind behind{&sum.op(), {}, &sum.InputValue(slot)};
   if (type == input.type) {
+    // The range is not known before the run, and so no stage can have the step between codes.
+    if (MayAddCodes(sum, slot)) return std::nullopt;
     behind.stages = {{Kind::kAddElement}};
   } else if (is_x && type.dtype == VarType::FP32 &&
              IsOfChannels(type.dims, sum.attributes().Int("axis"), input.type.dims,

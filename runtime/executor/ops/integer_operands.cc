@@ -3,17 +3,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
 
 namespace fixpoint::executor {
-namespace {
-
-// The step between two codes.
-float StepOf(float range, int32_t largest_code) { return range / static_cast<float>(largest_code); }
-
-}  // namespace
-
 absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
                                                                    absl::string_view input_slot,
                                                                    Layout input_layout,

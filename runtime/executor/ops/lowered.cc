@@ -1,6 +1,7 @@
 // The ops of lowered programs: exact sums of products of codes with their epilogues, and the edges
 // between numbers and codes.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -11,12 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/epilogue.h"
+#include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/code_conversion.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_product.h"
@@ -74,6 +77,15 @@ struct StageOperands {
   std::vector<std::optional<Buffer>> numbers;  // of each stage
   std::optional<Buffer> codes;                 // that a stage adds
 
+  // Of all stages.
+  absl::InlinedVector<absl::Span<const float>, 8> Numbers(const StepContext& run) const {
+    absl::InlinedVector<absl::Span<const float>, 8> spans;
+    for (const std::optional<Buffer>& operand : numbers) {
+      spans.push_back(operand ? run.Floats(*operand) : absl::Span<float>());
+    }
+    return spans;
+  }
+
   std::vector<Buffer> WithOperands(std::vector<Buffer> reads) const {
     for (const std::optional<Buffer>& operand : numbers) {
       if (operand) reads.push_back(*operand);
@@ -102,10 +114,7 @@ absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const Epilogue& epilog
                                               : DimsText(output.dims)));
     }
     if (stage.is_of_codes()) {
-      if (operands.codes || output.dtype == VarType::FP32) {
-        return absl::UnimplementedError(
-            "codes are added twice, or to what is stored as numbers; want once, and codes");
-      }
+      if (operands.codes) return absl::UnimplementedError("codes are added twice; want once");
       const VarType::Type dtype =
           stage.kind == EpilogueStage::Kind::kAddUint8 ? VarType::UINT8 : VarType::INT8;
       ASSIGN_OR_RETURN(operands.codes, op.Read("Operands", dtype, sums.layout, index));
@@ -124,6 +133,32 @@ std::string NameOf(const OpPlanner& op, const Epilogue& epilogue) {
   });
 }
 
+// What is done with a sum by the kernel that adds it up, and by loops behind it: those add codes to
+// what is stored as numbers.
+struct SplitEpilogue {
+  Epilogue fused;
+  std::optional<EpilogueStage> sum_with_codes;
+  Epilogue behind;
+};
+
+SplitEpilogue Split(const Epilogue& epilogue, OutputType output) {
+  const auto added = std::find_if(epilogue.begin(), epilogue.end(),
+                                  [](const EpilogueStage& stage) { return stage.is_of_codes(); });
+  if (output != OutputType::kFloat || added == epilogue.end()) return {epilogue, {}, {}};
+  return {{epilogue.begin(), added}, *added, {added + 1, epilogue.end()}};
+}
+
+// `codes` are those of a stage, as bytes.
+void AddCodes(const EpilogueStage& stage, absl::Span<const uint8_t> codes,
+              absl::Span<const float> x, absl::Span<float> out) {
+  if (stage.kind == EpilogueStage::Kind::kAddUint8) {
+    kernels::AddCodes(x, codes, stage.a, out);
+  } else {
+    const auto* const data = reinterpret_cast<const int8_t*>(codes.data());
+    kernels::AddCodes(x, absl::MakeConstSpan(data, codes.size()), stage.a, out);
+  }
+}
+
 // Adds the step. `plan` makes the kernel for codes of a type, an epilogue and an output.
 template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
@@ -131,8 +166,9 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
   const OutputType output_type = OutputTypeOf(type.dtype);
+  const SplitEpilogue split = Split(epilogue, output_type);
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerSums> kernel,
-                   plan(input_type, epilogue, output_type));
+                   plan(input_type, split.fused, output_type));
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
@@ -140,23 +176,28 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
   ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
-  const bool takes_place = operands.codes && *operands.codes != input;
+  const bool starts_with_codes = operands.codes && !split.sum_with_codes;
+  const bool takes_place = starts_with_codes && *operands.codes != input;
   const Buffer output = takes_place
                             ? op.WriteOver(sums.output_slot, type, sums.layout, *operands.codes)
                             : op.WriteAs(sums.output_slot, type, sums.layout);
   op.AddStep({operands.WithOperands({input, packed, scales}),
               {output},
               [=](const StepContext& run) {
-                if (operands.codes) {
+                if (starts_with_codes) {
                   const absl::Span<uint8_t> added = run.Of<uint8_t>(*operands.codes);
-                  std::memmove(run.Of<uint8_t>(output).data(), added.data(), added.size());
+                  uint8_t* const out = run.Of<uint8_t>(output).data();
+                  if (out != added.data()) std::memcpy(out, added.data(), added.size());
                 }
-                absl::InlinedVector<absl::Span<const float>, 8> numbers;
-                for (const std::optional<Buffer>& operand : operands.numbers) {
-                  numbers.push_back(operand ? run.Floats(*operand) : absl::Span<float>());
-                }
+                const auto numbers = operands.Numbers(run);
+                const kernels::EpilogueOperands spans = numbers;
                 kernel->Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), run.Floats(scales),
-                            numbers, OutputOf(run, output, output_type));
+                            spans.first(split.fused.size()), OutputOf(run, output, output_type));
+                if (split.sum_with_codes) {
+                  const absl::Span<float> out = run.Floats(output);
+                  AddCodes(*split.sum_with_codes, run.Of<uint8_t>(*operands.codes), out, out);
+                  kernels::Apply(split.behind, spans.last(split.behind.size()), out);
+                }
                 return absl::OkStatus();
               },
               kernel->implementation(),
@@ -219,25 +260,47 @@ absl::Status PlanQuantize(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<int32_t> LargestCodeOf(const OpPlanner& op) {
+  const int64_t largest_code = op.attributes().Int("largest_code");
+  if (largest_code >= 1 && largest_code <= 255) return static_cast<int32_t>(largest_code);
+  return absl::InvalidArgumentError(
+      absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
+}
+
 absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "X"));
-  const int64_t largest_code = op.attributes().Int("largest_code");
-  if (largest_code < 1 || largest_code > 255) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
-  }
+  ASSIGN_OR_RETURN(const int32_t largest_code, LargestCodeOf(op));
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, layout));
   const Buffer out = op.WriteAs("Out", type, layout);
-  op.AddStep({{x}, {out}, [=, range = op.Number("range")](const StepContext& run) {
-                const kernels::Channels all = {1, 1, static_cast<int64_t>(x.size)};
-                const auto largest = static_cast<int32_t>(largest_code);
-                if (code_type == CodeType::kInt8) {
-                  kernels::Dequantize(run.Of<int8_t>(x), {range}, all, largest, run.Floats(out));
-                } else {
-                  kernels::Dequantize(run.Of<uint8_t>(x), {range}, all, largest, run.Floats(out));
-                }
+  op.AddStep(
+      {{x}, {out}, [=, range = op.Number("range")](const StepContext& run) {
+         const kernels::Channels all = {1, 1, static_cast<int64_t>(x.size)};
+         if (code_type == CodeType::kInt8) {
+           kernels::Dequantize(run.Of<int8_t>(x), {range}, all, largest_code, run.Floats(out));
+         } else {
+           kernels::Dequantize(run.Of<uint8_t>(x), {range}, all, largest_code, run.Floats(out));
+         }
+         return absl::OkStatus();
+       }});
+  return absl::OkStatus();
+}
+
+absl::Status PlanAdd(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "Y"));
+  RETURN_IF_ERROR(op.CheckDims("Y", op.InputDims("X")));
+  ASSIGN_OR_RETURN(const int32_t largest_code, LargestCodeOf(op));
+  const EpilogueStage stage = {
+      code_type == CodeType::kInt8 ? EpilogueStage::Kind::kAddInt8 : EpilogueStage::Kind::kAddUint8,
+      StepOf(op.Number("range"), largest_code)};
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const Buffer codes, op.Read("Y", op.InputType("Y").dtype, layout));
+  const Buffer out = op.WriteOver("Out", type, layout, x);
+  op.AddStep({{x, codes}, {out}, [=](const StepContext& run) {
+                AddCodes(stage, run.Of<uint8_t>(codes), run.Floats(x), run.Floats(out));
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
@@ -246,11 +309,9 @@ absl::Status PlanDequantize(OpPlanner& op) {
 }  // namespace
 
 OpPlans LoweredPlans() {
-  return {{"integer_conv2d", PlanConvolution},
-          {"integer_mul", PlanProduct},
-          {"integer_matmul", PlanMatmul},
-          {"integer_quantize", PlanQuantize},
-          {"integer_dequantize", PlanDequantize}};
+  return {{"integer_conv2d", PlanConvolution},    {"integer_mul", PlanProduct},
+          {"integer_matmul", PlanMatmul},         {"integer_quantize", PlanQuantize},
+          {"integer_dequantize", PlanDequantize}, {"integer_add", PlanAdd}};
 }
 
 }  // namespace fixpoint::executor

@@ -90,6 +90,20 @@ absl::Status Dequantize(OpRun& op) {
   return absl::OkStatus();
 }
 
+absl::Status Add(OpRun& op) {
+  RETURN_IF_ERROR(CheckCodes(op, "Y"));
+  const Array& codes = op.Input("Y");
+  Array out = op.Input("X");
+  RETURN_IF_ERROR(op.CheckSize("Y", out.size()));
+  const float step =
+      static_cast<float>(op.Float("range")) / static_cast<float>(op.Int("largest_code"));
+  for (int64_t i = 0; i < out.size(); ++i) {
+    out[i] = std::fma(static_cast<float>(codes[i]), step, static_cast<float>(out[i]));
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
@@ -137,7 +151,7 @@ absl::StatusOr<Array> StoreSums(const OpRun& op, const Array& sums, int channel_
 }
 
 Kernels LoweredKernels() {
-  return {{"integer_quantize", Quantize}, {"integer_dequantize", Dequantize}};
+  return {{"integer_quantize", Quantize}, {"integer_dequantize", Dequantize}, {"integer_add", Add}};
 }
 
 }  // namespace fixpoint::reference

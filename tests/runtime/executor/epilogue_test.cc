@@ -61,6 +61,18 @@ const Case kCases[] = {
      "relu6(X=sum) -> (Out=out)\n",
      QUANTIZED_STEPS "to channels last\nbatch_norm factors\nto channels last\n"
                      "conv2d on integers + batch_norm + elementwise_add + relu6\nto row major"},
+    // Codes are added by one rounding, and their range is not known before the run.
+    {"ResidualOfCodes",
+     "var n f32[-1,9,4,5]\nvar rq f32[-1,9,4,5]\n" QUANTIZED_OPERANDS
+     "fake_quantize_dequantize_abs_max(X=residual) -> (Out=rq, OutScale=rs) {bit_length=8}\n"
+     "conv2d(Input=xq, Filter=wq) -> (Output=y)\n"
+     "batch_norm(X=y, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=n, MeanOut=m2, VarianceOut=v2,\n"
+     "  SavedMean=sm, SavedVariance=sv) {is_test=true}\n"
+     "elementwise_add(X=rq, Y=n) -> (Out=sum)\n"
+     "relu6(X=sum) -> (Out=out)\n",
+     QUANTIZED_STEPS "find range\nfake_quantize_dequantize_abs_max\nto channels last\n"
+                     "batch_norm factors\nconv2d on integers + batch_norm\nto channels last\n"
+                     "elementwise_add of codes + relu6\nto row major"},
     {"ProductWithBias",
      "mul(X=rows, Y=matrix) -> (Out=y)\n"
      "elementwise_add(X=y, Y=row) -> (Out=z)\n"

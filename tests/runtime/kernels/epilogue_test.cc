@@ -252,5 +252,26 @@ TEST(Epilogue, TakesANanForTheLowest) {
   }
 }
 
+TEST(AddCodes, RoundsOnce) {
+  constexpr int64_t kSize = 1003;
+  constexpr float kStep = 0.0213f;
+  Numbers numbers;
+  const std::vector<float> x = numbers.Vector(kSize);
+  std::vector<uint8_t> bytes(kSize);
+  std::vector<int8_t> codes(kSize);
+  for (int64_t i = 0; i < kSize; ++i) {
+    bytes[i] = static_cast<uint8_t>(i);
+    codes[i] = static_cast<int8_t>(i % 256 - 128);
+  }
+  std::vector<float> of_bytes(kSize);
+  AddCodes(x, bytes, kStep, absl::MakeSpan(of_bytes));
+  std::vector<float> in_place = x;
+  AddCodes(in_place, codes, kStep, absl::MakeSpan(in_place));
+  for (int64_t i = 0; i < kSize; ++i) {
+    ASSERT_EQ(of_bytes[i], std::fma(static_cast<float>(bytes[i]), kStep, x[i]));
+    ASSERT_EQ(in_place[i], std::fma(static_cast<float>(codes[i]), kStep, x[i]));
+  }
+}
+
 }  // namespace
 }  // namespace fixpoint::kernels

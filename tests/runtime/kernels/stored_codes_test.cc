@@ -48,6 +48,12 @@ const StoredCase kCases[] = {
     {"ResidualOfTheOtherType",
      {{Kind::kAddInt8, 0.0213f}, {Kind::kRelu}, {Kind::kMultiply, 18.5f}},
      OutputType::kUint8},
+    {"ResidualNearTies",
+     {{Kind::kAddElement}, {Kind::kAddUint8, 0.0213f}, {Kind::kMultiply, 18.5f}},
+     OutputType::kUint8},
+    {"ResidualOfTheOtherTypeNearTies",
+     {{Kind::kAddElement}, {Kind::kAddInt8, 0.0213f}, {Kind::kMultiply, 18.5f}},
+     OutputType::kInt8},
 };
 
 // Numbers between -2 and 2 that look random.
@@ -76,7 +82,12 @@ class Numbers {
   uint32_t state_ = 12345;
 };
 
-float Operate(const EpilogueStage& stage, float x, float operand, uint8_t stored) {
+float AddCode(const EpilogueStage& stage, float x, float code, bool rounds_once) {
+  return rounds_once ? std::fma(code, stage.a, x) : x + code * stage.a;
+}
+
+float Operate(const EpilogueStage& stage, float x, float operand, uint8_t stored,
+              bool rounds_once) {
   switch (stage.kind) {
     case Kind::kAddChannel:
     case Kind::kAddElement:
@@ -84,9 +95,9 @@ float Operate(const EpilogueStage& stage, float x, float operand, uint8_t stored
     case Kind::kMultiplyChannel:
       return x * operand;
     case Kind::kAddInt8:
-      return std::fma(static_cast<float>(static_cast<int8_t>(stored)), stage.a, x);
+      return AddCode(stage, x, static_cast<int8_t>(stored), rounds_once);
     case Kind::kAddUint8:
-      return std::fma(static_cast<float>(stored), stage.a, x);
+      return AddCode(stage, x, stored, rounds_once);
     case Kind::kMultiply:
       return x * stage.a;
     case Kind::kRelu:
@@ -103,22 +114,40 @@ float Operate(const EpilogueStage& stage, float x, float operand, uint8_t stored
   return x;
 }
 
-// As bytes.
+// As bytes. Codes are added by one rounding, or, which is wrong, by two.
 std::vector<uint8_t> Expected(const StoredCase& stored,
                               const std::vector<absl::Span<const float>>& operands,
-                              const std::vector<float>& sums, const std::vector<uint8_t>& before) {
+                              const std::vector<float>& sums, const std::vector<uint8_t>& before,
+                              bool rounds_once = true) {
   const bool is_signed = stored.output == OutputType::kInt8;
   std::vector<uint8_t> codes(sums.size());
   for (size_t i = 0; i < sums.size(); ++i) {
     float x = sums[i];
     for (size_t s = 0; s < stored.epilogue.size(); ++s) {
       const float operand = operands[s].empty() ? 0 : operands[s][i % operands[s].size()];
-      x = Operate(stored.epilogue[s], x, operand, before[i]);
+      x = Operate(stored.epilogue[s], x, operand, before[i], rounds_once);
     }
     x = std::min(std::max(x, is_signed ? -128.0f : 0.0f), is_signed ? 127.0f : 255.0f);
     codes[i] = static_cast<uint8_t>(static_cast<int>(std::nearbyint(x)));
   }
   return codes;
+}
+
+// What to add to sums so that each comes within some units of the last place of a tie once codes
+// are added and the result is multiplied: a number that was rounded once more or less has another
+// code.
+std::vector<float> TowardsTies(const StoredCase& stored, const std::vector<float>& sums,
+                               const std::vector<uint8_t>& before) {
+  const EpilogueStage& added = stored.epilogue[1];
+  const float multiplier = stored.epilogue[2].a;
+  std::vector<float> addends(sums.size());
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const int code =
+        added.kind == Kind::kAddInt8 ? static_cast<int8_t>(before[i]) : static_cast<int>(before[i]);
+    const double tie = (static_cast<int>(i % 100) + 0.5) / multiplier;
+    addends[i] = static_cast<float>(tie - code * static_cast<double>(added.a) - sums[i]);
+  }
+  return addends;
 }
 
 // Runs both kernels, which are of one product, and compares.
@@ -127,15 +156,19 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
                   int64_t channels, int64_t size, Numbers* numbers) {
   const std::vector<uint8_t> packed = Packed(storing, weights);
   std::vector<float> scales = numbers->Vector(channels);
-  for (float& scale : scales) scale *= 1e-3f;
-  std::vector<std::vector<float>> values;
-  for (const EpilogueStage& stage : stored.epilogue) {
-    values.push_back(numbers->Vector(stage.is_of_channels() ? channels : 0));
-  }
-  const std::vector<absl::Span<const float>> operands(values.begin(), values.end());
+  const bool is_near_ties = stored.epilogue.front().kind == Kind::kAddElement;
+  // Of small sums little is lost in what brings them to a tie.
+  for (float& scale : scales) scale *= is_near_ties ? 1e-5f : 1e-3f;
   const std::vector<uint8_t> before = numbers->Codes<uint8_t>(size, 255);
   std::vector<float> sums(size);
   plain.Run(inputs, Packed(plain, weights), scales, {}, absl::MakeSpan(sums));
+  std::vector<std::vector<float>> values;
+  for (const EpilogueStage& stage : stored.epilogue) {
+    values.push_back(stage.kind == Kind::kAddElement
+                         ? TowardsTies(stored, sums, before)
+                         : numbers->Vector(stage.is_of_channels() ? channels : 0));
+  }
+  const std::vector<absl::Span<const float>> operands(values.begin(), values.end());
   std::vector<uint8_t> codes = before;
   if (stored.output == OutputType::kInt8) {
     storing.Run(inputs, packed, scales, operands,
@@ -144,6 +177,9 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
     storing.Run(inputs, packed, scales, operands, absl::MakeSpan(codes));
   }
   EXPECT_EQ(codes, Expected(stored, operands, sums, before));
+  if (is_near_ties && size >= 100) {
+    EXPECT_NE(codes, Expected(stored, operands, sums, before, /*rounds_once=*/false));
+  }
 }
 
 class StoredConvolutions

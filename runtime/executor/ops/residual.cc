@@ -1,0 +1,88 @@
+#include "runtime/executor/ops/residual.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "ops/equal_shapes.h"
+#include "ops/quant_math.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/ops/epilogue.h"
+#include "runtime/kernels/epilogue.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// So many elements at a time go through all stages, while they are in the cache.
+constexpr size_t kBlock = 4096;
+
+template <typename Code>
+void AddAndApply(absl::Span<const float> x, absl::Span<const Code> codes, float step,
+                 const kernels::Epilogue& behind, kernels::EpilogueOperands no_operands,
+                 absl::Span<float> out) {
+  for (size_t begin = 0; begin < out.size(); begin += kBlock) {
+    const absl::Span<float> block = out.subspan(begin, kBlock);
+    kernels::AddCodes(x.subspan(begin, kBlock), codes.subspan(begin, kBlock), step, block);
+    kernels::Apply(behind, no_operands, block);
+  }
+}
+
+// Those of one element each.
+OpsBehind FindActivations(const OpPlanner& op, const EpilogueInput& input) {
+  OpsBehind behind = FindOpsBehind(op, input);
+  const auto first_other = std::find_if(
+      behind.ops.begin(), behind.ops.end(),
+      [](const OpsBehind::OpBehind& other) { return other.stages.front().has_operand(); });
+  behind.ops.erase(first_other, behind.ops.end());
+  return behind;
+}
+
+}  // namespace
+
+bool MayAddCodes(const OpPlanner& sum, absl::string_view slot) {
+  if (!HaveEqualShapes(sum.op()) || !sum.IsPlanned(slot)) return false;
+  const Codes* const codes = sum.builder().FindCodes(sum.InputValue(slot));
+  return codes != nullptr && !codes->channel_axis;
+}
+
+std::optional<absl::string_view> FindAddedCodes(const OpPlanner& sum) {
+  for (const absl::string_view slot : {"Y", "X"}) {
+    if (MayAddCodes(sum, slot)) return slot;
+  }
+  return std::nullopt;
+}
+
+absl::Status PlanSumWithCodes(OpPlanner& op, absl::string_view slot_of_codes) {
+  const char* const other = slot_of_codes == "Y" ? "X" : "Y";
+  const Layout layout = op.InputLayout(other);
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats(other, layout));
+  ASSIGN_OR_RETURN(const std::optional<Codes> codes,
+                   op.builder().ReadCodes(op.InputValue(slot_of_codes), layout));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  const EpilogueInput sum = {"Out", type, /*channel_axis=*/1, layout};
+  const OpsBehind behind = FindActivations(op, sum);
+  ASSIGN_OR_RETURN(const PlannedEpilogue planned, AbsorbOpsBehind(op, sum, behind));
+  op.builder().MayLieIn(planned.out, x);
+  const std::vector<absl::Span<const float>> no_operands(planned.operands.size());
+  op.AddStep(
+      {{x, codes->codes, codes->ranges},
+       {planned.out},
+       [=, codes = *codes, stages = behind.epilogue(), out = planned.out](const StepContext& run) {
+         const float step = StepOf(run.Floats(codes.ranges)[0], codes.largest_code);
+         if (codes.type == kernels::CodeType::kInt8) {
+           AddAndApply<int8_t>(run.Floats(x), run.Of<int8_t>(codes.codes), step, stages,
+                               no_operands, run.Floats(out));
+         } else {
+           AddAndApply<uint8_t>(run.Floats(x), run.Of<uint8_t>(codes.codes), step, stages,
+                                no_operands, run.Floats(out));
+         }
+         return absl::OkStatus();
+       },
+       "",
+       0,
+       absl::StrCat(op.op().type(), " of codes", planned.names)});
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint::executor

@@ -1,7 +1,9 @@
-// infer: a program and its parameters, run on arrays or measured on a data set.
+// infer: a program and its parameters, run on arrays, measured on a data set, compared with another
+// one, or timed.
 
 #include <gflags/gflags.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,9 +13,14 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "proto/status_macros.h"
+#include "runtime/backends.h"
+#include "runtime/data/data_set.h"
 #include "runtime/passive_waiting.h"
+#include "tools/bench_command.h"
 #include "tools/command_line.h"
+#include "tools/comparison_command.h"
 #include "tools/inference_command.h"
+#include "tools/inference_inputs.h"
 #include "tools/mode_flags.h"
 #include "tools/network_flags.h"
 
@@ -23,14 +30,28 @@ DEFINE_string(fetches, "", "What is computed and where it goes, NAME=FILE.npy, c
 DEFINE_string(
     data, "",
     "Measure on the test images of mnist:FOLDER, cifar10:FOLDER, digits[:N] or color_digits[:N].");
+DEFINE_string(compare, "", "Compare with this program, variable by variable, on the same inputs.");
+DEFINE_string(compare_params, "", "Its parameters; by default those of --params.");
+DEFINE_string(compare_backend, "", "What runs it; by default what runs the first program.");
+DEFINE_int64(batches, 1, "How many batches of the data set are compared.");
+DEFINE_bool(bench, false, "Measure latency, throughput and memory.");
+DEFINE_double(seconds, 2, "For how long runs are measured.");
 DEFINE_bool(json, false, "Print the report as JSON.");
 
 namespace fixpoint {
 namespace {
 
 std::vector<ModeFlags> Modes() {
-  return {{"arrays", {"feeds", "fetches"}},
-          {"data", {"data", "images", "labels", "loss", "scores", "batch_size", "json"}}};
+  return {{"arrays", {"feeds", "fetches", "backend", "seed", "dump_plan", "profile"}},
+          {"data",
+           {"data", "images", "labels", "loss", "scores", "batch_size", "json", "backend", "seed",
+            "dump_plan", "profile"}},
+          {"compare",
+           {"feeds", "data", "images", "labels", "batch_size", "json", "backend", "seed", "compare",
+            "compare_params", "compare_backend", "batches"}},
+          {"bench",
+           {"feeds", "images", "scores", "batch_size", "json", "dump_plan", "profile", "bench",
+            "seconds"}}};
 }
 
 ToolHelp Help() {
@@ -39,9 +60,11 @@ ToolHelp Help() {
   help.purpose = "Runs a program of inference.";
   help.usage = {"infer PROGRAM --params=WHERE --data=NAME [flags]    measure on a data set",
                 "infer PROGRAM --params=WHERE --feeds=NAME=FILE.npy --fetches=NAME=FILE.npy",
-                "                                                    arrays in and out"};
-  help.flag_groups = {
-      {"What runs:", {"params", "backend", "seed", "threads", "dump_plan", "profile"}}};
+                "                                                    arrays in and out",
+                "infer PROGRAM --params=WHERE --compare=OTHER --compare_params=WHERE ...",
+                "                                                    two programs on one input",
+                "infer PROGRAM --params=WHERE --bench                how fast it is"};
+  help.flag_groups = {{"What runs:", {"params", "threads"}}};
   for (FlagGroup& group : FlagGroupsOf(Modes())) help.flag_groups.push_back(std::move(group));
   help.examples = {
       "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
@@ -64,25 +87,18 @@ absl::StatusOr<std::vector<NamedFile>> ParseNamedFiles(absl::string_view flag,
   return files;
 }
 
-absl::StatusOr<ExitCode> Run(const CommandLine& line) {
-  if (line.arguments.size() != 1) {
-    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
-  }
-  if (FLAGS_data.empty() == FLAGS_fetches.empty()) {
-    return UsageError(
-        "what to do is wanted: --fetches=NAME=FILE.npy, or --data=mnist:FOLDER or "
-        "another");
-  }
-  RETURN_IF_ERROR(CheckFlagsOfMode(FLAGS_data.empty() ? "arrays" : "data", Modes(), line.flags));
-  ASSIGN_OR_RETURN(const NetworkFlags flags, ReadNetworkFlags());
+absl::StatusOr<std::optional<DataSetName>> ReadDataSet() {
+  if (FLAGS_data.empty()) return std::nullopt;
+  return DataSetOfFlag(FLAGS_data);
+}
+
+absl::StatusOr<ExitCode> RunProgram(const std::string& path, const NetworkFlags& flags) {
   InferenceCommand command;
-  command.program = line.arguments[0];
+  command.program = path;
   command.params = FLAGS_params;
   ASSIGN_OR_RETURN(command.feeds, ParseNamedFiles("feeds", FLAGS_feeds));
   ASSIGN_OR_RETURN(command.fetches, ParseNamedFiles("fetches", FLAGS_fetches));
-  if (!FLAGS_data.empty()) {
-    ASSIGN_OR_RETURN(command.data_set, DataSetOfFlag(FLAGS_data));
-  }
+  ASSIGN_OR_RETURN(command.data_set, ReadDataSet());
   command.variables = flags.variables;
   command.batch_size = flags.batch_size;
   command.backend = flags.backend;
@@ -90,6 +106,79 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   command.dump_plan = flags.dump_plan;
   command.json = FLAGS_json;
   return RunInferenceCommand(command);
+}
+
+absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& flags) {
+  RETURN_IF_ERROR(CheckAtLeast("batches", FLAGS_batches, 1));
+  ComparisonCommand command;
+  command.program = {path, FLAGS_params, flags.backend};
+  command.other = {FLAGS_compare,
+                   FLAGS_compare_params.empty() ? FLAGS_params : FLAGS_compare_params,
+                   flags.backend};
+  if (!FLAGS_compare_backend.empty()) {
+    const absl::StatusOr<BackendKind> backend = BackendOfName(FLAGS_compare_backend);
+    if (!backend.ok()) {
+      return UsageError(absl::StrCat("--compare_backend: ", backend.status().message()));
+    }
+    command.other.backend = *backend;
+  }
+  command.backend_options = flags.backend_options;
+  ASSIGN_OR_RETURN(command.feeds, ParseNamedFiles("feeds", FLAGS_feeds));
+  ASSIGN_OR_RETURN(command.data_set, ReadDataSet());
+  if (command.data_set && !command.feeds.empty()) {
+    return UsageError("--feeds and --data: what is compared runs on one of them");
+  }
+  command.variables = flags.variables;
+  command.batch_size = flags.batch_size;
+  command.batches = FLAGS_batches;
+  command.json = FLAGS_json;
+  return RunComparisonCommand(command);
+}
+
+absl::StatusOr<ExitCode> Bench(const std::string& path, const NetworkFlags& flags) {
+  if (!(FLAGS_seconds >= 0)) {
+    return UsageError(absl::StrCat("--seconds=", FLAGS_seconds, "; want 0 or more"));
+  }
+  BenchCommand command;
+  command.program = path;
+  command.params = FLAGS_params;
+  ASSIGN_OR_RETURN(command.feeds, ParseNamedFiles("feeds", FLAGS_feeds));
+  command.variables = flags.variables;
+  command.batch_size = flags.batch_size;
+  command.seconds = FLAGS_seconds;
+  command.threads = flags.backend_options.threads;
+  command.dump_plan = flags.dump_plan;
+  command.profile = flags.backend_options.profile;
+  command.json = FLAGS_json;
+  return RunBenchCommand(command);
+}
+
+// Error (of usage): none is asked for, or several.
+absl::StatusOr<std::string> ReadMode() {
+  if (FLAGS_bench && !FLAGS_compare.empty()) {
+    return UsageError("--bench and --compare: one of them at a time");
+  }
+  if (FLAGS_bench) return "bench";
+  if (!FLAGS_compare.empty()) return "compare";
+  if (FLAGS_data.empty() == FLAGS_fetches.empty()) {
+    return UsageError(
+        "what to do is wanted: --fetches=NAME=FILE.npy, --data=mnist:FOLDER or another, "
+        "--compare=OTHER, or --bench");
+  }
+  return FLAGS_data.empty() ? "arrays" : "data";
+}
+
+absl::StatusOr<ExitCode> Run(const CommandLine& line) {
+  if (line.arguments.size() != 1) {
+    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
+  }
+  ASSIGN_OR_RETURN(const std::string mode, ReadMode());
+  RETURN_IF_ERROR(CheckFlagsOfMode(mode, Modes(), line.flags));
+  ASSIGN_OR_RETURN(const NetworkFlags flags, ReadNetworkFlags());
+  const std::string& path = line.arguments[0];
+  if (mode == "compare") return Compare(path, flags);
+  if (mode == "bench") return Bench(path, flags);
+  return RunProgram(path, flags);
 }
 
 }  // namespace

@@ -7,13 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "ops/dims.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/backend.h"
 #include "runtime/data/image_set.h"
 #include "runtime/npy.h"
-#include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "runtime/training/evaluator.h"
@@ -23,31 +21,6 @@
 
 namespace fixpoint {
 namespace {
-
-// Whether a tensor is what the program declares of what it is fed.
-absl::Status CheckFits(const NamedFile& feed, const Variable& variable, const Tensor& tensor) {
-  const VarType::TensorDesc* declared = variable.tensor();
-  if (declared == nullptr) return absl::OkStatus();
-  const DimsView dims(declared->dims().data(), declared->dims_size());
-  if (tensor.dtype() == declared->data_type() && MayBeEqual(tensor.dims(), dims)) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat(feed.file, ": is ", VarType::Type_Name(tensor.dtype()), " ",
-                   DimsText(tensor.dims()), "; want what the program declares of \"", feed.name,
-                   "\", ", VarType::Type_Name(declared->data_type()), " ", DimsText(dims)));
-}
-
-absl::StatusOr<Scope> LoadScope(const InferenceCommand& command, const Program& program) {
-  const size_t count = ParametersOf(program.Proto()).size();
-  if (count == 0) return Scope();
-  if (command.params.empty()) {
-    return UsageError(absl::StrCat(command.program, " has ", count,
-                                   " parameters, which are wanted: --params=FILE or "
-                                   "--params=FOLDER"));
-  }
-  return LoadParameters(program.Proto(), command.params);
-}
 
 std::string EvaluationText(const Evaluation& evaluation) {
   std::string text = absl::StrCat("images ", evaluation.images);
@@ -110,8 +83,7 @@ absl::StatusOr<ExitCode> RunOnArrays(const InferenceCommand& command, const Prog
   for (const NamedFile& feed : command.feeds) {
     ASSIGN_OR_RETURN(const Variable* variable,
                      FindForFlag("feeds", feed.name, program, command.program));
-    ASSIGN_OR_RETURN(Tensor tensor, LoadNpy(feed.file));
-    RETURN_IF_ERROR(CheckFits(feed, *variable, tensor));
+    ASSIGN_OR_RETURN(Tensor tensor, LoadFeed(feed, *variable));
     fed.push_back(std::move(tensor));
   }
   for (size_t i = 0; i < fed.size(); ++i) feeds.push_back({command.feeds[i].name, &fed[i]});
@@ -155,7 +127,7 @@ absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command) {
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   const absl::Status does_not_train = CheckDoesNotTrain(named.program);
   if (!does_not_train.ok()) return InFile(command.program, does_not_train);
-  ASSIGN_OR_RETURN(Scope scope, LoadScope(command, named.program));
+  ASSIGN_OR_RETURN(Scope scope, LoadScope(named.program, command.program, "params", command.params));
   if (command.data_set) return EvaluateDataSet(command, named.program, &scope);
   Outputs outputs(std::move(inputs));
   return RunOnArrays(command, named.program, &scope, &outputs);

@@ -1,4 +1,4 @@
-// What `infer` does with its command line.
+// What `infer` does with a program: on arrays, or on a data set.
 
 #ifndef FIXPOINT_TOOLS_INFERENCE_COMMAND_H_
 #define FIXPOINT_TOOLS_INFERENCE_COMMAND_H_
@@ -13,14 +13,9 @@
 #include "runtime/data/data_set.h"
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
+#include "tools/inference_inputs.h"
 
 namespace fixpoint {
-
-// A variable, and the .npy file that it is read from or written to.
-struct NamedFile {
-  std::string name;
-  std::string file;
-};
 
 struct InferenceCommand {
   std::string program;

@@ -1,34 +1,34 @@
 #include "tools/inference_modes.h"
 
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"
+#include "runtime/scope.h"
 #include "tools/failing_program.h"
 #include "tools/json.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
+#include "transpiler/account.h"
+#include "transpiler/lowering/reasons.h"
 #include "transpiler/test_program.h"
 
 namespace fixpoint {
 namespace {
-
-struct Written {
-  std::string output;         // "" where none was written
-  std::string params_output;  // likewise
-};
 
 bool IsFolder(const std::string& path) {
   std::error_code error;
   return std::filesystem::is_directory(path, error);
 }
 
-// The files that a freeze reads.
-std::vector<std::string> InputsOf(const FreezeCommand& command, const ProgramDesc& program) {
+// The files that a command reads.
+std::vector<std::string> InputsOf(const ModelCommand& command, const ProgramDesc& program) {
   std::vector<std::string> inputs = {command.program, command.params};
   if (!IsFolder(command.params)) return inputs;
   for (const ParameterInfo& parameter : ParametersOf(program)) {
@@ -37,38 +37,184 @@ std::vector<std::string> InputsOf(const FreezeCommand& command, const ProgramDes
   return inputs;
 }
 
-// What a freeze of another program with the same parameters ends with.
-absl::Status TryFreeze(const ProgramDesc& candidate, const Scope& scope, FreezeOptions options) {
-  ASSIGN_OR_RETURN(const Program program, Program::Create(candidate, "candidate"));
-  options.pipeline_options.after_pass = nullptr;
-  return Freeze(program, scope, options).status();
+// Where parameters go that are named nowhere.
+std::string ParamsBeside(const std::string& params, const std::string& word) {
+  // What follows a dot of a folder's name is no extension.
+  return IsFolder(params) ? absl::StrCat(absl::StripSuffix(params, "/"), ".", word)
+                          : Beside(params, word);
 }
 
-std::string FreezeText(const std::string& program, const FrozenModel& model,
-                       const Written& written) {
+// What is read, and where what becomes of it goes.
+struct ModelFiles {
+  NamedProgram read;
+  Scope parameters;
+  std::string output;
+  std::string params_output;
+  Outputs outputs;
+};
+
+// `mode` is for messages; `word` names the outputs that the command does not.
+absl::StatusOr<ModelFiles> ReadModel(const ModelCommand& command, absl::string_view mode,
+                                     const std::string& word) {
+  if (command.params.empty()) {
+    return UsageError(absl::StrCat("--mode=", mode, " wants the ",
+                                   mode == "lower" ? "frozen" : "trained",
+                                   " parameters: --params=FILE or --params=FOLDER"));
+  }
+  if (command.params_output == "-") {
+    return UsageError(
+        "--params_output=-: parameters go to a file or a folder, and not to standard output");
+  }
+  ASSIGN_OR_RETURN(NamedProgram read, LoadNamedProgram(command.program));
+  Outputs outputs(InputsOf(command, read.program.Proto()));
+  ModelFiles files{std::move(read), Scope(), command.output, command.params_output,
+                   std::move(outputs)};
+  if (files.output.empty()) files.output = Beside(command.program, word);
+  RETURN_IF_ERROR(ClaimProgram(files.output, files.read.format, &files.outputs));
+  if (files.params_output.empty()) files.params_output = ParamsBeside(command.params, word);
+  RETURN_IF_ERROR(files.outputs.Claim(files.params_output));
+  ASSIGN_OR_RETURN(files.parameters, LoadParameters(files.read.program.Proto(), command.params));
+  return files;
+}
+
+// The error of `make`, with a smaller program that ends with it where it is a defect.
+absl::Status WithFailingModel(const ModelCommand& command, const absl::Status& error,
+                              const std::string& stem, ModelFiles* files,
+                              const std::function<absl::Status(const Program&)>& make) {
+  if (command.dry_run) return error;
+  return WithFailingProgram(
+      error, files->read.program.Proto(),
+      [&make](const ProgramDesc& candidate) -> absl::Status {
+        ASSIGN_OR_RETURN(const Program program, Program::Create(candidate, "candidate"));
+        return make(program);
+      },
+      files->output == "-" ? stem : files->output, &files->outputs);
+}
+
+// Where a model was written; "" where it was not.
+struct Written {
+  std::string output;
+  std::string params_output;
+};
+
+// Writes nothing in a dry run.
+absl::StatusOr<Written> WriteModel(const ModelCommand& command, const Program& program,
+                                   const Scope& parameters, ModelFiles* files) {
+  if (command.dry_run) return Written();
+  RETURN_IF_ERROR(StageProgram(program, files->read.format, files->output, &files->outputs));
+  if (IsFolder(command.params)) {
+    ASSIGN_OR_RETURN(StagedDirectory folder,
+                     StageSeparateParameters(program.Proto(), parameters, files->params_output));
+    files->outputs.Hold(std::move(folder));
+  } else {
+    ASSIGN_OR_RETURN(AtomicFile file,
+                     StageCombinedParameters(program.Proto(), parameters, files->params_output));
+    files->outputs.Hold(std::move(file));
+  }
+  RETURN_IF_ERROR(files->outputs.Commit());
+  return Written{files->output, files->params_output};
+}
+
+std::string WrittenText(const Written& written) {
   std::string text;
-  for (const std::string& note : model.notes) absl::StrAppend(&text, program, ": ", note, "\n");
-  absl::StrAppend(&text, "quantized weights: ", model.weights.count, ", ",
-                  model.weights.float_bytes, " bytes of float, ", model.weights.code_bytes,
-                  " bytes of codes\n");
   if (!written.output.empty()) absl::StrAppend(&text, "wrote ", written.output, "\n");
   if (!written.params_output.empty()) absl::StrAppend(&text, "wrote ", written.params_output, "\n");
   return text;
 }
 
+std::string NotesText(const std::string& program, const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) absl::StrAppend(&text, program, ": ", note, "\n");
+  return text;
+}
+
+// The keys that documents of both modes have.
+void BeginModelJson(const std::string& program, const Written& written,
+                    const std::vector<std::string>& notes, JsonWriter* json) {
+  json->BeginObject();
+  json->Key("schema_version").Int(kSchemaVersion);
+  json->Key("program").String(program);
+  json->Key("output").String(written.output);
+  json->Key("params_output").String(written.params_output);
+  json->Key("notes").BeginArray();
+  for (const std::string& note : notes) json->String(note);
+  json->EndArray();
+}
+
+std::string FreezeText(const std::string& program, const FrozenModel& model,
+                       const Written& written) {
+  return absl::StrCat(NotesText(program, model.notes), "quantized weights: ", model.weights.count,
+                      ", ", model.weights.float_bytes, " bytes of float, ",
+                      model.weights.code_bytes, " bytes of codes\n", WrittenText(written));
+}
+
 std::string FreezeJson(const std::string& program, const FrozenModel& model,
                        const Written& written) {
   JsonWriter json;
-  json.BeginObject();
-  json.Key("schema_version").Int(kSchemaVersion);
-  json.Key("program").String(program);
-  json.Key("output").String(written.output);
-  json.Key("params_output").String(written.params_output);
+  BeginModelJson(program, written, model.notes, &json);
   json.Key("quantized_weights").Int(model.weights.count);
   json.Key("float_bytes").Int(model.weights.float_bytes);
   json.Key("code_bytes").Int(model.weights.code_bytes);
-  json.Key("notes").BeginArray();
-  for (const std::string& note : model.notes) json.String(note);
+  json.EndObject();
+  return json.Take();
+}
+
+// What a lowered program computes on integers.
+struct LoweringAccount {
+  std::vector<AccountLine> lines;  // by op type
+  int integers = 0;
+  int edges = 0;  // between numbers and codes
+  int floats = 0;
+};
+
+LoweringAccount MakeLoweringAccount(const LoweredModel& model) {
+  LoweringAccount account;
+  for (const LoweredType& type : model.account) {
+    AccountLine& line = account.lines.emplace_back();
+    line.op_type = type.op_type;
+    for (const auto& [reason, count] : type.ops) {
+      line.total += count;
+      if (reason == LoweringReason::kOnIntegers || reason == LoweringReason::kInEpilogue) {
+        line.done += count;
+        account.integers += count;
+        continue;
+      }
+      line.kept.emplace_back(LoweringReasonCode(reason), count);
+      (reason == LoweringReason::kAtEdge ? account.edges : account.floats) += count;
+    }
+  }
+  return account;
+}
+
+std::string LowerText(const std::string& program, const LoweredModel& model,
+                      const Written& written) {
+  const LoweringAccount account = MakeLoweringAccount(model);
+  const int ops = account.integers + account.floats;
+  return absl::StrCat(NotesText(program, model.notes),
+                      AccountTable(account.lines, "integers", "other"),
+                      "computed on integers: ", account.integers, " of ", ops, " ops (",
+                      ops == 0 ? 0 : 100 * account.integers / ops, " %), beside ", account.edges,
+                      " between numbers and codes\n", WrittenText(written));
+}
+
+std::string LowerJson(const std::string& program, const LoweredModel& model,
+                      const Written& written) {
+  const LoweringAccount account = MakeLoweringAccount(model);
+  JsonWriter json;
+  BeginModelJson(program, written, model.notes, &json);
+  json.Key("integers").Int(account.integers);
+  json.Key("edges").Int(account.edges);
+  json.Key("floats").Int(account.floats);
+  json.Key("op_types").BeginArray();
+  for (const AccountLine& line : account.lines) {
+    json.BeginObject();
+    json.Key("type").String(line.op_type);
+    json.Key("ops").Int(line.total);
+    json.Key("integers").Int(line.done);
+    json.Key("other").BeginObject();
+    for (const auto& [reason, count] : line.kept) json.Key(reason).Int(count);
+    json.EndObject().EndObject();
+  }
   json.EndArray().EndObject();
   return json.Take();
 }
@@ -104,56 +250,41 @@ absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
   return kDone;
 }
 
-absl::StatusOr<ExitCode> RunFreezeCommand(const FreezeCommand& command) {
-  if (command.params.empty()) {
-    return UsageError(
-        "--mode=freeze wants the trained parameters: --params=FILE or --params=FOLDER");
+absl::StatusOr<ExitCode> RunFreezeCommand(const ModelCommand& command,
+                                          const FreezeOptions& options) {
+  ASSIGN_OR_RETURN(ModelFiles files, ReadModel(command, "freeze", "frozen"));
+  const absl::StatusOr<FrozenModel> model = Freeze(files.read.program, files.parameters, options);
+  if (!model.ok()) {
+    FreezeOptions quiet = options;
+    quiet.pipeline_options.after_pass = nullptr;
+    return WithFailingModel(command, model.status(), "freeze", &files,
+                            [&](const Program& candidate) {
+                              return Freeze(candidate, files.parameters, quiet).status();
+                            });
   }
-  if (command.params_output == "-") {
-    return UsageError(
-        "--params_output=-: parameters go to a file or a folder, and not to standard output");
+  ASSIGN_OR_RETURN(const Written written,
+                   WriteModel(command, model->program, model->scope, &files));
+  RETURN_IF_ERROR(WriteReport(command.json ? FreezeJson(command.program, *model, written)
+                                           : FreezeText(command.program, *model, written),
+                              written.output == "-"));
+  return kDone;
+}
+
+absl::StatusOr<ExitCode> RunLowerCommand(const ModelCommand& command, const LowerOptions& options) {
+  ASSIGN_OR_RETURN(ModelFiles files, ReadModel(command, "lower", "lowered"));
+  const absl::StatusOr<LoweredModel> model = Lower(files.read.program, files.parameters, options);
+  if (!model.ok()) {
+    LowerOptions quiet = options;
+    quiet.pipeline_options.after_pass = nullptr;
+    return WithFailingModel(command, model.status(), "lower", &files,
+                            [&](const Program& candidate) {
+                              return Lower(candidate, files.parameters, quiet).status();
+                            });
   }
-  ASSIGN_OR_RETURN(const NamedProgram trained, LoadNamedProgram(command.program));
-  const std::string output =
-      command.output.empty() ? Beside(command.program, "frozen") : command.output;
-  Outputs outputs(InputsOf(command, trained.program.Proto()));
-  RETURN_IF_ERROR(ClaimProgram(output, trained.format, &outputs));
-  const bool is_folder = IsFolder(command.params);
-  std::string params_output = command.params_output;
-  if (params_output.empty()) {
-    // What follows a dot of a folder's name is no extension.
-    params_output = is_folder ? absl::StrCat(absl::StripSuffix(command.params, "/"), ".frozen")
-                              : Beside(command.params, "frozen");
-  }
-  RETURN_IF_ERROR(outputs.Claim(params_output));
-  ASSIGN_OR_RETURN(const Scope scope, LoadParameters(trained.program.Proto(), command.params));
-  const absl::StatusOr<FrozenModel> frozen = Freeze(trained.program, scope, command.options);
-  if (!frozen.ok()) {
-    if (command.dry_run) return frozen.status();
-    return WithFailingProgram(
-        frozen.status(), trained.program.Proto(),
-        [&](const ProgramDesc& candidate) { return TryFreeze(candidate, scope, command.options); },
-        output == "-" ? "freeze" : output, &outputs);
-  }
-  const FrozenModel& model = *frozen;
-  Written written;
-  if (!command.dry_run) {
-    const ProgramDesc& program = model.program.Proto();
-    RETURN_IF_ERROR(StageProgram(model.program, trained.format, output, &outputs));
-    if (is_folder) {
-      ASSIGN_OR_RETURN(StagedDirectory folder,
-                       StageSeparateParameters(program, model.scope, params_output));
-      outputs.Hold(std::move(folder));
-    } else {
-      ASSIGN_OR_RETURN(AtomicFile file,
-                       StageCombinedParameters(program, model.scope, params_output));
-      outputs.Hold(std::move(file));
-    }
-    RETURN_IF_ERROR(outputs.Commit());
-    written = {output, params_output};
-  }
-  RETURN_IF_ERROR(WriteReport(command.json ? FreezeJson(command.program, model, written)
-                                           : FreezeText(command.program, model, written),
+  ASSIGN_OR_RETURN(const Written written,
+                   WriteModel(command, model->program, model->scope, &files));
+  RETURN_IF_ERROR(WriteReport(command.json ? LowerJson(command.program, *model, written)
+                                           : LowerText(command.program, *model, written),
                               written.output == "-"));
   return kDone;
 }

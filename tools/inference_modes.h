@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "tools/command_line.h"
 #include "transpiler/freeze.h"
+#include "transpiler/lower.h"
 
 namespace fixpoint {
 
@@ -19,18 +20,23 @@ struct TestCommand {
 };
 absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command);
 
-// --mode=freeze: freezes `program` with the parameters in `params`, a file or a folder, and writes
-// both in the forms they came in. Empty outputs: beside the inputs.
-struct FreezeCommand {
+// A program with its parameters, a file or a folder, and where both are written, in the forms they
+// came in. Empty outputs: beside the inputs.
+struct ModelCommand {
   std::string program;
   std::string params;
   std::string output;
   std::string params_output;
-  FreezeOptions options;
   bool dry_run = false;
   bool json = false;
 };
-absl::StatusOr<ExitCode> RunFreezeCommand(const FreezeCommand& command);
+
+// --mode=freeze
+absl::StatusOr<ExitCode> RunFreezeCommand(const ModelCommand& command,
+                                          const FreezeOptions& options);
+
+// --mode=lower
+absl::StatusOr<ExitCode> RunLowerCommand(const ModelCommand& command, const LowerOptions& options);
 
 }  // namespace fixpoint
 

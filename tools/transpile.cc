@@ -17,12 +17,13 @@
 #include "tools/pipeline_flags.h"
 #include "tools/train_modes.h"
 #include "transpiler/freeze.h"
+#include "transpiler/lower.h"
 #include "transpiler/pass.h"
 #include "transpiler/quantize_transpiler.h"
 
 DEFINE_string(mode, "train",
               "train: quantize a program; test: make a test program from it; "
-              "freeze: make the int8 program.");
+              "freeze: make the int8 program; lower: make it compute on integers.");
 DEFINE_string(config, "", "Configuration (proto/quant_config.proto as text).");
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
@@ -31,9 +32,9 @@ DEFINE_string(startup, "", "Startup program, rewritten too.");
 DEFINE_string(output, "", "Where the program goes; beside the input by default; - for stdout.");
 DEFINE_string(startup_output, "", "Where the startup program goes; beside the output by default.");
 DEFINE_string(params, "",
-              "Trained parameters to freeze the program with: a combined file or a folder.");
+              "Parameters to freeze or lower the program with: a combined file or a folder.");
 DEFINE_string(params_output, "",
-              "Where the frozen parameters go, in the form they came in; beside them by default.");
+              "Where the new parameters go, in the form they came in; beside them by default.");
 DEFINE_string(feeds, "",
               "What the frozen program is fed, comma separated; by default what it is fed now.");
 DEFINE_string(fetches, "",
@@ -64,6 +65,8 @@ std::vector<ModeFlags> Modes() {
           {"freeze",
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
             "feeds", "fetches", "frozen_form", "allow_dynamic"}},
+          {"lower",
+           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output"}},
           {"undo", {"output", "dry_run"}}};
 }
 
@@ -75,6 +78,8 @@ ToolHelp Help() {
                 "transpile --mode=test PROGRAM       write PROGRAM.test, for evaluation",
                 "transpile --mode=freeze --params=FILE PROGRAM",
                 "                                    write the int8 program and its parameters",
+                "transpile --mode=lower --params=FILE PROGRAM",
+                "                                    the same for one that computes on integers",
                 "transpile --undo PROGRAM [flags]    give the original back"};
   help.flag_groups = {{"What to do:", {"mode", "undo"}}};
   for (FlagGroup& group : FlagGroupsOf(Modes())) help.flag_groups.push_back(std::move(group));
@@ -110,29 +115,34 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   return RunTrainCommand(command);
 }
 
+ModelCommand MakeModelCommand(const std::string& path) {
+  return {path, FLAGS_params, FLAGS_output, FLAGS_params_output, FLAGS_dry_run, FLAGS_json};
+}
+
 absl::StatusOr<ExitCode> Freeze(const std::string& path) {
-  FreezeCommand command;
-  command.program = path;
-  command.params = FLAGS_params;
-  command.output = FLAGS_output;
-  command.params_output = FLAGS_params_output;
-  command.options.feeds = SplitNames(FLAGS_feeds);
-  command.options.fetches = SplitNames(FLAGS_fetches);
-  command.options.allow_dynamic = FLAGS_allow_dynamic;
+  FreezeOptions options;
+  options.feeds = SplitNames(FLAGS_feeds);
+  options.fetches = SplitNames(FLAGS_fetches);
+  options.allow_dynamic = FLAGS_allow_dynamic;
   if (FLAGS_frozen_form == "legacy") {
-    command.options.form = FrozenForm::kLegacy;
+    options.form = FrozenForm::kLegacy;
   } else if (FLAGS_frozen_form == "legacy_int8") {
-    command.options.form = FrozenForm::kLegacyInt8;
+    options.form = FrozenForm::kLegacyInt8;
   } else if (FLAGS_frozen_form != "portable") {
     return UsageError(absl::StrCat("--frozen_form=", FLAGS_frozen_form,
                                    "; there are portable, legacy and legacy_int8"));
   }
-  ASSIGN_OR_RETURN(command.options.pipeline_options,
-                   MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after},
-                                       FreezePipelineOf(command.options.form)));
-  command.dry_run = FLAGS_dry_run;
-  command.json = FLAGS_json;
-  return RunFreezeCommand(command);
+  ASSIGN_OR_RETURN(
+      options.pipeline_options,
+      MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after}, FreezePipelineOf(options.form)));
+  return RunFreezeCommand(MakeModelCommand(path), options);
+}
+
+absl::StatusOr<ExitCode> Lower(const std::string& path) {
+  LowerOptions options;
+  ASSIGN_OR_RETURN(options.pipeline_options,
+                   MakePipelineOptions({FLAGS_print_after, FLAGS_stop_after}, kLowerPipeline));
+  return RunLowerCommand(MakeModelCommand(path), options);
 }
 
 absl::StatusOr<ExitCode> Run(const CommandLine& line) {
@@ -140,8 +150,10 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
     return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
   }
   const std::string& path = line.arguments[0];
-  if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "freeze") {
-    return UsageError(absl::StrCat("--mode=", FLAGS_mode, "; there are train, test and freeze"));
+  if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "freeze" &&
+      FLAGS_mode != "lower") {
+    return UsageError(
+        absl::StrCat("--mode=", FLAGS_mode, "; there are train, test, freeze and lower"));
   }
   if (FLAGS_undo && std::count(line.flags.begin(), line.flags.end(), "mode") > 0) {
     return UsageError("--undo has no modes; leave --mode out");
@@ -151,7 +163,8 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   if (mode == "undo") return RunUndoCommand({path, FLAGS_output, FLAGS_dry_run});
   if (mode == "train") return Train(path);
   if (mode == "test") return RunTestCommand({path, FLAGS_output, FLAGS_dry_run});
-  return Freeze(path);
+  if (mode == "freeze") return Freeze(path);
+  return Lower(path);
 }
 
 }  // namespace

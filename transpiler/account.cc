@@ -43,21 +43,26 @@ Account MakeAccount(const QuantPlan& plan) {
   return account;
 }
 
-std::string AccountTable(const Account& account) {
+std::string AccountTable(absl::Span<const AccountLine> lines, absl::string_view done,
+                         absl::string_view kept) {
+  AccountLine sums;
   size_t width = 7;
-  for (const AccountLine& line : account.lines) width = std::max(width, line.op_type.size());
-  std::string table =
-      absl::StrFormat("%-*s  %5s  %9s  %s\n", width, "op type", "ops", "quantized", "float");
-  for (const AccountLine& line : account.lines) {
-    const std::string kept =
+  for (const AccountLine& line : lines) {
+    width = std::max(width, line.op_type.size());
+    sums.total += line.total;
+    sums.done += line.done;
+  }
+  std::string table = absl::StrFormat("%-*s  %5s  %9s  %s\n", width, "op type", "ops", done, kept);
+  for (const AccountLine& line : lines) {
+    const std::string reasons =
         absl::StrJoin(line.kept, ", ", [](std::string* out, const auto& reason) {
           absl::StrAppend(out, reason.second, " ", reason.first);
         });
     absl::StrAppendFormat(&table, "%-*s  %5d  %9d  %s\n", width, line.op_type, line.total,
-                          line.quantized, kept.empty() ? "-" : kept);
+                          line.done, reasons.empty() ? "-" : reasons);
   }
-  absl::StrAppendFormat(&table, "%-*s  %5d  %9d  %d\n", width, "total", account.total,
-                        account.quantized, account.total - account.quantized);
+  absl::StrAppendFormat(&table, "%-*s  %5d  %9d  %d\n", width, "total", sums.total, sums.done,
+                        sums.total - sums.done);
   return table;
 }
 

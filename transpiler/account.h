@@ -1,4 +1,5 @@
-// The account: for every op with a quantizable slot, what was decided and why.
+// The account: for every op with a quantizable slot, what was decided and why. Its table also tells
+// of other work on ops by type.
 
 #ifndef FIXPOINT_TRANSPILER_ACCOUNT_H_
 #define FIXPOINT_TRANSPILER_ACCOUNT_H_
@@ -7,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "proto/quant_plan.pb.h"
 
 namespace fixpoint {
@@ -14,15 +17,15 @@ namespace fixpoint {
 struct AccountLine {
   std::string op_type;
   int total = 0;
-  int quantized = 0;
-  // How many stay float, by reason code, in the order of the codes.
+  int done = 0;
+  // How many are not, by reason code.
   std::vector<std::pair<std::string, int>> kept;
 };
 
 struct Account {
   std::string target;
   bool is_inference = false;
-  std::vector<AccountLine> lines;  // by op type
+  std::vector<AccountLine> lines;  // by op type; what is done to an op is to quantize it
   int total = 0;
   int quantized = 0;
   int weight_quantizers = 0;
@@ -32,8 +35,10 @@ struct Account {
 
 Account MakeAccount(const QuantPlan& plan);
 
-// A table: op type, total, quantized, what stays float and why.
-std::string AccountTable(const Account& account);
+// A table: op type, total, done, what is not and why; then the sums. `done` and `kept` are titles:
+// "quantized" and "float".
+std::string AccountTable(absl::Span<const AccountLine> lines, absl::string_view done,
+                         absl::string_view kept);
 
 // A line for each op, in program order: place, decision, reason, rule, detail.
 std::string ExplainTable(const QuantPlan& plan);

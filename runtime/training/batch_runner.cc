@@ -10,16 +10,6 @@
 namespace fixpoint {
 namespace {
 
-// The extents of one image as the program declares it; none where it does not.
-std::vector<int64_t> DeclaredImage(const Program& program, const std::string& images) {
-  const Variable* variable = program.Find(program.block(0), images);
-  const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;
-  if (tensor == nullptr || tensor->dims_size() < 2) return {};
-  const std::vector<int64_t> dims(tensor->dims().begin() + 1, tensor->dims().end());
-  const bool is_known = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
-  return is_known ? dims : std::vector<int64_t>{};
-}
-
 std::string Described(const std::string& name, const Tensor& tensor) {
   return absl::StrCat("\"", name, "\" is ", VarType::Type_Name(tensor.dtype()), " ",
                       DimsText(tensor.dims()));

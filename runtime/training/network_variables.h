@@ -3,7 +3,9 @@
 #ifndef FIXPOINT_RUNTIME_TRAINING_NETWORK_VARIABLES_H_
 #define FIXPOINT_RUNTIME_TRAINING_NETWORK_VARIABLES_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/program.h"
@@ -26,6 +28,9 @@ struct NetworkVariables {
 // any of several, or the program is fed no images.
 absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
                                                       NetworkVariables named = {});
+
+// The extents of one image as the program declares its variable of images; none where it does not.
+std::vector<int64_t> DeclaredImage(const Program& program, const std::string& images);
 
 }  // namespace fixpoint
 

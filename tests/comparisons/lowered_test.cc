@@ -5,20 +5,19 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
-#include "absl/types/span.h"
 #include "benchmarks/networks.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
+#include "runtime/comparison.h"
 #include "runtime/executor/executor.h"
 #include "runtime/random.h"
 #include "runtime/reference/interpreter.h"
@@ -51,32 +50,9 @@ std::string LogitsOf(const Program& program) {
   return "";
 }
 
-Tensor Fetched(Backend& backend, const std::string& image, const Tensor& images,
-               const std::string& fetch) {
-  const Feed feeds[] = {{image, &images}};
-  auto fetched = backend.Run(feeds, {fetch}, 0);
-  EXPECT_TRUE(fetched.ok()) << fetched.status();
-  return fetched.ok() ? std::move(fetched->front()) : Tensor::FromValues<float>({0}, {});
-}
-
-int64_t CountDifferences(const Tensor& a, const Tensor& b) {
-  if (a.dims() != b.dims() || a.dtype() != b.dtype()) return -1;
-  int64_t count = 0;
-  const size_t size = ElementSize(a.dtype());
-  for (int64_t i = 0; i < a.size(); ++i) {
-    count += std::memcmp(&a.bytes()[i * size], &b.bytes()[i * size], size) != 0;
-  }
-  return count;
-}
-
-// Codes as the simulation holds them.
-Tensor AsNumbers(const Tensor& codes) {
-  Tensor numbers = *Tensor::Allocate(VarType::FP32, codes.dims());
-  for (int64_t i = 0; i < codes.size(); ++i) {
-    numbers.mutable_data<float>()[i] =
-        codes.dtype() == VarType::UINT8 ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
-  }
-  return numbers;
+bool Compares(const Comparison& comparison, const std::string& name) {
+  return std::any_of(comparison.variables().begin(), comparison.variables().end(),
+                     [&name](const ComparedVariable& variable) { return variable.name == name; });
 }
 
 // What ops write as numbers, from the first codes up to what is pooled over all of an image.
@@ -157,27 +133,25 @@ TEST_P(Lowered, ComputesWhatTrainingSaw) {
   auto judge = reference::Interpreter::Create(lowered->program, &lowered->scope);
   ASSERT_TRUE(simulation.ok() && frozen.ok() && integers.ok() && threads.ok() && judge.ok());
   const Tensor images = RandomImages(network.image_dims, 100);
-  const Tensor expected = Fetched(**simulation, network.image, images, logits);
-  for (Backend* backend :
-       std::initializer_list<Backend*>{frozen->get(), integers->get(), threads->get(), &*judge}) {
-    EXPECT_EQ(CountDifferences(Fetched(*backend, network.image, images, logits), expected), 0);
+  const Feed feeds[] = {{network.image, &images}};
+  const RunnableProgram expected = {&simulated, simulation->get()};
+  for (const RunnableProgram& program :
+       std::initializer_list<RunnableProgram>{{&portable->program, frozen->get()},
+                                              {&lowered->program, integers->get()},
+                                              {&lowered->program, threads->get()},
+                                              {&lowered->program, &*judge, /*in_one_run=*/true}}) {
+    absl::StatusOr<Comparison> comparison = Comparison::Create(program, expected);
+    ASSERT_TRUE(comparison.ok()) << comparison.status();
+    ASSERT_EQ(comparison->Run(feeds), absl::OkStatus());
+    EXPECT_GT(comparison->variables().size(), 4);
+    EXPECT_TRUE(Compares(*comparison, logits));
+    for (const ComparedVariable& variable : comparison->variables()) {
+      // The interpreter adds up the floats of an average in its own way.
+      const bool is_judged = program.backend != &*judge || variable.name == logits ||
+                             variable.unit == DifferenceUnit::kSteps;
+      EXPECT_TRUE(!is_judged || variable.different == 0) << variable.name;
+    }
   }
-
-  // Every tensor of codes that both have.
-  int compared = 0;
-  for (const Variable* variable : lowered->program.block(0).variables()) {
-    const VarType::TensorDesc* tensor = variable->tensor();
-    const bool is_codes =
-        tensor != nullptr && !variable->persistable() &&
-        (tensor->data_type() == VarType::INT8 || tensor->data_type() == VarType::UINT8);
-    if (!is_codes || simulated.Find(simulated.block(0), variable->name()) == nullptr) continue;
-    ++compared;
-    const Tensor codes = Fetched(**integers, network.image, images, variable->name());
-    const Tensor seen = Fetched(**simulation, network.image, images, variable->name());
-    EXPECT_EQ(CountDifferences(AsNumbers(codes), seen), 0) << variable->name();
-  }
-  // A fused quantizer has no variable of codes.
-  EXPECT_EQ(compared > 3, !absl::StrContains(GetParam().config, "FUSED"));
 }
 
 INSTANTIATE_TEST_SUITE_P(

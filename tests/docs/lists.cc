@@ -15,6 +15,7 @@
 #include "proto/status_macros.h"
 #include "tests/testing/reference_data.h"
 #include "transpiler/freeze.h"
+#include "transpiler/lowering/reasons.h"
 #include "transpiler/pass.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/reasons.h"
@@ -374,6 +375,14 @@ std::string ReasonsPage() {
   body += TableHead({"code", "meaning"});
   for (const Reason reason : AllReasons()) {
     body += Row({Code(ReasonCode(reason)), std::string(ReasonMeaning(reason))});
+  }
+  body +=
+      "\n## Of lowered programs\n\n"
+      "Whether what an op of a portable program computes is computed on integers, and why not. "
+      "This list is closed too.\n\n";
+  body += TableHead({"code", "meaning"});
+  for (const LoweringReason reason : AllLoweringReasons()) {
+    body += Row({Code(LoweringReasonCode(reason)), std::string(LoweringReasonMeaning(reason))});
   }
   return Page("Reason codes", body);
 }

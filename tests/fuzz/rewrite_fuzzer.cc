@@ -1,6 +1,6 @@
 // Any program: it is verified, drawn and compared with itself; rewritten for each kind of target
-// and given back; undone by its own log or marks, made a test program, and frozen with parameters
-// of the right shape, or refused.
+// and given back; undone by its own log or marks, made a test program, and frozen and lowered with
+// parameters of the right shape, or refused.
 
 #include <glog/logging.h>
 #include <google/protobuf/stubs/logging.h>
@@ -20,6 +20,7 @@
 #include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
 #include "transpiler/freeze.h"
+#include "transpiler/lower.h"
 #include "transpiler/test_program.h"
 
 namespace fixpoint {
@@ -67,7 +68,12 @@ void CheckInference(const Program& program) {
     options.form = form;
     options.allow_dynamic = true;
     const absl::StatusOr<FrozenModel> frozen = Freeze(program, scope, options);
-    if (!frozen.ok()) CheckIsInputError(frozen.status());
+    if (!frozen.ok()) {
+      CheckIsInputError(frozen.status());
+      continue;
+    }
+    const absl::StatusOr<LoweredModel> lowered = Lower(frozen->program, frozen->scope);
+    if (!lowered.ok()) CheckIsInputError(lowered.status());
   }
 }
 

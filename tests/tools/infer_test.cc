@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -25,6 +26,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 // y = w * x
 constexpr char kProgram[] = R"(var feed feed_minibatch persistable
@@ -59,7 +61,7 @@ class Infer : public testing::Test {
                 const std::string& backend = "reference") const {
     RunBinaryOptions options;
     options.callers_directory = folder_.Path();
-    arguments.push_back("--backend=" + backend);
+    if (!backend.empty()) arguments.push_back("--backend=" + backend);
     return RunBinary("tools/infer", arguments, options);
   }
 
@@ -112,6 +114,94 @@ TEST_F(Infer, TheLossIsToldWhereItIsNamed) {
   EXPECT_EQ(run.out, "images 20, loss 0.0000, accuracy 0.1000\n");
 }
 
+// The same of codes, and of one step more than x * 2 in an element.
+constexpr char kCodes[] = R"(var x f32[-1,2]
+var y u8[-1,2]
+integer_quantize(X=x) -> (Out=y) {multiplier=2.25, smallest_code=0, out_dtype=20, out_range=127.0, out_largest_code=127}
+)";
+
+TEST_F(Infer, AProgramIsComparedWithItself) {
+  const BinaryRun run = Run({"net.txt", "--params=params", "--compare=net.txt", "--feeds=x=x.npy",
+                             "--compare_backend=onednn"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.out,
+            "variable   elements     differ         largest        SNR  first\n"
+            "y                 4          0               -          -  -\n"
+            "0 elements differ, of 4 in 1 variables\n");
+}
+
+TEST_F(Infer, CodesAreComparedInSteps) {
+  folder_.Write("codes.txt", kCodes);
+  const BinaryRun run =
+      Run({"codes.txt", "--compare=net.txt", "--compare_params=params", "--feeds=x=x.npy"});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_EQ(run.out,
+            "variable   elements     differ         largest        SNR  first\n"
+            "y                 4          2         1 steps    17.8 dB  "
+            "run 0, element 2: 7 and 6\n"
+            "2 elements differ, of 4 in 1 variables; the first is y\n");
+}
+
+TEST_F(Infer, WhatDiffersIsToldAsJson) {
+  folder_.Write("codes.txt", kCodes);
+  const BinaryRun run = Run(
+      {"codes.txt", "--compare=net.txt", "--compare_params=params", "--feeds=x=x.npy", "--json"});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_EQ(run.out, R"({
+  "schema_version": 1,
+  "program": "codes.txt",
+  "other": "net.txt",
+  "elements": 4,
+  "different": 2,
+  "first_that_differs": "y",
+  "variables": [
+    {
+      "name": "y",
+      "elements": 4,
+      "different": 2,
+      "unit": "steps",
+      "largest": 1,
+      "signal_to_noise_db": 17.7815125,
+      "first": {
+        "run": 0,
+        "element": 2,
+        "value": 7,
+        "other": 6
+      }
+    }
+  ]
+}
+)");
+}
+
+TEST_F(Infer, BatchesOfADataSetAreCompared) {
+  folder_.Write("zero.txt", kAlwaysZero);
+  const BinaryRun run = Run({"zero.txt", "--compare=zero.txt", "--data=digits:500",
+                             "--batch_size=10", "--batches=3", "--compare_backend=onednn"});
+  EXPECT_THAT(run.out, HasSubstr("scores           60 "));
+}
+
+TEST_F(Infer, TimesAndMemoryAreMeasured) {
+  const BinaryRun run = Run({"net.txt", "--params=params", "--bench", "--seconds=0"}, "");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, MatchesRegex("runs          1, batch size 64, threads 1\n"
+                                    "latency       p50 [0-9.]+ ms, p90 [0-9.]+ ms, p99 [0-9.]+ ms\n"
+                                    "throughput    [0-9.]+ samples a second\n"
+                                    "first output  [0-9.]+ ms\n"
+                                    "peak memory   [0-9]+ bytes\n"
+                                    "parameters    4 bytes\n"
+                                    "constants     [0-9]+ bytes\n"));
+}
+
+TEST_F(Infer, MeasurementsAreJsonToo) {
+  const BinaryRun run = Run({"net.txt", "--params=params", "--bench", "--seconds=0.01", "--json",
+                             "--feeds=x=x.npy", "--threads=2"},
+                            "");
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\"batch_size\": 2,\n  \"threads\": 2,\n  \"latency_ms\": {\n"));
+  EXPECT_THAT(run.out, HasSubstr("\"parameter_bytes\": 4,\n"));
+}
+
 TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
   Save("bytes.npy", Tensor::FromValues<uint8_t>({2, 2}, {1, 2, 3, 4}));
   Save("long.npy", Tensor::FromValues<float>({1, 3}, {1, 2, 3}));
@@ -126,8 +216,13 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
     std::string error;
   };
   const std::vector<Case> cases = {
-      {{"net.txt", params}, 2, "what to do is wanted: --fetches=NAME=FILE.npy, or --data="},
-      {{"net.txt", fetch, "--json"}, 2, "--json is not a flag of arrays; it is one of data"},
+      {{"net.txt", params},
+       2,
+       "what to do is wanted: --fetches=NAME=FILE.npy, --data=mnist:FOLDER or another, "
+       "--compare=OTHER, or --bench"},
+      {{"net.txt", fetch, "--json"},
+       2,
+       "--json is not a flag of arrays; it is one of data, compare and bench"},
       {{"net.txt", fetch}, 2, "net.txt has 1 parameters, which are wanted: --params=FILE"},
       {{"net.txt", params, "--fetches=y"}, 2, "--fetches: \"y\"; want NAME=FILE.npy"},
       {{"net.txt", params, "--fetches=yy=y.npy"},
@@ -142,7 +237,23 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
        2,
        "zero.txt has no cross entropy and not one fetch: which variable holds the scores of the "
        "classes? --scores=NAME"},
+      {{"net.txt", params, "--bench", "--compare=net.txt"}, 2, "--bench and --compare: one of"},
+      {{"net.txt", params, "--bench", "--seconds=-1"}, 2, "--seconds=-1; want 0 or more"},
+      {{"net.txt", params, "--bench", "--feeds=y=x.npy"}, 2, "--feeds: net.txt is not fed \"y\""},
+      {{"net.txt", params, "--compare=net.txt", "--batches=0"}, 2, "--batches=0"},
+      {{"net.txt", params, "--compare=net.txt", "--compare_backend=gpu"}, 2, "--compare_backend: "},
+      {{"net.txt", params, "--compare=net.txt", "--data=digits:50", "--feeds=x=x.npy"},
+       2,
+       "--feeds and --data: what is compared runs on one of them"},
+      {{"net.txt", params, "--compare=net.txt", "--feeds=z=x.npy"},
+       2,
+       "--feeds: block 0 of net.txt has no variable \"z\""},
       {{"net.txt", "--params=nowhere", fetch}, 3, "nowhere: "},
+      {{"net.txt", params, "--compare=none.txt"}, 3, "none.txt: cannot be read"},
+      {{"net.txt", params, "--compare=net.txt", "--compare_params=none"}, 3, "none: "},
+      {{"net.txt", params, "--compare=zero.txt"},
+       4,
+       "no tensor is written under the same name in net.txt and zero.txt"},
       {{"net.txt", params, "--feeds=x=none.npy", fetch}, 3, "none.npy: cannot be opened"},
       {{"net.txt", params, "--feeds=x=bytes.npy", fetch},
        3,
@@ -163,7 +274,8 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(absl::StrJoin(c.arguments, " "));
-    const BinaryRun run = Run(c.arguments);
+    const bool is_bench = std::count(c.arguments.begin(), c.arguments.end(), "--bench") > 0;
+    const BinaryRun run = Run(c.arguments, is_bench ? "" : "reference");
     EXPECT_EQ(run.exit_code, c.exit_code);
     EXPECT_THAT(run.err, HasSubstr(c.error));
   }
@@ -176,7 +288,12 @@ TEST_F(Infer, HelpTellsTheFlagsOfEachUse) {
   for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
     if (absl::EndsWith(line, ":")) titles.emplace_back(line);
   }
-  EXPECT_THAT(titles, ElementsAre("What runs:", "Flags of arrays:", "Flags of data:", "Examples:"));
+  EXPECT_THAT(titles,
+              ElementsAre("What runs:", "Flags of arrays, compare and bench:", "Flags of arrays:",
+                          "Flags of arrays, data and compare:", "Flags of arrays, data and bench:",
+                          "Flags of data and compare:", "Flags of data, compare and bench:",
+                          "Flags of data:", "Flags of data and bench:", "Flags of compare:",
+                          "Flags of bench:", "Examples:"));
 }
 
 }  // namespace

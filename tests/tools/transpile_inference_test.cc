@@ -117,9 +117,9 @@ TEST_F(TranspileInference, HelpTellsTheFlagsOfEachMode) {
   for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
     if (absl::EndsWith(line, ":")) titles.emplace_back(line);
   }
-  EXPECT_THAT(titles, ElementsAre("What to do:", "Flags of train, test, freeze and undo:",
-                                  "Flags of train and freeze:", "Flags of train:",
-                                  "Flags of freeze:", "Examples:"));
+  EXPECT_THAT(titles, ElementsAre("What to do:", "Flags of train, test, freeze, lower and undo:",
+                                  "Flags of train, freeze and lower:", "Flags of train:",
+                                  "Flags of freeze and lower:", "Flags of freeze:", "Examples:"));
 }
 
 TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
@@ -129,12 +129,12 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
     std::string error;
   };
   const std::vector<Case> cases = {
-      {{"--mode=deploy", "--json"}, 2, "--mode=deploy; there are train, test and freeze"},
+      {{"--mode=deploy", "--json"}, 2, "--mode=deploy; there are train, test, freeze and lower"},
       {{"--mode=freeze", "--startup=s"},
        2,
        "--startup is not a flag of freeze; it is one of train"},
-      {{"--mode=test", "--json"}, 2, "--json is not a flag of test; it is one of train and freeze"},
-      {{"--params=params"}, 2, "--params is not a flag of train; it is one of freeze"},
+      {{"--mode=test", "--json"}, 2, "--json is not a flag of test; it is one of train, freeze and lower"},
+      {{"--params=params"}, 2, "--params is not a flag of train; it is one of freeze and lower"},
       {{"--undo", "--explain"}, 2, "--explain is not a flag of undo; it is one of train"},
       {{"--undo", "--mode=freeze"}, 2, "--undo has no modes; leave --mode out"},
       {{"--mode=freeze"}, 2, "--mode=freeze wants the trained parameters"},

@@ -1,6 +1,7 @@
 #include "transpiler/lowering/lowering.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -38,6 +39,15 @@ bool IsProductOfCodes(const Op& op) {
 }
 
 }  // namespace
+
+absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges) {
+  for (const float range : ranges) {
+    if (std::isfinite(range) && range >= 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": Scale holds ", range,
+                                                   "; want finite numbers that are not negative"));
+  }
+  return absl::OkStatus();
+}
 
 void SetCodeType(const CodeType& type, OpDesc* op) {
   SetAttr(MakeIntAttr("out_dtype", type.dtype), op);
@@ -94,12 +104,21 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(
   found.codes = op->Input("X");
   ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
   ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*op->Input("Scale")));
+  if (const VarType::TensorDesc* declared = found.codes->variable()->tensor();
+      found.tensor != nullptr && declared != nullptr &&
+      found.tensor->dtype() != declared->data_type()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        DescribeInFile(*op), ": \"", found.codes->name(), "\" is ",
+        VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
+        VarType::Type_Name(declared->data_type())));
+  }
   const int64_t bits = IntAttr(op->desc(), "bit_length").value_or(8);
   if (bits > 8) *reason = LoweringReason::kTooManyBits;
   if (bits < 2 || bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
       ranges == nullptr || ranges->dtype() != VarType::FP32) {
     return std::nullopt;
   }
+  RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
   found.ranges.assign(ranges->data<float>().begin(), ranges->data<float>().end());
   found.channel_axis = static_cast<int>(IntAttr(op->desc(), "quant_axis").value_or(-1));
   found.largest_code = LargestCode(static_cast<int>(bits));

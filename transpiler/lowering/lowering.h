@@ -24,6 +24,9 @@
 
 namespace fixpoint {
 
+// Error (kInvalidArgument): a range that the Scale of `op` holds is NaN, infinite or negative.
+absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges);
+
 // What codes are stored as, and what they stand for.
 struct CodeType {
   VarType::Type dtype = VarType::INT8;  // or UINT8
@@ -73,8 +76,9 @@ class Lowering {
 
   // The codes that an input's numbers stand for; nothing where they are none.
   std::optional<ActivationCodes> FindCodes(const Argument& input) const;
-  // The same of a parameter. `reason` says why there are none. Error: the range is not in the
-  // parameters.
+  // The same of a parameter. `reason` says why there are none. Errors: the range is not in the
+  // parameters; those of CheckRanges; codes of another type than the program declares, or ranges
+  // that are not one for each channel.
   absl::StatusOr<std::optional<ParameterCodes>> FindParameterCodes(const Argument& input,
                                                                    LoweringReason* reason) const;
   // What a parameter holds that nothing writes, unless the op that reads it hands it on (statistics

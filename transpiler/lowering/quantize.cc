@@ -11,7 +11,6 @@
 //
 // Elsewhere it is an edge, integer_quantize.
 
-#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -167,11 +166,7 @@ class QuantizeRule final : public LoweringRule {
     if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
       return std::nullopt;
     }
-    if (const float value = range->data<float>()[0]; !std::isfinite(value) || value < 0) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(DescribeInFile(op), ": Scale holds ", value,
-                       "; want a finite number that is not negative"));
-    }
+    RETURN_IF_ERROR(CheckRanges(op, range->data<float>()));
     *reason = LoweringReason::kZeroPoint;
     if (const Argument* zero_point = op.Input("ZeroPoint"); zero_point != nullptr) {
       ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*zero_point));

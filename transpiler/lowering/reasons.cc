@@ -24,4 +24,12 @@ absl::string_view LoweringReasonMeaning(LoweringReason reason) {
   return kRows[static_cast<int>(reason)].meaning;
 }
 
+std::vector<LoweringReason> AllLoweringReasons() {
+  return {
+#define FIXPOINT_LOWERING_REASON(name, code, meaning) LoweringReason::k##name,
+#include "transpiler/lowering/reasons.inc"
+#undef FIXPOINT_LOWERING_REASON
+  };
+}
+
 }  // namespace fixpoint

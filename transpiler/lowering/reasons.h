@@ -3,6 +3,8 @@
 #ifndef FIXPOINT_TRANSPILER_LOWERING_REASONS_H_
 #define FIXPOINT_TRANSPILER_LOWERING_REASONS_H_
 
+#include <vector>
+
 #include "absl/strings/string_view.h"
 
 namespace fixpoint {
@@ -17,6 +19,7 @@ enum class LoweringReason {
 absl::string_view LoweringReasonCode(LoweringReason reason);
 // A sentence for whoever asks why.
 absl::string_view LoweringReasonMeaning(LoweringReason reason);
+std::vector<LoweringReason> AllLoweringReasons();
 
 }  // namespace fixpoint
 

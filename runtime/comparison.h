@@ -1,0 +1,98 @@
+// Two programs on the same inputs, compared variable by variable: where the one begins to compute
+// something else than the other, and by how much.
+
+#ifndef FIXPOINT_RUNTIME_COMPARISON_H_
+#define FIXPOINT_RUNTIME_COMPARISON_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/program.h"
+#include "runtime/backend.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint {
+
+// What differences of a variable are counted in.
+enum class DifferenceUnit {
+  kSteps,  // between two codes, or two integers
+  kUlps,   // between two neighbours of the floating-point type
+};
+
+struct FirstDifference {
+  int64_t run = 0;      // counted from 0
+  int64_t element = 0;  // of the tensor, row major
+  double value = 0;
+  double other = 0;
+};
+
+// A variable that both programs have, over all runs that were compared.
+struct ComparedVariable {
+  std::string name;
+  DifferenceUnit unit = DifferenceUnit::kUlps;
+  int64_t elements = 0;
+  int64_t different = 0;  // their bits; of codes against FP32, those of the codes as FP32
+  std::optional<FirstDifference> first;
+  double largest = 0;  // difference, in units; infinity between NaN and another value
+  double signal = 0;   // the sum of squares of what the other program has
+  double noise = 0;    // the sum of squares of differences from that
+
+  // In dB; infinity where all values are the same.
+  double SignalToNoise() const;
+};
+
+// Adds the elements of two tensors to what is known of a variable. `run` is that of a first
+// difference. Errors (kInvalidArgument): the dimensions are not the same, or neither are the types
+// nor is one of INT8 and UINT8 (codes) and the other one FP32; (kUnimplemented): of other types
+// than BOOL, integers, FP32 and FP64.
+absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t run,
+                            ComparedVariable* compared);
+
+// Both outlive the comparison.
+struct RunnableProgram {
+  const Program* program;
+  Backend* backend;
+  // Whether one run gives all variables. Else each has a run of its own, in which it alone is
+  // fetched: what is fetched stands in the way of a backend that does several ops at once.
+  bool in_one_run = false;
+};
+
+// Compares all tensors of block 0 that ops of both programs write under the same name and that are
+// not persistable, in the order in which the first program writes them.
+class Comparison {
+ public:
+  // Error (kFailedPrecondition): the programs have no such tensor.
+  static absl::StatusOr<Comparison> Create(const RunnableProgram& program,
+                                           const RunnableProgram& other);
+
+  // Runs both programs on those of `feeds` that they declare. Ops that draw random numbers do so
+  // for step 0. Errors: those of Backend::Run, with the program, and of CompareTensors, with both
+  // and the variable.
+  absl::Status Run(absl::Span<const Feed> feeds);
+
+  const std::vector<ComparedVariable>& variables() const { return variables_; }
+  int64_t elements() const;
+  int64_t different() const;
+  // Null where no variable differs.
+  const ComparedVariable* FirstThatDiffers() const;
+
+ private:
+  Comparison(const RunnableProgram& program, const RunnableProgram& other,
+             std::vector<ComparedVariable> variables)
+      : program_(program), other_(other), variables_(std::move(variables)) {}
+
+  RunnableProgram program_;
+  RunnableProgram other_;
+  std::vector<ComparedVariable> variables_;
+  int64_t runs_ = 0;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_COMPARISON_H_

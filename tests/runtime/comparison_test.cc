@@ -1,0 +1,184 @@
+#include "runtime/comparison.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "runtime/backends.h"
+#include "runtime/scope.h"
+#include "tests/testing/parsed_program.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::HasSubstr;
+
+ComparedVariable Compared(const Tensor& tensor, const Tensor& other) {
+  ComparedVariable compared;
+  EXPECT_EQ(CompareTensors(tensor, other, /*run=*/3, &compared), absl::OkStatus());
+  return compared;
+}
+
+TEST(CompareTensors, EqualTensorsHaveNoNoise) {
+  const Tensor tensor = Tensor::FromValues<float>({2}, {1, NAN});
+  const ComparedVariable compared = Compared(tensor, tensor);
+  EXPECT_EQ(compared.elements, 2);
+  EXPECT_EQ(compared.different, 0);
+  EXPECT_FALSE(compared.first.has_value());
+  EXPECT_EQ(compared.SignalToNoise(), std::numeric_limits<double>::infinity());
+}
+
+TEST(CompareTensors, FloatsDifferByUlps) {
+  const float next = std::nextafter(std::nextafter(1.0F, 2.0F), 2.0F);
+  const ComparedVariable compared = Compared(Tensor::FromValues<float>({3}, {5, next, -0.0F}),
+                                             Tensor::FromValues<float>({3}, {5, 1, 0}));
+  EXPECT_EQ(compared.unit, DifferenceUnit::kUlps);
+  EXPECT_EQ(compared.different, 2);
+  EXPECT_EQ(compared.largest, 2);
+  ASSERT_TRUE(compared.first.has_value());
+  EXPECT_EQ(compared.first->run, 3);
+  EXPECT_EQ(compared.first->element, 1);
+  EXPECT_EQ(compared.first->value, next);
+  EXPECT_EQ(compared.first->other, 1);
+}
+
+TEST(CompareTensors, NumbersOnBothSidesOfZeroHaveAllOthersBetweenThem) {
+  const float smallest = std::numeric_limits<float>::denorm_min();
+  EXPECT_EQ(Compared(Tensor::FromValues<float>({1}, {smallest}),
+                     Tensor::FromValues<float>({1}, {-smallest}))
+                .largest,
+            3);  // with both zeros between them
+  const double tiny = std::numeric_limits<double>::denorm_min();
+  EXPECT_EQ(
+      Compared(Tensor::FromValues<double>({1}, {tiny}), Tensor::FromValues<double>({1}, {-tiny}))
+          .largest,
+      3);
+}
+
+TEST(CompareTensors, NanIsInfinitelyFarFromANumber) {
+  const ComparedVariable compared =
+      Compared(Tensor::FromValues<float>({1}, {NAN}), Tensor::FromValues<float>({1}, {1}));
+  EXPECT_EQ(compared.different, 1);
+  EXPECT_EQ(compared.largest, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(compared.SignalToNoise(), -std::numeric_limits<double>::infinity());
+}
+
+TEST(CompareTensors, CodesAreComparedWithNumbersInSteps) {
+  const Tensor numbers = Tensor::FromValues<float>({3}, {0, 200, 4});
+  const ComparedVariable compared =
+      Compared(Tensor::FromValues<uint8_t>({3}, {0, 203, 4}), numbers);
+  EXPECT_EQ(compared.unit, DifferenceUnit::kSteps);
+  EXPECT_EQ(compared.different, 1);
+  EXPECT_EQ(compared.largest, 3);
+  EXPECT_EQ(Compared(numbers, Tensor::FromValues<uint8_t>({3}, {0, 203, 4})).largest, 3);
+  EXPECT_EQ(
+      Compared(Tensor::FromValues<int8_t>({1}, {-128}), Tensor::FromValues<int8_t>({1}, {127}))
+          .largest,
+      255);
+}
+
+TEST(CompareTensors, SignalToNoiseIsThatOfTheOther) {
+  const ComparedVariable compared =
+      Compared(Tensor::FromValues<float>({2}, {10, 11}), Tensor::FromValues<float>({2}, {10, 10}));
+  EXPECT_NEAR(compared.SignalToNoise(), 10 * std::log10(200.0), 1e-9);
+}
+
+TEST(CompareTensors, WhatCannotBeComparedIsRefused) {
+  ComparedVariable compared;
+  const Tensor floats = Tensor::FromValues<float>({2}, {1, 2});
+  EXPECT_EQ(CompareTensors(floats, Tensor::FromValues<float>({1, 2}, {1, 2}), 0, &compared),
+            absl::InvalidArgumentError(
+                "is FP32 [2] in one program and FP32 [1, 2] in the other; want the same "
+                "dimensions, and the same type or codes and FP32"));
+  EXPECT_EQ(CompareTensors(floats, Tensor::FromValues<int32_t>({2}, {1, 2}), 0, &compared).code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(compared.elements, 0);
+}
+
+constexpr char kTwice[] = R"(var x f32[-1,2]
+var y f32[-1,2]
+var z f32[-1,2]
+scale(X=x) -> (Out=y) {scale=2.0}
+relu(X=y) -> (Out=z)
+)";
+// The same up to y, by other ops, and something else behind it.
+constexpr char kThrice[] = R"(var x f32[-1,2]
+var t f32[-1,2]
+var y f32[-1,2]
+var z f32[-1,2]
+scale(X=x) -> (Out=t) {scale=1.0}
+elementwise_add(X=t, Y=x) -> (Out=y)
+scale(X=x) -> (Out=z) {scale=3.0}
+)";
+
+class ComparisonTest : public testing::TestWithParam<bool> {};
+
+TEST_P(ComparisonTest, TensorsThatBothWriteAreComparedInOrder) {
+  const Program twice = ParsedProgram(kTwice);
+  const Program thrice = ParsedProgram(kThrice);
+  Scope scope;
+  const auto backend = MakeBackend(BackendKind::kOneDnn, twice, &scope);
+  const auto other = MakeBackend(BackendKind::kReference, thrice, &scope);
+  ASSERT_TRUE(backend.ok() && other.ok());
+  auto comparison =
+      Comparison::Create({&twice, backend->get(), GetParam()}, {&thrice, other->get(), true});
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  for (const Tensor& x :
+       {Tensor::FromValues<float>({1, 2}, {0, 0}), Tensor::FromValues<float>({1, 2}, {0, 4})}) {
+    const Feed feeds[] = {{"x", &x}, {"unknown", &x}};
+    ASSERT_EQ(comparison->Run(feeds), absl::OkStatus());
+  }
+
+  ASSERT_EQ(comparison->variables().size(), 2);
+  EXPECT_EQ(comparison->variables()[0].name, "y");
+  EXPECT_EQ(comparison->variables()[0].different, 0);
+  EXPECT_EQ(comparison->elements(), 8);
+  EXPECT_EQ(comparison->different(), 1);
+  const ComparedVariable* first = comparison->FirstThatDiffers();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->name, "z");
+  EXPECT_EQ(first->first->run, 1);
+  EXPECT_EQ(first->first->element, 1);
+  EXPECT_EQ(first->first->value, 8);
+  EXPECT_EQ(first->first->other, 12);
+}
+
+INSTANTIATE_TEST_SUITE_P(InOneRun, ComparisonTest, testing::Bool());
+
+TEST(Comparison, ProgramsWithNothingInCommonAreRefused) {
+  const Program program = ParsedProgram(kTwice);
+  const Program other = ParsedProgram("var x f32[2]\nvar r f32[2]\nrelu(X=x) -> (Out=r)\n");
+  const auto comparison = Comparison::Create({&program, nullptr}, {&other, nullptr});
+  EXPECT_EQ(comparison.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(comparison.status().message()),
+              HasSubstr("no tensor is written under the same name"));
+}
+
+TEST(Comparison, AnErrorNamesTheVariable) {
+  const Program program = ParsedProgram(kTwice);
+  const Program other = ParsedProgram(
+      "var x f32[-1,2]\nvar y f32[2,-1]\ntranspose2(X=x) -> (Out=y, XShape=s) {axis=[1, 0]}\n"
+      "var s f32[0,-1,2]\n");
+  Scope scope;
+  const auto backend = MakeBackend(BackendKind::kReference, program, &scope);
+  const auto other_backend = MakeBackend(BackendKind::kReference, other, &scope);
+  ASSERT_TRUE(backend.ok() && other_backend.ok());
+  auto comparison = Comparison::Create({&program, backend->get()}, {&other, other_backend->get()});
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  const Tensor x = Tensor::FromValues<float>({1, 2}, {1, 2});
+  const Feed feeds[] = {{"x", &x}};
+  EXPECT_THAT(
+      std::string(comparison->Run(feeds).message()),
+      HasSubstr("program.txt and program.txt: \"y\": is FP32 [1, 2] in one program and FP32 "
+                "[2, 1] in the other"));
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -1,0 +1,38 @@
+// `infer --bench`: how fast a program runs, and what it takes.
+
+#ifndef FIXPOINT_TOOLS_BENCH_COMMAND_H_
+#define FIXPOINT_TOOLS_BENCH_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/training/network_variables.h"
+#include "tools/command_line.h"
+#include "tools/inference_inputs.h"
+
+namespace fixpoint {
+
+struct BenchCommand {
+  std::string program;
+  std::string params;  // "": the program has none
+
+  // Arrays; what else the program is fed are random numbers, or zeros where it is fed integers.
+  std::vector<NamedFile> feeds;
+  NetworkVariables variables;  // of a program that fetches nothing; "": found
+  int64_t batch_size = 0;
+
+  double seconds = 0;
+  int threads = 1;
+  bool dump_plan = false;
+  bool profile = false;
+  bool json = false;
+};
+
+// Runs the program by a Predictor (runtime/predictor.h).
+absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_BENCH_COMMAND_H_

@@ -1,0 +1,132 @@
+#include "tools/comparison_command.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "proto/status_macros.h"
+#include "runtime/backend.h"
+#include "runtime/comparison.h"
+#include "runtime/data/batcher.h"
+#include "runtime/data/image_set.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "runtime/training/evaluator.h"
+#include "tools/comparison_report.h"
+#include "tools/named_program.h"
+#include "tools/outputs.h"
+
+namespace fixpoint {
+namespace {
+
+// A program that is ready to run. Not moved: the backend points into it.
+class Model {
+ public:
+  Model(const ComparedFile& file, Program program, Scope scope)
+      : file_(file), program_(std::move(program)), scope_(std::move(scope)) {}
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  static absl::StatusOr<std::unique_ptr<Model>> Load(const ComparedFile& file,
+                                                     absl::string_view params_flag,
+                                                     const BackendOptions& options) {
+    ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(file.program));
+    const absl::Status does_not_train = CheckDoesNotTrain(named.program);
+    if (!does_not_train.ok()) return InFile(file.program, does_not_train);
+    ASSIGN_OR_RETURN(Scope scope, LoadScope(named.program, file.program, params_flag, file.params));
+    auto model = std::make_unique<Model>(file, std::move(named.program), std::move(scope));
+    absl::StatusOr<std::unique_ptr<Backend>> backend =
+        MakeBackend(file.backend, model->program_, &model->scope_, options);
+    if (!backend.ok()) return InFile(file.program, backend.status());
+    model->backend_ = *std::move(backend);
+    return model;
+  }
+
+  const std::string& path() const { return file_.program; }
+  const Program& program() const { return program_; }
+  const Variable* Find(const std::string& name) const {
+    return program_.Find(program_.block(0), name);
+  }
+  // The reference runs ops one by one, whatever is fetched.
+  RunnableProgram runnable() const {
+    return {&program_, backend_.get(), file_.backend == BackendKind::kReference};
+  }
+
+ private:
+  const ComparedFile file_;
+  const Program program_;
+  Scope scope_;
+  std::unique_ptr<Backend> backend_;
+};
+
+absl::Status CompareOnArrays(const ComparisonCommand& command, const Model& model,
+                             const Model& other, Comparison* comparison) {
+  std::vector<Tensor> fed;
+  for (const NamedFile& feed : command.feeds) {
+    const Model& fed_model =
+        model.Find(feed.name) == nullptr && other.Find(feed.name) != nullptr ? other : model;
+    ASSIGN_OR_RETURN(const Variable* variable,
+                     FindForFlag("feeds", feed.name, fed_model.program(), fed_model.path()));
+    ASSIGN_OR_RETURN(Tensor tensor, LoadFeed(feed, *variable));
+    fed.push_back(std::move(tensor));
+  }
+  std::vector<Feed> feeds;
+  for (size_t i = 0; i < fed.size(); ++i) feeds.push_back({command.feeds[i].name, &fed[i]});
+  return comparison->Run(feeds);
+}
+
+absl::Status CompareOnDataSet(const ComparisonCommand& command, const Model& model,
+                              const Model& other, Comparison* comparison) {
+  const absl::StatusOr<NetworkVariables> variables =
+      FindNetworkVariables(model.program(), command.variables);
+  if (!variables.ok()) return InFile(model.path(), variables.status());
+  NetworkVariables named;
+  named.images = variables->images;
+  const absl::StatusOr<NetworkVariables> others = FindNetworkVariables(other.program(), named);
+  if (!others.ok()) return InFile(other.path(), others.status());
+
+  ASSIGN_OR_RETURN(const ImageSet set, LoadTestSet(*command.data_set));
+  BatchOptions options;
+  options.batch_size = command.batch_size;
+  options.shuffle = false;
+  options.image_dims = DeclaredImage(model.program(), variables->images);
+  ASSIGN_OR_RETURN(Batcher batcher, Batcher::Create(&set, options));
+  const int64_t batches = std::min(command.batches, batcher.BatchesPerEpoch());
+  for (int64_t i = 0; i < batches; ++i) {
+    ASSIGN_OR_RETURN(const Batch batch, batcher.Next());
+    std::vector<Feed> feeds = {{variables->images, &batch.images}};
+    for (const NetworkVariables* of : {&*variables, &*others}) {
+      const bool is_fed = of->labels.empty() || feeds.back().name == of->labels;
+      if (!is_fed) feeds.push_back({of->labels, &batch.labels});
+    }
+    RETURN_IF_ERROR(comparison->Run(feeds));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ExitCode> RunComparisonCommand(const ComparisonCommand& command) {
+  std::vector<std::string> inputs = {command.program.program, command.other.program};
+  for (const NamedFile& feed : command.feeds) inputs.push_back(feed.file);
+  RETURN_IF_ERROR(CheckInputs(inputs));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
+                   Model::Load(command.program, "params", command.backend_options));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Model> other,
+                   Model::Load(command.other, "compare_params", command.backend_options));
+  ASSIGN_OR_RETURN(Comparison comparison, Comparison::Create(model->runnable(), other->runnable()));
+  RETURN_IF_ERROR(command.data_set ? CompareOnDataSet(command, *model, *other, &comparison)
+                                   : CompareOnArrays(command, *model, *other, &comparison));
+  RETURN_IF_ERROR(WriteReport(command.json
+                                  ? ComparisonJson(model->path(), other->path(), comparison)
+                                  : ComparisonText(comparison),
+                              /*output_is_taken=*/false));
+  return comparison.different() == 0 ? kDone : kAnswerIsNo;
+}
+
+}  // namespace fixpoint

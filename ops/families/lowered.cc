@@ -25,12 +25,14 @@ std::vector<OpSchema> LoweredOps() {
           "The codes of X, as integers: X * multiplier, between smallest_code and "
           "out_largest_code, rounded half to even.")
       .Quantizes(QuantOp::kQuantize)
+      .KeepsSign()
       .Attr("multiplier", Required(FLOAT))
       .Attr("smallest_code", Required(INT))
       .Infer(InferStored(SameAs("X", {"Out"}), "Out"));
   ops.Define("integer_dequantize(X) -> (Out)")
       .Doc("What the codes X, as integers, stand for: X * range / largest_code.")
       .Quantizes(QuantOp::kDequantize)
+      .KeepsSign()
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
       .Infer(InferDequantize);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "benchmarks/networks.h"
 #include "proto/program.h"
@@ -113,7 +114,8 @@ TEST_P(Lowered, ComputesWhatTrainingSaw) {
   for (const LoweredType& type : lowered->account) {
     const bool is_product =
         type.op_type == "conv2d" || type.op_type == "depthwise_conv2d" || type.op_type == "mul";
-    if (!is_product) continue;
+    const bool is_requested = absl::StrContains(GetParam().config, type.op_type);
+    if (!is_product && !is_requested) continue;
     for (const auto& [reason, count] : type.ops) {
       EXPECT_EQ(reason, LoweringReason::kOnIntegers) << count << " " << type.op_type;
     }
@@ -150,11 +152,13 @@ TEST_P(Lowered, ComputesWhatTrainingSaw) {
   EXPECT_GT(compared, 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, Lowered,
-                         testing::Values(Case{"lenet5", ""},
-                                         Case{"lenet5",
-                                              "activations { bits: 4 } weights { bits: 4 }"},
-                                         Case{"resnet20", ""}, Case{"small_separable", ""}));
+INSTANTIATE_TEST_SUITE_P(
+    Networks, Lowered,
+    testing::Values(Case{"lenet5", ""},
+                    Case{"lenet5", "activations { bits: 4 } weights { bits: 4 }"},
+                    Case{"resnet20", ""}, Case{"resnet20", "also_quantize: 'pool2d'"},
+                    Case{"small_separable", ""},
+                    Case{"small_separable", "activations { bits: 4 } also_quantize: 'pool2d'"}));
 
 }  // namespace
 }  // namespace fixpoint

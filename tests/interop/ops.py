@@ -71,6 +71,7 @@ NOT_JUDGED = {
     "fake_quantize_dequantize_lsq_grad": _OURS,
     "fake_quantize_moving_average_min_max": _OURS,
     "fake_quantize_window_mean_abs_max": _OURS,
+    "integer_average_pool2d": _OURS,
     "integer_conv2d": _OURS,
     "integer_dequantize": _OURS,
     "integer_matmul": _OURS,

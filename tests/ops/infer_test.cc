@@ -341,7 +341,8 @@ constexpr Case kLowered[] = {
     {R"(var q u8[-1,12]
         var w i8[12,5]
         integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["relu"]})",
-     "error: epilogue names 1 stages, epilogue_a has 0 numbers and epilogue_b 0; want one of each for each stage"},
+     "error: epilogue names 1 stages, epilogue_a has 0 numbers and epilogue_b 0; want one of each "
+     "for each stage"},
     {R"(var q u8[-1,12]
         var w i8[12,5]
         integer_matmul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})",
@@ -350,6 +351,12 @@ constexpr Case kLowered[] = {
         var w i8[12,5]
         integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["tanh"], epilogue_a=[0.0], epilogue_b=[0.0]})",
      "error: epilogue names \"tanh\", which is no stage"},
+    {R"(var q u8[-1,3,8,8]
+        integer_average_pool2d(X=q, Scales=s) -> (Out=y) {ksize=[2, 2], strides=[2, 2]})",
+     "Out=FP32[-1, 3, 4, 4]"},
+    {R"(var q u8[-1,3,8,8]
+        integer_average_pool2d(X=q, Scales=s) -> (Out=y) {ksize=[1, 1], global_pooling=true, epilogue=["multiply"], epilogue_a=[127.5], epilogue_b=[0.0], out_dtype=20, out_range=2.0, out_largest_code=255})",
+     "Out=UINT8[-1, 3, 1, 1]"},
     {R"(var x f32[-1,12]
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127})",
      "Out=INT8[-1, 12]"},

@@ -15,9 +15,11 @@
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
+#include "runtime/executor/ops/pooling.h"
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/integer_convolution.h"
+#include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
 
 namespace fixpoint::executor {
@@ -61,7 +63,7 @@ Output OutputOf(const StepContext& run, Buffer buffer, OutputType type) {
 // An op that adds up products of codes, as its kernel sees it.
 struct Sums {
   absl::string_view input_slot;
-  absl::string_view weight_slot;
+  absl::string_view weight_slot;  // "": sums of codes alone
   absl::string_view output_slot;
   Layout layout;
   int64_t channels;
@@ -79,6 +81,20 @@ struct StageOperands {
     }
     if (codes) reads.push_back(*codes);
     return reads;
+  }
+
+  // As a kernel takes them: codes that a stage adds lie in the output's memory.
+  absl::InlinedVector<absl::Span<const float>, 8> Place(const StepContext& run,
+                                                        Buffer output) const {
+    if (codes) {
+      const absl::Span<uint8_t> added = run.Of<uint8_t>(*codes);
+      std::memmove(run.Of<uint8_t>(output).data(), added.data(), added.size());
+    }
+    absl::InlinedVector<absl::Span<const float>, 8> placed;
+    for (const std::optional<Buffer>& operand : numbers) {
+      placed.push_back(operand ? run.Floats(*operand) : absl::Span<float>());
+    }
+    return placed;
   }
 };
 
@@ -123,6 +139,14 @@ std::string NameOf(const OpPlanner& op, const Epilogue& epilogue) {
   });
 }
 
+// Where the op stores its result, which may take the place of codes that a stage adds.
+Buffer WriteSums(OpPlanner& op, const Sums& sums, const TensorType& type,
+                 const StageOperands& operands, Buffer input) {
+  const bool takes_place = operands.codes && *operands.codes != input;
+  return takes_place ? op.WriteOver(sums.output_slot, type, sums.layout, *operands.codes)
+                     : op.WriteAs(sums.output_slot, type, sums.layout);
+}
+
 // Adds the step. `plan` makes the kernel for codes of a type, an epilogue and an output.
 template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
@@ -138,23 +162,12 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   RETURN_IF_ERROR(op.CheckSize("Scales", sums.channels));
   ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
   ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
-  const bool takes_place = operands.codes && *operands.codes != input;
-  const Buffer output = takes_place
-                            ? op.WriteOver(sums.output_slot, type, sums.layout, *operands.codes)
-                            : op.WriteAs(sums.output_slot, type, sums.layout);
+  const Buffer output = WriteSums(op, sums, type, operands, input);
   op.AddStep({operands.WithOperands({input, weights, scales}),
               {output},
               [=](const StepContext& run) {
                 RETURN_IF_ERROR(kernel->SetWeights(run.Of<int8_t>(weights)));
-                if (operands.codes) {
-                  const absl::Span<uint8_t> added = run.Of<uint8_t>(*operands.codes);
-                  std::memmove(run.Of<uint8_t>(output).data(), added.data(), added.size());
-                }
-                absl::InlinedVector<absl::Span<const float>, 8> numbers;
-                for (const std::optional<Buffer>& operand : operands.numbers) {
-                  numbers.push_back(operand ? run.Floats(*operand) : absl::Span<float>());
-                }
-                kernel->Run(run.Of<uint8_t>(input), run.Floats(scales), numbers,
+                kernel->Run(run.Of<uint8_t>(input), run.Floats(scales), operands.Place(run, output),
                             OutputOf(run, output, output_type));
                 return absl::OkStatus();
               },
@@ -197,6 +210,34 @@ absl::Status PlanMatmul(OpPlanner& op) {
     return absl::UnimplementedError("an operand is transposed; want neither");
   }
   return PlanProduct(op);
+}
+
+absl::Status PlanAveragePooling(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const kernels::PoolingShape shape,
+                   PoolingShapeOf(op, kernels::PoolingType::kAverage));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, "X"));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  const OutputType output_type = OutputTypeOf(type.dtype);
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerPooling> pooling,
+                   kernels::IntegerPooling::Plan(shape, input_type, epilogue, output_type));
+  const Sums sums = {"X", "", "Out", Layout::kChannelsLast, shape.channels, 0};
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, sums.layout));
+  RETURN_IF_ERROR(op.CheckSize("Scales", 1));
+  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
+  const Buffer output = WriteSums(op, sums, type, operands, x);
+  op.AddStep({operands.WithOperands({x, scales}),
+              {output},
+              [=](const StepContext& run) {
+                pooling->Run(run.Of<uint8_t>(x), run.Floats(scales)[0], operands.Place(run, output),
+                             OutputOf(run, output, output_type));
+                return absl::OkStatus();
+              },
+              pooling->implementation(),
+              0,
+              NameOf(op, epilogue)});
+  return absl::OkStatus();
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
@@ -245,11 +286,9 @@ absl::Status PlanDequantize(OpPlanner& op) {
 }  // namespace
 
 OpPlans LoweredPlans() {
-  return {{"integer_conv2d", PlanConvolution},
-          {"integer_mul", PlanProduct},
-          {"integer_matmul", PlanMatmul},
-          {"integer_quantize", PlanQuantize},
-          {"integer_dequantize", PlanDequantize}};
+  return {{"integer_conv2d", PlanConvolution}, {"integer_mul", PlanProduct},
+          {"integer_matmul", PlanMatmul},      {"integer_average_pool2d", PlanAveragePooling},
+          {"integer_quantize", PlanQuantize},  {"integer_dequantize", PlanDequantize}};
 }
 
 }  // namespace fixpoint::executor

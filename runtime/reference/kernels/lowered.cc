@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -57,13 +58,6 @@ double Stored(float x, VarType::Type dtype) {
   return CodeOf(x > smallest ? std::min(x, largest) : smallest);
 }
 
-// Error: an input is no codes.
-absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
-  const VarType::Type dtype = op.Input(slot).dtype;
-  if (dtype == VarType::INT8 || dtype == VarType::UINT8) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(slot, " is no codes; want i8 or u8"));
-}
-
 absl::Status Quantize(OpRun& op) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
   const auto multiplier = static_cast<float>(op.Float("multiplier"));
@@ -92,6 +86,12 @@ absl::Status Dequantize(OpRun& op) {
 
 }  // namespace
 
+absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
+  const VarType::Type dtype = op.Input(slot).dtype;
+  if (dtype == VarType::INT8 || dtype == VarType::UINT8) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(slot, " is no codes; want i8 or u8"));
+}
+
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
                        int64_t channels) {
   RETURN_IF_ERROR(CheckCodes(op, input));
@@ -99,17 +99,16 @@ absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_vi
   return op.CheckSize("Scales", channels);
 }
 
-absl::StatusOr<Array> StoreSums(const OpRun& op, const Array& sums, int channel_axis) {
+absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
-  const Array& scales = op.Input("Scales");
   const std::vector<const Array*> inputs = op.Inputs("Operands");
   std::vector<const Array*> operands;
   size_t used = 0;
   for (const EpilogueStage& stage : epilogue) {
     operands.push_back(nullptr);
     if (!stage.has_operand()) continue;
-    const int64_t wanted = stage.is_of_channels() ? scales.size() : sums.size();
+    const int64_t wanted = stage.is_of_channels() ? numbers.dims[channel_axis] : numbers.size();
     if (used == inputs.size() || inputs[used]->size() != wanted) {
       return absl::InvalidArgumentError(
           absl::StrCat("Operands[", used, "] is absent or not of ", wanted, " elements; want it"));
@@ -117,23 +116,34 @@ absl::StatusOr<Array> StoreSums(const OpRun& op, const Array& sums, int channel_
     operands.back() = inputs[used++];
   }
 
-  Array out = sums;
-  out.dtype = dtype;
-  ForEachLine(ViewAround(sums.dims, channel_axis),
+  numbers.dtype = dtype;
+  ForEachLine(ViewAround(numbers.dims, channel_axis),
               [&](int64_t start, int64_t stride, int64_t channels) {
                 for (int64_t c = 0; c < channels; ++c) {
                   const int64_t at = start + c * stride;
-                  float x = static_cast<float>(sums[at]) * static_cast<float>(scales[c]);
+                  float x = static_cast<float>(numbers[at]);
                   for (size_t i = 0; i < epilogue.size(); ++i) {
                     const Array* operand = operands[i];
                     const double of_stage =
                         operand == nullptr ? 0 : (*operand)[epilogue[i].is_of_channels() ? c : at];
                     x = Operated(epilogue[i], x, static_cast<float>(of_stage));
                   }
-                  out[at] = Stored(x, dtype);
+                  numbers[at] = Stored(x, dtype);
                 }
               });
-  return out;
+  return numbers;
+}
+
+absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis) {
+  const Array& scales = op.Input("Scales");
+  ForEachLine(ViewAround(sums.dims, channel_axis),
+              [&](int64_t start, int64_t stride, int64_t channels) {
+                for (int64_t c = 0; c < channels; ++c) {
+                  double& x = sums[start + c * stride];
+                  x = static_cast<float>(x) * static_cast<float>(scales[c]);
+                }
+              });
+  return StoreNumbers(op, std::move(sums), channel_axis);
 }
 
 Kernels LoweredKernels() {

@@ -1,10 +1,13 @@
 // The ops of lowered programs between numbers and codes, and on codes alone. Sums of products of
 // codes stand beside the ops that they come from: integer_conv2d, integer_mul, ...
 
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
 #include "ops/families/integer_ops.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
+#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -15,6 +18,18 @@ absl::Status InferDequantize(InferContext& op) {
   op.SetOutputLike("Out", x);
   return absl::OkStatus();
 }
+
+absl::Status InferTable(InferContext& op) {
+  const TensorInfo table = op.Input("Table");
+  if (table.has_dims() && (table.rank() != 1 || !MayBeEqual(table.dims[0], 256))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Table is ", DimsText(table.dims), "; want [256], an entry for each code"));
+  }
+  op.SetOutputLike("Out", op.Input("X"));
+  return absl::OkStatus();
+}
+
+bool SaysNeverNegative(const OpDesc& op) { return BoolAttr(op, "never_negative").value_or(false); }
 
 }  // namespace
 
@@ -36,6 +51,14 @@ std::vector<OpSchema> LoweredOps() {
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
       .Infer(InferDequantize);
+  DefineStored(ops.Define("integer_table(X, Table) -> (Out)"))
+      .Doc(
+          "A function of codes X, INT8 or UINT8: of each the entry of Table [256], which are in "
+          "the "
+          "order of codes and of the type out_dtype. never_negative: no entry is below 0.")
+      .NeverNegativeIf(SaysNeverNegative)
+      .Attr("never_negative", Bool(false))
+      .Infer(InferStored(InferTable, "Out"));
   return ops.Build();
 }
 

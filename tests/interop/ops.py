@@ -77,6 +77,7 @@ NOT_JUDGED = {
     "integer_matmul": _OURS,
     "integer_mul": _OURS,
     "integer_quantize": _OURS,
+    "integer_table": _OURS,
     "select_from_step": _OURS,
     "select_from_step_grad": _OURS,
     "fake_quantize_dequantize_grad": _OF_OTHERS,

@@ -364,6 +364,18 @@ constexpr Case kLowered[] = {
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=255})",
      "error: out_largest_code is 255; want 1 to 127"},
     {R"(var q u8[-1,12]
+        var t f32[256]
+        integer_table(X=q, Table=t) -> (Out=y))",
+     "Out=FP32[-1, 12]"},
+    {R"(var q i8[-1,12]
+        var t u8[256]
+        integer_table(X=q, Table=t) -> (Out=y) {out_dtype=20, out_range=1.0, out_largest_code=255})",
+     "Out=UINT8[-1, 12]"},
+    {R"(var q u8[-1,12]
+        var t f32[255]
+        integer_table(X=q, Table=t) -> (Out=y))",
+     "error: Table is [255]; want [256], an entry for each code"},
+    {R"(var q u8[-1,12]
         integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255})",
      "Out=FP32[-1, 12]"},
 };

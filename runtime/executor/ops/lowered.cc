@@ -1,5 +1,5 @@
-// The ops of lowered programs: exact sums of products of codes with their epilogues, and the edges
-// between numbers and codes.
+// The ops of lowered programs: exact sums of codes and of their products with their epilogues,
+// tables of codes, and the edges between numbers and codes.
 
 #include <cstring>
 #include <memory>
@@ -17,6 +17,7 @@
 #include "runtime/executor/ops/convolution.h"
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/kernels/code_conversion.h"
+#include "runtime/kernels/code_table.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_pooling.h"
@@ -283,12 +284,31 @@ absl::Status PlanDequantize(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status PlanTable(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "X"));
+  RETURN_IF_ERROR(op.CheckSize("Table", kernels::kTableSize));
+  ASSIGN_OR_RETURN(const Buffer table, op.Read("Table", type.dtype));
+  const OutputType output_type = OutputTypeOf(type.dtype);
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, layout));
+  const Buffer out = output_type == OutputType::kFloat ? op.WriteAs("Out", type, layout)
+                                                       : op.WriteOver("Out", type, layout, x);
+  op.AddStep({{x, table}, {out}, [=](const StepContext& run) {
+                kernels::LookUp(run.Of<uint8_t>(x), code_type, run.Of<uint8_t>(table).data(),
+                                OutputOf(run, out, output_type));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans LoweredPlans() {
   return {{"integer_conv2d", PlanConvolution}, {"integer_mul", PlanProduct},
           {"integer_matmul", PlanMatmul},      {"integer_average_pool2d", PlanAveragePooling},
-          {"integer_quantize", PlanQuantize},  {"integer_dequantize", PlanDequantize}};
+          {"integer_quantize", PlanQuantize},  {"integer_dequantize", PlanDequantize},
+          {"integer_table", PlanTable}};
 }
 
 }  // namespace fixpoint::executor

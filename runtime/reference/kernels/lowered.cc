@@ -12,6 +12,7 @@
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
+#include "proto/type_names.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/walk.h"
 
@@ -84,6 +85,24 @@ absl::Status Dequantize(OpRun& op) {
   return absl::OkStatus();
 }
 
+// The entries are in the order of codes.
+absl::Status LookUp(OpRun& op) {
+  RETURN_IF_ERROR(CheckCodes(op, "X"));
+  RETURN_IF_ERROR(op.CheckSize("Table", 256));
+  ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
+  const Array& table = op.Input("Table");
+  if (table.dtype != dtype) {
+    return absl::UnimplementedError(
+        absl::StrCat("Table is ", TypeName(table.dtype), "; want ", TypeName(dtype)));
+  }
+  Array out = op.Input("X");
+  const int smallest = out.dtype == VarType::INT8 ? -128 : 0;
+  for (double& x : out.values) x = table[static_cast<int64_t>(x) - smallest];
+  out.dtype = dtype;
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
@@ -147,7 +166,9 @@ absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis) {
 }
 
 Kernels LoweredKernels() {
-  return {{"integer_quantize", Quantize}, {"integer_dequantize", Dequantize}};
+  return {{"integer_quantize", Quantize},
+          {"integer_dequantize", Dequantize},
+          {"integer_table", LookUp}};
 }
 
 }  // namespace fixpoint::reference

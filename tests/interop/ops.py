@@ -73,6 +73,7 @@ NOT_JUDGED = {
     "fake_quantize_window_mean_abs_max": _OURS,
     "integer_average_pool2d": _OURS,
     "integer_conv2d": _OURS,
+    "integer_conv2d_transpose": _OURS,
     "integer_dequantize": _OURS,
     "integer_matmul": _OURS,
     "integer_mul": _OURS,

@@ -12,10 +12,10 @@
 namespace fixpoint {
 namespace {
 
-// Whether every sum of products fits in 32 bits.
-bool SumsFit(const ParameterCodes& codes, int64_t channels) {
+// Whether every sum of products fits in 32 bits, as the executor tells it.
+bool SumsFit(const ParameterCodes& codes, int64_t channels, bool is_unsigned) {
   const int64_t products = channels > 0 ? codes.tensor->size() / channels : 0;
-  return products <= std::numeric_limits<int32_t>::max() / (255 * 128);
+  return products <= std::numeric_limits<int32_t>::max() / ((is_unsigned ? 255 : 128) * 128);
 }
 
 }  // namespace
@@ -40,7 +40,9 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
     return LoweringReason::kAttributes;
   }
   const int64_t entries = weights->tensor->dims()[product.channel_axis];
-  if (!SumsFit(*weights, entries)) return LoweringReason::kSumsTooLarge;
+  if (!SumsFit(*weights, entries * product.channel_groups, activation->is_unsigned)) {
+    return LoweringReason::kSumsTooLarge;
+  }
 
   std::vector<float> scales;
   for (int64_t group = 0; group < product.channel_groups; ++group) {

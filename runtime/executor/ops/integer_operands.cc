@@ -45,7 +45,8 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                 const absl::Span<const float> ranges = run.Floats(weights.ranges);
                 const absl::Span<float> scale = run.Floats(scales);
                 for (size_t c = 0; c < scale.size(); ++c) {
-                  const float range = ranges[ranges.size() == 1 ? 0 : c];
+                  // Of a transposed convolution each range serves a channel of every group.
+                  const float range = ranges[c % ranges.size()];
                   scale[c] = input_step * StepOf(range, weights.largest_code);
                 }
                 if (absl::Status status = sums->SetWeights(run.Of<int8_t>(weights.codes));

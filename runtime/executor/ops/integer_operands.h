@@ -15,7 +15,7 @@
 namespace fixpoint::executor {
 
 // Activations with one range, and weights of signed codes with one range or one for each output
-// channel.
+// channel, or channel of a group.
 struct IntegerOperands {
   Codes inputs;
   Codes weights;

@@ -22,6 +22,7 @@
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
+#include "runtime/kernels/integer_transposed_convolution.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -188,6 +189,17 @@ absl::Status PlanConvolution(OpPlanner& op) {
   });
 }
 
+absl::Status PlanTransposedConvolution(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Output"));
+  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
+  const Sums sums = {"Input",        "Filter",
+                     "Output",       Layout::kChannelsLast,
+                     shape.channels, 2 * shape.output_size() * shape.taps()};
+  return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
+    return kernels::PlanIntegerTransposedConvolution(shape, input, epilogue, output);
+  });
+}
+
 // Y is a matrix; X has rows of as many elements as Y.
 absl::Status PlanProduct(OpPlanner& op) {
   RETURN_IF_ERROR(op.OutputType("Out").status());
@@ -305,9 +317,13 @@ absl::Status PlanTable(OpPlanner& op) {
 }  // namespace
 
 OpPlans LoweredPlans() {
-  return {{"integer_conv2d", PlanConvolution}, {"integer_mul", PlanProduct},
-          {"integer_matmul", PlanMatmul},      {"integer_average_pool2d", PlanAveragePooling},
-          {"integer_quantize", PlanQuantize},  {"integer_dequantize", PlanDequantize},
+  return {{"integer_conv2d", PlanConvolution},
+          {"integer_conv2d_transpose", PlanTransposedConvolution},
+          {"integer_mul", PlanProduct},
+          {"integer_matmul", PlanMatmul},
+          {"integer_average_pool2d", PlanAveragePooling},
+          {"integer_quantize", PlanQuantize},
+          {"integer_dequantize", PlanDequantize},
           {"integer_table", PlanTable}};
 }
 

@@ -64,6 +64,24 @@ TEST(QuantizedConvolution, IsAsIfOnNumbers) {
             "");
 }
 
+// Two groups of three channels, which have one range each in both groups.
+TEST(QuantizedTransposedConvolution, IsAsIfOnNumbers) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        fake_quantize_dequantize_abs_max(X=x) -> (Out=xd, OutScale=xs) {bit_length=8}
+        fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {
+          bit_length=8, quant_axis=1}
+        conv2d_transpose(Input=xd, Filter=wd) -> (Output=y) {
+          strides=[2, 1], paddings=[1, 0], groups=2}
+        conv2d_transpose_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (
+          Input@GRAD=dx, Filter@GRAD=dw) {strides=[2, 1], paddings=[1, 0], groups=2}
+      })";
+  const std::string inputs =
+      Drawn("x", {2, 4, 5, 4}) + Drawn("w", {4, 3, 3, 2}) + Drawn("dy", {2, 6, 9, 5});
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y", "dx", "dw"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("conv2d_transpose on integers"));
+}
+
 TEST(QuantizedProduct, IsAsIfOnNumbers) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

@@ -347,6 +347,10 @@ constexpr Case kLowered[] = {
         var w i8[12,5]
         integer_matmul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})",
      "error: the epilogue has 1 stages with an operand and Operands 0; want one for each"},
+    {R"(var q u8[-1,8,16,4]
+        var k i8[-1,8,16,4]
+        integer_matmul(X=q, Y=k, Scales=s) -> (Out=y) {trans_y=true})",
+     "Out=FP32[-1, 8, 16, 16]"},
     {R"(var q u8[-1,12]
         var w i8[12,5]
         integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["tanh"], epilogue_a=[0.0], epilogue_b=[0.0]})",

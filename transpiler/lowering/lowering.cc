@@ -45,6 +45,12 @@ void SetCodeType(const CodeType& type, OpDesc* op) {
   SetAttr(MakeIntAttr("out_largest_code", type.largest_code), op);
 }
 
+int ChannelAxisOf(const Op& product, int rank) {
+  const bool gives_images =
+      product.Input("Filter") != nullptr || product.type() == "integer_average_pool2d";
+  return gives_images ? 1 : rank - 1;
+}
+
 Lowering::Lowering(Program* program, PassContext* context, absl::string_view pass)
     : context_(*context),
       program_(*program),

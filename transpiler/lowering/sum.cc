@@ -25,11 +25,6 @@ const VarType::TensorDesc* TensorOf(const Argument& argument) {
   return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
 }
 
-// Images have their channels on axis 1, matrices their columns on the last.
-bool GivesImages(const Op& product) {
-  return product.Input("Filter") != nullptr || product.type() == "integer_average_pool2d";
-}
-
 // Equal, and known but for the first.
 bool HaveSameDims(const VarType::TensorDesc& x, const VarType::TensorDesc& y) {
   if (x.dims_size() != y.dims_size() || x.dims_size() == 0) return false;
@@ -89,7 +84,7 @@ class SumRule final : public LoweringRule {
     }
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));
     if (bias == nullptr) return LoweringReason::kNotParameter;
-    const int channel_axis = GivesImages(product) ? 1 : dims->dims_size() - 1;
+    const int channel_axis = ChannelAxisOf(product, dims->dims_size());
     const int64_t axis = IntAttr(op.desc(), "axis").value_or(-1);
     if (!result_is_x || bias->dtype() != VarType::FP32 ||
         !IsOfChannels(bias->dims(), axis, *dims, channel_axis)) {

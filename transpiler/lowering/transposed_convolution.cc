@@ -32,15 +32,15 @@ class TransposedConvolutionRule final : public LoweringRule {
     const bool is_other = op.Input("Bias") != nullptr || groups < 1 ||
                           IsChannelsLast(StringAttr(op.desc(), "data_format").value_or("NCHW"));
     if (is_other) return LoweringReason::kAttributes;
-    return LowerProductOfCodes(op,
-                               {"Input",
-                                "Filter",
-                                /*channel_axis=*/1,
-                                groups,
-                                "integer_conv2d_transpose",
-                                {"strides", "paddings", "padding_algorithm", "dilations", "groups",
-                                 "output_size", "output_padding"}},
-                               lowering);
+    ProductOfCodes product;
+    product.activation_slot = "Input";
+    product.weight_slot = "Filter";
+    product.channel_axis = 1;
+    product.channel_groups = groups;
+    product.type = "integer_conv2d_transpose";
+    product.attributes = AttributesOf(op, {"strides", "paddings", "padding_algorithm", "dilations",
+                                           "groups", "output_size", "output_padding"});
+    return LowerProductOfCodes(op, product, lowering);
   }
 };
 

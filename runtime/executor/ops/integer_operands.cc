@@ -33,13 +33,13 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
 
 void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
-                    int64_t operations, const PlannedEpilogue& epilogue) {
+                    int64_t operations, const PlannedEpilogue& epilogue, float alpha) {
   const auto& [inputs, weights] = operands;
   const Buffer scales = op.Scratch("scales", VarType::FP32, channels);
   const std::string implementation = sums->implementation();
   op.AddStep({epilogue.WithOperands({inputs.codes, inputs.ranges, weights.codes, weights.ranges}),
               {scales, epilogue.out},
-              [inputs = inputs, weights = weights, scales, epilogue,
+              [inputs = inputs, weights = weights, scales, epilogue, alpha,
                sums = std::move(sums)](const StepContext& run) {
                 const float input_step = StepOf(run.Floats(inputs.ranges)[0], inputs.largest_code);
                 const absl::Span<const float> ranges = run.Floats(weights.ranges);
@@ -47,7 +47,7 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                 for (size_t c = 0; c < scale.size(); ++c) {
                   // Of a transposed convolution each range serves a channel of every group.
                   const float range = ranges[c % ranges.size()];
-                  scale[c] = input_step * StepOf(range, weights.largest_code);
+                  scale[c] = input_step * StepOf(range, weights.largest_code) * alpha;
                 }
                 if (absl::Status status = sums->SetWeights(run.Of<int8_t>(weights.codes));
                     !status.ok()) {

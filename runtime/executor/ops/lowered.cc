@@ -1,6 +1,7 @@
 // The ops of lowered programs: exact sums of codes and of their products with their epilogues,
 // tables of codes, and the edges between numbers and codes.
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
 #include "runtime/executor/ops/pooling.h"
+#include "runtime/executor/ops/product.h"
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/code_table.h"
 #include "runtime/kernels/fake_quantize.h"
@@ -149,6 +151,25 @@ Buffer WriteSums(OpPlanner& op, const Sums& sums, const TensorType& type,
                      : op.WriteAs(sums.output_slot, type, sums.layout);
 }
 
+// One scale for each channel; one of all is repeated.
+absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
+  if (op.InputType("Scales").size() != 1) RETURN_IF_ERROR(op.CheckSize("Scales", channels));
+  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  if (scales.size == channels) return scales;
+  const Buffer repeated = op.Scratch("Scales", VarType::FP32, channels);
+  op.AddStep({{scales},
+              {repeated},
+              [=](const StepContext& run) {
+                const absl::Span<float> all = run.Floats(repeated);
+                std::fill(all.begin(), all.end(), run.Floats(scales)[0]);
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "repeat Scales"});
+  return repeated;
+}
+
 // Adds the step. `plan` makes the kernel for codes of a type, an epilogue and an output.
 template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
@@ -161,8 +182,7 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
-  RETURN_IF_ERROR(op.CheckSize("Scales", sums.channels));
-  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  ASSIGN_OR_RETURN(const Buffer scales, ReadScales(op, sums.channels));
   ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
   const Buffer output = WriteSums(op, sums, type, operands, input);
   op.AddStep({operands.WithOperands({input, weights, scales}),
@@ -200,17 +220,15 @@ absl::Status PlanTransposedConvolution(OpPlanner& op) {
   });
 }
 
-// Y is a matrix; X has rows of as many elements as Y.
-absl::Status PlanProduct(OpPlanner& op) {
+absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& product) {
+  RETURN_IF_ERROR(product.status());
   RETURN_IF_ERROR(op.OutputType("Out").status());
-  const Dims y = op.InputDims("Y");
-  if (y.size() != 2 || y[0] < 1) {
-    return absl::UnimplementedError(absl::StrCat("Y is ", DimsText(y), "; want a matrix"));
+  if (product->x || product->y || op.InputDims("Y").size() < 2) {
+    return absl::UnimplementedError(absl::StrCat("X is ", DimsText(op.InputDims("X")), " and Y ",
+                                                 DimsText(op.InputDims("Y")),
+                                                 "; want as many matrices, or one Y"));
   }
-  kernels::ProductShape shape;
-  shape.inner = y[0];
-  shape.columns = y[1];
-  shape.rows = op.InputType("X").size() / shape.inner;
+  const kernels::ProductShape& shape = product->shape;
   const Sums sums = {
       "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
   return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
@@ -218,12 +236,9 @@ absl::Status PlanProduct(OpPlanner& op) {
   });
 }
 
-absl::Status PlanMatmul(OpPlanner& op) {
-  if (op.attributes().Bool("trans_x") || op.attributes().Bool("trans_y")) {
-    return absl::UnimplementedError("an operand is transposed; want neither");
-  }
-  return PlanProduct(op);
-}
+absl::Status PlanMul(OpPlanner& op) { return PlanProduct(op, MulProduct(op)); }
+
+absl::Status PlanMatmul(OpPlanner& op) { return PlanProduct(op, MatmulV2Product(op)); }
 
 absl::Status PlanAveragePooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::PoolingShape shape,
@@ -319,7 +334,7 @@ absl::Status PlanTable(OpPlanner& op) {
 OpPlans LoweredPlans() {
   return {{"integer_conv2d", PlanConvolution},
           {"integer_conv2d_transpose", PlanTransposedConvolution},
-          {"integer_mul", PlanProduct},
+          {"integer_mul", PlanMul},
           {"integer_matmul", PlanMatmul},
           {"integer_average_pool2d", PlanAveragePooling},
           {"integer_quantize", PlanQuantize},

@@ -115,7 +115,7 @@ absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_vi
                        int64_t channels) {
   RETURN_IF_ERROR(CheckCodes(op, input));
   RETURN_IF_ERROR(CheckCodes(op, weights));
-  return op.CheckSize("Scales", channels);
+  return op.Input("Scales").size() == 1 ? absl::OkStatus() : op.CheckSize("Scales", channels);
 }
 
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis) {
@@ -155,13 +155,13 @@ absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_a
 
 absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis) {
   const Array& scales = op.Input("Scales");
-  ForEachLine(ViewAround(sums.dims, channel_axis),
-              [&](int64_t start, int64_t stride, int64_t channels) {
-                for (int64_t c = 0; c < channels; ++c) {
-                  double& x = sums[start + c * stride];
-                  x = static_cast<float>(x) * static_cast<float>(scales[c]);
-                }
-              });
+  ForEachLine(
+      ViewAround(sums.dims, channel_axis), [&](int64_t start, int64_t stride, int64_t channels) {
+        for (int64_t c = 0; c < channels; ++c) {
+          double& x = sums[start + c * stride];
+          x = static_cast<float>(x) * static_cast<float>(scales[scales.size() == 1 ? 0 : c]);
+        }
+      });
   return StoreNumbers(op, std::move(sums), channel_axis);
 }
 

@@ -16,7 +16,7 @@ namespace fixpoint::reference {
 // Error: the input is no codes.
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot);
 
-// Errors: an input is no codes; there are not as many scales as channels.
+// Errors: an input is no codes; there are neither as many scales as channels nor one.
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
                        int64_t channels);
 

@@ -96,6 +96,22 @@ TEST(QuantizedProduct, IsAsIfOnNumbers) {
             "");
 }
 
+// As in attention.
+TEST(QuantizedProduct, OfManyMatricesIsAsIfOnNumbers) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        fake_quantize_dequantize_abs_max(X=q) -> (Out=qd, OutScale=qs) {bit_length=8}
+        fake_quantize_dequantize_abs_max(X=k) -> (Out=kd, OutScale=ks) {bit_length=8}
+        matmul(X=qd, Y=kd) -> (Out=y) {transpose_Y=true, alpha=0.35}
+        matmul_grad(X=qd, Y=kd, Out@GRAD=dy) -> (X@GRAD=dq, Y@GRAD=dk) {
+          transpose_Y=true, alpha=0.35}
+      })";
+  const std::string inputs =
+      Drawn("q", {2, 3, 5, 4}) + Drawn("k", {2, 3, 6, 4}) + Drawn("dy", {2, 3, 5, 6});
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y", "dq", "dk"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("matmul on integers"));
+}
+
 // Its gradient is that of the numbers.
 TEST(QuantizedAverage, IsAsIfOnNumbers) {
   constexpr char kProgram[] = R"(program version=2006002

@@ -72,12 +72,15 @@ class Layer {
       run();
       times[part] += ProcessorMilliseconds() - start;
     };
-    time(kForward, [&] { forward_->Run(x_, filters_, {}, absl::MakeSpan(y_)); });
+    time(kForward, [&] { forward_->Run(x_, Packed(*forward_, filters_), {}, absl::MakeSpan(y_)); });
     time(kQuantize, [&] { Quantize(); });
-    time(kIntegers, [&] { integers_->Run(codes_, scales_, {}, absl::MakeSpan(y_)); });
+    time(kIntegers,
+         [&] { integers_->Run(codes_, packed_codes_, scales_, {}, absl::MakeSpan(y_)); });
     // Nobody wants the gradient of the image.
     if (!is_first) {
-      time(kImages, [&] { backward_images_->Run(y_, filters_, absl::MakeSpan(dx_)); });
+      time(kImages, [&] {
+        backward_images_->Run(y_, Packed(*backward_images_, filters_), absl::MakeSpan(dx_));
+      });
     }
     time(kFilters, [&] { backward_filters_->Run(x_, y_, absl::MakeSpan(dfilters_)); });
   }
@@ -95,7 +98,7 @@ class Layer {
     FindRanges(filters_, by_filter, absl::MakeSpan(ranges_));
     QuantizeDequantize(filters_, ranges_, by_filter, {}, absl::MakeSpan(filters_),
                        absl::MakeSpan(filter_codes_));
-    CHECK(integers_->SetWeights(filter_codes_).ok());
+    packed_codes_ = Packed(*integers_, filter_codes_);
     for (size_t f = 0; f < scales_.size(); ++f) scales_[f] = range / 255 * (ranges_[f] / 127);
   }
 
@@ -105,7 +108,7 @@ class Layer {
   std::unique_ptr<ConvolutionBackwardFilters> backward_filters_;
   std::unique_ptr<IntegerSums> integers_;
   std::vector<float> x_, filters_, y_, dx_, dfilters_, ranges_, scales_;
-  std::vector<uint8_t> codes_;
+  std::vector<uint8_t> codes_, packed_codes_;
   std::vector<int8_t> filter_codes_;
 };
 

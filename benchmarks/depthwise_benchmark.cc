@@ -45,13 +45,14 @@ void Measure(const ConvolutionShape& shape, const Peaks& peaks) {
   const std::vector<float> images(codes.begin(), codes.end());
   const std::vector<float> filters(filter_codes.begin(), filter_codes.end());
   std::vector<float> out(shape.output_size());
-  CHECK((*of_codes)->SetWeights(filter_codes).ok());
+  const std::vector<uint8_t> packed_codes = Packed(**of_codes, filter_codes);
+  const std::vector<uint8_t> packed = Packed(**of_floats, filters);
 
   const size_t bytes = codes.size() + out.size() * sizeof(float);
-  const double speed =
-      MemorySpeed(bytes, [&] { (*of_codes)->Run(codes, scales, {}, absl::MakeSpan(out)); });
+  const double speed = MemorySpeed(
+      bytes, [&] { (*of_codes)->Run(codes, packed_codes, scales, {}, absl::MakeSpan(out)); });
   const double float_speed =
-      MemorySpeed(bytes, [&] { (*of_floats)->Run(images, filters, {}, absl::MakeSpan(out)); });
+      MemorySpeed(bytes, [&] { (*of_floats)->Run(images, packed, {}, absl::MakeSpan(out)); });
   const std::vector<char> from(bytes / 2, 1);
   std::vector<char> to(from.size());
   const double copy = MemorySpeed(bytes, [&] { std::memcpy(to.data(), from.data(), to.size()); });

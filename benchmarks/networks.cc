@@ -53,6 +53,28 @@ std::string ResNet20(ProgramBuilder& net, const std::string& image) {
   return Fc(net, GlobalAvgPool2d(net, x), 10);
 }
 
+// Stride 2 in the convolution of 3 x 3 of a block, as most have it.
+std::string ResNet50(ProgramBuilder& net, const std::string& image) {
+  Pool2dOptions pooling;
+  pooling.stride = 2;
+  pooling.padding = 1;
+  std::string x = MaxPool2d(net, ConvolutionNormRelu(net, image, 64, 7, 2), 3, pooling);
+  int stage = 0;
+  for (const int blocks : {3, 4, 6, 3}) {
+    const int filters = 64 << stage;
+    for (int block = 0; block < blocks; ++block) {
+      const int stride = stage > 0 && block == 0 ? 2 : 1;
+      const std::string inner =
+          ConvolutionNormRelu(net, ConvolutionNormRelu(net, x, filters, 1, 1), filters, 3, stride);
+      const std::string outer = ConvolutionNorm(net, inner, 4 * filters, 1, 1);
+      const std::string shortcut = block == 0 ? ConvolutionNorm(net, x, 4 * filters, 1, stride) : x;
+      x = Relu(net, Add(net, shortcut, outer));
+    }
+    ++stage;
+  }
+  return Fc(net, GlobalAvgPool2d(net, x), 1000);
+}
+
 struct SeparableBlock {
   int filters;
   int stride;
@@ -101,7 +123,8 @@ struct Row {
 const Row kRows[] = {{"lenet5", LeNet5, 1, 28},
                      {"resnet20", ResNet20, 3, 32},
                      {"mobilenet_v1", MobileNetV1, 3, 96},
-                     {"small_separable", SmallSeparable, 1, 28}};
+                     {"small_separable", SmallSeparable, 1, 28},
+                     {"resnet50", ResNet50, 3, 224}};
 
 }  // namespace
 
@@ -111,18 +134,20 @@ std::vector<std::string> NetworkNames() {
   return names;
 }
 
-Network BuildNetwork(const std::string& name, int64_t batch, Training training) {
+Network BuildNetwork(const std::string& name, int64_t batch, Training training,
+                     int64_t image_size) {
   for (const Row& row : kRows) {
     if (name != row.name) continue;
     Network network;
     network.main = EmptyProgram(2, 6, 2);
     network.startup = EmptyProgram(2, 6, 2);
     ProgramBuilder net(&network.main, &network.startup);
-    network.image = Data(net, "image", {-1, row.channels, row.size, row.size});
+    const int64_t size = image_size > 0 ? image_size : row.size;
+    network.image = Data(net, "image", {-1, row.channels, size, size});
     network.label = Data(net, "label", {-1, 1}, VarType::INT64);
-    network.image_dims = {batch, row.channels, row.size, row.size};
-    network.loss =
-        Mean(net, SoftmaxWithCrossEntropy(net, row.build(net, network.image), network.label));
+    network.image_dims = {batch, row.channels, size, size};
+    network.scores = row.build(net, network.image);
+    network.loss = Mean(net, SoftmaxWithCrossEntropy(net, network.scores, network.label));
     const auto rule = training == Training::kAdam ? Adam() : Momentum(0.9f);
     const auto minimized = Optimizer(rule, 0.01f).Minimize(net, network.loss);
     CHECK(minimized.ok()) << minimized.status();

@@ -17,17 +17,19 @@ struct Network {
   std::string image;
   std::vector<int64_t> image_dims;  // of a batch
   std::string label;
+  std::string scores;  // of the classes
   std::string loss;
 };
 
 // "lenet5": two convolutions and three products on 28 x 28 (LeCun et al., 1998); "resnet20": on
 // 32 x 32 (He et al., 2015); "mobilenet_v1": on 96 x 96 (Howard et al., 2017); "small_separable":
-// three blocks of the latter on 28 x 28.
+// three blocks of the latter on 28 x 28; "resnet50": on 224 x 224 (He et al., 2015).
 std::vector<std::string> NetworkNames();
 enum class Training { kMomentum, kAdam };
-// A network in float. REQUIRES: a name of NetworkNames.
+// A network in float. REQUIRES: a name of NetworkNames; an image size that its layers leave pixels
+// of, or 0, its own.
 Network BuildNetwork(const std::string& name, int64_t batch,
-                     Training training = Training::kMomentum);
+                     Training training = Training::kMomentum, int64_t image_size = 0);
 
 }  // namespace fixpoint
 

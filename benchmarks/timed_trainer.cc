@@ -52,6 +52,11 @@ double TimedTrainer::Step() {
   return CpuSeconds() - begin;
 }
 
+TrainedNetwork TimedTrainer::Take() {
+  executor_.reset();
+  return {std::move(network_.main), std::move(scope_)};
+}
+
 const executor::Plan& TimedTrainer::plan() {
   const Feed feeds[] = {{network_.image, &image_}, {network_.label, &label_}};
   return **executor_->PlanOf(feeds, {network_.loss});

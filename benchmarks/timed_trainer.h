@@ -17,6 +17,12 @@ namespace fixpoint {
 // Processor time of the whole process, in seconds.
 double CpuSeconds();
 
+// A network with the parameters that some steps leave.
+struct TrainedNetwork {
+  Program main;
+  Scope scope;
+};
+
 class TimedTrainer {
  public:
   // With its parameters, ready to step, on one thread. Quantized: activations by moving average,
@@ -30,6 +36,9 @@ class TimedTrainer {
   float loss() const { return loss_; }
   const executor::Plan& plan();
   std::string ProfileText() const { return executor_->ProfileText(); }
+
+  // Nothing else may be called afterwards.
+  TrainedNetwork Take();
 
  private:
   Network network_;

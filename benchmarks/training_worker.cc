@@ -1,162 +1,35 @@
-// Training steps for a driver that times several tools in turn (benchmarks/beside_pytorch.py). A
-// line of JSON comes in, a line goes out:
-//
-//   {"cmd": "info"}                                -> {"ok": true, "tool": "fixpoint"}
-//   {"cmd": "load", "slot": "a", "model": "resnet20", "variant": "quantized", "batch": 128,
-//    "threads": 1}                                 -> {"ok": true, "load_s": 0.2, ...}
-//   {"cmd": "time", "slot": "a", "iters": 3}       -> {"ok": true, "wall_ms": 140, "cpu_ms": 139,
-//   ...}
-//   {"cmd": "drop", "slot": "a"}                   -> {"ok": true}
-//   {"cmd": "exit"}
-//
-// Models are those of benchmarks/networks.h, with or without the underscores of their names;
-// variants are "float" and "quantized". Times are means of one step; what cannot be done is
-// answered with {"ok": false, "err": why}.
+// Training steps for a driver (worker.h). Variants are "float" and "quantized".
 
 #include <glog/logging.h>
-#include <sys/resource.h>
 
-#include <chrono>
-#include <iostream>
 #include <memory>
-#include <string>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "benchmarks/networks.h"
 #include "benchmarks/timed_trainer.h"
-#include "google/protobuf/struct.pb.h"
-#include "google/protobuf/util/json_util.h"
+#include "benchmarks/worker.h"
 
 namespace fixpoint {
 namespace {
 
-using google::protobuf::Struct;
-
-std::string TextOf(const Struct& message, const std::string& field) {
-  const auto found = message.fields().find(field);
-  return found == message.fields().end() ? "" : found->second.string_value();
-}
-
-int64_t NumberOf(const Struct& message, const std::string& field) {
-  const auto found = message.fields().find(field);
-  return found == message.fields().end() ? 0 : static_cast<int64_t>(found->second.number_value());
-}
-
-void Set(Struct* message, const std::string& field, double number) {
-  (*message->mutable_fields())[field].set_number_value(number);
-}
-
-void Set(Struct* message, const std::string& field, const std::string& text) {
-  (*message->mutable_fields())[field].set_string_value(text);
-}
-
-double WallSeconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
-
-double PeakMegabytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
-
-std::string WithoutUnderscores(const std::string& name) {
-  return absl::StrReplaceAll(name, {{"_", ""}});
-}
-
-absl::StatusOr<std::string> NetworkNamed(const std::string& model) {
-  for (const std::string& name : NetworkNames()) {
-    if (WithoutUnderscores(name) == WithoutUnderscores(model)) return name;
-  }
-  return absl::NotFoundError(absl::StrCat("there is no model \"", model, "\"; want one of ",
-                                          absl::StrJoin(NetworkNames(), ", ")));
-}
-
-class Worker {
+class Training final : public TimedWork {
  public:
-  absl::StatusOr<Struct> Answer(const Struct& request) {
-    const std::string command = TextOf(request, "cmd");
-    if (command == "info") {
-      Struct answer;
-      Set(&answer, "tool", "fixpoint");
-      return answer;
-    }
-    if (command == "load") return Load(request);
-    if (command == "time") return Time(request);
-    if (command == "drop") {
-      trainers_.erase(TextOf(request, "slot"));
-      return Struct();
-    }
-    return absl::InvalidArgumentError(
-        absl::StrCat("cmd is \"", command, "\"; want info, load, time, drop or exit"));
-  }
+  explicit Training(const WorkRequest& request)
+      : trainer_(BuildNetwork(request.network, request.batch), request.variant == "quantized") {}
+  double Run() override { return trainer_.Step(); }
 
  private:
-  absl::StatusOr<Struct> Load(const Struct& request) {
-    const absl::StatusOr<std::string> name = NetworkNamed(TextOf(request, "model"));
-    if (!name.ok()) return name.status();
-    const std::string variant = TextOf(request, "variant");
-    if (variant != "float" && variant != "quantized") {
-      return absl::InvalidArgumentError(
-          absl::StrCat("variant is \"", variant, "\"; want float or quantized"));
-    }
-    if (NumberOf(request, "batch") < 1 || NumberOf(request, "threads") != 1) {
-      return absl::InvalidArgumentError("want a batch of 1 or more, and 1 thread");
-    }
-    const double begin = WallSeconds();
-    auto trainer = std::make_unique<TimedTrainer>(BuildNetwork(*name, NumberOf(request, "batch")),
-                                                  variant == "quantized");
-    trainer->Step();
-    trainers_[TextOf(request, "slot")] = std::move(trainer);
-    Struct answer;
-    Set(&answer, "load_s", WallSeconds() - begin);
-    Set(&answer, "peak_mb", PeakMegabytes());
-    return answer;
-  }
-
-  absl::StatusOr<Struct> Time(const Struct& request) {
-    const auto found = trainers_.find(TextOf(request, "slot"));
-    const int64_t steps = NumberOf(request, "iters");
-    if (found == trainers_.end() || steps < 1) {
-      return absl::InvalidArgumentError("want a slot that was loaded, and 1 step or more");
-    }
-    const double wall = WallSeconds();
-    double cpu = 0;
-    for (int64_t i = 0; i < steps; ++i) cpu += found->second->Step();
-    Struct answer;
-    Set(&answer, "wall_ms", 1e3 * (WallSeconds() - wall) / static_cast<double>(steps));
-    Set(&answer, "cpu_ms", 1e3 * cpu / static_cast<double>(steps));
-    Set(&answer, "peak_mb", PeakMegabytes());
-    return answer;
-  }
-
-  absl::flat_hash_map<std::string, std::unique_ptr<TimedTrainer>> trainers_;  // by slot
+  TimedTrainer trainer_;
 };
 
-void Serve() {
-  Worker worker;
-  for (std::string line; std::getline(std::cin, line);) {
-    Struct request;
-    const auto parsed = google::protobuf::util::JsonStringToMessage(line, &request);
-    if (parsed.ok() && TextOf(request, "cmd") == "exit") return;
-    absl::StatusOr<Struct> answer = absl::InvalidArgumentError("the line is no JSON object");
-    if (parsed.ok()) answer = worker.Answer(request);
-    if (!answer.ok()) {
-      const std::string why(answer.status().message());
-      answer = Struct();
-      Set(&*answer, "err", why);
-    }
-    (*answer->mutable_fields())["ok"].set_bool_value(answer->fields().count("err") == 0);
-    std::string text;
-    CHECK(google::protobuf::util::MessageToJsonString(*answer, &text).ok());
-    std::cout << text << std::endl;
+absl::StatusOr<std::unique_ptr<TimedWork>> MakeTraining(const WorkRequest& request) {
+  if (request.variant != "float" && request.variant != "quantized") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("variant is \"", request.variant, "\"; want float or quantized"));
   }
+  return std::make_unique<Training>(request);
 }
 
 }  // namespace
@@ -164,6 +37,6 @@ void Serve() {
 
 int main(int, char** argv) {
   google::InitGoogleLogging(argv[0]);
-  fixpoint::Serve();
+  fixpoint::ServeWork(fixpoint::MakeTraining);
   return 0;
 }

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/program.h"
 #include "proto/program.pb.h"
 #include "runtime/scope.h"
 
@@ -16,6 +18,17 @@ namespace fixpoint {
 // (proto/program_file.h) and StageCombinedParameters (parameter_file.h).
 absl::Status SaveInferenceModel(const ProgramDesc& program, const Scope& scope,
                                 const std::string& prefix);
+
+struct InferenceModel {
+  Program program;
+  Scope parameters;
+};
+
+// Loads <path>.pdmodel with <path>.pdiparams; or of the folder `path` the one such pair, or
+// __model__ with its parameters in __params__ or in a file each. Errors: kNotFound: there is none
+// of these, or a folder has several pairs; those of LoadProgram, Program::Create and
+// LoadParameters, with the file.
+absl::StatusOr<InferenceModel> LoadInferenceModel(const std::string& path);
 
 }  // namespace fixpoint
 

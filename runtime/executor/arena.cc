@@ -13,19 +13,23 @@ int64_t Aligned(int64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void FindLives(Plan* plan) {
-  for (size_t i = 0; i < plan->steps.size(); ++i) {
-    const Step& step = plan->steps[i];
+using Place = BufferInfo::Place;
+
+void FindLives(const std::vector<Step>& steps, Place place, Plan* plan) {
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
     for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
       for (const Buffer& buffer : *buffers) {
         BufferInfo& info = plan->buffers[buffer.index];
+        if (info.place != place) continue;
         if (info.first_step < 0) info.first_step = static_cast<int>(i);
         info.last_step = static_cast<int>(i);
       }
     }
   }
   for (const Plan::Fetch& fetch : plan->fetches) {
-    plan->buffers[fetch.buffer.index].last_step = static_cast<int>(plan->steps.size());
+    BufferInfo& info = plan->buffers[fetch.buffer.index];
+    if (info.place == place) info.last_step = static_cast<int>(steps.size());
   }
 }
 
@@ -42,14 +46,14 @@ bool Overlap(const Slot& a, const Slot& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;
 }
 
-std::vector<Slot> MakeSlots(const std::vector<InPlace>& in_place, const Plan& plan) {
+std::vector<Slot> MakeSlots(const std::vector<InPlace>& in_place, Place place, const Plan& plan) {
   std::vector<Slot> slots;
   std::vector<int> slot_of(plan.buffers.size(), -1);
   std::vector<int> place_of(plan.buffers.size(), -1);  // the buffer that it may lie in
   for (const InPlace& pair : in_place) {
     const BufferInfo& written = plan.buffers[pair.written.index];
     const BufferInfo& read = plan.buffers[pair.read.index];
-    if (read.place == BufferInfo::Place::kArena && read.last_step == written.first_step &&
+    if (read.place == place && written.place == place && read.last_step == written.first_step &&
         Aligned(read.bytes()) == Aligned(written.bytes()) && place_of[pair.written.index] < 0) {
       place_of[pair.written.index] = pair.read.index;
     }
@@ -61,7 +65,7 @@ std::vector<Slot> MakeSlots(const std::vector<InPlace>& in_place, const Plan& pl
   });
   for (const int i : by_first_step) {
     const BufferInfo& info = plan.buffers[i];
-    if (info.place != BufferInfo::Place::kArena || info.first_step < 0) continue;
+    if (info.place != place || info.first_step < 0) continue;
     const int shared = place_of[i] >= 0 ? slot_of[place_of[i]] : -1;
     // One step may write several that would lie there: the first does.
     if (shared >= 0 && slots[shared].buffers.back() == place_of[i]) {
@@ -78,9 +82,11 @@ std::vector<Slot> MakeSlots(const std::vector<InPlace>& in_place, const Plan& pl
 
 }  // namespace
 
-void PlaceBuffers(const std::vector<InPlace>& in_place, Plan* plan) {
-  FindLives(plan);
-  std::vector<Slot> slots = MakeSlots(in_place, *plan);
+int64_t PlaceBuffers(const std::vector<InPlace>& in_place, const std::vector<Step>& steps,
+                     Place place, Plan* plan) {
+  FindLives(steps, place, plan);
+  std::vector<Slot> slots = MakeSlots(in_place, place, *plan);
+  int64_t bytes = 0;
   std::stable_sort(slots.begin(), slots.end(),
                    [](const Slot& a, const Slot& b) { return a.bytes > b.bytes; });
   std::vector<const Slot*> placed;  // by offset
@@ -96,9 +102,10 @@ void PlaceBuffers(const std::vector<InPlace>& in_place, Plan* plan) {
         std::upper_bound(placed.begin(), placed.end(), &slot,
                          [](const Slot* a, const Slot* b) { return a->offset < b->offset; }),
         &slot);
-    plan->arena_bytes = std::max(plan->arena_bytes, offset + slot.bytes);
+    bytes = std::max(bytes, offset + slot.bytes);
     for (const int i : slot.buffers) plan->buffers[i].offset = offset;
   }
+  return bytes;
 }
 
 }  // namespace fixpoint::executor

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <optional>
 #include <utility>
 
@@ -72,6 +71,7 @@ struct Executor::PlannedRun {
   Plan plan;
   std::vector<bool> was_there;  // of each of the plan's persistables, in the scope
   std::vector<uint8_t*> addresses;
+  std::vector<std::shared_ptr<const Constant>> constants;
   std::optional<uint64_t> scope_revision;  // of the scope that the addresses are of
   const uint8_t* arena = nullptr;          // likewise
   // Of the plan, those whose tensors in that scope have other offsets than a run leaves.
@@ -100,8 +100,6 @@ const Tensor* Executor::TensorInScope(absl::string_view name) const {
   const Scope::Value* value = scope_->FindOrNull(name);
   return value != nullptr ? std::get_if<Tensor>(value) : nullptr;
 }
-
-void Executor::Free::operator()(uint8_t* memory) const { std::free(memory); }
 
 Executor::Executor(const Program& program, Scope* scope, Schedule schedule,
                    const ExecutorOptions& options)
@@ -152,6 +150,7 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
   run->request.fetches.assign(fetches.begin(), fetches.end());
   run->request.begun = schedule_.BegunIn(phase);
   run->request.keeps_all = options_.check_finite;
+  run->request.has_constants = options_.constants != nullptr;
   run->phase = std::move(phase);
   ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->request, [this](absl::string_view name) {
                      const Tensor* tensor = TensorInScope(name);
@@ -174,13 +173,8 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
 
 absl::Status Executor::GrowArena(int64_t bytes) {
   if (bytes <= arena_bytes_) return absl::OkStatus();
-  void* memory = std::aligned_alloc(Tensor::kAlignment, static_cast<size_t>(bytes));
-  if (memory == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("there is no memory for ", bytes, " bytes of intermediate values"));
-  }
-  // Until here the plans that there are have the old one.
-  arena_.reset(static_cast<uint8_t*>(memory));
+  // Without memory the plans that there are keep the old one.
+  ASSIGN_OR_RETURN(arena_, AllocateMemory(bytes, "intermediate values"));
   arena_bytes_ = bytes;
   return absl::OkStatus();
 }
@@ -194,7 +188,8 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
   run->addresses.resize(run->plan.buffers.size());
   for (size_t i = 0; i < run->plan.buffers.size(); ++i) {
     const BufferInfo& info = run->plan.buffers[i];
-    if (info.offset >= 0) run->addresses[i] = arena_.get() + info.offset;
+    if (info.place == BufferInfo::Place::kArena && info.offset >= 0)
+      run->addresses[i] = arena_.get() + info.offset;
   }
   run->to_cut_anew.clear();
   for (const Plan::Persistable& persistable : run->plan.persistables) {
@@ -213,25 +208,73 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
     created->emplace_back(persistable.name, std::move(tensor));
   }
   AddressInTensors(run->plan, absl::MakeSpan(run->addresses));
+  if (run->scope_revision != scope_->revision()) RETURN_IF_ERROR(ComputeConstants(run));
   run->scope_revision = created->empty() ? std::optional(scope_->revision()) : std::nullopt;
   run->arena = arena_.get();
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Tensor>> Executor::Fetch(const PlannedRun& run) const {
-  std::vector<Tensor> fetched;
-  for (const Plan::Fetch& fetch : run.plan.fetches) {
-    ASSIGN_OR_RETURN(Tensor tensor, AllocateOutside(program_, fetch.name, fetch.type, fetch.lod));
+absl::Status Executor::ComputeConstants(PlannedRun* run) {
+  const Plan& plan = run->plan;
+  if (plan.constant_steps.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const Memory scratch,
+                   AllocateMemory(plan.constant_scratch_bytes, "what constants are computed of"));
+  std::vector<std::pair<size_t, Memory>> memories;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const BufferInfo& info = plan.buffers[i];
+    if (info.place == BufferInfo::Place::kConstantScratch && info.offset >= 0) {
+      run->addresses[i] = scratch.get() + info.offset;
+    } else if (info.place == BufferInfo::Place::kConstant) {
+      ASSIGN_OR_RETURN(Memory memory, AllocateMemory(info.bytes(), "a constant"));
+      run->addresses[i] = memory.get();
+      memories.emplace_back(i, std::move(memory));
+    }
+  }
+  const RunState state{options_.seed, /*step=*/0, options_.check_finite, op_count_,
+                       absl::MakeSpan(block_runs_)};
+  const StepContext context(run->addresses, state);
+  for (const Step& step : plan.constant_steps) RETURN_IF_ERROR(RunStep(plan, step, context));
+  run->constants.clear();
+  for (auto& [index, memory] : memories) {
+    run->constants.push_back(
+        options_.constants->Share(Constant(std::move(memory), plan.buffers[index].bytes())));
+    // A step only reads what it does not write.
+    run->addresses[index] = const_cast<uint8_t*>(run->constants.back()->bytes().data());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::Fetch(const PlannedRun& run, std::vector<Tensor>* fetched) const {
+  const std::vector<Plan::Fetch>& fetches = run.plan.fetches;
+  if (fetched->size() != fetches.size()) fetched->clear();
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    const Plan::Fetch& fetch = fetches[i];
+    const bool is_there = i < fetched->size();
+    if (!is_there || (*fetched)[i].lod() != fetch.lod || TypeOf((*fetched)[i]) != fetch.type) {
+      ASSIGN_OR_RETURN(Tensor made, AllocateOutside(program_, fetch.name, fetch.type, fetch.lod));
+      if (is_there) {
+        (*fetched)[i] = std::move(made);
+      } else {
+        fetched->push_back(std::move(made));
+      }
+    }
+    Tensor& tensor = (*fetched)[i];
     std::copy_n(run.addresses[fetch.buffer.index], tensor.bytes().size(),
                 tensor.mutable_bytes().begin());
-    fetched.push_back(std::move(tensor));
   }
-  return fetched;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
                                                   absl::Span<const std::string> fetches,
                                                   uint32_t step) {
+  std::vector<Tensor> fetched;
+  RETURN_IF_ERROR(RunInto(feeds, fetches, step, &fetched));
+  return fetched;
+}
+
+absl::Status Executor::RunInto(absl::Span<const Feed> feeds, absl::Span<const std::string> fetches,
+                               uint32_t step, std::vector<Tensor>* fetched) {
   ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
   NewTensors created;
   RETURN_IF_ERROR(Bind(run, &created));
@@ -254,7 +297,7 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
       run->times.seconds[i] += std::chrono::duration<double>(Clock::now() - begin).count();
     }
   }
-  absl::StatusOr<std::vector<Tensor>> fetched = Fetch(*run);
+  const absl::Status status = Fetch(*run, fetched);
   for (auto& [name, tensor] : created) scope_->Set(name, std::move(tensor));
   // Set anew, so that the plans for the offsets before are not taken for fitting.
   for (const Plan::Persistable* persistable : run->to_cut_anew) {
@@ -262,7 +305,7 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
     tensor.set_lod(*persistable->lod_after);
     scope_->Set(persistable->name, std::move(tensor));
   }
-  return fetched;
+  return status;
 }
 
 std::string Executor::PlanText() const {

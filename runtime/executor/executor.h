@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "proto/program.h"
 #include "runtime/backend.h"
+#include "runtime/executor/constants.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/schedule.h"
 #include "runtime/scope.h"
@@ -33,6 +34,10 @@ struct ExecutorOptions {
   bool check_finite = false;
   // Whether the time of each step is measured.
   bool profile = false;
+  // Not null: what the scope holds for variables that the program does not write stays as it is,
+  // and what is computed of those alone is computed once and shared by the executors with that
+  // store, which outlives them.
+  ConstantStore* constants = nullptr;
 };
 
 // A run takes memory for the tensors that it gives, and beside them only for a few numbers: the
@@ -52,6 +57,11 @@ class Executor final : public Backend {
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
 
+  // The same into tensors that the caller keeps, as many as there are fetches or anew: one that has
+  // the type and dimensions of its fetch is written over.
+  absl::Status RunInto(absl::Span<const Feed> feeds, absl::Span<const std::string> fetches,
+                       uint32_t step, std::vector<Tensor>* fetched);
+
   std::string PlanText() const override;
   std::string ProfileText() const override;
 
@@ -61,9 +71,6 @@ class Executor final : public Backend {
 
  private:
   struct PlannedRun;
-  struct Free {
-    void operator()(uint8_t* memory) const;
-  };
 
   Executor(const Program& program, Scope* scope, Schedule schedule, const ExecutorOptions& options);
 
@@ -72,10 +79,11 @@ class Executor final : public Backend {
   // What the plan writes and the scope lacks, which takes it when the run has come to its end.
   using NewTensors = std::vector<std::pair<std::string, Tensor>>;
   absl::Status Bind(PlannedRun* planned, NewTensors* created);
+  absl::Status ComputeConstants(PlannedRun* planned);
   bool FitsScope(const PlannedRun& planned) const;
   const Tensor* TensorInScope(absl::string_view name) const;
   absl::Status GrowArena(int64_t bytes);
-  absl::StatusOr<std::vector<Tensor>> Fetch(const PlannedRun& planned) const;
+  absl::Status Fetch(const PlannedRun& planned, std::vector<Tensor>* fetched) const;
 
   const Program& program_;
   Scope* scope_;
@@ -85,7 +93,7 @@ class Executor final : public Backend {
   std::vector<uint32_t> block_runs_;  // RunState
   std::vector<std::unique_ptr<PlannedRun>> runs_;
   uint64_t uses_ = 0;
-  std::unique_ptr<uint8_t[], Free> arena_;
+  Memory arena_;
   int64_t arena_bytes_ = 0;
 };
 

@@ -43,6 +43,10 @@ std::string PlaceText(const BufferInfo& info) {
       return "scope";
     case BufferInfo::Place::kFeed:
       return "feed";
+    case BufferInfo::Place::kConstant:
+      return "constant";
+    case BufferInfo::Place::kConstantScratch:
+      return absl::StrCat("scratch @", info.offset);
     case BufferInfo::Place::kArena:
       return absl::StrCat("@", info.offset);
   }
@@ -63,10 +67,23 @@ std::string BuffersText(const Plan& plan, const std::vector<Buffer>& buffers) {
   });
 }
 
+std::string StepsText(const Plan& plan, const std::vector<Step>& steps, const std::string& indent);
+
 std::string IndentedText(const Plan& plan, const std::string& indent) {
-  std::string text = absl::StrCat(indent, "arena ", plan.arena_bytes, " bytes\n");
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const Step& step = plan.steps[i];
+  std::string text;
+  if (!plan.constant_steps.empty()) {
+    absl::StrAppend(&text, indent, "once, scratch ", plan.constant_scratch_bytes, " bytes\n",
+                    StepsText(plan, plan.constant_steps, indent));
+  }
+  absl::StrAppend(&text, indent, "arena ", plan.arena_bytes, " bytes\n",
+                  StepsText(plan, plan.steps, indent));
+  return text;
+}
+
+std::string StepsText(const Plan& plan, const std::vector<Step>& steps, const std::string& indent) {
+  std::string text;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
     absl::StrAppendFormat(&text, "%s%4d %s", indent, i, step.name);
     if (!step.implementation.empty()) absl::StrAppend(&text, " <", step.implementation, ">");
     absl::StrAppend(&text, " (", BuffersText(plan, step.reads), ") -> (",

@@ -60,12 +60,17 @@ struct BufferInfo {
     kArena,  // memory of the executor that buffers take in turn
     kScope,  // a persistable variable's tensor
     kFeed,   // what a run is given
+    // What parameters alone decide, computed once (constants.h): memory of its own, or of
+    // constant steps while they run.
+    kConstant,
+    kConstantScratch,
   };
   std::string name;  // of the variable, with what it holds of it where that is not the value itself
   TensorType type;
   Layout layout = Layout::kRowMajor;
   Place place = Place::kArena;
-  // Of kArena. The steps between which it holds something, and where; -1: no step touches it.
+  // Of kArena and kConstantScratch. The steps between which it holds something, and where; -1: no
+  // step touches it.
   int first_step = -1;
   int last_step = -1;
   int64_t offset = -1;
@@ -127,6 +132,7 @@ struct Step {
   // Error: what of the values is wrong, without naming the op.
   std::function<absl::Status(const StepContext&)> run;
   std::shared_ptr<const Plan> block = nullptr;  // that it runs, over memory of its own
+  bool draws = false;                           // random numbers, others in each run
 };
 
 struct Plan {
@@ -151,6 +157,7 @@ struct Plan {
   };
   std::vector<BufferInfo> buffers;
   std::vector<Step> steps;
+  std::vector<Step> constant_steps;  // that run once, before the others
   std::vector<Binding> feeds;
   std::vector<Persistable> persistables;
   // Buffers of kScope that lie where a persistable's does.
@@ -161,6 +168,7 @@ struct Plan {
   std::vector<InTensor> in_tensors;
   std::vector<Fetch> fetches;
   int64_t arena_bytes = 0;
+  int64_t constant_scratch_bytes = 0;
 };
 
 // Completes the addresses of buffers: those of kScope that lie in persistables' tensors.

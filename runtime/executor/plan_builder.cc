@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/constants.h"
 #include "runtime/executor/keeping.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/layout.h"
@@ -361,7 +362,8 @@ absl::Status PlanBuilder::Share(const Value& value, const Value& of) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetches) {
+absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetches,
+                                         bool has_constants) {
   BeginOp(nullptr);
   std::vector<Kept> kept;
   for (const Variable* variable : written_) {
@@ -393,7 +395,11 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   for (const Kept& value : KeepInPlace(kept, in_place_, &plan_)) {
     AddCopy("store", value.buffer, value.tensor);
   }
-  PlaceBuffers(in_place_, &plan_);
+  if (has_constants) SetConstantsApart(&plan_);
+  using Place = BufferInfo::Place;
+  plan_.constant_scratch_bytes =
+      PlaceBuffers(in_place_, plan_.constant_steps, Place::kConstantScratch, &plan_);
+  plan_.arena_bytes = PlaceBuffers(in_place_, plan_.steps, Place::kArena, &plan_);
   return std::move(plan_);
 }
 

@@ -131,9 +131,9 @@ class PlanBuilder {
   }
   bool IsAbsorbed(const Op& op) const { return absorbed_.contains(&op); }
 
-  // Hands the plan out: with what is fetched, and with the last values of persistable variables in
-  // their tensors.
-  absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches);
+  // Hands the plan out: with what is fetched, with the last values of persistable variables in
+  // their tensors and, if it `has_constants`, with those set apart (constants.h).
+  absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches, bool has_constants = false);
 
  private:
   // Elements that are not computed yet.

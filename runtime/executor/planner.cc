@@ -54,7 +54,7 @@ class Planner final : public BlockPlanner {
     PlanBuilder builder;
     RETURN_IF_ERROR(PlanOps(program_.block(0), fetched, &builder));
     for (const Value* value : fetched) RETURN_IF_ERROR(AddEntry(*value, &builder));
-    return builder.Finish(fetched);
+    return builder.Finish(fetched, request_.has_constants);
   }
 
   absl::StatusOr<Plan> PlanBlock(const Block& block, const std::vector<const Value*>& wanted,

@@ -35,6 +35,9 @@ struct PlanRequest {
   absl::flat_hash_set<const Op*> begun;  // schedule.h
   // Whether every value that is read is held, be it between ops that one step could do.
   bool keeps_all = false;
+  // Whether parameters that the program does not write never change, so that what is computed of
+  // them alone is computed once.
+  bool has_constants = false;
 };
 
 // The plan of block 0. Errors name block and op: kFailedPrecondition: an input or a fetch has no

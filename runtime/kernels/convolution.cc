@@ -24,7 +24,7 @@ class Forward final : public ConvolutionForward {
       : epilogue_(epilogue, OutputDesc(shape), kChannelAxis),
         desc_(ForwardDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         filters_(RowMajorFilters(shape)),
-        packed_(Operand::Own(desc_.weights_desc())),
+        packed_(Operand::Elsewhere(desc_.weights_desc())),
         x_(Operand::Elsewhere(desc_.src_desc())),
         y_(Operand::Elsewhere(desc_.dst_desc())),
         pack_(Reordering(filters_, packed_)),
@@ -33,13 +33,19 @@ class Forward final : public ConvolutionForward {
             epilogue_.With({{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, y_}})) {
   }
 
-  void Run(absl::Span<const float> x, absl::Span<const float> filters, EpilogueOperands operands,
+  int64_t packed_bytes() const override { return packed_.bytes(); }
+  void Pack(absl::Span<const float> filters, absl::Span<uint8_t> packed) override {
+    filters_.PointTo(filters);
+    packed_.PointTo(packed);
+    pack_.Run();
+  }
+
+  void Run(absl::Span<const float> x, absl::Span<const uint8_t> filters, EpilogueOperands operands,
            absl::Span<float> y) override {
     x_.PointTo(x);
-    filters_.PointTo(filters);
+    packed_.PointTo(filters);
     epilogue_.PointTo(operands);
     y_.PointTo(y);
-    pack_.Run();
     convolve_.Run();
   }
 
@@ -61,7 +67,7 @@ class BackwardImages final : public ConvolutionBackwardImages {
   explicit BackwardImages(const ConvolutionShape& shape)
       : desc_(BackwardImagesDesc(shape)),
         filters_(RowMajorFilters(shape)),
-        packed_(Operand::Own(desc_.weights_desc())),
+        packed_(Operand::Elsewhere(desc_.weights_desc())),
         dy_(Operand::Elsewhere(desc_.diff_dst_desc())),
         dx_(Operand::Elsewhere(desc_.diff_src_desc())),
         pack_(Reordering(filters_, packed_)),
@@ -69,12 +75,18 @@ class BackwardImages final : public ConvolutionBackwardImages {
             dnnl::convolution_backward_data(desc_),
             {{DNNL_ARG_DIFF_DST, dy_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DIFF_SRC, dx_}}) {}
 
-  void Run(absl::Span<const float> dy, absl::Span<const float> filters,
+  int64_t packed_bytes() const override { return packed_.bytes(); }
+  void Pack(absl::Span<const float> filters, absl::Span<uint8_t> packed) override {
+    filters_.PointTo(filters);
+    packed_.PointTo(packed);
+    pack_.Run();
+  }
+
+  void Run(absl::Span<const float> dy, absl::Span<const uint8_t> filters,
            absl::Span<float> dx) override {
     dy_.PointTo(dy);
-    filters_.PointTo(filters);
+    packed_.PointTo(filters);
     dx_.PointTo(dx);
-    pack_.Run();
     convolve_.Run();
   }
 

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_H_
 #define FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,10 +11,11 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/packing.h"
 
 namespace fixpoint::kernels {
 
-// A primitive of a convolution, with the filters as it wants them. Spans that are run on have the
+// A primitive of a convolution. Spans that are run on have the
 // shape's sizes. Not for two threads at once.
 class ConvolutionPrimitive {
  public:
@@ -23,22 +25,22 @@ class ConvolutionPrimitive {
   virtual std::string implementation() const = 0;
 };
 
-// y = x with each filter, and the epilogue.
-class ConvolutionForward : public ConvolutionPrimitive {
+// y = x with each packed filter, and the epilogue.
+class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<float> {
  public:
   // Errors, here and below: those of CompleteShape and Planned (onednn.h); kUnimplemented: there is
   // no kernel with that epilogue.
   static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape,
                                                                   const Epilogue& epilogue = {});
-  virtual void Run(absl::Span<const float> x, absl::Span<const float> filters,
+  virtual void Run(absl::Span<const float> x, absl::Span<const uint8_t> filters,
                    EpilogueOperands operands, absl::Span<float> y) = 0;
 };
 
-// dx, of dy.
-class ConvolutionBackwardImages : public ConvolutionPrimitive {
+// dx, of dy and packed filters.
+class ConvolutionBackwardImages : public ConvolutionPrimitive, public PacksWeights<float> {
  public:
   static absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages>> Plan(ConvolutionShape shape);
-  virtual void Run(absl::Span<const float> dy, absl::Span<const float> filters,
+  virtual void Run(absl::Span<const float> dy, absl::Span<const uint8_t> filters,
                    absl::Span<float> dx) = 0;
 };
 

@@ -57,8 +57,6 @@ class DepthwiseConvolution final : public IntegerSums {
         band_(RowsOfFourLines(rows())),
         padded_channels_(CeilDivide(shape.channels, kLanes) * kLanes),
         row_weights_(groups_ * columns().kernel * padded_channels_ * kTaps),
-        weights_(band_ * row_weights_),
-        offsets_(padded_channels_),
         image_line_(shape.width * shape.channels),
         no_line_(image_line_),
         line_((columns().pad_before + columns().pad_after) * shape.channels + image_line_ + kCodes),
@@ -66,10 +64,18 @@ class DepthwiseConvolution final : public IntegerSums {
         threads_(omp_get_max_threads()),
         lines_(threads_, std::vector<Lanes>(CeilDivide(groups_ * line_, kLanes))) {}
 
+  int64_t packed_bytes() const override {
+    return padded_channels_ * static_cast<int64_t>(sizeof(int32_t)) + band_ * row_weights_;
+  }
+
   // Codes of both signs are shifted by 128 to be unsigned, which adds 128 times its weights to a
   // sum.
-  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    std::fill(packed.begin(), packed.end(), 0);
+    auto* const offsets = reinterpret_cast<int32_t*>(packed.data());
+    auto* const weights = reinterpret_cast<int8_t*>(offsets + padded_channels_);
     const int8_t* code = codes.data();
     for (int64_t c = 0; c < shape_.channels; ++c) {
       int32_t sum = 0;
@@ -78,24 +84,26 @@ class DepthwiseConvolution final : public IntegerSums {
           for (int64_t row = 0; row < band_; ++row) {
             const int64_t tap = row + i;
             const int64_t column = tap / kTaps * columns().kernel + j;
-            weights_[row * row_weights_ + (column * padded_channels_ + c) * kTaps + tap % kTaps] =
+            weights[row * row_weights_ + (column * padded_channels_ + c) * kTaps + tap % kTaps] =
                 *code;
           }
           sum += *code;
         }
       }
-      offsets_[c] = -shift_ * sum;
+      offsets[c] = -shift_ * sum;
     }
-    return absl::OkStatus();
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, Output out) override {
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> packed,
+           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
     CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
     CHECK_EQ(operands.size(), epilogue_.size());
     CHECK(out.type() == output_);
+    const auto* const offsets = reinterpret_cast<const int32_t*>(packed.data());
+    const auto* const weights = reinterpret_cast<const int8_t*>(offsets + padded_channels_);
     const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
@@ -107,7 +115,7 @@ class DepthwiseConvolution final : public IntegerSums {
       Interleave(&inputs[n * shape_.height * image_line_],
                  first * rows().stride - rows().pad_before, lines);
       for (int64_t y = first; y < last; ++y) {
-        Multiply(lines, &weights_[(y - first) * row_weights_], epilogue,
+        Multiply(lines, {weights + (y - first) * row_weights_, offsets}, epilogue,
                  (n * shape_.out_height + y) * shape_.out_width * shape_.channels);
       }
     }
@@ -116,6 +124,12 @@ class DepthwiseConvolution final : public IntegerSums {
   std::string implementation() const override { return "loops:avx512_vnni"; }
 
  private:
+  // What is packed, of one row of the band.
+  struct Weights {
+    const int8_t* codes;  // [group, column, channel, row of the group]
+    const int32_t* offsets;
+  };
+
   const WindowAxis& rows() const { return shape_.window[0]; }
   const WindowAxis& columns() const { return shape_.window[1]; }
 
@@ -174,7 +188,7 @@ class DepthwiseConvolution final : public IntegerSums {
 
   // A row of the output, from element `at` on.
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
-      const uint32_t* lines, const int8_t* weights, const EpilogueOfLanes& epilogue,
+      const uint32_t* lines, const Weights& weights, const EpilogueOfLanes& epilogue,
       int64_t at) const {
     if (groups_ == 1 && columns().kernel == 3) {
       MultiplyRow<3>(lines, weights, epilogue, at);
@@ -184,7 +198,7 @@ class DepthwiseConvolution final : public IntegerSums {
   }
 
   template <int kColumns>
-  FIXPOINT_VNNI void MultiplyRow(const uint32_t* lines, const int8_t* weights,
+  FIXPOINT_VNNI void MultiplyRow(const uint32_t* lines, const Weights& weights,
                                  const EpilogueOfLanes& epilogue, int64_t at) const {
     int64_t x = 0;
     for (; x + kBlock <= shape_.out_width; x += kBlock) {
@@ -203,7 +217,7 @@ class DepthwiseConvolution final : public IntegerSums {
 
   // Pixels from `x` of the row on.
   template <int kPixels, int kColumns>
-  FIXPOINT_VNNI void MultiplyPixels(const uint32_t* lines, const int8_t* weights,
+  FIXPOINT_VNNI void MultiplyPixels(const uint32_t* lines, const Weights& weights,
                                     const EpilogueOfLanes& epilogue, int64_t x, int64_t at) const {
     lines += x * columns().stride * shape_.channels;
     at += x * shape_.channels;
@@ -211,8 +225,8 @@ class DepthwiseConvolution final : public IntegerSums {
     for (int64_t c = 0; c < shape_.channels; c += kLanes) {
       const PlaceOfLanes place = {c, at + c, shape_.channels, FirstLanes(shape_.channels - c)};
       __m512i sums[kPixels];
-      for (__m512i& sum : sums) sum = _mm512_loadu_si512(&offsets_[c]);
-      AddUp<kPixels, kColumns>(lines + c, weights + c * kTaps, sums);
+      for (__m512i& sum : sums) sum = _mm512_loadu_si512(weights.offsets + c);
+      AddUp<kPixels, kColumns>(lines + c, weights.codes + c * kTaps, sums);
       if (is_prefetched_) PrefetchOutput<kPixels>(epilogue.out, place, next_band);
       Finish(sums, place, epilogue);
     }
@@ -264,9 +278,7 @@ class DepthwiseConvolution final : public IntegerSums {
   const int64_t groups_;  // of four rows of a window
   const int64_t band_;    // rows of the output that are computed from the same lines
   const int64_t padded_channels_;
-  const int64_t row_weights_;    // of one row of the band
-  std::vector<int8_t> weights_;  // [row of the band, group, column, channel, row of the group]
-  std::vector<int32_t> offsets_;
+  const int64_t row_weights_;  // of one row of the band
   const int64_t image_line_;
   std::vector<uint8_t> no_line_;  // a line that is padding
   const int64_t line_;            // interleaved, with its padding

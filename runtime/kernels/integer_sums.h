@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/packing.h"
 
 namespace fixpoint::kernels {
 
@@ -20,18 +20,12 @@ enum class CodeType { kUint8, kInt8 };
 // Where the machine has no exact products of 8 bits (instruction_set.h) the codes are multiplied as
 // floats, with no more products in a sum than floats add without rounding. Not for two threads at
 // once.
-class IntegerSums {
+class IntegerSums : public PacksWeights<int8_t> {
  public:
-  virtual ~IntegerSums() = default;
-
-  // Takes the codes of the weights, and keeps them as the kernel wants them. REQUIRES: as many as
-  // was planned. Error (kFailedPrecondition): no memory.
-  virtual absl::Status SetWeights(absl::Span<const int8_t> codes) = 0;
-
-  // Codes of the planned type, as bytes, and a scale for each output channel. REQUIRES: SetWeights
-  // was called; the sizes are what was planned.
-  virtual void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-                   EpilogueOperands operands, Output out) = 0;
+  // Codes of the planned type, as bytes, packed codes of the weights, and a scale for each output
+  // channel. REQUIRES: the sizes are what was planned.
+  virtual void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> weights,
+                   absl::Span<const float> scales, EpilogueOperands operands, Output out) = 0;
 
   // As oneDNN calls it: "brgconv:avx512_core_vnni".
   virtual std::string implementation() const = 0;

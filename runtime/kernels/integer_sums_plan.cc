@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,7 @@ class WithInstructions final : public IntegerSums {
       : implementation_(planned.implementation),
         epilogue_(epilogue),
         plain_weights_(Operand::Elsewhere(planned.plain_weights)),
-        weights_(Operand::Own(planned.weights)),
+        weights_(Operand::Elsewhere(planned.weights)),
         inputs_(Operand::Elsewhere(planned.inputs)),
         scales_(Operand::Elsewhere(RowMajor({planned.channels}, memory::data_type::f32))),
         out_(Operand::Elsewhere(planned.out)),
@@ -34,15 +35,18 @@ class WithInstructions final : public IntegerSums {
                                 {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
                                 {DNNL_ARG_DST, out_}})) {}
 
-  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
+  int64_t packed_bytes() const override { return weights_.bytes(); }
+
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     plain_weights_.PointTo(codes);
+    weights_.PointTo(packed);
     pack_.Run();
-    return absl::OkStatus();
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, Output out) override {
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> weights,
+           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
     inputs_.PointTo(inputs);
+    weights_.PointTo(weights);
     scales_.PointTo(scales);
     epilogue_.PointTo(operands);
     if (out.type() == OutputType::kFloat) {
@@ -74,25 +78,35 @@ class InFloats final : public IntegerSums {
         input_type_(inputs),
         weights_of_sums_(sums),
         plain_weights_(Operand::Own(planned.plain_weights)),
+        weights_(Operand::Elsewhere(planned.weights)),
         inputs_(Operand::Own(planned.inputs)),
         out_(Operand::Elsewhere(planned.out)),
-        parts_of_weights_(plain_weights_.size<float>(), 0) {}
+        pack_(Reordering(plain_weights_, weights_)),
+        add_up_(planned.primitive,
+                {{DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, out_}}),
+        parts_of_weights_(plain_weights_.size<float>(), 0),
+        sums_(most_parts() > 1 ? out_.size<float>() : 0) {}
 
-  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
+  // As many parts as there can be; the others are not written.
+  int64_t packed_bytes() const override { return kHeaderBytes + most_parts() * weights_.bytes(); }
+
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(codes.size(), parts_of_weights_.size());
-    part_count_ = ShareOut(codes);
-    return Planned("the parts of a sum",
-                   [&] {
-                     while (static_cast<int>(parts_.size()) < part_count_) AddPart();
-                     if (part_count_ > 1) sums_.resize(out_.size<float>());
-                     Pack(codes);
-                     return true;
-                   })
-        .status();
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    const int64_t part_count = ShareOut(codes);
+    std::memcpy(packed.data(), &part_count, sizeof(part_count));
+    float* const plain = plain_weights_.data<float>();
+    for (int64_t part = 0; part < part_count; ++part) {
+      for (size_t i = 0; i < codes.size(); ++i) {
+        plain[i] = parts_of_weights_[i] == part ? codes[i] : 0;
+      }
+      weights_.PointTo(packed.subspan(kHeaderBytes + part * weights_.bytes(), weights_.bytes()));
+      pack_.Run();
+    }
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, Output output) override {
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> weights,
+           absl::Span<const float> scales, EpilogueOperands operands, Output output) override {
     CHECK_EQ(static_cast<int64_t>(scales.size()), planned_.channels);
     CHECK_EQ(inputs.size(), inputs_.size<float>());
     CHECK(operands.empty());
@@ -102,14 +116,17 @@ class InFloats final : public IntegerSums {
       return static_cast<float>(input_type_ == CodeType::kUint8 ? code : static_cast<int8_t>(code));
     });
     out_.PointTo(out);
-    for (int part = 0; part < part_count_; ++part) {
-      parts_[part].add_up.Run();
-      if (part_count_ == 1) break;
+    int64_t part_count = 0;
+    std::memcpy(&part_count, weights.data(), sizeof(part_count));
+    for (int64_t part = 0; part < part_count; ++part) {
+      weights_.PointTo(weights.subspan(kHeaderBytes + part * weights_.bytes(), weights_.bytes()));
+      add_up_.Run();
+      if (part_count == 1) break;
       for (size_t i = 0; i < sums_.size(); ++i) {
         sums_[i] = (part == 0 ? 0 : sums_[i]) + static_cast<int32_t>(out[i]);
       }
     }
-    if (part_count_ > 1) std::copy(sums_.begin(), sums_.end(), out.begin());
+    if (part_count > 1) std::copy(sums_.begin(), sums_.end(), out.begin());
     for (size_t row = 0; row < out.size(); row += scales.size()) {
       for (size_t c = 0; c < scales.size(); ++c) out[row + c] *= scales[c];
     }
@@ -118,16 +135,23 @@ class InFloats final : public IntegerSums {
   std::string implementation() const override { return planned_.implementation; }
 
  private:
-  // With weights of its own.
-  struct Part {
-    Execution pack;
-    Execution add_up;
-  };
+  // The number of parts.
+  static constexpr int64_t kHeaderBytes = 64;
+  // What floats add without rounding.
+  static constexpr int64_t kExact = int64_t{1} << 24;
+
+  // A part that is full lacks less than one product.
+  int64_t most_parts() const {
+    const int64_t most_of_product = int64_t{128} * LargestMagnitude(input_type_);
+    return weights_of_sums_.size * weights_of_sums_.run * most_of_product /
+               (kExact - most_of_product) +
+           1;
+  }
 
   // Says for each weight which part it belongs to; gives their number.
-  int ShareOut(absl::Span<const int8_t> codes) {
+  int64_t ShareOut(absl::Span<const int8_t> codes) {
     const auto& [groups, sums, sum_stride, size, stride, run] = weights_of_sums_;
-    int count = 1;
+    int64_t count = 1;
     for (int64_t group = 0; group < groups; ++group) {
       for (int64_t sum = 0; sum < sums; ++sum) {
         const int64_t first = group * sums * size * run + sum * sum_stride;
@@ -138,9 +162,8 @@ class InFloats final : public IntegerSums {
   }
 
   // The same of one sum.
-  int ShareOutSum(absl::Span<const int8_t> codes, int64_t first, int64_t size, int64_t stride,
-                  int64_t run) {
-    constexpr int64_t kExact = int64_t{1} << 24;
+  int64_t ShareOutSum(absl::Span<const int8_t> codes, int64_t first, int64_t size, int64_t stride,
+                      int64_t run) {
     int64_t sum = 0;
     int part = 0;
     for (int64_t i = 0; i < size * run; ++i) {
@@ -156,33 +179,16 @@ class InFloats final : public IntegerSums {
     return part + 1;
   }
 
-  void AddPart() {
-    const Operand weights = Operand::Own(planned_.weights);
-    parts_.push_back(
-        {Reordering(plain_weights_, weights),
-         Execution(planned_.primitive,
-                   {{DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, out_}})});
-  }
-
-  void Pack(absl::Span<const int8_t> codes) {
-    float* const plain = plain_weights_.data<float>();
-    for (int part = 0; part < part_count_; ++part) {
-      for (size_t i = 0; i < codes.size(); ++i) {
-        plain[i] = parts_of_weights_[i] == part ? codes[i] : 0;
-      }
-      parts_[part].pack.Run();
-    }
-  }
-
   SumsPrimitive planned_;
   CodeType input_type_;
   WeightsOfSums weights_of_sums_;
   Operand plain_weights_;
+  Operand weights_;
   Operand inputs_;
   Operand out_;
+  Execution pack_;
+  Execution add_up_;
   std::vector<int> parts_of_weights_;
-  std::vector<Part> parts_;
-  int part_count_ = 0;
   std::vector<int32_t> sums_;
 };
 
@@ -191,14 +197,15 @@ class LoopsBehind final : public IntegerSums {
   LoopsBehind(std::unique_ptr<IntegerSums> sums, int64_t out_size, const Epilogue& epilogue)
       : sums_(std::move(sums)), epilogue_(epilogue), elements_(out_size) {}
 
-  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
-    return sums_->SetWeights(codes);
+  int64_t packed_bytes() const override { return sums_->packed_bytes(); }
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
+    sums_->Pack(codes, packed);
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, Output out) override {
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> weights,
+           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
     const absl::Span<float> elements = absl::MakeSpan(elements_);
-    sums_->Run(inputs, scales, {}, elements);
+    sums_->Run(inputs, weights, scales, {}, elements);
     Store(epilogue_, operands, elements, out);
   }
 

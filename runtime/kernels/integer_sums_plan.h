@@ -51,7 +51,7 @@ struct SumsPrimitive {
   dnnl::primitive primitive;
   std::string implementation;
   dnnl::memory::desc inputs;
-  dnnl::memory::desc plain_weights;  // as SetWeights gets them
+  dnnl::memory::desc plain_weights;  // as Pack gets them
   dnnl::memory::desc weights;        // as the primitive wants them
   dnnl::memory::desc out;
   int64_t channels;  // of the output, the last axis in memory

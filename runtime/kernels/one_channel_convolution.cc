@@ -57,8 +57,6 @@ class OneChannelConvolution final : public IntegerSums {
         groups_(CeilDivide(shape.taps(), kTaps)),
         period_(std::lcm(shape.filters, kLanes)),
         wrapped_(shape.filters + kLanes - 1),
-        weights_(groups_ * wrapped_ * kTaps),
-        offsets_(wrapped_),
         pixels_(wrapped_),
         scales_(wrapped_),
         wrapped_operands_(epilogue.size(), std::vector<float>(wrapped_)),
@@ -83,24 +81,32 @@ class OneChannelConvolution final : public IntegerSums {
     taps_.resize(groups_ * kTaps, 0);
   }
 
+  int64_t packed_bytes() const override {
+    return wrapped_ * static_cast<int64_t>(sizeof(int32_t)) + groups_ * wrapped_ * kTaps;
+  }
+
   // Codes of both signs are shifted by 128 to be unsigned, which adds 128 times its weights to a
   // sum.
-  absl::Status SetWeights(absl::Span<const int8_t> codes) override {
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    std::fill(packed.begin(), packed.end(), 0);
+    auto* const offsets = reinterpret_cast<int32_t*>(packed.data());
+    auto* const weights = reinterpret_cast<int8_t*>(offsets + wrapped_);
     for (int64_t i = 0; i < wrapped_; ++i) {
       const int8_t* const filter = &codes[i % shape_.filters * shape_.taps()];
       int32_t sum = 0;
       for (int64_t tap = 0; tap < shape_.taps(); ++tap) {
-        weights_[(tap / kTaps * wrapped_ + i) * kTaps + tap % kTaps] = filter[tap];
+        weights[(tap / kTaps * wrapped_ + i) * kTaps + tap % kTaps] = filter[tap];
         sum += filter[tap];
       }
-      offsets_[i] = -shift_ * sum;
+      offsets[i] = -shift_ * sum;
     }
-    return absl::OkStatus();
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const float> scales,
-           EpilogueOperands operands, Output out) override {
+  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> packed,
+           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
     CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
@@ -112,6 +118,8 @@ class OneChannelConvolution final : public IntegerSums {
       operands_[i] = of_filters ? wrapped_operands_[i] : operands[i];
     }
     CHECK(out.type() == output_);
+    const auto* const offsets = reinterpret_cast<const int32_t*>(packed.data());
+    const Weights weights = {reinterpret_cast<const int8_t*>(offsets + wrapped_), offsets};
     const EpilogueOfLanes epilogue = {scales_.data(), epilogue_, operands_, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_rows_);
 #pragma omp parallel for num_threads(threads_) schedule(static)
@@ -121,14 +129,19 @@ class OneChannelConvolution final : public IntegerSums {
       Scratch& scratch = scratch_[omp_get_thread_num()];
       CopyLines(&inputs[i / bands * shape_.height * shape_.width], y, scratch.lines.data());
       Unfold(scratch.lines.data(), row_count, scratch.windows.data());
-      Multiply(scratch.windows.data(), row_count * shape_.out_width * shape_.filters, epilogue,
-               (i / bands * shape_.out_height + y) * shape_.out_width * shape_.filters);
+      Multiply(scratch.windows.data(), weights, row_count * shape_.out_width * shape_.filters,
+               epilogue, (i / bands * shape_.out_height + y) * shape_.out_width * shape_.filters);
     }
   }
 
   std::string implementation() const override { return "loops:avx512_vnni"; }
 
  private:
+  // What is packed.
+  struct Weights {
+    const int8_t* codes;     // [group, wrapped filter, tap]
+    const int32_t* offsets;  // of wrapped filters
+  };
   // Of a thread.
   struct Scratch {
     std::vector<uint8_t> lines;     // [line, phase of the stride, column]
@@ -183,30 +196,32 @@ class OneChannelConvolution final : public IntegerSums {
   // The elements of a band: `size` of them from `at` on, of which the first is one of the first
   // filter. Vectors a period apart have the same filters in their lanes, and the same weights.
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
-      const uint32_t* windows, int64_t size, const EpilogueOfLanes& epilogue, int64_t at) const {
+      const uint32_t* windows, const Weights& weights, int64_t size,
+      const EpilogueOfLanes& epilogue, int64_t at) const {
     int64_t i = 0;
     for (; i + kBlock * period_ <= size; i += kBlock * period_) {
       for (int64_t j = i; j < i + period_; j += kLanes) {
         const PlaceOfLanes place = {j % shape_.filters, at + j, period_, kAllLanes};
-        MultiplyVectors<kBlock>(windows + j / shape_.filters, place, epilogue);
+        MultiplyVectors<kBlock>(windows + j / shape_.filters, weights, place, epilogue);
       }
     }
     for (; i < size; i += kLanes) {
       const PlaceOfLanes place = {i % shape_.filters, at + i, 0, FirstLanes(size - i)};
-      MultiplyVectors<1>(windows + i / shape_.filters, place, epilogue);
+      MultiplyVectors<1>(windows + i / shape_.filters, weights, place, epilogue);
     }
   }
 
   template <int kVectors>
-  FIXPOINT_VNNI void MultiplyVectors(const uint32_t* windows, const PlaceOfLanes& place,
+  FIXPOINT_VNNI void MultiplyVectors(const uint32_t* windows, const Weights& weights,
+                                     const PlaceOfLanes& place,
                                      const EpilogueOfLanes& epilogue) const {
     const int64_t pixels = period_ / shape_.filters;
     const __m512i pixel_of_lane = _mm512_loadu_si512(&pixels_[place.channel]);
-    const int8_t* weights = &weights_[place.channel * kTaps];
+    const int8_t* codes = weights.codes + place.channel * kTaps;
     __m512i sums[kVectors];
-    for (__m512i& sum : sums) sum = _mm512_loadu_si512(&offsets_[place.channel]);
-    for (int64_t g = 0; g < groups_; ++g, windows += column_, weights += wrapped_ * kTaps) {
-      const __m512i group = _mm512_loadu_si512(weights);
+    for (__m512i& sum : sums) sum = _mm512_loadu_si512(weights.offsets + place.channel);
+    for (int64_t g = 0; g < groups_; ++g, windows += column_, codes += wrapped_ * kTaps) {
+      const __m512i group = _mm512_loadu_si512(codes);
       for (int v = 0; v < kVectors; ++v) {
         const __m512i taps = _mm512_maskz_permutexvar_epi32(
             kAllLanes, pixel_of_lane, _mm512_loadu_si512(windows + v * pixels));
@@ -224,8 +239,6 @@ class OneChannelConvolution final : public IntegerSums {
   const int64_t period_;  // elements, after which a vector has the filters of the first one again
   // What belongs to filters, and behind it its beginning again.
   const int64_t wrapped_;
-  std::vector<int8_t> weights_;  // [group, wrapped filter, tap]
-  std::vector<int32_t> offsets_;
   std::vector<int32_t> pixels_;  // by which a lane is further on than the first
   std::vector<float> scales_;
   std::vector<std::vector<float>> wrapped_operands_;

@@ -46,6 +46,7 @@ class Operand {
     memory_.set_data_handle(const_cast<std::remove_const_t<T>*>(data.data()));
   }
 
+  int64_t bytes() const { return static_cast<int64_t>(bytes_); }
   // As many elements as it has.
   template <typename T>
   size_t size() const {

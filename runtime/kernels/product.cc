@@ -19,20 +19,26 @@ class FloatProduct final : public Product {
         desc_(ProductDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         x_(Operand::Elsewhere(desc_.src_desc())),
         y_(Operand::Elsewhere(YDesc(shape, memory::data_type::f32))),
-        packed_(Operand::Own(desc_.weights_desc())),
+        packed_(Operand::Elsewhere(desc_.weights_desc())),
         out_(Operand::Elsewhere(desc_.dst_desc())),
         pack_(Reordering(y_, packed_)),
         multiply_(dnnl::matmul(desc_),
                   epilogue_.With(
                       {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}})) {}
 
-  void Run(absl::Span<const float> x, absl::Span<const float> y, EpilogueOperands operands,
+  int64_t packed_bytes() const override { return packed_.bytes(); }
+  void Pack(absl::Span<const float> y, absl::Span<uint8_t> packed) override {
+    y_.PointTo(y);
+    packed_.PointTo(packed);
+    pack_.Run();
+  }
+
+  void Run(absl::Span<const float> x, absl::Span<const uint8_t> y, EpilogueOperands operands,
            absl::Span<float> out) override {
     x_.PointTo(x);
-    y_.PointTo(y);
+    packed_.PointTo(y);
     epilogue_.PointTo(operands);
     out_.PointTo(out);
-    pack_.Run();
     multiply_.Run();
   }
 

@@ -3,28 +3,30 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_PRODUCT_H_
 #define FIXPOINT_RUNTIME_KERNELS_PRODUCT_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/packing.h"
 #include "runtime/kernels/product_shape.h"
 
 namespace fixpoint::kernels {
 
 // Not for two threads at once.
-class Product {
+class Product : public PacksWeights<float> {
  public:
   // Errors: those of CheckShape and Planned (onednn.h); kUnimplemented: there is no kernel with
   // that epilogue.
   static absl::StatusOr<std::unique_ptr<Product>> Plan(const ProductShape& shape,
                                                        const Epilogue& epilogue = {});
-  virtual ~Product() = default;
 
-  // out = x * y, and the epilogue, whose channels are columns. REQUIRES: the sizes are the shape's.
-  virtual void Run(absl::Span<const float> x, absl::Span<const float> y, EpilogueOperands operands,
-                   absl::Span<float> out) = 0;
+  // out = x * y, of a packed y, and the epilogue, whose channels are columns. REQUIRES: the sizes
+  // are the shape's.
+  virtual void Run(absl::Span<const float> x, absl::Span<const uint8_t> y,
+                   EpilogueOperands operands, absl::Span<float> out) = 0;
 
   // As oneDNN calls it: "brgemm:jit".
   virtual std::string implementation() const = 0;

@@ -15,6 +15,7 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/integer_operands.h"
+#include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/convolution.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
@@ -43,10 +44,11 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
                    PlanWithOpsBehind(plan, &behind));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
   if (name.empty()) name = op.op().type();
-  op.AddStep({epilogue.WithOperands({x, filter}),
+  const Buffer packed = AddPacking<float>(op, convolution, filter);
+  op.AddStep({epilogue.WithOperands({x, packed}),
               {epilogue.out},
               [=](const StepContext& run) {
-                convolution->Run(run.Floats(x), run.Floats(filter), epilogue.OperandsOf(run),
+                convolution->Run(run.Floats(x), run.Of<uint8_t>(packed), epilogue.OperandsOf(run),
                                  run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
@@ -61,10 +63,11 @@ absl::Status AddBackwardImages(OpPlanner& op, const kernels::ConvolutionShape& s
                                Buffer filter, Buffer dx, std::string name = "") {
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionBackwardImages> backward,
                    kernels::ConvolutionBackwardImages::Plan(shape));
-  op.AddStep({{dy, filter},
+  const Buffer packed = AddPacking<float>(op, backward, filter);
+  op.AddStep({{dy, packed},
               {dx},
               [=](const StepContext& run) {
-                backward->Run(run.Floats(dy), run.Floats(filter), run.Floats(dx));
+                backward->Run(run.Floats(dy), run.Of<uint8_t>(packed), run.Floats(dx));
                 return absl::OkStatus();
               },
               backward->implementation(),

@@ -60,12 +60,14 @@ absl::Status PlanDropout(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   const Buffer y = op.WriteOver("Out", type, Layout::kRowMajor, x);
   const Buffer mask = op.WriteAs("Mask", {VarType::UINT8, type.dims});
-  op.AddStep({{x}, {y, mask}, [=, number = op.number()](const StepContext& run) {
-                kernels::Dropout(run.Random(number, seed), rule.p,
-                                 static_cast<float>(rule.TrainFactor()), run.Floats(x),
-                                 run.Floats(y), run.Of<uint8_t>(mask));
-                return absl::OkStatus();
-              }});
+  StepKernel drop{{x}, {y, mask}, [=, number = op.number()](const StepContext& run) {
+                    kernels::Dropout(run.Random(number, seed), rule.p,
+                                     static_cast<float>(rule.TrainFactor()), run.Floats(x),
+                                     run.Floats(y), run.Of<uint8_t>(mask));
+                    return absl::OkStatus();
+                  }};
+  drop.draws = true;
+  op.AddStep(std::move(drop));
   return absl::OkStatus();
 }
 

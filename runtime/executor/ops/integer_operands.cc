@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/ops/packed_weights.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -35,11 +36,12 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
                     int64_t operations, const PlannedEpilogue& epilogue, float alpha) {
   const auto& [inputs, weights] = operands;
+  const Buffer packed = AddPacking<int8_t>(op, sums, weights.codes);
   const Buffer scales = op.Scratch("scales", VarType::FP32, channels);
   const std::string implementation = sums->implementation();
-  op.AddStep({epilogue.WithOperands({inputs.codes, inputs.ranges, weights.codes, weights.ranges}),
+  op.AddStep({epilogue.WithOperands({inputs.codes, inputs.ranges, packed, weights.ranges}),
               {scales, epilogue.out},
-              [inputs = inputs, weights = weights, scales, epilogue, alpha,
+              [inputs = inputs, weights = weights, packed, scales, epilogue, alpha,
                sums = std::move(sums)](const StepContext& run) {
                 const float input_step = StepOf(run.Floats(inputs.ranges)[0], inputs.largest_code);
                 const absl::Span<const float> ranges = run.Floats(weights.ranges);
@@ -49,12 +51,8 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                   const float range = ranges[c % ranges.size()];
                   scale[c] = input_step * StepOf(range, weights.largest_code) * alpha;
                 }
-                if (absl::Status status = sums->SetWeights(run.Of<int8_t>(weights.codes));
-                    !status.ok()) {
-                  return status;
-                }
-                sums->Run(run.Of<uint8_t>(inputs.codes), scale, epilogue.OperandsOf(run),
-                          run.Floats(epilogue.out));
+                sums->Run(run.Of<uint8_t>(inputs.codes), run.Of<uint8_t>(packed), scale,
+                          epilogue.OperandsOf(run), run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
               implementation,

@@ -16,6 +16,7 @@
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
+#include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/executor/ops/product.h"
 #include "runtime/kernels/code_conversion.h"
@@ -182,15 +183,15 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
+  const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
   ASSIGN_OR_RETURN(const Buffer scales, ReadScales(op, sums.channels));
   ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
   const Buffer output = WriteSums(op, sums, type, operands, input);
-  op.AddStep({operands.WithOperands({input, weights, scales}),
+  op.AddStep({operands.WithOperands({input, packed, scales}),
               {output},
               [=](const StepContext& run) {
-                RETURN_IF_ERROR(kernel->SetWeights(run.Of<int8_t>(weights)));
-                kernel->Run(run.Of<uint8_t>(input), run.Floats(scales), operands.Place(run, output),
-                            OutputOf(run, output, output_type));
+                kernel->Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), run.Floats(scales),
+                            operands.Place(run, output), OutputOf(run, output, output_type));
                 return absl::OkStatus();
               },
               kernel->implementation(),

@@ -14,6 +14,7 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/integer_operands.h"
+#include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/product.h"
@@ -135,10 +136,11 @@ absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buff
   };
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, PlanWithOpsBehind(plan, &behind));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
-  op.AddStep({epilogue.WithOperands({x, y}),
+  const Buffer packed = AddPacking<float>(op, product, y);
+  op.AddStep({epilogue.WithOperands({x, packed}),
               {epilogue.out},
               [=](const StepContext& run) {
-                product->Run(run.Floats(x), run.Floats(y), epilogue.OperandsOf(run),
+                product->Run(run.Floats(x), run.Of<uint8_t>(packed), epilogue.OperandsOf(run),
                              run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
@@ -284,10 +286,11 @@ absl::StatusOr<PlannedProduct> MatmulV2Product(const OpPlanner& op) {
 absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, Buffer x, Buffer y,
                         Buffer out, std::string name) {
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, kernels::Product::Plan(shape));
-  op.AddStep({{x, y},
+  const Buffer packed = AddPacking<float>(op, product, y);
+  op.AddStep({{x, packed},
               {out},
               [=](const StepContext& run) {
-                product->Run(run.Floats(x), run.Floats(y), {}, run.Floats(out));
+                product->Run(run.Floats(x), run.Of<uint8_t>(packed), {}, run.Floats(out));
                 if (alpha != 1) {
                   kernels::Scale(run.Floats(out), alpha, 0.0f, kernels::BiasOrder::kAfterFactor,
                                  run.Floats(out));

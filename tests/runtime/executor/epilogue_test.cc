@@ -28,7 +28,7 @@ Tensor Drawn(std::vector<int64_t> dims, uint32_t number, float lowest = -1) {
 struct Case {
   const char* name;
   const char* program;
-  const char* steps;  // of the plan, when `out` alone is fetched
+  const char* steps;  // of the plan, but those that pack weights, when `out` alone is fetched
 };
 
 #define QUANTIZED_OPERANDS                                                          \
@@ -154,7 +154,9 @@ TEST_P(Epilogues, HaveTheBitsOfStepsOfTheirOwn) {
   const auto plan = (*fused)->PlanOf({}, {"out"});
   ASSERT_TRUE(plan.ok()) << plan.status();
   std::vector<std::string> steps;
-  for (const Step& step : (*plan)->steps) steps.push_back(step.name);
+  for (const Step& step : (*plan)->steps) {
+    if (step.name != "pack weights") steps.push_back(step.name);
+  }
   EXPECT_EQ(absl::StrJoin(steps, "\n"), GetParam().steps);
   const auto one = (*fused)->Run({}, {"out"}, 0);
   const auto other = (*apart)->Run({}, {"out"}, 0);

@@ -79,6 +79,7 @@ TEST_F(QuantizedConvolution, RunsOnIntegersAndDequantizesForItsGradient) {
             "find range\n"
             "fake_channel_wise_quantize_abs_max\n"
             "to channels last\n"
+            "pack weights\n"
             "conv2d on integers\n"
             "to row major");
   const auto backward = executor->PlanOf(feeds_, {"dw"});
@@ -90,6 +91,7 @@ TEST_F(QuantizedConvolution, RunsOnIntegersAndDequantizesForItsGradient) {
             "find range\n"
             "fake_channel_wise_quantize_abs_max\n"
             "to channels last\n"
+            "pack weights\n"
             "conv2d on integers + relu\n"
             "relu_grad\n"
             "dequantize\n"

@@ -54,7 +54,7 @@ TEST_P(FloatConvolution, RunsForward) {
   ASSERT_TRUE(forward.ok()) << forward.status();
   EXPECT_FALSE(IsSlow((*forward)->implementation())) << (*forward)->implementation();
   std::vector<float> y(shape_.output_size());
-  (*forward)->Run(x_, filters_, {}, absl::MakeSpan(y));
+  (*forward)->Run(x_, Packed(**forward, filters_), {}, absl::MakeSpan(y));
   std::vector<Sum> expected(y.size());
   ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
     expected[out].Add(double{x_[x]} * filters_[tap]);
@@ -67,7 +67,7 @@ TEST_P(FloatConvolution, GivesTheGradientOfImages) {
   ASSERT_TRUE(backward.ok()) << backward.status();
   EXPECT_FALSE(IsSlow((*backward)->implementation())) << (*backward)->implementation();
   std::vector<float> dx(shape_.input_size());
-  (*backward)->Run(dy_, filters_, absl::MakeSpan(dx));
+  (*backward)->Run(dy_, Packed(**backward, filters_), absl::MakeSpan(dx));
   std::vector<Sum> expected(dx.size());
   ForEachTap(shape_, [&](int64_t out, int64_t x, int64_t tap) {
     expected[x].Add(double{dy_[out]} * filters_[tap]);

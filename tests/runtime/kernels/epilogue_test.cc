@@ -144,8 +144,8 @@ TEST_P(Epilogues, AreOperationsBehindAConvolution) {
   const Operands operands(epilogue, shape.filters, shape.output_size(), &numbers);
   std::vector<float> y(shape.output_size());
   std::vector<float> fused_y(shape.output_size());
-  (*plain)->Run(x, filters, {}, absl::MakeSpan(y));
-  (*fused)->Run(x, filters, operands.spans(), absl::MakeSpan(fused_y));
+  (*plain)->Run(x, Packed(**plain, filters), {}, absl::MakeSpan(y));
+  (*fused)->Run(x, Packed(**fused, filters), operands.spans(), absl::MakeSpan(fused_y));
   EXPECT_TRUE(HaveEqualBits(fused_y, Operated(epilogue, operands.spans(), y)));
 }
 
@@ -167,9 +167,9 @@ TEST_P(Epilogues, AreOperationsBehindAConvolutionOfCodes) {
     const Operands operands(epilogue, shape.filters, shape.output_size(), &numbers);
     std::vector<float> y(shape.output_size());
     std::vector<float> fused_y(shape.output_size());
-    ASSERT_TRUE((*plain)->SetWeights(filters).ok() && (*fused)->SetWeights(filters).ok());
-    (*plain)->Run(images, scales, {}, absl::MakeSpan(y));
-    (*fused)->Run(images, scales, operands.spans(), absl::MakeSpan(fused_y));
+    (*plain)->Run(images, Packed(**plain, filters), scales, {}, absl::MakeSpan(y));
+    (*fused)->Run(images, Packed(**fused, filters), scales, operands.spans(),
+                  absl::MakeSpan(fused_y));
     EXPECT_TRUE(HaveEqualBits(fused_y, Operated(epilogue, operands.spans(), y)));
   }
 }
@@ -198,8 +198,8 @@ TEST_P(ProductEpilogues, AreOperationsBehindAProduct) {
   const Operands operands(epilogue, shape.columns, shape.out_size(), &numbers);
   std::vector<float> out(shape.out_size());
   std::vector<float> fused_out(shape.out_size());
-  (*plain)->Run(x, y, {}, absl::MakeSpan(out));
-  (*fused)->Run(x, y, operands.spans(), absl::MakeSpan(fused_out));
+  (*plain)->Run(x, Packed(**plain, y), {}, absl::MakeSpan(out));
+  (*fused)->Run(x, Packed(**fused, y), operands.spans(), absl::MakeSpan(fused_out));
   EXPECT_TRUE(HaveEqualBits(fused_out, Operated(epilogue, operands.spans(), out)));
 }
 
@@ -218,9 +218,8 @@ TEST_P(ProductEpilogues, AreOperationsBehindAProductOfCodes) {
   const Operands operands(epilogue, shape.columns, shape.out_size(), &numbers);
   std::vector<float> out(shape.out_size());
   std::vector<float> fused_out(shape.out_size());
-  ASSERT_TRUE((*plain)->SetWeights(y).ok() && (*fused)->SetWeights(y).ok());
-  (*plain)->Run(x, scales, {}, absl::MakeSpan(out));
-  (*fused)->Run(x, scales, operands.spans(), absl::MakeSpan(fused_out));
+  (*plain)->Run(x, Packed(**plain, y), scales, {}, absl::MakeSpan(out));
+  (*fused)->Run(x, Packed(**fused, y), scales, operands.spans(), absl::MakeSpan(fused_out));
   EXPECT_TRUE(HaveEqualBits(fused_out, Operated(epilogue, operands.spans(), out)));
 }
 
@@ -248,7 +247,7 @@ TEST(Epilogue, TakesANanForTheLowest) {
     EXPECT_EQ(y[0], lowest);
     const auto convolution = ConvolutionForward::Plan({}, epilogue);
     ASSERT_TRUE(convolution.ok()) << convolution.status();
-    (*convolution)->Run({nan}, {1.0f}, {{}}, absl::MakeSpan(y));
+    (*convolution)->Run({nan}, Packed(**convolution, {1.0f}), {{}}, absl::MakeSpan(y));
     EXPECT_EQ(y[0], lowest);
   }
 }

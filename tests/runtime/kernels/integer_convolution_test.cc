@@ -54,8 +54,7 @@ TEST_P(ExactConvolution, GivesTheSumsOfPlainLoops) {
     sums[out] += int64_t{image} * filters[tap];
   });
   for (int step = 0; step < 2; ++step) {
-    ASSERT_TRUE(convolution.SetWeights(filters).ok());
-    convolution.Run(images, scales, {}, absl::MakeSpan(y));
+    convolution.Run(images, Packed(convolution, filters), scales, {}, absl::MakeSpan(y));
     for (size_t i = 0; i < y.size(); ++i) {
       ASSERT_EQ(y[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
     }

@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/packing.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
 namespace fixpoint::kernels {
@@ -67,8 +68,7 @@ TEST_P(ExactTransposedConvolution, GivesTheSumsOfPlainLoops) {
   EXPECT_FALSE(absl::StrContains(implementation, "ref")) << implementation;
   std::vector<float> y(expected_.size());
   for (int step = 0; step < 2; ++step) {
-    ASSERT_TRUE((*planned)->SetWeights(filters_).ok());
-    (*planned)->Run(inputs_, scales_, {}, absl::MakeSpan(y));
+    (*planned)->Run(inputs_, Packed(**planned, filters_), scales_, {}, absl::MakeSpan(y));
     ASSERT_EQ(y, expected_);
   }
 }
@@ -82,9 +82,8 @@ TEST_P(ExactTransposedConvolution, StoresCodesBehindAnEpilogue) {
   std::vector<float> bias(shape_.channels);
   for (size_t c = 0; c < bias.size(); ++c) bias[c] = std::sin(static_cast<float>(c));
   std::vector<uint8_t> y(expected_.size());
-  ASSERT_TRUE((*planned)->SetWeights(filters_).ok());
   const absl::Span<const float> operands[] = {bias, {}, {}};
-  (*planned)->Run(inputs_, scales_, operands, absl::MakeSpan(y));
+  (*planned)->Run(inputs_, Packed(**planned, filters_), scales_, operands, absl::MakeSpan(y));
   for (size_t i = 0; i < y.size(); ++i) {
     const float x = std::max(expected_[i] + bias[i % bias.size()], 0.0f) * 0.37f;
     ASSERT_EQ(y[i], std::nearbyint(std::min(x, 255.0f))) << i;

@@ -70,7 +70,7 @@ TEST_P(FloatProducts, EqualPlainLoops) {
   EXPECT_EQ((*product)->implementation().find("ref"), std::string::npos)
       << (*product)->implementation();
   std::vector<float> out(shape.out_size());
-  (*product)->Run(x, y, {}, absl::MakeSpan(out));
+  (*product)->Run(x, Packed(**product, y), {}, absl::MakeSpan(out));
   std::vector<double> expected(out.size(), 0);
   ForEachTerm(shape, [&](int64_t out_i, int64_t x_i, int64_t y_i) {
     expected[out_i] += double{x[x_i]} * y[y_i];
@@ -115,8 +115,7 @@ TEST_P(ExactProducts, GiveTheSumsOfPlainLoops) {
   });
   std::vector<float> out(shape.out_size());
   for (int step = 0; step < 2; ++step) {
-    ASSERT_TRUE((*planned)->SetWeights(y).ok());
-    (*planned)->Run(x, scales, {}, absl::MakeSpan(out));
+    (*planned)->Run(x, Packed(**planned, y), scales, {}, absl::MakeSpan(out));
     for (size_t i = 0; i < out.size(); ++i) {
       ASSERT_EQ(out[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
     }
@@ -134,14 +133,6 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ExactProducts,
                                   (type == CodeType::kUint8 ? "Uint8" : "Int8") +
                                   (codes == Codes::kMixed ? "Mixed" : "Largest");
                          });
-
-TEST(Products, SayWhereThereIsNoMemory) {
-  EXPECT_EQ(
-      PlanIntegerProduct({1 << 14, 1, 1 << 14, 1 << 30, false, false}, CodeType::kUint8).status(),
-      absl::FailedPreconditionError("there is no memory for a product of codes"));
-  EXPECT_EQ(PlanIntegerProduct({1 << 30, 1, 1, 1 << 30, false, false}, CodeType::kUint8).status(),
-            absl::FailedPreconditionError("there is no memory for a product of codes"));
-}
 
 TEST(Products, RefuseWhatDoesNotFit) {
   EXPECT_EQ(Product::Plan({1, 0, 2, 3, false, false}).status(),

@@ -125,7 +125,7 @@ std::vector<uint8_t> Expected(const StoredCase& stored,
 void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& storing,
                   const std::vector<uint8_t>& inputs, const std::vector<int8_t>& weights,
                   int64_t channels, int64_t size, Numbers* numbers) {
-  ASSERT_TRUE(plain.SetWeights(weights).ok() && storing.SetWeights(weights).ok());
+  const std::vector<uint8_t> packed = Packed(storing, weights);
   std::vector<float> scales = numbers->Vector(channels);
   for (float& scale : scales) scale *= 1e-3f;
   std::vector<std::vector<float>> values;
@@ -135,13 +135,13 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   const std::vector<absl::Span<const float>> operands(values.begin(), values.end());
   const std::vector<uint8_t> before = numbers->Codes<uint8_t>(size, 255);
   std::vector<float> sums(size);
-  plain.Run(inputs, scales, {}, absl::MakeSpan(sums));
+  plain.Run(inputs, Packed(plain, weights), scales, {}, absl::MakeSpan(sums));
   std::vector<uint8_t> codes = before;
   if (stored.output == OutputType::kInt8) {
-    storing.Run(inputs, scales, operands,
+    storing.Run(inputs, packed, scales, operands,
                 absl::MakeSpan(reinterpret_cast<int8_t*>(codes.data()), codes.size()));
   } else {
-    storing.Run(inputs, scales, operands, absl::MakeSpan(codes));
+    storing.Run(inputs, packed, scales, operands, absl::MakeSpan(codes));
   }
   EXPECT_EQ(codes, Expected(stored, operands, sums, before));
 }

@@ -1,0 +1,38 @@
+// A network that predicts on random numbers, to be timed.
+
+#ifndef FIXPOINT_BENCHMARKS_TIMED_PREDICTOR_H_
+#define FIXPOINT_BENCHMARKS_TIMED_PREDICTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/predictor.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint {
+
+// What a network is run as.
+enum class Form { kFloat, kSimulated, kLowered };
+
+class TimedPredictor {
+ public:
+  // A network of networks.h on its usual image size, or on 224 x 224 where it was made for that;
+  // its parameters are what a few steps of training leave. On one thread.
+  TimedPredictor(const std::string& network, Form form, int64_t batch, bool profile = false);
+
+  // Gives the processor time of a run in seconds.
+  double Run();
+
+  Predictor& predictor() { return *predictor_; }
+
+ private:
+  std::unique_ptr<Predictor> predictor_;
+  std::vector<Tensor> inputs_;
+  std::vector<Tensor> outputs_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_BENCHMARKS_TIMED_PREDICTOR_H_

@@ -1,0 +1,122 @@
+#include "runtime/executor/constants.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// Which buffers and steps of a plan depend on more than parameters.
+class Varying {
+ public:
+  explicit Varying(const Plan& plan) : plan_(plan), buffers_(plan.buffers.size(), false) {
+    std::vector<int> tensor_of(plan.buffers.size());
+    for (size_t i = 0; i < tensor_of.size(); ++i) tensor_of[i] = static_cast<int>(i);
+    for (const Plan::InTensor& in : plan.in_tensors) tensor_of[in.buffer.index] = in.tensor.index;
+    std::vector<bool> is_written(plan.buffers.size(), false);
+    for (const Step& step : plan.steps) {
+      for (const Buffer& buffer : step.writes) is_written[tensor_of[buffer.index]] = true;
+    }
+    for (size_t i = 0; i < buffers_.size(); ++i) {
+      const BufferInfo::Place place = plan.buffers[i].place;
+      buffers_[i] = place == BufferInfo::Place::kFeed ||
+                    (place == BufferInfo::Place::kScope && is_written[tensor_of[i]]);
+    }
+    bool changes = true;
+    while (changes) {
+      changes = false;
+      for (const Step& step : plan.steps) {
+        if (!Varies(step)) continue;
+        for (const Buffer& buffer : step.writes) {
+          changes = changes || !buffers_[buffer.index];
+          buffers_[buffer.index] = true;
+        }
+      }
+    }
+  }
+
+  bool Varies(const Step& step) const {
+    return step.block != nullptr || step.draws || step.reads.empty() || AnyVaries(step.reads) ||
+           AnyVaries(step.writes);
+  }
+
+ private:
+  bool AnyVaries(const std::vector<Buffer>& buffers) const {
+    return std::any_of(buffers.begin(), buffers.end(),
+                       [this](Buffer buffer) { return buffers_[buffer.index]; });
+  }
+
+  const Plan& plan_;
+  std::vector<bool> buffers_;
+};
+
+}  // namespace
+
+void SetConstantsApart(Plan* plan) {
+  const Varying varying(*plan);
+  const auto first_constant =
+      std::stable_partition(plan->steps.begin(), plan->steps.end(),
+                            [&](const Step& step) { return varying.Varies(step); });
+  plan->constant_steps.assign(std::make_move_iterator(first_constant),
+                              std::make_move_iterator(plan->steps.end()));
+  plan->steps.erase(first_constant, plan->steps.end());
+  for (const Step& step : plan->constant_steps) {
+    for (const Buffer& buffer : step.writes) {
+      plan->buffers[buffer.index].place = BufferInfo::Place::kConstantScratch;
+    }
+  }
+  const auto keep = [&](Buffer buffer) {
+    BufferInfo::Place& place = plan->buffers[buffer.index].place;
+    if (place == BufferInfo::Place::kConstantScratch) place = BufferInfo::Place::kConstant;
+  };
+  for (const Step& step : plan->steps) {
+    for (const Buffer& buffer : step.reads) keep(buffer);
+  }
+  for (const Plan::Fetch& fetch : plan->fetches) keep(fetch.buffer);
+}
+
+absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what) {
+  constexpr int64_t kAlignment = Tensor::kAlignment;
+  const int64_t aligned = (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  Memory memory(
+      static_cast<uint8_t*>(std::aligned_alloc(kAlignment, static_cast<size_t>(aligned))));
+  if (memory == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is no memory for ", bytes, " bytes of ", what));
+  }
+  return memory;
+}
+
+std::shared_ptr<const Constant> ConstantStore::Share(Constant constant) {
+  const size_t hash = absl::HashOf(constant.bytes());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<std::weak_ptr<const Constant>>& alike = by_hash_[hash];
+  alike.erase(
+      std::remove_if(alike.begin(), alike.end(), [](const auto& other) { return other.expired(); }),
+      alike.end());
+  for (const std::weak_ptr<const Constant>& weak : alike) {
+    std::shared_ptr<const Constant> other = weak.lock();
+    if (other != nullptr && other->bytes() == constant.bytes()) return other;
+  }
+  auto shared = std::make_shared<const Constant>(std::move(constant));
+  alike.push_back(shared);
+  return shared;
+}
+
+int64_t ConstantStore::bytes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  int64_t bytes = 0;
+  for (const auto& [hash, alike] : by_hash_) {
+    for (const std::weak_ptr<const Constant>& weak : alike) {
+      if (const auto constant = weak.lock()) bytes += constant->bytes().size();
+    }
+  }
+  return bytes;
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,64 @@
+// What a plan computes of parameters alone, where those do not change: packed weights, the factors
+// of a batch norm, codes of weights. It is computed once, and executors that compute the same share
+// it.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_CONSTANTS_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_CONSTANTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "runtime/executor/plan.h"
+
+namespace fixpoint::executor {
+
+// Makes steps that read parameters and what other such steps write constant steps, in their order;
+// what the other steps or the fetches read of it is a constant then (BufferInfo::Place). REQUIRES:
+// no buffer has a place in memory yet.
+void SetConstantsApart(Plan* plan);
+
+struct FreeMemory {
+  void operator()(uint8_t* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<uint8_t[], FreeMemory>;
+// Aligned as tensors are. Error (kFailedPrecondition): there is none; `what` for.
+absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what);
+
+// A constant. Its bytes stay what they are.
+class Constant {
+ public:
+  Constant(Memory memory, int64_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
+
+  absl::Span<const uint8_t> bytes() const { return {memory_.get(), static_cast<size_t>(bytes_)}; }
+
+ private:
+  Memory memory_;
+  int64_t bytes_;
+};
+
+// The constants of executors; of equal ones there is one, as long as an executor has it. For any
+// number of threads at once.
+class ConstantStore {
+ public:
+  std::shared_ptr<const Constant> Share(Constant constant);
+
+  // Of all constants that executors have.
+  int64_t bytes() const;
+
+ private:
+  mutable std::mutex mutex_;
+  absl::flat_hash_map<size_t, std::vector<std::weak_ptr<const Constant>>> by_hash_;
+};
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_CONSTANTS_H_

@@ -1,0 +1,35 @@
+// Weights in the form that a kernel reads them in, which is made once for many runs.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_PACKING_H_
+#define FIXPOINT_RUNTIME_KERNELS_PACKING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace fixpoint::kernels {
+
+// A kernel that reads packed weights; T is what they are of.
+template <typename T>
+class PacksWeights {
+ public:
+  virtual ~PacksWeights() = default;
+
+  virtual int64_t packed_bytes() const = 0;
+  // REQUIRES: as many weights as the kernel was planned for, and packed_bytes bytes. What is packed
+  // every kernel reads that was planned for the same.
+  virtual void Pack(absl::Span<const T> weights, absl::Span<uint8_t> packed) = 0;
+};
+
+// In memory of their own.
+template <typename T>
+std::vector<uint8_t> Packed(PacksWeights<T>& kernel, const std::vector<T>& weights) {
+  std::vector<uint8_t> packed(kernel.packed_bytes());
+  kernel.Pack(weights, absl::MakeSpan(packed));
+  return packed;
+}
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_PACKING_H_

@@ -1,0 +1,166 @@
+#include "runtime/predictor.h"
+
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/str_cat.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+#include "runtime/inference_model.h"
+#include "runtime/parameter_file.h"
+
+namespace fixpoint {
+namespace {
+
+using executor::Executor;
+
+// In test mode statistics are handed on as they are.
+bool HandsOn(const Op& op) {
+  return BoolAttr(op.desc(), "is_test").value_or(false) ||
+         BoolAttr(op.desc(), "use_global_stats").value_or(false);
+}
+
+// Error (kInvalidArgument): an op writes a parameter.
+absl::Status CheckWritesNoParameters(const Program& program) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (op.type() == "fetch" || HandsOn(op)) continue;
+      for (const Argument* output : op.outputs()) {
+        const Variable* variable = output->variable();
+        if (variable == nullptr || !variable->persistable()) continue;
+        return absl::InvalidArgumentError(
+            absl::StrCat(DescribeInFile(op), ": writes the parameter \"", variable->name(),
+                         "\"; want a program of inference, as transpile --mode=test and "
+                         "--mode=freeze make it"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The variable that a feed op gives or a fetch op takes, and its column.
+void AddColumn(const Op& op, const Argument* argument, std::map<int64_t, std::string>* columns) {
+  if (argument == nullptr) return;
+  const int64_t column = IntAttr(op.desc(), "col").value_or(static_cast<int64_t>(columns->size()));
+  columns->emplace(column, argument->name());
+}
+
+std::vector<std::string> NamesOf(const std::map<int64_t, std::string>& columns) {
+  std::vector<std::string> names;
+  for (const auto& [column, name] : columns) names.push_back(name);
+  return names;
+}
+
+}  // namespace
+
+Predictor::Predictor(Program program, Scope scope, const PredictorOptions& options)
+    : program_(std::move(program)), scope_(std::move(scope)), options_(options) {}
+
+absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& path,
+                                                           const PredictorOptions& options) {
+  ASSIGN_OR_RETURN(InferenceModel model, LoadInferenceModel(path));
+  return Create(std::move(model.program), std::move(model.parameters), options);
+}
+
+absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(Program program, Scope scope,
+                                                             const PredictorOptions& options) {
+  auto predictor =
+      std::unique_ptr<Predictor>(new Predictor(std::move(program), std::move(scope), options));
+  RETURN_IF_ERROR(CheckWritesNoParameters(predictor->program_));
+  RETURN_IF_ERROR(predictor->NameInputsAndOutputs());
+  RETURN_IF_ERROR(predictor->CheckParameters());
+  // Ops that the executor does not run are an error here, and not of the first run.
+  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, predictor->TakeExecutor());
+  predictor->GiveBack(std::move(executor));
+  return predictor;
+}
+
+absl::Status Predictor::NameInputsAndOutputs() {
+  std::map<int64_t, std::string> inputs;
+  std::map<int64_t, std::string> outputs;
+  for (const Op& op : program_.block(0).ops()) {
+    if (op.type() == "feed") AddColumn(op, op.Output("Out"), &inputs);
+    if (op.type() == "fetch") AddColumn(op, op.Input("X"), &outputs);
+  }
+  inputs_ = options_.inputs.empty() ? NamesOf(inputs) : options_.inputs;
+  outputs_ = options_.outputs.empty() ? NamesOf(outputs) : options_.outputs;
+  if (outputs_.empty()) {
+    return absl::FailedPreconditionError(
+        "the program has no fetch; want one for each output, as transpile --mode=freeze makes "
+        "them");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Predictor::CheckParameters() const {
+  for (const ParameterInfo& parameter : ParametersOf(program_.Proto())) {
+    if (scope_.FindOrNull(parameter.name) != nullptr) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("parameter \"", parameter.name,
+                     "\" is not in the scope; want what the program was saved with"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Executor>> Predictor::TakeExecutor() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_.empty()) {
+      std::unique_ptr<Executor> executor = std::move(idle_.back());
+      idle_.pop_back();
+      return executor;
+    }
+  }
+  executor::ExecutorOptions options;
+  options.threads = options_.threads;
+  options.profile = options_.profile;
+  options.constants = &constants_;
+  return Executor::Create(program_, &scope_, options);
+}
+
+void Predictor::GiveBack(std::unique_ptr<Executor> executor) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  idle_.push_back(std::move(executor));
+}
+
+absl::Status Predictor::Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs) {
+  if (inputs.size() != inputs_.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("there are ", inputs.size(), " inputs; want ",
+                                                   inputs_.size(), ", as many as are fed"));
+  }
+  absl::InlinedVector<Feed, 4> feeds;
+  for (size_t i = 0; i < inputs.size(); ++i) feeds.push_back({inputs_[i], &inputs[i]});
+  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, TakeExecutor());
+  const absl::Status status = executor->RunInto(feeds, outputs_, /*step=*/0, outputs);
+  GiveBack(std::move(executor));
+  return status;
+}
+
+absl::StatusOr<std::vector<Tensor>> Predictor::Run(absl::Span<const Tensor> inputs) {
+  std::vector<Tensor> outputs;
+  RETURN_IF_ERROR(Run(inputs, &outputs));
+  return outputs;
+}
+
+int64_t Predictor::parameter_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& [name, value] : scope_) {
+    const auto* tensor = std::get_if<Tensor>(&value);
+    if (tensor != nullptr) bytes += static_cast<int64_t>(tensor->bytes().size());
+  }
+  return bytes;
+}
+
+std::string Predictor::PlanText() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return idle_.empty() ? "" : idle_.back()->PlanText();
+}
+
+std::string Predictor::ProfileText() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return idle_.empty() ? "" : idle_.back()->ProfileText();
+}
+
+}  // namespace fixpoint

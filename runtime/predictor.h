@@ -1,0 +1,88 @@
+// Runs a program of inference for callers on any number of threads: they share its parameters, and
+// what is computed of those alone.
+
+#ifndef FIXPOINT_RUNTIME_PREDICTOR_H_
+#define FIXPOINT_RUNTIME_PREDICTOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "proto/program.h"
+#include "runtime/executor/executor.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint {
+
+struct PredictorOptions {
+  // Variables; none: those of the ops `feed` and `fetch`, in the order of their columns.
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+  // Of one run.
+  int threads = 1;
+  // Whether the time of each step is measured.
+  bool profile = false;
+};
+
+// Every set of shapes that inputs come in is planned when it comes for the first time, and the last
+// plans are kept. As many runs go on at once as there are callers; each has plans and memory for
+// values of its own, which the next one takes over.
+class Predictor {
+ public:
+  // What LoadInferenceModel (inference_model.h) finds there. Errors: those of it and of Create.
+  static absl::StatusOr<std::unique_ptr<Predictor>> Load(const std::string& path,
+                                                         const PredictorOptions& options = {});
+  // Errors: kFailedPrecondition: there is no output, or a parameter is not in the scope; kInvalidArgument: an op writes a parameter, as in training; those of
+  // Executor::Create.
+  static absl::StatusOr<std::unique_ptr<Predictor>> Create(Program program, Scope scope,
+                                                           const PredictorOptions& options = {});
+  Predictor(const Predictor&) = delete;
+  Predictor& operator=(const Predictor&) = delete;
+
+  // Names of variables.
+  const std::vector<std::string>& inputs() const { return inputs_; }
+  const std::vector<std::string>& outputs() const { return outputs_; }
+  const Program& program() const { return program_; }
+
+  // Outputs for inputs, in their orders. For any number of threads at once. Errors:
+  // kInvalidArgument: not as many inputs as the program has; those of Backend::Run.
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
+  // The same into tensors that the caller keeps: one that has the output's type and dimensions is
+  // written over, so that a run takes no memory.
+  absl::Status Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs);
+
+  // Bytes of what is computed of parameters alone, and of the parameters.
+  int64_t constant_bytes() const { return constants_.bytes(); }
+  int64_t parameter_bytes() const;
+
+  // Of the executor that ran last (executor.h).
+  std::string PlanText();
+  std::string ProfileText();
+
+ private:
+  Predictor(Program program, Scope scope, const PredictorOptions& options);
+
+  absl::Status NameInputsAndOutputs();
+  absl::Status CheckParameters() const;
+  absl::StatusOr<std::unique_ptr<executor::Executor>> TakeExecutor();
+  void GiveBack(std::unique_ptr<executor::Executor> executor);
+
+  const Program program_;
+  Scope scope_;
+  const PredictorOptions options_;
+  std::vector<std::string> inputs_;
+  std::vector<std::string> outputs_;
+  executor::ConstantStore constants_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<executor::Executor>> idle_;  // the last was given back last
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_PREDICTOR_H_

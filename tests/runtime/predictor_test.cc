@@ -1,0 +1,202 @@
+#include "runtime/predictor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "runtime/inference_model.h"
+#include "tests/testing/parsed_program.h"
+#include "tests/testing/temporary_folder.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kNet[] = R"(program version=2006002
+block 0 {
+var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var x f32[-1,4]
+var z f32[-1,3]
+var w f32[4,3] persistable
+feed(X=feed) -> (Out=z) {col=1}
+feed(X=feed) -> (Out=x) {col=0}
+mul(X=x, Y=w) -> (Out=y)
+elementwise_add(X=y, Y=z) -> (Out=sum)
+relu(X=sum) -> (Out=out)
+fetch(X=out) -> (Out=fetch) {col=0}
+}
+)";
+
+Tensor Waves(std::vector<int64_t> dims, float phase) {
+  Tensor tensor = *Tensor::Allocate(VarType::FP32, std::move(dims));
+  for (int64_t i = 0; i < tensor.size(); ++i) {
+    tensor.mutable_data<float>()[i] = std::sin(phase + 0.7f * static_cast<float>(i));
+  }
+  return tensor;
+}
+
+Scope Weights() {
+  Scope scope;
+  scope.Set("w", Waves({4, 3}, 0.4f));
+  return scope;
+}
+
+std::vector<Tensor> Inputs(int64_t batch) {
+  std::vector<Tensor> inputs;
+  inputs.push_back(Waves({batch, 4}, 0.1f));
+  inputs.push_back(Waves({batch, 3}, 0.2f));
+  return inputs;
+}
+
+// Of Inputs(batch).
+std::vector<float> Expected(int64_t batch) {
+  const std::vector<Tensor> inputs = Inputs(batch);
+  const Tensor w = Waves({4, 3}, 0.4f);
+  std::vector<float> out;
+  for (int64_t i = 0; i < batch; ++i) {
+    for (int64_t j = 0; j < 3; ++j) {
+      double sum = inputs[1].data<float>()[i * 3 + j];
+      for (int64_t k = 0; k < 4; ++k) {
+        sum += double{inputs[0].data<float>()[i * 4 + k]} * w.data<float>()[k * 3 + j];
+      }
+      out.push_back(static_cast<float>(std::max(sum, 0.0)));
+    }
+  }
+  return out;
+}
+
+void ExpectOutput(const Tensor& output, int64_t batch) {
+  ASSERT_EQ(output.dims(), (std::vector<int64_t>{batch, 3}));
+  EXPECT_THAT(std::vector<float>(output.data<float>().begin(), output.data<float>().end()),
+              testing::Pointwise(testing::FloatNear(1e-6f), Expected(batch)));
+}
+
+std::unique_ptr<Predictor> MakePredictor() {
+  return std::move(*Predictor::Create(ParsedProgram(kNet), Weights()));
+}
+
+TEST(Predictor, RunsWhatIsFedInTheOrderOfColumns) {
+  const auto predictor = MakePredictor();
+  EXPECT_THAT(predictor->inputs(), testing::ElementsAre("x", "z"));
+  EXPECT_THAT(predictor->outputs(), testing::ElementsAre("out"));
+  const auto outputs = predictor->Run(Inputs(2));
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ExpectOutput((*outputs)[0], 2);
+}
+
+TEST(Predictor, TakesBatchesAsTheyCome) {
+  const auto predictor = MakePredictor();
+  std::vector<Tensor> outputs;
+  for (const int64_t batch : {1, 5, 1, 2}) {
+    ASSERT_EQ(predictor->Run(Inputs(batch), &outputs), absl::OkStatus());
+    ExpectOutput(outputs[0], batch);
+  }
+}
+
+TEST(Predictor, WritesOutputsOverThatFit) {
+  const auto predictor = MakePredictor();
+  std::vector<Tensor> outputs;
+  ASSERT_EQ(predictor->Run(Inputs(2), &outputs), absl::OkStatus());
+  const uint8_t* const memory = outputs[0].bytes().data();
+  outputs[0].mutable_data<float>()[0] = -1;
+  ASSERT_EQ(predictor->Run(Inputs(2), &outputs), absl::OkStatus());
+  EXPECT_EQ(outputs[0].bytes().data(), memory);
+  ExpectOutput(outputs[0], 2);
+}
+
+TEST(Predictor, RunsForManyThreadsAtOnce) {
+  const auto predictor = MakePredictor();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&predictor, i] {
+      for (int run = 0; run < 20; ++run) {
+        const int64_t batch = 1 + (run + i) % 3;
+        const auto outputs = predictor->Run(Inputs(batch));
+        ASSERT_TRUE(outputs.ok()) << outputs.status();
+        ExpectOutput((*outputs)[0], batch);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto alone = MakePredictor();
+  for (const int64_t batch : {1, 2, 3}) ASSERT_TRUE(alone->Run(Inputs(batch)).ok());
+  EXPECT_GT(alone->constant_bytes(), 0);
+  EXPECT_EQ(predictor->constant_bytes(), alone->constant_bytes());
+}
+
+TEST(Predictor, LoadsWhatWasSaved) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(SaveInferenceModel(ParsedProgram(kNet).Proto(), Weights(), folder.Path("net")),
+            absl::OkStatus());
+  const auto predictor = Predictor::Load(folder.Path("net"));
+  ASSERT_TRUE(predictor.ok()) << predictor.status();
+  const auto outputs = (*predictor)->Run(Inputs(3));
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  ExpectOutput((*outputs)[0], 3);
+}
+
+TEST(Predictor, SaysHowManyInputsThereAre) {
+  EXPECT_EQ(MakePredictor()->Run({}).status(),
+            absl::InvalidArgumentError("there are 0 inputs; want 2, as many as are fed"));
+}
+
+TEST(Predictor, NamesAnInputOfAnotherShape) {
+  std::vector<Tensor> inputs = Inputs(2);
+  inputs[0] = Waves({2, 5}, 0);
+  EXPECT_EQ(MakePredictor()->Run(inputs).status(),
+            absl::InvalidArgumentError(
+                "block 0, op 2 (mul): X is [2, 5] and Y [4, 3]; want matrices that can be "
+                "multiplied"));
+}
+
+TEST(Predictor, NamesAParameterThatIsMissing) {
+  const auto predictor = Predictor::Create(ParsedProgram(kNet), Scope());
+  ASSERT_FALSE(predictor.ok());
+  EXPECT_EQ(predictor.status(),
+            absl::FailedPreconditionError("parameter \"w\" is not in the scope; want what the "
+                                          "program was saved with"));
+}
+
+TEST(Predictor, RefusesAProgramThatTrains) {
+  const auto predictor = Predictor::Create(
+      ParsedProgram("var w f32[2] persistable\nsgd(Param=w, Grad=w, LearningRate=w) -> "
+                    "(ParamOut=w)\n"),
+      Weights());
+  EXPECT_EQ(predictor.status(),
+            absl::InvalidArgumentError(
+                "block 0, op 0 (sgd): writes the parameter \"w\"; want a program of inference, as "
+                "transpile --mode=test and --mode=freeze make it"));
+}
+
+TEST(Predictor, RunsBetweenVariablesThatAreNamed) {
+  PredictorOptions options;
+  options.inputs = {"z", "x"};
+  options.outputs = {"sum", "y"};
+  const auto predictor = Predictor::Create(ParsedProgram(kNet), Weights(), options);
+  ASSERT_TRUE(predictor.ok()) << predictor.status();
+  std::vector<Tensor> inputs;
+  inputs.push_back(Tensor::FromValues<float>({1, 3}, {1, 2, 3}));
+  inputs.push_back(Tensor::FromValues<float>({1, 4}, {0, 0, 0, 0}));
+  const auto outputs = (*predictor)->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ((*outputs)[0].data<float>(), absl::MakeConstSpan({1.0f, 2.0f, 3.0f}));
+  EXPECT_EQ((*outputs)[1].data<float>(), absl::MakeConstSpan({0.0f, 0.0f, 0.0f}));
+}
+
+TEST(Predictor, RefusesAProgramWithoutOutputs) {
+  const auto predictor = Predictor::Create(ParsedProgram("relu(X=x) -> (Out=y)\n"), Scope());
+  EXPECT_EQ(predictor.status(),
+            absl::FailedPreconditionError("the program has no fetch; want one for each output, as "
+                                          "transpile --mode=freeze makes them"));
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -14,6 +14,9 @@
 
 #include "absl/types/span.h"
 #include "benchmarks/memory_speed.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/integer_pooling.h"
+#include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/pooling.h"
 #include "runtime/kernels/pooling_shape.h"
 
@@ -61,6 +64,21 @@ void Measure(const char* what, const PoolingShape& shape) {
   std::printf("  %-34s %8.1f %9.1f %6.1f\n", what, forward, backward, CopySpeed(bytes));
 }
 
+// Averages of codes, stored as codes.
+void MeasureCodes(const char* what, const PoolingShape& shape) {
+  const Epilogue epilogue = {{EpilogueStage::Kind::kMultiply, 100.0f}};
+  const auto planned = IntegerPooling::Plan(shape, CodeType::kUint8, epilogue, OutputType::kUint8);
+  CHECK(planned.ok()) << planned.status();
+  std::vector<uint8_t> x(shape.input_size());
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(i * 7919 % 251);
+  std::vector<uint8_t> y(shape.output_size());
+  const absl::Span<const float> operands[] = {{}};
+  const size_t bytes = x.size() + y.size();
+  const double forward =
+      MemorySpeed(bytes, [&] { (*planned)->Run(x, 2.0f / 255, operands, absl::MakeSpan(y)); });
+  std::printf("  %-34s %8.1f %9s %6.1f\n", what, forward, "", CopySpeed(bytes));
+}
+
 void Run() {
   const WindowAxis two = {2, 2, 1, 0, 0};
   std::printf("  %-34s %8s %9s %6s\n", "", "forward", "backward", "copy");
@@ -70,6 +88,12 @@ void Run() {
   Measure("ResNet-50, max 3x3/2 of 8x112x112x64", Windows(Square(8, 64, 112), {3, 2, 1, 1, 1}));
   Measure("ResNet-20, global of 128x8x8x64", Global(Square(128, 64, 8)));
   Measure("ResNet-50, global of 32x7x7x2048", Global(Square(32, 2048, 7)));
+  MeasureCodes("codes, global of 128x8x8x64", Global(Square(128, 64, 8)));
+  MeasureCodes("codes, global of 32x7x7x2048", Global(Square(32, 2048, 7)));
+  PoolingShape averages = Square(32, 64, 32);
+  averages.type = PoolingType::kAverage;
+  Measure("average 2x2 of 32x32x32x64", Windows(averages, two));
+  MeasureCodes("codes, average 2x2 of 32x32x32x64", Windows(averages, two));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 // What decides where the op itself does not; nothing: it may be negative.
 std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema) {
   std::vector<const Argument*> sources;
-  if (!schema.keeps_sign() && !schema.KeepsRange(op.desc())) return sources;
+  if (!schema.KeepsSign(op.desc()) && !schema.KeepsRange(op.desc())) return sources;
   for (const char* slot : {"X", "Y"}) {
     for (const Argument* input : op.Inputs(slot)) sources.push_back(input);
   }

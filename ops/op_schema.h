@@ -134,8 +134,10 @@ class OpSchema {
   bool NeverNegative(const OpDesc& op) const {
     return never_negative_ != nullptr && never_negative_(op);
   }
-  // Whether the outputs are not negative where no element of X and Y is (sums, averages, ...).
-  bool keeps_sign() const { return keeps_sign_; }
+  // Whether the outputs are not negative where no element of X and Y is (sums, averages, ...): for
+  // every op of this type, and for this op.
+  bool keeps_sign() const { return keeps_sign_ != nullptr && !keeps_sign_depends_; }
+  bool KeepsSign(const OpDesc& op) const { return keeps_sign_ != nullptr && keeps_sign_(op); }
   QuantOp quant_op() const { return quant_op_; }
   // Whether what is in an output slot takes the offsets of an input's sequences along
   // (output_lod.h): by default every gradient and the first slot of any other op.
@@ -176,7 +178,8 @@ class OpSchema {
   bool keeps_range_depends_ = false;  // on attributes
   TraitFunction never_negative_;
   bool never_negative_depends_ = false;  // on attributes
-  bool keeps_sign_ = false;
+  TraitFunction keeps_sign_;
+  bool keeps_sign_depends_ = false;  // on attributes
   QuantOp quant_op_ = QuantOp::kNone;
   std::vector<std::string> take_lod_;
   bool pools_sequences_ = false;

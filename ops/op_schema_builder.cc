@@ -277,7 +277,13 @@ OpSchemaBuilder& OpSchemaBuilder::NeverNegativeIf(OpSchema::TraitFunction never_
 }
 
 OpSchemaBuilder& OpSchemaBuilder::KeepsSign() {
-  schema_.keeps_sign_ = true;
+  schema_.keeps_sign_ = [](const OpDesc&) { return true; };
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::KeepsSignIf(OpSchema::TraitFunction keeps_sign) {
+  schema_.keeps_sign_ = std::move(keeps_sign);
+  schema_.keeps_sign_depends_ = true;
   return *this;
 }
 

@@ -70,6 +70,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& NeverNegative();
   OpSchemaBuilder& NeverNegativeIf(OpSchema::TraitFunction never_negative);
   OpSchemaBuilder& KeepsSign();
+  OpSchemaBuilder& KeepsSignIf(OpSchema::TraitFunction keeps_sign);
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
   // In place of the first slot; {} of an op whose outputs' rows are not those of an input.
   OpSchemaBuilder& TakeLod(std::initializer_list<const char*> slots);

@@ -147,6 +147,11 @@ void DefineWindow(OpSchemaBuilder& op) {
       .Attr("data_format", String("NCHW"));
 }
 
+OpSchemaBuilder& DefineTransposedWindow(OpSchemaBuilder& op) {
+  DefineWindow(op);
+  return op.Attr("output_size", Ints({})).Attr("output_padding", Ints({}), Eras::kPaddle2);
+}
+
 OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op =
       ops.Define(absl::StrCat(type, "(Input, Filter, Bias?@1, ResidualData?@1) -> (Output)"));
@@ -170,9 +175,7 @@ OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
 
 OpSchemaBuilder& DefineTransposed(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op = ops.Define(absl::StrCat(type, "(Input, Filter, Bias?) -> (Output)"));
-  DefineWindow(op);
-  return op.Attr("output_size", Ints({}))
-      .Attr("output_padding", Ints({}), Eras::kPaddle2)
+  return DefineTransposedWindow(op)
       .Hints(
           "is_test, use_mkldnn, workspace_size_MB, fuse_relu, fuse_activation, fuse_alpha, "
           "fuse_beta, force_fp32_output@2, mkldnn_data_type@2")
@@ -224,6 +227,15 @@ std::vector<OpSchema> ConvolutionOps() {
           "conv2d of codes Input [N,C,H,W], INT8 or UINT8, and Filter [O,C/groups,h,w], INT8: each "
           "exact sum as FP32 times Scales [O], then the epilogue. A channel is one of axis 1.")
       .Infer(InferStored(InferConv2d, "Output"));
+  OpSchemaBuilder& transposed =
+      ops.Define("integer_conv2d_transpose(Input, Filter, Scales, Operands*?) -> (Output)");
+  DefineTransposedWindow(transposed);
+  DefineEpilogue(transposed)
+      .Doc(
+          "conv2d_transpose of codes Input [N,C,H,W], INT8 or UINT8, and Filter [C,O/groups,h,w], "
+          "INT8: each exact sum as FP32 times Scales [O], then the epilogue. A channel is one of "
+          "axis 1.")
+      .Infer(InferStored(InferConv2dTranspose, "Output"));
   return ops.Build();
 }
 

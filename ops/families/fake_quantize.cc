@@ -160,11 +160,17 @@ OpSchemaBuilder& DefineRounding(OpList& ops, QuantOp quant_op, absl::string_view
       .Attr("round_type", Int(1), Eras::kPaddle2);
 }
 
+// With the zero point 0, so that no code is below 0 where no number is.
+OpSchemaBuilder& DefineSymmetric(OpList& ops, QuantOp quant_op, absl::string_view signature) {
+  return DefineRounding(ops, quant_op, signature).KeepsSign();
+}
+
 OpSchemaBuilder& DefineLinear(OpList& ops, QuantOp quant_op, absl::string_view type) {
   return Define(ops, quant_op,
                 absl::StrCat(type,
                              "(X, Scale, ZeroPoint, InAccum?, InState?) -> "
                              "(Y, OutState?, OutAccum?, OutScale?)"))
+      .KeepsSign()
       .Attr("quant_axis", Int(0))
       .Attr("bit_length", Int(8))
       .Attr("round_type", Int(0))
@@ -175,11 +181,11 @@ OpSchemaBuilder& DefineLinear(OpList& ops, QuantOp quant_op, absl::string_view t
 }
 
 void DefineQuantizers(OpList& ops) {
-  DefineRounding(ops, QuantOp::kQuantize, "fake_quantize_abs_max(X) -> (Out, OutScale)")
+  DefineSymmetric(ops, QuantOp::kQuantize, "fake_quantize_abs_max(X) -> (Out, OutScale)")
       .Doc("Out = codes of X at the scale OutScale = max|X|, in training and in inference.")
       .Infer(InferPerTensor);
-  DefineRounding(ops, QuantOp::kQuantize,
-                 "fake_quantize_range_abs_max(X, InScale, Iter?) -> (Out, OutScale, OutScales?)")
+  DefineSymmetric(ops, QuantOp::kQuantize,
+                  "fake_quantize_range_abs_max(X, InScale, Iter?) -> (Out, OutScale, OutScales?)")
       .Doc(
           "Codes at the largest max|X| of the last window_size steps. OutScales [window_size] is "
           "read and written in place. is_test: at InScale, and nothing else is written.")
@@ -191,8 +197,8 @@ void DefineQuantizers(OpList& ops) {
       "(X, InScale, InAccum?, InState?) -> (Out, OutScale, OutState?, OutAccum?)";
   constexpr char kMovingAverageState[] =
       "InScale -> OutScale, InState -> OutState, InAccum -> OutAccum";
-  DefineRounding(ops, QuantOp::kQuantize,
-                 absl::StrCat("fake_quantize_moving_average_abs_max", kMovingAverage))
+  DefineSymmetric(ops, QuantOp::kQuantize,
+                  absl::StrCat("fake_quantize_moving_average_abs_max", kMovingAverage))
       .Doc(
           "Codes at a moving average of max|X|: state = rate * state + 1, accum = rate * accum + "
           "max|X|, scale = accum / state. is_test: at InScale.")
@@ -200,27 +206,27 @@ void DefineQuantizers(OpList& ops) {
       .Attr("is_test", Bool(false))
       .TrainingState(kMovingAverageState)
       .Infer(InferPerTensor);
-  DefineRounding(ops, QuantOp::kQuantize,
-                 "fake_channel_wise_quantize_abs_max(X) -> (Out, OutScale)")
+  DefineSymmetric(ops, QuantOp::kQuantize,
+                  "fake_channel_wise_quantize_abs_max(X) -> (Out, OutScale)")
       .Doc(
           "Codes at one scale per channel, OutScale [C], C along quant_axis. is_test: OutScale is "
           "read.")
       .Attr("quant_axis", Int(0), Eras::kPaddle2)
       .Attr("is_test", Bool(false), Eras::kPaddle2)
       .Infer(InferPerChannel);
-  DefineRounding(ops, QuantOp::kQuantizeDequantize,
-                 "fake_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
+  DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
+                  "fake_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
       .Doc("fake_quantize_abs_max, and back to real values.")
       .Infer(InferPerTensor);
-  DefineRounding(ops, QuantOp::kQuantizeDequantize,
-                 absl::StrCat("fake_quantize_dequantize_moving_average_abs_max", kMovingAverage))
+  DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
+                  absl::StrCat("fake_quantize_dequantize_moving_average_abs_max", kMovingAverage))
       .Doc("fake_quantize_moving_average_abs_max, and back to real values.")
       .Attr("moving_rate", Float(0.9f))
       .Attr("is_test", Bool(false))
       .TrainingState(kMovingAverageState)
       .Infer(InferPerTensor);
-  DefineRounding(ops, QuantOp::kQuantizeDequantize,
-                 "fake_channel_wise_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
+  DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
+                  "fake_channel_wise_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
       .Doc("fake_channel_wise_quantize_abs_max, and back to real values.")
       .Attr("quant_axis", Int(0))
       .Infer(InferPerChannel);
@@ -243,7 +249,7 @@ absl::Status InferAffine(InferContext& op) {
 
 // Ops that the reference does not have.
 void DefineOwnQuantizers(OpList& ops) {
-  DefineRounding(
+  DefineSymmetric(
       ops, QuantOp::kQuantize,
       "fake_quantize_window_mean_abs_max(X, InScale, Iter?) -> (Out, OutScale, OutScales?)")
       .Doc(
@@ -274,10 +280,12 @@ void DefineOwnQuantizers(OpList& ops) {
 
 void DefineDequantizers(OpList& ops) {
   Define(ops, QuantOp::kDequantize, "fake_dequantize_max_abs(X, Scale) -> (Out)")
+      .KeepsSign()
       .Doc("Out = X * Scale / max_range.")
       .Attr("max_range", Required(FLOAT))
       .Infer(InferPerTensorDequantize);
   Define(ops, QuantOp::kDequantize, "fake_channel_wise_dequantize_max_abs(X, Scales*) -> (Out)")
+      .KeepsSign()
       .Doc(
           "One scale [C]: Out = X * scale[c] / (2^(quant_bits[0] - 1) - 1), c along quant_axis. A "
           "weight's [C] and an activation's [1]: X times both over both ranges, c along axis 1, or "
@@ -287,6 +295,7 @@ void DefineDequantizers(OpList& ops) {
       .Attr("x_num_col_dims", Int(1), Eras::kPaddle2)
       .Infer(InferPerChannelDequantize);
   Define(ops, QuantOp::kDequantize, "dequantize_abs_max(X, Scale) -> (Out)")
+      .KeepsSign()
       .Doc("Out = X * Scale / max_range, of integers.")
       .Attr("max_range", Required(FLOAT))
       .Infer(InferTableDequantize);

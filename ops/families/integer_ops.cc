@@ -9,6 +9,7 @@
 #include "ops/epilogue.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
+#include "proto/attributes.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -44,18 +45,29 @@ absl::Status CheckEpilogue(const InferContext& op) {
                                                  op.InputCount("Operands"), "; want one for each"));
 }
 
-// Whether no number or code below 0 comes out of the epilogue.
-bool EndsAtZero(const OpDesc& op) {
+// Whether no number or code below 0 comes out of the stage.
+bool EndsAtZero(const EpilogueStage& stage) {
+  return stage.kind == EpilogueStage::Kind::kRelu ||
+         (stage.kind == EpilogueStage::Kind::kClip && stage.a >= 0);
+}
+
+// Whether it makes nothing negative of what is not.
+bool KeepsSign(const EpilogueStage& stage) {
+  return EndsAtZero(stage) || (stage.kind == EpilogueStage::Kind::kMultiply && stage.a >= 0);
+}
+
+bool StoresUnsigned(const OpDesc& op) {
+  return IntAttr(op, "out_dtype").value_or(VarType::FP32) == VarType::UINT8;
+}
+
+// Whether no number or code below 0 is stored behind the epilogue.
+bool IsNeverNegative(const OpDesc& op) {
+  if (StoresUnsigned(op)) return true;
   const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op);
   if (!epilogue.ok()) return false;
-  const auto keeps_sign = [](const EpilogueStage& stage) {
-    return stage.kind == EpilogueStage::Kind::kMultiply && stage.a >= 0;
-  };
   auto last = epilogue->rbegin();
-  while (last != epilogue->rend() && keeps_sign(*last)) ++last;
-  if (last == epilogue->rend()) return false;
-  return last->kind == EpilogueStage::Kind::kRelu ||
-         (last->kind == EpilogueStage::Kind::kClip && last->a >= 0);
+  while (last != epilogue->rend() && KeepsSign(*last) && !EndsAtZero(*last)) ++last;
+  return last != epilogue->rend() && EndsAtZero(*last);
 }
 
 }  // namespace
@@ -63,15 +75,21 @@ bool EndsAtZero(const OpDesc& op) {
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op) {
   return op.Attr("out_dtype", Int(VarType::FP32))
       .Attr("out_range", Float(0))
-      .Attr("out_largest_code", Int(0));
+      .Attr("out_largest_code", Int(0))
+      .NeverNegativeIf(StoresUnsigned);
 }
 
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op) {
   return DefineStored(op)
-      .NeverNegativeIf(EndsAtZero)
+      .NeverNegativeIf(IsNeverNegative)
       .Attr("epilogue", Strings({}))
       .Attr("epilogue_a", Floats({}))
       .Attr("epilogue_b", Floats({}));
+}
+
+bool EpilogueKeepsSign(const OpDesc& op) {
+  const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op);
+  return epilogue.ok() && std::all_of(epilogue->begin(), epilogue->end(), KeepsSign);
 }
 
 OpSchema::InferFunction InferStored(OpSchema::InferFunction infer, absl::string_view output) {

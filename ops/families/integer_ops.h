@@ -16,6 +16,8 @@ OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
 // The same with those of an epilogue (ops/epilogue.h), whose operands are the arguments of the slot
 // Operands in the order of the stages that have one.
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op);
+// Whether the epilogue makes nothing negative of what is not.
+bool EpilogueKeepsSign(const OpDesc& op);
 
 // `infer`, whose output has the data type that `out_dtype` says. Errors (kInvalidArgument), beside
 // its own: of the attributes above.

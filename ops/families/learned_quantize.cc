@@ -50,6 +50,7 @@ OpSchemaBuilder& Define(OpList& ops, const std::string& type) {
       .Define(absl::StrCat(type, "(X, InScale, InInitialized?) -> ",
                            "(Out, OutScale, OutInitialized?)"))
       .Quantizes(QuantOp::kQuantizeDequantize)
+      .KeepsSign()
       .Attr("bit_length", Int(8))
       .Attr("round_type", Int(1))
       .Attr("is_test", Bool(false))

@@ -7,6 +7,7 @@
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
+#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -29,6 +30,18 @@ absl::Status InferAdd(InferContext& op) {
   return absl::OkStatus();
 }
 
+absl::Status InferTable(InferContext& op) {
+  const TensorInfo table = op.Input("Table");
+  if (table.has_dims() && (table.rank() != 1 || !MayBeEqual(table.dims[0], 256))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("Table is ", DimsText(table.dims), "; want [256], an entry for each code"));
+  }
+  op.SetOutputLike("Out", op.Input("X"));
+  return absl::OkStatus();
+}
+
+bool SaysNeverNegative(const OpDesc& op) { return BoolAttr(op, "never_negative").value_or(false); }
+
 }  // namespace
 
 std::vector<OpSchema> LoweredOps() {
@@ -38,12 +51,14 @@ std::vector<OpSchema> LoweredOps() {
           "The codes of X, as integers: X * multiplier, between smallest_code and "
           "out_largest_code, rounded half to even.")
       .Quantizes(QuantOp::kQuantize)
+      .KeepsSign()
       .Attr("multiplier", Required(FLOAT))
       .Attr("smallest_code", Required(INT))
       .Infer(InferStored(SameAs("X", {"Out"}), "Out"));
   ops.Define("integer_dequantize(X) -> (Out)")
       .Doc("What the codes X, as integers, stand for: X * range / largest_code.")
       .Quantizes(QuantOp::kDequantize)
+      .KeepsSign()
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
       .Infer(InferDequantize);
@@ -55,6 +70,14 @@ std::vector<OpSchema> LoweredOps() {
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
       .Infer(InferAdd);
+  DefineStored(ops.Define("integer_table(X, Table) -> (Out)"))
+      .Doc(
+          "A function of codes X, INT8 or UINT8: of each the entry of Table [256], which are in "
+          "the "
+          "order of codes and of the type out_dtype. never_negative: no entry is below 0.")
+      .NeverNegativeIf(SaysNeverNegative)
+      .Attr("never_negative", Bool(false))
+      .Infer(InferStored(InferTable, "Out"));
   return ops.Build();
 }
 

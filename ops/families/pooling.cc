@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/families/integer_ops.h"
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
@@ -44,19 +45,8 @@ absl::Status InferPool2d(InferContext& op) {
   return absl::OkStatus();
 }
 
-bool IsMaxPooling(const OpDesc& op) { return StringAttr(op, "pooling_type") == "max"; }
-
-}  // namespace
-
-std::vector<OpSchema> PoolingOps() {
-  OpList ops;
-  ops.Define("pool2d(X) -> (Out)")
-      .Doc(
-          "Maximum or average over windows of X [N,C,H,W]. global_pooling: over the whole image. "
-          "adaptive: ksize is the output's size. exclusive: an average counts no padding.")
-      .Attr("pooling_type", Required(STRING), Eras::kFluid)
-      .Attr("pooling_type", String(""), Eras::kPaddle2)
-      .Attr("ksize", Required(INTS))
+OpSchemaBuilder& DefineWindows(OpSchemaBuilder& op) {
+  return op.Attr("ksize", Required(INTS))
       .Attr("global_pooling", Bool(false))
       .Attr("strides", Ints({1, 1}))
       .Attr("paddings", Ints({0, 0}))
@@ -64,7 +54,23 @@ std::vector<OpSchema> PoolingOps() {
       .Attr("exclusive", Bool(true))
       .Attr("adaptive", Bool(false))
       .Attr("ceil_mode", Bool(false))
-      .Attr("data_format", String("NCHW"))
+      .Attr("data_format", String("NCHW"));
+}
+
+bool IsMaxPooling(const OpDesc& op) { return StringAttr(op, "pooling_type") == "max"; }
+
+}  // namespace
+
+std::vector<OpSchema> PoolingOps() {
+  OpList ops;
+  OpSchemaBuilder& pooling = ops.Define("pool2d(X) -> (Out)");
+  pooling
+      .Doc(
+          "Maximum or average over windows of X [N,C,H,W]. global_pooling: over the whole image. "
+          "adaptive: ksize is the output's size. exclusive: an average counts no padding.")
+      .Attr("pooling_type", Required(STRING), Eras::kFluid)
+      .Attr("pooling_type", String(""), Eras::kPaddle2);
+  DefineWindows(pooling)
       .Hints("is_test, use_cudnn, use_mkldnn, use_quantizer, mkldnn_data_type@2")
       .Infer(InferPool2d)
       .QuantizableInput("X", QuantizableInput::Kind::kActivation)
@@ -72,6 +78,13 @@ std::vector<OpSchema> PoolingOps() {
       .KeepsRangeIf(IsMaxPooling)
       .KeepsSign()
       .Gradient("pool2d_grad(X, Out, Out@GRAD) -> (X@GRAD)");
+  OpSchemaBuilder& average = ops.Define("integer_average_pool2d(X, Scales, Operands*?) -> (Out)");
+  DefineEpilogue(DefineWindows(average))
+      .Doc(
+          "pool2d of averages of codes X [N,C,H,W], INT8 or UINT8: each exact sum as FP32 times "
+          "Scales [1] / the count, then the epilogue. A channel is one of axis 1.")
+      .KeepsSignIf(EpilogueKeepsSign)
+      .Infer(InferStored(InferPool2d, "Out"));
   return ops.Build();
 }
 

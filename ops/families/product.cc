@@ -211,9 +211,8 @@ std::vector<OpSchema> ProductOps() {
 
   DefineEpilogue(ops.Define("integer_mul(X, Y, Scales, Operands*?) -> (Out)"))
       .Doc(
-          "mul of codes X, INT8 or UINT8, and Y, INT8: each exact sum as FP32 times Scales, one "
-          "for "
-          "each column of Y, then the epilogue. A channel is a column.")
+          "mul of codes X, INT8 or UINT8, and Y, INT8: each exact sum as FP32 times Scales, one or "
+          "one for each column of Y, then the epilogue. A channel is a column.")
       .Attr("x_num_col_dims", Int(1))
       .Attr("y_num_col_dims", Int(1))
       .Infer(InferStored(InferMul, "Out"));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "runtime/kernels/activation_functions.h"
 #include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/vector_math.h"
 
@@ -33,18 +34,6 @@ void MapGradient(absl::Span<const float> source, absl::Span<const float> from, a
       });
 }
 
-float Clip(float x, float low, float high) {
-  const float raised = x < low ? low : x;
-  return high < raised ? high : raised;
-}
-
-// e^x - 1 where x < 0.
-float NegativeExpm1(float x) { return Expm1OfNegative(x < 0.0f ? x : 0.0f); }
-
-constexpr float kRootOf2OverPi = 0.797884561f;
-
-// 1 + tanh(z) is 2 * sigmoid(2 * z).
-float GeluInner(float x) { return 2.0f * kRootOf2OverPi * (x + 0.044715f * x * x * x); }
 float GeluInnerSlope(float x) { return 2.0f * kRootOf2OverPi * (1.0f + 3.0f * 0.044715f * x * x); }
 
 // Sigmoid and its derivative, which keeps its digits where the sigmoid is near 1.
@@ -78,11 +67,6 @@ float HardSwishSlope(float x, float threshold, float scale, float offset) {
   return x + offset <= 0.0f ? 0.0f : slope;
 }
 
-float Sign(float x) {
-  const float sign = x > 0.0f ? 1.0f : -1.0f;
-  return x > 0.0f || x < 0.0f ? sign : x;
-}
-
 }  // namespace
 
 std::optional<GradientSource> GradientSourceOf(ActivationFunction function) {
@@ -111,81 +95,7 @@ std::optional<GradientSource> GradientSourceOf(ActivationFunction function) {
 }
 
 void Activate(const Activation& activation, absl::Span<const float> x, absl::Span<float> y) {
-  const float a = activation.a;
-  const float b = activation.b;
-  const float c = activation.c;
-  switch (activation.function) {
-    case ActivationFunction::kRelu:
-      return Map(x, y, [](float x) { return x > 0.0f ? x : 0.0f; });
-    case ActivationFunction::kReluKeepingNan:
-      return Map(x, y, [](float x) { return x < 0.0f ? 0.0f : x; });
-    case ActivationFunction::kLeakyRelu:
-      return Map(x, y, [a](float x) { return x >= 0.0f ? x : a * x; });
-    case ActivationFunction::kElu:
-      return Map(x, y, [a](float x) { return x < 0.0f ? a * NegativeExpm1(x) : x; });
-    case ActivationFunction::kSelu:
-      return Map(x, y, [a, b](float x) { return b * (x < 0.0f ? a * NegativeExpm1(x) : x); });
-    case ActivationFunction::kThresholdedRelu:
-      return Map(x, y, [a](float x) { return x > a ? x : 0.0f; });
-    case ActivationFunction::kClip:
-      return Map(x, y, [a, b](float x) { return Clip(x, a, b); });
-    case ActivationFunction::kSigmoid:
-      return Map(x, y, [](float x) { return Sigmoid(x); });
-    case ActivationFunction::kTanh:
-      return Map(x, y, [](float x) { return Tanh(x); });
-    case ActivationFunction::kHardSigmoid:
-      return Map(x, y, [a, b](float x) { return Clip(a * x + b, 0.0f, 1.0f); });
-    case ActivationFunction::kHardSwish:
-      if (a != b) return Map(x, y, [a, b, c](float x) { return x * (Clip(x + c, 0.0f, a) / b); });
-      // As in an epilogue (ops/epilogue.h).
-      return Map(x, y, [factor = 1.0f / b, addend = c / b](float x) {
-        return x * Clip(x * factor + addend, 0.0f, 1.0f);
-      });
-    case ActivationFunction::kSwish:
-      return Map(x, y, [a](float x) { return x * Sigmoid(a * x); });
-    case ActivationFunction::kGelu:
-      return Map(x, y, [](float x) { return x * NormalBelow(x); });
-    case ActivationFunction::kGeluByTanh:
-      return Map(x, y, [](float x) { return x * Sigmoid(GeluInner(x)); });
-    case ActivationFunction::kSoftplus:
-      return Map(x, y, [a, b](float x) { return a * x > b ? x : Softplus(a * x) / a; });
-    case ActivationFunction::kSoftsign:
-      return Map(x, y, [](float x) { return x / (1.0f + __builtin_fabsf(x)); });
-    case ActivationFunction::kLogSigmoid:
-      return Map(x, y, [](float x) { return -Softplus(-x); });
-    case ActivationFunction::kSoftRelu:
-      return Map(x, y, [a](float x) { return Softplus(Clip(x, -a, a)); });
-    case ActivationFunction::kMish:
-      return Map(x, y, [a](float x) { return x * Tanh(x > a ? x : Softplus(x)); });
-    case ActivationFunction::kAbs:
-      return Map(x, y, [](float x) { return __builtin_fabsf(x); });
-    case ActivationFunction::kExp:
-      return Map(x, y, [](float x) { return Exp(x); });
-    case ActivationFunction::kLog:
-      return Map(x, y, [](float x) { return Log(x); });
-    case ActivationFunction::kSqrt:
-      return Map(x, y, [](float x) { return __builtin_sqrtf(x); });
-    case ActivationFunction::kSquare:
-      return Map(x, y, [](float x) { return x * x; });
-    case ActivationFunction::kRsqrt:
-      return Map(x, y, [](float x) { return 1.0f / __builtin_sqrtf(x); });
-    case ActivationFunction::kReciprocal:
-      return Map(x, y, [](float x) { return 1.0f / x; });
-    case ActivationFunction::kPow:
-      return Map(x, y, [a](float x) { return std::pow(x, a); });
-    case ActivationFunction::kSin:
-      return Map(x, y, [](float x) { return std::sin(x); });
-    case ActivationFunction::kCos:
-      return Map(x, y, [](float x) { return std::cos(x); });
-    case ActivationFunction::kCeil:
-      return Map(x, y, [](float x) { return __builtin_ceilf(x); });
-    case ActivationFunction::kFloor:
-      return Map(x, y, [](float x) { return __builtin_floorf(x); });
-    case ActivationFunction::kRound:
-      return Map(x, y, [](float x) { return RoundHalfAway(x); });
-    case ActivationFunction::kSign:
-      return Map(x, y, [](float x) { return Sign(x); });
-  }
+  WithFunction(activation, [x, y](auto function) { Map(x, y, function); });
 }
 
 void ActivateBackward(const Activation& activation, absl::Span<const float> source,

@@ -127,6 +127,18 @@ void AddCodes(absl::Span<const float> x, absl::Span<const int8_t> codes, float s
   AddSpanOfCodes(x, codes, step, out);
 }
 
+Output Output::Part(size_t at, size_t size) const {
+  switch (type_) {
+    case OutputType::kUint8:
+      return As<uint8_t>().subspan(at, size);
+    case OutputType::kInt8:
+      return As<int8_t>().subspan(at, size);
+    case OutputType::kFloat:
+      break;
+  }
+  return As<float>().subspan(at, size);
+}
+
 void Apply(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements) {
   ApplyStages(epilogue, operands, nullptr, elements);
 }

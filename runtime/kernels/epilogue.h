@@ -38,6 +38,8 @@ class Output {
   absl::Span<T> As() const {
     return {static_cast<T*>(data_), size_};
   }
+  // `size` elements from `at` on.
+  Output Part(size_t at, size_t size) const;
 
  private:
   OutputType type_;

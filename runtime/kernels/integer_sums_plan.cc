@@ -143,28 +143,31 @@ class InFloats final : public IntegerSums {
   // A part that is full lacks less than one product.
   int64_t most_parts() const {
     const int64_t most_of_product = int64_t{128} * LargestMagnitude(input_type_);
-    return weights_of_sums_.size * most_of_product / (kExact - most_of_product) + 1;
+    return weights_of_sums_.size * weights_of_sums_.run * most_of_product /
+               (kExact - most_of_product) +
+           1;
   }
 
   // Says for each weight which part it belongs to; gives their number.
   int64_t ShareOut(absl::Span<const int8_t> codes) {
-    const auto& [groups, sums, sum_stride, size, stride] = weights_of_sums_;
+    const auto& [groups, sums, sum_stride, size, stride, run] = weights_of_sums_;
     int64_t count = 1;
     for (int64_t group = 0; group < groups; ++group) {
       for (int64_t sum = 0; sum < sums; ++sum) {
-        const int64_t first = group * sums * size + sum * sum_stride;
-        count = std::max(count, ShareOutSum(codes, first, size, stride));
+        const int64_t first = group * sums * size * run + sum * sum_stride;
+        count = std::max(count, ShareOutSum(codes, first, size, stride, run));
       }
     }
     return count;
   }
 
   // The same of one sum.
-  int64_t ShareOutSum(absl::Span<const int8_t> codes, int64_t first, int64_t size, int64_t stride) {
+  int64_t ShareOutSum(absl::Span<const int8_t> codes, int64_t first, int64_t size, int64_t stride,
+                      int64_t run) {
     int64_t sum = 0;
     int part = 0;
-    for (int64_t i = 0; i < size; ++i) {
-      const int64_t place = first + i * stride;
+    for (int64_t i = 0; i < size * run; ++i) {
+      const int64_t place = first + i / run * stride + i % run;
       const int64_t most = int64_t{std::abs(int{codes[place]})} * LargestMagnitude(input_type_);
       if (sum + most > kExact) {
         sum = 0;

@@ -36,13 +36,14 @@ constexpr bool SumsFit(int64_t products, CodeType type) {
 }
 
 // Which weights are added up: `groups` of them lie one behind the other, and sum i of a group is of
-// the `size` weights from i * sum_stride on, `stride` apart.
+// the `size` runs of `run` weights from i * sum_stride on, `stride` apart.
 struct WeightsOfSums {
   int64_t groups;
   int64_t sums;  // of a group
   int64_t sum_stride;
   int64_t size;
   int64_t stride;
+  int64_t run = 1;
 };
 
 // A planned primitive.

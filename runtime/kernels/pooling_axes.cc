@@ -19,7 +19,7 @@ std::vector<PoolingPart> WindowParts(int64_t size, int64_t count, const WindowAx
     if (divisor == PoolingDivisor::kPaddedImage) {
       count_of = std::min(end, size + window.pad_after) - start;
     }
-    parts.push_back({begin_in_image, end_in_image, 1.0 / static_cast<double>(count_of)});
+    parts.push_back({begin_in_image, end_in_image, count_of, 1.0 / static_cast<double>(count_of)});
   }
   return parts;
 }
@@ -29,7 +29,7 @@ std::vector<PoolingPart> AdaptiveParts(int64_t size, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     const int64_t begin = i * size / count;
     const int64_t end = ((i + 1) * size + count - 1) / count;
-    parts.push_back({begin, end, 1.0 / static_cast<double>(end - begin)});
+    parts.push_back({begin, end, end - begin, 1.0 / static_cast<double>(end - begin)});
   }
   return parts;
 }

@@ -15,7 +15,8 @@ namespace fixpoint::kernels {
 struct PoolingPart {
   int64_t begin;
   int64_t end;
-  double share;  // 1 / what this axis gives to the divisor of an average
+  int64_t count;  // what this axis gives to the divisor of an average
+  double share;   // 1 / count
 
   int64_t size() const { return end - begin; }
 };

@@ -112,7 +112,8 @@ TEST_P(Lowered, ComputesWhatTrainingSaw) {
   for (const LoweredType& type : lowered->account) {
     const bool is_product =
         type.op_type == "conv2d" || type.op_type == "depthwise_conv2d" || type.op_type == "mul";
-    if (!is_product) continue;
+    const bool is_requested = absl::StrContains(GetParam().config, type.op_type);
+    if (!is_product && !is_requested) continue;
     for (const auto& [reason, count] : type.ops) {
       EXPECT_EQ(reason, LoweringReason::kOnIntegers) << count << " " << type.op_type;
     }
@@ -164,7 +165,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"resnet20", ""},
                     Case{"resnet20", "activations { bits: 4 } weights { bits: 4 }"},
                     Case{"resnet20", "activations { quantizer: 'lsq' form: FUSED }"},
-                    Case{"small_separable", ""}));
+                    Case{"resnet20", "also_quantize: 'pool2d'"}, Case{"small_separable", ""},
+                    Case{"small_separable", "activations { bits: 4 } also_quantize: 'pool2d'"}));
 
 }  // namespace
 }  // namespace fixpoint

@@ -347,16 +347,42 @@ constexpr Case kLowered[] = {
         var w i8[12,5]
         integer_matmul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})",
      "error: the epilogue has 1 stages with an operand and Operands 0; want one for each"},
+    {R"(var q u8[-1,8,16,4]
+        var k i8[-1,8,16,4]
+        integer_matmul(X=q, Y=k, Scales=s) -> (Out=y) {trans_y=true})",
+     "Out=FP32[-1, 8, 16, 16]"},
     {R"(var q u8[-1,12]
         var w i8[12,5]
         integer_mul(X=q, Y=w, Scales=s) -> (Out=y) {epilogue=["tanh"], epilogue_a=[0.0], epilogue_b=[0.0]})",
      "error: epilogue names \"tanh\", which is no stage"},
+    {R"(var q u8[-1,6,8,8]
+        var w i8[6,2,2,2]
+        integer_conv2d_transpose(Input=q, Filter=w, Scales=s) -> (Output=y) {strides=[2, 2], groups=3, output_size=[17, 16]})",
+     "Output=FP32[-1, 6, 17, 16]"},
+    {R"(var q u8[-1,3,8,8]
+        integer_average_pool2d(X=q, Scales=s) -> (Out=y) {ksize=[2, 2], strides=[2, 2]})",
+     "Out=FP32[-1, 3, 4, 4]"},
+    {R"(var q u8[-1,3,8,8]
+        integer_average_pool2d(X=q, Scales=s) -> (Out=y) {ksize=[1, 1], global_pooling=true, epilogue=["multiply"], epilogue_a=[127.5], epilogue_b=[0.0], out_dtype=20, out_range=2.0, out_largest_code=255})",
+     "Out=UINT8[-1, 3, 1, 1]"},
     {R"(var x f32[-1,12]
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127})",
      "Out=INT8[-1, 12]"},
     {R"(var x f32[-1,12]
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=255})",
      "error: out_largest_code is 255; want 1 to 127"},
+    {R"(var q u8[-1,12]
+        var t f32[256]
+        integer_table(X=q, Table=t) -> (Out=y))",
+     "Out=FP32[-1, 12]"},
+    {R"(var q i8[-1,12]
+        var t u8[256]
+        integer_table(X=q, Table=t) -> (Out=y) {out_dtype=20, out_range=1.0, out_largest_code=255})",
+     "Out=UINT8[-1, 12]"},
+    {R"(var q u8[-1,12]
+        var t f32[255]
+        integer_table(X=q, Table=t) -> (Out=y))",
+     "error: Table is [255]; want [256], an entry for each code"},
     {R"(var q u8[-1,12]
         integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255})",
      "Out=FP32[-1, 12]"},

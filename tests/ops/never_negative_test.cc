@@ -67,6 +67,40 @@ TEST(NeverNegative, EndsWithTheEpilogueOfASumOfCodes) {
   EXPECT_TRUE(HoldsOf("c", ops));
 }
 
+// So that what a test program has behind quantizers is what the float program had.
+TEST(NeverNegative, HoldsOfCodesOfWhatIsNot) {
+  const std::string ops = R"(
+      var x f32[2,3,4,4]
+      relu(X=x) -> (Out=r)
+      quantize_linear(X=r, Scale=s, ZeroPoint=z) -> (Y=q) {bit_length=9}
+      dequantize_linear(X=q, Scale=s, ZeroPoint=z) -> (Y=d) {bit_length=9}
+      pool2d(X=d) -> (Out=mean) {pooling_type="avg"}
+      fake_quantize_dequantize_abs_max(X=mean) -> (Out=fused, OutScale=t)
+      fake_quantize_dequantize_abs_max(X=x) -> (Out=signed, OutScale=u)
+      fake_quantize_moving_average_min_max(X=r, InScale=a, InZeroPoint=b) -> (Out=affine, OutScale=a, OutZeroPoint=b))";
+  EXPECT_TRUE(HoldsOf("q", ops));
+  EXPECT_TRUE(HoldsOf("fused", ops));
+  EXPECT_FALSE(HoldsOf("signed", ops));
+  EXPECT_FALSE(HoldsOf("affine", ops));
+}
+
+TEST(NeverNegative, HoldsOfUnsignedCodesAndTheirAverages) {
+  const std::string ops = R"(
+      var x f32[2,3,4,4]
+      integer_quantize(X=x) -> (Out=u) {multiplier=127.5, out_dtype=20, out_largest_code=255}
+      integer_quantize(X=x) -> (Out=s) {multiplier=63.5, out_dtype=21, out_largest_code=127}
+      integer_dequantize(X=u) -> (Out=x_of_u) {range=2.0, largest_code=255}
+      integer_average_pool2d(X=u, Scales=r) -> (Out=mean)
+      integer_average_pool2d(X=s, Scales=r) -> (Out=signed_mean)
+      integer_average_pool2d(X=u, Scales=r, Operands=b) -> (Out=biased) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})";
+  EXPECT_TRUE(HoldsOf("u", ops));
+  EXPECT_FALSE(HoldsOf("s", ops));
+  EXPECT_TRUE(HoldsOf("x_of_u", ops));
+  EXPECT_TRUE(HoldsOf("mean", ops));
+  EXPECT_FALSE(HoldsOf("signed_mean", ops));
+  EXPECT_FALSE(HoldsOf("biased", ops));
+}
+
 TEST(NeverNegative, TakesNoStackForALongChain) {
   std::string ops = "var x f32[2]\nrelu(X=x) -> (Out=a0)\n";
   constexpr int kLength = 20000;

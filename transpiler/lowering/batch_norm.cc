@@ -39,6 +39,9 @@ class BatchNormRule final : public LoweringRule {
     }
     const Op* const product = lowering.FindOpenProduct(*x);
     if (product == nullptr) return LoweringReason::kNotBehindProduct;
+    const VarType::TensorDesc* const normalized = x->variable()->tensor();
+    if (normalized == nullptr) return LoweringReason::kUnknownShape;
+    if (ChannelAxisOf(*product, normalized->dims_size()) != 1) return LoweringReason::kAttributes;
     std::vector<const Tensor*> tensors;
     for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
       const Argument* const input = op.Input(slot);

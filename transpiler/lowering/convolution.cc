@@ -30,15 +30,14 @@ class ConvolutionRule final : public LoweringRule {
                           BoolAttr(op.desc(), "fuse_relu_before_depthwise_conv").value_or(false) ||
                           BoolAttr(op.desc(), "fuse_brelu").value_or(false);
     if (is_other) return LoweringReason::kAttributes;
-    return LowerProductOfCodes(
-        op,
-        {"Input",
-         "Filter",
-         /*channel_axis=*/0,
-         /*channel_groups=*/1,
-         "integer_conv2d",
-         {"strides", "paddings", "padding_algorithm", "dilations", "groups"}},
-        lowering);
+    ProductOfCodes product;
+    product.activation_slot = "Input";
+    product.weight_slot = "Filter";
+    product.channel_axis = 0;
+    product.type = "integer_conv2d";
+    product.attributes =
+        AttributesOf(op, {"strides", "paddings", "padding_algorithm", "dilations", "groups"});
+    return LowerProductOfCodes(op, product, lowering);
   }
 };
 

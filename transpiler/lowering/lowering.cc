@@ -55,6 +55,12 @@ void SetCodeType(const CodeType& type, OpDesc* op) {
   SetAttr(MakeIntAttr("out_largest_code", type.largest_code), op);
 }
 
+int ChannelAxisOf(const Op& product, int rank) {
+  const bool gives_images =
+      product.Input("Filter") != nullptr || product.type() == "integer_average_pool2d";
+  return gives_images ? 1 : rank - 1;
+}
+
 Lowering::Lowering(Program* program, PassContext* context, absl::string_view pass)
     : context_(*context),
       program_(*program),
@@ -144,16 +150,30 @@ void Lowering::SetElementType(const Variable& variable, VarType::Type dtype) {
   rewriter_.SetVariable(variable, std::move(desc));
 }
 
+absl::StatusOr<std::string> Lowering::AddParameter(absl::string_view base, Tensor tensor) {
+  return parameters_.Add(base, std::move(tensor));
+}
+
 absl::StatusOr<std::string> Lowering::AddParameter(absl::string_view base,
                                                    std::vector<float> values) {
-  return parameters_.Add(base, Tensor::FromValues<float>({static_cast<int64_t>(values.size())},
-                                                         absl::MakeConstSpan(values)));
+  return AddParameter(base, Tensor::FromValues<float>({static_cast<int64_t>(values.size())},
+                                                      absl::MakeConstSpan(values)));
 }
 
 const Op* Lowering::FindOpenProduct(const Argument& reader) const {
+  const Op* const op = FindOpen(reader);
+  return op != nullptr && IsProductOfCodes(*op) ? op : nullptr;
+}
+
+const Op* Lowering::FindOpenTable(const Argument& reader) const {
+  const Op* const op = FindOpen(reader);
+  return op != nullptr && op->type() == "integer_table" ? op : nullptr;
+}
+
+const Op* Lowering::FindOpen(const Argument& reader) const {
   const Value* value = reader.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || value->written_by() == nullptr || !IsProductOfCodes(*op)) return nullptr;
+  if (op == nullptr || value->written_by() == nullptr) return nullptr;
   const bool is_open = IntAttr(op->desc(), "out_dtype").value_or(VarType::FP32) == VarType::FP32;
   const bool is_only = value->readers().size() == 1 && value->variable().values().size() == 1 &&
                        !value->variable().persistable();

@@ -14,6 +14,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/epilogue.h"
+#include "ops/era.h"
+#include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -35,6 +37,13 @@ struct CodeType {
 };
 // Makes the attributes of an op that writes codes say it.
 void SetCodeType(const CodeType& type, OpDesc* op);
+
+// How numbers become codes: times the multiplier, between the smallest and the largest code.
+struct Quantization {
+  float multiplier;
+  int32_t smallest_code;
+  CodeType type;
+};
 
 // Codes of an activation, as integers in a variable of their own.
 struct ActivationCodes {
@@ -59,11 +68,16 @@ struct ParameterCodes {
   }
 };
 
+// The axis of the channels of what a product of codes gives, of that rank: images have them on axis
+// 1, matrices their columns on the last.
+int ChannelAxisOf(const Op& product, int rank);
+
 class Lowering {
  public:
   // REQUIRES: all outlive the object.
   Lowering(Program* program, PassContext* context, absl::string_view pass);
 
+  Era era() const { return EraOf(program_); }
   Rewriter& rewriter() { return rewriter_; }
   // Says that an op that was left as it is moves codes since.
   void NoteMovesCodes(const Op& op) { moving_codes_.push_back(op.type()); }
@@ -91,12 +105,15 @@ class Lowering {
   // Declares a tensor anew, with elements of another type. REQUIRES: it is declared.
   void SetElementType(const Variable& variable, VarType::Type dtype);
 
-  // A new parameter, FP32 of one dimension.
+  // A new parameter; of numbers, FP32 of one dimension.
+  absl::StatusOr<std::string> AddParameter(absl::string_view base, Tensor tensor);
   absl::StatusOr<std::string> AddParameter(absl::string_view base, std::vector<float> values);
 
   // The product of codes whose epilogue may take up `reader`, because that alone reads its result,
   // as numbers, and the product may be computed where `reader` stands.
   const Op* FindOpenProduct(const Argument& reader) const;
+  // The table of numbers (table.h) that may hold codes instead, likewise.
+  const Op* FindOpenTable(const Argument& reader) const;
   // Takes an op up, which writes `output`: the product goes to its place, with more stages.
   // `operands` are the variables of those that have one.
   void TakeUp(const Op& product, const Op& op, const Argument& output, const Epilogue& stages,
@@ -106,6 +123,7 @@ class Lowering {
                   const CodeType& type);
 
  private:
+  const Op* FindOpen(const Argument& reader) const;
   OpDesc Extended(const Op& product, absl::string_view output, const Epilogue& stages,
                   const std::vector<std::string>& operands) const;
 

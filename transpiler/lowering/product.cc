@@ -5,51 +5,107 @@
 //   mul(X=x, Y=w) -> (Out=y) {x_num_col_dims=1}
 //
 //   integer_mul(X=q, Y=w.int8, Scales=y.scales) -> (Out=y) {x_num_col_dims=1}
+//
+// or of two activations, with one scale:
+//
+//   matmul(X=x, Y=y) -> (Out=z) {transpose_Y=true, alpha=0.125}
+//
+//   integer_matmul(X=q, Y=r, Scales=z.scales) -> (Out=z) {trans_y=true}
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "proto/attributes.h"
+#include "proto/op_builder.h"
 #include "transpiler/lowering/product_of_codes.h"
 #include "transpiler/lowering/rule.h"
 
 namespace fixpoint {
 namespace {
 
-// A matrix on the right, of which the last axis has the columns.
-bool IsMatrix(const Argument* input) {
-  if (input == nullptr || input->variable() == nullptr) return false;
-  const VarType::TensorDesc* tensor = input->variable()->tensor();
-  return tensor != nullptr && tensor->dims_size() == 2;
+// As an op on integers says it.
+struct Product {
+  bool is_mul = false;
+  bool transpose_x = false;
+  bool transpose_y = false;
+  float alpha = 1;
+};
+
+// Nothing where there is more to it.
+std::optional<Product> ProductOf(const OpDesc& op) {
+  if (op.type() == "mul") return Product{/*is_mul=*/true};
+  if (op.type() == "matmul_v2") {
+    return Product{false, BoolAttr(op, "trans_x").value_or(false),
+                   BoolAttr(op, "trans_y").value_or(false)};
+  }
+  const auto has_more = [&op](const char* name) {
+    const auto values = IntsAttr(op, name);
+    return values && !values->empty();
+  };
+  if (IntAttr(op, "head_number").value_or(1) != 1 || has_more("fused_reshape_Out") ||
+      has_more("fused_transpose_Out")) {
+    return std::nullopt;
+  }
+  return Product{false, BoolAttr(op, "transpose_X").value_or(false),
+                 BoolAttr(op, "transpose_Y").value_or(false),
+                 static_cast<float>(FloatAttr(op, "alpha").value_or(1))};
+}
+
+// Null where it has none.
+const VarType::TensorDesc* TensorOf(const Argument& input) {
+  return input.variable() != nullptr ? input.variable()->tensor() : nullptr;
+}
+
+// Whether both are matrices, or as many matrices, or X is many and Y one, so that no operand is
+// repeated for the matrices of the other.
+bool HaveSameMatrices(const VarType::TensorDesc& x, const VarType::TensorDesc& y,
+                      const Product& product) {
+  if (x.dims_size() < 2 || y.dims_size() < 2) return false;
+  if (y.dims_size() == 2) return x.dims_size() == 2 || !product.transpose_x;
+  if (x.dims_size() != y.dims_size()) return false;
+  for (int i = 0; i + 2 < x.dims_size(); ++i) {
+    if (x.dims(i) != y.dims(i)) return false;
+  }
+  return true;
 }
 
 class ProductRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "product"; }
   absl::string_view doc() const override {
-    return "A product of codes with a parameter is one of integers.";
+    return "A product of codes, with a parameter or of two activations, is one of integers.";
   }
   std::vector<std::string> op_types() const override { return {"mul", "matmul", "matmul_v2"}; }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
-    if (!IsMatrix(op.Input("Y"))) return LoweringReason::kAttributes;
-    const OpDesc& desc = op.desc();
-    ProductOfCodes product{"X", "Y", /*channel_axis=*/1, /*channel_groups=*/1, "integer_matmul",
-                           {}};
-    if (op.type() == "mul") {
-      if (IntAttr(desc, "y_num_col_dims").value_or(1) != 1) return LoweringReason::kAttributes;
-      product.type = "integer_mul";
-      product.attributes = {"x_num_col_dims"};
-    } else if (op.type() == "matmul") {
-      const bool is_plain = !BoolAttr(desc, "transpose_X").value_or(false) &&
-                            !BoolAttr(desc, "transpose_Y").value_or(false) &&
-                            FloatAttr(desc, "alpha").value_or(1) == 1 &&
-                            IntAttr(desc, "head_number").value_or(1) == 1;
-      if (!is_plain) return LoweringReason::kAttributes;
-    } else if (BoolAttr(desc, "trans_x").value_or(false) ||
-               BoolAttr(desc, "trans_y").value_or(false)) {
-      return LoweringReason::kAttributes;
+    const Argument* const x = op.Input("X");
+    const Argument* const y = op.Input("Y");
+    const std::optional<Product> product = ProductOf(op.desc());
+    if (x == nullptr || y == nullptr || !product) return LoweringReason::kAttributes;
+    const VarType::TensorDesc* const x_tensor = TensorOf(*x);
+    const VarType::TensorDesc* const y_tensor = TensorOf(*y);
+    if (x_tensor == nullptr || y_tensor == nullptr) return LoweringReason::kUnknownShape;
+    ProductOfCodes codes;
+    codes.activation_slot = "X";
+    codes.weight_slot = "Y";
+    codes.channel_axis = y_tensor->dims_size() - (product->transpose_y ? 2 : 1);
+    codes.alpha = product->alpha;
+    if (product->is_mul) {
+      // The columns are the last axis.
+      if (IntAttr(op.desc(), "y_num_col_dims").value_or(1) != codes.channel_axis) {
+        return LoweringReason::kAttributes;
+      }
+      codes.type = "integer_mul";
+      codes.attributes = AttributesOf(op, {"x_num_col_dims", "y_num_col_dims"});
+    } else {
+      if (!HaveSameMatrices(*x_tensor, *y_tensor, *product)) return LoweringReason::kAttributes;
+      codes.type = "integer_matmul";
+      if (product->transpose_x) codes.attributes.push_back(MakeBoolAttr("trans_x", true));
+      if (product->transpose_y) codes.attributes.push_back(MakeBoolAttr("trans_y", true));
     }
-    return LowerProductOfCodes(op, product, lowering);
+    return LowerProductOfCodes(op, codes, lowering);
   }
 };
 

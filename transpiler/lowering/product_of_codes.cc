@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,51 +13,90 @@
 namespace fixpoint {
 namespace {
 
-// Whether every sum of products fits in 32 bits.
-bool SumsFit(const ParameterCodes& codes, int64_t channels) {
-  const int64_t products = channels > 0 ? codes.tensor->size() / channels : 0;
-  return products <= std::numeric_limits<int32_t>::max() / (255 * 128);
+// Whether a sum of so many products fits in 32 bits, as the executor tells it.
+bool SumsFit(int64_t products, const ActivationCodes& codes) {
+  return products <= std::numeric_limits<int32_t>::max() / ((codes.is_unsigned ? 255 : 128) * 128);
+}
+
+// The codes on the right, and the scales of the sums.
+struct Weights {
+  const Argument* codes;
+  std::vector<float> scales;
+};
+
+absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
+                                                     const ProductOfCodes& product,
+                                                     const ActivationCodes& activation,
+                                                     const Lowering& lowering,
+                                                     LoweringReason* reason) {
+  ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
+                   lowering.FindParameterCodes(input, reason));
+  if (!parameter) return std::nullopt;
+  *reason = LoweringReason::kGranularity;
+  if (parameter->channel_axis >= 0 && parameter->channel_axis != product.channel_axis) {
+    return std::nullopt;
+  }
+  *reason = LoweringReason::kAttributes;
+  const std::vector<int64_t>& dims = parameter->tensor->dims();
+  if (product.channel_axis >= static_cast<int>(dims.size())) return std::nullopt;
+  const int64_t entries = dims[product.channel_axis];
+  const int64_t channels = entries * product.channel_groups;
+  *reason = LoweringReason::kSumsTooLarge;
+  if (channels > 0 && !SumsFit(parameter->tensor->size() / channels, activation)) {
+    return std::nullopt;
+  }
+  Weights weights = {parameter->codes, {}};
+  for (int64_t c = 0; c < channels; ++c) {
+    weights.scales.push_back(activation.step() * parameter->step(c % entries) * product.alpha);
+  }
+  return weights;
+}
+
+// How many products the sums of two activations have is known when they run.
+std::optional<Weights> FindActivation(const Argument& input, const ProductOfCodes& product,
+                                      const ActivationCodes& activation, const Lowering& lowering,
+                                      LoweringReason* reason) {
+  const std::optional<ActivationCodes> codes = lowering.FindCodes(input);
+  if (!codes) return std::nullopt;
+  *reason = LoweringReason::kUnsignedOperand;
+  if (codes->is_unsigned) return std::nullopt;
+  return Weights{codes->codes, {activation.step() * codes->step() * product.alpha}};
 }
 
 }  // namespace
 
+std::vector<OpDesc::Attr> AttributesOf(const Op& op, std::initializer_list<const char*> names) {
+  std::vector<OpDesc::Attr> attributes;
+  for (const char* name : names) {
+    if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) attributes.push_back(*attr);
+  }
+  return attributes;
+}
+
 absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
                                                    Lowering& lowering) {
   const Argument* const input = op.Input(product.activation_slot);
-  const Argument* const parameter = op.Input(product.parameter_slot);
-  if (input == nullptr || parameter == nullptr || op.outputs().size() != 1) {
+  const Argument* const weight_input = op.Input(product.weight_slot);
+  if (input == nullptr || weight_input == nullptr || op.outputs().size() != 1) {
     return LoweringReason::kAttributes;
   }
   const std::optional<ActivationCodes> activation = lowering.FindCodes(*input);
   if (!activation) return LoweringReason::kNotQuantized;
   LoweringReason reason;
-  ASSIGN_OR_RETURN(const std::optional<ParameterCodes> weights,
-                   lowering.FindParameterCodes(*parameter, &reason));
+  ASSIGN_OR_RETURN(std::optional<Weights> weights,
+                   FindParameter(*weight_input, product, *activation, lowering, &reason));
+  if (!weights) weights = FindActivation(*weight_input, product, *activation, lowering, &reason);
   if (!weights) return reason;
-  if (weights->channel_axis >= 0 && weights->channel_axis != product.channel_axis) {
-    return LoweringReason::kGranularity;
-  }
-  if (product.channel_axis >= static_cast<int>(weights->tensor->dims().size())) {
-    return LoweringReason::kAttributes;
-  }
-  const int64_t entries = weights->tensor->dims()[product.channel_axis];
-  if (!SumsFit(*weights, entries)) return LoweringReason::kSumsTooLarge;
-
-  std::vector<float> scales;
-  for (int64_t group = 0; group < product.channel_groups; ++group) {
-    for (int64_t c = 0; c < entries; ++c) scales.push_back(activation->step() * weights->step(c));
-  }
-  ASSIGN_OR_RETURN(const std::string scales_name,
-                   lowering.AddParameter(absl::StrCat(op.outputs().front()->name(), ".scales"),
-                                         std::move(scales)));
+  const Argument& output = *op.outputs().front();
+  ASSIGN_OR_RETURN(
+      const std::string scales,
+      lowering.AddParameter(absl::StrCat(output.name(), ".scales"), std::move(weights->scales)));
   OpBuilder integers(product.type);
   integers.Input(product.activation_slot, activation->codes->name())
-      .Input(product.parameter_slot, weights->codes->name())
-      .Input("Scales", scales_name)
-      .Output(op.outputs().front()->slot_name(), op.outputs().front()->name());
-  for (const char* name : product.attributes) {
-    if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) integers.Attr(*attr);
-  }
+      .Input(product.weight_slot, weights->codes->name())
+      .Input("Scales", scales)
+      .Output(output.slot_name(), output.name());
+  for (const OpDesc::Attr& attribute : product.attributes) integers.Attr(attribute);
   lowering.Replace(op, integers.Build());
   return LoweringReason::kOnIntegers;
 }

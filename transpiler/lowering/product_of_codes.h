@@ -4,6 +4,7 @@
 #define FIXPOINT_TRANSPILER_LOWERING_PRODUCT_OF_CODES_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -14,17 +15,26 @@
 
 namespace fixpoint {
 
-// One that multiplies an activation with a parameter.
+// One that multiplies an activation with a parameter or with another activation.
 struct ProductOfCodes {
   absl::string_view activation_slot;
-  absl::string_view parameter_slot;
-  int channel_axis;        // of the parameter: that of the output's channels
-  int64_t channel_groups;  // how often entries of that axis serve other channels, group by group
-  absl::string_view type;  // of the op on integers
-  std::vector<const char*> attributes;  // that it has in common with the op
+  absl::string_view weight_slot;
+  // Of the weights: that of the output's channels.
+  int channel_axis = 0;
+  // How often entries of that axis serve other channels, group by group.
+  int64_t channel_groups = 1;
+  // What all sums are multiplied by.
+  float alpha = 1;
+  // Of the op on integers.
+  absl::string_view type;
+  std::vector<OpDesc::Attr> attributes;
 };
 
-// Puts it in the place of the op, if both operands are codes.
+// Those attributes of an op that it has.
+std::vector<OpDesc::Attr> AttributesOf(const Op& op, std::initializer_list<const char*> names);
+
+// Puts it in the place of the op, if both operands are codes: with a scale for each channel of a
+// parameter, or one of two activations, of which the second has signed codes.
 absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
                                                    Lowering& lowering);
 

@@ -9,7 +9,7 @@
 //     {epilogue=["relu", "multiply"], out_dtype=20, out_range=2.0, out_largest_code=255}
 //   pool2d(X=y.quantized) -> (Out=r) {pooling_type="max"}
 //
-// Elsewhere it is an edge, integer_quantize.
+// A table gets codes for entries (table.h). Elsewhere it is an edge, integer_quantize.
 
 #include <memory>
 #include <optional>
@@ -24,30 +24,25 @@
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/rule.h"
+#include "transpiler/lowering/table.h"
 
 namespace fixpoint {
 namespace {
 
 using Kind = EpilogueStage::Kind;
 
-// How numbers become codes.
-struct Quantization {
-  float multiplier;
-  int32_t smallest_code;
-  CodeType type;
-
-  Epilogue stages() const {
-    Epilogue stages = {{Kind::kMultiply, multiplier}};
-    const bool is_unsigned = type.dtype == VarType::UINT8;
-    // What integers of 8 bits do by themselves is not said.
-    if (smallest_code != (is_unsigned ? 0 : -128) ||
-        type.largest_code != (is_unsigned ? 255 : 127)) {
-      stages.push_back(
-          {Kind::kClip, static_cast<float>(smallest_code), static_cast<float>(type.largest_code)});
-    }
-    return stages;
+Epilogue StagesOf(const Quantization& quantization) {
+  const CodeType& type = quantization.type;
+  Epilogue stages = {{Kind::kMultiply, quantization.multiplier}};
+  const bool is_unsigned = type.dtype == VarType::UINT8;
+  // What integers of 8 bits do by themselves is not said.
+  if (quantization.smallest_code != (is_unsigned ? 0 : -128) ||
+      type.largest_code != (is_unsigned ? 255 : 127)) {
+    stages.push_back({Kind::kClip, static_cast<float>(quantization.smallest_code),
+                      static_cast<float>(type.largest_code)});
   }
-};
+  return stages;
+}
 
 // The op whose outputs are its inputs' values, if this alone reads them.
 const Op* FindMove(const Argument& input) {
@@ -64,23 +59,28 @@ const Op* FindMove(const Argument& input) {
   return moves ? op : nullptr;
 }
 
-// Whether what an input reads can be stored as codes by the products that make it.
-bool EndsProducts(const Argument& input, const Lowering& lowering) {
+// Whether what an input reads can be stored as codes by the products and tables that make it.
+bool IsOpen(const Argument& input, const Lowering& lowering) {
   if (lowering.FindOpenProduct(input) != nullptr) return true;
+  if (lowering.FindOpenTable(input) != nullptr) return true;
   const Op* const move = FindMove(input);
   if (move == nullptr) return false;
   for (const Argument* moved : move->Inputs("X")) {
-    if (!EndsProducts(*moved, lowering)) return false;
+    if (!IsOpen(*moved, lowering)) return false;
   }
   return true;
 }
 
-// Makes the products behind an input store codes, and what is between them move codes, to `codes`.
+// Makes the products and tables behind an input store codes, and what is between them move codes,
+// to `codes`.
 absl::Status StoreAsCodes(const Argument& input, const Quantization& quantization,
                           const std::string& codes, Lowering& lowering) {
   if (const Op* product = lowering.FindOpenProduct(input); product != nullptr) {
-    lowering.StoreCodes(*product, codes, quantization.stages(), quantization.type);
+    lowering.StoreCodes(*product, codes, StagesOf(quantization), quantization.type);
     return absl::OkStatus();
+  }
+  if (const Op* table = lowering.FindOpenTable(input); table != nullptr) {
+    return StoreInTable(*table, codes, quantization, lowering);
   }
   const Op& move = *FindMove(input);
   OpDesc moved = move.desc();
@@ -115,8 +115,9 @@ class QuantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "quantize"; }
   absl::string_view doc() const override {
-    return "The step to codes ends an epilogue, also behind ops that move values; else it is an "
-           "edge.";
+    return "The step to codes ends an epilogue or a table, also behind ops that move values; else "
+           "it "
+           "is an edge.";
   }
   std::vector<std::string> op_types() const override { return {"quantize_linear"}; }
 
@@ -137,7 +138,7 @@ class QuantizeRule final : public LoweringRule {
                      QuantizationOf(op, lowering, &reason));
     if (!quantization) return reason;
     lowering.SetElementType(codes, quantization->type.dtype);
-    if (EndsProducts(*x, lowering)) {
+    if (IsOpen(*x, lowering)) {
       // The quantize op goes first: it reads what is about to be stored otherwise.
       RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
       lowering.rewriter().Remove(op);

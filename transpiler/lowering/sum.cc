@@ -119,7 +119,7 @@ class SumRule final : public LoweringRule {
     }
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));
     if (bias == nullptr) return LoweringReason::kNotParameter;
-    const int channel_axis = product.Input("Filter") != nullptr ? 1 : dims->dims_size() - 1;
+    const int channel_axis = ChannelAxisOf(product, dims->dims_size());
     const int64_t axis = IntAttr(op.desc(), "axis").value_or(-1);
     if (!result_is_x || bias->dtype() != VarType::FP32 ||
         !IsOfChannels(bias->dims(), axis, *dims, channel_axis)) {

@@ -2,115 +2,38 @@
 
 #include "runtime/kernels/activation.h"
 
-#include <functional>
-#include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/activation.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 
 namespace fixpoint::executor {
 namespace {
 
-using kernels::Activation;
-using kernels::ActivationFunction;
+// Those whose gradients are known.
+constexpr const char* kDifferentiated[] = {
+    "relu", "relu6", "leaky_relu", "sigmoid", "tanh", "hard_sigmoid", "hard_swish", "swish",
+    "silu", "gelu",  "abs",        "exp",     "log",  "sqrt",         "square"};
 
-// From an op's attributes to the function.
-using ActivationOf = std::function<Activation(const OpPlanner& op)>;
-
-struct Row {
-  const char* type;
-  ActivationOf activation;
-  bool has_gradient = false;
-};
-
-ActivationOf Of(ActivationFunction function) {
-  return [=](const OpPlanner&) { return Activation{function}; };
-}
-ActivationOf Of(ActivationFunction function, const char* a) {
-  return [=](const OpPlanner& op) { return Activation{function, op.Number(a)}; };
-}
-ActivationOf Of(ActivationFunction function, const char* a, const char* b) {
-  return [=](const OpPlanner& op) { return Activation{function, op.Number(a), op.Number(b)}; };
-}
-
-const Row kRows[] = {
-    // The reference's relu lets a NaN pass before 2.0, and makes it 0 since.
-    {"relu",
-     [](const OpPlanner& op) {
-       return Activation{op.era() == Era::kFluid ? ActivationFunction::kReluKeepingNan
-                                                 : ActivationFunction::kRelu};
-     },
-     true},
-    {"relu6",
-     [](const OpPlanner& op) {
-       return Activation{ActivationFunction::kClip, 0, op.Number("threshold")};
-     },
-     true},
-    {"leaky_relu", Of(ActivationFunction::kLeakyRelu, "alpha"), true},
-    {"elu", Of(ActivationFunction::kElu, "alpha")},
-    {"selu", Of(ActivationFunction::kSelu, "alpha", "scale")},
-    {"brelu", Of(ActivationFunction::kClip, "t_min", "t_max")},
-    {"thresholded_relu", Of(ActivationFunction::kThresholdedRelu, "threshold")},
-    {"sigmoid", Of(ActivationFunction::kSigmoid), true},
-    {"tanh", Of(ActivationFunction::kTanh), true},
-    {"hard_sigmoid", Of(ActivationFunction::kHardSigmoid, "slope", "offset"), true},
-    {"hard_swish",
-     [](const OpPlanner& op) {
-       return Activation{ActivationFunction::kHardSwish, op.Number("threshold"), op.Number("scale"),
-                         op.Number("offset")};
-     },
-     true},
-    {"swish", Of(ActivationFunction::kSwish, "beta"), true},
-    {"silu",
-     [](const OpPlanner&) {
-       return Activation{ActivationFunction::kSwish, 1};
-     },
-     true},
-    {"gelu",
-     [](const OpPlanner& op) {
-       return Activation{op.attributes().Bool("approximate") ? ActivationFunction::kGeluByTanh
-                                                             : ActivationFunction::kGelu};
-     },
-     true},
-    {"softplus", Of(ActivationFunction::kSoftplus, "beta", "threshold")},
-    {"softsign", Of(ActivationFunction::kSoftsign)},
-    {"logsigmoid", Of(ActivationFunction::kLogSigmoid)},
-    {"soft_relu", Of(ActivationFunction::kSoftRelu, "threshold")},
-    {"mish", Of(ActivationFunction::kMish, "threshold")},
-    {"abs", Of(ActivationFunction::kAbs), true},
-    {"exp", Of(ActivationFunction::kExp), true},
-    {"log", Of(ActivationFunction::kLog), true},
-    {"sqrt", Of(ActivationFunction::kSqrt), true},
-    {"square", Of(ActivationFunction::kSquare), true},
-    {"rsqrt", Of(ActivationFunction::kRsqrt)},
-    {"reciprocal", Of(ActivationFunction::kReciprocal)},
-    {"sin", Of(ActivationFunction::kSin)},
-    {"cos", Of(ActivationFunction::kCos)},
-    {"ceil", Of(ActivationFunction::kCeil)},
-    {"floor", Of(ActivationFunction::kFloor)},
-    {"round", Of(ActivationFunction::kRound)},
-    {"sign", Of(ActivationFunction::kSign)},
-};
-
-absl::Status PlanActivation(OpPlanner& op, const ActivationOf& activation_of) {
+absl::Status PlanActivation(OpPlanner& op) {
+  if (op.op().type() == "pow") RETURN_IF_ERROR(op.CheckAbsent("FactorTensor"));
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
-  op.AddStep({{x}, {y}, [x, y, activation = activation_of(op)](const StepContext& run) {
+  op.AddStep({{x},
+              {y},
+              [x, y, activation = ActivationOf(op.op().type(), op.attributes(), op.era())](
+                  const StepContext& run) {
                 kernels::Activate(activation, run.Floats(x), run.Floats(y));
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
 }
 
-absl::Status PlanPower(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("FactorTensor"));
-  return PlanActivation(op, Of(ActivationFunction::kPow, "factor"));
-}
-
-absl::Status PlanGradient(OpPlanner& op, const ActivationOf& activation_of) {
-  const Activation activation = activation_of(op);
+absl::Status PlanGradient(OpPlanner& op, const char* type) {
+  const Activation activation = ActivationOf(type, op.attributes(), op.era());
   const auto source = kernels::GradientSourceOf(activation.function);
   const char* slot = source == kernels::GradientSource::kInput ? "X" : "Out";
   // Both have one sign where alpha is positive.
@@ -131,13 +54,11 @@ absl::Status PlanGradient(OpPlanner& op, const ActivationOf& activation_of) {
 }  // namespace
 
 OpPlans ActivationPlans() {
-  OpPlans plans = {{"pow", PlanPower}};
-  for (const Row& row : kRows) {
+  OpPlans plans;
+  for (const std::string& type : ActivationTypes()) plans.push_back({type, PlanActivation});
+  for (const char* type : kDifferentiated) {
     plans.push_back(
-        {row.type, [&row](OpPlanner& op) { return PlanActivation(op, row.activation); }});
-    const std::string gradient = absl::StrCat(row.type, "_grad");
-    if (!row.has_gradient) continue;
-    plans.push_back({gradient, [&row](OpPlanner& op) { return PlanGradient(op, row.activation); }});
+        {absl::StrCat(type, "_grad"), [type](OpPlanner& op) { return PlanGradient(op, type); }});
   }
   return plans;
 }

@@ -18,6 +18,7 @@
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/kernels/convolution.h"
 #include "runtime/kernels/integer_convolution.h"
+#include "runtime/kernels/integer_transposed_convolution.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -144,41 +145,25 @@ absl::Status PlanGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-// The convolution whose output is Input, and whose images are those that the transposed one makes.
-absl::StatusOr<kernels::ConvolutionShape> TransposedShapeOf(const OpPlanner& op,
-                                                            const Dims& images) {
-  const OpAttributes& attributes = op.attributes();
-  if (IsChannelsLast(attributes.String("data_format"))) {
-    return absl::UnimplementedError("data_format is NHWC; want NCHW");
-  }
-  const Dims& input = op.InputDims("Input");
-  const Dims& filter = op.InputDims("Filter");
-  kernels::ConvolutionShape shape;
-  shape.groups = attributes.Int("groups");
-  const WindowAttrs window{attributes.Ints("strides"), attributes.Ints("paddings"),
-                           attributes.Ints("dilations"), attributes.String("padding_algorithm")};
-  if (input.size() == 4 && filter.size() == 4 && images.size() == 4) {
-    shape.batch = images[0];
-    shape.channels = images[1];
-    shape.height = images[2];
-    shape.width = images[3];
-    shape.filters = filter[0];
-    ASSIGN_OR_RETURN(shape.window,
-                     MakeWindow(window, DimsView(filter).subspan(2), DimsView(input).subspan(2)));
-    RETURN_IF_ERROR(kernels::CompleteShape(&shape));
-  }
-  if (OutputOf(shape).dims != input || filter[1] * shape.groups != images[1]) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "Input is ", DimsText(input), ", Filter ", DimsText(filter), " in ", shape.groups,
-        " groups and the output ", DimsText(images), "; want sizes that fit"));
-  }
-  return shape;
-}
-
 absl::Status PlanTransposed(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckAbsent("Bias"));
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Output"));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
+  ASSIGN_OR_RETURN(
+      const std::optional<IntegerOperands> integers,
+      ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/1));
+  if (integers) {
+    auto sums = kernels::PlanIntegerTransposedConvolution(shape, integers->inputs.type);
+    if (sums.ok()) {
+      const EpilogueInput output{"Output", type, kChannelAxis, Layout::kChannelsLast};
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, {}));
+      AddIntegerSums(op, *integers, *std::move(sums), shape.channels, OperationsOf(shape),
+                     epilogue);
+      return absl::OkStatus();
+    }
+    // A sum that may not fit in 32 bits is one of floats.
+    if (!absl::IsInvalidArgument(sums.status())) return sums.status();
+  }
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
   const Buffer output = op.WriteAs("Output", type, Layout::kChannelsLast);
@@ -233,6 +218,36 @@ absl::StatusOr<kernels::ConvolutionShape> ConvolutionShapeOf(const OpPlanner& op
   ASSIGN_OR_RETURN(shape.window,
                    MakeWindow(window, DimsView(filter).subspan(2), DimsView(image).subspan(2)));
   RETURN_IF_ERROR(kernels::CompleteShape(&shape));
+  return shape;
+}
+
+absl::StatusOr<kernels::ConvolutionShape> TransposedShapeOf(const OpPlanner& op,
+                                                            const Dims& images) {
+  const OpAttributes& attributes = op.attributes();
+  if (IsChannelsLast(attributes.String("data_format"))) {
+    return absl::UnimplementedError("data_format is NHWC; want NCHW");
+  }
+  const Dims& input = op.InputDims("Input");
+  const Dims& filter = op.InputDims("Filter");
+  kernels::ConvolutionShape shape;
+  shape.groups = attributes.Int("groups");
+  const WindowAttrs window{attributes.Ints("strides"), attributes.Ints("paddings"),
+                           attributes.Ints("dilations"), attributes.String("padding_algorithm")};
+  if (input.size() == 4 && filter.size() == 4 && images.size() == 4) {
+    shape.batch = images[0];
+    shape.channels = images[1];
+    shape.height = images[2];
+    shape.width = images[3];
+    shape.filters = filter[0];
+    ASSIGN_OR_RETURN(shape.window,
+                     MakeWindow(window, DimsView(filter).subspan(2), DimsView(input).subspan(2)));
+    RETURN_IF_ERROR(kernels::CompleteShape(&shape));
+  }
+  if (OutputOf(shape).dims != input || filter[1] * shape.groups != images[1]) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Input is ", DimsText(input), ", Filter ", DimsText(filter), " in ", shape.groups,
+        " groups and the output ", DimsText(images), "; want sizes that fit"));
+  }
   return shape;
 }
 

@@ -13,6 +13,11 @@ namespace fixpoint::executor {
 // other; kUnimplemented: channels are last in the program.
 absl::StatusOr<kernels::ConvolutionShape> ConvolutionShapeOf(const OpPlanner& op);
 
+// The same of conv2d_transpose, whose output has the dims `images`: the convolution whose output is
+// Input, and whose images are those that the op makes.
+absl::StatusOr<kernels::ConvolutionShape> TransposedShapeOf(const OpPlanner& op,
+                                                            const Dims& images);
+
 }  // namespace fixpoint::executor
 
 #endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_CONVOLUTION_H_

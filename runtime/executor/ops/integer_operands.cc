@@ -28,21 +28,22 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
 
 void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
-                    int64_t operations, const PlannedEpilogue& epilogue) {
+                    int64_t operations, const PlannedEpilogue& epilogue, float alpha) {
   const auto& [inputs, weights] = operands;
   const Buffer packed = AddPacking<int8_t>(op, sums, weights.codes);
   const Buffer scales = op.Scratch("scales", VarType::FP32, channels);
   const std::string implementation = sums->implementation();
   op.AddStep({epilogue.WithOperands({inputs.codes, inputs.ranges, packed, weights.ranges}),
               {scales, epilogue.out},
-              [inputs = inputs, weights = weights, packed, scales, epilogue,
+              [inputs = inputs, weights = weights, packed, scales, epilogue, alpha,
                sums = std::move(sums)](const StepContext& run) {
                 const float input_step = StepOf(run.Floats(inputs.ranges)[0], inputs.largest_code);
                 const absl::Span<const float> ranges = run.Floats(weights.ranges);
                 const absl::Span<float> scale = run.Floats(scales);
                 for (size_t c = 0; c < scale.size(); ++c) {
-                  const float range = ranges[ranges.size() == 1 ? 0 : c];
-                  scale[c] = input_step * StepOf(range, weights.largest_code);
+                  // Of a transposed convolution each range serves a channel of every group.
+                  const float range = ranges[c % ranges.size()];
+                  scale[c] = input_step * StepOf(range, weights.largest_code) * alpha;
                 }
                 sums->Run(run.Of<uint8_t>(inputs.codes), run.Of<uint8_t>(packed), scale,
                           epilogue.OperandsOf(run), run.Floats(epilogue.out));

@@ -15,7 +15,7 @@
 namespace fixpoint::executor {
 
 // Activations with one range, and weights of signed codes with one range or one for each output
-// channel.
+// channel, or channel of a group.
 struct IntegerOperands {
   Codes inputs;
   Codes weights;
@@ -30,11 +30,11 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
                                                                    int channel_axis);
 
 // Adds the step that computes sums of products of codes, each times the scale of its channel,
-// (input range / largest code) * (weight range / largest code), every operation rounded to FP32,
-// and then the epilogue.
+// (input range / largest code) * (weight range / largest code) * alpha, every operation rounded to
+// FP32, and then the epilogue.
 void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
-                    int64_t operations, const PlannedEpilogue& epilogue);
+                    int64_t operations, const PlannedEpilogue& epilogue, float alpha = 1);
 
 }  // namespace fixpoint::executor
 

@@ -1,5 +1,5 @@
-// The ops of lowered programs: exact sums of products of codes with their epilogues, and the edges
-// between numbers and codes.
+// The ops of lowered programs: exact sums of codes and of their products with their epilogues,
+// tables of codes, and the edges between numbers and codes.
 
 #include <algorithm>
 #include <cstring>
@@ -18,11 +18,16 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
 #include "runtime/executor/ops/packed_weights.h"
+#include "runtime/executor/ops/pooling.h"
+#include "runtime/executor/ops/product.h"
 #include "runtime/kernels/code_conversion.h"
+#include "runtime/kernels/code_table.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/integer_convolution.h"
+#include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
+#include "runtime/kernels/integer_transposed_convolution.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -65,7 +70,7 @@ Output OutputOf(const StepContext& run, Buffer buffer, OutputType type) {
 // An op that adds up products of codes, as its kernel sees it.
 struct Sums {
   absl::string_view input_slot;
-  absl::string_view weight_slot;
+  absl::string_view weight_slot;  // "": sums of codes alone
   absl::string_view output_slot;
   Layout layout;
   int64_t channels;
@@ -159,6 +164,67 @@ void AddCodes(const EpilogueStage& stage, absl::Span<const uint8_t> codes,
   }
 }
 
+// Where sums go, and what is done around the kernel that adds them up.
+struct StoredSums {
+  SplitEpilogue split;
+  StageOperands operands;
+  OutputType type;
+  Buffer output;
+
+  // The kernel adds codes that lie in its output.
+  bool starts_with_codes() const { return operands.codes && !split.sum_with_codes; }
+
+  // `kernel` is run on the operands of the fused stages, and the output.
+  template <typename Kernel>
+  void Run(const StepContext& run, const Kernel& kernel) const {
+    if (starts_with_codes()) {
+      const absl::Span<uint8_t> added = run.Of<uint8_t>(*operands.codes);
+      uint8_t* const out = run.Of<uint8_t>(output).data();
+      if (out != added.data()) std::memcpy(out, added.data(), added.size());
+    }
+    const auto numbers = operands.Numbers(run);
+    const kernels::EpilogueOperands spans = numbers;
+    kernel(spans.first(split.fused.size()), OutputOf(run, output, type));
+    if (split.sum_with_codes) {
+      const absl::Span<float> out = run.Floats(output);
+      AddCodes(*split.sum_with_codes, run.Of<uint8_t>(*operands.codes), out, out);
+      kernels::Apply(split.behind, spans.last(split.behind.size()), out);
+    }
+  }
+};
+
+// Of sums of `input`, whose place the output must not take.
+absl::StatusOr<StoredSums> PlanStore(OpPlanner& op, const Epilogue& epilogue,
+                                     const SplitEpilogue& split, const Sums& sums,
+                                     const TensorType& type, Buffer input) {
+  StoredSums stored{split, {}, OutputTypeOf(type.dtype), {}};
+  ASSIGN_OR_RETURN(stored.operands, ReadOperands(op, epilogue, sums, type));
+  const bool takes_place = stored.starts_with_codes() && *stored.operands.codes != input;
+  stored.output = takes_place
+                      ? op.WriteOver(sums.output_slot, type, sums.layout, *stored.operands.codes)
+                      : op.WriteAs(sums.output_slot, type, sums.layout);
+  return stored;
+}
+
+// One scale for each channel; one of all is repeated.
+absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
+  if (op.InputType("Scales").size() != 1) RETURN_IF_ERROR(op.CheckSize("Scales", channels));
+  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  if (scales.size == channels) return scales;
+  const Buffer repeated = op.Scratch("Scales", VarType::FP32, channels);
+  op.AddStep({{scales},
+              {repeated},
+              [=](const StepContext& run) {
+                const absl::Span<float> all = run.Floats(repeated);
+                std::fill(all.begin(), all.end(), run.Floats(scales)[0]);
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "repeat Scales"});
+  return repeated;
+}
+
 // Adds the step. `plan` makes the kernel for codes of a type, an epilogue and an output.
 template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
@@ -172,32 +238,16 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
-  RETURN_IF_ERROR(op.CheckSize("Scales", sums.channels));
-  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
-  ASSIGN_OR_RETURN(const StageOperands operands, ReadOperands(op, epilogue, sums, type));
-  const bool starts_with_codes = operands.codes && !split.sum_with_codes;
-  const bool takes_place = starts_with_codes && *operands.codes != input;
-  const Buffer output = takes_place
-                            ? op.WriteOver(sums.output_slot, type, sums.layout, *operands.codes)
-                            : op.WriteAs(sums.output_slot, type, sums.layout);
-  op.AddStep({operands.WithOperands({input, packed, scales}),
-              {output},
+  ASSIGN_OR_RETURN(const Buffer scales, ReadScales(op, sums.channels));
+  ASSIGN_OR_RETURN(const StoredSums stored, PlanStore(op, epilogue, split, sums, type, input));
+  op.AddStep({stored.operands.WithOperands({input, packed, scales}),
+              {stored.output},
               [=](const StepContext& run) {
-                if (starts_with_codes) {
-                  const absl::Span<uint8_t> added = run.Of<uint8_t>(*operands.codes);
-                  uint8_t* const out = run.Of<uint8_t>(output).data();
-                  if (out != added.data()) std::memcpy(out, added.data(), added.size());
-                }
-                const auto numbers = operands.Numbers(run);
-                const kernels::EpilogueOperands spans = numbers;
-                kernel->Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), run.Floats(scales),
-                            spans.first(split.fused.size()), OutputOf(run, output, output_type));
-                if (split.sum_with_codes) {
-                  const absl::Span<float> out = run.Floats(output);
-                  AddCodes(*split.sum_with_codes, run.Of<uint8_t>(*operands.codes), out, out);
-                  kernels::Apply(split.behind, spans.last(split.behind.size()), out);
-                }
+                stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
+                  kernel->Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), run.Floats(scales),
+                              operands, out);
+                });
                 return absl::OkStatus();
               },
               kernel->implementation(),
@@ -216,17 +266,26 @@ absl::Status PlanConvolution(OpPlanner& op) {
   });
 }
 
-// Y is a matrix; X has rows of as many elements as Y.
-absl::Status PlanProduct(OpPlanner& op) {
+absl::Status PlanTransposedConvolution(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Output"));
+  ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
+  const Sums sums = {"Input",        "Filter",
+                     "Output",       Layout::kChannelsLast,
+                     shape.channels, 2 * shape.output_size() * shape.taps()};
+  return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
+    return kernels::PlanIntegerTransposedConvolution(shape, input, epilogue, output);
+  });
+}
+
+absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& product) {
+  RETURN_IF_ERROR(product.status());
   RETURN_IF_ERROR(op.OutputType("Out").status());
-  const Dims y = op.InputDims("Y");
-  if (y.size() != 2 || y[0] < 1) {
-    return absl::UnimplementedError(absl::StrCat("Y is ", DimsText(y), "; want a matrix"));
+  if (product->x || product->y || op.InputDims("Y").size() < 2) {
+    return absl::UnimplementedError(absl::StrCat("X is ", DimsText(op.InputDims("X")), " and Y ",
+                                                 DimsText(op.InputDims("Y")),
+                                                 "; want as many matrices, or one Y"));
   }
-  kernels::ProductShape shape;
-  shape.inner = y[0];
-  shape.columns = y[1];
-  shape.rows = op.InputType("X").size() / shape.inner;
+  const kernels::ProductShape& shape = product->shape;
   const Sums sums = {
       "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
   return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
@@ -234,11 +293,37 @@ absl::Status PlanProduct(OpPlanner& op) {
   });
 }
 
-absl::Status PlanMatmul(OpPlanner& op) {
-  if (op.attributes().Bool("trans_x") || op.attributes().Bool("trans_y")) {
-    return absl::UnimplementedError("an operand is transposed; want neither");
-  }
-  return PlanProduct(op);
+absl::Status PlanMul(OpPlanner& op) { return PlanProduct(op, MulProduct(op)); }
+
+absl::Status PlanMatmul(OpPlanner& op) { return PlanProduct(op, MatmulV2Product(op)); }
+
+absl::Status PlanAveragePooling(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const kernels::PoolingShape shape,
+                   PoolingShapeOf(op, kernels::PoolingType::kAverage));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, "X"));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  const OutputType output_type = OutputTypeOf(type.dtype);
+  const SplitEpilogue split = Split(epilogue, output_type);
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerPooling> pooling,
+                   kernels::IntegerPooling::Plan(shape, input_type, split.fused, output_type));
+  const Sums sums = {"X", "", "Out", Layout::kChannelsLast, shape.channels, 0};
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, sums.layout));
+  RETURN_IF_ERROR(op.CheckSize("Scales", 1));
+  ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));
+  ASSIGN_OR_RETURN(const StoredSums stored, PlanStore(op, epilogue, split, sums, type, x));
+  op.AddStep({stored.operands.WithOperands({x, scales}),
+              {stored.output},
+              [=](const StepContext& run) {
+                stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
+                  pooling->Run(run.Of<uint8_t>(x), run.Floats(scales)[0], operands, out);
+                });
+                return absl::OkStatus();
+              },
+              pooling->implementation(),
+              0,
+              NameOf(op, epilogue)});
+  return absl::OkStatus();
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
@@ -306,12 +391,36 @@ absl::Status PlanAdd(OpPlanner& op) {
   return absl::OkStatus();
 }
 
+absl::Status PlanTable(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "X"));
+  RETURN_IF_ERROR(op.CheckSize("Table", kernels::kTableSize));
+  ASSIGN_OR_RETURN(const Buffer table, op.Read("Table", type.dtype));
+  const OutputType output_type = OutputTypeOf(type.dtype);
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, layout));
+  const Buffer out = output_type == OutputType::kFloat ? op.WriteAs("Out", type, layout)
+                                                       : op.WriteOver("Out", type, layout, x);
+  op.AddStep({{x, table}, {out}, [=](const StepContext& run) {
+                kernels::LookUp(run.Of<uint8_t>(x), code_type, run.Of<uint8_t>(table).data(),
+                                OutputOf(run, out, output_type));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 OpPlans LoweredPlans() {
-  return {{"integer_conv2d", PlanConvolution},    {"integer_mul", PlanProduct},
-          {"integer_matmul", PlanMatmul},         {"integer_quantize", PlanQuantize},
-          {"integer_dequantize", PlanDequantize}, {"integer_add", PlanAdd}};
+  return {{"integer_conv2d", PlanConvolution},
+          {"integer_conv2d_transpose", PlanTransposedConvolution},
+          {"integer_mul", PlanMul},
+          {"integer_matmul", PlanMatmul},
+          {"integer_average_pool2d", PlanAveragePooling},
+          {"integer_quantize", PlanQuantize},
+          {"integer_dequantize", PlanDequantize},
+          {"integer_add", PlanAdd},
+          {"integer_table", PlanTable}};
 }
 
 }  // namespace fixpoint::executor

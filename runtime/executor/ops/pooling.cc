@@ -1,10 +1,13 @@
-// pool2d. Images lie channels last.
+// pool2d. Images lie channels last. An average of codes is one of integers; its gradient is that of
+// the numbers that they stand for.
 
-#include "runtime/kernels/pooling.h"
+#include "runtime/executor/ops/pooling.h"
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -12,6 +15,8 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/kernels/code_pooling.h"
+#include "runtime/kernels/integer_pooling.h"
+#include "runtime/kernels/pooling.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
@@ -26,53 +31,12 @@ struct ForwardPooling {
   Dims x_dims;
 };
 
-absl::StatusOr<PoolingShape> ShapeOf(const OpPlanner& op) {
-  const OpAttributes& attributes = op.attributes();
-  const Dims& x = op.InputDims("X");
-  if (x.size() != 4 || IsChannelsLast(attributes.String("data_format"))) {
-    return absl::UnimplementedError(absl::StrCat(
-        "X is ", DimsText(x), " in ", attributes.String("data_format"), "; want [N, C, H, W]"));
-  }
-  const std::string type = attributes.String("pooling_type");
-  if (type != "max" && type != "avg") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pooling_type is \"", type, "\"; want max or avg"));
-  }
-  PoolingShape shape;
-  shape.batch = x[0];
-  shape.channels = x[1];
-  shape.height = x[2];
-  shape.width = x[3];
-  shape.type = type == "max" ? kernels::PoolingType::kMax : kernels::PoolingType::kAverage;
-  if (attributes.Bool("exclusive")) {
-    shape.divisor = kernels::PoolingDivisor::kImage;
-  } else {
-    shape.divisor = op.era() == Era::kPaddle2 ? kernels::PoolingDivisor::kPaddedImage
-                                              : kernels::PoolingDivisor::kWindow;
-  }
-  if (attributes.Bool("global_pooling")) {
-    shape.adaptive = true;
-    return shape;
-  }
-  const std::vector<int64_t> ksize = attributes.Ints("ksize");
-  if (ksize.size() != 2 || ksize[0] < 1 || ksize[1] < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("ksize is [", absl::StrJoin(ksize, ", "), "]; want two positive numbers"));
-  }
-  if (attributes.Bool("adaptive")) {
-    shape.adaptive = true;
-    shape.out_height = ksize[0];
-    shape.out_width = ksize[1];
-    return shape;
-  }
-  const WindowAttrs window{attributes.Ints("strides"),
-                           attributes.Ints("paddings"),
-                           {1, 1},
-                           attributes.String("padding_algorithm")};
-  ASSIGN_OR_RETURN(shape.window, MakeWindow(window, ksize, DimsView(x).subspan(2)));
-  shape.ceil_mode = attributes.Bool("ceil_mode");
-  RETURN_IF_ERROR(kernels::CompleteShape(&shape));
-  return shape;
+absl::StatusOr<kernels::PoolingType> PoolingTypeOf(const OpPlanner& op) {
+  const std::string type = op.attributes().String("pooling_type");
+  if (type == "max") return kernels::PoolingType::kMax;
+  if (type == "avg") return kernels::PoolingType::kAverage;
+  return absl::InvalidArgumentError(
+      absl::StrCat("pooling_type is \"", type, "\"; want max or avg"));
 }
 
 TensorType OutputOf(const PoolingShape& shape, VarType::Type dtype = VarType::FP32) {
@@ -100,17 +64,61 @@ absl::Status PlanCodePooling(OpPlanner& op, const PoolingShape& shape) {
   return absl::OkStatus();
 }
 
+// Codes that numbers stand for, as an average takes them; nothing where X is not held as such.
+absl::StatusOr<std::optional<Codes>> ReadAveragedCodes(OpPlanner& op) {
+  const Value& x = op.InputValue("X");
+  if (op.builder().HoldsCodes(x)) return std::nullopt;
+  ASSIGN_OR_RETURN(const std::optional<Codes> codes,
+                   op.builder().ReadCodes(x, Layout::kChannelsLast));
+  return codes && !codes->channel_axis ? codes : std::nullopt;
+}
+
+// Adds the step of an average of codes.
+void AddIntegerPooling(OpPlanner& op, std::shared_ptr<kernels::IntegerPooling> pooling,
+                       const Codes& codes, Buffer y) {
+  const std::string implementation = pooling->implementation();
+  op.AddStep({{codes.codes, codes.ranges},
+              {y},
+              [codes, y, pooling = std::move(pooling)](const StepContext& run) {
+                const float step =
+                    run.Floats(codes.ranges)[0] / static_cast<float>(codes.largest_code);
+                pooling->Run(run.Of<uint8_t>(codes.codes), step, {}, run.Floats(y));
+                return absl::OkStatus();
+              },
+              implementation,
+              0,
+              absl::StrCat(op.op().type(), " on integers")});
+}
+
 absl::Status PlanPooling(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const PoolingShape shape, ShapeOf(op));
+  ASSIGN_OR_RETURN(const kernels::PoolingType type, PoolingTypeOf(op));
+  ASSIGN_OR_RETURN(const PoolingShape shape, PoolingShapeOf(op, type));
   const VarType::Type dtype = op.InputType("X").dtype;
   if (dtype == VarType::UINT8) return PlanCodePooling<uint8_t>(op, shape);
   if (dtype == VarType::INT8) return PlanCodePooling<int8_t>(op, shape);
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Pooling> pooling, kernels::Pooling::Plan(shape));
   const Buffer mask = op.Scratch("mask", VarType::INT32, pooling->mask_size());
-  const Buffer y = op.WriteAs("Out", OutputOf(shape), Layout::kChannelsLast);
-  if (op.Wants("Out"))
-    op.builder().Attach(op.OutputValue("Out"), ForwardPooling{pooling, mask, op.InputDims("X")});
+  const auto write = [&] {
+    const Buffer y = op.WriteAs("Out", OutputOf(shape), Layout::kChannelsLast);
+    if (op.Wants("Out"))
+      op.builder().Attach(op.OutputValue("Out"), ForwardPooling{pooling, mask, op.InputDims("X")});
+    return y;
+  };
+  std::optional<Codes> codes;
+  if (type == kernels::PoolingType::kAverage) {
+    ASSIGN_OR_RETURN(codes, ReadAveragedCodes(op));
+  }
+  if (codes) {
+    auto integers = kernels::IntegerPooling::Plan(shape, codes->type);
+    if (integers.ok()) {
+      AddIntegerPooling(op, *std::move(integers), *codes, write());
+      return absl::OkStatus();
+    }
+    // A sum that may not fit in 32 bits is one of floats.
+    if (!absl::IsInvalidArgument(integers.status())) return integers.status();
+  }
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
+  const Buffer y = write();
   op.AddStep({{x},
               {y, mask},
               [=](const StepContext& run) {
@@ -143,6 +151,50 @@ absl::Status PlanGradient(OpPlanner& op) {
 }
 
 }  // namespace
+
+absl::StatusOr<PoolingShape> PoolingShapeOf(const OpPlanner& op, kernels::PoolingType type) {
+  const OpAttributes& attributes = op.attributes();
+  const Dims& x = op.InputDims("X");
+  if (x.size() != 4 || IsChannelsLast(attributes.String("data_format"))) {
+    return absl::UnimplementedError(absl::StrCat(
+        "X is ", DimsText(x), " in ", attributes.String("data_format"), "; want [N, C, H, W]"));
+  }
+  PoolingShape shape;
+  shape.batch = x[0];
+  shape.channels = x[1];
+  shape.height = x[2];
+  shape.width = x[3];
+  shape.type = type;
+  if (attributes.Bool("exclusive")) {
+    shape.divisor = kernels::PoolingDivisor::kImage;
+  } else {
+    shape.divisor = op.era() == Era::kPaddle2 ? kernels::PoolingDivisor::kPaddedImage
+                                              : kernels::PoolingDivisor::kWindow;
+  }
+  if (attributes.Bool("global_pooling")) {
+    shape.adaptive = true;
+    return shape;
+  }
+  const std::vector<int64_t> ksize = attributes.Ints("ksize");
+  if (ksize.size() != 2 || ksize[0] < 1 || ksize[1] < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("ksize is [", absl::StrJoin(ksize, ", "), "]; want two positive numbers"));
+  }
+  if (attributes.Bool("adaptive")) {
+    shape.adaptive = true;
+    shape.out_height = ksize[0];
+    shape.out_width = ksize[1];
+    return shape;
+  }
+  const WindowAttrs window{attributes.Ints("strides"),
+                           attributes.Ints("paddings"),
+                           {1, 1},
+                           attributes.String("padding_algorithm")};
+  ASSIGN_OR_RETURN(shape.window, MakeWindow(window, ksize, DimsView(x).subspan(2)));
+  shape.ceil_mode = attributes.Bool("ceil_mode");
+  RETURN_IF_ERROR(kernels::CompleteShape(&shape));
+  return shape;
+}
 
 OpPlans PoolingPlans() { return {{"pool2d", PlanPooling}, {"pool2d_grad", PlanGradient}}; }
 

@@ -26,21 +26,6 @@ namespace {
 
 using kernels::ProductShape;
 
-// How an operand is repeated for the matrices of the other: dims that are 1 become others. The last
-// dimension is the matrix.
-struct Repetition {
-  Dims own;
-  Dims repeated;
-};
-
-// Out = alpha * X * Y, as matrices.
-struct PlannedProduct {
-  ProductShape shape;
-  float alpha = 1;
-  std::optional<Repetition> x;  // nothing: it has all matrices
-  std::optional<Repetition> y;
-};
-
 int64_t Volume(DimsView dims) {
   int64_t volume = 1;
   for (const int64_t dim : dims) volume *= dim;
@@ -51,25 +36,6 @@ absl::Status DoNotFit(const OpPlanner& op) {
   return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(op.InputDims("X")), " and Y ",
                                                  DimsText(op.InputDims("Y")),
                                                  "; want matrices that can be multiplied"));
-}
-
-// Each flattened to a matrix.
-absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op) {
-  const DimsView x = op.InputDims("X");
-  const DimsView y = op.InputDims("Y");
-  const int64_t x_rows = op.attributes().Int("x_num_col_dims");
-  const int64_t y_rows = op.attributes().Int("y_num_col_dims");
-  const auto splits = [](DimsView dims, int64_t at) {
-    return at >= 1 && at < static_cast<int64_t>(dims.size());
-  };
-  if (!splits(x, x_rows) || !splits(y, y_rows)) return DoNotFit(op);
-  PlannedProduct product;
-  ProductShape& shape = product.shape;
-  shape.rows = Volume(x.subspan(0, x_rows));
-  shape.inner = Volume(x.subspan(x_rows));
-  shape.columns = Volume(y.subspan(y_rows));
-  if (Volume(y.subspan(0, y_rows)) != shape.inner) return DoNotFit(op);
-  return product;
 }
 
 // Leading dimensions beside each other: 1s in front of the fewer, each that of one, or of both.
@@ -131,12 +97,6 @@ absl::StatusOr<PlannedProduct> MatmulProduct(const OpPlanner& op) {
   }
   return BatchedProduct(op, attributes.Bool("transpose_X"), attributes.Bool("transpose_Y"),
                         attributes.Float("alpha"));
-}
-
-// A vector is what it is, transposed or not.
-absl::StatusOr<PlannedProduct> MatmulV2Product(const OpPlanner& op) {
-  return BatchedProduct(op, op.attributes().Bool("trans_x") && op.InputDims("X").size() > 1,
-                        op.attributes().Bool("trans_y") && op.InputDims("Y").size() > 1, 1);
 }
 
 using ProductFunction = absl::StatusOr<PlannedProduct> (*)(const OpPlanner& op);
@@ -206,10 +166,11 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   const bool has_columns = type.dims.back() == shape.columns;
   OpsBehind behind;
   if (product.alpha == 1 && has_columns) behind = FindOpsBehind(op, output);
-  if (shape.batch == 1 && product.alpha == 1) {
-    ASSIGN_OR_RETURN(
-        const std::optional<IntegerOperands> integers,
-        ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", ColumnAxis(op.InputDims("Y"), shape)));
+  const int column_axis = ColumnAxis(op.InputDims("Y"), shape);
+  const bool is_repeated = product.x || product.y;
+  if (!is_repeated && column_axis >= 0 && op.InputDims("Y").size() > 1) {
+    ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
+                     ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis));
     if (integers) {
       const auto plan = [&](const kernels::Epilogue& epilogue) {
         return kernels::PlanIntegerProduct(shape, integers->inputs.type, epilogue);
@@ -218,7 +179,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
       if (sums.ok()) {
         ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
         AddIntegerSums(op, *integers, *std::move(sums), shape.columns, OperationsOf(shape),
-                       epilogue);
+                       epilogue, product.alpha);
         return absl::OkStatus();
       }
       // A sum that may not fit in 32 bits is one of floats.
@@ -297,6 +258,30 @@ absl::Status PlanGradient(OpPlanner& op, ProductFunction product_of) {
 }
 
 }  // namespace
+
+absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op) {
+  const DimsView x = op.InputDims("X");
+  const DimsView y = op.InputDims("Y");
+  const int64_t x_rows = op.attributes().Int("x_num_col_dims");
+  const int64_t y_rows = op.attributes().Int("y_num_col_dims");
+  const auto splits = [](DimsView dims, int64_t at) {
+    return at >= 1 && at < static_cast<int64_t>(dims.size());
+  };
+  if (!splits(x, x_rows) || !splits(y, y_rows)) return DoNotFit(op);
+  PlannedProduct product;
+  ProductShape& shape = product.shape;
+  shape.rows = Volume(x.subspan(0, x_rows));
+  shape.inner = Volume(x.subspan(x_rows));
+  shape.columns = Volume(y.subspan(y_rows));
+  if (Volume(y.subspan(0, y_rows)) != shape.inner) return DoNotFit(op);
+  return product;
+}
+
+// A vector is what it is, transposed or not.
+absl::StatusOr<PlannedProduct> MatmulV2Product(const OpPlanner& op) {
+  return BatchedProduct(op, op.attributes().Bool("trans_x") && op.InputDims("X").size() > 1,
+                        op.attributes().Bool("trans_y") && op.InputDims("Y").size() > 1, 1);
+}
 
 absl::Status AddProduct(OpPlanner& op, const ProductShape& shape, float alpha, Buffer x, Buffer y,
                         Buffer out, std::string name) {

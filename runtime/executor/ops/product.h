@@ -1,15 +1,37 @@
-// Steps that are products of matrices.
+// Products of matrices: what an op says of them, and the steps that compute them.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_PRODUCT_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_PRODUCT_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/dims.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/kernels/product_shape.h"
 
 namespace fixpoint::executor {
+
+// How an operand is repeated for the matrices of the other: dims that are 1 become others. The last
+// dimension is the matrix.
+struct Repetition {
+  Dims own;
+  Dims repeated;
+};
+
+// Out = alpha * X * Y, as matrices.
+struct PlannedProduct {
+  kernels::ProductShape shape;
+  float alpha = 1;
+  std::optional<Repetition> x;  // nothing: it has all matrices
+  std::optional<Repetition> y;
+};
+
+// Of mul, and of matmul_v2. Error (kInvalidArgument): X and Y do not fit each other.
+absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op);
+absl::StatusOr<PlannedProduct> MatmulV2Product(const OpPlanner& op);
 
 // Adds the step that computes out = alpha * x * y; name "": the op's type. Error: that of
 // kernels::Product::Plan.

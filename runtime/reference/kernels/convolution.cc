@@ -219,6 +219,20 @@ absl::Status Conv2dTranspose(OpRun& op) {
   return absl::OkStatus();
 }
 
+// Of codes.
+absl::Status IntegerConv2dTranspose(OpRun& op) {
+  ASSIGN_OR_RETURN(const Convolution c, TransposedConvolution(op));
+  RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.from.channels));
+  const Array& input = op.Input("Input");
+  const Array& filter = op.Input("Filter");
+  Array sums(VarType::FP64, c.from.dims());
+  ForEachProduct(c,
+                 [&](int64_t to, int64_t from, int64_t f) { sums[from] += input[to] * filter[f]; });
+  ASSIGN_OR_RETURN(Array output, StoreSums(op, std::move(sums), c.from.channels_last ? 3 : 1));
+  op.SetOutput("Output", std::move(output));
+  return absl::OkStatus();
+}
+
 absl::Status Conv2dTransposeGradient(OpRun& op) {
   RETURN_IF_ERROR(CheckNotFused(op));
   ASSIGN_OR_RETURN(const Convolution c, TransposedConvolution(op));
@@ -240,7 +254,8 @@ absl::Status Conv2dTransposeGradient(OpRun& op) {
 }  // namespace
 
 Kernels ConvolutionKernels() {
-  Kernels kernels = {{"integer_conv2d", IntegerConv2d}};
+  Kernels kernels = {{"integer_conv2d", IntegerConv2d},
+                     {"integer_conv2d_transpose", IntegerConv2dTranspose}};
   for (const char* prefix : {"", "depthwise_"}) {
     kernels.push_back({absl::StrCat(prefix, "conv2d"), Conv2d});
     kernels.push_back({absl::StrCat(prefix, "conv2d_grad"), Conv2dGradient});

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
+#include "proto/type_names.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/walk.h"
 
@@ -57,13 +59,6 @@ double Stored(float x, VarType::Type dtype) {
   return CodeOf(x > smallest ? std::min(x, largest) : smallest);
 }
 
-// Error: an input is no codes.
-absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
-  const VarType::Type dtype = op.Input(slot).dtype;
-  if (dtype == VarType::INT8 || dtype == VarType::UINT8) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(slot, " is no codes; want i8 or u8"));
-}
-
 absl::Status Quantize(OpRun& op) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
   const auto multiplier = static_cast<float>(op.Float("multiplier"));
@@ -104,26 +99,49 @@ absl::Status Add(OpRun& op) {
   return absl::OkStatus();
 }
 
+// The entries are in the order of codes.
+absl::Status LookUp(OpRun& op) {
+  RETURN_IF_ERROR(CheckCodes(op, "X"));
+  RETURN_IF_ERROR(op.CheckSize("Table", 256));
+  ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
+  const Array& table = op.Input("Table");
+  if (table.dtype != dtype) {
+    return absl::UnimplementedError(
+        absl::StrCat("Table is ", TypeName(table.dtype), "; want ", TypeName(dtype)));
+  }
+  Array out = op.Input("X");
+  const int smallest = out.dtype == VarType::INT8 ? -128 : 0;
+  for (double& x : out.values) x = table[static_cast<int64_t>(x) - smallest];
+  out.dtype = dtype;
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
+  const VarType::Type dtype = op.Input(slot).dtype;
+  if (dtype == VarType::INT8 || dtype == VarType::UINT8) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(slot, " is no codes; want i8 or u8"));
+}
 
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
                        int64_t channels) {
   RETURN_IF_ERROR(CheckCodes(op, input));
   RETURN_IF_ERROR(CheckCodes(op, weights));
-  return op.CheckSize("Scales", channels);
+  return op.Input("Scales").size() == 1 ? absl::OkStatus() : op.CheckSize("Scales", channels);
 }
 
-absl::StatusOr<Array> StoreSums(const OpRun& op, const Array& sums, int channel_axis) {
+absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
-  const Array& scales = op.Input("Scales");
   const std::vector<const Array*> inputs = op.Inputs("Operands");
   std::vector<const Array*> operands;
   size_t used = 0;
   for (const EpilogueStage& stage : epilogue) {
     operands.push_back(nullptr);
     if (!stage.has_operand()) continue;
-    const int64_t wanted = stage.is_of_channels() ? scales.size() : sums.size();
+    const int64_t wanted = stage.is_of_channels() ? numbers.dims[channel_axis] : numbers.size();
     if (used == inputs.size() || inputs[used]->size() != wanted) {
       return absl::InvalidArgumentError(
           absl::StrCat("Operands[", used, "] is absent or not of ", wanted, " elements; want it"));
@@ -131,27 +149,41 @@ absl::StatusOr<Array> StoreSums(const OpRun& op, const Array& sums, int channel_
     operands.back() = inputs[used++];
   }
 
-  Array out = sums;
-  out.dtype = dtype;
-  ForEachLine(ViewAround(sums.dims, channel_axis),
+  numbers.dtype = dtype;
+  ForEachLine(ViewAround(numbers.dims, channel_axis),
               [&](int64_t start, int64_t stride, int64_t channels) {
                 for (int64_t c = 0; c < channels; ++c) {
                   const int64_t at = start + c * stride;
-                  float x = static_cast<float>(sums[at]) * static_cast<float>(scales[c]);
+                  float x = static_cast<float>(numbers[at]);
                   for (size_t i = 0; i < epilogue.size(); ++i) {
                     const Array* operand = operands[i];
                     const double of_stage =
                         operand == nullptr ? 0 : (*operand)[epilogue[i].is_of_channels() ? c : at];
                     x = Operated(epilogue[i], x, static_cast<float>(of_stage));
                   }
-                  out[at] = Stored(x, dtype);
+                  numbers[at] = Stored(x, dtype);
                 }
               });
-  return out;
+  return numbers;
+}
+
+absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis) {
+  const Array& scales = op.Input("Scales");
+  ForEachLine(
+      ViewAround(sums.dims, channel_axis), [&](int64_t start, int64_t stride, int64_t channels) {
+        for (int64_t c = 0; c < channels; ++c) {
+          double& x = sums[start + c * stride];
+          x = static_cast<float>(x) * static_cast<float>(scales[scales.size() == 1 ? 0 : c]);
+        }
+      });
+  return StoreNumbers(op, std::move(sums), channel_axis);
 }
 
 Kernels LoweredKernels() {
-  return {{"integer_quantize", Quantize}, {"integer_dequantize", Dequantize}, {"integer_add", Add}};
+  return {{"integer_quantize", Quantize},
+          {"integer_dequantize", Dequantize},
+          {"integer_add", Add},
+          {"integer_table", LookUp}};
 }
 
 }  // namespace fixpoint::reference

@@ -13,13 +13,20 @@
 
 namespace fixpoint::reference {
 
-// Errors: an input is no codes; there are not as many scales as channels.
+// Error: the input is no codes.
+absl::Status CheckCodes(const OpRun& op, absl::string_view slot);
+
+// Errors: an input is no codes; there are neither as many scales as channels nor one.
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
                        int64_t channels);
 
-// What the op stores of its sums, which are integers: times the scale of their channel, behind its
-// epilogue. Errors: of its attributes; an operand is absent or of another size.
-absl::StatusOr<Array> StoreSums(const OpRun& op, const Array& sums, int channel_axis);
+// What the op stores of numbers: what its epilogue makes of them. Errors: of its attributes; an
+// operand is absent or of another size.
+absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis);
+
+// What it stores of its sums, which are integers: times the scale of their channel, behind its
+// epilogue. Errors: the same.
+absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis);
 
 }  // namespace fixpoint::reference
 

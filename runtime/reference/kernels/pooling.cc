@@ -4,12 +4,14 @@
 #include <array>
 #include <cfloat>
 #include <functional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/lowered.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -25,7 +27,6 @@ struct Span {
 using SpanOf = std::function<Span(int64_t)>;
 
 struct Pooling {
-  bool is_max;
   bool exclusive;
   Dims x_dims;
   Dims out_dims;
@@ -61,15 +62,16 @@ absl::Status CheckKernel(const std::vector<int64_t>& ksize) {
       absl::StrCat("ksize is [", absl::StrJoin(ksize, ", "), "]; want two positive numbers"));
 }
 
+absl::StatusOr<bool> IsMax(const OpRun& op) {
+  const std::string type = op.String("pooling_type");
+  if (type == "max" || type == "avg") return type == "max";
+  return absl::InvalidArgumentError(
+      absl::StrCat("pooling_type is \"", type, "\"; want max or avg"));
+}
+
 absl::StatusOr<Pooling> PoolingOf(const OpRun& op) {
   RETURN_IF_ERROR(op.CheckRank("X", 4));
-  const std::string type = op.String("pooling_type");
-  if (type != "max" && type != "avg") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("pooling_type is \"", type, "\"; want max or avg"));
-  }
   Pooling p;
-  p.is_max = type == "max";
   p.exclusive = op.Bool("exclusive");
   p.x_dims = p.out_dims = op.Input("X").dims;
   const bool channels_last = IsChannelsLast(op.String("data_format"));
@@ -137,21 +139,42 @@ void ForEachWindow(const Pooling& p, F f) {
 
 // A window without elements has the maximum that the reference begins with, and an average of 0.
 absl::Status Pool2d(OpRun& op) {
+  ASSIGN_OR_RETURN(const bool is_max, IsMax(op));
   ASSIGN_OR_RETURN(const Pooling pooling, PoolingOf(op));
   const Array& x = op.Input("X");
   Array out(x.dtype, pooling.out_dims);
   ForEachWindow(pooling, [&](int64_t i, const std::vector<int64_t>& places, double count) {
-    if (pooling.is_max) out[i] = -FLT_MAX;
+    if (is_max) out[i] = -FLT_MAX;
     for (const int64_t at : places) {
-      out[i] = pooling.is_max ? std::max(out[i], x[at]) : out[i] + x[at] / count;
+      out[i] = is_max ? std::max(out[i], x[at]) : out[i] + x[at] / count;
     }
   });
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
 
+// Of codes.
+absl::Status IntegerAveragePool2d(OpRun& op) {
+  ASSIGN_OR_RETURN(const Pooling pooling, PoolingOf(op));
+  RETURN_IF_ERROR(CheckCodes(op, "X"));
+  RETURN_IF_ERROR(op.CheckSize("Scales", 1));
+  const Array& x = op.Input("X");
+  const auto step = static_cast<float>(op.Input("Scales")[0]);
+  Array averages(VarType::FP64, pooling.out_dims);
+  ForEachWindow(pooling, [&](int64_t i, const std::vector<int64_t>& places, double count) {
+    if (places.empty()) return;
+    double sum = 0;
+    for (const int64_t at : places) sum += x[at];
+    averages[i] = static_cast<float>(sum) * (step / static_cast<float>(count));
+  });
+  ASSIGN_OR_RETURN(Array out, StoreNumbers(op, std::move(averages), pooling.channel_axis));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
 // The gradient of a maximum goes to the first element that is equal to it.
 absl::Status Pool2dGradient(OpRun& op) {
+  ASSIGN_OR_RETURN(const bool is_max, IsMax(op));
   ASSIGN_OR_RETURN(const Pooling pooling, PoolingOf(op));
   RETURN_IF_ERROR(op.CheckDims("Out", pooling.out_dims));
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", pooling.out_dims));
@@ -161,7 +184,7 @@ absl::Status Pool2dGradient(OpRun& op) {
   Array dx(x.dtype, x.dims);
   ForEachWindow(pooling, [&](int64_t i, const std::vector<int64_t>& places, double count) {
     for (const int64_t at : places) {
-      if (!pooling.is_max) {
+      if (!is_max) {
         dx[at] += dout[i] / count;
       } else if (x[at] == out[i]) {
         dx[at] += dout[i];
@@ -175,6 +198,10 @@ absl::Status Pool2dGradient(OpRun& op) {
 
 }  // namespace
 
-Kernels PoolingKernels() { return {{"pool2d", Pool2d}, {"pool2d_grad", Pool2dGradient}}; }
+Kernels PoolingKernels() {
+  return {{"pool2d", Pool2d},
+          {"pool2d_grad", Pool2dGradient},
+          {"integer_average_pool2d", IntegerAveragePool2d}};
+}
 
 }  // namespace fixpoint::reference

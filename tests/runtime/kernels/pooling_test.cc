@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/pooling_shape.h"
+#include "tests/runtime/kernels/pooling_cases.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -23,130 +24,14 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-struct Case {
-  std::string name;
-  int64_t channels;
-  int64_t height;
-  int64_t width;
-  Window window;
-  bool ceil_mode = false;
-  bool adaptive = false;
-  int64_t out_height = 1;
-  int64_t out_width = 1;
-};
-
-const WindowAxis kTwo = {2, 2, 1, 0, 0};
-const WindowAxis kThree = {3, 2, 1, 1, 1};
-
-const Case kCases[] = {
-    {"TwoByTwo", 6, 8, 8, {kTwo, kTwo}},
-    {"TwoByTwoOfOneChannel", 1, 4, 10, {kTwo, kTwo}},
-    {"TwoByTwoOfTwoChannels", 2, 4, 8, {kTwo, kTwo}},
-    {"OneByOneOfThreeChannels", 3, 4, 9, {{kTwo, {1, 1, 1, 0, 0}}}},
-    {"ThreeByThree", 64, 9, 9, {kThree, kThree}},
-    {"TwoByThree", 20, 6, 9, {{kTwo, {3, 3, 1, 0, 0}}}},
-    {"Overlapping", 20, 7, 5, {{{3, 1, 1, 1, 1}, {2, 1, 1, 0, 1}}}},
-    {"PaddedOnOneSide", 5, 6, 7, {{{3, 2, 1, 0, 1}, {3, 2, 1, 1, 0}}}},
-    {"Ceil", 17, 6, 8, {{{3, 2, 1, 0, 0}, {3, 3, 1, 1, 1}}}, true},
-    {"Gaps", 3, 7, 9, {{{2, 4, 1, 1, 0}, {1, 3, 1, 0, 0}}}, true},
-    {"WindowsInPaddingAlone", 4, 3, 3, {{{2, 2, 1, 2, 3}, {1, 1, 1, 1, 1}}}},
-    {"Global", 33, 7, 6, {}, false, true, 1, 1},
-    {"GlobalOfOne", 1, 1, 1, {}, false, true, 1, 1},
-    {"AdaptiveUnequal", 10, 7, 5, {}, false, true, 3, 4},
-    {"AdaptiveLarger", 2, 3, 2, {}, false, true, 5, 2},
-};
-
-struct Variant {
-  std::string name;
-  PoolingType type;
-  PoolingDivisor divisor;
-};
-
-const Variant kVariants[] = {
-    {"Max", PoolingType::kMax, PoolingDivisor::kImage},
-    {"AverageOfImage", PoolingType::kAverage, PoolingDivisor::kImage},
-    {"AverageWithPadding", PoolingType::kAverage, PoolingDivisor::kPaddedImage},
-    {"AverageOfWindow", PoolingType::kAverage, PoolingDivisor::kWindow},
-};
-
-PoolingShape ShapeOf(const Case& c, const Variant& variant) {
-  PoolingShape shape;
-  shape.batch = 2;
-  shape.channels = c.channels;
-  shape.height = c.height;
-  shape.width = c.width;
-  shape.type = variant.type;
-  shape.divisor = variant.divisor;
-  shape.window = c.window;
-  shape.ceil_mode = c.ceil_mode;
-  shape.adaptive = c.adaptive;
-  shape.out_height = c.out_height;
-  shape.out_width = c.out_width;
-  return shape;
-}
-
-// One axis of one window, with the padding that counts.
-struct Range {
-  int64_t begin;
-  int64_t end;
-  int64_t divisor;
-};
-
-Range RangeOf(const PoolingShape& shape, int axis, int64_t i) {
-  const int64_t size = axis == 0 ? shape.height : shape.width;
-  const int64_t count = axis == 0 ? shape.out_height : shape.out_width;
-  if (shape.adaptive) {
-    const int64_t begin = i * size / count;
-    const int64_t end = ((i + 1) * size + count - 1) / count;
-    return {begin, end, end - begin};
-  }
-  const WindowAxis& window = shape.window[axis];
-  const int64_t start = i * window.stride - window.pad_before;
-  Range range = {std::max<int64_t>(start, 0), std::min(start + window.kernel, size), 0};
-  switch (shape.divisor) {
-    case PoolingDivisor::kImage:
-      range.divisor = range.end - range.begin;
-      break;
-    case PoolingDivisor::kPaddedImage:
-      range.divisor = std::min(start + window.kernel, size + window.pad_after) - start;
-      break;
-    case PoolingDivisor::kWindow:
-      range.divisor = window.kernel;
-      break;
-  }
-  return range;
-}
-
-// Calls f(out, places in the window, divisor) for each element of the output.
-template <typename F>
-void ForEachWindow(const PoolingShape& shape, F f) {
-  int64_t out = 0;
-  for (int64_t n = 0; n < shape.batch; ++n) {
-    for (int64_t y = 0; y < shape.out_height; ++y) {
-      for (int64_t x = 0; x < shape.out_width; ++x) {
-        const Range rows = RangeOf(shape, 0, y);
-        const Range columns = RangeOf(shape, 1, x);
-        for (int64_t c = 0; c < shape.channels; ++c, ++out) {
-          std::vector<int64_t> places;
-          for (int64_t i = rows.begin; i < rows.end; ++i) {
-            for (int64_t j = columns.begin; j < columns.end; ++j) {
-              places.push_back(((n * shape.height + i) * shape.width + j) * shape.channels + c);
-            }
-          }
-          f(out, places, static_cast<double>(rows.divisor) * static_cast<double>(columns.divisor));
-        }
-      }
-    }
-  }
-}
-
 std::vector<double> ExpectedForward(const PoolingShape& shape, const std::vector<float>& x) {
   std::vector<double> y(shape.output_size());
-  ForEachWindow(shape, [&](int64_t out, const std::vector<int64_t>& places, double divisor) {
+  ForEachWindow(shape, [&](int64_t out, const std::vector<int64_t>& places, int64_t divisor) {
     const bool is_max = shape.type == PoolingType::kMax;
     if (is_max) y[out] = -FLT_MAX;
     for (const int64_t at : places) {
-      y[out] = is_max ? std::max(y[out], double{x[at]}) : y[out] + x[at] / divisor;
+      y[out] =
+          is_max ? std::max(y[out], double{x[at]}) : y[out] + x[at] / static_cast<double>(divisor);
     }
   });
   return y;
@@ -156,10 +41,10 @@ std::vector<double> ExpectedForward(const PoolingShape& shape, const std::vector
 std::vector<double> ExpectedBackward(const PoolingShape& shape, const std::vector<float>& x,
                                      const std::vector<double>& y, const std::vector<float>& dy) {
   std::vector<double> dx(shape.input_size());
-  ForEachWindow(shape, [&](int64_t out, const std::vector<int64_t>& places, double divisor) {
+  ForEachWindow(shape, [&](int64_t out, const std::vector<int64_t>& places, int64_t divisor) {
     for (const int64_t at : places) {
       if (shape.type == PoolingType::kAverage) {
-        dx[at] += dy[out] / divisor;
+        dx[at] += dy[out] / static_cast<double>(divisor);
       } else if (x[at] == y[out]) {
         dx[at] += dy[out];
         break;
@@ -169,7 +54,7 @@ std::vector<double> ExpectedBackward(const PoolingShape& shape, const std::vecto
   return dx;
 }
 
-class Poolings : public testing::TestWithParam<std::tuple<Case, Variant>> {
+class Poolings : public testing::TestWithParam<std::tuple<PoolingCase, PoolingVariant>> {
  protected:
   // Forward and backward, compared. A pixel is a sum of up to 42 terms of up to 2.
   void ExpectPlainLoops(const std::vector<float>& x) {
@@ -215,7 +100,8 @@ TEST_P(Poolings, GiveATieToTheFirst) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Poolings,
-                         testing::Combine(testing::ValuesIn(kCases), testing::ValuesIn(kVariants)),
+                         testing::Combine(testing::ValuesIn(PoolingCases()),
+                                          testing::ValuesIn(PoolingVariants())),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + std::get<1>(info.param).name;
                          });

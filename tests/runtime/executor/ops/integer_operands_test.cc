@@ -1,4 +1,4 @@
-// Products of codes, on the executor and on the reference interpreter.
+// Products and averages of codes, on the executor and on the reference interpreter.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +13,16 @@
 
 namespace fixpoint::executor {
 namespace {
+
+// As text.
+std::string PlanOf(const char* text, const std::string& inputs, const std::string& fetch) {
+  const Program program = ParsedProgram(text);
+  Scope scope = *ParseParameters(inputs, "inputs");
+  const auto executor = Executor::Create(program, &scope);
+  if (!executor.ok()) return executor.status().ToString();
+  const auto plan = (*executor)->PlanOf({}, {fetch});
+  return plan.ok() ? PlanText(**plan) : plan.status().ToString();
+}
 
 // Weights of 8 bits pass through a cast to the op that says their ranges, and stay integers.
 TEST(FrozenConvolution, IsOneOfIntegers) {
@@ -29,13 +39,7 @@ TEST(FrozenConvolution, IsOneOfIntegers) {
                              "ws f32[2] 0.5 2\nxs f32[1] 0.8\nzero f32[1] 0\n";
   EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y"}), "");
 
-  const Program program = ParsedProgram(kProgram);
-  Scope scope = *ParseParameters(inputs, "inputs");
-  const auto executor = Executor::Create(program, &scope);
-  ASSERT_TRUE(executor.ok()) << executor.status();
-  const auto plan = (*executor)->PlanOf({}, {"y"});
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  EXPECT_THAT(PlanText(**plan), testing::HasSubstr("conv2d on integers"));
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("conv2d on integers"));
 }
 
 // Weights per channel and activations in 8 bits: the sums are exact, their scale is rounded.
@@ -60,6 +64,24 @@ TEST(QuantizedConvolution, IsAsIfOnNumbers) {
             "");
 }
 
+// Two groups of three channels, which have one range each in both groups.
+TEST(QuantizedTransposedConvolution, IsAsIfOnNumbers) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        fake_quantize_dequantize_abs_max(X=x) -> (Out=xd, OutScale=xs) {bit_length=8}
+        fake_channel_wise_quantize_dequantize_abs_max(X=w) -> (Out=wd, OutScale=ws) {
+          bit_length=8, quant_axis=1}
+        conv2d_transpose(Input=xd, Filter=wd) -> (Output=y) {
+          strides=[2, 1], paddings=[1, 0], groups=2}
+        conv2d_transpose_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (
+          Input@GRAD=dx, Filter@GRAD=dw) {strides=[2, 1], paddings=[1, 0], groups=2}
+      })";
+  const std::string inputs =
+      Drawn("x", {2, 4, 5, 4}) + Drawn("w", {4, 3, 3, 2}) + Drawn("dy", {2, 6, 9, 5});
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y", "dx", "dw"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("conv2d_transpose on integers"));
+}
+
 TEST(QuantizedProduct, IsAsIfOnNumbers) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
@@ -72,6 +94,37 @@ TEST(QuantizedProduct, IsAsIfOnNumbers) {
                           Drawn("x", {3, 10}) + Drawn("w", {10, 4}) + Drawn("dy", {3, 4}), 1e-5,
                           {"y", "dx", "dw", "xs", "ws"}),
             "");
+}
+
+// As in attention.
+TEST(QuantizedProduct, OfManyMatricesIsAsIfOnNumbers) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        fake_quantize_dequantize_abs_max(X=q) -> (Out=qd, OutScale=qs) {bit_length=8}
+        fake_quantize_dequantize_abs_max(X=k) -> (Out=kd, OutScale=ks) {bit_length=8}
+        matmul(X=qd, Y=kd) -> (Out=y) {transpose_Y=true, alpha=0.35}
+        matmul_grad(X=qd, Y=kd, Out@GRAD=dy) -> (X@GRAD=dq, Y@GRAD=dk) {
+          transpose_Y=true, alpha=0.35}
+      })";
+  const std::string inputs =
+      Drawn("q", {2, 3, 5, 4}) + Drawn("k", {2, 3, 6, 4}) + Drawn("dy", {2, 3, 5, 6});
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y", "dq", "dk"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("matmul on integers"));
+}
+
+// Its gradient is that of the numbers.
+TEST(QuantizedAverage, IsAsIfOnNumbers) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        relu(X=x) -> (Out=r)
+        fake_quantize_dequantize_abs_max(X=r) -> (Out=rd, OutScale=s) {bit_length=9}
+        pool2d(X=rd) -> (Out=y) {pooling_type="avg", ksize=[3, 2], strides=[2, 1], paddings=[1, 1]}
+        pool2d_grad(X=rd, Out=y, Out@GRAD=dy) -> (X@GRAD=dx) {
+          pooling_type="avg", ksize=[3, 2], strides=[2, 1], paddings=[1, 1]}
+      })";
+  const std::string inputs = Drawn("x", {2, 3, 5, 4}) + Drawn("dy", {2, 3, 3, 5});
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-6, {"y", "dx"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("pool2d on integers"));
 }
 
 // One value is read in the layouts of both slots.

@@ -1,0 +1,19 @@
+// What an op that pools says of its shape.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_POOLING_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OPS_POOLING_H_
+
+#include "absl/status/statusor.h"
+#include "runtime/executor/op_planner.h"
+#include "runtime/kernels/pooling_shape.h"
+
+namespace fixpoint::executor {
+
+// From X and the attributes of pool2d but pooling_type. Errors: kInvalidArgument: they do not fit
+// each other; kUnimplemented: X is no image whose channels are on axis 1.
+absl::StatusOr<kernels::PoolingShape> PoolingShapeOf(const OpPlanner& op,
+                                                     kernels::PoolingType type);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_POOLING_H_

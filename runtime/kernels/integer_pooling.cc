@@ -1,0 +1,128 @@
+#include "runtime/kernels/integer_pooling.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/kernels/pooling_axes.h"
+#include "runtime/kernels/vectorised.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+// Channels whose sums are added up at once.
+constexpr int64_t kBlock = 256;
+
+// A row of the output: of the windows of these parts of an image.
+template <typename Code>
+struct Row {
+  const Code* image;
+  const PoolingAxes* axes;
+  int64_t row;
+  int64_t width;  // of the image
+  int64_t channels;
+  float step;
+  float* averages;
+
+  void operator()() const {
+    float* to = averages;
+    for (const PoolingPart columns : (*axes)[1].parts) {
+      for (int64_t c = 0; c < channels; c += kBlock) {
+        Average((*axes)[0].parts[row], columns, c, std::min(kBlock, channels - c), to + c);
+      }
+      to += channels;
+    }
+  }
+
+  void Average(PoolingPart rows, PoolingPart columns, int64_t channel, int64_t count,
+               float* to) const {
+    int32_t sums[kBlock];
+    std::fill_n(sums, count, 0);
+    for (int64_t y = rows.begin; y < rows.end; ++y) {
+      for (int64_t x = columns.begin; x < columns.end; ++x) {
+        const Code* const codes = image + (y * width + x) * channels + channel;
+        for (int64_t i = 0; i < count; ++i) sums[i] += codes[i];
+      }
+    }
+    const int64_t divisor = std::max<int64_t>(rows.count * columns.count, 1);
+    const float factor = step / static_cast<float>(divisor);
+    for (int64_t i = 0; i < count; ++i) to[i] = static_cast<float>(sums[i]) * factor;
+  }
+};
+
+class PlannedIntegerPooling final : public IntegerPooling {
+ public:
+  PlannedIntegerPooling(const PoolingShape& shape, CodeType codes, const Epilogue& epilogue,
+                        OutputType output)
+      : shape_(shape),
+        axes_(AxesOf(shape)),
+        codes_(codes),
+        epilogue_(epilogue),
+        output_(output),
+        row_(shape.out_width * shape.channels),
+        averages_(row_),
+        operands_(epilogue.size()) {}
+
+  void Run(absl::Span<const uint8_t> x, float step, EpilogueOperands operands,
+           Output out) override {
+    CHECK_EQ(static_cast<int64_t>(x.size()), shape_.input_size());
+    CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
+    CHECK_EQ(operands.size(), epilogue_.size());
+    CHECK(out.type() == output_);
+    if (codes_ == CodeType::kUint8) {
+      Pool(x.data(), step, operands, out);
+    } else {
+      Pool(reinterpret_cast<const int8_t*>(x.data()), step, operands, out);
+    }
+  }
+
+  std::string implementation() const override { return LoopsName(); }
+
+ private:
+  template <typename Code>
+  void Pool(const Code* x, float step, EpilogueOperands operands, Output out) {
+    const int64_t image = shape_.height * shape_.width * shape_.channels;
+    for (int64_t i = 0; i < shape_.batch * shape_.out_height; ++i) {
+      Vectorised(Row<Code>{x + i / shape_.out_height * image, &axes_, i % shape_.out_height,
+                           shape_.width, shape_.channels, step, averages_.data()});
+      for (size_t s = 0; s < operands.size(); ++s) {
+        const bool is_of_elements = epilogue_[s].kind == EpilogueStage::Kind::kAddElement;
+        operands_[s] = is_of_elements ? operands[s].subspan(i * row_, row_) : operands[s];
+      }
+      Store(epilogue_, operands_, absl::MakeSpan(averages_), out.Part(i * row_, row_));
+    }
+  }
+
+  const PoolingShape shape_;
+  const PoolingAxes axes_;
+  const CodeType codes_;
+  const Epilogue epilogue_;
+  const OutputType output_;
+  const int64_t row_;  // elements of the output
+  std::vector<float> averages_;
+  std::vector<absl::Span<const float>> operands_;  // of the row
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<IntegerPooling>> IntegerPooling::Plan(PoolingShape shape,
+                                                                     CodeType codes,
+                                                                     const Epilogue& epilogue,
+                                                                     OutputType output) {
+  CHECK(shape.type == PoolingType::kAverage);
+  RETURN_IF_ERROR(CompleteShape(&shape));
+  const PoolingAxes axes = AxesOf(shape);
+  const int64_t terms = LargestPart(axes[0]) * LargestPart(axes[1]);
+  if (terms > std::numeric_limits<int32_t>::max() / 255) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("an average of ", terms, " codes; want fewer, so that a sum fits in 32 bits"));
+  }
+  return std::make_unique<PlannedIntegerPooling>(shape, codes, epilogue, output);
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,68 @@
+// Averages of codes; a maximum of codes is pool2d itself (quantize.cc):
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255}
+//   pool2d(X=x) -> (Out=y) {ksize=[2, 2], pooling_type="avg"}
+//
+//   integer_average_pool2d(X=q, Scales=y.scales) -> (Out=y) {ksize=[2, 2]}
+//
+// with the scale 2.0 / 255, rounded.
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ops/window.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lowering/rule.h"
+
+namespace fixpoint {
+namespace {
+
+// Whether the codes of a whole image add up to what fits in 32 bits; where its size is not known,
+// the executor says it.
+bool SumsFit(const VarType::TensorDesc& images) {
+  if (images.dims_size() != 4 || images.dims(2) < 1 || images.dims(3) < 1) return true;
+  return images.dims(2) <= std::numeric_limits<int32_t>::max() / 255 / images.dims(3);
+}
+
+class AveragePoolingRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "average_pooling"; }
+  absl::string_view doc() const override { return "An average of codes is one of integers."; }
+  std::vector<std::string> op_types() const override { return {"pool2d"}; }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    if (StringAttr(op.desc(), "pooling_type") != "avg") return LoweringReason::kNoRule;
+    const Argument* const x = op.Input("X");
+    const Argument* const out = op.Output("Out");
+    if (x == nullptr || out == nullptr ||
+        IsChannelsLast(StringAttr(op.desc(), "data_format").value_or("NCHW"))) {
+      return LoweringReason::kAttributes;
+    }
+    const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
+    if (!codes) return LoweringReason::kNotQuantized;
+    if (!SumsFit(*codes->codes->variable()->tensor())) return LoweringReason::kSumsTooLarge;
+    ASSIGN_OR_RETURN(const std::string scales,
+                     lowering.AddParameter(absl::StrCat(out->name(), ".scales"), {codes->step()}));
+    OpBuilder average("integer_average_pool2d");
+    average.Input("X", codes->codes->name()).Input("Scales", scales).Output("Out", out->name());
+    for (const char* name : {"ksize", "global_pooling", "strides", "paddings", "padding_algorithm",
+                             "exclusive", "adaptive", "ceil_mode"}) {
+      if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) average.Attr(*attr);
+    }
+    lowering.Replace(op, average.Build());
+    return LoweringReason::kOnIntegers;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakeAveragePoolingRule() {
+  return std::make_unique<AveragePoolingRule>();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,34 @@
+// Functions of codes, as tables:
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=127}
+//   sigmoid(X=x) -> (Out=y)
+//
+//   integer_table(X=q, Table=y.table) -> (Out=y) {never_negative=true}
+//
+// The table has the number of each code, as the executor computes it. Where y is quantized, and
+// nothing else reads it, it has the codes of those numbers:
+//
+//   integer_table(X=q, Table=y.table_1) -> (Out=r) {out_dtype=20, out_range=1.0,
+//     out_largest_code=255, never_negative=true}
+
+#ifndef FIXPOINT_TRANSPILER_LOWERING_TABLE_H_
+#define FIXPOINT_TRANSPILER_LOWERING_TABLE_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "transpiler/lowering/lowering.h"
+
+namespace fixpoint {
+
+// Puts a table of numbers in the place of an op of ActivationTypes(), if it reads what codes stand
+// for. Gives whether it does.
+absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering);
+
+// Makes a table of numbers one of codes, which are stored in a variable.
+absl::Status StoreInTable(const Op& table, absl::string_view codes,
+                          const Quantization& quantization, Lowering& lowering);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_LOWERING_TABLE_H_

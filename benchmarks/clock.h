@@ -1,3 +1,5 @@
+// What benchmarks measure time with.
+
 #ifndef FIXPOINT_BENCHMARKS_CLOCK_H_
 #define FIXPOINT_BENCHMARKS_CLOCK_H_
 

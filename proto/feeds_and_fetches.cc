@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -17,14 +19,24 @@ void Append(absl::Span<const Argument* const> arguments, std::vector<const Varia
   }
 }
 
+// The ops of a type, by column; those without one are at 0.
+std::vector<const Op*> ByColumn(const Block& block, absl::string_view type) {
+  std::vector<const Op*> ops;
+  for (const Op& op : block.ops()) {
+    if (op.type() == type) ops.push_back(&op);
+  }
+  std::stable_sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) {
+    return IntAttr(a->desc(), "col").value_or(0) < IntAttr(b->desc(), "col").value_or(0);
+  });
+  return ops;
+}
+
 }  // namespace
 
 std::vector<const Variable*> FedVariables(const Program& program) {
   const Block& block = program.block(0);
   std::vector<const Variable*> fed;
-  for (const Op& op : block.ops()) {
-    if (op.type() == "feed") Append(op.outputs(), &fed);
-  }
+  for (const Op* op : ByColumn(block, "feed")) Append(op->outputs(), &fed);
   if (!fed.empty()) return fed;
   for (const Variable* variable : block.variables()) {
     if (variable->persistable() || !IsTensor(*variable)) continue;
@@ -38,9 +50,7 @@ std::vector<const Variable*> FedVariables(const Program& program) {
 
 std::vector<const Variable*> FetchedVariables(const Program& program) {
   std::vector<const Variable*> fetched;
-  for (const Op& op : program.block(0).ops()) {
-    if (op.type() == "fetch") Append(op.inputs(), &fetched);
-  }
+  for (const Op* op : ByColumn(program.block(0), "fetch")) Append(op->inputs(), &fetched);
   return fetched;
 }
 

@@ -9,11 +9,11 @@
 
 namespace fixpoint {
 
-// The variables that its feed ops write; of a program without feed ops, the tensors of block 0 that
-// ops name, none writes, and that are not persistable.
+// The variables that its feed ops write, in the order of their columns; of a program without feed
+// ops, the tensors of block 0 that ops name, none writes, and that are not persistable.
 std::vector<const Variable*> FedVariables(const Program& program);
 
-// The variables that its fetch ops read.
+// The variables that its fetch ops read, likewise.
 std::vector<const Variable*> FetchedVariables(const Program& program);
 
 }  // namespace fixpoint

@@ -1,12 +1,12 @@
 #include "runtime/predictor.h"
 
-#include <map>
 #include <utility>
 #include <variant>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
+#include "proto/feeds_and_fetches.h"
 #include "proto/status_macros.h"
 #include "runtime/inference_model.h"
 #include "runtime/parameter_file.h"
@@ -40,16 +40,9 @@ absl::Status CheckWritesNoParameters(const Program& program) {
   return absl::OkStatus();
 }
 
-// The variable that a feed op gives or a fetch op takes, and its column.
-void AddColumn(const Op& op, const Argument* argument, std::map<int64_t, std::string>* columns) {
-  if (argument == nullptr) return;
-  const int64_t column = IntAttr(op.desc(), "col").value_or(static_cast<int64_t>(columns->size()));
-  columns->emplace(column, argument->name());
-}
-
-std::vector<std::string> NamesOf(const std::map<int64_t, std::string>& columns) {
+std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables) {
   std::vector<std::string> names;
-  for (const auto& [column, name] : columns) names.push_back(name);
+  for (const Variable* variable : variables) names.emplace_back(variable->name());
   return names;
 }
 
@@ -78,14 +71,8 @@ absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(Program program, Sc
 }
 
 absl::Status Predictor::NameInputsAndOutputs() {
-  std::map<int64_t, std::string> inputs;
-  std::map<int64_t, std::string> outputs;
-  for (const Op& op : program_.block(0).ops()) {
-    if (op.type() == "feed") AddColumn(op, op.Output("Out"), &inputs);
-    if (op.type() == "fetch") AddColumn(op, op.Input("X"), &outputs);
-  }
-  inputs_ = options_.inputs.empty() ? NamesOf(inputs) : options_.inputs;
-  outputs_ = options_.outputs.empty() ? NamesOf(outputs) : options_.outputs;
+  inputs_ = options_.inputs.empty() ? NamesOf(FedVariables(program_)) : options_.inputs;
+  outputs_ = options_.outputs.empty() ? NamesOf(FetchedVariables(program_)) : options_.outputs;
   if (outputs_.empty()) {
     return absl::FailedPreconditionError(
         "the program has no fetch; want one for each output, as transpile --mode=freeze makes "

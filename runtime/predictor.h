@@ -21,7 +21,7 @@
 namespace fixpoint {
 
 struct PredictorOptions {
-  // Variables; none: those of the ops `feed` and `fetch`, in the order of their columns.
+  // Variables; none: what the program is fed and fetches (proto/feeds_and_fetches.h).
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   // Of one run.
@@ -38,8 +38,8 @@ class Predictor {
   // What LoadInferenceModel (inference_model.h) finds there. Errors: those of it and of Create.
   static absl::StatusOr<std::unique_ptr<Predictor>> Load(const std::string& path,
                                                          const PredictorOptions& options = {});
-  // Errors: kFailedPrecondition: there is no output, or a parameter is not in the scope; kInvalidArgument: an op writes a parameter, as in training; those of
-  // Executor::Create.
+  // Errors: kFailedPrecondition: there is no output, or a parameter is not in the scope;
+  // kInvalidArgument: an op writes a parameter, as in training; those of Executor::Create.
   static absl::StatusOr<std::unique_ptr<Predictor>> Create(Program program, Scope scope,
                                                            const PredictorOptions& options = {});
   Predictor(const Predictor&) = delete;

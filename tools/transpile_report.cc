@@ -16,7 +16,7 @@ std::string ReportText(const TranspileReport& report) {
   }
   if (report.explain) absl::StrAppend(&text, ExplainTable(report.plan), "\n");
   const Account account = MakeAccount(report.plan);
-  absl::StrAppend(&text, AccountTable(account.lines, "quantized", "float"), "quantizers: ", account.weight_quantizers,
+  absl::StrAppend(&text, AccountTable(account), "quantizers: ", account.weight_quantizers,
                   " of weights, ", account.activation_quantizers, " of activations");
   if (account.observers > 0) absl::StrAppend(&text, "; ", account.observers, " observers");
   if (!account.target.empty()) absl::StrAppend(&text, "; target ", account.target);

@@ -66,6 +66,10 @@ std::string AccountTable(absl::Span<const AccountLine> lines, absl::string_view 
   return table;
 }
 
+std::string AccountTable(const Account& account) {
+  return AccountTable(account.lines, "quantized", "float");
+}
+
 std::string ExplainTable(const QuantPlan& plan) {
   std::string table;
   for (const QuantPlan::Decision& decision : plan.decisions()) {

@@ -39,6 +39,8 @@ Account MakeAccount(const QuantPlan& plan);
 // "quantized" and "float".
 std::string AccountTable(absl::Span<const AccountLine> lines, absl::string_view done,
                          absl::string_view kept);
+// That of what is quantized and what stays float.
+std::string AccountTable(const Account& account);
 
 // A line for each op, in program order: place, decision, reason, rule, detail.
 std::string ExplainTable(const QuantPlan& plan);

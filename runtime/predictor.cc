@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/feeds_and_fetches.h"
+#include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "runtime/inference_model.h"
 #include "runtime/parameter_file.h"
@@ -24,6 +25,33 @@ bool HandsOn(const Op& op, const Variable& written) {
   return is_test && std::any_of(op.inputs().begin(), op.inputs().end(), [&](const Argument* input) {
            return input->variable() == &written && input->slot_name() != "X";
          });
+}
+
+// Whether ops write the variable, and none reads what it held before: a range that a quantizer
+// finds anew in each run, say.
+bool IsOfOneRun(const Variable& variable) {
+  const auto values = variable.values();
+  const auto is_read_entry = [](const Value* value) {
+    return value->origin() == Value::Origin::kEntry && !value->readers().empty();
+  };
+  const auto is_written = [](const Value* value) {
+    return value->written_by() != nullptr && value->op()->type() != "fetch";
+  };
+  return std::any_of(values.begin(), values.end(), is_written) &&
+         std::none_of(values.begin(), values.end(), is_read_entry);
+}
+
+// Declares what is of one run as no parameter, which all runs would share.
+void DropPersistableOfOneRun(Program* program) {
+  Rewriter rewriter(program, "predictor");
+  for (int b = 0; b < program->block_count(); ++b) {
+    for (const Variable* variable : program->block(b).variables()) {
+      if (!variable->persistable() || !IsOfOneRun(*variable)) continue;
+      VarDesc desc = *variable->desc();
+      desc.clear_persistable();
+      rewriter.SetVariable(*variable, std::move(desc));
+    }
+  }
 }
 
 // Error (kInvalidArgument): an op writes a parameter.
@@ -63,6 +91,7 @@ absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& pa
 
 absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(Program program, Scope scope,
                                                              const PredictorOptions& options) {
+  DropPersistableOfOneRun(&program);
   auto predictor =
       std::unique_ptr<Predictor>(new Predictor(std::move(program), std::move(scope), options));
   RETURN_IF_ERROR(CheckWritesNoParameters(predictor->program_));

@@ -39,7 +39,8 @@ class Predictor {
   static absl::StatusOr<std::unique_ptr<Predictor>> Load(const std::string& path,
                                                          const PredictorOptions& options = {});
   // Errors: kFailedPrecondition: there is no output, or a parameter is not in the scope;
-  // kInvalidArgument: an op writes a parameter, as in training; those of Executor::Create.
+  // kInvalidArgument: an op writes a parameter that is read before, as in training; those of
+  // Executor::Create.
   static absl::StatusOr<std::unique_ptr<Predictor>> Create(Program program, Scope scope,
                                                            const PredictorOptions& options = {});
   Predictor(const Predictor&) = delete;

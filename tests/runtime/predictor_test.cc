@@ -178,12 +178,39 @@ TEST(Predictor, RefusesAProgramThatTrains) {
 
 TEST(Predictor, RefusesAnOpThatWritesAParameterInTestMode) {
   const auto predictor = Predictor::Create(
-      ParsedProgram("var w f32[2] persistable\ndropout(X=x) -> (Out=w) {is_test=true}\n"),
+      ParsedProgram("var w f32[2] persistable\ndropout(X=w) -> (Out=w) {is_test=true}\n"),
       Weights());
   EXPECT_EQ(predictor.status(),
             absl::InvalidArgumentError(
                 "block 0, op 0 (dropout): writes the parameter \"w\"; want a program of inference, "
                 "as transpile --mode=test and --mode=freeze make it"));
+}
+
+// As a test program has it: the range of a weight, which each run finds anew.
+TEST(Predictor, RunsWhatWritesAPersistableVariableBeforeItIsRead) {
+  const auto predictor = Predictor::Create(ParsedProgram(R"(program version=2006002
+block 0 {
+var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var x f32[-1,4]
+var w f32[4,3] persistable
+var range f32[1] persistable
+feed(X=feed) -> (Out=x) {col=0}
+fake_quantize_dequantize_abs_max(X=w) -> (Out=v, OutScale=range) {bit_length=8, round_type=0}
+mul(X=x, Y=v) -> (Out=y)
+fetch(X=range) -> (Out=fetch) {col=0}
+}
+)"),
+                                           Weights());
+  ASSERT_TRUE(predictor.ok()) << predictor.status();
+  std::vector<Tensor> inputs;
+  inputs.push_back(Waves({2, 4}, 0.1f));
+  const auto outputs = (*predictor)->Run(inputs);
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  float range = 0;
+  const Tensor weights = Waves({4, 3}, 0.4f);
+  for (const float weight : weights.data<float>()) range = std::max(range, std::abs(weight));
+  EXPECT_EQ((*outputs)[0].data<float>()[0], range);
 }
 
 TEST(Predictor, RunsBetweenVariablesThatAreNamed) {

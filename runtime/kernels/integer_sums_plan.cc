@@ -87,13 +87,14 @@ class InFloats final : public IntegerSums {
         parts_of_weights_(plain_weights_.size<float>(), 0),
         sums_(most_parts() > 1 ? out_.size<float>() : 0) {}
 
-  // As many parts as there can be; the others are not written.
+  // As many parts as there can be; the others are zeros, so that equal weights are equal bytes.
   int64_t packed_bytes() const override { return kHeaderBytes + most_parts() * weights_.bytes(); }
 
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(codes.size(), parts_of_weights_.size());
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     const int64_t part_count = ShareOut(codes);
+    std::fill(packed.begin(), packed.end(), 0);
     std::memcpy(packed.data(), &part_count, sizeof(part_count));
     float* const plain = plain_weights_.data<float>();
     for (int64_t part = 0; part < part_count; ++part) {

@@ -270,27 +270,36 @@ absl::Status Executor::ComputeConstants(PlacedPlan* placed) {
   if (plan.constant_steps.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Memory scratch,
                    AllocateMemory(plan.constant_scratch_bytes, "what constants are computed of"));
-  std::vector<std::pair<size_t, Memory>> memories;
+  std::vector<size_t> constants;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (plan.buffers[i].place != BufferInfo::Place::kConstant) continue;
+    constants.push_back(i);
+    bytes += Aligned(plan.buffers[i].bytes());
+  }
+  // Beside each other, because a run reads them one after the other.
+  ASSIGN_OR_RETURN(Memory memory, AllocateMemory(bytes, "constants"));
+  std::vector<absl::Span<const uint8_t>> computed;
+  uint8_t* next = memory.get();
+  for (const size_t i : constants) {
+    placed->addresses[i] = next;
+    computed.emplace_back(next, static_cast<size_t>(plan.buffers[i].bytes()));
+    next += Aligned(plan.buffers[i].bytes());
+  }
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const BufferInfo& info = plan.buffers[i];
     if (info.place == BufferInfo::Place::kConstantScratch && info.offset >= 0) {
       placed->addresses[i] = scratch.get() + info.offset;
-    } else if (info.place == BufferInfo::Place::kConstant) {
-      ASSIGN_OR_RETURN(Memory memory, AllocateMemory(info.bytes(), "a constant"));
-      placed->addresses[i] = memory.get();
-      memories.emplace_back(i, std::move(memory));
     }
   }
   const RunState state{options_.seed, /*step=*/0, options_.check_finite, op_count_,
                        absl::MakeSpan(block_runs_)};
   const StepContext context(placed->addresses, state);
   for (const Step& step : plan.constant_steps) RETURN_IF_ERROR(RunStep(plan, step, context));
-  placed->constants.clear();
-  for (auto& [index, memory] : memories) {
-    placed->constants.push_back(
-        options_.constants->Share(Constant(std::move(memory), plan.buffers[index].bytes())));
+  ASSIGN_OR_RETURN(placed->constants, options_.constants->Share(std::move(memory), computed));
+  for (size_t i = 0; i < constants.size(); ++i) {
     // A step only reads what it does not write.
-    placed->addresses[index] = const_cast<uint8_t*>(placed->constants.back()->bytes().data());
+    placed->addresses[constants[i]] = const_cast<uint8_t*>(placed->constants[i]->bytes().data());
   }
   return absl::OkStatus();
 }

@@ -20,17 +20,12 @@ using Place = BufferInfo::Place;
 constexpr int64_t kCacheBytes = 8 << 20;
 
 // Ops that compute of each image its result, and of nothing else than it and parameters.
-constexpr std::array<absl::string_view, 11> kOpsOfImages = {"conv2d",
-                                                            "depthwise_conv2d",
-                                                            "elementwise_add",
-                                                            "integer_add",
-                                                            "integer_average_pool2d",
-                                                            "integer_conv2d",
-                                                            "integer_quantize",
-                                                            "integer_table",
-                                                            "pool2d",
-                                                            "relu",
-                                                            "relu6"};
+constexpr std::array<absl::string_view, 15> kOpsOfImages = {
+    "conv2d",         "depthwise_conv2d", "elementwise_add",
+    "hard_swish",     "integer_add",      "integer_average_pool2d",
+    "integer_conv2d", "integer_quantize", "integer_table",
+    "leaky_relu",     "pool2d",           "relu",
+    "relu6",          "sigmoid",          "swish"};
 
 bool IsOfImages(const Step& step) {
   return step.op != nullptr && step.block == nullptr && !step.draws &&
@@ -141,13 +136,15 @@ class BesidePiece {
   bool AreAlike(size_t index) const {
     const Step& whole = whole_.steps[index];
     const Step& piece = piece_.steps[index];
-    const std::vector<Buffer> touched = TouchedBy(whole);
     return whole.op == piece.op && whole.name == piece.name && whole.reads == piece.reads &&
            whole.writes == piece.writes &&
-           std::all_of(touched.begin(), touched.end(), [&](Buffer buffer) {
-             return IsPart(buffer.index) || IsShared(buffer.index) || IsScratch(buffer.index);
-           });
+           std::all_of(whole.reads.begin(), whole.reads.end(),
+                       [this](Buffer read) { return IsOfPiece(read) || IsShared(read.index); }) &&
+           std::all_of(whole.writes.begin(), whole.writes.end(),
+                       [this](Buffer written) { return IsOfPiece(written); });
   }
+
+  bool IsOfPiece(Buffer buffer) const { return IsPart(buffer.index) || IsScratch(buffer.index); }
 
   // Images of which a piece has its part, which begins where a tensor may.
   bool IsPart(int index) const {

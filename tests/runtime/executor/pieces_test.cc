@@ -52,6 +52,7 @@ class BatchInPieces : public testing::Test {
  protected:
   BatchInPieces() {
     scope_.Set("w", Waves({32, 4, 3, 3}, 0.1f));
+    scope_.Set("one", Waves({1, 4, 3, 3}, 0.1f));
     scope_.Set("v", Waves({32, 32, 1, 1}, 0.2f));
     scope_.Set("c", Codes({32, 4, 3, 3}));
     scope_.Set("d", Codes({32, 32, 1, 1}));
@@ -64,7 +65,8 @@ class BatchInPieces : public testing::Test {
     programs_.push_back(std::make_unique<Program>(ParsedProgram(
         absl::StrCat("program version=2006002\nblock 0 {\n",
                      "var x f32[-1,4,64,64]\nvar b f32[32]\n"
-                     "var w f32[32,4,3,3] persistable\nvar v f32[32,32,1,1] persistable\n"
+                     "var one f32[1,4,3,3] persistable\nvar w f32[32,4,3,3] persistable\n"
+                     "var v f32[32,32,1,1] persistable\n"
                      "var c i8[32,4,3,3] persistable\nvar d i8[32,32,1,1] persistable\n"
                      "var steps f32[32] persistable\n"
                      "var f f32[32768,3] persistable\n",
@@ -188,6 +190,22 @@ TEST_F(BatchInPieces, IsNotWhereAFeedIsNoImage) {
   )";
   EXPECT_THAT(PlanTextOf(kFedBias), Not(HasSubstr("pieces")));
   ExpectAlike(kFedBias, {"out"});
+}
+
+// The first is written elsewhere, because it lies otherwise; the second into its variable's tensor.
+TEST_F(BatchInPieces, LeavesWhatPersists) {
+  ExpectAlike(R"(
+      var y f32[16,32,64,64] persistable
+      conv2d(Input=x, Filter=w) -> (Output=y) {paddings=[1, 1]}
+      relu(X=y) -> (Out=out)
+  )",
+              {"out", "y"});
+  ExpectAlike(R"(
+      var z f32[160,1,64,64] persistable
+      conv2d(Input=x, Filter=one) -> (Output=z) {paddings=[1, 1]}
+      relu(X=z) -> (Out=out)
+  )",
+              {"out", "z"}, 160);
 }
 
 }  // namespace

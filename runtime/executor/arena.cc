@@ -3,15 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/tensor.h"
+#include "runtime/executor/constants.h"
 
 namespace fixpoint::executor {
 namespace {
-
-int64_t Aligned(int64_t bytes) {
-  constexpr int64_t kAlignment = Tensor::kAlignment;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 using Place = BufferInfo::Place;
 

@@ -1,15 +1,22 @@
 #include "runtime/executor/constants.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
 #include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
+
+// The size of a huge page on x86.
+constexpr size_t kHugePage = 2 << 20;
 
 // Which buffers and steps of a plan depend on more than parameters.
 class Varying {
@@ -80,31 +87,70 @@ void SetConstantsApart(Plan* plan) {
   for (const Plan::Fetch& fetch : plan->fetches) keep(fetch.buffer);
 }
 
-absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what) {
+int64_t Aligned(int64_t bytes) {
   constexpr int64_t kAlignment = Tensor::kAlignment;
-  const int64_t aligned = (std::max<int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-  Memory memory(
-      static_cast<uint8_t*>(std::aligned_alloc(kAlignment, static_cast<size_t>(aligned))));
-  if (memory == nullptr) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what) {
+  const bool fills_page = static_cast<size_t>(bytes) >= kHugePage;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, fills_page ? kHugePage : Tensor::kAlignment,
+                     static_cast<size_t>(Aligned(std::max<int64_t>(bytes, 1)))) != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("there is no memory for ", bytes, " bytes of ", what));
   }
-  return memory;
+  // Where the system has none it is memory all the same.
+  if (fills_page) madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);
+  return Memory(static_cast<uint8_t*>(memory));
 }
 
-std::shared_ptr<const Constant> ConstantStore::Share(Constant constant) {
-  const size_t hash = absl::HashOf(constant.bytes());
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<std::weak_ptr<const Constant>>& alike = by_hash_[hash];
-  alike.erase(
-      std::remove_if(alike.begin(), alike.end(), [](const auto& other) { return other.expired(); }),
-      alike.end());
-  for (const std::weak_ptr<const Constant>& weak : alike) {
+// An equal constant that an executor has; of those that none has the memory is given up.
+std::shared_ptr<const Constant> ConstantStore::Find(absl::Span<const uint8_t> bytes, Alike* alike) {
+  alike->erase(std::remove_if(alike->begin(), alike->end(),
+                              [](const auto& other) { return other.expired(); }),
+               alike->end());
+  for (const std::weak_ptr<const Constant>& weak : *alike) {
     std::shared_ptr<const Constant> other = weak.lock();
-    if (other != nullptr && other->bytes() == constant.bytes()) return other;
+    if (other != nullptr && other->bytes() == bytes) return other;
   }
-  auto shared = std::make_shared<const Constant>(std::move(constant));
-  alike.push_back(shared);
+  return nullptr;
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<const Constant>>> ConstantStore::Share(
+    Memory memory, absl::Span<const absl::Span<const uint8_t>> computed) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<size_t> hashes;
+  int64_t all_bytes = 0;
+  int64_t new_bytes = 0;
+  for (const absl::Span<const uint8_t> constant : computed) {
+    hashes.push_back(absl::HashOf(constant));
+    const int64_t bytes = Aligned(static_cast<int64_t>(constant.size()));
+    all_bytes += bytes;
+    if (Find(constant, &by_hash_[hashes.back()]) == nullptr) new_bytes += bytes;
+  }
+  const auto computed_in = std::make_shared<const Memory>(std::move(memory));
+  std::shared_ptr<const Memory> held = computed_in;
+  uint8_t* moved_to = nullptr;
+  if (2 * new_bytes < all_bytes) {
+    ASSIGN_OR_RETURN(Memory smaller, AllocateMemory(new_bytes, "constants"));
+    moved_to = smaller.get();
+    held = std::make_shared<const Memory>(std::move(smaller));
+  }
+  std::vector<std::shared_ptr<const Constant>> shared;
+  for (size_t i = 0; i < computed.size(); ++i) {
+    Alike& alike = by_hash_[hashes[i]];
+    shared.push_back(Find(computed[i], &alike));
+    if (shared.back() != nullptr) continue;
+    absl::Span<const uint8_t> bytes = computed[i];
+    if (moved_to != nullptr) {
+      std::copy(bytes.begin(), bytes.end(), moved_to);
+      bytes = {moved_to, bytes.size()};
+      moved_to += Aligned(static_cast<int64_t>(bytes.size()));
+    }
+    shared.back() = std::make_shared<const Constant>(held, bytes);
+    alike.push_back(shared.back());
+  }
   return shared;
 }
 

@@ -30,33 +30,47 @@ struct FreeMemory {
   void operator()(uint8_t* memory) const { std::free(memory); }
 };
 using Memory = std::unique_ptr<uint8_t[], FreeMemory>;
-// Aligned as tensors are. Error (kFailedPrecondition): there is none; `what` for.
+// Aligned as tensors are; in huge pages, where it fills some and the system has them: a network
+// reads more memory than a processor knows small pages. Error (kFailedPrecondition): there is none;
+// `what` for.
 absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what);
+// Rounded up to where a tensor may begin.
+int64_t Aligned(int64_t bytes);
 
 // A constant. Its bytes stay what they are.
 class Constant {
  public:
-  Constant(Memory memory, int64_t bytes) : memory_(std::move(memory)), bytes_(bytes) {}
+  // Somewhere in `memory`.
+  Constant(std::shared_ptr<const Memory> memory, absl::Span<const uint8_t> bytes)
+      : memory_(std::move(memory)), bytes_(bytes) {}
 
-  absl::Span<const uint8_t> bytes() const { return {memory_.get(), static_cast<size_t>(bytes_)}; }
+  absl::Span<const uint8_t> bytes() const { return bytes_; }
 
  private:
-  Memory memory_;
-  int64_t bytes_;
+  std::shared_ptr<const Memory> memory_;
+  absl::Span<const uint8_t> bytes_;
 };
 
 // The constants of executors; of equal ones there is one, as long as an executor has it. For any
 // number of threads at once.
 class ConstantStore {
  public:
-  std::shared_ptr<const Constant> Share(Constant constant);
+  // Constants with those bytes of `memory`, in their order: those that executors have already, and
+  // for the others that memory or, where they are a small part of it, less. Error: that of
+  // AllocateMemory.
+  absl::StatusOr<std::vector<std::shared_ptr<const Constant>>> Share(
+      Memory memory, absl::Span<const absl::Span<const uint8_t>> computed);
 
   // Of all constants that executors have.
   int64_t bytes() const;
 
  private:
+  using Alike = std::vector<std::weak_ptr<const Constant>>;
+
+  static std::shared_ptr<const Constant> Find(absl::Span<const uint8_t> bytes, Alike* alike);
+
   mutable std::mutex mutex_;
-  absl::flat_hash_map<size_t, std::vector<std::weak_ptr<const Constant>>> by_hash_;
+  absl::flat_hash_map<size_t, Alike> by_hash_;
 };
 
 }  // namespace fixpoint::executor

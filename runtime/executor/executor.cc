@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/pieces.h"
 #include "runtime/executor/planner.h"
 #include "runtime/executor/profile.h"
 #include "runtime/kernels/peaks.h"
@@ -65,30 +66,61 @@ absl::StatusOr<Tensor> AllocateOutside(const Program& program, const std::string
 }  // namespace
 
 // A plan with the addresses of its buffers.
-struct Executor::PlannedRun {
-  PlanRequest request;
-  std::vector<bool> phase;  // of the schedule
+struct Executor::PlacedPlan {
   Plan plan;
-  std::vector<bool> was_there;  // of each of the plan's persistables, in the scope
-  std::vector<uint8_t*> addresses;
-  std::vector<std::shared_ptr<const Constant>> constants;
-  std::optional<uint64_t> scope_revision;  // of the scope that the addresses are of
-  const uint8_t* arena = nullptr;          // likewise
-  // Of the plan, those whose tensors in that scope have other offsets than a run leaves.
-  std::vector<const Plan::Persistable*> to_cut_anew;
+  std::vector<uint8_t*> addresses = std::vector<uint8_t*>(plan.buffers.size());
+  std::vector<std::shared_ptr<const Constant>> constants = {};
+  StepTimes times = {0, std::vector<double>(plan.steps.size())};
+
+  // Of what lies in the arena, from `arena` on.
+  void PlaceIn(uint8_t* arena) {
+    for (size_t i = 0; i < plan.buffers.size(); ++i) {
+      const BufferInfo& info = plan.buffers[i];
+      if (info.place == BufferInfo::Place::kArena && info.offset >= 0) {
+        addresses[i] = arena + info.offset;
+      }
+    }
+  }
+};
+
+// What is run on tensors of known types.
+struct Executor::PlannedRun {
+  // Steps that run for each piece of the batch, before the rest (pieces.h).
+  struct First {
+    explicit First(Pieces pieces)
+        : placed{std::move(pieces.plan)}, count(pieces.count), parts(std::move(pieces.parts)) {}
+    PlacedPlan placed;
+    int64_t count;
+    std::vector<Buffer> parts;
+  };
+
+  PlanRequest request;
+  PlacedPlan rest;
+  std::optional<First> first = std::nullopt;
+  std::vector<bool> phase = {};      // of the schedule
+  std::vector<bool> was_there = {};  // of each of the rest's persistables, in the scope
+  // Of the scope that the addresses are of.
+  std::optional<uint64_t> scope_revision = std::nullopt;
+  const uint8_t* arena = nullptr;  // likewise
+  // Of the rest, those whose tensors in that scope have other offsets than a run leaves.
+  std::vector<const Plan::Persistable*> to_cut_anew = {};
   uint64_t last_use = 0;
-  StepTimes times;
+
+  int64_t arena_bytes() const {
+    return rest.plan.arena_bytes + (first ? first->placed.plan.arena_bytes : 0);
+  }
 };
 
 // What the plan binds in the scope is of the types that it was planned for, and what it reads there
 // has the offsets.
 bool Executor::FitsScope(const PlannedRun& run) const {
   if (run.scope_revision == scope_->revision()) return true;
-  for (size_t i = 0; i < run.plan.persistables.size(); ++i) {
-    const Plan::Persistable& planned = run.plan.persistables[i];
+  const Plan& plan = run.rest.plan;
+  for (size_t i = 0; i < plan.persistables.size(); ++i) {
+    const Plan::Persistable& planned = plan.persistables[i];
     const Tensor* tensor = TensorInScope(planned.name);
     const bool fits = tensor != nullptr
-                          ? TypeOf(*tensor) == run.plan.buffers[planned.buffer.index].type &&
+                          ? TypeOf(*tensor) == plan.buffers[planned.buffer.index].type &&
                                 (!planned.lod_before || *planned.lod_before == LodOf(*tensor))
                           : !run.was_there[i] && scope_->FindOrNull(planned.name) == nullptr;
     if (!fits) return false;
@@ -143,24 +175,16 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
     run->last_use = ++uses_;
     return run.get();
   }
-  auto run = std::make_unique<PlannedRun>();
+  PlanRequest request;
   for (const Feed& feed : feeds) {
-    run->request.feeds.push_back({std::string(feed.name), GivenTypeOf(*feed.value)});
+    request.feeds.push_back({std::string(feed.name), GivenTypeOf(*feed.value)});
   }
-  run->request.fetches.assign(fetches.begin(), fetches.end());
-  run->request.begun = schedule_.BegunIn(phase);
-  run->request.keeps_all = options_.check_finite;
-  run->request.has_constants = options_.constants != nullptr;
+  request.fetches.assign(fetches.begin(), fetches.end());
+  request.begun = schedule_.BegunIn(phase);
+  request.keeps_all = options_.check_finite;
+  request.has_constants = options_.constants != nullptr;
+  ASSIGN_OR_RETURN(std::unique_ptr<PlannedRun> run, MakeRun(std::move(request)));
   run->phase = std::move(phase);
-  ASSIGN_OR_RETURN(run->plan, MakePlan(program_, run->request, [this](absl::string_view name) {
-                     const Tensor* tensor = TensorInScope(name);
-                     return tensor != nullptr ? std::optional(GivenTypeOf(*tensor)) : std::nullopt;
-                   }));
-  RETURN_IF_ERROR(GrowArena(run->plan.arena_bytes));
-  for (const Plan::Persistable& persistable : run->plan.persistables) {
-    run->was_there.push_back(TensorInScope(persistable.name) != nullptr);
-  }
-  run->times.seconds.resize(run->plan.steps.size());
   run->last_use = ++uses_;
   if (runs_.size() == kMostPlans) {
     runs_.erase(std::min_element(runs_.begin(), runs_.end(), [](const auto& a, const auto& b) {
@@ -169,6 +193,25 @@ absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed
   }
   runs_.push_back(std::move(run));
   return runs_.back().get();
+}
+
+absl::StatusOr<std::unique_ptr<Executor::PlannedRun>> Executor::MakeRun(PlanRequest request) {
+  const auto find_persistable = [this](absl::string_view name) {
+    const Tensor* tensor = TensorInScope(name);
+    return tensor != nullptr ? std::optional(GivenTypeOf(*tensor)) : std::nullopt;
+  };
+  ASSIGN_OR_RETURN(Plan plan, MakePlan(program_, request, find_persistable));
+  std::optional<Pieces> pieces;
+  if (request.has_constants && !request.keeps_all) {
+    pieces = TakePieces(program_, request, find_persistable, &plan);
+  }
+  auto run = std::make_unique<PlannedRun>(PlannedRun{std::move(request), {std::move(plan)}});
+  if (pieces) run->first.emplace(std::move(*pieces));
+  RETURN_IF_ERROR(GrowArena(run->arena_bytes()));
+  for (const Plan::Persistable& persistable : run->rest.plan.persistables) {
+    run->was_there.push_back(TensorInScope(persistable.name) != nullptr);
+  }
+  return run;
 }
 
 absl::Status Executor::GrowArena(int64_t bytes) {
@@ -185,15 +228,11 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
   if (run->scope_revision == scope_->revision() && run->arena == arena_.get()) {
     return absl::OkStatus();
   }
-  run->addresses.resize(run->plan.buffers.size());
-  for (size_t i = 0; i < run->plan.buffers.size(); ++i) {
-    const BufferInfo& info = run->plan.buffers[i];
-    if (info.place == BufferInfo::Place::kArena && info.offset >= 0)
-      run->addresses[i] = arena_.get() + info.offset;
-  }
+  PlacedPlan& rest = run->rest;
+  rest.PlaceIn(arena_.get());
   run->to_cut_anew.clear();
-  for (const Plan::Persistable& persistable : run->plan.persistables) {
-    uint8_t*& address = run->addresses[persistable.buffer.index];
+  for (const Plan::Persistable& persistable : rest.plan.persistables) {
+    uint8_t*& address = rest.addresses[persistable.buffer.index];
     if (Scope::Value* value = scope_->FindOrNull(persistable.name); value != nullptr) {
       Tensor& tensor = std::get<Tensor>(*value);
       address = tensor.mutable_bytes().data();
@@ -201,51 +240,72 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
       if (!keeps_lod) run->to_cut_anew.push_back(&persistable);
       continue;
     }
-    const TensorType& type = run->plan.buffers[persistable.buffer.index].type;
+    const TensorType& type = rest.plan.buffers[persistable.buffer.index].type;
     ASSIGN_OR_RETURN(Tensor tensor, AllocateOutside(program_, persistable.name, type,
                                                     persistable.lod_after.value_or(LoD())));
     address = tensor.mutable_bytes().data();
     created->emplace_back(persistable.name, std::move(tensor));
   }
-  AddressInTensors(run->plan, absl::MakeSpan(run->addresses));
-  if (run->scope_revision != scope_->revision()) RETURN_IF_ERROR(ComputeConstants(run));
+  AddressInTensors(rest.plan, absl::MakeSpan(rest.addresses));
+  const bool is_scope_new = run->scope_revision != scope_->revision();
+  if (is_scope_new) RETURN_IF_ERROR(ComputeConstants(&rest));
+  if (run->first) {
+    PlacedPlan& piece = run->first->placed;
+    piece.PlaceIn(arena_.get() + rest.plan.arena_bytes);
+    // Its steps only read them.
+    for (const Plan::Persistable& persistable : piece.plan.persistables) {
+      Scope::Value* const value = scope_->FindOrNull(persistable.name);
+      if (value == nullptr) continue;
+      piece.addresses[persistable.buffer.index] = std::get<Tensor>(*value).mutable_bytes().data();
+    }
+    if (is_scope_new) RETURN_IF_ERROR(ComputeConstants(&piece));
+  }
   run->scope_revision = created->empty() ? std::optional(scope_->revision()) : std::nullopt;
   run->arena = arena_.get();
   return absl::OkStatus();
 }
 
-absl::Status Executor::ComputeConstants(PlannedRun* run) {
-  const Plan& plan = run->plan;
+absl::Status Executor::ComputeConstants(PlacedPlan* placed) {
+  const Plan& plan = placed->plan;
   if (plan.constant_steps.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Memory scratch,
                    AllocateMemory(plan.constant_scratch_bytes, "what constants are computed of"));
-  std::vector<std::pair<size_t, Memory>> memories;
+  std::vector<size_t> constants;
+  int64_t bytes = 0;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (plan.buffers[i].place != BufferInfo::Place::kConstant) continue;
+    constants.push_back(i);
+    bytes += Aligned(plan.buffers[i].bytes());
+  }
+  // Beside each other, because a run reads them one after the other.
+  ASSIGN_OR_RETURN(Memory memory, AllocateMemory(bytes, "constants"));
+  std::vector<absl::Span<const uint8_t>> computed;
+  uint8_t* next = memory.get();
+  for (const size_t i : constants) {
+    placed->addresses[i] = next;
+    computed.emplace_back(next, static_cast<size_t>(plan.buffers[i].bytes()));
+    next += Aligned(plan.buffers[i].bytes());
+  }
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const BufferInfo& info = plan.buffers[i];
     if (info.place == BufferInfo::Place::kConstantScratch && info.offset >= 0) {
-      run->addresses[i] = scratch.get() + info.offset;
-    } else if (info.place == BufferInfo::Place::kConstant) {
-      ASSIGN_OR_RETURN(Memory memory, AllocateMemory(info.bytes(), "a constant"));
-      run->addresses[i] = memory.get();
-      memories.emplace_back(i, std::move(memory));
+      placed->addresses[i] = scratch.get() + info.offset;
     }
   }
   const RunState state{options_.seed, /*step=*/0, options_.check_finite, op_count_,
                        absl::MakeSpan(block_runs_)};
-  const StepContext context(run->addresses, state);
+  const StepContext context(placed->addresses, state);
   for (const Step& step : plan.constant_steps) RETURN_IF_ERROR(RunStep(plan, step, context));
-  run->constants.clear();
-  for (auto& [index, memory] : memories) {
-    run->constants.push_back(
-        options_.constants->Share(Constant(std::move(memory), plan.buffers[index].bytes())));
+  ASSIGN_OR_RETURN(placed->constants, options_.constants->Share(std::move(memory), computed));
+  for (size_t i = 0; i < constants.size(); ++i) {
     // A step only reads what it does not write.
-    run->addresses[index] = const_cast<uint8_t*>(run->constants.back()->bytes().data());
+    placed->addresses[constants[i]] = const_cast<uint8_t*>(placed->constants[i]->bytes().data());
   }
   return absl::OkStatus();
 }
 
 absl::Status Executor::Fetch(const PlannedRun& run, std::vector<Tensor>* fetched) const {
-  const std::vector<Plan::Fetch>& fetches = run.plan.fetches;
+  const std::vector<Plan::Fetch>& fetches = run.rest.plan.fetches;
   if (fetched->size() != fetches.size()) fetched->clear();
   for (size_t i = 0; i < fetches.size(); ++i) {
     const Plan::Fetch& fetch = fetches[i];
@@ -259,7 +319,7 @@ absl::Status Executor::Fetch(const PlannedRun& run, std::vector<Tensor>* fetched
       }
     }
     Tensor& tensor = (*fetched)[i];
-    std::copy_n(run.addresses[fetch.buffer.index], tensor.bytes().size(),
+    std::copy_n(run.rest.addresses[fetch.buffer.index], tensor.bytes().size(),
                 tensor.mutable_bytes().begin());
   }
   return absl::OkStatus();
@@ -278,25 +338,17 @@ absl::Status Executor::RunInto(absl::Span<const Feed> feeds, absl::Span<const st
   ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
   NewTensors created;
   RETURN_IF_ERROR(Bind(run, &created));
-  for (const Plan::Binding& binding : run->plan.feeds) {
+  for (const Plan::Binding& binding : run->rest.plan.feeds) {
     const auto feed = std::find_if(feeds.begin(), feeds.end(),
                                    [&](const Feed& feed) { return feed.name == binding.name; });
     // A step only reads what is fed.
-    run->addresses[binding.buffer.index] = const_cast<uint8_t*>(feed->value->bytes().data());
+    run->rest.addresses[binding.buffer.index] = const_cast<uint8_t*>(feed->value->bytes().data());
   }
   std::fill(block_runs_.begin(), block_runs_.end(), 0);
   const RunState state{options_.seed, step, options_.check_finite, op_count_,
                        absl::MakeSpan(block_runs_)};
-  const StepContext context(run->addresses, state);
-  ++run->times.runs;
-  for (size_t i = 0; i < run->plan.steps.size(); ++i) {
-    const Step& planned = run->plan.steps[i];
-    const auto begin = options_.profile ? Clock::now() : Clock::time_point();
-    RETURN_IF_ERROR(RunStep(run->plan, planned, context));
-    if (options_.profile) {
-      run->times.seconds[i] += std::chrono::duration<double>(Clock::now() - begin).count();
-    }
-  }
+  if (run->first) RETURN_IF_ERROR(RunPieces(run, state));
+  RETURN_IF_ERROR(RunPlaced(&run->rest, state));
   const absl::Status status = Fetch(*run, fetched);
   for (auto& [name, tensor] : created) scope_->Set(name, std::move(tensor));
   // Set anew, so that the plans for the offsets before are not taken for fitting.
@@ -308,9 +360,40 @@ absl::Status Executor::RunInto(absl::Span<const Feed> feeds, absl::Span<const st
   return status;
 }
 
+absl::Status Executor::RunPlaced(PlacedPlan* placed, const RunState& state) {
+  const StepContext context(placed->addresses, state);
+  ++placed->times.runs;
+  for (size_t i = 0; i < placed->plan.steps.size(); ++i) {
+    const auto begin = options_.profile ? Clock::now() : Clock::time_point();
+    RETURN_IF_ERROR(RunStep(placed->plan, placed->plan.steps[i], context));
+    if (options_.profile) {
+      placed->times.seconds[i] += std::chrono::duration<double>(Clock::now() - begin).count();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Executor::RunPieces(PlannedRun* run, const RunState& state) {
+  auto& [piece, count, parts] = *run->first;
+  for (int64_t i = 0; i < count; ++i) {
+    for (const Buffer part : parts) {
+      piece.addresses[part.index] =
+          run->rest.addresses[part.index] + i * piece.plan.buffers[part.index].bytes();
+    }
+    RETURN_IF_ERROR(RunPlaced(&piece, state));
+  }
+  return absl::OkStatus();
+}
+
 std::string Executor::PlanText() const {
   std::string text;
-  for (const std::unique_ptr<PlannedRun>& run : runs_) text += executor::PlanText(run->plan);
+  for (const std::unique_ptr<PlannedRun>& run : runs_) {
+    if (run->first) {
+      absl::StrAppend(&text, "for each of ", run->first->count, " pieces of the batch\n",
+                      executor::PlanText(run->first->placed.plan), "then\n");
+    }
+    text += executor::PlanText(run->rest.plan);
+  }
   return text;
 }
 
@@ -319,7 +402,13 @@ std::string Executor::ProfileText() const {
   const kernels::Peaks peaks = kernels::MeasurePeaks();
   std::string text;
   for (const std::unique_ptr<PlannedRun>& run : runs_) {
-    if (run->times.runs > 0) text += executor::ProfileText(run->plan, run->times, peaks);
+    if (run->rest.times.runs == 0) continue;
+    if (run->first) {
+      const PlacedPlan& piece = run->first->placed;
+      absl::StrAppend(&text, "each of ", run->first->count, " pieces of the batch: ",
+                      executor::ProfileText(piece.plan, piece.times, peaks), "then ");
+    }
+    text += executor::ProfileText(run->rest.plan, run->rest.times, peaks);
   }
   return text;
 }
@@ -327,7 +416,7 @@ std::string Executor::ProfileText() const {
 absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
                                              absl::Span<const std::string> fetches) {
   ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
-  return &run->plan;
+  return &run->rest.plan;
 }
 
 }  // namespace fixpoint::executor

@@ -19,6 +19,7 @@
 #include "runtime/backend.h"
 #include "runtime/executor/constants.h"
 #include "runtime/executor/plan.h"
+#include "runtime/executor/planner.h"
 #include "runtime/executor/schedule.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -65,24 +66,29 @@ class Executor final : public Backend {
   std::string PlanText() const override;
   std::string ProfileText() const override;
 
-  // The plan of such a run, which stays valid until the next one is made or run.
+  // The plan of such a run, without the steps that run for pieces of the batch (pieces.h); it stays
+  // valid until the next one is made or run.
   absl::StatusOr<const Plan*> PlanOf(absl::Span<const Feed> feeds,
                                      absl::Span<const std::string> fetches);
 
  private:
+  struct PlacedPlan;
   struct PlannedRun;
 
   Executor(const Program& program, Scope* scope, Schedule schedule, const ExecutorOptions& options);
 
   absl::StatusOr<PlannedRun*> FindOrPlan(absl::Span<const Feed> feeds,
                                          absl::Span<const std::string> fetches);
+  absl::StatusOr<std::unique_ptr<PlannedRun>> MakeRun(PlanRequest request);
   // What the plan writes and the scope lacks, which takes it when the run has come to its end.
   using NewTensors = std::vector<std::pair<std::string, Tensor>>;
   absl::Status Bind(PlannedRun* planned, NewTensors* created);
-  absl::Status ComputeConstants(PlannedRun* planned);
+  absl::Status ComputeConstants(PlacedPlan* placed);
   bool FitsScope(const PlannedRun& planned) const;
   const Tensor* TensorInScope(absl::string_view name) const;
   absl::Status GrowArena(int64_t bytes);
+  absl::Status RunPlaced(PlacedPlan* placed, const RunState& state);
+  absl::Status RunPieces(PlannedRun* planned, const RunState& state);
   absl::Status Fetch(const PlannedRun& planned, std::vector<Tensor>* fetched) const;
 
   const Program& program_;

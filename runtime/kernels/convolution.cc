@@ -20,8 +20,8 @@ Operand RowMajorFilters(const ConvolutionShape& shape) {
 
 class Forward final : public ConvolutionForward {
  public:
-  Forward(const ConvolutionShape& shape, const Epilogue& epilogue)
-      : epilogue_(epilogue, OutputDesc(shape), kChannelAxis),
+  Forward(const ConvolutionShape& shape, const Epilogue& epilogue, bool adds_to_output)
+      : epilogue_(epilogue, OutputDesc(shape), kChannelAxis, adds_to_output),
         desc_(ForwardDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         filters_(RowMajorFilters(shape)),
         packed_(Operand::Elsewhere(desc_.weights_desc())),
@@ -146,8 +146,9 @@ absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape, const M
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
-    ConvolutionShape shape, const Epilogue& epilogue) {
-  return CheckFused(epilogue, PlanFor<ConvolutionForward, Forward>(shape, epilogue));
+    ConvolutionShape shape, const Epilogue& epilogue, bool adds_to_output) {
+  return CheckFused(epilogue,
+                    PlanFor<ConvolutionForward, Forward>(shape, epilogue, adds_to_output));
 }
 
 absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages>> ConvolutionBackwardImages::Plan(

@@ -28,10 +28,12 @@ class ConvolutionPrimitive {
 // y = x with each packed filter, and the epilogue.
 class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<float> {
  public:
-  // Errors, here and below: those of CompleteShape and Planned (onednn.h); kUnimplemented: there is
-  // no kernel with that epilogue.
+  // `adds_to_output`: the elements that the one stage kAddElement adds are those that y has, and
+  // its operand is not read; the result has the same bits. Errors, here and below: those of
+  // CompleteShape and Planned (onednn.h); kUnimplemented: there is no kernel with that epilogue.
   static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape,
-                                                                  const Epilogue& epilogue = {});
+                                                                  const Epilogue& epilogue = {},
+                                                                  bool adds_to_output = false);
   virtual void Run(absl::Span<const float> x, absl::Span<const uint8_t> filters,
                    EpilogueOperands operands, absl::Span<float> y) = 0;
 };

@@ -25,11 +25,12 @@ memory::desc WithType(const memory::desc& desc, memory::data_type type) {
 }  // namespace
 
 EpiloguePostOps::EpiloguePostOps(const Epilogue& epilogue, const memory::desc& out,
-                                 int channel_axis)
+                                 int channel_axis, bool adds_to_output)
     : epilogue_(epilogue) {
   for (const EpilogueStage& stage : epilogue_) {
-    // Codes that are added are where the result goes.
-    if (!stage.has_operand() || stage.is_of_codes()) {
+    const bool is_in_output =
+        stage.is_of_codes() || (adds_to_output && stage.kind == Kind::kAddElement);
+    if (!stage.has_operand() || is_in_output) {
       operands_.push_back(std::nullopt);
     } else if (stage.kind == Kind::kAddElement) {
       operands_.push_back(Operand::Elsewhere(WithType(out, memory::data_type::f32)));
@@ -44,8 +45,13 @@ dnnl::primitive_attr EpiloguePostOps::attr() const {
   for (size_t i = 0; i < epilogue_.size(); ++i) {
     const EpilogueStage& stage = epilogue_[i];
     switch (stage.kind) {
-      case Kind::kAddChannel:
       case Kind::kAddElement:
+        if (!operands_[i]) {
+          post_ops.append_sum(1);
+          break;
+        }
+        [[fallthrough]];
+      case Kind::kAddChannel:
         post_ops.append_binary(dnnl::algorithm::binary_add, operands_[i]->memory().get_desc());
         break;
       case Kind::kMultiplyChannel:

@@ -21,8 +21,10 @@ namespace fixpoint::kernels {
 // The stages of an epilogue behind a primitive, and where their operands are.
 class EpiloguePostOps {
  public:
-  // `out` is what the primitive writes, with its channels on `channel_axis`.
-  EpiloguePostOps(const Epilogue& epilogue, const dnnl::memory::desc& out, int channel_axis);
+  // `out` is what the primitive writes, with its channels on `channel_axis`. `adds_to_output`: the
+  // elements that a stage adds are where the result goes, as codes are, and not in an operand.
+  EpiloguePostOps(const Epilogue& epilogue, const dnnl::memory::desc& out, int channel_axis,
+                  bool adds_to_output = false);
 
   // Attributes of the primitive, without any but these.
   dnnl::primitive_attr attr() const;

@@ -37,7 +37,11 @@ int64_t OperationsOf(const kernels::ConvolutionShape& shape) {
 absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
                         Buffer filter, const EpilogueInput& output, OpsBehind behind,
                         std::string name = "") {
+  behind.adds_to_output = MayLieOverResidual(op, behind);
   const auto plan = [&](const kernels::Epilogue& epilogue) {
+    auto kernel = kernels::ConvolutionForward::Plan(shape, epilogue, behind.adds_to_output);
+    if (!absl::IsUnimplemented(kernel.status()) || !behind.adds_to_output) return kernel;
+    behind.adds_to_output = false;
     return kernels::ConvolutionForward::Plan(shape, epilogue);
   };
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionForward> convolution,
@@ -48,6 +52,7 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
   op.AddStep({epilogue.WithOperands({x, packed}),
               {epilogue.out},
               [=](const StepContext& run) {
+                epilogue.BeginOutput(run);
                 convolution->Run(run.Floats(x), run.Of<uint8_t>(packed), epilogue.OperandsOf(run),
                                  run.Floats(epilogue.out));
                 return absl::OkStatus();

@@ -92,6 +92,20 @@ OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input) {
   }
 }
 
+bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind) {
+  const auto is_residual = [](const OpBehind& next) {
+    return next.operand != nullptr && next.stages.front().kind == Kind::kAddElement;
+  };
+  const auto sum = std::find_if(behind.ops.begin(), behind.ops.end(), is_residual);
+  if (sum == behind.ops.end() || std::any_of(sum + 1, behind.ops.end(), is_residual)) return false;
+  // What a run is given stays as it is.
+  if (sum->operand->op() == nullptr) return false;
+  const std::vector<const Op*> readers = op.demand().Readers(*sum->operand);
+  return std::all_of(readers.begin(), readers.end(), [&](const Op* reader) {
+    return reader == sum->op || reader->Index() < op.op().Index();
+  });
+}
+
 absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
                                                 const OpsBehind& behind) {
   PlanBuilder& builder = op.builder();
@@ -111,6 +125,7 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInp
       ASSIGN_OR_RETURN(const Buffer operand,
                        builder.Read(*next.operand, is_element ? input.layout : Layout::kRowMajor));
       planned.operands.push_back(operand);
+      if (is_element && behind.adds_to_output) planned.residual = operand;
     } else {
       planned.operands.push_back(std::nullopt);
     }
@@ -119,6 +134,7 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInp
     value = next.out;
   }
   planned.out = builder.Write(*value, input.type, input.layout);
+  if (planned.residual) builder.MayLieIn(planned.out, *planned.residual);
   return planned;
 }
 
@@ -127,6 +143,13 @@ std::vector<Buffer> PlannedEpilogue::WithOperands(std::vector<Buffer> inputs) co
     if (operand) inputs.push_back(*operand);
   }
   return inputs;
+}
+
+void PlannedEpilogue::BeginOutput(const StepContext& run) const {
+  if (!residual) return;
+  const absl::Span<const float> added = run.Floats(*residual);
+  float* const output = run.Floats(out).data();
+  if (output != added.data()) std::copy(added.begin(), added.end(), output);
 }
 
 absl::InlinedVector<absl::Span<const float>, 8> PlannedEpilogue::OperandsOf(

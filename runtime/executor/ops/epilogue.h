@@ -36,10 +36,14 @@ struct OpsBehind {
     const Value* out = nullptr;
   };
   std::vector<OpBehind> ops;
+  // Whether the kernel adds the elements of the residual to the output, which lies where they are.
+  bool adds_to_output = false;
 
   kernels::Epilogue epilogue() const;
 };
 OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input);
+// Whether there is one residual, which nothing reads from the op on but its sum.
+bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind);
 
 // The kernel that `plan` makes of an epilogue: of that of the ops behind or, where there is none
 // for it, of no op.
@@ -56,9 +60,12 @@ struct PlannedEpilogue {
   Buffer out;
   std::vector<std::optional<Buffer>> operands;  // one for each stage
   std::string names;                            // " + batch_norm + relu"
+  std::optional<Buffer> residual;               // that is added to the output
 
   // What the step reads: its own inputs, and the operands.
   std::vector<Buffer> WithOperands(std::vector<Buffer> inputs) const;
+  // Before a run of the kernel: copies the residual, where it lies elsewhere.
+  void BeginOutput(const StepContext& run) const;
   // For a run of the kernel.
   absl::InlinedVector<absl::Span<const float>, 8> OperandsOf(const StepContext& run) const;
 };

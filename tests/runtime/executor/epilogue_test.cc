@@ -73,6 +73,27 @@ const Case kCases[] = {
      QUANTIZED_STEPS "find range\nfake_quantize_dequantize_abs_max\nto channels last\n"
                      "batch_norm factors\nconv2d on integers + batch_norm\nto channels last\n"
                      "elementwise_add of codes + relu6\nto row major"},
+    {"ResidualUnderTheOutput",
+     "relu(X=residual) -> (Out=r)\n"
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "elementwise_add(X=r, Y=y) -> (Out=out)\n",
+     "relu\nto channels last\nto channels last\nconv2d + elementwise_add\nto row major"},
+    {"ResidualThatIsReadLater",
+     "relu(X=residual) -> (Out=r)\n"
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "elementwise_add(X=r, Y=y) -> (Out=z)\n"
+     "elementwise_mul(X=z, Y=r) -> (Out=out)\n",
+     "relu\nto channels last\nto channels last\nconv2d + elementwise_add\nelementwise_mul\n"
+     "to row major"},
+    // It lies where it lies, and is copied.
+    {"ResidualThatAnotherNameHas",
+     "pool2d(X=residual) -> (Out=r) {pooling_type=\"max\", ksize=[1, 1]}\n"
+     "assign(X=r) -> (Out=q)\n"
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "elementwise_add(X=r, Y=y) -> (Out=z)\n"
+     "elementwise_mul(X=z, Y=q) -> (Out=out)\n",
+     "to channels last\npool2d\nto channels last\nconv2d + elementwise_add\nelementwise_mul\n"
+     "to row major"},
     {"ProductWithBias",
      "mul(X=rows, Y=matrix) -> (Out=y)\n"
      "elementwise_add(X=y, Y=row) -> (Out=z)\n"

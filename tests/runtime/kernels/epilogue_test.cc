@@ -149,6 +149,32 @@ TEST_P(Epilogues, AreOperationsBehindAConvolution) {
   EXPECT_TRUE(HaveEqualBits(fused_y, Operated(epilogue, operands.spans(), y)));
 }
 
+TEST(AddElement, IsTheSameOfWhatTheOutputHas) {
+  const Epilogue epilogue = {{Kind::kMultiplyChannel}, {Kind::kAddElement}, {Kind::kRelu}};
+  int kernels = 0;
+  for (const ConvolutionCase& convolution : ConvolutionCases()) {
+    SCOPED_TRACE(convolution.name);
+    const ConvolutionShape& shape = convolution.shape;
+    const auto apart = ConvolutionForward::Plan(shape, epilogue);
+    const auto adding = ConvolutionForward::Plan(shape, epilogue, /*adds_to_output=*/true);
+    if (absl::IsUnimplemented(apart.status()) || absl::IsUnimplemented(adding.status())) continue;
+    ASSERT_TRUE(apart.ok() && adding.ok()) << apart.status() << adding.status();
+    ++kernels;
+    Numbers numbers;
+    const std::vector<float> x = numbers.Vector(shape.input_size());
+    const std::vector<float> filters = numbers.Vector(shape.filter_size());
+    const Operands operands(epilogue, shape.filters, shape.output_size(), &numbers);
+    std::vector<float> expected(shape.output_size());
+    (*apart)->Run(x, Packed(**apart, filters), operands.spans(), absl::MakeSpan(expected));
+    const absl::Span<const float> added = operands.spans()[1];
+    std::vector<float> y(added.begin(), added.end());
+    (*adding)->Run(x, Packed(**adding, filters), operands.spans(), absl::MakeSpan(y));
+    EXPECT_TRUE(HaveEqualBits(y, expected));
+  }
+  // Of AVX2 oneDNN may have none.
+  EXPECT_TRUE(kernels > 4 || BestInstructionSet() == InstructionSet::kAvx2) << kernels;
+}
+
 TEST_P(Epilogues, AreOperationsBehindAConvolutionOfCodes) {
   const ConvolutionShape& shape = std::get<0>(GetParam()).shape;
   const Epilogue& epilogue = std::get<1>(GetParam()).epilogue;

@@ -1,0 +1,292 @@
+#include "runtime/executor/pieces.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "runtime/executor/arena.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using Place = BufferInfo::Place;
+
+// What a step of a piece may read and write. A constant, so that plans, and with them the bits of
+// floats, do not depend on the machine's caches; a processor has about that much for each core.
+constexpr int64_t kCacheBytes = 8 << 20;
+
+// Ops that compute of each image its result, and of nothing else than it and parameters.
+constexpr std::array<absl::string_view, 15> kOpsOfImages = {
+    "conv2d",         "depthwise_conv2d", "elementwise_add",
+    "hard_swish",     "integer_add",      "integer_average_pool2d",
+    "integer_conv2d", "integer_quantize", "integer_table",
+    "leaky_relu",     "pool2d",           "relu",
+    "relu6",          "sigmoid",          "swish"};
+
+bool IsOfImages(const Step& step) {
+  return step.op != nullptr && step.block == nullptr && !step.draws &&
+         std::find(kOpsOfImages.begin(), kOpsOfImages.end(), step.op->type()) != kOpsOfImages.end();
+}
+
+std::vector<Buffer> TouchedBy(const Step& step) {
+  std::vector<Buffer> buffers = step.reads;
+  buffers.insert(buffers.end(), step.writes.begin(), step.writes.end());
+  return buffers;
+}
+
+// A feed whose first extent the program leaves open.
+bool HasBatch(const Program& program, const FeedType& feed) {
+  const Variable* variable = program.Find(program.block(0), feed.name);
+  const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;
+  return feed.given.lod.empty() && tensor != nullptr && !tensor->dims().empty() &&
+         tensor->dims(0) == -1;
+}
+
+// The images of a run; 0: there are none.
+int64_t BatchOf(const Program& program, const PlanRequest& request) {
+  for (const FeedType& feed : request.feeds) {
+    const Dims& dims = feed.given.type.dims;
+    if (dims.size() == 4 && HasBatch(program, feed)) return dims[0];
+  }
+  return 0;
+}
+
+PlanRequest ForBatch(const Program& program, PlanRequest request, int64_t from, int64_t to) {
+  for (FeedType& feed : request.feeds) {
+    Dims& dims = feed.given.type.dims;
+    if (HasBatch(program, feed) && dims[0] == from) dims[0] = to;
+  }
+  return request;
+}
+
+// The steps of a plan from the first on, as far as they are of images, and what they move.
+class FirstSteps {
+ public:
+  FirstSteps(const Plan& plan, int64_t batch) : plan_(plan), batch_(batch) {
+    const auto end = std::find_if_not(plan.steps.begin(), plan.steps.end(), IsOfImages);
+    count_ = end - plan.steps.begin();
+  }
+
+  // The largest divisor of the batch with which each step keeps to the cache, or 1.
+  int64_t PieceSize() const {
+    int64_t most = 0;
+    for (int64_t i = 0; i < count_; ++i) most = std::max(most, BytesOfImages(plan_.steps[i]));
+    int64_t size = batch_;
+    while (size > 1 && (batch_ % size != 0 || most / batch_ * size > kCacheBytes)) --size;
+    return size;
+  }
+
+  // How many of the first `most` steps are best run in pieces: those that save the most bytes. A
+  // piece saves what lies in the cache and reads the parameters once more.
+  int64_t Best(int64_t pieces, int64_t most) const {
+    int64_t best = 0;
+    int64_t best_saved = 0;
+    int64_t saved = 0;
+    for (int64_t i = 0; i < std::min(most, count_); ++i) {
+      const int64_t images = BytesOfImages(plan_.steps[i]);
+      if (images > kCacheBytes) saved += images;
+      saved -= (pieces - 1) * (Bytes(plan_.steps[i]) - images);
+      if (saved > best_saved) {
+        best_saved = saved;
+        best = i + 1;
+      }
+    }
+    return best;
+  }
+
+ private:
+  int64_t BytesOfImages(const Step& step) const {
+    int64_t bytes = 0;
+    for (const Buffer buffer : TouchedBy(step)) {
+      const BufferInfo& info = plan_.buffers[buffer.index];
+      if (info.place == Place::kArena || info.place == Place::kFeed) bytes += info.bytes();
+    }
+    return bytes;
+  }
+
+  int64_t Bytes(const Step& step) const {
+    int64_t bytes = 0;
+    for (const Buffer buffer : TouchedBy(step)) bytes += plan_.buffers[buffer.index].bytes();
+    return bytes;
+  }
+
+  const Plan& plan_;
+  const int64_t batch_;
+  int64_t count_;
+};
+
+// The plans of a batch and of one piece of it, beside each other.
+class BesidePiece {
+ public:
+  BesidePiece(const Plan& whole, const Plan& piece, int64_t pieces)
+      : whole_(whole), piece_(piece), pieces_(pieces) {}
+
+  // How many of the first steps are the same, of images or of parts of them.
+  int64_t AlikeSteps() const {
+    size_t i = 0;
+    while (i < whole_.steps.size() && i < piece_.steps.size() && AreAlike(i)) ++i;
+    return static_cast<int64_t>(i);
+  }
+
+ private:
+  bool AreAlike(size_t index) const {
+    const Step& whole = whole_.steps[index];
+    const Step& piece = piece_.steps[index];
+    return whole.op == piece.op && whole.name == piece.name && whole.reads == piece.reads &&
+           whole.writes == piece.writes &&
+           std::all_of(whole.reads.begin(), whole.reads.end(),
+                       [this](Buffer read) { return IsOfPiece(read) || IsShared(read.index); }) &&
+           std::all_of(whole.writes.begin(), whole.writes.end(),
+                       [this](Buffer written) { return IsOfPiece(written); });
+  }
+
+  bool IsOfPiece(Buffer buffer) const { return IsPart(buffer.index) || IsScratch(buffer.index); }
+
+  // Images of which a piece has its part, which begins where a tensor may.
+  bool IsPart(int index) const {
+    const BufferInfo& whole = whole_.buffers[index];
+    const BufferInfo& piece = piece_.buffers[index];
+    Dims dims = piece.type.dims;
+    if (dims.size() != 4) return false;
+    dims[0] *= pieces_;
+    return (whole.place == Place::kArena || whole.place == Place::kFeed) &&
+           piece.place == whole.place && whole.layout == piece.layout &&
+           whole.type == TensorType{piece.type.dtype, dims} &&
+           piece.bytes() % Tensor::kAlignment == 0;
+  }
+
+  // What parameters alone decide.
+  bool IsShared(int index) const {
+    const Place place = whole_.buffers[index].place;
+    return (place == Place::kConstant || place == Place::kScope) &&
+           piece_.buffers[index].place == place;
+  }
+
+  // What only one step touches.
+  bool IsScratch(int index) const {
+    const auto is_scratch = [index](const Plan& plan) {
+      const BufferInfo& info = plan.buffers[index];
+      return info.place == Place::kArena && info.first_step == info.last_step;
+    };
+    return is_scratch(whole_) && is_scratch(piece_);
+  }
+
+  const Plan& whole_;
+  const Plan& piece_;
+  const int64_t pieces_;
+};
+
+// Leaves the constant steps that a step needs.
+void RemoveUnreadConstants(Plan* plan) {
+  std::vector<bool> is_read(plan->buffers.size(), false);
+  const auto note_reads = [&](const Step& step) {
+    for (const Buffer buffer : step.reads) is_read[buffer.index] = true;
+  };
+  for (const Step& step : plan->steps) note_reads(step);
+  for (const Plan::Fetch& fetch : plan->fetches) is_read[fetch.buffer.index] = true;
+  std::vector<Step> kept;
+  for (auto step = plan->constant_steps.rbegin(); step != plan->constant_steps.rend(); ++step) {
+    const bool is_needed = std::any_of(step->writes.begin(), step->writes.end(),
+                                       [&](Buffer buffer) { return is_read[buffer.index]; });
+    if (!is_needed) continue;
+    note_reads(*step);
+    kept.push_back(std::move(*step));
+  }
+  plan->constant_steps.assign(std::make_move_iterator(kept.rbegin()),
+                              std::make_move_iterator(kept.rend()));
+  for (size_t i = 0; i < plan->buffers.size(); ++i) {
+    // Without a step that touches it, it takes no memory.
+    Place& place = plan->buffers[i].place;
+    if (place == Place::kConstant && !is_read[i]) place = Place::kConstantScratch;
+  }
+}
+
+// Which buffers lay where another did whose last reader wrote them.
+std::vector<InPlace> InPlaceBefore(const Plan& plan) {
+  std::vector<InPlace> pairs;
+  for (const Step& step : plan.steps) {
+    for (const Buffer written : step.writes) {
+      for (const Buffer read : step.reads) {
+        const BufferInfo& to = plan.buffers[written.index];
+        const BufferInfo& from = plan.buffers[read.index];
+        if (to.place == Place::kArena && from.place == Place::kArena && to.offset == from.offset) {
+          pairs.push_back({written, read});
+        }
+      }
+    }
+  }
+  return pairs;
+}
+
+// Gives buffers their places anew. Those of `given` hold something from the beginning.
+void PlaceAnew(const std::vector<Buffer>& given, Plan* plan) {
+  const std::vector<InPlace> in_place = InPlaceBefore(*plan);
+  RemoveUnreadConstants(plan);
+  for (BufferInfo& info : plan->buffers) info.first_step = info.last_step = info.offset = -1;
+  plan->constant_scratch_bytes =
+      PlaceBuffers({}, plan->constant_steps, Place::kConstantScratch, plan);
+  for (const Buffer buffer : given) {
+    BufferInfo& info = plan->buffers[buffer.index];
+    if (info.place == Place::kArena) info.first_step = info.last_step = 0;
+  }
+  plan->arena_bytes = PlaceBuffers(in_place, plan->steps, Place::kArena, plan);
+}
+
+// What the first steps share with a run or with the rest: feeds, and what others read.
+std::vector<Buffer> PartsOf(const Plan& whole, int64_t steps) {
+  std::vector<bool> is_read(whole.buffers.size(), false);
+  for (size_t i = steps; i < whole.steps.size(); ++i) {
+    for (const Buffer buffer : whole.steps[i].reads) is_read[buffer.index] = true;
+  }
+  for (const Plan::Fetch& fetch : whole.fetches) is_read[fetch.buffer.index] = true;
+  std::vector<Buffer> parts;
+  for (int64_t i = 0; i < steps; ++i) {
+    for (const Buffer buffer : TouchedBy(whole.steps[i])) {
+      const Place place = whole.buffers[buffer.index].place;
+      const bool is_part =
+          place == Place::kFeed || (place == Place::kArena && is_read[buffer.index]);
+      if (is_part && std::find(parts.begin(), parts.end(), buffer) == parts.end()) {
+        parts.push_back(buffer);
+      }
+    }
+  }
+  return parts;
+}
+
+}  // namespace
+
+std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& request,
+                                 const FindPersistable& find_persistable, Plan* plan) {
+  const int64_t batch = BatchOf(program, request);
+  if (batch <= 1) return std::nullopt;
+  const FirstSteps first(*plan, batch);
+  const int64_t size = first.PieceSize();
+  const int64_t count = batch / size;
+  if (count == 1 || first.Best(count, plan->steps.size()) == 0) return std::nullopt;
+  absl::StatusOr<Plan> piece =
+      MakePlan(program, ForBatch(program, request, batch, size), find_persistable);
+  // A program may be for one batch alone.
+  if (!piece.ok()) return std::nullopt;
+  const int64_t steps = first.Best(count, BesidePiece(*plan, *piece, count).AlikeSteps());
+  if (steps == 0) return std::nullopt;
+
+  Pieces pieces{*std::move(piece), count, PartsOf(*plan, steps)};
+  pieces.plan.steps.resize(steps);
+  pieces.plan.feeds.clear();
+  pieces.plan.fetches.clear();
+  for (Buffer& part : pieces.parts) {
+    BufferInfo& info = pieces.plan.buffers[part.index];
+    info.place = Place::kFeed;
+    part.size = info.type.size();
+  }
+  PlaceAnew({}, &pieces.plan);
+  plan->steps.erase(plan->steps.begin(), plan->steps.begin() + steps);
+  PlaceAnew(pieces.parts, plan);
+  return pieces;
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,35 @@
+// Inference of a batch whose images pass the first steps of its plan a few at a time. Layers near
+// the image have large values and small weights: the values of a few images stay in the cache from
+// step to step, those of a batch go to memory and back. Further on it is the other way round, and
+// the batch goes through as a whole.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_PIECES_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_PIECES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "proto/program.h"
+#include "runtime/executor/plan.h"
+#include "runtime/executor/planner.h"
+
+namespace fixpoint::executor {
+
+struct Pieces {
+  Plan plan;      // of one piece: its steps run for each, and then those of the rest
+  int64_t count;  // of pieces in a batch
+  // What a piece reads and leaves. It is a part, as many bytes into it for each piece before, of
+  // the buffer that has this number in the plan of the rest.
+  std::vector<Buffer> parts;
+};
+
+// Takes the first steps out of a plan for that request, where each image is computed by itself and
+// less goes to memory if a few are at a time. Nothing, and the plan stays as it is, where there are
+// no such steps.
+std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& request,
+                                 const FindPersistable& find_persistable, Plan* plan);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_PIECES_H_

@@ -98,8 +98,8 @@ absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(Program program, Sc
   RETURN_IF_ERROR(predictor->NameInputsAndOutputs());
   RETURN_IF_ERROR(predictor->CheckParameters());
   // Ops that the executor does not run are an error here, and not of the first run.
-  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, predictor->TakeExecutor());
-  predictor->GiveBack(std::move(executor));
+  ASSIGN_OR_RETURN(std::unique_ptr<Runner> runner, predictor->TakeRunner());
+  predictor->GiveBack(std::move(runner));
   return predictor;
 }
 
@@ -124,25 +124,28 @@ absl::Status Predictor::CheckParameters() const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::unique_ptr<Executor>> Predictor::TakeExecutor() {
+absl::StatusOr<std::unique_ptr<Predictor::Runner>> Predictor::TakeRunner() {
+  std::unique_ptr<Runner> runner;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!idle_.empty()) {
-      std::unique_ptr<Executor> executor = std::move(idle_.back());
+      runner = std::move(idle_.back());
       idle_.pop_back();
-      return executor;
+      return runner;
     }
+    runner = std::make_unique<Runner>(program_.Clone());
   }
   executor::ExecutorOptions options;
   options.threads = options_.threads;
   options.profile = options_.profile;
   options.constants = &constants_;
-  return Executor::Create(program_, &scope_, options);
+  ASSIGN_OR_RETURN(runner->executor, Executor::Create(runner->program, &scope_, options));
+  return runner;
 }
 
-void Predictor::GiveBack(std::unique_ptr<Executor> executor) {
+void Predictor::GiveBack(std::unique_ptr<Runner> runner) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  idle_.push_back(std::move(executor));
+  idle_.push_back(std::move(runner));
 }
 
 absl::Status Predictor::Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs) {
@@ -152,9 +155,9 @@ absl::Status Predictor::Run(absl::Span<const Tensor> inputs, std::vector<Tensor>
   }
   absl::InlinedVector<Feed, 4> feeds;
   for (size_t i = 0; i < inputs.size(); ++i) feeds.push_back({inputs_[i], &inputs[i]});
-  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, TakeExecutor());
-  const absl::Status status = executor->RunInto(feeds, outputs_, /*step=*/0, outputs);
-  GiveBack(std::move(executor));
+  ASSIGN_OR_RETURN(std::unique_ptr<Runner> runner, TakeRunner());
+  const absl::Status status = runner->executor->RunInto(feeds, outputs_, /*step=*/0, outputs);
+  GiveBack(std::move(runner));
   return status;
 }
 
@@ -175,12 +178,12 @@ int64_t Predictor::parameter_bytes() const {
 
 std::string Predictor::PlanText() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return idle_.empty() ? "" : idle_.back()->PlanText();
+  return idle_.empty() ? "" : idle_.back()->executor->PlanText();
 }
 
 std::string Predictor::ProfileText() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return idle_.empty() ? "" : idle_.back()->ProfileText();
+  return idle_.empty() ? "" : idle_.back()->executor->ProfileText();
 }
 
 }  // namespace fixpoint

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -71,8 +72,14 @@ class Predictor {
 
   absl::Status NameInputsAndOutputs();
   absl::Status CheckParameters() const;
-  absl::StatusOr<std::unique_ptr<executor::Executor>> TakeExecutor();
-  void GiveBack(std::unique_ptr<executor::Executor> executor);
+  // An executor with a program of its own, which threads cannot share.
+  struct Runner {
+    explicit Runner(Program copy) : program(std::move(copy)) {}
+    const Program program;
+    std::unique_ptr<executor::Executor> executor;
+  };
+  absl::StatusOr<std::unique_ptr<Runner>> TakeRunner();
+  void GiveBack(std::unique_ptr<Runner> runner);
 
   const Program program_;
   Scope scope_;
@@ -81,7 +88,7 @@ class Predictor {
   std::vector<std::string> outputs_;
   executor::ConstantStore constants_;
   std::mutex mutex_;
-  std::vector<std::unique_ptr<executor::Executor>> idle_;  // the last was given back last
+  std::vector<std::unique_ptr<Runner>> idle_;  // the last was given back last
 };
 
 }  // namespace fixpoint

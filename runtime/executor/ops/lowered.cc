@@ -23,7 +23,6 @@
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/code_table.h"
 #include "runtime/kernels/epilogue.h"
-#include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
@@ -374,33 +373,35 @@ absl::StatusOr<int32_t> LargestCodeOf(const OpPlanner& op) {
       absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
 }
 
+// Memory that holds the number in every run.
+Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
+  const Buffer buffer = op.Scratch(what, VarType::FP32, 1);
+  op.AddStep({{},
+              {buffer},
+              [=](const StepContext& run) {
+                run.Floats(buffer)[0] = number;
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat("set ", what)});
+  return buffer;
+}
+
+// What no rule of lowering took is computed on the codes where it was so before, too.
 absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "X"));
-  ASSIGN_OR_RETURN(const int32_t largest_code, LargestCodeOf(op));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", code_type));
-  const Layout layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, layout));
-  const Buffer out = op.WriteAs("Out", type, layout);
+  Codes codes;
+  ASSIGN_OR_RETURN(codes.type, CodeTypeOf(op, "X"));
+  ASSIGN_OR_RETURN(codes.largest_code, LargestCodeOf(op));
+  codes.layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(codes.codes, op.Read("X", op.InputType("X").dtype, codes.layout));
+  codes.ranges = AddNumber(op, "range", op.Number("range"));
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", codes.type));
   if (op.op().FindAttr("zero_point") != nullptr) {
-    const float step = StepOf(op.Number("range"), largest_code);
-    op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                  kernels::Revert(run.Of<uint8_t>(x), code_type, step,
-                                  static_cast<float>(zero_point), run.Floats(out));
-                  return absl::OkStatus();
-                }});
-    return absl::OkStatus();
+    codes.zero_point = AddNumber(op, "zero_point", static_cast<float>(zero_point));
   }
-  op.AddStep(
-      {{x}, {out}, [=, range = op.Number("range")](const StepContext& run) {
-         const kernels::Channels all = {1, 1, static_cast<int64_t>(x.size)};
-         if (code_type == CodeType::kInt8) {
-           kernels::Dequantize(run.Of<int8_t>(x), {range}, all, largest_code, run.Floats(out));
-         } else {
-           kernels::Dequantize(run.Of<uint8_t>(x), {range}, all, largest_code, run.Floats(out));
-         }
-         return absl::OkStatus();
-       }});
+  op.builder().WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);
   return absl::OkStatus();
 }
 

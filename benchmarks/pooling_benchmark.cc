@@ -74,8 +74,9 @@ void MeasureCodes(const char* what, const PoolingShape& shape) {
   std::vector<uint8_t> y(shape.output_size());
   const absl::Span<const float> operands[] = {{}};
   const size_t bytes = x.size() + y.size();
-  const double forward =
-      MemorySpeed(bytes, [&] { (*planned)->Run(x, 2.0f / 255, operands, absl::MakeSpan(y)); });
+  const double forward = MemorySpeed(bytes, [&] {
+    (*planned)->Run(x, /*zero_point=*/0, 2.0f / 255, operands, absl::MakeSpan(y));
+  });
   std::printf("  %-34s %8.1f %9s %6.1f\n", what, forward, "", CopySpeed(bytes));
 }
 

@@ -2,25 +2,29 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
+#include "proto/status_macros.h"
 
 namespace fixpoint {
 namespace {
 
 using Kind = EpilogueStage::Kind;
 
-constexpr std::array<std::pair<Kind, absl::string_view>, 10> kNames = {{
+constexpr std::array<std::pair<Kind, absl::string_view>, 12> kNames = {{
     {Kind::kAddChannel, "add_channel"},
     {Kind::kMultiplyChannel, "multiply_channel"},
     {Kind::kAddElement, "add_element"},
     {Kind::kAddInt8, "add_int8"},
     {Kind::kAddUint8, "add_uint8"},
     {Kind::kMultiply, "multiply"},
+    {Kind::kAdd, "add"},
+    {Kind::kRound, "round"},
     {Kind::kRelu, "relu"},
     {Kind::kLeakyRelu, "leaky_relu"},
     {Kind::kHardSwish, "hard_swish"},
@@ -30,6 +34,18 @@ constexpr std::array<std::pair<Kind, absl::string_view>, 10> kNames = {{
 constexpr char kStages[] = "epilogue";
 constexpr char kA[] = "epilogue_a";
 constexpr char kB[] = "epilogue_b";
+
+// What a stage takes off codes has to be one of them.
+absl::Status CheckZeroPoint(const EpilogueStage& stage) {
+  if (!stage.is_of_codes()) return absl::OkStatus();
+  const float smallest = stage.kind == Kind::kAddInt8 ? -128 : 0;
+  if (stage.b >= smallest && stage.b <= smallest + 255 && stage.b == std::trunc(stage.b)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("the zero point of ", std::string(StageName(stage.kind)), " is ", stage.b,
+                   "; want a code, ", smallest, " to ", smallest + 255));
+}
 
 }  // namespace
 
@@ -61,7 +77,9 @@ absl::StatusOr<Epilogue> EpilogueOf(const OpDesc& op) {
       return absl::InvalidArgumentError(
           absl::StrCat(kStages, " names \"", names[i], "\", which is no stage"));
     }
-    epilogue.push_back({*kind, static_cast<float>(a[i]), static_cast<float>(b[i])});
+    const EpilogueStage stage = {*kind, static_cast<float>(a[i]), static_cast<float>(b[i])};
+    RETURN_IF_ERROR(CheckZeroPoint(stage));
+    epilogue.push_back(stage);
   }
   return epilogue;
 }

@@ -21,9 +21,11 @@ struct EpilogueStage {
     kAddChannel,       // x + operand[channel]
     kMultiplyChannel,  // x * operand[channel]
     kAddElement,       // x + operand[element]
-    kAddInt8,          // fma(operand[element], a, x), of codes whose step is a
+    kAddInt8,          // fma(operand[element] - b, a, x), of codes whose step is a, zero point b
     kAddUint8,         // the same of unsigned codes
     kMultiply,         // x * a
+    kAdd,              // x + a
+    kRound,            // the integer nearest to x, the even one of two
     kRelu,             // x where x > 0, else 0, a NaN too
     kLeakyRelu,        // x where x > 0, else x * a
     kHardSwish,        // x * min(max(x * a + b, 0), 1)
@@ -56,7 +58,8 @@ std::optional<EpilogueStage::Kind> FindStage(absl::string_view name);
 
 // What an op says in its attributes: `epilogue` (STRINGS) names the stages, `epilogue_a` and
 // `epilogue_b` (FLOATS) have the numbers of each; where they are absent there are no stages.
-// Error (kInvalidArgument): a name is no stage's, or there are not as many numbers.
+// Error (kInvalidArgument): a name is no stage's, there are not as many numbers, or a zero point is
+// no code.
 absl::StatusOr<Epilogue> EpilogueOf(const OpDesc& op);
 // Makes the attributes say it.
 void SetEpilogue(const Epilogue& epilogue, OpDesc* op);

@@ -264,7 +264,8 @@ void DefineOwnQuantizers(OpList& ops) {
                  "InAccumMin?, InAccumMax?) -> (Out, OutScale, OutZeroPoint, OutState?, "
                  "OutAccumMin?, OutAccumMax?)")
       .Doc(
-          "Out = round(X / scale) + zero point, with the step and the zero point of the moving "
+          "Out = round(X * (1 / scale)) + zero point, with the step and the zero point of the "
+          "moving "
           "averages of min(X) and max(X). is_test: of InScale and InZeroPoint.")
       .Attr("unsigned_codes", Bool(false))
       .Attr("moving_rate", Float(0.9f))

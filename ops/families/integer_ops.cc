@@ -27,6 +27,11 @@ absl::Status CheckStored(InferContext& op, DataType dtype) {
     return absl::InvalidArgumentError(
         absl::StrCat("out_largest_code is ", code, "; want 1 to ", largest));
   }
+  if (const int64_t zero_point = op.Int("out_zero_point");
+      zero_point < largest - 255 || zero_point > largest) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("out_zero_point is ", zero_point, "; want ", largest - 255, " to ", largest));
+  }
   if (const double range = op.Float("out_range"); !(range >= 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat("out_range is ", range, "; want a number that is not negative"));
@@ -53,7 +58,10 @@ bool EndsAtZero(const EpilogueStage& stage) {
 
 // Whether it makes nothing negative of what is not.
 bool KeepsSign(const EpilogueStage& stage) {
-  return EndsAtZero(stage) || (stage.kind == EpilogueStage::Kind::kMultiply && stage.a >= 0);
+  const bool is_of_a_number = stage.kind == EpilogueStage::Kind::kMultiply ||
+                              stage.kind == EpilogueStage::Kind::kAdd ||
+                              stage.kind == EpilogueStage::Kind::kRound;
+  return EndsAtZero(stage) || (is_of_a_number && stage.a >= 0);
 }
 
 bool StoresUnsigned(const OpDesc& op) {
@@ -76,12 +84,14 @@ OpSchemaBuilder& DefineStored(OpSchemaBuilder& op) {
   return op.Attr("out_dtype", Int(VarType::FP32))
       .Attr("out_range", Float(0))
       .Attr("out_largest_code", Int(0))
+      .Attr("out_zero_point", Int(0))
       .NeverNegativeIf(StoresUnsigned);
 }
 
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op) {
   return DefineStored(op)
       .NeverNegativeIf(IsNeverNegative)
+      .Attr("input_zero_point", Int(0))
       .Attr("epilogue", Strings({}))
       .Attr("epilogue_a", Floats({}))
       .Attr("epilogue_b", Floats({}));
@@ -89,7 +99,8 @@ OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op) {
 
 bool EpilogueKeepsSign(const OpDesc& op) {
   const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op);
-  return epilogue.ok() && std::all_of(epilogue->begin(), epilogue->end(), KeepsSign);
+  return epilogue.ok() && IntAttr(op, "input_zero_point").value_or(0) == 0 &&
+         std::all_of(epilogue->begin(), epilogue->end(), KeepsSign);
 }
 
 OpSchema::InferFunction InferStored(OpSchema::InferFunction infer, absl::string_view output) {

@@ -11,12 +11,14 @@
 namespace fixpoint {
 
 // Attributes of an op that stores codes or numbers: `out_dtype` (INT8, UINT8 or FP32), and of codes
-// `out_range`, what the code `out_largest_code` stands for.
+// `out_zero_point`, the code of 0, and `out_range`, what `out_largest_code` codes above it stand
+// for.
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
-// The same with those of an epilogue (ops/epilogue.h), whose operands are the arguments of the slot
-// Operands in the order of the stages that have one.
+// The same of an op that adds up codes, of which that of 0 is `input_zero_point`, with those of an
+// epilogue (ops/epilogue.h), whose operands are the arguments of the slot Operands in the order of
+// the stages that have one.
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op);
-// Whether the epilogue makes nothing negative of what is not.
+// Whether it makes nothing negative of codes that are not.
 bool EpilogueKeepsSign(const OpDesc& op);
 
 // `infer`, whose output has the data type that `out_dtype` says. Errors (kInvalidArgument), beside

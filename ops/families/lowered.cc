@@ -40,6 +40,14 @@ absl::Status InferTable(InferContext& op) {
   return absl::OkStatus();
 }
 
+// Numbers that are never negative have codes that are none.
+bool StoresZeroAsNoNegativeCode(const OpDesc& op) {
+  return IntAttr(op, "out_zero_point").value_or(0) >= 0;
+}
+
+// Codes that are never negative stand for such numbers.
+bool IsSymmetric(const OpDesc& op) { return !IntAttr(op, "zero_point"); }
+
 bool SaysNeverNegative(const OpDesc& op) { return BoolAttr(op, "never_negative").value_or(false); }
 
 }  // namespace
@@ -48,27 +56,31 @@ std::vector<OpSchema> LoweredOps() {
   OpList ops;
   DefineStored(ops.Define("integer_quantize(X) -> (Out)"))
       .Doc(
-          "The codes of X, as integers: X * multiplier, between smallest_code and "
-          "out_largest_code, rounded half to even.")
+          "The codes of X, as integers: X * multiplier, rounded half to even, plus out_zero_point, "
+          "between smallest_code and out_largest_code.")
       .Quantizes(QuantOp::kQuantize)
-      .KeepsSign()
+      .KeepsSignIf(StoresZeroAsNoNegativeCode)
       .Attr("multiplier", Required(FLOAT))
       .Attr("smallest_code", Required(INT))
       .Infer(InferStored(SameAs("X", {"Out"}), "Out"));
   ops.Define("integer_dequantize(X) -> (Out)")
-      .Doc("What the codes X, as integers, stand for: X * range / largest_code.")
+      .Doc(
+          "What the codes X, as integers, stand for: X * range / largest_code; of affine ones, "
+          "which say their zero_point, (X - zero_point) * (range / largest_code).")
       .Quantizes(QuantOp::kDequantize)
-      .KeepsSign()
+      .KeepsSignIf(IsSymmetric)
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
+      .Attr("zero_point", Int(0))
       .Infer(InferDequantize);
   ops.Define("integer_add(X, Y) -> (Out)")
       .Doc(
-          "X, numbers, plus what the codes Y, as integers, stand for: fma(Y, range / largest_code, "
-          "X), the quotient as FP32.")
-      .KeepsSign()
+          "X, numbers, plus what the codes Y, as integers, stand for: fma(Y - zero_point, range / "
+          "largest_code, X), the quotient as FP32.")
+      .KeepsSignIf(IsSymmetric)
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
+      .Attr("zero_point", Int(0))
       .Infer(InferAdd);
   DefineStored(ops.Define("integer_table(X, Table) -> (Out)"))
       .Doc(

@@ -11,6 +11,7 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/constants.h"
 #include "runtime/executor/keeping.h"
+#include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/layout.h"
 #include "runtime/tensor.h"
@@ -119,7 +120,9 @@ void PlanBuilder::AddGiven(const Value& value, const PlanBuilder& around) {
 void PlanBuilder::AddGivenCodes(const Value& value, const PlanBuilder& around) {
   const PlannedValue& planned = around.Find(value);
   Codes codes = *planned.codes;
-  for (Buffer* buffer : {&codes.codes, &codes.ranges}) {
+  std::vector<Buffer*> buffers = {&codes.codes, &codes.ranges};
+  if (codes.zero_point) buffers.push_back(&*codes.zero_point);
+  for (Buffer* buffer : buffers) {
     BufferInfo given = around.info(*buffer);
     given.place = BufferInfo::Place::kFeed;
     *buffer = AddBuffer(std::move(given));
@@ -218,6 +221,14 @@ absl::StatusOr<Buffer> PlanBuilder::NumbersOf(const Value& value, const PlannedV
            }
            return absl::OkStatus();
          }});
+    return numbers;
+  }
+  if (codes.zero_point) {
+    AddStep({"dequantize", nullptr, "", codes.buffers(), {numbers}, 0, [=](const StepContext& run) {
+               kernels::Revert(run.Of<uint8_t>(codes.codes), codes.type, codes.StepIn(run),
+                               codes.ZeroPointIn(run), run.Floats(numbers));
+               return absl::OkStatus();
+             }});
     return numbers;
   }
   const kernels::Channels channels = ChannelsOf(planned.type, codes);

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "ops/quant_math.h"
 #include "proto/program.h"
 #include "runtime/executor/arena.h"
 #include "runtime/executor/plan.h"
@@ -29,10 +30,26 @@ namespace fixpoint::executor {
 struct Codes {
   Buffer codes;
   Buffer ranges;  // FP32, one of all elements or one for each channel; none: they are not known yet
+  // FP32, the code of 0, which is one of the type; nothing: it is 0. Then there is one range, and
+  // what it is the range of is one code above the zero point.
+  std::optional<Buffer> zero_point;
   kernels::CodeType type = kernels::CodeType::kInt8;
   int32_t largest_code = 127;
   std::optional<int> channel_axis;  // nothing: one range
   Layout layout = Layout::kRowMajor;
+
+  kernels::InputCoding coding() const { return {type, zero_point.has_value()}; }
+  // What steps that compute on the codes read, those of one range.
+  std::vector<Buffer> buffers() const {
+    std::vector<Buffer> all = {codes, ranges};
+    if (zero_point) all.push_back(*zero_point);
+    return all;
+  }
+  // In a run: between the numbers of two codes beside each other, and the code of 0.
+  float StepIn(const StepContext& run) const { return StepOf(run.Floats(ranges)[0], largest_code); }
+  float ZeroPointIn(const StepContext& run) const {
+    return zero_point ? run.Floats(*zero_point)[0] : 0;
+  }
 };
 
 class PlanBuilder {

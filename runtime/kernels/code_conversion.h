@@ -1,10 +1,14 @@
-// From numbers to codes by one multiplication.
+// From numbers to codes by one multiplication, and back.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_CODE_CONVERSION_H_
 #define FIXPOINT_RUNTIME_KERNELS_CODE_CONVERSION_H_
 
+#include <cstdint>
+
 #include "absl/types/span.h"
+#include "proto/quant_config.pb.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/integer_sums.h"
 
 namespace fixpoint::kernels {
 
@@ -12,11 +16,18 @@ struct CodeConversion {
   float multiplier = 1;
   float smallest_code = -128;
   float largest_code = 127;
+  float zero_point = 0;
+  QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
 };
 
-// x * multiplier, between the smallest and the largest code, rounded half to even; 0 of a NaN.
-// REQUIRES: codes is as large as x, and its type holds the codes.
+// x * multiplier, rounded, plus the zero point, between the smallest and the largest code; the zero
+// point of a NaN. REQUIRES: codes is as large as x, and its type holds the codes, of which the zero
+// point is one.
 void Convert(absl::Span<const float> x, const CodeConversion& conversion, Output codes);
+
+// (code - zero_point) * step, of codes as bytes. REQUIRES: as above.
+void Revert(absl::Span<const uint8_t> codes, CodeType type, float step, float zero_point,
+            absl::Span<float> x);
 
 }  // namespace fixpoint::kernels
 

@@ -47,10 +47,12 @@ int64_t RowsOfFourLines(const WindowAxis& rows) {
 
 class DepthwiseConvolution final : public IntegerSums {
  public:
-  DepthwiseConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue,
-                       OutputType output)
+  DepthwiseConvolution(const ConvolutionShape& shape, const InputCoding& images,
+                       const Epilogue& epilogue, OutputType output)
       : shape_(shape),
-        shift_(images == CodeType::kInt8 ? 128 : 0),
+        shift_(images.type == CodeType::kInt8 ? 128 : 0),
+        has_zero_point_(images.has_zero_point),
+        zero_(shift_),
         epilogue_(epilogue),
         output_(output),
         groups_(CeilDivide(rows().kernel, kTaps)),
@@ -59,6 +61,7 @@ class DepthwiseConvolution final : public IntegerSums {
         row_weights_(groups_ * columns().kernel * padded_channels_ * kTaps),
         image_line_(shape.width * shape.channels),
         no_line_(image_line_),
+        offsets_(padded_channels_),
         line_((columns().pad_before + columns().pad_after) * shape.channels + image_line_ + kCodes),
         is_prefetched_(IsOutOfCache(shape)),
         threads_(GrantedThreads()),
@@ -68,14 +71,14 @@ class DepthwiseConvolution final : public IntegerSums {
     return padded_channels_ * static_cast<int64_t>(sizeof(int32_t)) + band_ * row_weights_;
   }
 
-  // Codes of both signs are shifted by 128 to be unsigned, which adds 128 times its weights to a
-  // sum.
+  // Codes of both signs are shifted by 128 to be unsigned. The code of 0, so shifted, adds that
+  // often the sum of the filter's weights.
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     std::fill(packed.begin(), packed.end(), 0);
-    auto* const offsets = reinterpret_cast<int32_t*>(packed.data());
-    auto* const weights = reinterpret_cast<int8_t*>(offsets + padded_channels_);
+    auto* const sums = reinterpret_cast<int32_t*>(packed.data());
+    auto* const weights = reinterpret_cast<int8_t*>(sums + padded_channels_);
     const int8_t* code = codes.data();
     for (int64_t c = 0; c < shape_.channels; ++c) {
       int32_t sum = 0;
@@ -90,20 +93,27 @@ class DepthwiseConvolution final : public IntegerSums {
           sum += *code;
         }
       }
-      offsets[c] = -shift_ * sum;
+      sums[c] = sum;
     }
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> packed,
+  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> packed,
            absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
+    CHECK(has_zero_point_ || zero_point == 0);
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
     CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
     CHECK_EQ(operands.size(), epilogue_.size());
     CHECK(out.type() == output_);
-    const auto* const offsets = reinterpret_cast<const int32_t*>(packed.data());
-    const auto* const weights = reinterpret_cast<const int8_t*>(offsets + padded_channels_);
+    zero_ = static_cast<uint8_t>(shift_ + zero_point);
+    if (has_zero_point_) {
+      std::fill(no_line_.begin(), no_line_.end(), static_cast<uint8_t>(zero_point));
+    }
+    const auto* const sums = reinterpret_cast<const int32_t*>(packed.data());
+    std::transform(sums, sums + padded_channels_, offsets_.begin(),
+                   [zero = int32_t{zero_}](int32_t sum) { return -zero * sum; });
+    const auto* const weights = reinterpret_cast<const int8_t*>(sums + padded_channels_);
     const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_);
     RunOnThreads(threads_, shape_.batch * bands, [&](int thread, int64_t begin, int64_t end) {
@@ -115,7 +125,7 @@ class DepthwiseConvolution final : public IntegerSums {
         Interleave(&inputs[n * shape_.height * image_line_],
                    first * rows().stride - rows().pad_before, lines);
         for (int64_t y = first; y < last; ++y) {
-          Multiply(lines, {weights + (y - first) * row_weights_, offsets}, epilogue,
+          Multiply(lines, {weights + (y - first) * row_weights_, offsets_.data()}, epilogue,
                    (n * shape_.out_height + y) * shape_.out_width * shape_.channels);
         }
       }
@@ -137,7 +147,7 @@ class DepthwiseConvolution final : public IntegerSums {
   // The lines of an image that windows from line `top` on read, with their padding.
   __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Interleave(
       const uint8_t* image, int64_t top, uint32_t* lines) const {
-    const uint32_t zero = 0x01010101u * shift_;
+    const uint32_t zero = 0x01010101u * zero_;
     const int64_t next_lines = is_prefetched_ ? band_ * rows().stride * image_line_ : 0;
     for (int64_t g = 0; g < groups_; ++g, lines += line_) {
       const uint8_t* taps[kTaps];
@@ -274,6 +284,8 @@ class DepthwiseConvolution final : public IntegerSums {
 
   const ConvolutionShape shape_;
   const uint8_t shift_;
+  const bool has_zero_point_;
+  uint8_t zero_;  // the code of 0, shifted, of the run
   const Epilogue epilogue_;
   const OutputType output_;
   const int64_t groups_;  // of four rows of a window
@@ -282,6 +294,7 @@ class DepthwiseConvolution final : public IntegerSums {
   const int64_t row_weights_;  // of one row of the band
   const int64_t image_line_;
   std::vector<uint8_t> no_line_;  // a line that is padding
+  std::vector<int32_t> offsets_;  // what sums begin with
   const int64_t line_;            // interleaved, with its padding
   const bool is_prefetched_;
   const int threads_;
@@ -299,8 +312,8 @@ bool IsForDepthwise(const ConvolutionShape& shape) {
 }
 
 std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const ConvolutionShape& shape,
-                                                      CodeType images, const Epilogue& epilogue,
-                                                      OutputType output) {
+                                                      const InputCoding& images,
+                                                      const Epilogue& epilogue, OutputType output) {
   return std::make_unique<DepthwiseConvolution>(shape, images, epilogue, output);
 }
 

@@ -19,8 +19,8 @@ bool IsForDepthwise(const ConvolutionShape& shape);
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForDepthwise. Throws
 // std::bad_alloc.
 std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const ConvolutionShape& shape,
-                                                      CodeType images, const Epilogue& epilogue,
-                                                      OutputType output);
+                                                      const InputCoding& images,
+                                                      const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels
 

@@ -37,14 +37,14 @@ void Map(absl::Span<float> elements_span, F f) {
 
 template <typename Code>
 void AddSpanOfCodes(absl::Span<const float> x_span, absl::Span<const Code> codes_span, float step,
-                    absl::Span<float> out_span) {
+                    float zero_point, absl::Span<float> out_span) {
   CHECK_EQ(codes_span.size(), out_span.size());
   CHECK_EQ(x_span.size(), out_span.size());
   Vectorised([=, x = x_span.data(), codes = codes_span.data(), out = out_span.data(),
               size = static_cast<int64_t>(out_span.size())] {
 #pragma GCC ivdep  // out may be x
     for (int64_t i = 0; i < size; ++i) {
-      out[i] = __builtin_fmaf(static_cast<float>(codes[i]), step, x[i]);
+      out[i] = __builtin_fmaf(static_cast<float>(codes[i]) - zero_point, step, x[i]);
     }
   });
 }
@@ -83,11 +83,11 @@ void ApplyStages(const Epilogue& epilogue, EpilogueOperands operands, const Outp
         break;
       case Kind::kAddInt8:
         CHECK(out != nullptr && out->type() != OutputType::kFloat);
-        AddSpanOfCodes<int8_t>(elements, out->As<int8_t>(), a, elements);
+        AddSpanOfCodes<int8_t>(elements, out->As<int8_t>(), a, b, elements);
         break;
       case Kind::kAddUint8:
         CHECK(out != nullptr && out->type() != OutputType::kFloat);
-        AddSpanOfCodes<uint8_t>(elements, out->As<uint8_t>(), a, elements);
+        AddSpanOfCodes<uint8_t>(elements, out->As<uint8_t>(), a, b, elements);
         break;
       case Kind::kMultiply:
         Map(elements, [a](float x) { return x * a; });
@@ -105,6 +105,12 @@ void ApplyStages(const Epilogue& epilogue, EpilogueOperands operands, const Outp
           return x * (raised < 1 ? raised : 1.0f);
         });
         break;
+      case Kind::kAdd:
+        Map(elements, [a](float x) { return x + a; });
+        break;
+      case Kind::kRound:
+        Map(elements, [](float x) { return __builtin_nearbyintf(x); });
+        break;
       case Kind::kClip:
         Map(elements, [a, b](float x) {
           const float raised = x > a ? x : a;
@@ -118,13 +124,13 @@ void ApplyStages(const Epilogue& epilogue, EpilogueOperands operands, const Outp
 }  // namespace
 
 void AddCodes(absl::Span<const float> x, absl::Span<const uint8_t> codes, float step,
-              absl::Span<float> out) {
-  AddSpanOfCodes(x, codes, step, out);
+              float zero_point, absl::Span<float> out) {
+  AddSpanOfCodes(x, codes, step, zero_point, out);
 }
 
 void AddCodes(absl::Span<const float> x, absl::Span<const int8_t> codes, float step,
-              absl::Span<float> out) {
-  AddSpanOfCodes(x, codes, step, out);
+              float zero_point, absl::Span<float> out) {
+  AddSpanOfCodes(x, codes, step, zero_point, out);
 }
 
 Output Output::Part(size_t at, size_t size) const {

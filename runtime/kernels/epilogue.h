@@ -57,12 +57,12 @@ using EpilogueOperands = absl::Span<const absl::Span<const float>>;
 // their sizes; no stage adds codes.
 void Apply(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements);
 
-// What a stage that adds codes computes: out = fma(code, step, x), rounded once. x may be out.
-// REQUIRES: equal sizes.
+// What a stage that adds codes computes: out = fma(code - zero_point, step, x), rounded once. x may
+// be out. REQUIRES: equal sizes; the zero point is a code.
 void AddCodes(absl::Span<const float> x, absl::Span<const uint8_t> codes, float step,
-              absl::Span<float> out);
+              float zero_point, absl::Span<float> out);
 void AddCodes(absl::Span<const float> x, absl::Span<const int8_t> codes, float step,
-              absl::Span<float> out);
+              float zero_point, absl::Span<float> out);
 
 // Applies the stages likewise, and stores the elements, which it changes: codes are rounded half to
 // even, between the smallest and the largest that the type has; a NaN becomes the smallest.

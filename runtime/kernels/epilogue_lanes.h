@@ -100,17 +100,28 @@ FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& p
       case Kind::kAddInt8:
         for (int v = 0; v < kVectors; ++v) {
           const int64_t at = place.element + v * place.distance;
-          out[v] = _mm512_fmadd_ps(LoadCodes<true>(epilogue.out, at, place.mask), a, out[v]);
+          const __m512 codes = LoadCodes<true>(epilogue.out, at, place.mask);
+          out[v] = _mm512_fmadd_ps(_mm512_sub_ps(codes, b), a, out[v]);
         }
         break;
       case Kind::kAddUint8:
         for (int v = 0; v < kVectors; ++v) {
           const int64_t at = place.element + v * place.distance;
-          out[v] = _mm512_fmadd_ps(LoadCodes<false>(epilogue.out, at, place.mask), a, out[v]);
+          const __m512 codes = LoadCodes<false>(epilogue.out, at, place.mask);
+          out[v] = _mm512_fmadd_ps(_mm512_sub_ps(codes, b), a, out[v]);
         }
         break;
       case Kind::kMultiply:
         for (int v = 0; v < kVectors; ++v) out[v] = _mm512_mul_ps(out[v], a);
+        break;
+      case Kind::kAdd:
+        for (int v = 0; v < kVectors; ++v) out[v] = _mm512_add_ps(out[v], a);
+        break;
+      case Kind::kRound:
+        for (int v = 0; v < kVectors; ++v) {
+          out[v] = _mm512_maskz_roundscale_ps(kAllLanes, out[v],
+                                              _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        }
         break;
       case Kind::kLeakyRelu:
         for (int v = 0; v < kVectors; ++v) {

@@ -22,6 +22,8 @@ memory::desc WithType(const memory::desc& desc, memory::data_type type) {
   return memory::desc(desc.get_dims(), type, desc.get_strides());
 }
 
+int32_t ZeroPointOf(const EpilogueStage& stage) { return static_cast<int32_t>(stage.b); }
+
 }  // namespace
 
 EpiloguePostOps::EpiloguePostOps(const Epilogue& epilogue, const memory::desc& out,
@@ -58,13 +60,19 @@ dnnl::primitive_attr EpiloguePostOps::attr() const {
         post_ops.append_binary(dnnl::algorithm::binary_mul, operands_[i]->memory().get_desc());
         break;
       case Kind::kAddInt8:
-        post_ops.append_sum(stage.a, 0, memory::data_type::s8);
+        post_ops.append_sum(stage.a, ZeroPointOf(stage), memory::data_type::s8);
         break;
       case Kind::kAddUint8:
-        post_ops.append_sum(stage.a, 0, memory::data_type::u8);
+        post_ops.append_sum(stage.a, ZeroPointOf(stage), memory::data_type::u8);
         break;
       case Kind::kMultiply:
         post_ops.append_eltwise(dnnl::algorithm::eltwise_linear, stage.a, 0);
+        break;
+      case Kind::kAdd:
+        post_ops.append_eltwise(dnnl::algorithm::eltwise_linear, 1, stage.a);
+        break;
+      case Kind::kRound:
+        post_ops.append_eltwise(dnnl::algorithm::eltwise_round, 0, 0);
         break;
       case Kind::kRelu:
         post_ops.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);

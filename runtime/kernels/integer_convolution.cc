@@ -31,19 +31,20 @@ SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type image
           shape.filters};
 }
 
-std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape, CodeType images,
-                                              const Epilogue& epilogue, OutputType output) {
+std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
+                                              const InputCoding& images, const Epilogue& epilogue,
+                                              OutputType output) {
   if (IsForOneChannel(shape)) return PlanOneChannelConvolution(shape, images, epilogue, output);
   if (IsForDepthwise(shape)) return PlanDepthwiseConvolution(shape, images, epilogue, output);
   const memory::data_type output_type = DataTypeOf(output);
   const EpiloguePostOps post_ops(epilogue, OutputDesc(shape), kChannelAxis);
-  dnnl::primitive_attr attr = post_ops.attr();
-  attr.set_scales_mask(DNNL_ARG_WEIGHTS, shape.groups == 1 ? 1 : 3);
   return ExactInstructions(
-      PrimitiveOf(shape, DataTypeOf(images), memory::data_type::s8, output_type, attr), post_ops);
+      PrimitiveOf(shape, DataTypeOf(images.type), memory::data_type::s8, output_type,
+                  AttrOf(images, shape.groups == 1 ? 1 : 3, post_ops)),
+      images, post_ops);
 }
 
-std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, CodeType images) {
+std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, const InputCoding& images) {
   constexpr auto kFloat = memory::data_type::f32;
   return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), images,
                      {1, shape.filters, shape.taps(), shape.taps(), 1});
@@ -52,7 +53,7 @@ std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, CodeType 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(ConvolutionShape shape,
-                                                                    CodeType images,
+                                                                    const InputCoding& images,
                                                                     const Epilogue& epilogue,
                                                                     OutputType output) {
   RETURN_IF_ERROR(CompleteShape(&shape));

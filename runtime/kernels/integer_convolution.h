@@ -16,7 +16,7 @@ namespace fixpoint::kernels {
 // Errors: kInvalidArgument: those of CompleteShape; a sum may not fit in 32 bits; those of Planned
 // (onednn.h).
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(
-    ConvolutionShape shape, CodeType images, const Epilogue& epilogue = {},
+    ConvolutionShape shape, const InputCoding& images, const Epilogue& epilogue = {},
     OutputType output = OutputType::kFloat);
 
 }  // namespace fixpoint::kernels

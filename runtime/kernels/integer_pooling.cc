@@ -26,6 +26,7 @@ struct Row {
   int64_t row;
   int64_t width;  // of the image
   int64_t channels;
+  int32_t zero_point;
   float step;
   float* averages;
 
@@ -42,7 +43,8 @@ struct Row {
   void Average(PoolingPart rows, PoolingPart columns, int64_t channel, int64_t count,
                float* to) const {
     int32_t sums[kBlock];
-    std::fill_n(sums, count, 0);
+    const int64_t codes = (rows.end - rows.begin) * (columns.end - columns.begin);
+    std::fill_n(sums, count, -zero_point * static_cast<int32_t>(codes));
     for (int64_t y = rows.begin; y < rows.end; ++y) {
       for (int64_t x = columns.begin; x < columns.end; ++x) {
         const Code* const codes = image + (y * width + x) * channels + channel;
@@ -68,16 +70,16 @@ class PlannedIntegerPooling final : public IntegerPooling {
         averages_(row_),
         operands_(epilogue.size()) {}
 
-  void Run(absl::Span<const uint8_t> x, float step, EpilogueOperands operands,
+  void Run(absl::Span<const uint8_t> x, int32_t zero_point, float step, EpilogueOperands operands,
            Output out) override {
     CHECK_EQ(static_cast<int64_t>(x.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
     CHECK_EQ(operands.size(), epilogue_.size());
     CHECK(out.type() == output_);
     if (codes_ == CodeType::kUint8) {
-      Pool(x.data(), step, operands, out);
+      Pool(x.data(), zero_point, step, operands, out);
     } else {
-      Pool(reinterpret_cast<const int8_t*>(x.data()), step, operands, out);
+      Pool(reinterpret_cast<const int8_t*>(x.data()), zero_point, step, operands, out);
     }
   }
 
@@ -85,11 +87,11 @@ class PlannedIntegerPooling final : public IntegerPooling {
 
  private:
   template <typename Code>
-  void Pool(const Code* x, float step, EpilogueOperands operands, Output out) {
+  void Pool(const Code* x, int32_t zero_point, float step, EpilogueOperands operands, Output out) {
     const int64_t image = shape_.height * shape_.width * shape_.channels;
     for (int64_t i = 0; i < shape_.batch * shape_.out_height; ++i) {
       Vectorised(Row<Code>{x + i / shape_.out_height * image, &axes_, i % shape_.out_height,
-                           shape_.width, shape_.channels, step, averages_.data()});
+                           shape_.width, shape_.channels, zero_point, step, averages_.data()});
       for (size_t s = 0; s < operands.size(); ++s) {
         const bool is_of_elements = epilogue_[s].kind == EpilogueStage::Kind::kAddElement;
         operands_[s] = is_of_elements ? operands[s].subspan(i * row_, row_) : operands[s];

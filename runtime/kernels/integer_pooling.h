@@ -15,9 +15,9 @@
 
 namespace fixpoint::kernels {
 
-// out = float(sum of the codes in the window) * (step / divisor), and the epilogue, stored as
-// numbers or as codes. A window in padding alone has the average 0. Images lie channels last. Not
-// for two threads at once.
+// out = float(sum of the codes in the window, each less the zero point) * (step / divisor), and the
+// epilogue, stored as numbers or as codes. A window in padding alone has the average 0. Images lie
+// channels last. Not for two threads at once.
 class IntegerPooling {
  public:
   // Errors: those of CompleteShape; kInvalidArgument: a sum of codes may not fit in 32 bits.
@@ -27,10 +27,10 @@ class IntegerPooling {
       OutputType output = OutputType::kFloat);
   virtual ~IntegerPooling() = default;
 
-  // Codes of the planned type, as bytes, and what they are apart. REQUIRES: the sizes are what was
-  // planned.
-  virtual void Run(absl::Span<const uint8_t> x, float step, EpilogueOperands operands,
-                   Output out) = 0;
+  // Codes of the planned type, as bytes, the code of 0, and what they are apart. REQUIRES: the
+  // sizes are what was planned; the zero point is a code.
+  virtual void Run(absl::Span<const uint8_t> x, int32_t zero_point, float step,
+                   EpilogueOperands operands, Output out) = 0;
 
   // As LoopsName says (vectorised.h).
   virtual std::string implementation() const = 0;

@@ -21,16 +21,15 @@ SumsPrimitive PrimitiveOf(const ProductShape& shape, memory::data_type x, memory
           desc.weights_desc(), desc.dst_desc(),      shape.columns};
 }
 
-std::unique_ptr<IntegerSums> PlanInstructions(const ProductShape& shape, CodeType x,
+std::unique_ptr<IntegerSums> PlanInstructions(const ProductShape& shape, const InputCoding& x,
                                               const Epilogue& epilogue, OutputType output) {
   const EpiloguePostOps post_ops(epilogue, OutDesc(shape), kColumnAxis);
-  dnnl::primitive_attr attr = post_ops.attr();
-  attr.set_scales_mask(DNNL_ARG_WEIGHTS, 1 << 2);
-  return ExactInstructions(
-      PrimitiveOf(shape, DataTypeOf(x), memory::data_type::s8, DataTypeOf(output), attr), post_ops);
+  return ExactInstructions(PrimitiveOf(shape, DataTypeOf(x.type), memory::data_type::s8,
+                                       DataTypeOf(output), AttrOf(x, 1 << 2, post_ops)),
+                           x, post_ops);
 }
 
-std::unique_ptr<IntegerSums> PlanFloats(const ProductShape& shape, CodeType x) {
+std::unique_ptr<IntegerSums> PlanFloats(const ProductShape& shape, const InputCoding& x) {
   constexpr auto kFloat = memory::data_type::f32;
   const int64_t row = shape.transpose_y ? 1 : shape.columns;
   const int64_t column = shape.transpose_y ? shape.inner : 1;
@@ -41,7 +40,7 @@ std::unique_ptr<IntegerSums> PlanFloats(const ProductShape& shape, CodeType x) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerProduct(const ProductShape& shape,
-                                                                CodeType x,
+                                                                const InputCoding& x,
                                                                 const Epilogue& epilogue,
                                                                 OutputType output) {
   RETURN_IF_ERROR(CheckShape(shape));

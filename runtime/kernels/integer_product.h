@@ -15,7 +15,7 @@ namespace fixpoint::kernels {
 // The input is x; the weights are y, and each column has a scale. Errors: kInvalidArgument: those
 // of CheckShape; a sum may not fit in 32 bits; those of Planned (onednn.h).
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerProduct(
-    const ProductShape& shape, CodeType x, const Epilogue& epilogue = {},
+    const ProductShape& shape, const InputCoding& x, const Epilogue& epilogue = {},
     OutputType output = OutputType::kFloat);
 
 }  // namespace fixpoint::kernels

@@ -20,20 +20,19 @@ using dnnl::memory;
 
 class WithInstructions final : public IntegerSums {
  public:
-  WithInstructions(const SumsPrimitive& planned, const EpiloguePostOps& epilogue)
+  WithInstructions(const SumsPrimitive& planned, const InputCoding& inputs,
+                   const EpiloguePostOps& epilogue)
       : implementation_(planned.implementation),
         epilogue_(epilogue),
         plain_weights_(Operand::Elsewhere(planned.plain_weights)),
         weights_(Operand::Elsewhere(planned.weights)),
         inputs_(Operand::Elsewhere(planned.inputs)),
+        has_zero_point_(inputs.has_zero_point),
+        zero_point_(Operand::Own(RowMajor({1}, memory::data_type::s32))),
         scales_(Operand::Elsewhere(RowMajor({planned.channels}, memory::data_type::f32))),
         out_(Operand::Elsewhere(planned.out)),
         pack_(Reordering(plain_weights_, weights_)),
-        add_up_(planned.primitive,
-                epilogue_.With({{DNNL_ARG_SRC, inputs_},
-                                {DNNL_ARG_WEIGHTS, weights_},
-                                {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
-                                {DNNL_ARG_DST, out_}})) {}
+        add_up_(planned.primitive, epilogue_.With(Arguments())) {}
 
   int64_t packed_bytes() const override { return weights_.bytes(); }
 
@@ -43,8 +42,10 @@ class WithInstructions final : public IntegerSums {
     pack_.Run();
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> weights,
+  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> weights,
            absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
+    CHECK(has_zero_point_ || zero_point == 0);
+    *zero_point_.data<int32_t>() = zero_point;
     inputs_.PointTo(inputs);
     weights_.PointTo(weights);
     scales_.PointTo(scales);
@@ -60,11 +61,25 @@ class WithInstructions final : public IntegerSums {
   std::string implementation() const override { return implementation_; }
 
  private:
+  std::vector<Execution::Argument> Arguments() const {
+    std::vector<Execution::Argument> arguments = {
+        {DNNL_ARG_SRC, inputs_},
+        {DNNL_ARG_WEIGHTS, weights_},
+        {DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, scales_},
+        {DNNL_ARG_DST, out_}};
+    if (has_zero_point_) {
+      arguments.push_back({DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, zero_point_});
+    }
+    return arguments;
+  }
+
   std::string implementation_;
   EpiloguePostOps epilogue_;
   Operand plain_weights_;
   Operand weights_;
   Operand inputs_;
+  const bool has_zero_point_;
+  Operand zero_point_;
   Operand scales_;
   Operand out_;
   Execution pack_;
@@ -73,9 +88,9 @@ class WithInstructions final : public IntegerSums {
 
 class InFloats final : public IntegerSums {
  public:
-  InFloats(const SumsPrimitive& planned, CodeType inputs, const WeightsOfSums& sums)
+  InFloats(const SumsPrimitive& planned, const InputCoding& inputs, const WeightsOfSums& sums)
       : planned_(planned),
-        input_type_(inputs),
+        coding_(inputs),
         weights_of_sums_(sums),
         plain_weights_(Operand::Own(planned.plain_weights)),
         weights_(Operand::Elsewhere(planned.weights)),
@@ -106,15 +121,17 @@ class InFloats final : public IntegerSums {
     }
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> weights,
+  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> weights,
            absl::Span<const float> scales, EpilogueOperands operands, Output output) override {
+    CHECK(coding_.has_zero_point || zero_point == 0);
     CHECK_EQ(static_cast<int64_t>(scales.size()), planned_.channels);
     CHECK_EQ(inputs.size(), inputs_.size<float>());
     CHECK(operands.empty());
     CHECK(output.type() == OutputType::kFloat);
     const absl::Span<float> out = output.As<float>();
-    std::transform(inputs.begin(), inputs.end(), inputs_.data<float>(), [this](uint8_t code) {
-      return static_cast<float>(input_type_ == CodeType::kUint8 ? code : static_cast<int8_t>(code));
+    const bool is_unsigned = coding_.type == CodeType::kUint8;
+    std::transform(inputs.begin(), inputs.end(), inputs_.data<float>(), [=](uint8_t code) {
+      return static_cast<float>((is_unsigned ? code : static_cast<int8_t>(code)) - zero_point);
     });
     out_.PointTo(out);
     int64_t part_count = 0;
@@ -143,7 +160,7 @@ class InFloats final : public IntegerSums {
 
   // A part that is full lacks less than one product.
   int64_t most_parts() const {
-    const int64_t most_of_product = int64_t{128} * LargestMagnitude(input_type_);
+    const int64_t most_of_product = int64_t{128} * LargestMagnitude(coding_);
     return weights_of_sums_.size * weights_of_sums_.run * most_of_product /
                (kExact - most_of_product) +
            1;
@@ -169,7 +186,7 @@ class InFloats final : public IntegerSums {
     int part = 0;
     for (int64_t i = 0; i < size * run; ++i) {
       const int64_t place = first + i / run * stride + i % run;
-      const int64_t most = int64_t{std::abs(int{codes[place]})} * LargestMagnitude(input_type_);
+      const int64_t most = int64_t{std::abs(int{codes[place]})} * LargestMagnitude(coding_);
       if (sum + most > kExact) {
         sum = 0;
         ++part;
@@ -181,7 +198,7 @@ class InFloats final : public IntegerSums {
   }
 
   SumsPrimitive planned_;
-  CodeType input_type_;
+  InputCoding coding_;
   WeightsOfSums weights_of_sums_;
   Operand plain_weights_;
   Operand weights_;
@@ -203,10 +220,10 @@ class LoopsBehind final : public IntegerSums {
     sums_->Pack(codes, packed);
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> weights,
+  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> weights,
            absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
     const absl::Span<float> elements = absl::MakeSpan(elements_);
-    sums_->Run(inputs, weights, scales, {}, elements);
+    sums_->Run(inputs, zero_point, weights, scales, {}, elements);
     Store(epilogue_, operands, elements, out);
   }
 
@@ -223,11 +240,12 @@ class LoopsBehind final : public IntegerSums {
 }  // namespace
 
 std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
+                                               const InputCoding& inputs,
                                                const EpiloguePostOps& epilogue) {
-  return std::make_unique<WithInstructions>(primitive, epilogue);
+  return std::make_unique<WithInstructions>(primitive, inputs, epilogue);
 }
 
-std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
+std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, const InputCoding& inputs,
                                          const WeightsOfSums& sums) {
   return std::make_unique<InFloats>(primitive, inputs, sums);
 }

@@ -27,12 +27,16 @@ inline dnnl::memory::data_type DataTypeOf(OutputType type) {
                                       : dnnl::memory::data_type::s8;
 }
 
-constexpr int LargestMagnitude(CodeType type) { return type == CodeType::kUint8 ? 255 : 128; }
+// Of a code less its zero point.
+inline int LargestMagnitude(const InputCoding& inputs) {
+  return inputs.has_zero_point || inputs.type == CodeType::kUint8 ? 255 : 128;
+}
 
-// Whether a sum of so many products of codes of `type` and of int8 fits in 32 bits, whatever the
-// codes are.
-constexpr bool SumsFit(int64_t products, CodeType type) {
-  return products <= INT32_MAX / (128 * LargestMagnitude(type));
+// Whether a sum of so many products of codes of inputs and of int8 fits in 32 bits, whatever the
+// codes are. Products with the zero point are a sum of their own, which is taken off.
+inline bool SumsFit(int64_t products, const InputCoding& inputs) {
+  const int sums = inputs.has_zero_point ? 2 : 1;
+  return products <= INT32_MAX / (sums * 128 * LargestMagnitude(inputs));
 }
 
 // Which weights are added up: `groups` of them lie one behind the other, and sum i of a group is of
@@ -57,15 +61,25 @@ struct SumsPrimitive {
   int64_t channels;  // of the output, the last axis in memory
 };
 
+// Attributes of a primitive by instructions, with scales of the weights on the axes of `mask`.
+inline dnnl::primitive_attr AttrOf(const InputCoding& inputs, int mask,
+                                   const EpiloguePostOps& epilogue) {
+  dnnl::primitive_attr attr = epilogue.attr();
+  attr.set_scales_mask(DNNL_ARG_WEIGHTS, mask);
+  if (inputs.has_zero_point) attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
+  return attr;
+}
+
 // Of codes, with scales of the weights, and with the epilogue behind it: by instructions that add
 // products of 8 bits in 32.
 std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
+                                               const InputCoding& inputs,
                                                const EpiloguePostOps& epilogue);
 
 // Of floats. Floats add integers exactly up to 2^24; where the products of a sum can be more, its
 // weights are shared out to several runs, whose sums are added as integers. Scales are applied
 // afterwards, and there is no epilogue.
-std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, CodeType inputs,
+std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, const InputCoding& inputs,
                                          const WeightsOfSums& sums);
 
 // Sums with an epilogue: by `instructions` where the machine has them, else by `floats`. What

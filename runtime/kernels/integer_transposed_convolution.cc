@@ -35,17 +35,18 @@ SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type input
           shape.channels};
 }
 
-std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape, CodeType inputs,
-                                              const Epilogue& epilogue, OutputType output) {
+std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
+                                              const InputCoding& inputs, const Epilogue& epilogue,
+                                              OutputType output) {
   const memory::data_type output_type = DataTypeOf(output);
   const EpiloguePostOps post_ops(epilogue, ImagesDesc(shape, output_type), kChannelAxis);
-  dnnl::primitive_attr attr = post_ops.attr();
-  attr.set_scales_mask(DNNL_ARG_WEIGHTS, shape.groups == 1 ? 1 : 3);
   return ExactInstructions(
-      PrimitiveOf(shape, DataTypeOf(inputs), memory::data_type::s8, output_type, attr), post_ops);
+      PrimitiveOf(shape, DataTypeOf(inputs.type), memory::data_type::s8, output_type,
+                  AttrOf(inputs, shape.groups == 1 ? 1 : 3, post_ops)),
+      inputs, post_ops);
 }
 
-std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, CodeType inputs) {
+std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, const InputCoding& inputs) {
   constexpr auto kFloat = memory::data_type::f32;
   const int64_t channels = shape.channels / shape.groups;
   const int64_t kernel = KernelSize(shape);
@@ -57,7 +58,8 @@ std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, CodeType 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerTransposedConvolution(
-    ConvolutionShape shape, CodeType inputs, const Epilogue& epilogue, OutputType output) {
+    ConvolutionShape shape, const InputCoding& inputs, const Epilogue& epilogue,
+    OutputType output) {
   RETURN_IF_ERROR(CompleteShape(&shape));
   if (!SumsFit(Products(shape), inputs)) {
     return absl::InvalidArgumentError(absl::StrCat(

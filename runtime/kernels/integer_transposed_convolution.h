@@ -16,7 +16,7 @@ namespace fixpoint::kernels {
 // CompleteShape; kInvalidArgument: a sum of products of codes may not fit in 32 bits;
 // kUnimplemented: oneDNN has no kernel for it.
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerTransposedConvolution(
-    ConvolutionShape shape, CodeType inputs, const Epilogue& epilogue = {},
+    ConvolutionShape shape, const InputCoding& inputs, const Epilogue& epilogue = {},
     OutputType output = OutputType::kFloat);
 
 }  // namespace fixpoint::kernels

@@ -48,10 +48,12 @@ FIXPOINT_VNNI __m512i Widen(const uint8_t* codes) {
 
 class OneChannelConvolution final : public IntegerSums {
  public:
-  OneChannelConvolution(const ConvolutionShape& shape, CodeType images, const Epilogue& epilogue,
-                        OutputType output)
+  OneChannelConvolution(const ConvolutionShape& shape, const InputCoding& images,
+                        const Epilogue& epilogue, OutputType output)
       : shape_(shape),
-        shift_(images == CodeType::kInt8 ? 128 : 0),
+        shift_(images.type == CodeType::kInt8 ? 128 : 0),
+        has_zero_point_(images.has_zero_point),
+        zero_(shift_),
         epilogue_(epilogue),
         output_(output),
         groups_(CeilDivide(shape.taps(), kTaps)),
@@ -59,6 +61,7 @@ class OneChannelConvolution final : public IntegerSums {
         wrapped_(shape.filters + kLanes - 1),
         pixels_(wrapped_),
         scales_(wrapped_),
+        offsets_(wrapped_),
         wrapped_operands_(epilogue.size(), std::vector<float>(wrapped_)),
         operands_(epilogue.size()),
         phase_(CeilDivide(shape.out_width, kLanes) * kLanes + LastOffset(columns()) / step()),
@@ -85,14 +88,14 @@ class OneChannelConvolution final : public IntegerSums {
     return wrapped_ * static_cast<int64_t>(sizeof(int32_t)) + groups_ * wrapped_ * kTaps;
   }
 
-  // Codes of both signs are shifted by 128 to be unsigned, which adds 128 times its weights to a
-  // sum.
+  // Codes of both signs are shifted by 128 to be unsigned. The code of 0, so shifted, adds that
+  // often the sum of the filter's weights.
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     std::fill(packed.begin(), packed.end(), 0);
-    auto* const offsets = reinterpret_cast<int32_t*>(packed.data());
-    auto* const weights = reinterpret_cast<int8_t*>(offsets + wrapped_);
+    auto* const sums = reinterpret_cast<int32_t*>(packed.data());
+    auto* const weights = reinterpret_cast<int8_t*>(sums + wrapped_);
     for (int64_t i = 0; i < wrapped_; ++i) {
       const int8_t* const filter = &codes[i % shape_.filters * shape_.taps()];
       int32_t sum = 0;
@@ -100,12 +103,13 @@ class OneChannelConvolution final : public IntegerSums {
         weights[(tap / kTaps * wrapped_ + i) * kTaps + tap % kTaps] = filter[tap];
         sum += filter[tap];
       }
-      offsets[i] = -shift_ * sum;
+      sums[i] = sum;
     }
   }
 
-  void Run(absl::Span<const uint8_t> inputs, absl::Span<const uint8_t> packed,
+  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> packed,
            absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
+    CHECK(has_zero_point_ || zero_point == 0);
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
@@ -118,8 +122,11 @@ class OneChannelConvolution final : public IntegerSums {
       operands_[i] = of_filters ? wrapped_operands_[i] : operands[i];
     }
     CHECK(out.type() == output_);
-    const auto* const offsets = reinterpret_cast<const int32_t*>(packed.data());
-    const Weights weights = {reinterpret_cast<const int8_t*>(offsets + wrapped_), offsets};
+    zero_ = static_cast<uint8_t>(shift_ + zero_point);
+    const auto* const sums = reinterpret_cast<const int32_t*>(packed.data());
+    std::transform(sums, sums + wrapped_, offsets_.begin(),
+                   [zero = int32_t{zero_}](int32_t sum) { return -zero * sum; });
+    const Weights weights = {reinterpret_cast<const int8_t*>(sums + wrapped_), offsets_.data()};
     const EpilogueOfLanes epilogue = {scales_.data(), epilogue_, operands_, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_rows_);
     RunOnThreads(threads_, shape_.batch * bands, [&](int thread, int64_t begin, int64_t end) {
@@ -161,7 +168,7 @@ class OneChannelConvolution final : public IntegerSums {
   // The lines of an image that the band from output row `y` on reads, with their padding, so that
   // columns a stride apart lie side by side.
   void CopyLines(const uint8_t* image, int64_t y, uint8_t* lines) const {
-    std::memset(lines, shift_, band_lines_ * line_);
+    std::memset(lines, zero_, band_lines_ * line_);
     const int64_t top = y * rows().stride - rows().pad_before;
     const int64_t first = std::max<int64_t>(0, -top);
     const int64_t last = std::min(band_lines_, shape_.height - top);
@@ -234,6 +241,8 @@ class OneChannelConvolution final : public IntegerSums {
 
   const ConvolutionShape shape_;
   const uint8_t shift_;
+  const bool has_zero_point_;
+  uint8_t zero_;  // the code of 0, shifted, of the run
   const Epilogue epilogue_;
   const OutputType output_;
   const int64_t groups_;  // of taps
@@ -242,6 +251,7 @@ class OneChannelConvolution final : public IntegerSums {
   const int64_t wrapped_;
   std::vector<int32_t> pixels_;  // by which a lane is further on than the first
   std::vector<float> scales_;
+  std::vector<int32_t> offsets_;  // what sums begin with
   std::vector<std::vector<float>> wrapped_operands_;
   std::vector<absl::Span<const float>> operands_;
   // Bands of rows, copied and unfolded.
@@ -264,7 +274,8 @@ bool IsForOneChannel(const ConvolutionShape& shape) {
 }
 
 std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       CodeType images, const Epilogue& epilogue,
+                                                       const InputCoding& images,
+                                                       const Epilogue& epilogue,
                                                        OutputType output) {
   return std::make_unique<OneChannelConvolution>(shape, images, epilogue, output);
 }

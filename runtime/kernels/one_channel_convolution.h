@@ -19,8 +19,8 @@ bool IsForOneChannel(const ConvolutionShape& shape);
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForOneChannel. Throws
 // std::bad_alloc.
 std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       CodeType images, const Epilogue& epilogue,
-                                                       OutputType output);
+                                                       const InputCoding& images,
+                                                       const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels
 

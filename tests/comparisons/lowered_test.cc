@@ -160,13 +160,19 @@ TEST_P(Lowered, ComputesWhatTrainingSaw) {
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, Lowered,
-    testing::Values(Case{"lenet5", ""},
-                    Case{"lenet5", "activations { bits: 4 } weights { bits: 4 }"},
-                    Case{"resnet20", ""},
-                    Case{"resnet20", "activations { bits: 4 } weights { bits: 4 }"},
-                    Case{"resnet20", "activations { quantizer: 'lsq' form: FUSED }"},
-                    Case{"resnet20", "also_quantize: 'pool2d'"}, Case{"small_separable", ""},
-                    Case{"small_separable", "activations { bits: 4 } also_quantize: 'pool2d'"}));
+    testing::Values(
+        Case{"lenet5", ""}, Case{"lenet5", "activations { bits: 4 } weights { bits: 4 }"},
+        Case{"lenet5", "activations { quantizer: 'moving_average_min_max' }"},
+        Case{"lenet5",
+             "activations { quantizer: 'moving_average_min_max' bits: 4 } weights { bits: 4 }"},
+        Case{"resnet20", "activations { quantizer: 'moving_average_min_max' }"},
+        Case{"small_separable",
+             "activations { quantizer: 'moving_average_min_max' signedness: SIGNED } "
+             "also_quantize: 'pool2d'"},
+        Case{"resnet20", ""}, Case{"resnet20", "activations { bits: 4 } weights { bits: 4 }"},
+        Case{"resnet20", "activations { quantizer: 'lsq' form: FUSED }"},
+        Case{"resnet20", "also_quantize: 'pool2d'"}, Case{"small_separable", ""},
+        Case{"small_separable", "activations { bits: 4 } also_quantize: 'pool2d'"}));
 
 }  // namespace
 }  // namespace fixpoint

@@ -371,6 +371,13 @@ constexpr Case kLowered[] = {
     {R"(var x f32[-1,12]
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=255})",
      "error: out_largest_code is 255; want 1 to 127"},
+    {R"(var x f32[-1,12]
+        integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127, out_zero_point=128})",
+     "error: out_zero_point is 128; want -128 to 127"},
+    {R"(var q u8[-1,3,8,8]
+        var r i8[-1,3,4,4]
+        integer_average_pool2d(X=q, Scales=s, Operands=r) -> (Out=y) {ksize=[2, 2], strides=[2, 2], epilogue=["add_int8"], epilogue_a=[0.5], epilogue_b=[128.0]})",
+     "error: the zero point of add_int8 is 128; want a code, -128 to 127"},
     {R"(var q u8[-1,12]
         var t f32[256]
         integer_table(X=q, Table=t) -> (Out=y))",

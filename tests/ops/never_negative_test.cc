@@ -101,6 +101,23 @@ TEST(NeverNegative, HoldsOfUnsignedCodesAndTheirAverages) {
   EXPECT_FALSE(HoldsOf("biased", ops));
 }
 
+// Codes that are never negative stand for numbers that may be.
+TEST(NeverNegative, DoesNotHoldOfWhatAffineCodesStandFor) {
+  const std::string ops = R"(
+      var x f32[2,3,4,4]
+      relu(X=x) -> (Out=r)
+      integer_quantize(X=x) -> (Out=u) {multiplier=127.5, out_dtype=20, out_largest_code=255, out_zero_point=64}
+      integer_quantize(X=r) -> (Out=s) {multiplier=127.5, out_dtype=21, out_largest_code=127, out_zero_point=-128}
+      integer_dequantize(X=u) -> (Out=x_of_u) {range=0.5, largest_code=1, zero_point=64}
+      integer_add(X=r, Y=u) -> (Out=sum) {range=0.5, largest_code=1, zero_point=64}
+      integer_average_pool2d(X=u, Scales=r) -> (Out=mean) {input_zero_point=64})";
+  EXPECT_TRUE(HoldsOf("u", ops));
+  EXPECT_FALSE(HoldsOf("s", ops));
+  EXPECT_FALSE(HoldsOf("x_of_u", ops));
+  EXPECT_FALSE(HoldsOf("sum", ops));
+  EXPECT_FALSE(HoldsOf("mean", ops));
+}
+
 TEST(NeverNegative, TakesNoStackForALongChain) {
   std::string ops = "var x f32[2]\nrelu(X=x) -> (Out=a0)\n";
   constexpr int kLength = 20000;

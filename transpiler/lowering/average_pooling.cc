@@ -54,6 +54,7 @@ class AveragePoolingRule final : public LoweringRule {
                              "exclusive", "adaptive", "ceil_mode"}) {
       if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) average.Attr(*attr);
     }
+    codes->AddZeroPoint(average);
     lowering.Replace(op, average.Build());
     return LoweringReason::kOnIntegers;
   }

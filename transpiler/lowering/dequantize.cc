@@ -3,7 +3,15 @@
 //   dequantize_linear(Scale=s, X=q, ZeroPoint=...) -> (Y=x) {bit_length=8}
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=127}
+//
+// and of affine codes, whose scale is the step of one code:
+//
+//   fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=x)
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=0.01, largest_code=1, zero_point=64}
 
+#include <cmath>
+#include <cstdint>
 #include <memory>
 
 #include "ops/quant_math.h"
@@ -15,18 +23,29 @@
 namespace fixpoint {
 namespace {
 
+constexpr char kAffine[] = "fake_dequantize_affine";
+
+// Whether a tensor holds one number, which is a code of that type.
+bool IsCode(const Tensor& tensor, VarType::Type dtype) {
+  if (tensor.dtype() != VarType::FP32 || tensor.size() != 1) return false;
+  const float number = tensor.data<float>()[0];
+  const float smallest = dtype == VarType::INT8 ? -128 : 0;
+  return number >= smallest && number <= smallest + 255 && number == std::round(number);
+}
+
 class DequantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "dequantize"; }
   absl::string_view doc() const override {
-    return "dequantize_linear of an activation's codes reads integers.";
+    return "What makes numbers of an activation's codes reads integers.";
   }
-  std::vector<std::string> op_types() const override { return {"dequantize_linear"}; }
+  std::vector<std::string> op_types() const override { return {"dequantize_linear", kAffine}; }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
     const Argument* const x = op.Input("X");
     const Argument* const scale = op.Input("Scale");
-    const Argument* const y = op.Output("Y");
+    const bool is_affine = op.type() == kAffine;
+    const Argument* const y = op.Output(is_affine ? "Out" : "Y");
     if (x == nullptr || scale == nullptr || y == nullptr || x->value() == nullptr) {
       return LoweringReason::kAttributes;
     }
@@ -39,13 +58,23 @@ class DequantizeRule final : public LoweringRule {
     if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
       return LoweringReason::kGranularity;
     }
-    const int bits = static_cast<int>(IntAttr(op.desc(), "bit_length").value_or(8));
-    lowering.Replace(op, OpBuilder("integer_dequantize")
-                             .Input("X", x->name())
-                             .Output("Out", y->name())
-                             .FloatAttr("range", range->data<float>()[0])
-                             .IntAttr("largest_code", LargestCode(bits))
-                             .Build());
+    OpBuilder numbers("integer_dequantize");
+    numbers.Input("X", x->name())
+        .Output("Out", y->name())
+        .FloatAttr("range", range->data<float>()[0]);
+    if (is_affine) {
+      if (op.Input("ZeroPoint") == nullptr) return LoweringReason::kAttributes;
+      ASSIGN_OR_RETURN(const Tensor* zero_point, lowering.FindParameter(*op.Input("ZeroPoint")));
+      if (zero_point == nullptr || !IsCode(*zero_point, codes->data_type())) {
+        return LoweringReason::kZeroPoint;
+      }
+      numbers.IntAttr("largest_code", 1)
+          .IntAttr("zero_point", static_cast<int32_t>(zero_point->data<float>()[0]));
+    } else {
+      const int bits = static_cast<int>(IntAttr(op.desc(), "bit_length").value_or(8));
+      numbers.IntAttr("largest_code", LargestCode(bits));
+    }
+    lowering.Replace(op, numbers.Build());
     return LoweringReason::kAtEdge;
   }
 };

@@ -54,6 +54,7 @@ void SetCodeType(const CodeType& type, OpDesc* op) {
   SetAttr(MakeIntAttr("out_dtype", type.dtype), op);
   SetAttr(MakeFloatAttr("out_range", type.range), op);
   SetAttr(MakeIntAttr("out_largest_code", type.largest_code), op);
+  if (type.zero_point != 0) SetAttr(MakeIntAttr("out_zero_point", type.zero_point), op);
 }
 
 int ChannelAxisOf(const Op& product, int rank) {
@@ -90,6 +91,9 @@ std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const 
   found.codes = op.Input("X");
   found.range = static_cast<float>(*FloatAttr(op.desc(), "range"));
   found.largest_code = static_cast<int32_t>(*IntAttr(op.desc(), "largest_code"));
+  if (const auto zero_point = IntAttr(op.desc(), "zero_point"); zero_point) {
+    found.zero_point = static_cast<int32_t>(*zero_point);
+  }
   const VarType::TensorDesc* tensor = found.codes->variable()->tensor();
   found.is_unsigned = tensor != nullptr && tensor->data_type() == VarType::UINT8;
   return found;

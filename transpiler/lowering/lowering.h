@@ -34,13 +34,15 @@ absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges);
 // What codes are stored as, and what they stand for.
 struct CodeType {
   VarType::Type dtype = VarType::INT8;  // or UINT8
-  float range = 0;                      // of the largest code
+  float range = 0;                      // of so many codes above the zero point:
   int32_t largest_code = 127;
+  int32_t zero_point = 0;
 };
 // Makes the attributes of an op that writes codes say it.
 void SetCodeType(const CodeType& type, OpDesc* op);
 
-// How numbers become codes: times the multiplier, between the smallest and the largest code.
+// How numbers become codes: times the multiplier, rounded, plus the zero point, between the
+// smallest and the largest code.
 struct Quantization {
   float multiplier;
   int32_t smallest_code;
@@ -52,9 +54,14 @@ struct ActivationCodes {
   const Argument* codes = nullptr;
   float range = 0;
   int32_t largest_code = 0;
+  std::optional<int32_t> zero_point;  // of affine codes
   bool is_unsigned = false;
 
   float step() const { return StepOf(range, largest_code); }
+  // Says it to an op that adds these codes up.
+  void AddZeroPoint(OpBuilder& product) const {
+    if (zero_point.value_or(0) != 0) product.IntAttr("input_zero_point", *zero_point);
+  }
 };
 
 // Codes of a parameter, INT8.

@@ -13,9 +13,12 @@
 namespace fixpoint {
 namespace {
 
-// Whether a sum of so many products fits in 32 bits, as the executor tells it.
+// Whether a sum of so many products fits in 32 bits, as the executor tells it: products with a zero
+// point are a sum of their own.
 bool SumsFit(int64_t products, const ActivationCodes& codes) {
-  return products <= std::numeric_limits<int32_t>::max() / ((codes.is_unsigned ? 255 : 128) * 128);
+  const int sums = codes.zero_point ? 2 : 1;
+  const int largest = codes.zero_point || codes.is_unsigned ? 255 : 128;
+  return products <= std::numeric_limits<int32_t>::max() / (sums * 128 * largest);
 }
 
 // The codes on the right, and the scales of the sums.
@@ -57,6 +60,8 @@ std::optional<Weights> FindActivation(const Argument& input, const ProductOfCode
                                       LoweringReason* reason) {
   const std::optional<ActivationCodes> codes = lowering.FindCodes(input);
   if (!codes) return std::nullopt;
+  *reason = LoweringReason::kZeroPoint;
+  if (codes->zero_point) return std::nullopt;
   *reason = LoweringReason::kUnsignedOperand;
   if (codes->is_unsigned) return std::nullopt;
   return Weights{codes->codes, {activation.step() * codes->step() * product.alpha}};
@@ -96,6 +101,7 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
       .Input("Scales", scales)
       .Output(output.slot_name(), output.name());
   for (const OpDesc::Attr& attribute : product.attributes) integers.Attr(attribute);
+  activation->AddZeroPoint(integers);
   lowering.Replace(op, integers.Build());
   return LoweringReason::kOnIntegers;
 }

@@ -9,15 +9,22 @@
 //     {epilogue=["relu", "multiply"], out_dtype=20, out_range=2.0, out_largest_code=255}
 //   pool2d(X=y.quantized) -> (Out=r) {pooling_type="max"}
 //
-// A table gets codes for entries (table.h). Elsewhere it is an edge, integer_quantize.
+// A table gets codes for entries (table.h). Elsewhere it is an edge, integer_quantize. Affine codes
+// are the steps from their zero point, rounded, plus that:
+//
+//   fake_quantize_moving_average_min_max(X=y, InScale=s, InZeroPoint=z) -> (Out=r, ...)
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=r)
+//     {epilogue=["multiply", "round", "add"], out_dtype=20, out_zero_point=64, ...}
 
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
@@ -35,6 +42,10 @@ using Kind = EpilogueStage::Kind;
 Epilogue StagesOf(const Quantization& quantization) {
   const CodeType& type = quantization.type;
   Epilogue stages = {{Kind::kMultiply, quantization.multiplier}};
+  if (type.zero_point != 0) {
+    stages.push_back({Kind::kRound});
+    stages.push_back({Kind::kAdd, static_cast<float>(type.zero_point)});
+  }
   const bool is_unsigned = type.dtype == VarType::UINT8;
   // What integers of 8 bits do by themselves is not said.
   if (quantization.smallest_code != (is_unsigned ? 0 : -128) ||
@@ -43,6 +54,54 @@ Epilogue StagesOf(const Quantization& quantization) {
                       static_cast<float>(type.largest_code)});
   }
   return stages;
+}
+
+constexpr char kAffine[] = "fake_quantize_moving_average_min_max";
+
+// One number that a parameter holds; null where the input is none.
+absl::StatusOr<const float*> FindNumber(const Op& op, absl::string_view slot, Lowering& lowering) {
+  const Argument* const input = op.Input(slot);
+  if (input == nullptr) return nullptr;
+  ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
+  if (tensor == nullptr || tensor->dtype() != VarType::FP32 || tensor->size() != 1) return nullptr;
+  return tensor->data<float>().data();
+}
+
+// How an affine quantizer in test mode makes codes; else nothing, and why.
+absl::StatusOr<std::optional<Quantization>> AffineQuantizationOf(const Op& op, Lowering& lowering,
+                                                                 LoweringReason* reason) {
+  *reason = LoweringReason::kNotParameter;
+  ASSIGN_OR_RETURN(const float* const step, FindNumber(op, "InScale", lowering));
+  ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(op, "InZeroPoint", lowering));
+  if (step == nullptr || zero_point == nullptr) return std::nullopt;
+  *reason = LoweringReason::kAttributes;
+  if (!BoolAttr(op.desc(), "is_test").value_or(false)) return std::nullopt;
+  *reason = LoweringReason::kTooManyBits;
+  const int64_t bits = IntAttr(op.desc(), "bit_length").value_or(8);
+  if (bits < 2 || bits > 8) return std::nullopt;
+  const bool is_unsigned = BoolAttr(op.desc(), "unsigned_codes").value_or(false);
+  const int32_t count = int32_t{1} << bits;
+  const int32_t smallest = is_unsigned ? 0 : -count / 2;
+  const int32_t largest = smallest + count - 1;
+  if (!(std::isnormal(*step) && *step > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": InScale holds ", *step,
+                                                   "; want a finite number above 0"));
+  }
+  if (!(*zero_point >= smallest && *zero_point <= largest) ||
+      *zero_point != std::round(*zero_point)) {
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": InZeroPoint holds ",
+                                                   *zero_point, "; want a code, ", smallest, " to ",
+                                                   largest));
+  }
+  if (IntAttr(op.desc(), "round_type").value_or(1) != 0) lowering.CountRoundingAwayFromZero();
+  Quantization found;
+  found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
+  found.type.range = *step * static_cast<float>(largest);
+  found.type.largest_code = largest;
+  found.type.zero_point = static_cast<int32_t>(*zero_point);
+  found.multiplier = 1 / *step;
+  found.smallest_code = smallest;
+  return found;
 }
 
 // The op whose outputs are its inputs' values, if this alone reads them.
@@ -160,11 +219,12 @@ class QuantizeRule final : public LoweringRule {
     return "The step to codes ends an epilogue or a table, also behind ops that move values; else "
            "it is an edge.";
   }
-  std::vector<std::string> op_types() const override { return {"quantize_linear"}; }
+  std::vector<std::string> op_types() const override { return {"quantize_linear", kAffine}; }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const bool is_affine = op.type() == kAffine;
     const Argument* const x = op.Input("X");
-    const Argument* const y = op.Output("Y");
+    const Argument* const y = op.Output(is_affine ? "Out" : "Y");
     if (x == nullptr || y == nullptr || y->variable() == nullptr || y->value() == nullptr ||
         BoolAttr(op.desc(), "only_observer").value_or(false)) {
       return LoweringReason::kAttributes;
@@ -177,7 +237,8 @@ class QuantizeRule final : public LoweringRule {
     }
     LoweringReason reason;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
-                     QuantizationOf(op, lowering, &reason));
+                     is_affine ? AffineQuantizationOf(op, lowering, &reason)
+                               : QuantizationOf(op, lowering, &reason));
     if (!quantization) return reason;
     lowering.SetElementType(codes, quantization->type.dtype);
     if (IsOpen(*x, lowering)) {

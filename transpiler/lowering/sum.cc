@@ -114,13 +114,14 @@ class SumRule final : public LoweringRule {
     for (const auto& [codes_slot, numbers_slot] : {std::pair("Y", "X"), std::pair("X", "Y")}) {
       const std::optional<ActivationCodes> codes = lowering.FindCodes(*op.Input(codes_slot));
       if (!codes) continue;
-      lowering.Replace(op, OpBuilder("integer_add")
-                               .Input("X", op.Input(numbers_slot)->name())
-                               .Input("Y", codes->codes->name())
-                               .Output("Out", op.Output("Out")->name())
-                               .FloatAttr("range", codes->range)
-                               .IntAttr("largest_code", codes->largest_code)
-                               .Build());
+      OpBuilder sum("integer_add");
+      sum.Input("X", op.Input(numbers_slot)->name())
+          .Input("Y", codes->codes->name())
+          .Output("Out", op.Output("Out")->name())
+          .FloatAttr("range", codes->range)
+          .IntAttr("largest_code", codes->largest_code);
+      if (codes->zero_point) sum.IntAttr("zero_point", *codes->zero_point);
+      lowering.Replace(op, sum.Build());
       return LoweringReason::kAtEdge;
     }
     return otherwise;
@@ -142,7 +143,8 @@ class SumRule final : public LoweringRule {
       }
       if (AddsCodes(product)) return AddCodes(op, LoweringReason::kAttributes, lowering);
       const Kind kind = codes->is_unsigned ? Kind::kAddUint8 : Kind::kAddInt8;
-      lowering.TakeUp(product, op, out, {{kind, codes->step()}},
+      const auto zero_point = static_cast<float>(codes->zero_point.value_or(0));
+      lowering.TakeUp(product, op, out, {{kind, codes->step(), zero_point}},
                       {std::string(codes->codes->name())});
       return LoweringReason::kInEpilogue;
     }

@@ -28,7 +28,9 @@ std::vector<float> NumbersOf(const Activation& activation, const ActivationCodes
   kernels::WithFunction(activation, [&](auto function) {
     for (int i = 0; i < kTableSize; ++i) {
       const auto code = static_cast<float>(smallest + i);
-      numbers[i] = function(DequantizeOne(code, codes.range, codes.largest_code));
+      numbers[i] =
+          function(codes.zero_point ? (code - static_cast<float>(*codes.zero_point)) * codes.step()
+                                    : DequantizeOne(code, codes.range, codes.largest_code));
     }
   });
   return numbers;
@@ -37,10 +39,11 @@ std::vector<float> NumbersOf(const Activation& activation, const ActivationCodes
 // An integer has no NaN.
 int32_t CodeOf(float number, const Quantization& quantization) {
   const float scaled = number * quantization.multiplier;
-  if (std::isnan(scaled)) return 0;
-  return static_cast<int32_t>(
-      RoundHalfToEven(std::clamp(scaled, static_cast<float>(quantization.smallest_code),
-                                 static_cast<float>(quantization.type.largest_code))));
+  const int32_t zero_point = quantization.type.zero_point;
+  if (std::isnan(scaled)) return zero_point;
+  const auto smallest = static_cast<float>(quantization.smallest_code - zero_point);
+  const auto largest = static_cast<float>(quantization.type.largest_code - zero_point);
+  return static_cast<int32_t>(RoundHalfToEven(std::clamp(scaled, smallest, largest))) + zero_point;
 }
 
 template <typename Code>

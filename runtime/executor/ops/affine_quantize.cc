@@ -1,15 +1,19 @@
-// The affine quantizer, whose codes have a zero point: code = clamp(round(x / step) + zero_point).
-// All is computed in float.
+// The affine quantizer, whose codes have a zero point: code = clamp(round(x * (1 / step)) +
+// zero_point). Codes of up to 8 bits are held as integers, and the dequantize op computes nothing
+// (fake_dequantize.cc).
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
+#include "runtime/kernels/code_conversion.h"
+#include "runtime/kernels/finite_range.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -36,12 +40,30 @@ Affine AffineOf(float min, float max, const CodeRange& codes) {
 }
 
 // A NaN has the code of 0.
-float CodeOf(float x, const Affine& affine, const CodeRange& codes, bool half_to_even) {
-  const float steps = x / affine.step;
-  const float rounded = half_to_even ? RoundHalfToEven(steps) : std::round(steps);
-  const float code = rounded + affine.zero_point;
-  if (std::isnan(code)) return affine.zero_point;
+float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes,
+             QuantSpec::Rounding rounding) {
+  const float steps = x * multiplier;
+  const float rounded =
+      rounding == QuantSpec::HALF_TO_EVEN ? RoundHalfToEven(steps) : std::round(steps);
+  const float code = rounded + zero_point;
+  if (std::isnan(code)) return zero_point;
   return std::min(std::max(code, codes.lowest), codes.largest);
+}
+
+// A state or a parameter that was loaded may hold anything.
+absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
+  if (zero_point >= codes.lowest && zero_point <= codes.largest &&
+      zero_point == std::nearbyint(zero_point)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the zero point is ", zero_point, "; want a code, ", codes.lowest, " to ", codes.largest));
+}
+
+// The type that holds codes; nothing where 8 bits do not.
+std::optional<kernels::CodeType> CodeTypeOf(const CodeRange& codes) {
+  if (codes.largest - codes.lowest > 255) return std::nullopt;
+  return codes.lowest < 0 ? kernels::CodeType::kInt8 : kernels::CodeType::kUint8;
 }
 
 Buffer WriteNumberOver(OpPlanner& op, absl::string_view slot, Buffer before) {
@@ -75,13 +97,7 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
   op.AddStep({{x, state, min, max, before.step, before.zero_point},
               {state_out, min_out, max_out, after.step, after.zero_point},
               [=](const StepContext& run) {
-                float smallest = 0;
-                float largest = 0;
-                for (const float value : run.Floats(x)) {
-                  if (!std::isfinite(value)) continue;
-                  smallest = std::min(smallest, value);
-                  largest = std::max(largest, value);
-                }
+                const auto [smallest, largest] = kernels::FindFiniteRange(run.Floats(x));
                 const float count = rate * run.Floats(state)[0] + 1;
                 const float new_min = rate * run.Floats(min)[0] + smallest;
                 const float new_max = rate * run.Floats(max)[0] + largest;
@@ -99,6 +115,39 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
   return after;
 }
 
+// Adds the step that makes integers of X.
+void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& affine,
+                 const CodeRange& range, kernels::CodeType type, QuantSpec::Rounding rounding) {
+  const Value& out = op.OutputValue("Out");
+  const TensorType numbers = op.InputType("X");
+  const bool is_signed = type == kernels::CodeType::kInt8;
+  Codes codes;
+  codes.codes =
+      op.builder().NewBuffer(absl::StrCat(out.variable().name(), " as codes"),
+                             {is_signed ? VarType::INT8 : VarType::UINT8, numbers.dims}, layout);
+  codes.ranges = affine.step;
+  codes.zero_point = affine.zero_point;
+  codes.type = type;
+  codes.largest_code = 1;
+  codes.layout = layout;
+  op.AddStep({{x, affine.step, affine.zero_point},
+              {codes.codes},
+              [=, to = codes.codes](const StepContext& run) {
+                const float zero_point = run.Floats(affine.zero_point)[0];
+                RETURN_IF_ERROR(CheckZeroPoint(zero_point, range));
+                const kernels::CodeConversion conversion = {1 / run.Floats(affine.step)[0],
+                                                            range.lowest, range.largest, zero_point,
+                                                            rounding};
+                if (is_signed) {
+                  kernels::Convert(run.Floats(x), conversion, run.Of<int8_t>(to));
+                } else {
+                  kernels::Convert(run.Floats(x), conversion, run.Of<uint8_t>(to));
+                }
+                return absl::OkStatus();
+              }});
+  op.builder().WriteCodes(out, numbers, codes, /*holds_codes=*/true);
+}
+
 absl::Status PlanQuantize(OpPlanner& op) {
   const int64_t bits = op.attributes().Int("bit_length");
   const int64_t round_type = op.attributes().Int("round_type");
@@ -109,6 +158,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   const float count = std::ldexp(1.0f, static_cast<int>(bits));
   const float lowest = op.attributes().Bool("unsigned_codes") ? 0 : -count / 2;
   const CodeRange codes{lowest, lowest + count - 1};
+  const auto rounding = round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO;
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   AffineBuffers affine;
@@ -120,12 +170,19 @@ absl::Status PlanQuantize(OpPlanner& op) {
   } else {
     ASSIGN_OR_RETURN(affine, AddFollow(op, codes, x, affine));
   }
+  if (!op.Wants("Out")) return absl::OkStatus();
+  if (const std::optional<kernels::CodeType> type = CodeTypeOf(codes); type) {
+    AddIntegers(op, x, layout, affine, codes, *type, rounding);
+    return absl::OkStatus();
+  }
   const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);
   op.AddStep({{x, affine.step, affine.zero_point}, {out}, [=](const StepContext& run) {
-                const Affine a{run.Floats(affine.step)[0], run.Floats(affine.zero_point)[0]};
+                const float multiplier = 1 / run.Floats(affine.step)[0];
+                const float zero_point = run.Floats(affine.zero_point)[0];
+                RETURN_IF_ERROR(CheckZeroPoint(zero_point, codes));
                 const absl::Span<float> from = run.Floats(x);
                 std::transform(from.begin(), from.end(), run.Floats(out).begin(), [&](float value) {
-                  return CodeOf(value, a, codes, round_type == 0);
+                  return CodeOf(value, multiplier, zero_point, codes, rounding);
                 });
                 return absl::OkStatus();
               }});
@@ -133,11 +190,23 @@ absl::Status PlanQuantize(OpPlanner& op) {
 }
 
 absl::Status PlanDequantize(OpPlanner& op) {
-  const Layout layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  if (!op.Wants("Out")) return absl::OkStatus();
+  PlanBuilder& builder = op.builder();
+  const Value& codes_in = op.InputValue("X");
+  const TensorType type{VarType::FP32, op.InputDims("X")};
   ASSIGN_OR_RETURN(const Buffer step, ReadNumber(op, "Scale"));
   ASSIGN_OR_RETURN(const Buffer zero_point, ReadNumber(op, "ZeroPoint"));
-  const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);
+  if (builder.HoldsCodes(codes_in)) {
+    ASSIGN_OR_RETURN(const std::optional<Codes> codes,
+                     builder.ReadCodes(codes_in, builder.LayoutOf(codes_in)));
+    if (codes && codes->ranges == step && codes->zero_point == zero_point) {
+      builder.WriteCodes(op.OutputValue("Out"), type, *codes, /*holds_codes=*/false);
+      return absl::OkStatus();
+    }
+  }
+  const Layout layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  const Buffer out = op.WriteOver("Out", type, layout, x);
   op.AddStep({{x, step, zero_point}, {out}, [=](const StepContext& run) {
                 const absl::Span<float> from = run.Floats(x);
                 std::transform(from.begin(), from.end(), run.Floats(out).begin(),

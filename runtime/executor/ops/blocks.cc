@@ -63,7 +63,7 @@ absl::Status Give(OpPlanner& op, const Value& value, PlanBuilder* inner, Planned
                    op.builder().ReadCodes(value, op.builder().LayoutOf(value)));
   if (codes && !op.builder().HoldsCodes(value)) {
     inner->AddGivenCodes(value, op.builder());
-    planned->given.insert(planned->given.end(), {codes->codes, codes->ranges});
+    for (const Buffer buffer : codes->buffers()) planned->given.push_back(buffer);
     return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Buffer buffer, op.builder().Read(value, Layout::kRowMajor));

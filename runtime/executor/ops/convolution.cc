@@ -115,7 +115,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
       ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/0));
   if (integers) {
     const auto plan = [&](const kernels::Epilogue& epilogue) {
-      return kernels::PlanIntegerConvolution(shape, integers->inputs.type, epilogue);
+      return kernels::PlanIntegerConvolution(shape, integers->inputs.coding(), epilogue);
     };
     auto sums = PlanWithOpsBehind(plan, &behind);
     if (sums.ok()) {
@@ -158,7 +158,7 @@ absl::Status PlanTransposed(OpPlanner& op) {
       const std::optional<IntegerOperands> integers,
       ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/1));
   if (integers) {
-    auto sums = kernels::PlanIntegerTransposedConvolution(shape, integers->inputs.type);
+    auto sums = kernels::PlanIntegerTransposedConvolution(shape, integers->inputs.coding());
     if (sums.ok()) {
       const EpilogueInput output{"Output", type, kChannelAxis, Layout::kChannelsLast};
       ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, {}));

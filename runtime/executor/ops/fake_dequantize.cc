@@ -56,7 +56,7 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
       return absl::OkStatus();
     }
     if (codes && codes->ranges == ranges && codes->largest_code == d.largest_code &&
-        codes->channel_axis == d.channel_axis) {
+        codes->channel_axis == d.channel_axis && !codes->zero_point) {
       builder.WriteCodes(op.OutputValue(d.output), type, *codes, /*holds_codes=*/false);
       return absl::OkStatus();
     }

@@ -1,6 +1,7 @@
 #include "runtime/executor/ops/integer_operands.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
@@ -21,7 +22,9 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
   ASSIGN_OR_RETURN(const std::optional<Codes> weights,
                    builder.ReadCodes(weight, Layout::kRowMajor));
   if (!inputs || !weights) return std::nullopt;
-  if (inputs->channel_axis || weights->type != kernels::CodeType::kInt8) return std::nullopt;
+  if (inputs->channel_axis || weights->zero_point || weights->type != kernels::CodeType::kInt8) {
+    return std::nullopt;
+  }
   if (weights->channel_axis && weights->channel_axis != channel_axis) return std::nullopt;
   return IntegerOperands{*inputs, *weights};
 }
@@ -33,11 +36,13 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
   const Buffer packed = AddPacking<int8_t>(op, sums, weights.codes);
   const Buffer scales = op.Scratch("scales", VarType::FP32, channels);
   const std::string implementation = sums->implementation();
-  op.AddStep({epilogue.WithOperands({inputs.codes, inputs.ranges, packed, weights.ranges}),
+  std::vector<Buffer> reads = inputs.buffers();
+  reads.insert(reads.end(), {packed, weights.ranges});
+  op.AddStep({epilogue.WithOperands(std::move(reads)),
               {scales, epilogue.out},
               [inputs = inputs, weights = weights, packed, scales, epilogue, alpha,
                sums = std::move(sums)](const StepContext& run) {
-                const float input_step = StepOf(run.Floats(inputs.ranges)[0], inputs.largest_code);
+                const float input_step = inputs.StepIn(run);
                 const absl::Span<const float> ranges = run.Floats(weights.ranges);
                 const absl::Span<float> scale = run.Floats(scales);
                 for (size_t c = 0; c < scale.size(); ++c) {
@@ -45,8 +50,9 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                   const float range = ranges[c % ranges.size()];
                   scale[c] = input_step * StepOf(range, weights.largest_code) * alpha;
                 }
-                sums->Run(run.Of<uint8_t>(inputs.codes), run.Of<uint8_t>(packed), scale,
-                          epilogue.OperandsOf(run), run.Floats(epilogue.out));
+                sums->Run(run.Of<uint8_t>(inputs.codes),
+                          static_cast<int32_t>(inputs.ZeroPointIn(run)), run.Of<uint8_t>(packed),
+                          scale, epilogue.OperandsOf(run), run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
               implementation,

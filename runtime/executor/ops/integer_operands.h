@@ -14,8 +14,8 @@
 
 namespace fixpoint::executor {
 
-// Activations with one range, and weights of signed codes with one range or one for each output
-// channel, or channel of a group.
+// Activations with one range, which may have a zero point, and weights of signed codes without one,
+// with one range or one for each output channel, or channel of a group.
 struct IntegerOperands {
   Codes inputs;
   Codes weights;

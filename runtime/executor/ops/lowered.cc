@@ -32,6 +32,7 @@ namespace fixpoint::executor {
 namespace {
 
 using kernels::CodeType;
+using kernels::InputCoding;
 using kernels::Output;
 using kernels::OutputType;
 
@@ -46,6 +47,19 @@ absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot)
       return absl::UnimplementedError(
           absl::StrCat(slot, " is ", TypeName(op.InputType(slot).dtype), "; want codes, i8 or u8"));
   }
+}
+
+// The code of 0 that an attribute says. Error (kInvalidArgument): it is none.
+absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
+                                    CodeType type) {
+  const int64_t zero_point = op.attributes().Int(attribute);
+  const int64_t smallest = type == CodeType::kInt8 ? -128 : 0;
+  if (zero_point >= smallest && zero_point <= smallest + 255) {
+    return static_cast<int32_t>(zero_point);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(std::string(attribute), " is ", zero_point,
+                                                 "; want a code, ", smallest, " to ",
+                                                 smallest + 255));
 }
 
 OutputType OutputTypeOf(VarType::Type dtype) {
@@ -156,10 +170,10 @@ SplitEpilogue Split(const Epilogue& epilogue, OutputType output) {
 void AddCodes(const EpilogueStage& stage, absl::Span<const uint8_t> codes,
               absl::Span<const float> x, absl::Span<float> out) {
   if (stage.kind == EpilogueStage::Kind::kAddUint8) {
-    kernels::AddCodes(x, codes, stage.a, out);
+    kernels::AddCodes(x, codes, stage.a, stage.b, out);
   } else {
     const auto* const data = reinterpret_cast<const int8_t*>(codes.data());
-    kernels::AddCodes(x, absl::MakeConstSpan(data, codes.size()), stage.a, out);
+    kernels::AddCodes(x, absl::MakeConstSpan(data, codes.size()), stage.a, stage.b, out);
   }
 }
 
@@ -224,16 +238,17 @@ absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
   return repeated;
 }
 
-// Adds the step. `plan` makes the kernel for codes of a type, an epilogue and an output.
+// Adds the step. `plan` makes the kernel for a coding of inputs, an epilogue and an output.
 template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType(sums.output_slot));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "input_zero_point", input_type));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerSums> kernel,
-                   plan(input_type, split.fused, output_type));
+                   plan(InputCoding(input_type, zero_point != 0), split.fused, output_type));
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
@@ -244,8 +259,8 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
               {stored.output},
               [=](const StepContext& run) {
                 stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
-                  kernel->Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), run.Floats(scales),
-                              operands, out);
+                  kernel->Run(run.Of<uint8_t>(input), zero_point, run.Of<uint8_t>(packed),
+                              run.Floats(scales), operands, out);
                 });
                 return absl::OkStatus();
               },
@@ -260,9 +275,10 @@ absl::Status PlanConvolution(OpPlanner& op) {
   const Sums sums = {"Input",       "Filter",
                      "Output",      Layout::kChannelsLast,
                      shape.filters, 2 * shape.output_size() * shape.taps()};
-  return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
-    return kernels::PlanIntegerConvolution(shape, input, epilogue, output);
-  });
+  return AddSums(op, sums,
+                 [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+                   return kernels::PlanIntegerConvolution(shape, input, epilogue, output);
+                 });
 }
 
 absl::Status PlanTransposedConvolution(OpPlanner& op) {
@@ -271,9 +287,10 @@ absl::Status PlanTransposedConvolution(OpPlanner& op) {
   const Sums sums = {"Input",        "Filter",
                      "Output",       Layout::kChannelsLast,
                      shape.channels, 2 * shape.output_size() * shape.taps()};
-  return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
-    return kernels::PlanIntegerTransposedConvolution(shape, input, epilogue, output);
-  });
+  return AddSums(op, sums,
+                 [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+                   return kernels::PlanIntegerTransposedConvolution(shape, input, epilogue, output);
+                 });
 }
 
 absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& product) {
@@ -287,9 +304,10 @@ absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& pr
   const kernels::ProductShape& shape = product->shape;
   const Sums sums = {
       "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
-  return AddSums(op, sums, [&](CodeType input, const Epilogue& epilogue, OutputType output) {
-    return kernels::PlanIntegerProduct(shape, input, epilogue, output);
-  });
+  return AddSums(op, sums,
+                 [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+                   return kernels::PlanIntegerProduct(shape, input, epilogue, output);
+                 });
 }
 
 absl::Status PlanMul(OpPlanner& op) { return PlanProduct(op, MulProduct(op)); }
@@ -301,6 +319,7 @@ absl::Status PlanAveragePooling(OpPlanner& op) {
                    PoolingShapeOf(op, kernels::PoolingType::kAverage));
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, "X"));
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "input_zero_point", input_type));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
@@ -315,7 +334,8 @@ absl::Status PlanAveragePooling(OpPlanner& op) {
               {stored.output},
               [=](const StepContext& run) {
                 stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
-                  pooling->Run(run.Of<uint8_t>(x), run.Floats(scales)[0], operands, out);
+                  pooling->Run(run.Of<uint8_t>(x), zero_point, run.Floats(scales)[0], operands,
+                               out);
                 });
                 return absl::OkStatus();
               },
@@ -331,9 +351,11 @@ absl::Status PlanQuantize(OpPlanner& op) {
   if (output_type == OutputType::kFloat) {
     return absl::InvalidArgumentError("out_dtype is FP32; want INT8 or UINT8");
   }
+  const CodeType code_type = output_type == OutputType::kInt8 ? CodeType::kInt8 : CodeType::kUint8;
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "out_zero_point", code_type));
   const kernels::CodeConversion conversion = {
       op.Number("multiplier"), static_cast<float>(op.attributes().Int("smallest_code")),
-      static_cast<float>(op.attributes().Int("out_largest_code"))};
+      static_cast<float>(op.attributes().Int("out_largest_code")), static_cast<float>(zero_point)};
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer out = op.WriteAs("Out", type, layout);
@@ -375,6 +397,10 @@ absl::Status PlanDequantize(OpPlanner& op) {
   codes.layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(codes.codes, op.Read("X", op.InputType("X").dtype, codes.layout));
   codes.ranges = AddNumber(op, "range", op.Number("range"));
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", codes.type));
+  if (op.op().FindAttr("zero_point") != nullptr) {
+    codes.zero_point = AddNumber(op, "zero_point", static_cast<float>(zero_point));
+  }
   op.builder().WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);
   return absl::OkStatus();
 }
@@ -384,9 +410,10 @@ absl::Status PlanAdd(OpPlanner& op) {
   ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "Y"));
   RETURN_IF_ERROR(op.CheckDims("Y", op.InputDims("X")));
   ASSIGN_OR_RETURN(const int32_t largest_code, LargestCodeOf(op));
+  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", code_type));
   const EpilogueStage stage = {
       code_type == CodeType::kInt8 ? EpilogueStage::Kind::kAddInt8 : EpilogueStage::Kind::kAddUint8,
-      StepOf(op.Number("range"), largest_code)};
+      StepOf(op.Number("range"), largest_code), static_cast<float>(zero_point)};
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   ASSIGN_OR_RETURN(const Buffer codes, op.Read("Y", op.InputType("Y").dtype, layout));

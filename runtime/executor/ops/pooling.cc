@@ -77,12 +77,12 @@ absl::StatusOr<std::optional<Codes>> ReadAveragedCodes(OpPlanner& op) {
 void AddIntegerPooling(OpPlanner& op, std::shared_ptr<kernels::IntegerPooling> pooling,
                        const Codes& codes, Buffer y) {
   const std::string implementation = pooling->implementation();
-  op.AddStep({{codes.codes, codes.ranges},
+  op.AddStep({codes.buffers(),
               {y},
               [codes, y, pooling = std::move(pooling)](const StepContext& run) {
-                const float step =
-                    run.Floats(codes.ranges)[0] / static_cast<float>(codes.largest_code);
-                pooling->Run(run.Of<uint8_t>(codes.codes), step, {}, run.Floats(y));
+                pooling->Run(run.Of<uint8_t>(codes.codes),
+                             static_cast<int32_t>(codes.ZeroPointIn(run)), codes.StepIn(run), {},
+                             run.Floats(y));
                 return absl::OkStatus();
               },
               implementation,

@@ -173,7 +173,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
                      ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis));
     if (integers) {
       const auto plan = [&](const kernels::Epilogue& epilogue) {
-        return kernels::PlanIntegerProduct(shape, integers->inputs.type, epilogue);
+        return kernels::PlanIntegerProduct(shape, integers->inputs.coding(), epilogue);
       };
       auto sums = PlanWithOpsBehind(plan, &behind);
       if (sums.ok()) {

@@ -1,12 +1,12 @@
 #include "runtime/executor/ops/residual.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/equal_shapes.h"
-#include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/epilogue.h"
@@ -19,11 +19,12 @@ constexpr size_t kBlock = 4096;
 
 template <typename Code>
 void AddAndApply(absl::Span<const float> x, absl::Span<const Code> codes, float step,
-                 const kernels::Epilogue& behind, kernels::EpilogueOperands no_operands,
-                 absl::Span<float> out) {
+                 float zero_point, const kernels::Epilogue& behind,
+                 kernels::EpilogueOperands no_operands, absl::Span<float> out) {
   for (size_t begin = 0; begin < out.size(); begin += kBlock) {
     const absl::Span<float> block = out.subspan(begin, kBlock);
-    kernels::AddCodes(x.subspan(begin, kBlock), codes.subspan(begin, kBlock), step, block);
+    kernels::AddCodes(x.subspan(begin, kBlock), codes.subspan(begin, kBlock), step, zero_point,
+                      block);
     kernels::Apply(behind, no_operands, block);
   }
 }
@@ -65,17 +66,20 @@ absl::Status PlanSumWithCodes(OpPlanner& op, absl::string_view slot_of_codes) {
   ASSIGN_OR_RETURN(const PlannedEpilogue planned, AbsorbOpsBehind(op, sum, behind));
   op.builder().MayLieIn(planned.out, x);
   const std::vector<absl::Span<const float>> no_operands(planned.operands.size());
+  std::vector<Buffer> reads = codes->buffers();
+  reads.push_back(x);
   op.AddStep(
-      {{x, codes->codes, codes->ranges},
+      {std::move(reads),
        {planned.out},
        [=, codes = *codes, stages = behind.epilogue(), out = planned.out](const StepContext& run) {
-         const float step = StepOf(run.Floats(codes.ranges)[0], codes.largest_code);
+         const float step = codes.StepIn(run);
+         const float zero_point = codes.ZeroPointIn(run);
          if (codes.type == kernels::CodeType::kInt8) {
-           AddAndApply<int8_t>(run.Floats(x), run.Of<int8_t>(codes.codes), step, stages,
+           AddAndApply<int8_t>(run.Floats(x), run.Of<int8_t>(codes.codes), step, zero_point, stages,
                                no_operands, run.Floats(out));
          } else {
-           AddAndApply<uint8_t>(run.Floats(x), run.Of<uint8_t>(codes.codes), step, stages,
-                                no_operands, run.Floats(out));
+           AddAndApply<uint8_t>(run.Floats(x), run.Of<uint8_t>(codes.codes), step, zero_point,
+                                stages, no_operands, run.Floats(out));
          }
          return absl::OkStatus();
        },

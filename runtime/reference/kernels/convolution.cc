@@ -181,9 +181,11 @@ absl::Status IntegerConv2d(OpRun& op) {
   RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.to.channels));
   const Array& input = op.Input("Input");
   const Array& filter = op.Input("Filter");
+  ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", input.dtype));
   Array sums(VarType::FP64, c.to.dims());
-  ForEachProduct(c,
-                 [&](int64_t to, int64_t from, int64_t f) { sums[to] += input[from] * filter[f]; });
+  ForEachProduct(c, [&](int64_t to, int64_t from, int64_t f) {
+    sums[to] += (input[from] - zero_point) * filter[f];
+  });
   ASSIGN_OR_RETURN(Array output, StoreSums(op, sums, c.to.channels_last ? 3 : 1));
   op.SetOutput("Output", std::move(output));
   return absl::OkStatus();
@@ -225,9 +227,11 @@ absl::Status IntegerConv2dTranspose(OpRun& op) {
   RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.from.channels));
   const Array& input = op.Input("Input");
   const Array& filter = op.Input("Filter");
+  ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", input.dtype));
   Array sums(VarType::FP64, c.from.dims());
-  ForEachProduct(c,
-                 [&](int64_t to, int64_t from, int64_t f) { sums[from] += input[to] * filter[f]; });
+  ForEachProduct(c, [&](int64_t to, int64_t from, int64_t f) {
+    sums[from] += (input[to] - zero_point) * filter[f];
+  });
   ASSIGN_OR_RETURN(Array output, StoreSums(op, std::move(sums), c.from.channels_last ? 3 : 1));
   op.SetOutput("Output", std::move(output));
   return absl::OkStatus();

@@ -124,7 +124,7 @@ absl::Status DequantizeLog(OpRun& op) {
   return absl::OkStatus();
 }
 
-// code = clamp(round(x / step) + zero_point), of `bits` bits.
+// code = clamp(round(x * (1 / step)) + zero_point), of `bits` bits.
 struct Affine {
   float step;
   float zero_point;
@@ -184,13 +184,19 @@ absl::Status MinMaxQuantize(OpRun& op) {
   if (!op.Bool("is_test")) {
     ASSIGN_OR_RETURN(affine, FollowMinMax(op, codes));
   }
+  const float zero_point = affine.zero_point;
+  if (!(zero_point >= codes.lowest && zero_point <= codes.largest) ||
+      zero_point != std::round(zero_point)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the zero point is ", zero_point, "; want a code, ", codes.lowest, " to ", codes.largest));
+  }
+  const float multiplier = 1 / affine.step;
   Array out = op.Input("X");
   for (double& x : out.values) {
-    const float steps = static_cast<float>(x) / affine.step;
+    const float steps = static_cast<float>(x) * multiplier;
     const float rounded = op.Int("round_type") == 0 ? RoundHalfToEven(steps) : std::round(steps);
-    const float code = rounded + affine.zero_point;
-    x = std::isnan(code) ? affine.zero_point
-                         : std::min(std::max(code, codes.lowest), codes.largest);
+    const float code = rounded + zero_point;
+    x = std::isnan(code) ? zero_point : std::min(std::max(code, codes.lowest), codes.largest);
   }
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();

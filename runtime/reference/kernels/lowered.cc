@@ -30,9 +30,13 @@ float Operated(const EpilogueStage& stage, float x, float operand) {
       return x * operand;
     case Kind::kAddInt8:
     case Kind::kAddUint8:
-      return std::fma(operand, stage.a, x);
+      return std::fma(operand - stage.b, stage.a, x);
     case Kind::kMultiply:
       return x * stage.a;
+    case Kind::kAdd:
+      return x + stage.a;
+    case Kind::kRound:
+      return RoundHalfToEven(x);
     case Kind::kRelu:
       return x > 0 ? x : 0;
     case Kind::kLeakyRelu:
@@ -64,11 +68,13 @@ absl::Status Quantize(OpRun& op) {
   const auto multiplier = static_cast<float>(op.Float("multiplier"));
   const auto smallest = static_cast<float>(op.Int("smallest_code"));
   const auto largest = static_cast<float>(op.Int("out_largest_code"));
+  ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "out_zero_point", dtype));
   Array out = op.Input("X");
   out.dtype = dtype;
   for (double& x : out.values) {
     const float scaled = static_cast<float>(x) * multiplier;
-    x = std::isnan(scaled) ? 0 : CodeOf(std::clamp(scaled, smallest, largest));
+    const double code = CodeOf(scaled) + zero_point;
+    x = std::isnan(code) ? zero_point : std::min<double>(std::max<double>(code, smallest), largest);
   }
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
@@ -79,8 +85,13 @@ absl::Status Dequantize(OpRun& op) {
   const auto range = static_cast<float>(op.Float("range"));
   const auto largest = static_cast<float>(op.Int("largest_code"));
   Array out = op.Input("X");
+  ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "zero_point", out.dtype));
+  const bool is_affine = op.op().FindAttr("zero_point") != nullptr;
   out.dtype = VarType::FP32;
-  for (double& x : out.values) x = static_cast<float>(x) * range / largest;
+  for (double& x : out.values) {
+    const auto code = static_cast<float>(x);
+    x = is_affine ? (code - zero_point) * (range / largest) : code * range / largest;
+  }
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
@@ -92,8 +103,10 @@ absl::Status Add(OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("Y", out.size()));
   const float step =
       static_cast<float>(op.Float("range")) / static_cast<float>(op.Int("largest_code"));
+  ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "zero_point", codes.dtype));
   for (int64_t i = 0; i < out.size(); ++i) {
-    out[i] = std::fma(static_cast<float>(codes[i]), step, static_cast<float>(out[i]));
+    const float above = static_cast<float>(codes[i]) - zero_point;
+    out[i] = std::fma(above, step, static_cast<float>(out[i]));
   }
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
@@ -118,6 +131,16 @@ absl::Status LookUp(OpRun& op) {
 }
 
 }  // namespace
+
+absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
+                                  VarType::Type dtype) {
+  const int64_t zero_point = op.Int(attribute);
+  const int64_t smallest = dtype == VarType::INT8 ? -128 : 0;
+  if (zero_point >= smallest && zero_point <= smallest + 255) return static_cast<float>(zero_point);
+  return absl::InvalidArgumentError(absl::StrCat(std::string(attribute), " is ", zero_point,
+                                                 "; want a code, ", smallest, " to ",
+                                                 smallest + 255));
+}
 
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot) {
   const VarType::Type dtype = op.Input(slot).dtype;

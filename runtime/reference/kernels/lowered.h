@@ -13,6 +13,10 @@
 
 namespace fixpoint::reference {
 
+// The code of 0 that an attribute says, of codes of a type. Error: it is none.
+absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
+                                  VarType::Type dtype);
+
 // Error: the input is no codes.
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot);
 

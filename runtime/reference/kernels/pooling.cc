@@ -160,11 +160,12 @@ absl::Status IntegerAveragePool2d(OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("Scales", 1));
   const Array& x = op.Input("X");
   const auto step = static_cast<float>(op.Input("Scales")[0]);
+  ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", x.dtype));
   Array averages(VarType::FP64, pooling.out_dims);
   ForEachWindow(pooling, [&](int64_t i, const std::vector<int64_t>& places, double count) {
     if (places.empty()) return;
     double sum = 0;
-    for (const int64_t at : places) sum += x[at];
+    for (const int64_t at : places) sum += x[at] - zero_point;
     averages[i] = static_cast<float>(sum) * (step / static_cast<float>(count));
   });
   ASSIGN_OR_RETURN(Array out, StoreNumbers(op, std::move(averages), pooling.channel_axis));

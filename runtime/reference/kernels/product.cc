@@ -59,8 +59,11 @@ absl::Status MultiplyCodes(OpRun& op, MakeProduct make) {
   }
   const Array& x = op.Input("X");
   const Array& y = op.Input("Y");
+  ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", x.dtype));
   Array sums(VarType::FP64, product.out_dims);
-  ForEachTerm(product, [&](int64_t i, int64_t x_i, int64_t y_i) { sums[i] += x[x_i] * y[y_i]; });
+  ForEachTerm(product, [&](int64_t i, int64_t x_i, int64_t y_i) {
+    sums[i] += (x[x_i] - zero_point) * y[y_i];
+  });
   ASSIGN_OR_RETURN(Array out, StoreSums(op, sums, static_cast<int>(sums.dims.size()) - 1));
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();

@@ -44,6 +44,7 @@ const EpilogueCase kEpilogues[] = {
       {Kind::kRelu}}},
     {"LeakyRelu", {{Kind::kAddChannel}, {Kind::kLeakyRelu, 0.1f}, {Kind::kMultiply, 0.3f}}},
     {"HardSwish", {{Kind::kAddChannel}, {Kind::kHardSwish, 1 / 6.0f, 0.5f}}},
+    {"Steps", {{Kind::kMultiply, 7.3f}, {Kind::kRound}, {Kind::kAdd, 64}}},
 };
 
 // Numbers between -2 and 2 that look random.
@@ -94,6 +95,10 @@ float Operate(const EpilogueStage& stage, float x, float operand) {
       return std::isnan(x) ? stage.a : std::min(std::max(x, stage.a), stage.b);
     case Kind::kMultiply:
       return x * stage.a;
+    case Kind::kAdd:
+      return x + stage.a;
+    case Kind::kRound:
+      return std::nearbyint(x);
     case Kind::kLeakyRelu:
       return x > 0 ? x : x * stage.a;
     case Kind::kHardSwish:
@@ -193,8 +198,9 @@ TEST_P(Epilogues, AreOperationsBehindAConvolutionOfCodes) {
     const Operands operands(epilogue, shape.filters, shape.output_size(), &numbers);
     std::vector<float> y(shape.output_size());
     std::vector<float> fused_y(shape.output_size());
-    (*plain)->Run(images, Packed(**plain, filters), scales, {}, absl::MakeSpan(y));
-    (*fused)->Run(images, Packed(**fused, filters), scales, operands.spans(),
+    (*plain)->Run(images, /*zero_point=*/0, Packed(**plain, filters), scales, {},
+                  absl::MakeSpan(y));
+    (*fused)->Run(images, /*zero_point=*/0, Packed(**fused, filters), scales, operands.spans(),
                   absl::MakeSpan(fused_y));
     EXPECT_TRUE(HaveEqualBits(fused_y, Operated(epilogue, operands.spans(), y)));
   }
@@ -244,8 +250,9 @@ TEST_P(ProductEpilogues, AreOperationsBehindAProductOfCodes) {
   const Operands operands(epilogue, shape.columns, shape.out_size(), &numbers);
   std::vector<float> out(shape.out_size());
   std::vector<float> fused_out(shape.out_size());
-  (*plain)->Run(x, Packed(**plain, y), scales, {}, absl::MakeSpan(out));
-  (*fused)->Run(x, Packed(**fused, y), scales, operands.spans(), absl::MakeSpan(fused_out));
+  (*plain)->Run(x, /*zero_point=*/0, Packed(**plain, y), scales, {}, absl::MakeSpan(out));
+  (*fused)->Run(x, /*zero_point=*/0, Packed(**fused, y), scales, operands.spans(),
+                absl::MakeSpan(fused_out));
   EXPECT_TRUE(HaveEqualBits(fused_out, Operated(epilogue, operands.spans(), out)));
 }
 
@@ -281,6 +288,7 @@ TEST(Epilogue, TakesANanForTheLowest) {
 TEST(AddCodes, RoundsOnce) {
   constexpr int64_t kSize = 1003;
   constexpr float kStep = 0.0213f;
+  constexpr float kZeroPoint = -50;
   Numbers numbers;
   const std::vector<float> x = numbers.Vector(kSize);
   std::vector<uint8_t> bytes(kSize);
@@ -290,12 +298,12 @@ TEST(AddCodes, RoundsOnce) {
     codes[i] = static_cast<int8_t>(i % 256 - 128);
   }
   std::vector<float> of_bytes(kSize);
-  AddCodes(x, bytes, kStep, absl::MakeSpan(of_bytes));
+  AddCodes(x, bytes, kStep, /*zero_point=*/0, absl::MakeSpan(of_bytes));
   std::vector<float> in_place = x;
-  AddCodes(in_place, codes, kStep, absl::MakeSpan(in_place));
+  AddCodes(in_place, codes, kStep, kZeroPoint, absl::MakeSpan(in_place));
   for (int64_t i = 0; i < kSize; ++i) {
     ASSERT_EQ(of_bytes[i], std::fma(static_cast<float>(bytes[i]), kStep, x[i]));
-    ASSERT_EQ(in_place[i], std::fma(static_cast<float>(codes[i]), kStep, x[i]));
+    ASSERT_EQ(in_place[i], std::fma(static_cast<float>(codes[i]) - kZeroPoint, kStep, x[i]));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/instruction_set.h"
+#include "tests/runtime/kernels/coding_cases.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
 namespace fixpoint::kernels {
@@ -24,24 +25,24 @@ namespace {
 enum class Codes { kMixed, kLargest };
 
 class ExactConvolution
-    : public testing::TestWithParam<std::tuple<ConvolutionCase, CodeType, Codes>> {};
+    : public testing::TestWithParam<std::tuple<ConvolutionCase, CodingCase, Codes>> {};
 
 TEST_P(ExactConvolution, GivesTheSumsOfPlainLoops) {
-  const auto& [test, type, codes] = GetParam();
+  const auto& [test, coding, codes] = GetParam();
   const ConvolutionShape& shape = test.shape;
   uint32_t state = 12345;
   const auto next = [&state] { return state = state * 1664525u + 1013904223u; };
   std::vector<uint8_t> images(shape.input_size());
-  const uint8_t largest = type == CodeType::kUint8 ? 255 : static_cast<uint8_t>(-128);
+  const auto farthest = static_cast<uint8_t>(coding.farthest);
   for (uint8_t& code : images) {
-    code = codes == Codes::kLargest ? largest : static_cast<uint8_t>(next() >> 24);
+    code = codes == Codes::kLargest ? farthest : static_cast<uint8_t>(next() >> 24);
   }
   std::vector<int8_t> filters(shape.filter_size());
   for (int8_t& code : filters) {
     code = codes == Codes::kLargest ? -128 : static_cast<int8_t>(next() >> 24);
   }
 
-  const auto planned = PlanIntegerConvolution(shape, type);
+  const auto planned = PlanIntegerConvolution(shape, coding.coding);
   ASSERT_TRUE(planned.ok()) << planned.status();
   IntegerSums& convolution = **planned;
   EXPECT_FALSE(IsSlow(convolution.implementation())) << convolution.implementation();
@@ -49,12 +50,12 @@ TEST_P(ExactConvolution, GivesTheSumsOfPlainLoops) {
   for (size_t f = 0; f < scales.size(); ++f) scales[f] = 0.001f * static_cast<float>(f + 1);
   std::vector<float> y(shape.output_size());
   std::vector<int64_t> sums(y.size(), 0);
-  ForEachTap(shape, [&](int64_t out, int64_t x, int64_t tap) {
-    const int image = type == CodeType::kUint8 ? images[x] : static_cast<int8_t>(images[x]);
-    sums[out] += int64_t{image} * filters[tap];
+  ForEachTap(shape, [&, &number_of = coding](int64_t out, int64_t x, int64_t tap) {
+    sums[out] += int64_t{number_of.NumberOf(images[x])} * filters[tap];
   });
   for (int step = 0; step < 2; ++step) {
-    convolution.Run(images, Packed(convolution, filters), scales, {}, absl::MakeSpan(y));
+    convolution.Run(images, coding.zero_point, Packed(convolution, filters), scales, {},
+                    absl::MakeSpan(y));
     for (size_t i = 0; i < y.size(); ++i) {
       ASSERT_EQ(y[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
     }
@@ -63,11 +64,10 @@ TEST_P(ExactConvolution, GivesTheSumsOfPlainLoops) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ExactConvolution,
                          testing::Combine(testing::ValuesIn(ConvolutionCases()),
-                                          testing::Values(CodeType::kUint8, CodeType::kInt8),
+                                          testing::ValuesIn(CodingCases()),
                                           testing::Values(Codes::kMixed, Codes::kLargest)),
                          [](const auto& info) {
-                           return std::get<0>(info.param).name +
-                                  (std::get<1>(info.param) == CodeType::kUint8 ? "Uint8" : "Int8") +
+                           return std::get<0>(info.param).name + std::get<1>(info.param).name +
                                   (std::get<2>(info.param) == Codes::kMixed ? "Mixed" : "Largest");
                          });
 
@@ -76,11 +76,13 @@ TEST(IntegerConvolution, HasLoopsOfItsOwnWhereTheyAreFaster) {
     GTEST_SKIP() << "no AVX-512 with exact products of 8 bits";
   }
   for (const ConvolutionCase& test : ConvolutionCases()) {
-    const auto planned = PlanIntegerConvolution(test.shape, CodeType::kUint8);
-    ASSERT_TRUE(planned.ok()) << planned.status();
     const bool has_loops = absl::StartsWith(test.name, "OneChannel") ||
                            (absl::StartsWith(test.name, "Depthwise") && test.name != "Depthwise");
-    EXPECT_EQ((*planned)->implementation() == "loops:avx512_vnni", has_loops) << test.name;
+    for (const CodingCase& coding : CodingCases()) {
+      const auto planned = PlanIntegerConvolution(test.shape, coding.coding);
+      ASSERT_TRUE(planned.ok()) << planned.status();
+      EXPECT_EQ((*planned)->implementation() == "loops:avx512_vnni", has_loops) << test.name;
+    }
   }
 }
 
@@ -100,6 +102,10 @@ TEST(IntegerConvolution, RefusesWhatDoesNotFit) {
             absl::InvalidArgumentError(
                 "a convolution with 90000 products in a sum; want fewer, so that a sum of products "
                 "of codes fits in 32 bits"));
+  // Products with a zero point are a sum of their own.
+  shape.channels = 5000;
+  EXPECT_TRUE(PlanIntegerConvolution(shape, CodeType::kUint8).ok());
+  EXPECT_FALSE(PlanIntegerConvolution(shape, {CodeType::kUint8, true}).ok());
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
 #include "runtime/kernels/pooling_shape.h"
+#include "tests/runtime/kernels/coding_cases.h"
 #include "tests/runtime/kernels/pooling_cases.h"
 
 namespace fixpoint::kernels {
@@ -34,13 +35,11 @@ std::vector<uint8_t> Codes(int64_t size) {
 }
 
 std::vector<float> ExpectedAverages(const PoolingShape& shape, const std::vector<uint8_t>& x,
-                                    CodeType type) {
+                                    const CodingCase& coding) {
   std::vector<float> y(shape.output_size());
   ForEachWindow(shape, [&](int64_t out, const std::vector<int64_t>& places, int64_t divisor) {
     int64_t sum = 0;
-    for (const int64_t at : places) {
-      sum += type == CodeType::kUint8 ? x[at] : static_cast<int8_t>(x[at]);
-    }
+    for (const int64_t at : places) sum += coding.NumberOf(x[at]);
     if (!places.empty()) {
       y[out] = static_cast<float>(sum) * (kStep / static_cast<float>(divisor));
     }
@@ -49,34 +48,35 @@ std::vector<float> ExpectedAverages(const PoolingShape& shape, const std::vector
 }
 
 class IntegerPoolings
-    : public testing::TestWithParam<std::tuple<PoolingCase, PoolingVariant, CodeType>> {
+    : public testing::TestWithParam<std::tuple<PoolingCase, PoolingVariant, CodingCase>> {
  protected:
   void SetUp() override {
     shape_ = ShapeOf(std::get<0>(GetParam()), std::get<1>(GetParam()));
     if (shape_.type == PoolingType::kMax) GTEST_SKIP() << "a maximum is no sum";
     ASSERT_TRUE(CompleteShape(&shape_).ok());
     codes_ = Codes(shape_.input_size());
-    averages_ = ExpectedAverages(shape_, codes_, type_);
+    averages_ = ExpectedAverages(shape_, codes_, coding_);
   }
 
-  const CodeType type_ = std::get<2>(GetParam());
+  const CodingCase coding_ = std::get<2>(GetParam());
   PoolingShape shape_;
   std::vector<uint8_t> codes_;
   std::vector<float> averages_;
 };
 
 TEST_P(IntegerPoolings, AreOneMultiplicationOfTheSum) {
-  const auto planned = IntegerPooling::Plan(shape_, type_);
+  const auto planned = IntegerPooling::Plan(shape_, coding_.coding.type);
   ASSERT_TRUE(planned.ok()) << planned.status();
   std::vector<float> y(averages_.size());
-  (*planned)->Run(codes_, kStep, {}, absl::MakeSpan(y));
+  (*planned)->Run(codes_, coding_.zero_point, kStep, {}, absl::MakeSpan(y));
   EXPECT_EQ(y, averages_);
 }
 
 TEST_P(IntegerPoolings, AreStoredAsCodesBehindAnEpilogue) {
   using Kind = EpilogueStage::Kind;
   const Epilogue epilogue = {{Kind::kAddElement}, {Kind::kMultiplyChannel}, {Kind::kMultiply, 60}};
-  const auto planned = IntegerPooling::Plan(shape_, type_, epilogue, OutputType::kInt8);
+  const auto planned =
+      IntegerPooling::Plan(shape_, coding_.coding.type, epilogue, OutputType::kInt8);
   ASSERT_TRUE(planned.ok()) << planned.status();
   std::vector<float> residual(averages_.size());
   for (size_t i = 0; i < residual.size(); ++i) residual[i] = std::sin(static_cast<float>(i));
@@ -84,7 +84,7 @@ TEST_P(IntegerPoolings, AreStoredAsCodesBehindAnEpilogue) {
   for (size_t c = 0; c < factors.size(); ++c) factors[c] = 0.125f * static_cast<float>(c + 1);
   std::vector<int8_t> y(averages_.size());
   const absl::Span<const float> operands[] = {residual, factors, {}};
-  (*planned)->Run(codes_, kStep, operands, absl::MakeSpan(y));
+  (*planned)->Run(codes_, coding_.zero_point, kStep, operands, absl::MakeSpan(y));
   for (size_t i = 0; i < y.size(); ++i) {
     const float x = (averages_[i] + residual[i]) * factors[i % factors.size()] * 60;
     ASSERT_EQ(y[i], std::nearbyint(std::clamp(x, -128.0f, 127.0f))) << i;
@@ -94,11 +94,10 @@ TEST_P(IntegerPoolings, AreStoredAsCodesBehindAnEpilogue) {
 INSTANTIATE_TEST_SUITE_P(Shapes, IntegerPoolings,
                          testing::Combine(testing::ValuesIn(PoolingCases()),
                                           testing::ValuesIn(PoolingVariants()),
-                                          testing::Values(CodeType::kUint8, CodeType::kInt8)),
+                                          testing::ValuesIn(CodingCases())),
                          [](const auto& info) {
-                           const bool is_unsigned = std::get<2>(info.param) == CodeType::kUint8;
                            return std::get<0>(info.param).name + std::get<1>(info.param).name +
-                                  (is_unsigned ? "Uint8" : "Int8");
+                                  std::get<2>(info.param).name;
                          });
 
 TEST(IntegerPooling, AddsUpMoreChannelsThanABlock) {
@@ -111,8 +110,8 @@ TEST(IntegerPooling, AddsUpMoreChannelsThanABlock) {
   const auto planned = IntegerPooling::Plan(shape, CodeType::kUint8);
   ASSERT_TRUE(planned.ok()) << planned.status();
   std::vector<float> y(shape.output_size());
-  (*planned)->Run(codes, kStep, {}, absl::MakeSpan(y));
-  EXPECT_EQ(y, ExpectedAverages(shape, codes, CodeType::kUint8));
+  (*planned)->Run(codes, /*zero_point=*/0, kStep, {}, absl::MakeSpan(y));
+  EXPECT_EQ(y, ExpectedAverages(shape, codes, SymmetricCodings().front()));
 }
 
 TEST(IntegerPooling, RefusesSumsOfTooManyCodes) {

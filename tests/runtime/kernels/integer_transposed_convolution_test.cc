@@ -17,6 +17,7 @@
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/packing.h"
+#include "tests/runtime/kernels/coding_cases.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
 namespace fixpoint::kernels {
@@ -26,7 +27,7 @@ namespace {
 enum class Codes { kMixed, kLargest };
 
 class ExactTransposedConvolution
-    : public testing::TestWithParam<std::tuple<ConvolutionCase, CodeType, Codes>> {
+    : public testing::TestWithParam<std::tuple<ConvolutionCase, CodingCase, Codes>> {
  protected:
   void SetUp() override {
     const Codes codes = std::get<2>(GetParam());
@@ -37,16 +38,14 @@ class ExactTransposedConvolution
     };
     constexpr auto kSmallest = static_cast<uint8_t>(-128);
     inputs_.resize(shape_.output_size());
-    for (uint8_t& code : inputs_) code = next(type_ == CodeType::kUint8 ? 255 : kSmallest);
+    for (uint8_t& code : inputs_) code = next(static_cast<uint8_t>(coding_.farthest));
     filters_.resize(shape_.filter_size());
     for (int8_t& code : filters_) code = static_cast<int8_t>(next(kSmallest));
     scales_.resize(shape_.channels);
     for (size_t c = 0; c < scales_.size(); ++c) scales_[c] = 0.001f * static_cast<float>(c + 1);
     std::vector<int64_t> sums(shape_.input_size(), 0);
     ForEachTap(shape_, [&](int64_t input, int64_t out, int64_t tap) {
-      const int code =
-          type_ == CodeType::kUint8 ? inputs_[input] : static_cast<int8_t>(inputs_[input]);
-      sums[out] += int64_t{code} * filters_[tap];
+      sums[out] += int64_t{coding_.NumberOf(inputs_[input])} * filters_[tap];
     });
     for (size_t i = 0; i < sums.size(); ++i) {
       expected_.push_back(static_cast<float>(sums[i]) * scales_[i % scales_.size()]);
@@ -54,7 +53,7 @@ class ExactTransposedConvolution
   }
 
   const ConvolutionShape shape_ = std::get<0>(GetParam()).shape;
-  const CodeType type_ = std::get<1>(GetParam());
+  const CodingCase coding_ = std::get<1>(GetParam());
   std::vector<uint8_t> inputs_;
   std::vector<int8_t> filters_;
   std::vector<float> scales_;
@@ -62,13 +61,14 @@ class ExactTransposedConvolution
 };
 
 TEST_P(ExactTransposedConvolution, GivesTheSumsOfPlainLoops) {
-  const auto planned = PlanIntegerTransposedConvolution(shape_, type_);
+  const auto planned = PlanIntegerTransposedConvolution(shape_, coding_.coding);
   ASSERT_TRUE(planned.ok()) << planned.status();
   const std::string implementation = (*planned)->implementation();
   EXPECT_FALSE(absl::StrContains(implementation, "ref")) << implementation;
   std::vector<float> y(expected_.size());
   for (int step = 0; step < 2; ++step) {
-    (*planned)->Run(inputs_, Packed(**planned, filters_), scales_, {}, absl::MakeSpan(y));
+    (*planned)->Run(inputs_, coding_.zero_point, Packed(**planned, filters_), scales_, {},
+                    absl::MakeSpan(y));
     ASSERT_EQ(y, expected_);
   }
 }
@@ -77,13 +77,14 @@ TEST_P(ExactTransposedConvolution, StoresCodesBehindAnEpilogue) {
   using Kind = EpilogueStage::Kind;
   const Epilogue epilogue = {{Kind::kAddChannel}, {Kind::kRelu}, {Kind::kMultiply, 0.37f}};
   const auto planned =
-      PlanIntegerTransposedConvolution(shape_, type_, epilogue, OutputType::kUint8);
+      PlanIntegerTransposedConvolution(shape_, coding_.coding, epilogue, OutputType::kUint8);
   ASSERT_TRUE(planned.ok()) << planned.status();
   std::vector<float> bias(shape_.channels);
   for (size_t c = 0; c < bias.size(); ++c) bias[c] = std::sin(static_cast<float>(c));
   std::vector<uint8_t> y(expected_.size());
   const absl::Span<const float> operands[] = {bias, {}, {}};
-  (*planned)->Run(inputs_, Packed(**planned, filters_), scales_, operands, absl::MakeSpan(y));
+  (*planned)->Run(inputs_, coding_.zero_point, Packed(**planned, filters_), scales_, operands,
+                  absl::MakeSpan(y));
   for (size_t i = 0; i < y.size(); ++i) {
     const float x = std::max(expected_[i] + bias[i % bias.size()], 0.0f) * 0.37f;
     ASSERT_EQ(y[i], std::nearbyint(std::min(x, 255.0f))) << i;
@@ -103,11 +104,10 @@ std::vector<ConvolutionCase> Cases() {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ExactTransposedConvolution,
                          testing::Combine(testing::ValuesIn(Cases()),
-                                          testing::Values(CodeType::kUint8, CodeType::kInt8),
+                                          testing::ValuesIn(CodingCases()),
                                           testing::Values(Codes::kMixed, Codes::kLargest)),
                          [](const auto& info) {
-                           return std::get<0>(info.param).name +
-                                  (std::get<1>(info.param) == CodeType::kUint8 ? "Uint8" : "Int8") +
+                           return std::get<0>(info.param).name + std::get<1>(info.param).name +
                                   (std::get<2>(info.param) == Codes::kMixed ? "Mixed" : "Largest");
                          });
 

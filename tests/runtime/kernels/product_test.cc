@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/integer_product.h"
+#include "tests/runtime/kernels/coding_cases.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -24,7 +25,7 @@ struct Case {
   ProductShape shape;
 };
 
-std::vector<Case> Cases() {
+std::vector<Case> Cases(int64_t longest_sum = 65793) {
   return {
       {"Plain", {1, 5, 67, 19, false, false}},
       {"TransposedX", {1, 16, 32, 24, true, false}},
@@ -36,7 +37,7 @@ std::vector<Case> Cases() {
       // More than floats add exactly, if all codes are the largest.
       {"LongSums", {1, 3, 1500, 4, false, false}},
       // As many products as fit in 32 bits, whatever they are.
-      {"LongestSums", {1, 2, 65793, 2, false, true}},
+      {"LongestSums", {1, 2, longest_sum, 2, false, true}},
   };
 }
 
@@ -86,53 +87,58 @@ INSTANTIATE_TEST_SUITE_P(Shapes, FloatProducts, testing::ValuesIn(Cases()),
 // Codes that look random, or all as large as they can be.
 enum class Codes { kMixed, kLargest };
 
-class ExactProducts : public testing::TestWithParam<std::tuple<Case, CodeType, Codes>> {};
+class ExactProducts : public testing::TestWithParam<std::tuple<Case, CodingCase, Codes>> {};
 
 TEST_P(ExactProducts, GiveTheSumsOfPlainLoops) {
-  const auto& [test, type, codes] = GetParam();
+  const auto& [test, coding, codes] = GetParam();
   const ProductShape& shape = test.shape;
   uint32_t state = 12345;
   const auto next = [&state] { return state = state * 1664525u + 1013904223u; };
   std::vector<uint8_t> x(shape.x_size());
   for (uint8_t& code : x) {
-    const uint8_t largest = type == CodeType::kUint8 ? 255 : static_cast<uint8_t>(-128);
-    code = codes == Codes::kLargest ? largest : static_cast<uint8_t>(next() >> 24);
+    const auto farthest = static_cast<uint8_t>(coding.farthest);
+    code = codes == Codes::kLargest ? farthest : static_cast<uint8_t>(next() >> 24);
   }
   std::vector<int8_t> y(shape.y_size());
   for (int8_t& code : y) {
     code = codes == Codes::kLargest ? -128 : static_cast<int8_t>(next() >> 24);
   }
-  const auto planned = PlanIntegerProduct(shape, type);
+  const auto planned = PlanIntegerProduct(shape, coding.coding);
   ASSERT_TRUE(planned.ok()) << planned.status();
   EXPECT_EQ((*planned)->implementation().find("ref"), std::string::npos)
       << (*planned)->implementation();
   std::vector<float> scales(shape.columns);
   for (size_t j = 0; j < scales.size(); ++j) scales[j] = 0.001f * static_cast<float>(j + 1);
   std::vector<int64_t> sums(shape.out_size(), 0);
-  ForEachTerm(shape, [&](int64_t out_i, int64_t x_i, int64_t y_i) {
-    const int of_x = type == CodeType::kUint8 ? x[x_i] : static_cast<int8_t>(x[x_i]);
-    sums[out_i] += int64_t{of_x} * y[y_i];
+  ForEachTerm(shape, [&, &number_of = coding](int64_t out_i, int64_t x_i, int64_t y_i) {
+    sums[out_i] += int64_t{number_of.NumberOf(x[x_i])} * y[y_i];
   });
   std::vector<float> out(shape.out_size());
   for (int step = 0; step < 2; ++step) {
-    (*planned)->Run(x, Packed(**planned, y), scales, {}, absl::MakeSpan(out));
+    (*planned)->Run(x, coding.zero_point, Packed(**planned, y), scales, {}, absl::MakeSpan(out));
     for (size_t i = 0; i < out.size(); ++i) {
       ASSERT_EQ(out[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
     }
   }
 }
 
+std::string NameOf(const testing::TestParamInfo<std::tuple<Case, CodingCase, Codes>>& info) {
+  const auto& [test, coding, codes] = info.param;
+  return test.name + coding.name + (codes == Codes::kMixed ? "Mixed" : "Largest");
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, ExactProducts,
                          testing::Combine(testing::ValuesIn(Cases()),
-                                          testing::Values(CodeType::kUint8, CodeType::kInt8),
+                                          testing::ValuesIn(SymmetricCodings()),
                                           testing::Values(Codes::kMixed, Codes::kLargest)),
-                         [](const auto& info) {
-                           const CodeType type = std::get<1>(info.param);
-                           const Codes codes = std::get<2>(info.param);
-                           return std::get<0>(info.param).name +
-                                  (type == CodeType::kUint8 ? "Uint8" : "Int8") +
-                                  (codes == Codes::kMixed ? "Mixed" : "Largest");
-                         });
+                         NameOf);
+
+// Products with a zero point are a sum of their own.
+INSTANTIATE_TEST_SUITE_P(AffineShapes, ExactProducts,
+                         testing::Combine(testing::ValuesIn(Cases(/*longest_sum=*/65793 / 2)),
+                                          testing::ValuesIn(AffineCodings()),
+                                          testing::Values(Codes::kMixed, Codes::kLargest)),
+                         NameOf);
 
 TEST(Products, RefuseWhatDoesNotFit) {
   EXPECT_EQ(Product::Plan({1, 0, 2, 3, false, false}).status(),
@@ -148,6 +154,7 @@ TEST(Products, RefuseWhatDoesNotFit) {
             absl::InvalidArgumentError(
                 "a product with 70000 products in a sum; want fewer, so that a sum of products of "
                 "codes fits in 32 bits"));
+  EXPECT_FALSE(PlanIntegerProduct({1, 1, 40000, 1, false, false}, {CodeType::kUint8, true}).ok());
 }
 
 }  // namespace

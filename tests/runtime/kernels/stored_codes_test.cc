@@ -48,6 +48,18 @@ const StoredCase kCases[] = {
     {"ResidualOfTheOtherType",
      {{Kind::kAddInt8, 0.0213f}, {Kind::kRelu}, {Kind::kMultiply, 18.5f}},
      OutputType::kUint8},
+    {"Affine",
+     {{Kind::kAddChannel}, {Kind::kMultiply, 31.75f}, {Kind::kRound}, {Kind::kAdd, 77}},
+     OutputType::kUint8},
+    {"AffineOfFourBits",
+     {{Kind::kMultiply, 3.5f}, {Kind::kRound}, {Kind::kAdd, -2}, {Kind::kClip, -8, 7}},
+     OutputType::kInt8},
+    {"AffineResidualOfItsType",
+     {{Kind::kAddUint8, 0.0213f, 77}, {Kind::kMultiply, 18.5f}, {Kind::kRound}, {Kind::kAdd, 101}},
+     OutputType::kUint8},
+    {"AffineResidualOfTheOtherType",
+     {{Kind::kAddInt8, 0.0213f, -50}, {Kind::kMultiply, 18.5f}, {Kind::kRound}, {Kind::kAdd, 101}},
+     OutputType::kUint8},
     {"ResidualNearTies",
      {{Kind::kAddElement}, {Kind::kAddUint8, 0.0213f}, {Kind::kMultiply, 18.5f}},
      OutputType::kUint8},
@@ -83,7 +95,8 @@ class Numbers {
 };
 
 float AddCode(const EpilogueStage& stage, float x, float code, bool rounds_once) {
-  return rounds_once ? std::fma(code, stage.a, x) : x + code * stage.a;
+  const float steps = code - stage.b;
+  return rounds_once ? std::fma(steps, stage.a, x) : x + steps * stage.a;
 }
 
 float Operate(const EpilogueStage& stage, float x, float operand, uint8_t stored,
@@ -100,6 +113,10 @@ float Operate(const EpilogueStage& stage, float x, float operand, uint8_t stored
       return AddCode(stage, x, stored, rounds_once);
     case Kind::kMultiply:
       return x * stage.a;
+    case Kind::kAdd:
+      return x + stage.a;
+    case Kind::kRound:
+      return std::nearbyint(x);
     case Kind::kRelu:
       return std::max(x, 0.0f);
     case Kind::kLeakyRelu:
@@ -161,7 +178,7 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   for (float& scale : scales) scale *= is_near_ties ? 1e-5f : 1e-3f;
   const std::vector<uint8_t> before = numbers->Codes<uint8_t>(size, 255);
   std::vector<float> sums(size);
-  plain.Run(inputs, Packed(plain, weights), scales, {}, absl::MakeSpan(sums));
+  plain.Run(inputs, /*zero_point=*/0, Packed(plain, weights), scales, {}, absl::MakeSpan(sums));
   std::vector<std::vector<float>> values;
   for (const EpilogueStage& stage : stored.epilogue) {
     values.push_back(stage.kind == Kind::kAddElement
@@ -171,10 +188,10 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   const std::vector<absl::Span<const float>> operands(values.begin(), values.end());
   std::vector<uint8_t> codes = before;
   if (stored.output == OutputType::kInt8) {
-    storing.Run(inputs, packed, scales, operands,
+    storing.Run(inputs, /*zero_point=*/0, packed, scales, operands,
                 absl::MakeSpan(reinterpret_cast<int8_t*>(codes.data()), codes.size()));
   } else {
-    storing.Run(inputs, packed, scales, operands, absl::MakeSpan(codes));
+    storing.Run(inputs, /*zero_point=*/0, packed, scales, operands, absl::MakeSpan(codes));
   }
   EXPECT_EQ(codes, Expected(stored, operands, sums, before));
   if (is_near_ties && size >= 100) {

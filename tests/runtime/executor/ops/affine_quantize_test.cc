@@ -1,5 +1,6 @@
 // Quantizers with a zero point, on the executor and on the reference interpreter.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
@@ -53,6 +54,23 @@ TEST(AffineQuantizer, GoesByTheStepThatItHasInTestMode) {
       })",
                           Drawn("x", {3, 10}) + "s f32[1] 0.5\nz f32[1] 3\n"),
             "");
+}
+
+// A parameter file may hold anything.
+TEST(AffineQuantizer, RefusesAZeroPointThatIsNoCode) {
+  for (const char* zero_point : {"nan", "256", "-1", "3.5"}) {
+    EXPECT_THAT(
+        OpDifferences(R"(program version=2006002
+      block 0 {
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (
+          Out=q, OutScale=s2, OutZeroPoint=z2) {unsigned_codes=true, is_test=true}
+      })",
+                      absl::StrCat("x f32[2] 1 2\ns f32[1] 0.5\nz f32[1] ", zero_point, "\n")),
+        testing::AllOf(testing::HasSubstr("executor"), testing::HasSubstr("interpreter"),
+                       testing::HasSubstr(absl::StrCat("the zero point is ", zero_point,
+                                                       "; want a code, 0 to 255"))))
+        << zero_point;
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "tests/runtime/executor/both_backends.h"
@@ -125,6 +126,69 @@ TEST(QuantizedAverage, IsAsIfOnNumbers) {
   const std::string inputs = Drawn("x", {2, 3, 5, 4}) + Drawn("dy", {2, 3, 3, 5});
   EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-6, {"y", "dx"}), "");
   EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("pool2d on integers"));
+}
+
+// Of an image with a zero point in the middle of the codes, padded, so that sums at the border have
+// fewer terms. Its gradient is that of the numbers.
+TEST(AffineConvolution, IsAsIfOnNumbers) {
+  for (const char* codes : {"unsigned_codes=true", "bit_length=8", "bit_length=4"}) {
+    const std::string program = absl::StrCat(R"(program version=2006002
+      block 0 {
+        var s f32[1] persistable
+        var z f32[1] persistable
+        var n f32[1] persistable
+        var low f32[1] persistable
+        var high f32[1] persistable
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z, InState=n, InAccumMin=low, InAccumMax=high) -> (
+          Out=q, OutScale=s, OutZeroPoint=z, OutState=n, OutAccumMin=low, OutAccumMax=high) {)",
+                                             codes, R"(}
+        fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=xd)
+        fake_channel_wise_quantize_abs_max(X=w) -> (Out=wq, OutScale=ws) {quant_axis=0}
+        fake_channel_wise_dequantize_max_abs(X=wq, Scales=ws) -> (Out=wd) {quant_bits=[8], quant_axis=0}
+        conv2d(Input=xd, Filter=wd) -> (Output=y) {paddings=[1, 1]}
+        conv2d_grad(Input=xd, Filter=wd, Output@GRAD=dy) -> (Input@GRAD=dx, Filter@GRAD=dw) {paddings=[1, 1]}
+      })");
+    const std::string inputs =
+        Drawn("x", {2, 4, 5, 5}) + Drawn("w", {6, 4, 3, 3}) + Drawn("dy", {2, 6, 5, 5}) +
+        "s f32[1] 1\nz f32[1] 0\nn f32[1] 1\nlow f32[1] -0.4\nhigh f32[1] 0.9\n";
+    EXPECT_EQ(OpDifferences(program, inputs, 1e-5, {"y", "dx", "dw"}), "") << codes;
+    EXPECT_THAT(PlanOf(program.c_str(), inputs, "y"), testing::HasSubstr("conv2d on integers"));
+  }
+}
+
+// As a test program reads its step and its zero point, with a product, a residual and an average.
+constexpr char kAffineOfTests[] = R"(program version=2006002
+      block 0 {
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (
+          Out=q, OutScale=s2, OutZeroPoint=z2) {is_test=true, unsigned_codes=true, round_type=0}
+        fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=xd)
+        dequantize_linear(X=w, Scale=ws, ZeroPoint=zero) -> (Y=wd) {quant_axis=1, bit_length=8}
+        conv2d_transpose(Input=xd, Filter=wd) -> (Output=t) {paddings=[1, 1], strides=[2, 2]}
+        pool2d(X=xd) -> (Out=a) {pooling_type="avg", ksize=[2, 2], paddings=[1, 1]}
+        elementwise_add(X=r, Y=xd) -> (Out=sum)
+      })";
+
+TEST(AffineCodes, AreReadAsIfTheyWereNumbers) {
+  const std::string inputs =
+      Drawn("x", {2, 2, 3, 3}) + Drawn("r", {2, 2, 3, 3}) +
+      "w i8[2,2,1,2] 127 -127 5 64 -1 3 99 -128\nws f32[2] 0.5 2\nzero f32[1] 0\n"
+      "s f32[1] 0.01\nz f32[1] 101\n";
+  EXPECT_EQ(OpDifferences(kAffineOfTests, inputs, 1e-5, {"t", "a", "sum"}), "");
+  EXPECT_THAT(PlanOf(kAffineOfTests, inputs, "a"), testing::HasSubstr("pool2d on integers"));
+}
+
+// On the right of a product they are numbers, and so are the others.
+TEST(AffineCodes, OnTheRightAreNumbers) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (
+          Out=q, OutScale=s2, OutZeroPoint=z2) {is_test=true}
+        fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=xd)
+        matmul(X=xd, Y=xd) -> (Out=y) {transpose_Y=true}
+      })";
+  const std::string inputs = Drawn("x", {2, 3, 3}) + "s f32[1] 0.01\nz f32[1] -50\n";
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::Not(testing::HasSubstr("on integers")));
 }
 
 // One value is read in the layouts of both slots.

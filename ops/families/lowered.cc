@@ -1,6 +1,8 @@
 // The ops of lowered programs between numbers and codes, and on codes alone. Sums of products of
 // codes stand beside the ops that they come from: integer_conv2d, integer_mul, ...
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/families/integer_ops.h"
@@ -11,6 +13,23 @@
 
 namespace fixpoint {
 namespace {
+
+// out_dtype is checked by InferStored.
+absl::Status InferQuantize(InferContext& op) {
+  const int64_t smallest = op.Int("out_dtype") == VarType::INT8 ? -128 : 0;
+  const int64_t code = op.Int("smallest_code");
+  if (code < smallest || code > op.Int("out_largest_code")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("smallest_code is ", code, "; want ", smallest, " to out_largest_code"));
+  }
+  if (const double multiplier = op.Float("multiplier");
+      !(multiplier > 0 && std::isfinite(multiplier))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("multiplier is ", multiplier, "; want a finite number above 0"));
+  }
+  op.SetOutputLike("Out", op.Input("X"));
+  return absl::OkStatus();
+}
 
 absl::Status InferDequantize(InferContext& op) {
   TensorInfo x = op.Input("X");
@@ -62,7 +81,7 @@ std::vector<OpSchema> LoweredOps() {
       .KeepsSignIf(StoresZeroAsNoNegativeCode)
       .Attr("multiplier", Required(FLOAT))
       .Attr("smallest_code", Required(INT))
-      .Infer(InferStored(SameAs("X", {"Out"}), "Out"));
+      .Infer(InferStored(InferQuantize, "Out"));
   ops.Define("integer_dequantize(X) -> (Out)")
       .Doc(
           "What the codes X, as integers, stand for: X * range / largest_code; of affine ones, "
@@ -85,8 +104,7 @@ std::vector<OpSchema> LoweredOps() {
   DefineStored(ops.Define("integer_table(X, Table) -> (Out)"))
       .Doc(
           "A function of codes X, INT8 or UINT8: of each the entry of Table [256], which are in "
-          "the "
-          "order of codes and of the type out_dtype. never_negative: no entry is below 0.")
+          "the order of codes and of the type out_dtype. never_negative: no entry is below 0.")
       .NeverNegativeIf(SaysNeverNegative)
       .Attr("never_negative", Bool(false))
       .Infer(InferStored(InferTable, "Out"));

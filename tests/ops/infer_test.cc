@@ -372,6 +372,12 @@ constexpr Case kLowered[] = {
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=255})",
      "error: out_largest_code is 255; want 1 to 127"},
     {R"(var x f32[-1,12]
+        integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-1, out_dtype=20, out_range=2.0, out_largest_code=127})",
+     "error: smallest_code is -1; want 0 to out_largest_code"},
+    {R"(var x f32[-1,12]
+        integer_quantize(X=x) -> (Out=q) {multiplier=inf, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127})",
+     "error: multiplier is inf; want a finite number above 0"},
+    {R"(var x f32[-1,12]
         integer_quantize(X=x) -> (Out=q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127, out_zero_point=128})",
      "error: out_zero_point is 128; want -128 to 127"},
     {R"(var q u8[-1,3,8,8]

@@ -58,6 +58,7 @@ class DequantizeRule final : public LoweringRule {
     if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
       return LoweringReason::kGranularity;
     }
+    RETURN_IF_ERROR(CheckRanges(op, range->data<float>()));
     OpBuilder numbers("integer_dequantize");
     numbers.Input("X", x->name())
         .Output("Out", y->name())
@@ -71,8 +72,9 @@ class DequantizeRule final : public LoweringRule {
       numbers.IntAttr("largest_code", 1)
           .IntAttr("zero_point", static_cast<int32_t>(zero_point->data<float>()[0]));
     } else {
-      const int bits = static_cast<int>(IntAttr(op.desc(), "bit_length").value_or(8));
-      numbers.IntAttr("largest_code", LargestCode(bits));
+      const int64_t bits = IntAttr(op.desc(), "bit_length").value_or(8);
+      if (bits < 2 || bits > 9) return LoweringReason::kTooManyBits;
+      numbers.IntAttr("largest_code", LargestCode(static_cast<int>(bits)));
     }
     lowering.Replace(op, numbers.Build());
     return LoweringReason::kAtEdge;

@@ -120,9 +120,13 @@ void DefineFunctions(OpList& ops) {
       .NeverNegative()
       .Hints("use_mkldnn, use_cudnn@1")
       .QuantizableOutputs({"Out"});
-  Define(ops, "exp", GradientReads::kOut, "Out = e^X.").Hints("use_mkldnn, use_cudnn");
+  Define(ops, "exp", GradientReads::kOut, "Out = e^X.")
+      .NeverNegative()
+      .Hints("use_mkldnn, use_cudnn");
   Define(ops, "log", GradientReads::kX, "Natural logarithm.").Hints("use_mkldnn, use_cudnn");
-  Define(ops, "sqrt", GradientReads::kOut, "Square root.").Hints("use_mkldnn, use_cudnn");
+  Define(ops, "sqrt", GradientReads::kOut, "Square root.")
+      .NeverNegative()
+      .Hints("use_mkldnn, use_cudnn");
   Define(ops, "square", GradientReads::kX, "Out = X^2.")
       .NeverNegative()
       .Hints("use_mkldnn, use_cudnn")

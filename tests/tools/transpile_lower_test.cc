@@ -37,7 +37,7 @@ quantize_linear(Scale=s, X=x, ZeroPoint=zero) -> (Y=x.q) {bit_length=8, quant_ax
 dequantize_linear(Scale=s, X=x.q, ZeroPoint=zero) -> (Y=x.d) {bit_length=8, quant_axis=-1, round_type=0}
 dequantize_linear(Scale=w.s, X=w.int8, ZeroPoint=zero) -> (Y=w) {bit_length=8, quant_axis=-1, round_type=0}
 mul(X=x.d, Y=w) -> (Out=y) {x_num_col_dims=1, y_num_col_dims=1}
-sin(X=y) -> (Out=z)
+softmax(X=y) -> (Out=z)
 fetch(X=z) -> (Out=fetch) {col=0}
 )";
 
@@ -78,7 +78,7 @@ TEST_F(TranspileLower, TellsByOpTypeWhatIsComputedOnIntegers) {
             "dequantize_linear      2          0  2 at_edge\n"
             "mul                    1          1  -\n"
             "quantize_linear        1          0  1 at_edge\n"
-            "sin                    1          0  1 no_rule\n"
+            "softmax                1          0  1 no_rule\n"
             "total                  5          1  4\n"
             "computed on integers: 1 of 2 ops (50 %), beside 3 between numbers and codes\n"
             "wrote net.lowered.txt\n"

@@ -40,8 +40,9 @@ struct LoweredModel {
 //
 // Errors name the op and the variable:
 //   kFailedPrecondition  no parameter of the program is codes; it is lowered already
-//   kInvalidArgument     those of Pipeline::Parse; a range or codes that do not fit each other, or
-//                        that are NaN, infinite or negative
+//   kInvalidArgument     those of Pipeline::Parse; the program has an error that Verify finds; a
+//                        range or codes that do not fit each other, or that are NaN, infinite or
+//                        negative
 //   kNotFound            the scope lacks a parameter
 absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
                                    const LowerOptions& options = {});

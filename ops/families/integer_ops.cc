@@ -27,9 +27,9 @@ absl::Status CheckStored(InferContext& op, DataType dtype) {
     return absl::InvalidArgumentError(
         absl::StrCat("out_largest_code is ", code, "; want 1 to ", largest));
   }
-  if (const double range = op.Float("out_range"); !(range > 0)) {
+  if (const double range = op.Float("out_range"); !(range >= 0)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("out_range is ", range, "; want a number above 0"));
+        absl::StrCat("out_range is ", range, "; want a number that is not negative"));
   }
   return absl::OkStatus();
 }

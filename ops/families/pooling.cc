@@ -1,5 +1,7 @@
 // Pooling over windows of an image.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/families/integer_ops.h"
@@ -59,6 +61,34 @@ OpSchemaBuilder& DefineWindows(OpSchemaBuilder& op) {
 
 bool IsMaxPooling(const OpDesc& op) { return StringAttr(op, "pooling_type") == "max"; }
 
+// Whether no window can lie in padding alone, whatever the image: a maximum over none is the lowest
+// number that there is.
+bool EveryWindowMeetsTheImage(const OpDesc& op) {
+  if (BoolAttr(op, "global_pooling").value_or(false)) return true;
+  if (BoolAttr(op, "adaptive").value_or(false)) return true;
+  const WindowAttrs attrs{IntsAttr(op, "strides").value_or(std::vector<int64_t>{1, 1}),
+                          IntsAttr(op, "paddings").value_or(std::vector<int64_t>{0, 0}),
+                          {1, 1},
+                          StringAttr(op, "padding_algorithm").value_or("EXPLICIT")};
+  if (attrs.padding_algorithm == "SAME") return true;
+  const auto ksize = IntsAttr(op, "ksize");
+  if (!ksize || ksize->size() != 2) return false;
+  const absl::StatusOr<Window> window = MakeWindow(attrs, *ksize, {-1, -1});
+  if (!window.ok()) return false;
+  const bool ceil_mode = BoolAttr(op, "ceil_mode").value_or(false);
+  return std::all_of(window->begin(), window->end(), [=](const WindowAxis& axis) {
+    // One that sticks out begins up to a stride later.
+    const bool last_meets =
+        axis.pad_after < axis.kernel && (!ceil_mode || axis.stride <= axis.kernel - axis.pad_after);
+    return axis.pad_before < axis.kernel && last_meets;
+  });
+}
+
+bool KeepsRange(const OpDesc& op) { return IsMaxPooling(op) && EveryWindowMeetsTheImage(op); }
+
+// An average over none is 0.
+bool KeepsSign(const OpDesc& op) { return !IsMaxPooling(op) || EveryWindowMeetsTheImage(op); }
+
 }  // namespace
 
 std::vector<OpSchema> PoolingOps() {
@@ -75,8 +105,8 @@ std::vector<OpSchema> PoolingOps() {
       .Infer(InferPool2d)
       .QuantizableInput("X", QuantizableInput::Kind::kActivation)
       .QuantizableOutputs({"Out"})
-      .KeepsRangeIf(IsMaxPooling)
-      .KeepsSign()
+      .KeepsRangeIf(KeepsRange)
+      .KeepsSignIf(KeepsSign)
       .Gradient("pool2d_grad(X, Out, Out@GRAD) -> (X@GRAD)");
   OpSchemaBuilder& average = ops.Define("integer_average_pool2d(X, Scales, Operands*?) -> (Out)");
   DefineEpilogue(DefineWindows(average))

@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/infer.h"
 #include "ops/lod.h"
+#include "ops/never_negative.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/program.h"
@@ -58,6 +59,7 @@ struct Planning {
   // Of those that begin at a step (schedule.h).
   const absl::flat_hash_set<const Op*>& begun;
   const Demand& demand;
+  NeverNegative& never_negative;
   PlanBuilder& builder;
   BlockPlanner& block_planner;
 };
@@ -99,6 +101,9 @@ class OpPlanner {
   // Error (kUnimplemented): the op has such an input.
   absl::Status CheckAbsent(absl::string_view slot) const;
   const Value& InputValue(absl::string_view slot, int index = 0) const;
+  bool IsNeverNegative(absl::string_view slot) const {
+    return planning_.never_negative.Holds(InputValue(slot));
+  }
   const TensorType& InputType(absl::string_view slot, int index = 0) const;
   const Dims& InputDims(absl::string_view slot, int index = 0) const {
     return InputType(slot, index).dims;

@@ -67,7 +67,8 @@ class Planner final : public BlockPlanner {
   absl::Status PlanOps(const Block& block, const std::vector<const Value*>& wanted,
                        PlanBuilder* builder) {
     const Demand demand(block, era_, wanted, request_.keeps_all);
-    const Planning planning{era_, numbers_, request_.begun, demand, *builder, *this};
+    const Planning planning{era_,     numbers_, request_.begun, demand, never_negative_,
+                            *builder, *this};
     std::vector<const Op*> live;
     for (const Op& op : block.ops()) {
       if (!HasNothingToDo(op) && demand.IsLive(op)) live.push_back(&op);
@@ -210,6 +211,7 @@ class Planner final : public BlockPlanner {
   const FindPersistable& find_persistable_;
   std::map<std::string, GivenType> feeds_;
   absl::flat_hash_map<const Op*, uint32_t> numbers_;  // places among all ops of the program
+  NeverNegative never_negative_;
 };
 
 }  // namespace

@@ -1,17 +1,18 @@
 // The programs of tests/golden/lower compute what they computed before, bit for bit, on the
-// executor and on the interpreter.
+// executor and on the interpreter. The image has no ties, which quantizers may round otherwise.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "ops/op_schema.h"
 #include "runtime/executor/executor.h"
 #include "runtime/random.h"
 #include "runtime/reference/interpreter.h"
@@ -42,6 +43,17 @@ std::vector<std::string> FetchedBy(const Program& program) {
   return names;
 }
 
+// Whether it is computed on integers, or moved. What is not, the executor computes on the codes
+// that it holds, and an interpreter on what they stand for.
+bool IsJudged(const Program& lowered, const std::string& fetched) {
+  for (const Op& op : lowered.block(0).ops()) {
+    if (op.outputs().empty() || op.outputs().front()->name() != fetched) continue;
+    return absl::StartsWith(op.type(), "integer_") ||
+           FindOpSchema(op.type())->KeepsRange(op.desc());
+  }
+  return false;
+}
+
 // Numbers of [2, 1, 4, 4] within twice the range of the image's codes, so that some are clipped.
 Tensor RandomImage() {
   Tensor image = *Tensor::Allocate(VarType::FP32, {2, 1, 4, 4});
@@ -66,7 +78,6 @@ TEST_P(LoweredGoldens, ComputeWhatTheyDidBefore) {
   absl::StatusOr<LoweredModel> lowered = Lower(*portable, *scope);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
 
-  if (!lowered->notes.empty()) GTEST_SKIP() << lowered->notes.front();
   const Tensor image = RandomImage();
   const Feed feeds[] = {{"image", &image}};
   const std::vector<std::string> fetches = FetchedBy(*portable);
@@ -76,14 +87,15 @@ TEST_P(LoweredGoldens, ComputeWhatTheyDidBefore) {
   ASSERT_TRUE(before.ok() && integers.ok() && judge.ok())
       << before.status() << integers.status() << judge.status();
   const auto expected = (*before)->Run(feeds, fetches, 0);
-  ASSERT_TRUE(expected.ok()) << expected.status();
-  for (Backend* backend : std::initializer_list<Backend*>{integers->get(), &*judge}) {
-    const auto got = backend->Run(feeds, fetches, 0);
-    ASSERT_TRUE(got.ok()) << got.status();
-    for (size_t i = 0; i < fetches.size(); ++i) {
-      ASSERT_EQ((*got)[i].dims(), (*expected)[i].dims());
-      EXPECT_EQ((*got)[i].bytes(), (*expected)[i].bytes()) << fetches[i];
-    }
+  const auto got = (*integers)->Run(feeds, fetches, 0);
+  const auto judged = judge->Run(feeds, fetches, 0);
+  ASSERT_TRUE(expected.ok() && got.ok() && judged.ok())
+      << expected.status() << got.status() << judged.status();
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    EXPECT_EQ((*got)[i].dims(), (*expected)[i].dims());
+    EXPECT_EQ((*got)[i].bytes(), (*expected)[i].bytes()) << fetches[i];
+    if (!IsJudged(lowered->program, fetches[i])) continue;
+    EXPECT_EQ((*judged)[i].bytes(), (*expected)[i].bytes()) << fetches[i];
   }
 }
 

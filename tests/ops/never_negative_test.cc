@@ -29,7 +29,7 @@ TEST(NeverNegative, HoldsOfReluAndWhatKeepsItsValues) {
       var z f32[2,3,4,4]
       relu(X=x) -> (Out=a)
       reshape2(X=a) -> (Out=b) {shape=[0, -1]}
-      pool2d(X=a) -> (Out=c) {pooling_type="max"}
+      pool2d(X=a) -> (Out=c) {pooling_type="max", ksize=[2, 2]}
       tanh(X=a) -> (Out=d))";
   EXPECT_TRUE(HoldsOf("a", ops));
   EXPECT_TRUE(HoldsOf("b", ops));

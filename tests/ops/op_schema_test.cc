@@ -125,9 +125,30 @@ TEST(KeepsRange, IsTrueOfMaximaButNotOfAverages) {
   const auto keeps = [&](const char* op) {
     return pool2d->KeepsRange(DescFromText(op).blocks(0).ops(0));
   };
-  EXPECT_TRUE(keeps(R"(pool2d() -> () {pooling_type="max"})"));
-  EXPECT_FALSE(keeps(R"(pool2d() -> () {pooling_type="avg"})"));
-  EXPECT_FALSE(keeps("pool2d() -> ()"));
+  EXPECT_TRUE(keeps(R"(pool2d() -> () {pooling_type="max", ksize=[2, 2]})"));
+  EXPECT_FALSE(keeps(R"(pool2d() -> () {pooling_type="avg", ksize=[2, 2]})"));
+  EXPECT_FALSE(keeps("pool2d() -> () {ksize=[2, 2]}"));
+}
+
+// A window in padding alone gives the lowest number that there is.
+TEST(KeepsRange, IsTrueOfMaximaWhoseWindowsMeetTheImage) {
+  const OpSchema* pool2d = FindOpSchema("pool2d");
+  const auto keeps = [&](const std::string& attributes) {
+    const std::string op = R"(pool2d() -> () {pooling_type="max", ksize=[3, 3], )";
+    const OpDesc desc = DescFromText(op + attributes + "}").blocks(0).ops(0);
+    EXPECT_EQ(pool2d->KeepsSign(desc), pool2d->KeepsRange(desc));
+    return pool2d->KeepsRange(desc);
+  };
+  EXPECT_TRUE(keeps("paddings=[2, 2]"));
+  EXPECT_FALSE(keeps("paddings=[2, 3]"));
+  EXPECT_FALSE(keeps("paddings=[0, 0, 0, 3]"));
+  EXPECT_TRUE(keeps("paddings=[3, 3], global_pooling=true"));
+  EXPECT_TRUE(keeps("paddings=[3, 3], adaptive=true"));
+  EXPECT_TRUE(keeps(R"(paddings=[3, 3], padding_algorithm="SAME")"));
+  EXPECT_TRUE(keeps("paddings=[1, 1], strides=[2, 2], ceil_mode=true"));
+  EXPECT_FALSE(keeps("paddings=[1, 1], strides=[2, 3], ceil_mode=true"));
+  EXPECT_TRUE(keeps("paddings=[0, 0], strides=[4, 4]"));
+  EXPECT_FALSE(keeps("paddings=[0, 0], strides=[4, 4], ceil_mode=true"));
 }
 
 struct AxisCase {

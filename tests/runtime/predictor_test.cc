@@ -176,6 +176,16 @@ TEST(Predictor, RefusesAProgramThatTrains) {
                 "transpile --mode=test and --mode=freeze make it"));
 }
 
+TEST(Predictor, RefusesAnOpThatWritesAParameterInTestMode) {
+  const auto predictor = Predictor::Create(
+      ParsedProgram("var w f32[2] persistable\ndropout(X=x) -> (Out=w) {is_test=true}\n"),
+      Weights());
+  EXPECT_EQ(predictor.status(),
+            absl::InvalidArgumentError(
+                "block 0, op 0 (dropout): writes the parameter \"w\"; want a program of inference, "
+                "as transpile --mode=test and --mode=freeze make it"));
+}
+
 TEST(Predictor, RunsBetweenVariablesThatAreNamed) {
   PredictorOptions options;
   options.inputs = {"z", "x"};

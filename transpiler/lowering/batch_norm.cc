@@ -76,17 +76,15 @@ class BatchNormRule final : public LoweringRule {
   }
 
  private:
-  // And nothing reads what it says of the batch.
+  // And nothing reads what it gives beside Y.
   static bool UsesGivenStatistics(const Op& op) {
     const OpDesc& desc = op.desc();
     const bool given = BoolAttr(desc, "use_global_stats").value_or(false) ||
                        (BoolAttr(desc, "is_test").value_or(false) &&
                         !BoolAttr(desc, "trainable_statistics").value_or(false));
-    for (const char* slot : {"SavedMean", "SavedVariance", "ReserveSpace"}) {
-      const Argument* const output = op.Output(slot);
-      if (output != nullptr && output->value() != nullptr && !IsUnread(*output->value())) {
-        return false;
-      }
+    for (const Argument* output : op.outputs()) {
+      const bool is_read = output->value() != nullptr && !IsUnread(*output->value());
+      if (is_read && output != op.Output("Y")) return false;
     }
     return given && !IsChannelsLast(StringAttr(desc, "data_layout").value_or("NCHW")) &&
            !BoolAttr(desc, "fuse_with_relu").value_or(false);

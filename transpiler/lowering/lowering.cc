@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
+#include "ops/never_negative.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
@@ -66,7 +67,19 @@ Lowering::Lowering(Program* program, PassContext* context, absl::string_view pas
       program_(*program),
       pass_(pass),
       rewriter_(program, pass),
-      parameters_(*program, context, &rewriter_) {}
+      parameters_(*program, context, &rewriter_) {
+  NeverNegative never_negative;
+  for (int b = 0; b < program->block_count(); ++b) {
+    for (const Op& op : program->block(b).ops()) {
+      for (const auto arguments : {op.inputs(), op.outputs()}) {
+        for (const Argument* argument : arguments) {
+          const Value* const value = argument->value();
+          if (value != nullptr && never_negative.Holds(*value)) never_negative_.insert(argument);
+        }
+      }
+    }
+  }
+}
 
 std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const {
   const Value* value = input.value();
@@ -82,14 +95,27 @@ std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const 
   return found;
 }
 
-absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) const {
+bool Lowering::IsUnwritten(const Variable& variable) {
+  const auto [known, is_new] = unwritten_.try_emplace(&variable, false);
+  if (is_new) {
+    const absl::Span<const Value* const> values = variable.values();
+    known->second = std::all_of(values.begin(), values.end(), [](const Value* value) {
+      return value->origin() == Value::Origin::kEntry;
+    });
+  }
+  return known->second;
+}
+
+absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) {
   const Variable* variable = input.variable();
   if (variable == nullptr || !variable->persistable()) return nullptr;
-  const absl::Span<const Value* const> values = variable->values();
-  const bool is_kept = std::all_of(values.begin(), values.end(), [&](const Value* value) {
-    return value->origin() == Value::Origin::kEntry || value->op() == &input.op();
-  });
-  if (!is_kept || input.value()->origin() != Value::Origin::kEntry) return nullptr;
+  if (!IsUnwritten(*variable)) {
+    const absl::Span<const Value* const> values = variable->values();
+    const bool is_kept = std::all_of(values.begin(), values.end(), [&](const Value* value) {
+      return value->origin() == Value::Origin::kEntry || value->op() == &input.op();
+    });
+    if (!is_kept || input.value()->origin() != Value::Origin::kEntry) return nullptr;
+  }
   const Scope::Value* value = context_.freeze.new_parameters.FindOrNull(variable->name());
   if (value == nullptr) value = context_.freeze.trained->FindOrNull(variable->name());
   if (value == nullptr) {
@@ -99,8 +125,8 @@ absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) con
   return std::get_if<Tensor>(value);
 }
 
-absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(
-    const Argument& input, LoweringReason* reason) const {
+absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const Argument& input,
+                                                                           LoweringReason* reason) {
   *reason = LoweringReason::kNotQuantized;
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -78,6 +80,10 @@ class Lowering {
   Lowering(Program* program, PassContext* context, absl::string_view pass);
 
   Era era() const { return EraOf(program_); }
+  // Whether no element of what an argument of the portable program reads or writes is below 0.
+  bool IsNeverNegative(const Argument& argument) const {
+    return never_negative_.contains(&argument);
+  }
   Rewriter& rewriter() { return rewriter_; }
   // Says that an op that was left as it is moves codes since.
   void NoteMovesCodes(const Op& op) { moving_codes_.push_back(op.type()); }
@@ -94,10 +100,10 @@ class Lowering {
   // parameters; those of CheckRanges; codes of another type than the program declares, or ranges
   // that are not one for each channel.
   absl::StatusOr<std::optional<ParameterCodes>> FindParameterCodes(const Argument& input,
-                                                                   LoweringReason* reason) const;
+                                                                   LoweringReason* reason);
   // What a parameter holds that nothing writes, unless the op that reads it hands it on (statistics
   // in test mode); null where the input is none. Error (kNotFound): it is in no scope.
-  absl::StatusOr<const Tensor*> FindParameter(const Argument& input) const;
+  absl::StatusOr<const Tensor*> FindParameter(const Argument& input);
 
   // Puts an op in the place of `op`, with its role.
   void Replace(const Op& op, OpDesc replacement);
@@ -124,6 +130,8 @@ class Lowering {
 
  private:
   const Op* FindOpen(const Argument& reader) const;
+  // Whether nothing in the portable program writes it.
+  bool IsUnwritten(const Variable& variable);
   OpDesc Extended(const Op& product, absl::string_view output, const Epilogue& stages,
                   const std::vector<std::string>& operands) const;
 
@@ -132,6 +140,9 @@ class Lowering {
   const absl::string_view pass_;
   Rewriter rewriter_;
   ParameterWriter parameters_;
+  absl::flat_hash_set<const Argument*> never_negative_;
+  // What IsUnwritten said: the edits of a lowering write no parameter.
+  absl::flat_hash_map<const Variable*, bool> unwritten_;
   std::vector<std::string> moving_codes_;
   int rounding_away_from_zero_ = 0;
 };

@@ -27,8 +27,7 @@ struct Weights {
 absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
                                                      const ProductOfCodes& product,
                                                      const ActivationCodes& activation,
-                                                     const Lowering& lowering,
-                                                     LoweringReason* reason) {
+                                                     Lowering& lowering, LoweringReason* reason) {
   ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
                    lowering.FindParameterCodes(input, reason));
   if (!parameter) return std::nullopt;

@@ -13,11 +13,12 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "ops/never_negative.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
@@ -61,54 +62,95 @@ const Op* FindMove(const Argument& input) {
 
 // Whether what an input reads can be stored as codes by the products and tables that make it.
 bool IsOpen(const Argument& input, const Lowering& lowering) {
-  if (lowering.FindOpenProduct(input) != nullptr) return true;
-  if (lowering.FindOpenTable(input) != nullptr) return true;
-  const Op* const move = FindMove(input);
-  if (move == nullptr) return false;
-  for (const Argument* moved : move->Inputs("X")) {
-    if (!IsOpen(*moved, lowering)) return false;
+  std::vector<const Argument*> rest = {&input};
+  while (!rest.empty()) {
+    const Argument& next = *rest.back();
+    rest.pop_back();
+    if (lowering.FindOpenProduct(next) != nullptr) continue;
+    if (lowering.FindOpenTable(next) != nullptr) continue;
+    const Op* const move = FindMove(next);
+    if (move == nullptr) return false;
+    const auto moved = move->Inputs("X");
+    rest.insert(rest.end(), moved.begin(), moved.end());
   }
   return true;
+}
+
+// Declares the codes of what an input reads.
+absl::StatusOr<std::string> AddCodes(const Argument& input, VarType::Type dtype,
+                                     Rewriter& rewriter) {
+  VarDesc desc = *input.variable()->desc();
+  desc.set_name(rewriter.FreshName(absl::StrCat(desc.name(), ".quantized")));
+  desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(dtype);
+  ASSIGN_OR_RETURN(const Variable* codes,
+                   rewriter.AddVariable(input.variable()->block(), std::move(desc)));
+  return std::string(codes->name());
+}
+
+// Makes an op move the codes `from`, one of each X, to `to`.
+void MoveCodes(const Op& move, const std::vector<std::string>& from, const std::string& to,
+               VarType::Type dtype, Lowering& lowering) {
+  OpDesc moved = move.desc();
+  for (OpDesc::Var& slot : *moved.mutable_inputs()) {
+    if (slot.parameter() != "X") continue;
+    for (int i = 0; i < slot.arguments_size(); ++i) slot.set_arguments(i, from[i]);
+  }
+  for (const Argument* output : move.outputs()) {
+    if (output->slot_name() == "Out") {
+      moved.mutable_outputs(output->slot())->set_arguments(0, to);
+    } else if (output->variable() != nullptr && output->variable()->desc() != nullptr) {
+      lowering.SetElementType(*output->variable(), dtype);
+    }
+  }
+  lowering.NoteMovesCodes(move);
+  lowering.rewriter().InsertBefore(move, moved);
+  lowering.rewriter().Remove(move);
 }
 
 // Makes the products and tables behind an input store codes, and what is between them move codes,
 // to `codes`.
 absl::Status StoreAsCodes(const Argument& input, const Quantization& quantization,
                           const std::string& codes, Lowering& lowering) {
-  if (const Op* product = lowering.FindOpenProduct(input); product != nullptr) {
-    lowering.StoreCodes(*product, codes, StagesOf(quantization), quantization.type);
-    return absl::OkStatus();
-  }
-  if (const Op* table = lowering.FindOpenTable(input); table != nullptr) {
-    return StoreInTable(*table, codes, quantization, lowering);
-  }
-  const Op& move = *FindMove(input);
-  OpDesc moved = move.desc();
-  for (OpDesc::Var& slot : *moved.mutable_inputs()) {
-    if (slot.parameter() != "X") continue;
-    for (int i = 0; i < slot.arguments_size(); ++i) {
-      const Argument& x = *move.Inputs("X")[i];
-      VarDesc desc = *x.variable()->desc();
-      desc.set_name(lowering.rewriter().FreshName(absl::StrCat(desc.name(), ".quantized")));
-      desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(
-          quantization.type.dtype);
-      ASSIGN_OR_RETURN(const Variable* variable,
-                       lowering.rewriter().AddVariable(x.variable()->block(), desc));
-      RETURN_IF_ERROR(StoreAsCodes(x, quantization, variable->name(), lowering));
-      slot.set_arguments(i, variable->name());
+  struct Stored {
+    const Argument* input;
+    std::string codes;
+    const Op* move;                 // null: a product or a table stores them
+    std::vector<std::string> from;  // that it moves
+  };
+  std::vector<Stored> all = {{&input, codes, nullptr, {}}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Argument& read = *all[i].input;
+    if (lowering.FindOpenProduct(read) != nullptr || lowering.FindOpenTable(read) != nullptr) {
+      continue;
+    }
+    all[i].move = FindMove(read);
+    for (const Argument* x : all[i].move->Inputs("X")) {
+      ASSIGN_OR_RETURN(std::string moved,
+                       AddCodes(*x, quantization.type.dtype, lowering.rewriter()));
+      all[i].from.push_back(moved);
+      all.push_back({x, std::move(moved), nullptr, {}});
     }
   }
-  for (const Argument* output : move.outputs()) {
-    if (output->slot_name() == "Out") {
-      moved.mutable_outputs(output->slot())->set_arguments(0, codes);
-    } else if (output->variable() != nullptr && output->variable()->desc() != nullptr) {
-      lowering.SetElementType(*output->variable(), quantization.type.dtype);
+  // An op goes behind what it reads, which is found by its reading it.
+  for (auto stored = all.rbegin(); stored != all.rend(); ++stored) {
+    if (stored->move != nullptr) {
+      MoveCodes(*stored->move, stored->from, stored->codes, quantization.type.dtype, lowering);
+    } else if (const Op* product = lowering.FindOpenProduct(*stored->input); product != nullptr) {
+      lowering.StoreCodes(*product, stored->codes, StagesOf(quantization), quantization.type);
+    } else {
+      RETURN_IF_ERROR(StoreInTable(*lowering.FindOpenTable(*stored->input), stored->codes,
+                                   quantization, lowering));
     }
   }
-  lowering.NoteMovesCodes(move);
-  lowering.rewriter().InsertBefore(move, moved);
-  lowering.rewriter().Remove(move);
   return absl::OkStatus();
+}
+
+// Whether nothing reads the codes but what makes numbers of them.
+bool AreDequantizedOnly(const Value& codes) {
+  return std::all_of(codes.readers().begin(), codes.readers().end(), [](const Argument* reader) {
+    const OpSchema* schema = FindOpSchema(reader->op().type());
+    return schema != nullptr && schema->quant_op() == QuantOp::kDequantize;
+  });
 }
 
 class QuantizeRule final : public LoweringRule {
@@ -116,8 +158,7 @@ class QuantizeRule final : public LoweringRule {
   absl::string_view name() const override { return "quantize"; }
   absl::string_view doc() const override {
     return "The step to codes ends an epilogue or a table, also behind ops that move values; else "
-           "it "
-           "is an edge.";
+           "it is an edge.";
   }
   std::vector<std::string> op_types() const override { return {"quantize_linear"}; }
 
@@ -130,6 +171,7 @@ class QuantizeRule final : public LoweringRule {
     }
     const Variable& codes = *y->variable();
     if (codes.values().size() != 1) return LoweringReason::kRewritten;
+    if (!AreDequantizedOnly(*y->value())) return LoweringReason::kCodesAreRead;
     if (codes.desc() == nullptr || !codes.desc()->type().has_lod_tensor()) {
       return LoweringReason::kUnknownShape;
     }
@@ -139,7 +181,6 @@ class QuantizeRule final : public LoweringRule {
     if (!quantization) return reason;
     lowering.SetElementType(codes, quantization->type.dtype);
     if (IsOpen(*x, lowering)) {
-      // The quantize op goes first: it reads what is about to be stored otherwise.
       RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
       lowering.rewriter().Remove(op);
       return LoweringReason::kInEpilogue;
@@ -178,9 +219,10 @@ class QuantizeRule final : public LoweringRule {
     }
     *reason = LoweringReason::kTooManyBits;
     const int64_t bits = IntAttr(op.desc(), "bit_length").value_or(8);
-    const bool is_unsigned =
-        op.Input("X")->value() != nullptr && NeverNegative().Holds(*op.Input("X")->value());
-    if (bits < 2 || bits > (is_unsigned ? 9 : 8)) return std::nullopt;
+    // What signed codes hold is held so, as in training (runtime/executor/ops/quantized.h).
+    const bool is_unsigned = bits == 9;
+    if (bits < 2 || bits > 9) return std::nullopt;
+    if (is_unsigned && !lowering.IsNeverNegative(*op.Input("X"))) return std::nullopt;
     const int32_t largest = LargestCode(static_cast<int>(bits));
     const bool to_even = IntAttr(op.desc(), "round_type").value_or(1) == 0;
     Quantization found;

@@ -23,6 +23,7 @@
 
 #include "ops/dims.h"
 #include "ops/equal_shapes.h"
+#include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
@@ -55,6 +56,32 @@ bool IsOfChannels(const std::vector<int64_t>& addend, int64_t axis, const VarTyp
     if (addend[i] != (at + i == channel_axis ? x.dims(channel_axis) : 1)) return false;
   }
   return true;
+}
+
+// Whether a run may hold what an input reads as codes, so that a sum adds those
+// (runtime/executor/ops/residual.h).
+bool MayBeHeldAsCodes(const Argument& input) {
+  const Argument* at = &input;
+  while (at != nullptr && at->value() != nullptr) {
+    if (at->value()->origin() == Value::Origin::kEntry) return at->op().block().index() > 0;
+    if (at->value()->origin() != Value::Origin::kWrite) return true;
+    const Op* const op = at->value()->op();
+    const OpSchema* const schema = FindOpSchema(op->type());
+    if (schema == nullptr) return false;
+    switch (schema->quant_op()) {
+      case QuantOp::kDequantize:
+      case QuantOp::kQuantizeDequantize:
+        return true;
+      case QuantOp::kQuantize:
+        return false;
+      case QuantOp::kObserve:
+        break;
+      case QuantOp::kNone:
+        if (!schema->KeepsRange(op->desc())) return false;
+    }
+    at = op->Input("X");
+  }
+  return false;
 }
 
 class SumRule final : public LoweringRule {
@@ -108,13 +135,15 @@ class SumRule final : public LoweringRule {
     if (dims == nullptr || addend_dims == nullptr) return LoweringReason::kUnknownShape;
     if (HaveEqualShapes(op)) {
       const std::optional<ActivationCodes> codes = lowering.FindCodes(addend);
+      if (!codes && MayBeHeldAsCodes(addend)) return LoweringReason::kAtEdge;
       if (!codes) {
         lowering.TakeUp(product, op, out, {{Kind::kAddElement}}, {addend.variable()->name()});
         return LoweringReason::kInEpilogue;
       }
       if (AddsCodes(product)) return AddCodes(op, LoweringReason::kAttributes, lowering);
       const Kind kind = codes->is_unsigned ? Kind::kAddUint8 : Kind::kAddInt8;
-      lowering.TakeUp(product, op, out, {{kind, codes->step()}}, {std::string(codes->codes->name())});
+      lowering.TakeUp(product, op, out, {{kind, codes->step()}},
+                      {std::string(codes->codes->name())});
       return LoweringReason::kInEpilogue;
     }
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));

@@ -10,7 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/activation.h"
-#include "ops/never_negative.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
@@ -70,7 +69,7 @@ absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering) {
                            .Input("X", codes->codes->name())
                            .Input("Table", table)
                            .Output("Out", out.name())
-                           .BoolAttr("never_negative", NeverNegative().Holds(*out.value()))
+                           .BoolAttr("never_negative", lowering.IsNeverNegative(out))
                            .Build());
   return true;
 }

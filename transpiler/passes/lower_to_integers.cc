@@ -16,6 +16,7 @@
 #include "transpiler/lowering/lowering.h"
 #include "transpiler/lowering/rule.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/captures.h"
 #include "transpiler/passes/uses.h"
 
 namespace fixpoint {
@@ -80,6 +81,8 @@ class LowerToIntegers final : public Pass {
       --lowered[type][LoweringReason::kNoRule];
       ++lowered[type][LoweringReason::kOnIntegers];
     }
+    // What an op lists and its block no longer reads is not to keep the ops that make it.
+    UpdateCaptures(program, &lowering.rewriter());
     RemoveUnread(program, lowering.rewriter());
     for (const auto& [type, reasons] : lowered) {
       LoweredType account{type, {}};

@@ -23,7 +23,6 @@
 #include "runtime/kernels/code_conversion.h"
 #include "runtime/kernels/code_table.h"
 #include "runtime/kernels/epilogue.h"
-#include "runtime/kernels/fake_quantize.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
@@ -352,23 +351,31 @@ absl::StatusOr<int32_t> LargestCodeOf(const OpPlanner& op) {
       absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
 }
 
+// Memory that holds the number in every run.
+Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
+  const Buffer buffer = op.Scratch(what, VarType::FP32, 1);
+  op.AddStep({{},
+              {buffer},
+              [=](const StepContext& run) {
+                run.Floats(buffer)[0] = number;
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat("set ", what)});
+  return buffer;
+}
+
+// What no rule of lowering took is computed on the codes where it was so before, too.
 absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "X"));
-  ASSIGN_OR_RETURN(const int32_t largest_code, LargestCodeOf(op));
-  const Layout layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, layout));
-  const Buffer out = op.WriteAs("Out", type, layout);
-  op.AddStep(
-      {{x}, {out}, [=, range = op.Number("range")](const StepContext& run) {
-         const kernels::Channels all = {1, 1, static_cast<int64_t>(x.size)};
-         if (code_type == CodeType::kInt8) {
-           kernels::Dequantize(run.Of<int8_t>(x), {range}, all, largest_code, run.Floats(out));
-         } else {
-           kernels::Dequantize(run.Of<uint8_t>(x), {range}, all, largest_code, run.Floats(out));
-         }
-         return absl::OkStatus();
-       }});
+  Codes codes;
+  ASSIGN_OR_RETURN(codes.type, CodeTypeOf(op, "X"));
+  ASSIGN_OR_RETURN(codes.largest_code, LargestCodeOf(op));
+  codes.layout = op.InputLayout("X");
+  ASSIGN_OR_RETURN(codes.codes, op.Read("X", op.InputType("X").dtype, codes.layout));
+  codes.ranges = AddNumber(op, "range", op.Number("range"));
+  op.builder().WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);
   return absl::OkStatus();
 }
 

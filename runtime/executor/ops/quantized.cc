@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ops/never_negative.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
@@ -14,7 +13,7 @@ namespace {
 // The type that holds the codes of X; nothing where 8 bits do not.
 std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const kernels::CodeRule& rule) {
   if (rule.largest_code <= LargestCode(8)) return kernels::CodeType::kInt8;
-  const bool is_unsigned = rule.largest_code <= 255 && NeverNegative().Holds(op.InputValue("X"));
+  const bool is_unsigned = rule.largest_code <= 255 && op.IsNeverNegative("X");
   return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
 }
 

@@ -1,8 +1,8 @@
 // LeNet-5 from C++ to an int8 model: build, minimize, transpile, train, evaluate, freeze, lower,
 // predict.
 //
-//   bazel run --config=opt //examples:lenet5 -- digits:6000 /tmp/lenet5
-//   bazel run --config=opt //examples:lenet5 -- mnist:FOLDER /tmp/lenet5
+//   ./bazelw run --config=opt //examples:lenet5 -- digits:6000 /tmp/lenet5
+//   ./bazelw run --config=opt //examples:lenet5 -- mnist:FOLDER /tmp/lenet5
 //
 // Trains on rendered digits or on MNIST, and writes /tmp/lenet5.pdmodel and /tmp/lenet5.pdiparams,
 // which PaddlePaddle and `infer` read, and /tmp/lenet5.lowered.*, which runs on integer kernels.

@@ -1,8 +1,8 @@
 // ResNet-20 from C++ to an int8 model: build, minimize, transpile, train, evaluate, freeze,
 // lower, predict.
 //
-//   bazel run --config=opt //examples:resnet20 -- color_digits:2000 5 /tmp/resnet20
-//   bazel run --config=opt //examples:resnet20 -- cifar10:FOLDER 30 /tmp/resnet20
+//   ./bazelw run --config=opt //examples:resnet20 -- color_digits:2000 5 /tmp/resnet20
+//   ./bazelw run --config=opt //examples:resnet20 -- cifar10:FOLDER 30 /tmp/resnet20
 //
 // Trains on rendered digits or on CIFAR-10, for as many epochs, and writes /tmp/resnet20.pdmodel
 // and /tmp/resnet20.pdiparams, which PaddlePaddle and `infer` read, and /tmp/resnet20.lowered.*,

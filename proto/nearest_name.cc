@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace fixpoint {
 namespace {
@@ -65,6 +66,20 @@ std::string NearestName(absl::string_view name, absl::Span<const std::string> ca
 std::string DidYouMean(absl::string_view name, absl::Span<const std::string> candidates) {
   const std::string nearest = NearestName(name, candidates);
   return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+}
+
+std::string FirstNames(absl::Span<const std::string> names, size_t shown) {
+  const size_t left_out = names.size() > shown ? names.size() - shown : 0;
+  const std::string text = absl::StrJoin(names.first(names.size() - left_out), ", ");
+  return left_out == 0 ? text : absl::StrCat(text, " and ", left_out, " more");
+}
+
+std::string OfferNames(absl::string_view name, absl::Span<const std::string> candidates,
+                       size_t shown) {
+  const std::string nearest = DidYouMean(name, candidates);
+  if (!nearest.empty() || candidates.empty()) return nearest;
+  return absl::StrCat("; there ", candidates.size() == 1 ? "is " : "are ",
+                      FirstNames(candidates, shown));
 }
 
 }  // namespace fixpoint

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <limits>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/atomic_file.h"
@@ -17,6 +19,7 @@
 #include "proto/gzip.h"
 #include "proto/input_file.h"
 #include "proto/legacy_layout.h"
+#include "proto/nearest_name.h"
 #include "proto/program_text.h"
 #include "proto/required_fields.h"
 #include "proto/status_macros.h"
@@ -153,6 +156,25 @@ absl::Status WriteBinary(const ProgramDesc& program, const std::string& name,
   return stream.status();
 }
 
+// Error (kInvalidArgument): it is a folder; which program is in it.
+absl::Status CheckIsNoFolder(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return absl::OkStatus();
+  std::vector<std::string> programs;
+  for (fs::directory_iterator it(path, ignored), end; !ignored && it != end;
+       it.increment(ignored)) {
+    const fs::path& file = it->path();
+    if (file.filename() == "__model__" || file.extension() == ".pdmodel") {
+      programs.push_back(file.string());
+    }
+  }
+  std::sort(programs.begin(), programs.end());
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": is a folder; want the file of a program",
+                   programs.empty() ? "" : absl::StrCat(", as ", FirstNames(programs))));
+}
+
 absl::Status StandardOutputError() {
   return absl::UnavailableError(
       absl::StrCat("standard output: cannot be written: ",
@@ -181,6 +203,7 @@ absl::StatusOr<LoadedProgram> ParseProgramBytes(absl::string_view bytes, absl::s
 
 absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
                                           const ProgramFileLimits& limits) {
+  RETURN_IF_ERROR(CheckIsNoFolder(path));
   ASSIGN_OR_RETURN(const std::string bytes, ReadInputFile(path, kMaxBytes));
   return ParseProgramBytes(bytes, InputName(path), limits);
 }

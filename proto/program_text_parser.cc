@@ -61,21 +61,33 @@ class Parser {
   BlockState block_state_ = BlockState::kNone;
   size_t block_start_ = 0;
   bool at_first_line_ = true;
+  bool begins_line_ = false;  // whether any line begins as one of a program
   std::string quoted_;
 };
 
+// The error of a text of which no line begins as one of a program: the first of several stands for
+// all.
+absl::Status NoProgramText(absl::string_view file_name, const absl::Status& errors) {
+  const size_t end = errors.message().find('\n');
+  if (end == absl::string_view::npos) return errors;
+  return absl::InvalidArgumentError(
+      absl::StrCat(file_name, ": is no program; no line begins as one of a program's text\n",
+                   errors.message().substr(0, end)));
+}
+
 absl::StatusOr<ProgramDesc> Parser::Parse(absl::string_view file_name) {
   scanner_.SkipLineEnds();
-  while (!scanner_.AtEnd()) {
-    if (!ParseLine() && !scanner_.Recover()) return scanner_.status(file_name);
+  bool goes_on = true;
+  while (goes_on && !scanner_.AtEnd()) {
+    goes_on = ParseLine() || scanner_.Recover();
     at_first_line_ = false;
     scanner_.SkipLineEnds();
   }
-  if (block_state_ == BlockState::kInBraces) {
+  if (goes_on && block_state_ == BlockState::kInBraces) {
     scanner_.Fail(block_start_, "this block does not end; expected a line with \"}\"");
   }
   absl::Status status = scanner_.status(file_name);
-  if (!status.ok()) return status;
+  if (!status.ok()) return begins_line_ ? status : NoProgramText(file_name, status);
   return std::move(program_);
 }
 
@@ -85,6 +97,9 @@ bool Parser::ParseLine() {
 }
 
 bool Parser::ParseStatement() {
+  for (const char* word : {"program", "block", "var", "op"}) {
+    begins_line_ = begins_line_ || scanner_.AtWord(word);
+  }
   if (scanner_.Peek() == '}') return ParseBlockEnd();
   if (scanner_.AtWord("program")) return ParseHeader();
   if (scanner_.AtWord("block")) return ParseBlockStart();
@@ -412,8 +427,9 @@ bool Parser::ParseOp(OpDesc* op) {
 
 template <typename Slots>
 bool Parser::ParseSlots(Slots* slots) {
-  return scanner_.Consume('(', "before the slots of an op, like (X=x)") &&
-         scanner_.ReadSequence(')', [&] { return ParseSlot(slots->Add()); });
+  if (!scanner_.Consume('(', "before the slots of an op, like (X=x)")) return false;
+  begins_line_ = true;
+  return scanner_.ReadSequence(')', [&] { return ParseSlot(slots->Add()); });
 }
 
 bool Parser::ParseSlot(OpDesc::Var* slot) {

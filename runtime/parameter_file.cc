@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "proto/atomic_file.h"
+#include "proto/nearest_name.h"
 #include "proto/status_macros.h"
 #include "proto/tensor_desc.h"
 #include "runtime/byte_reader.h"
@@ -216,17 +217,9 @@ std::string OtherFiles(const std::string& directory, const std::vector<Parameter
   }
   for (const ParameterInfo& parameter : parameters) others.erase(parameter.name);
   if (others.empty()) return "the folder has no other files";
-  std::string text = "of other files the folder has ";
-  size_t shown = 0;
-  for (const std::string& other : others) {
-    if (shown == 3) {
-      absl::StrAppend(&text, " and ", others.size() - shown, " more");
-      break;
-    }
-    absl::StrAppend(&text, shown == 0 ? "" : ", ", Quoted(other));
-    ++shown;
-  }
-  return text;
+  std::vector<std::string> quoted;
+  for (const std::string& other : others) quoted.push_back(Quoted(other));
+  return absl::StrCat("of other files the folder has ", FirstNames(quoted));
 }
 
 absl::Status CheckAllThere(const std::string& directory,

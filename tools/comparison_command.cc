@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "proto/feeds_and_fetches.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/backend.h"
@@ -71,7 +72,8 @@ absl::Status CompareOnArrays(const ComparisonCommand& command, const Model& mode
     const Model& fed_model =
         model.Find(feed.name) == nullptr && other.Find(feed.name) != nullptr ? other : model;
     ASSIGN_OR_RETURN(const Variable* variable,
-                     FindForFlag("feeds", feed.name, fed_model.program(), fed_model.path()));
+                     FindForFlag("feeds", feed.name, fed_model.program(), fed_model.path(),
+                                 FedVariables(fed_model.program())));
     ASSIGN_OR_RETURN(Tensor tensor, LoadFeed(feed, *variable));
     fed.push_back(std::move(tensor));
   }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "proto/feeds_and_fetches.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/backend.h"
@@ -81,15 +82,17 @@ absl::StatusOr<ExitCode> RunOnArrays(const InferenceCommand& command, const Prog
   std::vector<Tensor> fed;
   std::vector<Feed> feeds;
   for (const NamedFile& feed : command.feeds) {
-    ASSIGN_OR_RETURN(const Variable* variable,
-                     FindForFlag("feeds", feed.name, program, command.program));
+    ASSIGN_OR_RETURN(const Variable* variable, FindForFlag("feeds", feed.name, program,
+                                                           command.program, FedVariables(program)));
     ASSIGN_OR_RETURN(Tensor tensor, LoadFeed(feed, *variable));
     fed.push_back(std::move(tensor));
   }
   for (size_t i = 0; i < fed.size(); ++i) feeds.push_back({command.feeds[i].name, &fed[i]});
   std::vector<std::string> names;
   for (const NamedFile& fetch : command.fetches) {
-    RETURN_IF_ERROR(FindForFlag("fetches", fetch.name, program, command.program).status());
+    RETURN_IF_ERROR(
+        FindForFlag("fetches", fetch.name, program, command.program, FetchedVariables(program))
+            .status());
     RETURN_IF_ERROR(outputs->Claim(fetch.file));
     RETURN_IF_ERROR(CheckBinaryOutput(fetch.file));
     names.push_back(fetch.name);
@@ -127,7 +130,8 @@ absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command) {
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   const absl::Status does_not_train = CheckDoesNotTrain(named.program);
   if (!does_not_train.ok()) return InFile(command.program, does_not_train);
-  ASSIGN_OR_RETURN(Scope scope, LoadScope(named.program, command.program, "params", command.params));
+  ASSIGN_OR_RETURN(Scope scope,
+                   LoadScope(named.program, command.program, "params", command.params));
   if (command.data_set) return EvaluateDataSet(command, named.program, &scope);
   Outputs outputs(std::move(inputs));
   return RunOnArrays(command, named.program, &scope, &outputs);

@@ -1,5 +1,6 @@
 #include "tools/inference_modes.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <system_error>
@@ -8,9 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "proto/feeds_and_fetches.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
+#include "runtime/training/network_variables.h"
 #include "tools/failing_program.h"
 #include "tools/json.h"
 #include "tools/named_program.h"
@@ -219,6 +222,21 @@ std::string LowerJson(const std::string& program, const LoweredModel& model,
   return json.Take();
 }
 
+// The error of a freeze, and what there is to fetch where the fetches are not known.
+absl::Status WithScores(const absl::Status& error, const Program& program,
+                        const std::vector<std::string>& fetches) {
+  if (error.code() != absl::StatusCode::kInvalidArgument) return error;
+  const bool all_known = std::all_of(fetches.begin(), fetches.end(), [&](const std::string& name) {
+    return program.Find(program.block(0), name) != nullptr;
+  });
+  if (all_known && !(fetches.empty() && FetchedVariables(program).empty())) return error;
+  const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program);
+  if (!variables.ok() || variables->scores.empty()) return error;
+  return absl::Status(
+      error.code(),
+      absl::StrCat(error.message(), "; the scores of the classes are ", variables->scores));
+}
+
 }  // namespace
 
 absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
@@ -257,10 +275,10 @@ absl::StatusOr<ExitCode> RunFreezeCommand(const ModelCommand& command,
   if (!model.ok()) {
     FreezeOptions quiet = options;
     quiet.pipeline_options.after_pass = nullptr;
-    return WithFailingModel(command, model.status(), "freeze", &files,
-                            [&](const Program& candidate) {
-                              return Freeze(candidate, files.parameters, quiet).status();
-                            });
+    const absl::Status error = WithScores(model.status(), files.read.program, options.fetches);
+    return WithFailingModel(command, error, "freeze", &files, [&](const Program& candidate) {
+      return Freeze(candidate, files.parameters, quiet).status();
+    });
   }
   ASSIGN_OR_RETURN(const Written written,
                    WriteModel(command, model->program, model->scope, &files));

@@ -138,7 +138,12 @@ absl::StatusOr<ExitCode> Verify(const Paths& paths) {
     options.startup = &startup->program;
   }
   const std::vector<Finding> findings = fixpoint::Verify(input.program, options);
-  const InvariantReport report = CheckFoundRewrite(input.program, options.startup);
+  // What the startup program lacks is said once.
+  const bool is_initialized = std::none_of(
+      findings.begin(), findings.end(),
+      [](const Finding& finding) { return finding.code == FindingCode::kUninitialized; });
+  const InvariantReport report =
+      CheckFoundRewrite(input.program, is_initialized ? options.startup : nullptr);
   const ExitCode code = HasErrors(findings) || !report.violations.empty() ? kAnswerIsNo : kDone;
   if (!FLAGS_json) {
     std::string text = FindingsText(input.program, findings);

@@ -11,6 +11,15 @@
 #include "tools/command_line.h"
 
 namespace fixpoint {
+namespace {
+
+std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables) {
+  std::vector<std::string> names;
+  for (const Variable* variable : variables) names.push_back(variable->name());
+  return names;
+}
+
+}  // namespace
 
 absl::StatusOr<NamedProgram> LoadNamedProgram(const std::string& path) {
   ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(path));
@@ -34,13 +43,14 @@ absl::Status InFile(const std::string& path, const absl::Status& status) {
 }
 
 absl::StatusOr<const Variable*> FindForFlag(absl::string_view flag, const std::string& name,
-                                            const Program& program, const std::string& path) {
+                                            const Program& program, const std::string& path,
+                                            const std::vector<const Variable*>& likely) {
   const Variable* variable = program.Find(program.block(0), name);
   if (variable != nullptr) return variable;
-  std::vector<std::string> names;
-  for (const Variable* known : program.block(0).variables()) names.push_back(known->name());
+  const std::string nearest = DidYouMean(name, NamesOf(program.block(0).variables()));
   return UsageError(absl::StrCat("--", flag, ": block 0 of ", path, " has no variable \"", name,
-                                 "\"", DidYouMean(name, names)));
+                                 "\"",
+                                 nearest.empty() ? OfferNames(name, NamesOf(likely)) : nearest));
 }
 
 int OpCount(const Program& program) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -40,9 +41,11 @@ std::string Beside(const std::string& path, const std::string& word);
 // The error, behind the name of the file that it is about.
 absl::Status InFile(const std::string& path, const absl::Status& status);
 
-// The variable of block 0 that a flag names. Error (of usage): there is none; which it may be.
+// The variable of block 0 that a flag names. Error (of usage): there is none; which it may be, or
+// where no name is near, which are `likely`.
 absl::StatusOr<const Variable*> FindForFlag(absl::string_view flag, const std::string& name,
-                                            const Program& program, const std::string& path);
+                                            const Program& program, const std::string& path,
+                                            const std::vector<const Variable*>& likely = {});
 
 // Of all blocks.
 int OpCount(const Program& program);

@@ -31,8 +31,11 @@ absl::Status CheckPass(absl::string_view flag, const std::string& name, const Na
   }
   Names known;
   for (const auto& pass : passes.all()) known.push_back(std::string(pass->name()));
-  return UsageError(
-      absl::StrCat("--", flag, "=", name, ": there is no such pass", DidYouMean(name, known)));
+  const std::string nearest = DidYouMean(name, known);
+  return UsageError(absl::StrCat(
+      "--", flag, "=", name, ": there is no such pass",
+      nearest.empty() ? absl::StrCat("; the pipeline runs ", absl::StrJoin(pipeline, ", "))
+                      : nearest));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
+#include "transpiler/ops_left_out.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/target.h"
 
@@ -147,6 +148,7 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
   Outputs outputs(paths);
   ASSIGN_OR_RETURN(const Destinations to, ClaimOutputs(command, inputs, outputs));
 
+  std::vector<OpsLeftOut> left_out = FindOpsLeftOut(inputs.program->program);
   absl::StatusOr<TranspileResult>& transpiled =
       KeepUntilExit(Transpile(&inputs.program->program, inputs.options));
   if (!transpiled.ok()) {
@@ -163,6 +165,7 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
   report.notes = std::move(result.notes);
   report.explain = command.explain;
   report.plan = std::move(result.plan);
+  report.left_out = std::move(left_out);
   if (!command.save_plan.empty() && report.left_alone.empty()) {
     RETURN_IF_ERROR(outputs.Stage(command.save_plan, PrintTextMessage(report.plan)));
   }

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -16,10 +15,10 @@
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/staged_directory.h"
-#include "runtime/tensor.h"
 #include "runtime/training/checkpoint.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/trainer.h"
+#include "tools/initial_values.h"
 #include "tools/json.h"
 #include "tools/metrics_log.h"
 #include "tools/named_program.h"
@@ -38,11 +37,6 @@ absl::StatusOr<Program> EvaluationProgram(const TrainingCommand& command, const 
   }
   ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(command.eval_program));
   return std::move(named.program);
-}
-
-VarType::Type TypeOf(const Scope::Value& value) {
-  const Tensor* tensor = std::get_if<Tensor>(&value);
-  return tensor != nullptr ? tensor->dtype() : std::get<SelectedRows>(value).value.dtype();
 }
 
 // One run of the tool.
@@ -69,6 +63,8 @@ class TrainingRun {
   const std::string& EvaluatedFile() const {
     return command_.eval_program.empty() ? command_.program : command_.eval_program;
   }
+
+  TrainedFrom Trained() const { return {training_, startup_, command_.program, command_.startup}; }
 
   // What cannot be written is told before the work, not behind it.
   absl::Status ClaimOutputs() {
@@ -137,22 +133,10 @@ class TrainingRun {
   }
 
   absl::Status InitializeScope() {
-    const absl::Status initialized = Initialize(startup_, &scope_, options_);
-    if (!initialized.ok()) return InFile(command_.startup, initialized);
+    RETURN_IF_ERROR(RunStartup(Trained(), &scope_, options_));
     if (command_.params.empty()) return absl::OkStatus();
-    ASSIGN_OR_RETURN(const Scope given,
-                     LoadParametersThatAreThere(training_.Proto(), command_.params));
-    for (const auto& [name, value] : given) {
-      const Scope::Value* initial = scope_.FindOrNull(name);
-      if (initial != nullptr && TypeOf(*initial) != TypeOf(value)) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            command_.params, "/", name, ": is ", VarType::Type_Name(TypeOf(value)),
-            "; want what the startup program gives, ", VarType::Type_Name(TypeOf(*initial))));
-      }
-      ASSIGN_OR_RETURN(Scope::Value copy, Scope::CloneOf(value));
-      scope_.Set(name, std::move(copy));
-    }
-    return absl::OkStatus();
+    ASSIGN_OR_RETURN(const std::string note, TakeParameters(Trained(), command_.params, &scope_));
+    return WriteReport(note, /*output_is_taken=*/true);
   }
 
   void DescribeRun() {
@@ -201,11 +185,19 @@ class TrainingRun {
   }
 
   absl::Status TrainAll() {
+    if (trainer_->step() >= steps_) {
+      const char* advice = " steps are done; --steps or --epochs asks for more\n";
+      RETURN_IF_ERROR(Tell(absl::StrCat("all ", steps_, advice)));
+    }
     while (trainer_->step() < steps_) {
       const bool is_last = trainer_->step() + 1 == steps_;
       absl::StatusOr<BatchResult> result =
           trainer_->Step(is_last ? command_.dump : std::vector<std::string>());
-      if (!result.ok()) return InFile(command_.program, result.status());
+      if (!result.ok()) {
+        const absl::Status error = InFile(command_.program, result.status());
+        return trainer_->step() == begun_with_ ? WithMissingValues(error, Trained(), scope_)
+                                               : error;
+      }
       RETURN_IF_ERROR(TellOfStep(*result));
       if (IsDue(command_.eval_every, is_last)) RETURN_IF_ERROR(EvaluateNow());
       if (checkpoints_ && IsDue(command_.checkpoint_every, is_last)) {

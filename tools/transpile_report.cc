@@ -20,7 +20,7 @@ std::string ReportText(const TranspileReport& report) {
                   " of weights, ", account.activation_quantizers, " of activations");
   if (account.observers > 0) absl::StrAppend(&text, "; ", account.observers, " observers");
   if (!account.target.empty()) absl::StrAppend(&text, "; target ", account.target);
-  absl::StrAppend(&text, "\n");
+  absl::StrAppend(&text, "\n", OpsLeftOutText(report.left_out));
   if (!report.output.empty()) absl::StrAppend(&text, "wrote ", report.output, "\n");
   if (!report.startup_output.empty()) {
     absl::StrAppend(&text, "wrote ", report.startup_output, "\n");
@@ -54,6 +54,15 @@ std::string ReportJson(const TranspileReport& report) {
     json.Key("float").BeginObject();
     for (const auto& [reason, count] : line.kept) json.Key(reason).Int(count);
     json.EndObject().EndObject();
+  }
+  json.EndArray();
+  json.Key("left_out").BeginArray();
+  for (const OpsLeftOut& type : report.left_out) {
+    json.BeginObject();
+    json.Key("type").String(type.op_type);
+    json.Key("ops").Int(type.count);
+    json.Key("has_weights").Bool(type.has_weights);
+    json.EndObject();
   }
   json.EndArray();
   json.Key("ops").BeginArray();

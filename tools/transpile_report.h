@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/quant_plan.pb.h"
+#include "transpiler/ops_left_out.h"
 
 namespace fixpoint {
 
@@ -17,6 +18,7 @@ struct TranspileReport {
   std::string left_alone;      // why nothing was done; "" where something was
   std::vector<std::string> notes;
   QuantPlan plan;
+  std::vector<OpsLeftOut> left_out;
   bool explain = false;
 };
 

@@ -97,6 +97,7 @@ std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::Quant
     }
   }
   int weights = 0;
+  std::string quantized;  // an input that is
   for (const Target::Slot& slot : entry.inputs()) {
     if (slot.role() == Target::ADDEND) continue;
     const auto arguments = op.Inputs(slot.name());
@@ -111,6 +112,9 @@ std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::Quant
       }
       const bool is_weight = parameters_.IsWeight(*argument->value());
       weights += is_weight;
+      if (IsQuantized(*argument->value())) {
+        quantized = absl::StrCat(slot.name(), " is ", argument->name());
+      }
       if (slot.role() == Target::WEIGHT && !is_weight) {
         detail = absl::StrCat(slot.name(), " is ", argument->name());
         return IsQuantized(*argument->value()) ? Reason::kAlreadyQuantized : Reason::kNoWeight;
@@ -121,9 +125,13 @@ std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::Quant
       }
     }
   }
-  if (entry.needs_weight() && weights == 0) return Reason::kNoWeight;
-  if (entry.on_request() && !IsAskedFor(op, matches)) return Reason::kOnRequest;
-  return std::nullopt;
+  const bool lacks_weight = entry.needs_weight() && weights == 0;
+  if (!lacks_weight && (!entry.on_request() || IsAskedFor(op, matches))) return std::nullopt;
+  if (!quantized.empty()) {
+    detail = std::move(quantized);
+    return Reason::kAlreadyQuantized;
+  }
+  return lacks_weight ? Reason::kNoWeight : Reason::kOnRequest;
 }
 
 }  // namespace fixpoint

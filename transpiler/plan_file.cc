@@ -16,6 +16,7 @@
 #include "transpiler/gradient_links.h"
 #include "transpiler/schedule.h"
 #include "transpiler/target.h"
+#include "transpiler/unknown_quantizer.h"
 
 namespace fixpoint {
 namespace {
@@ -260,7 +261,7 @@ absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
   }
   if (!spec.has_quantizer()) return wrong("spec.quantizer is missing");
   const Quantizer* quantizer = quantizers.Find(spec.quantizer());
-  if (quantizer == nullptr) return wrong("there is no quantizer \"", spec.quantizer(), "\"");
+  if (quantizer == nullptr) return wrong(UnknownQuantizer(spec.quantizer(), quantizers));
   if (!spec.has_bits()) return wrong("spec.bits is missing");
   if (!spec.has_granularity()) return wrong("spec.granularity is missing");
   if (!spec.has_scheme()) return wrong("spec.scheme is missing");

@@ -60,6 +60,12 @@ bool IsProduct(const std::vector<SlotPlan>& slots) {
   return has(QuantPlan::WEIGHT) && has(QuantPlan::ACTIVATION);
 }
 
+// Whether a configuration says more than which target it is for, so that what is wrong is its.
+bool AsksForMore(const QuantConfig& config) {
+  return config.has_weights() || config.has_activations() || config.rules_size() > 0 ||
+         config.observe_outputs() || config.also_quantize_size() > 0 || config.has_schedule();
+}
+
 class Planner {
  public:
   Planner(const Program& program, const QuantConfig& config, const Target& target,
@@ -161,18 +167,16 @@ absl::StatusOr<Plan> Planner::Make() {
   }
   std::vector<absl::Status> complaints = specs_.complaints();
   plan_.schedule = config_.schedule();
-  if (absl::Status status = CheckSchedule(plan_.schedule, target_); !status.ok()) {
-    complaints.push_back(InputError(config_name_, status));
-  }
-  if (absl::Status status = rules_.CheckAllMatched(); !status.ok()) {
-    complaints.push_back(InputError(config_name_, status));
+  for (absl::Status status : {CheckSchedule(plan_.schedule, target_), rules_.CheckAllMatched()}) {
+    if (!status.ok()) complaints.push_back(std::move(status));
   }
   if (complaints.empty()) return std::move(plan_);
-  if (complaints.size() == 1) return complaints.front();
-  return absl::Status(complaints.front().code(),
-                      absl::StrJoin(complaints, "\n", [](std::string* out, const absl::Status& s) {
-                        absl::StrAppend(out, std::string(s.message()));
-                      }));
+  const absl::Status all(
+      complaints.front().code(),
+      absl::StrJoin(complaints, "\n", [](std::string* out, const absl::Status& complaint) {
+        absl::StrAppend(out, std::string(complaint.message()));
+      }));
+  return AsksForMore(config_) ? InputError(config_name_, all) : all;
 }
 
 std::string Planner::NameOfSharedScale(const Op& op) {

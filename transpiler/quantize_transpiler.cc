@@ -232,6 +232,10 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   if (std::string note = OwnOpsNote(result.plan, target, quantizers); !note.empty()) {
     result.notes.push_back(std::move(note));
   }
+  if (options.config.observe_outputs() && target.outputs().empty()) {
+    result.notes.push_back(
+        absl::StrCat("observe_outputs: target ", target.name(), " observes no outputs"));
+  }
   if (!startup_note.empty()) result.notes.push_back(std::move(startup_note));
   for (std::string& note : context.notes) result.notes.push_back(std::move(note));
   const std::string& last = options.pipeline_options.stop_after;

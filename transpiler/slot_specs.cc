@@ -1,13 +1,15 @@
 #include "transpiler/slot_specs.h"
 
 #include <algorithm>
-#include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "proto/deterministic_bytes.h"
 #include "transpiler/rules.h"
 #include "transpiler/target.h"
+#include "transpiler/unknown_quantizer.h"
 
 namespace fixpoint {
 
@@ -29,7 +31,8 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
   }
   detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
   if (spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {
-    spec.set_signedness(spec.scheme() == QuantSpec::AFFINE || never_negative_.Holds(*argument.value())
+    spec.set_signedness(spec.scheme() == QuantSpec::AFFINE ||
+                                never_negative_.Holds(*argument.value())
                             ? QuantSpec::UNSIGNED
                             : QuantSpec::SIGNED);
   } else if (spec.signedness() == QuantSpec::UNSIGNED && spec.scheme() == QuantSpec::SYMMETRIC &&
@@ -41,6 +44,10 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
   } else {
     const VarType::TensorDesc& tensor = *argument.variable()->tensor();
     if (!spec.has_axis()) {
+      if (role == QuantPlan::ACTIVATION) {
+        ComplainOfChannels(argument, spec);
+        return Reason::kAxisUnknown;
+      }
       const std::optional<int> axis = schema.WeightAxis(argument.op(), argument.slot_name());
       if (!axis.has_value()) return Reason::kAxisUnknown;
       spec.set_axis(*axis);
@@ -59,19 +66,26 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
   return std::nullopt;
 }
 
+std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity) const {
+  std::vector<std::string> names;
+  for (const auto& quantizer : quantizers_.all()) {
+    if (quantizer->granularity() == granularity) names.emplace_back(quantizer->name());
+  }
+  return absl::StrJoin(names, ", ");
+}
+
 void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec) {
   if (!checked_.insert(absl::StrCat(role, DeterministicBytes(spec))).second) return;
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   absl::Status status;
   if (quantizer == nullptr) {
-    const std::string known = absl::StrJoin(
-        quantizers_.all(), ", ", [](std::string* out, const std::unique_ptr<Quantizer>& q) {
-          absl::StrAppend(out, std::string(q->name()));
-        });
-    status = absl::InvalidArgumentError(
-        absl::StrCat("there is no quantizer \"", spec.quantizer(), "\"; there are ", known));
+    status = absl::InvalidArgumentError(UnknownQuantizer(spec.quantizer(), quantizers_));
   } else {
     status = CheckSpec(*quantizer, spec);
+    if (!status.ok() && spec.granularity() != quantizer->granularity()) {
+      status = absl::Status(status.code(), absl::StrCat(status.message(), "; want one of ",
+                                                        QuantizersOf(spec.granularity())));
+    }
     if (status.ok()) {
       status = CheckAbilities(target_, AbilitiesOf(role), *quantizer, spec);
     }
@@ -80,6 +94,16 @@ void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const Quan
   complaints_.emplace_back(status.code(),
                            absl::StrCat(Describe(argument.op()), ": ", argument.slot_name(), " is ",
                                         argument.name(), ": ", std::string(status.message())));
+}
+
+void SlotSpecs::ComplainOfChannels(const Argument& argument, const QuantSpec& spec) {
+  if (!checked_.insert(absl::StrCat("channels|", DeterministicBytes(spec))).second) return;
+  complaints_.push_back(absl::InvalidArgumentError(absl::StrCat(
+      Describe(argument.op()), ": ", argument.slot_name(), " is ", argument.name(), ": quantizer ",
+      spec.quantizer(),
+      " has a scale for each channel, and which axis of an activation has them is not known; "
+      "want one of ",
+      QuantizersOf(QuantSpec::PER_TENSOR))));
 }
 
 void SlotSpecs::CheckShared(const Argument& first, const QuantSpec& first_spec,

@@ -59,6 +59,11 @@ class SlotSpecs {
     return role == QuantPlan::WEIGHT ? target_.weight_abilities() : target_.activation_abilities();
   }
 
+  // "abs_max, lsq".
+  std::string QuantizersOf(QuantSpec::Granularity granularity) const;
+  // Complains, once of each spec, of an activation that is to have a scale for each channel.
+  void ComplainOfChannels(const Argument& argument, const QuantSpec& spec);
+
   const QuantConfig& config_;
   const Target& target_;
   const QuantizerTable& quantizers_;

@@ -12,6 +12,7 @@
 #include "proto/nearest_name.h"
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
+#include "transpiler/unknown_quantizer.h"
 
 namespace fixpoint {
 namespace {
@@ -97,7 +98,7 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
   };
   const auto check_spec = [&](const QuantSpec& spec, absl::string_view place) {
     if (spec.has_quantizer() && quantizers.Find(spec.quantizer()) == nullptr) {
-      complain(place, ": there is no quantizer \"", spec.quantizer(), "\"");
+      complain(place, ": ", UnknownQuantizer(spec.quantizer(), quantizers));
     }
   };
   if (target.name().empty()) complain("name is missing");
@@ -145,7 +146,8 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
                abilities->max_bits());
     }
     for (const std::string& name : abilities->quantizers()) {
-      if (quantizers.Find(name) == nullptr) complain("abilities: no quantizer \"", name, "\"");
+      if (quantizers.Find(name) == nullptr)
+        complain("abilities: ", UnknownQuantizer(name, quantizers));
     }
   }
   return complaints;

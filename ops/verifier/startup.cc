@@ -13,6 +13,25 @@ bool HoldsTensor(const Variable& variable) {
   return kind == VarType::LOD_TENSOR || kind == VarType::SELECTED_ROWS;
 }
 
+// Whether a startup program has to initialize it.
+bool IsState(const Variable& variable) {
+  return variable.persistable() && variable.is_used() && HoldsTensor(variable);
+}
+
+// How many variables the startup program would have to initialize and does not; 0 where it declares
+// one of them.
+int CountIfNoneIsInitialized(const Program& program, const Program& startup) {
+  int count = 0;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Variable* variable : program.block(b).variables()) {
+      if (!IsState(*variable)) continue;
+      if (startup.Find(startup.block(0), variable->name()) != nullptr) return 0;
+      ++count;
+    }
+  }
+  return count;
+}
+
 int CountWrites(const Variable& variable) {
   int writes = 0;
   for (const Argument* argument : variable.arguments()) writes += argument->is_output();
@@ -22,11 +41,17 @@ int CountWrites(const Variable& variable) {
 }  // namespace
 
 void CheckStartup(const Program& program, const Program& startup, FindingList* findings) {
+  if (const int count = CountIfNoneIsInitialized(program, startup); count > 1) {
+    findings->Error(FindingCode::kUninitialized, program.block(0),
+                    absl::StrCat("the startup program initializes none of ", count,
+                                 " persistable variables; is it of another program?"));
+    return;
+  }
   absl::flat_hash_map<const Variable*, int> counted;  // a name may be that of many variables
   for (int b = 0; b < program.block_count(); ++b) {
     const Block& block = program.block(b);
     for (const Variable* variable : block.variables()) {
-      if (!variable->persistable() || !variable->is_used() || !HoldsTensor(*variable)) continue;
+      if (!IsState(*variable)) continue;
       const Variable* initialized = startup.Find(startup.block(0), variable->name());
       const auto [count, is_new] = counted.try_emplace(initialized, 0);
       if (is_new && initialized != nullptr) count->second = CountWrites(*initialized);

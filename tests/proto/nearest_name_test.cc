@@ -43,5 +43,18 @@ TEST(NearestName, DidYouMeanIsTheEndOfAMessage) {
   EXPECT_EQ(DidYouMean("nothing", {"stats"}), "");
 }
 
+TEST(OfferNames, NamesThoseThatThereAreWhereNoneIsNear) {
+  EXPECT_EQ(OfferNames("imag", {"image", "label"}), "; did you mean image?");
+  EXPECT_EQ(OfferNames("x", {"image", "label"}), "; there are image, label");
+  EXPECT_EQ(OfferNames("x", {"image"}), "; there is image");
+  EXPECT_EQ(OfferNames("x", {}), "");
+}
+
+TEST(FirstNames, SaysHowManyAreLeftOut) {
+  EXPECT_EQ(FirstNames({"a", "b", "c"}), "a, b, c");
+  EXPECT_EQ(FirstNames({"a", "b", "c", "d", "e"}), "a, b, c and 2 more");
+  EXPECT_EQ(FirstNames({"a", "b"}, 1), "a and 1 more");
+}
+
 }  // namespace
 }  // namespace fixpoint

@@ -287,10 +287,16 @@ TEST(ProgramTextErrors, AfterALineThatEndsInsideBracketsNothingIsTold) {
 
 TEST(ProgramTextErrors, TwentyMistakesAreEnough) {
   std::string text;
-  for (int i = 0; i < 30; ++i) text += "1\n";
+  for (int i = 0; i < 30; ++i) text += "var 1\n";
   const std::string error = ErrorOf(text);
-  EXPECT_THAT(error, HasSubstr("p:20:1: "));
-  EXPECT_THAT(error, Not(HasSubstr("p:21:1: ")));
+  EXPECT_THAT(error, HasSubstr("p:20:5: "));
+  EXPECT_THAT(error, Not(HasSubstr("p:21:5: ")));
+}
+
+TEST(ProgramTextErrors, OfATextThatIsNoProgramOneMistakeIsTold) {
+  EXPECT_EQ(ErrorOf("# Fixpoint\n\nFixpoint turns programs (of training)\ninto others.\n"),
+            "p: is no program; no line begins as one of a program's text\n"
+            "p:3:10: found \"turns\"; expected \"(\" before the slots of an op, like (X=x)");
 }
 
 TEST(ProgramTextErrors, LongInputIsCutInMessages) {

@@ -405,7 +405,7 @@ block 1 parent=1 {
     std::string message;
   } kCases[] = {
       {"nothing.pb", "nothing.pb: cannot be read: No such file or directory"},
-      {".", ".: cannot be read"},
+      {".", ".: is a folder; want the file of a program"},
       {"bad.txt", "bad.txt:1:"},
       {"cycle.txt", "cycle.txt: block 1: parent_idx is 1; a parent stands before its block"},
   };

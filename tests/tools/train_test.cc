@@ -21,6 +21,7 @@ namespace fixpoint {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
@@ -144,13 +145,73 @@ TEST_F(Train, BeginsWithParametersThatAreGiven) {
     return std::atof(line.substr(line.find("loss") + 7).c_str());
   };
   EXPECT_LT(first_loss("run.jsonl"), first_loss("fresh.jsonl") / 2);
+  EXPECT_EQ(run.err,
+            "took 8 of 9 parameters from trained; as the startup program says: "
+            "fc_0.w_0_velocity_0\n");
+}
+
+TEST_F(Train, TellsWhichFilesOfParametersAreNotUsed) {
+  ASSERT_EQ(Run({"--steps=1", "--save=trained"}).exit_code, 0);
+  EXPECT_EQ(Run({"--steps=1", "--params=trained"}).err, "");
+  folder_.Write("one/fc_0.w_0", folder_.Read("trained/fc_0.w_0"));
+  folder_.Write("one/conv2d_0.w_0", "");
+  const BinaryRun run = Run({"--steps=1", "--params=one"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err,
+            "took 1 of 9 parameters from one; as the startup program says: fc_0.b_0, "
+            "fc_0.b_0_velocity_0, fc_0.w_0_velocity_0 and 5 more; not used: conv2d_0.w_0\n");
+}
+
+TEST_F(Train, ParametersWithoutAnyThatIsTrainedAreNotThoseOfTheProgram) {
+  ASSERT_EQ(Run({"--steps=1", "--save=trained"}).exit_code, 0);
+  folder_.Write("rate/learning_rate_0", folder_.Read("trained/learning_rate_0"));
+  const BinaryRun run = Run({"--steps=1", "--params=rate"});
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_EQ(run.err,
+            "train: rate: has none of the parameters that are trained: fc_0.b_0, fc_0.w_0, "
+            "fc_1.b_0 and 1 more\n");
+}
+
+TEST_F(Train, AStartupProgramOfBeforeTheProgramWasQuantizedDoesNotFit) {
+  RunBinaryOptions here;
+  here.callers_directory = folder_.Path();
+  const auto quantize = [&](const std::vector<std::string>& arguments) {
+    return RunBinary("tools/transpile", arguments, here).exit_code;
+  };
+  ASSERT_EQ(quantize({"--output=q.txt", "--startup_output=q.startup.txt", "mlp.txt"}), 0);
+  const auto train = [&](const std::string& startup) {
+    return RunBinary("tools/train", {"q.txt", "--startup=" + startup, "--data=digits:10"}, here);
+  };
+  BinaryRun run = train("mlp.startup.txt");
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.err, EndsWith("; mlp.startup.txt initialises 9 of the 17 persistable variables, "
+                                "and not fc_0.w_0@scale, fc_1.w_0@scale, image@accum and "
+                                "5 more: is it of another program, or of this one before it was "
+                                "quantized?\n"));
+  ASSERT_EQ(quantize({"--output=q.txt", "--startup=mlp.startup.txt", "mlp.txt"}), 0);
+  EXPECT_THAT(train("mlp.startup.txt").err,
+              EndsWith("before it was quantized? There is mlp.startup.quantized.txt\n"));
+  EXPECT_EQ(train("mlp.startup.quantized.txt").exit_code, 0);
+}
+
+TEST_F(Train, AProgramThatIsFedIsNoStartupProgram) {
+  RunBinaryOptions here;
+  here.callers_directory = folder_.Path();
+  const BinaryRun run =
+      RunBinary("tools/train", {"mlp.txt", "--startup=mlp.txt", "--data=digits:10"}, here);
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_EQ(run.err,
+            "train: mlp.txt: is fed image, label, as no startup program is; want the one that "
+            "initialises mlp.txt\n");
 }
 
 TEST_F(Train, ARunThatIsDoneIsResumedToWriteItsParameters) {
   ASSERT_EQ(Run({"--steps=3", "--checkpoint_dir=run", "--save=first"}).exit_code, 0);
   const BinaryRun run = Run({"--steps=3", "--checkpoint_dir=run", "--resume", "--save=second"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_EQ(run.out, "goes on from run/step-3\nwrote second\n");
+  EXPECT_EQ(run.out,
+            "goes on from run/step-3\nall 3 steps are done; --steps or --epochs asks for more\n"
+            "wrote second\n");
   EXPECT_TRUE(absl::StrReplaceAll(BytesOf("first"), {{"first/", ""}}) ==
               absl::StrReplaceAll(BytesOf("second"), {{"second/", ""}}));
 }

@@ -254,12 +254,11 @@ TEST(Planner, NamesTheQuantizersThatThereAreForOneThatIsNot) {
     mul(X=x, Y=w) -> (Out=y) {op_role=0}
   )");
   TranspileOptions options;
-  options.config = Config("weights { quantizer: 'absmax' }");
-  EXPECT_EQ(
-      std::string(Transpile(&program, options).status().message()),
-      absl::StrCat(
-          "program.txt: block 0, op 0 (mul): Y is w: there is no quantizer \"absmax\"; there are ",
-          known, " [in plan_quantizers]"));
+  options.config = Config("weights { quantizer: 'histogram' }");
+  EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
+            absl::StrCat("configuration: block 0, op 0 (mul): Y is w: there is no quantizer "
+                         "\"histogram\"; there are ",
+                         known, " [in plan_quantizers]"));
 }
 
 TEST(Planner, ForgetsWhatWasSaidOfAQuantizerThatIsReplaced) {

@@ -21,6 +21,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "proto/attributes.h"
+#include "proto/nearest_name.h"
 #include "proto/op_builder.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
@@ -68,8 +69,10 @@ class Pruner {
   absl::StatusOr<const Variable*> FindInMain(const std::string& name, absl::string_view what) {
     const Variable* variable = program_.Find(main(), name);
     if (variable != nullptr) return variable;
-    return absl::InvalidArgumentError(
-        absl::StrCat("the ", what, " \"", name, "\" is no variable of block 0"));
+    std::vector<std::string> known;
+    for (const Variable* declared : main().variables()) known.push_back(declared->name());
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the ", what, " \"", name, "\" is no variable of block 0", DidYouMean(name, known)));
   }
 
   // Where following begins: the fetched values; and where it ends: the fed variables.

@@ -16,6 +16,7 @@
 #include "transpiler/passes/step_counter.h"
 #include "transpiler/schedule.h"
 #include "transpiler/target.h"
+#include "transpiler/unknown_quantizer.h"
 
 namespace fixpoint {
 namespace {
@@ -94,9 +95,8 @@ absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site
                                                                 bool observer) const {
   const Quantizer* quantizer = quantizers_.Find(site.spec.quantizer());
   if (quantizer == nullptr) {
-    return InputError(context_.names.plan,
-                      absl::InvalidArgumentError(
-                          absl::StrCat("there is no quantizer \"", site.spec.quantizer(), "\"")));
+    return InputError(context_.names.plan, absl::InvalidArgumentError(UnknownQuantizer(
+                                               site.spec.quantizer(), quantizers_)));
   }
   // An observer of the older era is one of the newer too, and the reverse is not so.
   const bool is_fluid = observer && EraOf(program_) == Era::kFluid;

@@ -1,0 +1,139 @@
+#include "tools/initial_values.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "proto/feeds_and_fetches.h"
+#include "proto/nearest_name.h"
+#include "proto/status_macros.h"
+#include "runtime/parameter_file.h"
+#include "runtime/tensor.h"
+#include "runtime/training/trainer.h"
+#include "tools/named_program.h"
+
+namespace fixpoint {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::vector<std::string>;
+
+VarType::Type TypeOf(const Scope::Value& value) {
+  const Tensor* tensor = std::get_if<Tensor>(&value);
+  return tensor != nullptr ? tensor->dtype() : std::get<SelectedRows>(value).value.dtype();
+}
+
+Names NamesOf(const std::vector<ParameterInfo>& parameters) {
+  Names names;
+  for (const ParameterInfo& parameter : parameters) names.push_back(parameter.name);
+  return names;
+}
+
+Names Without(Names names, const Scope& scope) {
+  names.erase(
+      std::remove_if(names.begin(), names.end(),
+                     [&](const std::string& name) { return scope.FindOrNull(name) != nullptr; }),
+      names.end());
+  return names;
+}
+
+// What the optimizers of a program update.
+Names TrainedParameters(const Program& program) {
+  std::set<std::string> names;
+  for (const Op& op : program.block(0).ops()) {
+    const Argument* parameter = op.Output("ParamOut");
+    if (parameter != nullptr) names.insert(std::string(parameter->name()));
+  }
+  return Names(names.begin(), names.end());
+}
+
+// The files at and below a folder that hold none of the parameters.
+Names OtherFiles(const std::string& folder, const Names& parameters) {
+  const std::set<std::string> known(parameters.begin(), parameters.end());
+  std::set<std::string> others;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().lexically_relative(folder).string();
+    if (!it->is_directory(error) && known.count(name) == 0) others.insert(name);
+  }
+  return Names(others.begin(), others.end());
+}
+
+}  // namespace
+
+absl::Status RunStartup(const TrainedFrom& trained, Scope* scope, const BatchRunOptions& options) {
+  Names fed;
+  for (const Variable* variable : FedVariables(trained.startup)) fed.push_back(variable->name());
+  if (!fed.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(trained.startup_file, ": is fed ", FirstNames(fed), ", as no startup program ",
+                     "is; want the one that initialises ", trained.program_file));
+  }
+  const absl::Status initialized = Initialize(trained.startup, scope, options);
+  return initialized.ok() ? initialized : InFile(trained.startup_file, initialized);
+}
+
+absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std::string& folder,
+                                           Scope* scope) {
+  const ProgramDesc& program = trained.program.Proto();
+  ASSIGN_OR_RETURN(const Scope given, LoadParametersThatAreThere(program, folder));
+  for (const auto& [name, value] : given) {
+    const Scope::Value* initial = scope->FindOrNull(name);
+    if (initial != nullptr && TypeOf(*initial) != TypeOf(value)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          folder, "/", name, ": is ", VarType::Type_Name(TypeOf(value)),
+          "; want what the startup program gives, ", VarType::Type_Name(TypeOf(*initial))));
+    }
+    ASSIGN_OR_RETURN(Scope::Value copy, Scope::CloneOf(value));
+    scope->Set(name, std::move(copy));
+  }
+  const Names trained_names = TrainedParameters(trained.program);
+  if (!trained_names.empty() && Without(trained_names, given).size() == trained_names.size()) {
+    return absl::NotFoundError(absl::StrCat(
+        folder, ": has none of the parameters that are trained: ", FirstNames(trained_names)));
+  }
+  const Names parameters = NamesOf(ParametersOf(program));
+  const Names lacking = Without(parameters, given);
+  const Names unused = OtherFiles(folder, parameters);
+  if (lacking.empty() && unused.empty()) return "";
+  std::string text =
+      absl::StrCat("took ", given.size(), " of ", parameters.size(), " parameters from ", folder);
+  if (!lacking.empty()) {
+    absl::StrAppend(&text, "; as the startup program says: ", FirstNames(lacking));
+  }
+  if (!unused.empty()) absl::StrAppend(&text, "; not used: ", FirstNames(unused));
+  return text + "\n";
+}
+
+absl::Status WithMissingValues(const absl::Status& error, const TrainedFrom& trained,
+                               const Scope& scope) {
+  const Names parameters = NamesOf(ParametersOf(trained.program.Proto()));
+  const Names missing = Without(parameters, scope);
+  const bool is_cause = std::any_of(missing.begin(), missing.end(), [&](const std::string& name) {
+    return absl::StrContains(error.message(), absl::StrCat("\"", name, "\""));
+  });
+  if (!is_cause) return error;
+  const Program& startup = trained.startup;
+  const auto initialised = std::count_if(
+      parameters.begin(), parameters.end(),
+      [&](const std::string& name) { return startup.Find(startup.block(0), name) != nullptr; });
+  std::string text = absl::StrCat(
+      error.message(), "; ", trained.startup_file, " initialises ", initialised, " of the ",
+      parameters.size(), " persistable variables, and not ", FirstNames(missing),
+      ": is it of another program, or of this one before it was ", "quantized?");
+  const std::string quantized = Beside(trained.startup_file, "quantized");
+  std::error_code ignored;
+  if (fs::is_regular_file(quantized, ignored)) {
+    absl::StrAppend(&text, " There is ", quantized);
+  }
+  return absl::Status(error.code(), text);
+}
+
+}  // namespace fixpoint

@@ -4,11 +4,11 @@
 #include <utility>
 #include <variant>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/feeds_and_fetches.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/cost.h"
 #include "runtime/inference_model.h"
 #include "runtime/parameter_file.h"
 
@@ -116,13 +116,18 @@ void Predictor::GiveBack(std::unique_ptr<Executor> executor) {
   idle_.push_back(std::move(executor));
 }
 
-absl::Status Predictor::Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs) {
+absl::StatusOr<Predictor::Feeds> Predictor::FeedsOf(absl::Span<const Tensor> inputs) const {
   if (inputs.size() != inputs_.size()) {
     return absl::InvalidArgumentError(absl::StrCat("there are ", inputs.size(), " inputs; want ",
                                                    inputs_.size(), ", as many as are fed"));
   }
-  absl::InlinedVector<Feed, 4> feeds;
+  Feeds feeds;
   for (size_t i = 0; i < inputs.size(); ++i) feeds.push_back({inputs_[i], &inputs[i]});
+  return feeds;
+}
+
+absl::Status Predictor::Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs) {
+  ASSIGN_OR_RETURN(const Feeds feeds, FeedsOf(inputs));
   ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, TakeExecutor());
   const absl::Status status = executor->RunInto(feeds, outputs_, /*step=*/0, outputs);
   GiveBack(std::move(executor));
@@ -133,6 +138,16 @@ absl::StatusOr<std::vector<Tensor>> Predictor::Run(absl::Span<const Tensor> inpu
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(Run(inputs, &outputs));
   return outputs;
+}
+
+absl::StatusOr<int64_t> Predictor::BytesMoved(absl::Span<const Tensor> inputs) {
+  ASSIGN_OR_RETURN(const Feeds feeds, FeedsOf(inputs));
+  ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor, TakeExecutor());
+  const absl::StatusOr<const executor::Plan*> plan = executor->PlanOf(feeds, outputs_);
+  const double bytes = plan.ok() ? executor::BytesMoved(**plan) : 0;
+  GiveBack(std::move(executor));
+  if (!plan.ok()) return plan.status();
+  return static_cast<int64_t>(bytes);
 }
 
 int64_t Predictor::parameter_bytes() const {

@@ -1,7 +1,6 @@
 #include "benchmarks/worker.h"
 
 #include <glog/logging.h>
-#include <sys/resource.h>
 
 #include <iostream>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "benchmarks/networks.h"
 #include "google/protobuf/struct.pb.h"
 #include "google/protobuf/util/json_util.h"
+#include "runtime/peak_memory.h"
 
 namespace fixpoint {
 namespace {
@@ -42,11 +42,7 @@ void Set(Struct* message, const std::string& field, const std::string& text) {
   (*message->mutable_fields())[field].set_string_value(text);
 }
 
-double PeakMegabytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) / 1024;
-}
+double PeakMegabytes() { return static_cast<double>(PeakMemoryBytes()) / (1 << 20); }
 
 std::string WithoutUnderscores(const std::string& name) {
   return absl::StrReplaceAll(name, {{"_", ""}});

@@ -4,7 +4,6 @@
 #include <utility>
 #include <variant>
 
-#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/feeds_and_fetches.h"
@@ -148,13 +147,18 @@ void Predictor::GiveBack(std::unique_ptr<Runner> runner) {
   idle_.push_back(std::move(runner));
 }
 
-absl::Status Predictor::Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs) {
+absl::StatusOr<Predictor::Feeds> Predictor::FeedsOf(absl::Span<const Tensor> inputs) const {
   if (inputs.size() != inputs_.size()) {
     return absl::InvalidArgumentError(absl::StrCat("there are ", inputs.size(), " inputs; want ",
                                                    inputs_.size(), ", as many as are fed"));
   }
-  absl::InlinedVector<Feed, 4> feeds;
+  Feeds feeds;
   for (size_t i = 0; i < inputs.size(); ++i) feeds.push_back({inputs_[i], &inputs[i]});
+  return feeds;
+}
+
+absl::Status Predictor::Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs) {
+  ASSIGN_OR_RETURN(const Feeds feeds, FeedsOf(inputs));
   ASSIGN_OR_RETURN(std::unique_ptr<Runner> runner, TakeRunner());
   const absl::Status status = runner->executor->RunInto(feeds, outputs_, /*step=*/0, outputs);
   GiveBack(std::move(runner));
@@ -165,6 +169,15 @@ absl::StatusOr<std::vector<Tensor>> Predictor::Run(absl::Span<const Tensor> inpu
   std::vector<Tensor> outputs;
   RETURN_IF_ERROR(Run(inputs, &outputs));
   return outputs;
+}
+
+absl::StatusOr<int64_t> Predictor::BytesMoved(absl::Span<const Tensor> inputs) {
+  ASSIGN_OR_RETURN(const Feeds feeds, FeedsOf(inputs));
+  ASSIGN_OR_RETURN(std::unique_ptr<Runner> runner, TakeRunner());
+  const absl::StatusOr<double> bytes = runner->executor->BytesMovedBy(feeds, outputs_);
+  GiveBack(std::move(runner));
+  if (!bytes.ok()) return bytes.status();
+  return static_cast<int64_t>(*bytes);
 }
 
 int64_t Predictor::parameter_bytes() const {

@@ -11,10 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "proto/program.h"
+#include "runtime/backend.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -59,6 +61,10 @@ class Predictor {
   // written over, so that a run takes no memory.
   absl::Status Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs);
 
+  // Bytes that the steps of such a run read and write, which is planned where it is new. Errors:
+  // those of Run.
+  absl::StatusOr<int64_t> BytesMoved(absl::Span<const Tensor> inputs);
+
   // Bytes of what is computed of parameters alone, and of the parameters.
   int64_t constant_bytes() const { return constants_.bytes(); }
   int64_t parameter_bytes() const;
@@ -71,6 +77,9 @@ class Predictor {
   Predictor(Program program, Scope scope, const PredictorOptions& options);
 
   absl::Status NameInputsAndOutputs();
+  // What executors are fed. Error (kInvalidArgument): not as many inputs as the program has.
+  using Feeds = absl::InlinedVector<Feed, 4>;
+  absl::StatusOr<Feeds> FeedsOf(absl::Span<const Tensor> inputs) const;
   absl::Status CheckParameters() const;
   // An executor with a program of its own, which threads cannot share.
   struct Runner {

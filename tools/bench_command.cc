@@ -1,7 +1,5 @@
 #include "tools/bench_command.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -11,17 +9,19 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "proto/feeds_and_fetches.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/backend.h"
+#include "runtime/peak_memory.h"
 #include "runtime/predictor.h"
 #include "runtime/random.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "runtime/training/evaluator.h"
+#include "tools/integer_speed.h"
 #include "tools/json.h"
 #include "tools/named_program.h"
+#include "tools/network_ends.h"
 #include "tools/outputs.h"
 
 namespace fixpoint {
@@ -33,12 +33,6 @@ double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-int64_t PeakMemoryBytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return int64_t{1024} * usage.ru_maxrss;
-}
-
 struct Measurement {
   double first_output = 0;        // seconds, from the first byte that is read
   std::vector<double> latencies;  // seconds, the shortest first
@@ -47,6 +41,7 @@ struct Measurement {
   int64_t peak_memory = 0;
   int64_t parameters = 0;  // bytes
   int64_t constants = 0;   // bytes
+  int64_t moved = 0;       // bytes that a run reads and writes
 
   // By nearest rank.
   double Percentile(int percent) const {
@@ -61,17 +56,11 @@ struct Measurement {
 
 // What is fed: zeros where that is integers, so that labels and rows of tables are valid.
 absl::StatusOr<Tensor> MadeUp(const Variable& variable, int64_t batch_size, uint64_t seed) {
-  const VarType::TensorDesc* declared = variable.tensor();
-  std::vector<int64_t> dims;
-  if (declared != nullptr) dims.assign(declared->dims().begin(), declared->dims().end());
-  if (!dims.empty() && dims.front() < 0) dims.front() = batch_size;
-  const bool is_known = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
-  if (declared == nullptr || !is_known) {
-    return UsageError(absl::StrCat("the program does not say the shape of \"", variable.name(),
-                                   "\", which it is fed; want --feeds=", variable.name(),
-                                   "=FILE.npy"));
-  }
-  absl::StatusOr<Tensor> allocated = Tensor::Allocate(declared->data_type(), dims);
+  ASSIGN_OR_RETURN(
+      std::vector<int64_t> dims,
+      FedDims(variable, batch_size, absl::StrCat("--feeds=", variable.name(), "=FILE.npy")));
+  absl::StatusOr<Tensor> allocated =
+      Tensor::Allocate(variable.tensor()->data_type(), std::move(dims));
   if (!allocated.ok()) {
     return AtPlace(absl::StrCat("\"", variable.name(), "\", which is fed"), allocated.status());
   }
@@ -84,33 +73,6 @@ absl::StatusOr<Tensor> MadeUp(const Variable& variable, int64_t batch_size, uint
     }
   }
   return tensor;
-}
-
-std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables) {
-  std::vector<std::string> names;
-  for (const Variable* variable : variables) names.emplace_back(variable->name());
-  return names;
-}
-
-// What a program is fed and fetches; of one that fetches nothing, the images and the scores.
-absl::Status NameInputsAndOutputs(const BenchCommand& command, const Program& program,
-                                  PredictorOptions* options) {
-  options->outputs = NamesOf(FetchedVariables(program));
-  if (!options->outputs.empty()) {
-    options->inputs = NamesOf(FedVariables(program));
-    return absl::OkStatus();
-  }
-  const absl::StatusOr<NetworkVariables> variables =
-      FindNetworkVariables(program, command.variables);
-  if (!variables.ok()) return InFile(command.program, variables.status());
-  if (variables->scores.empty()) {
-    return UsageError(absl::StrCat(command.program,
-                                   " fetches nothing and has no cross entropy: which variable is "
-                                   "computed? --scores=NAME"));
-  }
-  options->inputs = {variables->images};
-  options->outputs = {variables->scores};
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<Tensor>> MakeInputs(const BenchCommand& command, const Program& program,
@@ -143,6 +105,8 @@ std::string MeasurementText(const Measurement& measured, int threads) {
   absl::StrAppendFormat(&text, "throughput    %.1f samples a second\n", measured.Throughput());
   absl::StrAppendFormat(&text, "first output  %.3f ms\n", 1e3 * measured.first_output);
   absl::StrAppendFormat(&text, "peak memory   %d bytes\n", measured.peak_memory);
+  absl::StrAppendFormat(&text, "bytes moved   %d a run, %.1f GB/s\n", measured.moved,
+                        1e-9 * static_cast<double>(measured.moved) / measured.Percentile(50));
   absl::StrAppendFormat(&text, "parameters    %d bytes\n", measured.parameters);
   absl::StrAppendFormat(&text, "constants     %d bytes\n", measured.constants);
   return text;
@@ -164,6 +128,7 @@ std::string MeasurementJson(const std::string& program, const Measurement& measu
   json.Key("samples_per_second").Double(measured.Throughput());
   json.Key("first_output_ms").Double(1e3 * measured.first_output);
   json.Key("peak_memory_bytes").Int(measured.peak_memory);
+  json.Key("bytes_moved").Int(measured.moved);
   json.Key("parameter_bytes").Int(measured.parameters);
   json.Key("constant_bytes").Int(measured.constants);
   json.EndObject();
@@ -180,12 +145,17 @@ absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command) {
   ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(command.program));
   const absl::Status does_not_train = CheckDoesNotTrain(named.program);
   if (!does_not_train.ok()) return InFile(command.program, does_not_train);
+  const std::string note = IntegerSpeedNote(named.program, command.program);
+  RETURN_IF_ERROR(WriteReport(note, /*output_is_taken=*/true));
   ASSIGN_OR_RETURN(Scope scope,
                    LoadScope(named.program, command.program, "params", command.params));
   PredictorOptions options;
   options.threads = command.threads;
   options.profile = command.profile;
-  RETURN_IF_ERROR(NameInputsAndOutputs(command, named.program, &options));
+  ASSIGN_OR_RETURN(const NetworkEnds ends, FindNetworkEnds(named.program, command.program,
+                                                           command.variables, "--scores=NAME"));
+  options.inputs = ends.inputs;
+  options.outputs = ends.outputs;
   ASSIGN_OR_RETURN(const std::vector<Tensor> inputs,
                    MakeInputs(command, named.program, options.inputs));
   absl::StatusOr<std::unique_ptr<Predictor>> predictor =
@@ -209,6 +179,7 @@ absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command) {
   measured.peak_memory = PeakMemoryBytes();
   measured.parameters = (*predictor)->parameter_bytes();
   measured.constants = (*predictor)->constant_bytes();
+  ASSIGN_OR_RETURN(measured.moved, (*predictor)->BytesMoved(inputs));
 
   RETURN_IF_ERROR(WriteReport(command.json
                                   ? MeasurementJson(command.program, measured, command.threads)

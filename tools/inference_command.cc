@@ -16,6 +16,7 @@
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "runtime/training/evaluator.h"
+#include "tools/integer_speed.h"
 #include "tools/json.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
@@ -130,6 +131,10 @@ absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command) {
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   const absl::Status does_not_train = CheckDoesNotTrain(named.program);
   if (!does_not_train.ok()) return InFile(command.program, does_not_train);
+  if (command.backend == BackendKind::kOneDnn) {
+    const std::string note = IntegerSpeedNote(named.program, command.program);
+    RETURN_IF_ERROR(WriteReport(note, /*output_is_taken=*/true));
+  }
   ASSIGN_OR_RETURN(Scope scope,
                    LoadScope(named.program, command.program, "params", command.params));
   if (command.data_set) return EvaluateDataSet(command, named.program, &scope);

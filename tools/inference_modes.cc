@@ -19,6 +19,7 @@
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "transpiler/account.h"
+#include "transpiler/lowering/account.h"
 #include "transpiler/lowering/reasons.h"
 #include "transpiler/test_program.h"
 
@@ -162,38 +163,12 @@ std::string FreezeJson(const std::string& program, const FrozenModel& model,
   return json.Take();
 }
 
-// What a lowered program computes on integers.
-struct LoweringAccount {
-  std::vector<AccountLine> lines;  // by op type
-  int integers = 0;
-  int edges = 0;  // between numbers and codes
-  int floats = 0;
-};
-
-LoweringAccount MakeLoweringAccount(const LoweredModel& model) {
-  LoweringAccount account;
-  for (const LoweredType& type : model.account) {
-    AccountLine& line = account.lines.emplace_back();
-    line.op_type = type.op_type;
-    for (const auto& [reason, count] : type.ops) {
-      line.total += count;
-      if (reason == LoweringReason::kOnIntegers || reason == LoweringReason::kInEpilogue) {
-        line.done += count;
-        account.integers += count;
-        continue;
-      }
-      line.kept.emplace_back(LoweringReasonCode(reason), count);
-      (reason == LoweringReason::kAtEdge ? account.edges : account.floats) += count;
-    }
-  }
-  return account;
-}
-
-std::string LowerText(const std::string& program, const LoweredModel& model,
+std::string LowerText(const ModelCommand& command, const LoweredModel& model,
                       const Written& written) {
-  const LoweringAccount account = MakeLoweringAccount(model);
+  const LoweringAccount account = MakeLoweringAccount(model.ops);
   const int ops = account.integers + account.floats;
-  return absl::StrCat(NotesText(program, model.notes),
+  return absl::StrCat(NotesText(command.program, model.notes),
+                      command.explain ? absl::StrCat(LoweringExplainTable(model.ops), "\n") : "",
                       AccountTable(account.lines, "integers", "other"),
                       "computed on integers: ", account.integers, " of ", ops, " ops (",
                       ops == 0 ? 0 : 100 * account.integers / ops, " %), beside ", account.edges,
@@ -202,7 +177,7 @@ std::string LowerText(const std::string& program, const LoweredModel& model,
 
 std::string LowerJson(const std::string& program, const LoweredModel& model,
                       const Written& written) {
-  const LoweringAccount account = MakeLoweringAccount(model);
+  const LoweringAccount account = MakeLoweringAccount(model.ops);
   JsonWriter json;
   BeginModelJson(program, written, model.notes, &json);
   json.Key("integers").Int(account.integers);
@@ -217,6 +192,17 @@ std::string LowerJson(const std::string& program, const LoweredModel& model,
     json.Key("other").BeginObject();
     for (const auto& [reason, count] : line.kept) json.Key(reason).Int(count);
     json.EndObject().EndObject();
+  }
+  json.EndArray();
+  json.Key("ops").BeginArray();
+  for (const LoweredOp& op : model.ops) {
+    json.BeginObject();
+    json.Key("block").Int(op.block);
+    json.Key("op").Int(op.op);
+    json.Key("type").String(op.type);
+    json.Key("output").String(op.output);
+    json.Key("reason").String(LoweringReasonCode(op.reason));
+    json.EndObject();
   }
   json.EndArray().EndObject();
   return json.Take();
@@ -302,7 +288,7 @@ absl::StatusOr<ExitCode> RunLowerCommand(const ModelCommand& command, const Lowe
   ASSIGN_OR_RETURN(const Written written,
                    WriteModel(command, model->program, model->scope, &files));
   RETURN_IF_ERROR(WriteReport(command.json ? LowerJson(command.program, *model, written)
-                                           : LowerText(command.program, *model, written),
+                                           : LowerText(command, *model, written),
                               written.output == "-"));
   return kDone;
 }

@@ -29,6 +29,7 @@ struct ModelCommand {
   std::string params_output;
   bool dry_run = false;
   bool json = false;
+  bool explain = false;  // of lowering: tells of every op
 };
 
 // --mode=freeze

@@ -1,5 +1,5 @@
 // inspect: what a program holds, as counts, text or a graph; what is wrong with it; what is
-// different in another one.
+// different in another one; what its inference will take.
 
 #include <gflags/gflags.h>
 
@@ -24,6 +24,7 @@
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
 #include "tools/command_line.h"
+#include "tools/cost_command.h"
 #include "tools/diff_json.h"
 #include "tools/json.h"
 #include "tools/mode_flags.h"
@@ -39,6 +40,12 @@ DEFINE_bool(strict, false, "compares every field: order, defaults that are writt
 DEFINE_string(startup, "", "the startup program: it has to initialize every persistable once");
 DEFINE_bool(backward, true, "leaves out backward ops");
 DEFINE_bool(optimizer, true, "leaves out optimizer ops");
+DEFINE_int64(batch_size, 1, "of what is fed, where its first extent is open");
+DEFINE_string(shapes, "", "extents of what it is fed: x=1x3x224x224, ...");
+DEFINE_string(fetches, "",
+              "what is computed, comma separated; else what it fetches, or scores");
+DEFINE_string(target, "", "target by which it would be quantized; else onednn_int8");
+DEFINE_string(config, "", "configuration by which it would be quantized");
 
 namespace fixpoint {
 namespace {
@@ -222,6 +229,19 @@ absl::StatusOr<ExitCode> Dot(const Paths& paths) {
   return kDone;
 }
 
+absl::StatusOr<ExitCode> Cost(const Paths& paths) {
+  RETURN_IF_ERROR(CheckAtLeast("batch_size", FLAGS_batch_size, 1));
+  CostCommand command;
+  command.program = paths[0];
+  command.config = FLAGS_config;
+  command.target = FLAGS_target;
+  command.batch_size = FLAGS_batch_size;
+  ASSIGN_OR_RETURN(command.shapes, ParseShapes(FLAGS_shapes));
+  command.fetches = SplitNames(FLAGS_fetches);
+  command.json = FLAGS_json;
+  return RunCostCommand(command);
+}
+
 struct Subcommand {
   std::string name;
   std::string arguments;
@@ -248,6 +268,12 @@ std::vector<Subcommand> Subcommands() {
        {"ignore_names", "strict", "debug_attributes", "json"},
        &Diff},
       {"dot", "PROGRAM", "a graph for Graphviz", 1, {"backward", "optimizer"}, &Dot},
+      {"cost",
+       "PROGRAM",
+       "what its inference will take, in float and on integers",
+       1,
+       {"batch_size", "shapes", "fetches", "target", "config", "json"},
+       &Cost},
   };
 }
 
@@ -281,7 +307,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   std::vector<std::string> names;
   for (const Subcommand& subcommand : subcommands) names.push_back(subcommand.name);
   if (line.arguments.empty()) {
-    return UsageError("a subcommand is missing: stats, text, verify, diff or dot");
+    return UsageError("a subcommand is missing: stats, text, verify, diff, dot or cost");
   }
   const std::string& name = line.arguments[0];
   const auto chosen =

@@ -11,12 +11,12 @@
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
 #include "tools/failing_program.h"
+#include "tools/named_config.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
 #include "transpiler/ops_left_out.h"
 #include "transpiler/quantize_transpiler.h"
-#include "transpiler/target.h"
 
 namespace fixpoint {
 namespace {
@@ -33,17 +33,9 @@ struct TrainInputs {
 };
 
 absl::Status ReadConfig(const TrainCommand& command, TranspileOptions& options) {
-  if (!command.config.empty()) {
-    RETURN_IF_ERROR(LoadTextMessage(command.config, &options.config));
-    options.names.config = InputName(command.config);
-  }
-  if (!command.target.empty()) {
-    if (!IsTargetFile(command.target)) {
-      const absl::Status status = BuiltInTarget(command.target).status();
-      if (!status.ok()) return UsageError(absl::StrCat("--target: ", status.message()));
-    }
-    options.config.set_target(command.target);
-  }
+  ASSIGN_OR_RETURN(NamedConfig named, LoadNamedConfig(command.config, command.target));
+  options.config = std::move(named.config);
+  options.names.config = named.name;
   if (!command.pipeline.empty()) options.pipeline = command.pipeline;
   options.pipeline_options = command.pipeline_options;
   return absl::OkStatus();

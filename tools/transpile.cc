@@ -66,7 +66,8 @@ std::vector<ModeFlags> Modes() {
            {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
             "feeds", "fetches", "frozen_form", "allow_dynamic"}},
           {"lower",
-           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output"}},
+           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
+            "explain"}},
           {"undo", {"output", "dry_run"}}};
 }
 
@@ -116,7 +117,8 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
 }
 
 ModelCommand MakeModelCommand(const std::string& path) {
-  return {path, FLAGS_params, FLAGS_output, FLAGS_params_output, FLAGS_dry_run, FLAGS_json};
+  return {path,          FLAGS_params, FLAGS_output, FLAGS_params_output,
+          FLAGS_dry_run, FLAGS_json,   FLAGS_explain};
 }
 
 absl::StatusOr<ExitCode> Freeze(const std::string& path) {

@@ -66,7 +66,7 @@ absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
   model.program.ForgetEdits();
   ASSIGN_OR_RETURN(model.scope,
                    TakeParameters(model.program, context.freeze.new_parameters, scope));
-  model.account = std::move(context.lowered);
+  model.ops = std::move(context.lowered);
   model.notes = std::move(context.notes);
   return model;
 }

@@ -26,8 +26,8 @@ struct LowerOptions {
 
 struct LoweredModel {
   Program program;
-  Scope scope;  // the program's parameters, and nothing else
-  std::vector<LoweredType> account;
+  Scope scope;                 // the program's parameters, and nothing else
+  std::vector<LoweredOp> ops;  // what became of the portable program's (lowering/account.h)
   std::vector<std::string> notes;
 };
 

@@ -61,10 +61,13 @@ struct FreezeContext {
   QuantizedWeights quantized_weights;
 };
 
-// What became of the ops of one type of a portable program.
-struct LoweredType {
-  std::string op_type;
-  std::vector<std::pair<LoweringReason, int>> ops;  // how many, in the order of the reasons
+// What became of an op of a portable program.
+struct LoweredOp {
+  int block = 0;
+  int op = 0;  // its index in the portable program
+  std::string type;
+  std::string output;  // the first one; "" of an op without
+  LoweringReason reason = LoweringReason::kNoRule;
 };
 
 // What the passes that rewrite a training program share.
@@ -101,7 +104,7 @@ struct PassContext {
   // requires one of them.
   TrainContext* const train;
   FreezeContext freeze;
-  std::vector<LoweredType> lowered;  // by op type
+  std::vector<LoweredOp> lowered;  // in program order, without feeds and fetches
   // What the user is told in a line each.
   std::vector<std::string> notes;
 };

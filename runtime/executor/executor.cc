@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/cost.h"
 #include "runtime/executor/pieces.h"
 #include "runtime/executor/planner.h"
 #include "runtime/executor/profile.h"
@@ -417,6 +418,14 @@ absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
                                              absl::Span<const std::string> fetches) {
   ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
   return &run->rest.plan;
+}
+
+absl::StatusOr<double> Executor::BytesMovedBy(absl::Span<const Feed> feeds,
+                                              absl::Span<const std::string> fetches) {
+  ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
+  const double of_pieces =
+      run->first ? static_cast<double>(run->first->count) * BytesMoved(run->first->placed.plan) : 0;
+  return of_pieces + BytesMoved(run->rest.plan);
 }
 
 }  // namespace fixpoint::executor

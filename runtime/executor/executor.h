@@ -70,6 +70,9 @@ class Executor final : public Backend {
   // valid until the next one is made or run.
   absl::StatusOr<const Plan*> PlanOf(absl::Span<const Feed> feeds,
                                      absl::Span<const std::string> fetches);
+  // The bytes that the steps of such a run read and write (cost.h), of all pieces.
+  absl::StatusOr<double> BytesMovedBy(absl::Span<const Feed> feeds,
+                                      absl::Span<const std::string> fetches);
 
  private:
   struct PlacedPlan;

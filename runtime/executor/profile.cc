@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/executor/cost.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -19,23 +20,6 @@ struct Row {
   bool reads_codes = false;
 };
 
-// Whether what a step computes it computes of integers of 8 bits. Packed weights come behind that.
-bool ReadsCodes(const Plan& plan, const Step& step) {
-  if (step.reads.empty()) return false;
-  const VarType::Type dtype = plan.buffers[step.reads.front().index].type.dtype;
-  return dtype == VarType::INT8 || dtype == VarType::UINT8;
-}
-
-double BytesOf(const Plan& plan, const Step& step) {
-  double bytes = 0;
-  for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
-    for (const Buffer& buffer : *buffers) {
-      bytes += static_cast<double>(plan.buffers[buffer.index].bytes());
-    }
-  }
-  return bytes;
-}
-
 }  // namespace
 
 std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels::Peaks& peaks) {
@@ -47,16 +31,16 @@ std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels:
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     const Step& step = plan.steps[i];
     const double seconds = times.seconds[i] / static_cast<double>(times.runs);
-    const double bytes = BytesOf(plan, step);
+    const Cost cost = CostOf(plan, step);
     Row& row = rows[{step.name, step.implementation}];
     ++row.steps;
-    row.reads_codes = ReadsCodes(plan, step);
+    row.reads_codes = cost.reads_codes;
     row.seconds += seconds;
-    row.bytes += bytes;
-    row.operations += static_cast<double>(step.operations);
+    row.bytes += cost.bytes;
+    row.operations += cost.operations;
     total += seconds;
     if (row.reads_codes) of_codes += seconds;
-    if (step.operations == 0 && bytes < 0.5 * peaks.bytes * seconds) neither += seconds;
+    if (cost.operations == 0 && cost.bytes < 0.5 * peaks.bytes * seconds) neither += seconds;
   }
   std::vector<std::pair<Key, Row>> sorted(rows.begin(), rows.end());
   std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {

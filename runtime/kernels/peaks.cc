@@ -2,12 +2,10 @@
 
 #include <immintrin.h>
 
-#include <algorithm>
-#include <chrono>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <vector>
 
+#include "runtime/kernels/best_rate.h"
 #include "runtime/kernels/instruction_set.h"
 
 namespace fixpoint::kernels {
@@ -69,30 +67,6 @@ __attribute__((target("sse4.1"))) double FloatsOfSse41() {
   return 2.0 * 4 * kChains * kRounds;
 }
 
-// The best of some runs, per second of what `run` says it has done.
-template <typename Run>
-double BestRate(Run run) {
-  double best = 0;
-  for (int i = 0; i < 5; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
-    const double done = run();
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-    best = std::max(best, done / seconds.count());
-  }
-  return best;
-}
-
-double CopyRate() {
-  constexpr size_t kBytes = size_t{64} << 20;
-  std::vector<uint8_t> from(kBytes, 1);
-  std::vector<uint8_t> to(kBytes);
-  return BestRate([&] {
-    std::memcpy(to.data(), from.data(), kBytes);
-    integer_sink = to[kBytes / 2];
-    return 2.0 * kBytes;
-  });
-}
-
 double FloatRate() {
   switch (BestInstructionSet()) {
     case InstructionSet::kAvx512:
@@ -113,7 +87,7 @@ Peaks MeasurePeaks() {
   const bool has_vnni =
       HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512;
   peaks.integer_operations = has_vnni ? BestRate(IntegersOfVnni) : peaks.float_operations;
-  peaks.bytes = CopyRate();
+  peaks.bytes = CopyRate(size_t{64} << 20, 1);
   return peaks;
 }
 

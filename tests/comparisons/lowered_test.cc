@@ -26,6 +26,7 @@
 #include "runtime/tensor.h"
 #include "transpiler/freeze.h"
 #include "transpiler/lower.h"
+#include "transpiler/lowering/account.h"
 #include "transpiler/lowering/reasons.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/test_program.h"
@@ -109,7 +110,7 @@ TEST_P(Lowered, ComputesWhatTrainingSaw) {
   absl::StatusOr<LoweredModel> lowered = Lower(portable->program, portable->scope);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
 
-  for (const LoweredType& type : lowered->account) {
+  for (const LoweredType& type : CountByType(lowered->ops)) {
     const bool is_product =
         type.op_type == "conv2d" || type.op_type == "depthwise_conv2d" || type.op_type == "mul";
     const bool is_requested = absl::StrContains(GetParam().config, type.op_type);

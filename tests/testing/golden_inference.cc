@@ -9,6 +9,7 @@
 #include "tests/testing/parameter_text.h"
 #include "transpiler/freeze.h"
 #include "transpiler/lower.h"
+#include "transpiler/lowering/account.h"
 #include "transpiler/pipeline.h"
 #include "transpiler/test_program.h"
 
@@ -59,10 +60,10 @@ absl::StatusOr<FreezeOptions> OptionsOf(const Golden& golden) {
 }
 
 // What became of the ops of each type, a line each, in front of the notes.
-std::vector<std::string> AccountLines(const std::vector<LoweredType>& account,
+std::vector<std::string> AccountLines(const std::vector<LoweredOp>& ops,
                                       std::vector<std::string> notes) {
   std::vector<std::string> lines;
-  for (const LoweredType& type : account) {
+  for (const LoweredType& type : CountByType(ops)) {
     for (const auto& [reason, count] : type.ops) {
       lines.push_back(
           absl::StrCat(type.op_type, ": ", count, " ", std::string(LoweringReasonCode(reason))));
@@ -81,7 +82,7 @@ absl::StatusOr<FrozenModel> Make(const Golden& golden, const Program& program, c
     return FrozenModel{std::move(lowered.program),
                        std::move(lowered.scope),
                        {},
-                       AccountLines(lowered.account, std::move(lowered.notes))};
+                       AccountLines(lowered.ops, std::move(lowered.notes))};
   }
   if (mode == "passes") return RunPasses(program, scope, golden.Setting("pipeline"), options);
   if (mode != "test") return absl::InvalidArgumentError(absl::StrCat("mode: ", mode, " is none"));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -189,6 +190,7 @@ TEST_F(Infer, TimesAndMemoryAreMeasured) {
                                     "throughput    [0-9.]+ samples a second\n"
                                     "first output  [0-9.]+ ms\n"
                                     "peak memory   [0-9]+ bytes\n"
+                                    "bytes moved   1028 a run, [0-9.]+ GB/s\n"
                                     "parameters    4 bytes\n"
                                     "constants     [0-9]+ bytes\n"));
 }
@@ -199,7 +201,20 @@ TEST_F(Infer, MeasurementsAreJsonToo) {
                             "");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("\"batch_size\": 2,\n  \"threads\": 2,\n  \"latency_ms\": {\n"));
-  EXPECT_THAT(run.out, HasSubstr("\"parameter_bytes\": 4,\n"));
+  EXPECT_THAT(run.out, HasSubstr("\"bytes_moved\": 36,\n  \"parameter_bytes\": 4,\n"));
+}
+
+TEST_F(Infer, AMachineWithoutVnniIsToldOfBeforehand) {
+  folder_.Write("codes.txt", kCodes);
+  setenv("ONEDNN_MAX_CPU_ISA", "AVX2", /*overwrite=*/1);
+  const std::vector<std::string> arrays = {"--feeds=x=x.npy", "--fetches=y=y.npy"};
+  const BinaryRun of_codes = Run({"codes.txt", arrays[0], arrays[1]}, "onednn");
+  const BinaryRun of_floats = Run({"net.txt", "--params=params", arrays[0], arrays[1]}, "onednn");
+  unsetenv("ONEDNN_MAX_CPU_ISA");
+  EXPECT_EQ(of_codes.err,
+            "note: codes.txt: this machine has no VNNI, so that codes are multiplied as floats: "
+            "the results are the same, and take longer than those of the float program\n");
+  EXPECT_EQ(of_floats.err, "");
 }
 
 TEST_F(Infer, WhatIsWrongIsToldByExitCode) {

@@ -370,7 +370,7 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
     std::vector<std::string> arguments;
     std::string message;
   } kCases[] = {
-      {{}, "a subcommand is missing: stats, text, verify, diff or dot"},
+      {{}, "a subcommand is missing: stats, text, verify, diff, dot or cost"},
       {{"sats", "x"}, "unknown subcommand sats; did you mean stats?"},
       {{"quantize", "x"}, "unknown subcommand quantize"},
       {{"stats"}, "stats takes PROGRAM, and was given 0 files"},
@@ -380,7 +380,8 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
       {{"verify", "--startup=-", "-"},
        "verify: only one of the two programs can be standard input"},
       {{"text", "--strict", "x"}, "--strict is not a flag of text; it is one of diff"},
-      {{"dot", "--json", "x"}, "--json is not a flag of dot; it is one of stats, verify and diff"},
+      {{"dot", "--json", "x"},
+       "--json is not a flag of dot; it is one of stats, verify, diff and cost"},
       {{"diff", "--stritc", "x", "y"}, "unknown flag --stritc; did you mean --strict?"},
       {{"stats", "--json=2", "x"}, "--json=2: not a good value; one of type bool is expected"},
   };

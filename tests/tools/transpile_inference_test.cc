@@ -119,7 +119,8 @@ TEST_F(TranspileInference, HelpTellsTheFlagsOfEachMode) {
   }
   EXPECT_THAT(titles, ElementsAre("What to do:", "Flags of train, test, freeze, lower and undo:",
                                   "Flags of train, freeze and lower:", "Flags of train:",
-                                  "Flags of freeze and lower:", "Flags of freeze:", "Examples:"));
+                                  "Flags of train and lower:", "Flags of freeze and lower:",
+                                  "Flags of freeze:", "Examples:"));
 }
 
 TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
@@ -133,9 +134,11 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
       {{"--mode=freeze", "--startup=s"},
        2,
        "--startup is not a flag of freeze; it is one of train"},
-      {{"--mode=test", "--json"}, 2, "--json is not a flag of test; it is one of train, freeze and lower"},
+      {{"--mode=test", "--json"},
+       2,
+       "--json is not a flag of test; it is one of train, freeze and lower"},
       {{"--params=params"}, 2, "--params is not a flag of train; it is one of freeze and lower"},
-      {{"--undo", "--explain"}, 2, "--explain is not a flag of undo; it is one of train"},
+      {{"--undo", "--explain"}, 2, "--explain is not a flag of undo; it is one of train and lower"},
       {{"--undo", "--mode=freeze"}, 2, "--undo has no modes; leave --mode out"},
       {{"--mode=freeze"}, 2, "--mode=freeze wants the trained parameters"},
       {{"--mode=freeze", "--params=params", "--frozen_form=onnx"},

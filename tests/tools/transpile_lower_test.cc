@@ -20,6 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 // A product of codes, and an op that no rule computes on integers.
 constexpr char kPortable[] = R"(var x f32[-1,2]
@@ -83,6 +84,36 @@ TEST_F(TranspileLower, TellsByOpTypeWhatIsComputedOnIntegers) {
             "computed on integers: 1 of 2 ops (50 %), beside 3 between numbers and codes\n"
             "wrote net.lowered.txt\n"
             "wrote net.lowered.params\n");
+}
+
+TEST_F(TranspileLower, TellsOfEveryOpWhatBecameOfIt) {
+  const BinaryRun run = Run({"--params=net.params", "--explain", "--dry_run"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(
+      run.out,
+      StartsWith("block 0, op 0 (quantize_linear) -> x.q: at_edge: the edge: between numbers and "
+                 "codes\n"
+                 "block 0, op 1 (dequantize_linear) -> x.d: at_edge: the edge: between numbers and "
+                 "codes\n"
+                 "block 0, op 2 (dequantize_linear) -> w: at_edge: the edge: between numbers and "
+                 "codes\n"
+                 "block 0, op 3 (mul) -> y: on_integers: integers: its inputs are codes\n"
+                 "block 0, op 4 (softmax) -> z: no_rule: float: no rule computes its type on "
+                 "integers\n"
+                 "\n"
+                 "op type "));
+}
+
+// The place is that in the program that is lowered, whatever was inserted before.
+TEST_F(TranspileLower, TellsOfEveryOpAsJson) {
+  const BinaryRun run = Run({"--params=net.params", "--json", "--dry_run"});
+  EXPECT_THAT(run.out, HasSubstr("    {\n"
+                                 "      \"block\": 0,\n"
+                                 "      \"op\": 4,\n"
+                                 "      \"type\": \"softmax\",\n"
+                                 "      \"output\": \"z\",\n"
+                                 "      \"reason\": \"no_rule\"\n"
+                                 "    }\n"));
 }
 
 TEST_F(TranspileLower, ProgramAndParametersBelongTogether) {

@@ -93,9 +93,8 @@ class Lowering {
   }
   Rewriter& rewriter() { return rewriter_; }
   // Says that an op that was left as it is moves codes since.
-  void NoteMovesCodes(const Op& op) { moving_codes_.push_back(op.type()); }
-  // Its type, once for each.
-  const std::vector<std::string>& moving_codes() const { return moving_codes_; }
+  void NoteMovesCodes(const Op& op) { moving_codes_.push_back(&op); }
+  const std::vector<const Op*>& moving_codes() const { return moving_codes_; }
 
   // Of a quantizer that rounds ties away from zero, where integers round them to even.
   void CountRoundingAwayFromZero() { ++rounding_away_from_zero_; }
@@ -150,7 +149,7 @@ class Lowering {
   absl::flat_hash_set<const Argument*> never_negative_;
   // What IsUnwritten said: the edits of a lowering write no parameter.
   absl::flat_hash_map<const Variable*, bool> unwritten_;
-  std::vector<std::string> moving_codes_;
+  std::vector<const Op*> moving_codes_;
   int rounding_away_from_zero_ = 0;
 };
 

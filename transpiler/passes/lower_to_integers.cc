@@ -2,8 +2,6 @@
 // by the rules of transpiler/lowering. Each of those files shows a program before and after.
 
 #include <algorithm>
-#include <iterator>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -64,32 +62,30 @@ class LowerToIntegers final : public Pass {
   absl::Status Run(Program& program, PassContext& context) const override {
     const RulesByType rules = IndexRules();
     Lowering lowering(&program, &context, name());
-    std::map<std::string, std::map<LoweringReason, int>> lowered;
+    absl::flat_hash_map<const Op*, size_t> records;  // of context.lowered
     for (int b = 0; b < program.block_count(); ++b) {
+      int index = -1;
       for (const Op& op : program.block(b).ops()) {
+        ++index;
         if (IsFeedOrFetch(op)) continue;
-        const std::string type = op.type();
-        const auto rule = rules.find(type);
-        LoweringReason reason = LoweringReason::kNoRule;
-        if (rule != rules.end()) {
-          ASSIGN_OR_RETURN(reason, rule->second->Lower(op, lowering));
+        LoweredOp lowered{b, index, op.type(),
+                          op.outputs().empty() ? "" : std::string(op.outputs()[0]->name())};
+        if (const auto rule = rules.find(lowered.type); rule != rules.end()) {
+          ASSIGN_OR_RETURN(lowered.reason, rule->second->Lower(op, lowering));
         }
-        ++lowered[type][reason];
+        records[&op] = context.lowered.size();
+        context.lowered.push_back(std::move(lowered));
       }
     }
-    for (const std::string& type : lowering.moving_codes()) {
-      --lowered[type][LoweringReason::kNoRule];
-      ++lowered[type][LoweringReason::kOnIntegers];
+    for (const Op* op : lowering.moving_codes()) {
+      const auto record = records.find(op);
+      if (record != records.end()) {
+        context.lowered[record->second].reason = LoweringReason::kOnIntegers;
+      }
     }
     // What an op lists and its block no longer reads is not to keep the ops that make it.
     UpdateCaptures(program, &lowering.rewriter());
     RemoveUnread(program, lowering.rewriter());
-    for (const auto& [type, reasons] : lowered) {
-      LoweredType account{type, {}};
-      std::copy_if(reasons.begin(), reasons.end(), std::back_inserter(account.ops),
-                   [](const auto& reason) { return reason.second > 0; });
-      context.lowered.push_back(std::move(account));
-    }
     if (lowering.rounding_away_from_zero() > 0) {
       context.notes.push_back(absl::StrCat(
           "quantizers that round ties away from zero, where integers round them to even, so that "

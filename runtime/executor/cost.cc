@@ -1,0 +1,63 @@
+#include "runtime/executor/cost.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace fixpoint::executor {
+namespace {
+
+// Of the second cache, which has 1 MiB or more on the machines with AVX-512.
+constexpr double kCachedBytes = 1 << 20;
+
+// Packed weights come behind what a step computes of.
+bool ReadsCodes(const Plan& plan, const Step& step) {
+  if (step.reads.empty()) return false;
+  const VarType::Type dtype = plan.buffers[step.reads.front().index].type.dtype;
+  return dtype == VarType::INT8 || dtype == VarType::UINT8;
+}
+
+}  // namespace
+
+Cost CostOf(const Plan& plan, const Step& step) {
+  Cost cost;
+  cost.operations = static_cast<double>(step.operations);
+  cost.reads_codes = ReadsCodes(plan, step);
+  for (const std::vector<Buffer>* buffers : {&step.reads, &step.writes}) {
+    for (const Buffer& buffer : *buffers) {
+      cost.bytes += static_cast<double>(plan.buffers[buffer.index].bytes());
+    }
+  }
+  if (step.block != nullptr) {
+    for (const Step& inner : step.block->steps) {
+      const Cost of_inner = CostOf(*step.block, inner);
+      cost.operations += of_inner.operations;
+      cost.bytes += of_inner.bytes;
+    }
+  }
+  return cost;
+}
+
+double BytesMoved(const Plan& plan) {
+  double bytes = 0;
+  for (const Step& step : plan.steps) bytes += CostOf(plan, step).bytes;
+  return bytes;
+}
+
+ExpectedTime Expect(const Cost& cost, const kernels::KernelSpeeds& speeds) {
+  const bool is_cached = cost.bytes <= kCachedBytes;
+  const double operations =
+      cost.operations / (cost.reads_codes ? speeds.integer_operations : speeds.float_operations);
+  const double memory = cost.bytes / (is_cached ? speeds.cached_bytes : speeds.bytes);
+  ExpectedTime time;
+  time.seconds = speeds.start + std::max(operations, memory);
+  if (std::max(operations, memory) < speeds.start) {
+    time.bound = Bound::kStart;
+  } else if (operations >= memory) {
+    time.bound = Bound::kOperations;
+  } else {
+    time.bound = is_cached ? Bound::kCache : Bound::kMemory;
+  }
+  return time;
+}
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,37 @@
+// What the steps of a plan take, known before they run.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_COST_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_COST_H_
+
+#include "runtime/executor/plan.h"
+#include "runtime/kernels/kernel_speeds.h"
+
+namespace fixpoint::executor {
+
+struct Cost {
+  double operations = 0;     // multiplications and additions of products and convolutions
+  double bytes = 0;          // of the buffers that are read and written
+  bool reads_codes = false;  // what is computed is computed of integers of 8 bits
+};
+
+// Of a step that runs a block, as if that ran once.
+Cost CostOf(const Plan& plan, const Step& step);
+
+// The bytes of all steps of a run.
+double BytesMoved(const Plan& plan);
+
+// What a step's time goes to.
+enum class Bound { kOperations, kMemory, kCache, kStart };
+
+struct ExpectedTime {
+  double seconds = 0;
+  Bound bound = Bound::kStart;
+};
+
+// The start of a step, and then what takes longer: its operations as fast as a convolution that
+// suits the kernels, or its bytes as fast as a copy, within the cache where they fit in there.
+ExpectedTime Expect(const Cost& cost, const kernels::KernelSpeeds& speeds);
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_COST_H_

@@ -1,0 +1,16 @@
+// What memory the process takes.
+
+#ifndef FIXPOINT_RUNTIME_PEAK_MEMORY_H_
+#define FIXPOINT_RUNTIME_PEAK_MEMORY_H_
+
+#include <cstdint>
+
+namespace fixpoint {
+
+// The most bytes that the process has had in memory since its program began: VmHWM of proc(5).
+// getrusage has those of the process that started it too. 0 where /proc does not tell.
+int64_t PeakMemoryBytes();
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_PEAK_MEMORY_H_

@@ -1,0 +1,165 @@
+// inspect cost as a user runs it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/testing/run_binary.h"
+#include "tests/testing/temporary_folder.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// A product that integers compute, and a softmax that they do not.
+constexpr char kProgram[] = R"(program version=2006002
+block 0 {
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var x f32[-1,8]
+  var w f32[8,4] persistable
+  var y f32[-1,4]
+  var z f32[-1,4]
+  feed(X=feed) -> (Out=x) {col=0}
+  mul(X=x, Y=w) -> (Out=y) {x_num_col_dims=1, y_num_col_dims=1}
+  softmax(X=y) -> (Out=z) {axis=-1}
+  fetch(X=z) -> (Out=fetch) {col=0}
+}
+)";
+
+class InspectCost : public testing::Test {
+ protected:
+  InspectCost() { folder_.Write("net.txt", kProgram); }
+
+  BinaryRun Run(std::vector<std::string> arguments) const {
+    RunBinaryOptions options;
+    options.callers_directory = folder_.Path();
+    arguments.insert(arguments.begin(), "cost");
+    return RunBinary("tools/inspect", arguments, options);
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(InspectCost, TellsOfBothFormsSideBySide) {
+  const BinaryRun run = Run({"--batch_size=2", "net.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, StartsWith("program  net.txt, batch size 2, one thread\nkernels  "));
+  EXPECT_THAT(run.out, ContainsRegex("\n +float +integers\n"
+                                     "parameters +128 bytes +48 bytes\n"));
+  EXPECT_THAT(run.out, ContainsRegex("\nmultiply-adds +64 +64\n"
+                                     "  on integers +0\\.0 % +100\\.0 %\n"
+                                     "expected time +[0-9.]+ ms +[0-9.]+ ms\n"));
+}
+
+TEST_F(InspectCost, TellsWhatBoundsTheStepsOfEach) {
+  const BinaryRun run = Run({"--batch_size=2", "net.txt"});
+  EXPECT_THAT(run.out, ContainsRegex("\nsteps +multiply-adds +bytes +expected ms +share +bound by "
+                                     "+float\n"));
+  EXPECT_THAT(run.out, ContainsRegex("\n +1 +64 +[0-9]+ +[0-9.]+ +[0-9.]+% +[a-z]+ +mul <"));
+  EXPECT_THAT(run.out, ContainsRegex("\n +1 +64 +[0-9]+ +[0-9.]+ +[0-9.]+% +[a-z]+ +integer_mul"));
+  EXPECT_THAT(run.out, ContainsRegex("\n +1 +0 +64 +[0-9.]+ +[0-9.]+% +[a-z]+ +softmax"));
+}
+
+TEST_F(InspectCost, TellsWhyAnOpStaysOnNumbers) {
+  const BinaryRun run = Run({"net.txt"});
+  EXPECT_THAT(run.out,
+              HasSubstr(") -> z: no_rule: float: no rule computes its type on integers\n"));
+}
+
+TEST_F(InspectCost, IsJsonToo) {
+  const BinaryRun run = Run({"--json", "--batch_size=2", "net.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out,
+              AllOf(HasSubstr("\"given\": {\n    \"parameter_bytes\": 128,\n"),
+                    HasSubstr("\"integers\": {\n    \"parameter_bytes\": 48,\n"),
+                    HasSubstr("\"multiply_adds\": 64,\n    \"integer_multiply_adds\": 64,\n"),
+                    HasSubstr("\"reason\": \"no_rule\",\n")));
+}
+
+// The backward pass is left out, and what is fed and computed is found.
+TEST_F(InspectCost, OfATrainingProgramIsThatOfItsInference) {
+  folder_.Write("train.txt", R"(program version=2006002
+block 0 {
+  var x f32[-1,8]
+  var label i64[-1,1]
+  var w f32[8,4] persistable
+  var y f32[-1,4]
+  var p f32[-1,4]
+  var loss f32[-1,1]
+  var w@GRAD f32[8,4]
+  mul(X=x, Y=w) -> (Out=y) {x_num_col_dims=1, y_num_col_dims=1}
+  softmax_with_cross_entropy(Logits=y, Label=label) -> (Loss=loss, Softmax=p)
+  mul_grad(X=x, Y=w, Out@GRAD=p) -> (Y@GRAD=w@GRAD) {op_role=1}
+}
+)");
+  const BinaryRun run = Run({"train.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("\nmultiply-adds +32 +32\n"));
+  EXPECT_THAT(run.out, Not(HasSubstr("mul_grad")));
+}
+
+TEST_F(InspectCost, SaysWhyNothingRunsOnIntegers) {
+  folder_.Write("net.txt", "var x f32[-1,8]\nvar y f32[-1,8]\nsin(X=x) -> (Out=y)\n");
+  const BinaryRun run = Run({"--fetches=y", "net.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nnot on integers: net.txt: "));
+}
+
+TEST_F(InspectCost, ExtentsThatTheProgramLeavesOpenAreGiven) {
+  folder_.Write("net.txt", "var x f32[-1,-1]\nvar y f32[-1,-1]\nsin(X=x) -> (Out=y)\n");
+  const BinaryRun run = Run({"--fetches=y", "--shapes=x=3x5", "net.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, ContainsRegex("\nbytes moved +120 bytes\n"));
+}
+
+TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
+  folder_.Write("open.txt", "var x f32[-1,-1]\nvar y f32[-1,-1]\nsin(X=x) -> (Out=y)\n");
+  folder_.Write("parameter.txt",
+                "var x f32[-1,8]\nvar w f32[-1,4] persistable\nvar y f32[-1,4]\n"
+                "mul(X=x, Y=w) -> (Out=y)\n");
+  folder_.Write("words.txt", "var x f32[-1,8] lod=1\nvar y f32[-1,8]\nsin(X=x) -> (Out=y)\n");
+  folder_.Write("rule.textproto", "rules { op_type: \"conv2d\" }\n");
+  const struct {
+    std::vector<std::string> arguments;
+    int exit_code;
+    std::string error;
+  } kCases[] = {
+      {{"--fetches=y", "open.txt"},
+       2,
+       "the program does not say the shape of \"x\", which it is fed; want --shapes=x=EXTENTS"},
+      {{"--fetches=y", "--shapes=x", "open.txt"},
+       2,
+       "--shapes: \"x\"; want NAME=EXTENTS, as image=1x3x224x224"},
+      {{"--fetches=y", "--shapes=z=1x2", "open.txt"}, 2, "--shapes: open.txt is not fed \"z\""},
+      {{"--shapes=x=1x9", "net.txt"},
+       2,
+       "--shapes: \"x\" is declared [-1, 8], and cannot be [1, 9]"},
+      {{"open.txt"}, 2, "open.txt fetches nothing and has no cross entropy: which variable is "},
+      {{"--fetches=q", "net.txt"}, 2, "--fetches: block 0 of net.txt has no variable \"q\""},
+      {{"--batch_size=0", "net.txt"}, 2, "--batch_size=0"},
+      {{"--target=tpu", "net.txt"}, 2, "--target: "},
+      {{"--config=rule.textproto", "net.txt"}, 3, "rule.textproto: "},
+      {{"--fetches=y", "parameter.txt"},
+       3,
+       "parameter.txt: the parameter \"w\" is declared FP32 [-1, 4]; want known extents"},
+      {{"--fetches=y", "words.txt"}, 4, "words.txt: \"x\", which is fed, is sequences; "},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.error);
+    const BinaryRun run = Run(c.arguments);
+    EXPECT_EQ(run.exit_code, c.exit_code) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(c.error));
+    EXPECT_EQ(run.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint

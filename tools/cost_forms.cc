@@ -1,0 +1,183 @@
+#include "tools/cost_forms.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/dims.h"
+#include "proto/status_macros.h"
+#include "runtime/parameter_file.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "transpiler/freeze.h"
+#include "transpiler/lower.h"
+#include "transpiler/lowering/account.h"
+#include "transpiler/quantize_transpiler.h"
+#include "transpiler/test_program.h"
+
+namespace fixpoint {
+namespace {
+
+using executor::GivenType;
+
+constexpr int64_t kMostMadeUpBytes = int64_t{1} << 32;
+
+// In plans a scalar is [1].
+Dims PlannedDims(absl::Span<const int64_t> dims) {
+  return dims.empty() ? Dims{1} : Dims(dims.begin(), dims.end());
+}
+
+// What a plan is told of parameters.
+struct ParameterTypes {
+  absl::flat_hash_map<std::string, GivenType> by_name;
+  int64_t bytes = 0;
+};
+
+// Error (kInvalidArgument): the program leaves an extent of a parameter open, or no memory holds
+// the parameters.
+absl::StatusOr<ParameterTypes> DeclaredTypes(const Program& program) {
+  ParameterTypes types;
+  for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
+    const absl::StatusOr<int64_t> bytes = TensorBytes(parameter.dtype, parameter.dims);
+    if (!bytes.ok() || *bytes > std::numeric_limits<int64_t>::max() - types.bytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(program.name(), ": the parameter \"", parameter.name, "\" is declared ",
+                       VarType::Type_Name(parameter.dtype), " ", DimsText(parameter.dims),
+                       "; want known extents that memory can hold"));
+    }
+    types.by_name[parameter.name] = {{parameter.dtype, PlannedDims(parameter.dims)}, {}};
+    types.bytes += *bytes;
+  }
+  return types;
+}
+
+ParameterTypes TypesIn(const Scope& scope) {
+  ParameterTypes types;
+  for (const auto& [name, value] : scope) {
+    const auto& tensor = std::get<Tensor>(value);
+    types.by_name[name] = {{tensor.dtype(), PlannedDims(tensor.dims())}, {}};
+    types.bytes += static_cast<int64_t>(tensor.bytes().size());
+  }
+  return types;
+}
+
+absl::StatusOr<PlannedForm> Planned(Program program, const ParameterTypes& parameters,
+                                    const InferenceRequest& request) {
+  PlannedForm form;
+  form.program = std::make_unique<const Program>(std::move(program));
+  form.parameter_bytes = parameters.bytes;
+  RETURN_IF_ERROR(executor::CheckOps(*form.program));
+  executor::PlanRequest planned;
+  planned.feeds = request.feeds;
+  planned.fetches = request.outputs;
+  planned.has_constants = true;
+  ASSIGN_OR_RETURN(form.plan,
+                   executor::MakePlan(*form.program, planned,
+                                      [&](absl::string_view name) -> std::optional<GivenType> {
+                                        const auto found = parameters.by_name.find(name);
+                                        if (found == parameters.by_name.end()) return std::nullopt;
+                                        return found->second;
+                                      }));
+  return form;
+}
+
+absl::StatusOr<PlannedForm> PlanAsGiven(const Program& program, const InferenceRequest& request) {
+  ASSIGN_OR_RETURN(Program test, MakeTestProgram(program));
+  ASSIGN_OR_RETURN(const ParameterTypes types, DeclaredTypes(test));
+  return Planned(std::move(test), types, request);
+}
+
+// Weights of both signs; ranges, statistics and all else that has one dimension are 1, and integers
+// 0. Errors: that of DeclaredTypes; kFailedPrecondition: they are too large to be made up.
+absl::StatusOr<Scope> MadeUpParameters(const Program& program) {
+  ASSIGN_OR_RETURN(const ParameterTypes types, DeclaredTypes(program));
+  if (types.bytes > kMostMadeUpBytes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(program.name(), ": its parameters have ", types.bytes,
+                     " bytes; lowering is tried with made-up ones of at most ", kMostMadeUpBytes));
+  }
+  Scope scope;
+  for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
+    ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(parameter.dtype, parameter.dims));
+    std::fill(tensor.mutable_bytes().begin(), tensor.mutable_bytes().end(), 0);
+    if (parameter.dtype == VarType::FP32) {
+      const bool is_weight = parameter.dims.size() >= 2;
+      for (int64_t i = 0; i < tensor.size(); ++i) {
+        tensor.mutable_data<float>()[i] = is_weight ? static_cast<float>(i % 17 - 8) / 8 : 1.0f;
+      }
+    }
+    scope.Set(parameter.name, std::move(tensor));
+  }
+  return scope;
+}
+
+struct Lowered {
+  LoweredModel model;
+  QuantPlan plan;
+};
+
+// As it is lowered when it is trained with such a configuration. A program that is quantized
+// already is taken as it is: a portable one is frozen already.
+absl::StatusOr<Lowered> LowerMadeUp(const Program& program, const NamedConfig& config,
+                                    const InferenceRequest& request, std::string* quantized_by) {
+  Program quantized = program.Clone();
+  TranspileOptions options;
+  options.config = config.config;
+  options.names.config = config.name;
+  ASSIGN_OR_RETURN(TranspileResult transpiled, Transpile(&quantized, options));
+  *quantized_by = transpiled.left_alone;
+  FreezeOptions freeze;
+  freeze.fetches = request.outputs;
+  ASSIGN_OR_RETURN(Scope parameters, MadeUpParameters(quantized));
+  absl::StatusOr<FrozenModel> frozen = Freeze(quantized, parameters, freeze);
+  if (!frozen.ok()) {
+    if (transpiled.left_alone.empty()) return frozen.status();
+    absl::StatusOr<LoweredModel> lowered = Lower(quantized, parameters);
+    if (!lowered.ok()) return frozen.status();
+    return Lowered{*std::move(lowered), {}};
+  }
+  ASSIGN_OR_RETURN(LoweredModel lowered, Lower(frozen->program, frozen->scope));
+  return Lowered{std::move(lowered), std::move(transpiled.plan)};
+}
+
+std::vector<FloatOp> FloatOpsOf(const Lowered& lowered) {
+  absl::flat_hash_map<std::string, std::string> kept;  // the reason, by the op's output
+  for (const QuantPlan::Decision& decision : lowered.plan.decisions()) {
+    if (!decision.quantized()) kept[decision.output()] = decision.reason();
+  }
+  std::vector<FloatOp> floats;
+  for (const LoweredOp& op : lowered.model.ops) {
+    if (PartOf(op.reason) != LoweredPart::kFloat) continue;
+    const auto found = kept.find(op.output);
+    floats.push_back({op, found == kept.end() ? "" : found->second});
+  }
+  return floats;
+}
+
+}  // namespace
+
+absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const NamedConfig& config,
+                                              const InferenceRequest& request) {
+  ProgramForms forms;
+  ASSIGN_OR_RETURN(forms.given, PlanAsGiven(program, request));
+  absl::StatusOr<Lowered> lowered = LowerMadeUp(program, config, request, &forms.quantized_by);
+  if (!lowered.ok()) {
+    if (absl::IsInternal(lowered.status()) || absl::IsInvalidArgument(lowered.status())) {
+      return lowered.status();
+    }
+    forms.why_not = std::string(lowered.status().message());
+    return forms;
+  }
+  forms.floats = FloatOpsOf(*lowered);
+  const ParameterTypes types = TypesIn(lowered->model.scope);
+  ASSIGN_OR_RETURN(forms.integers, Planned(std::move(lowered->model.program), types, request));
+  return forms;
+}
+
+}  // namespace fixpoint

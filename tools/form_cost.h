@@ -1,0 +1,42 @@
+// What a run of a planned program takes, added up.
+
+#ifndef FIXPOINT_TOOLS_FORM_COST_H_
+#define FIXPOINT_TOOLS_FORM_COST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/executor/cost.h"
+#include "runtime/executor/plan.h"
+#include "runtime/kernels/kernel_speeds.h"
+
+namespace fixpoint {
+
+// The steps of one name and kernel.
+struct StepsCost {
+  std::string name;  // "conv2d + relu <brgconv:avx512_core>"
+  int count = 0;
+  double multiply_adds = 0;
+  double bytes = 0;
+  double seconds = 0;                               // expected
+  executor::Bound bound = executor::Bound::kStart;  // of the step that takes longest
+};
+
+struct FormCost {
+  double constant_bytes = 0;    // what is computed of parameters once
+  double activation_bytes = 0;  // what values take at the most at a time
+  double multiply_adds = 0;
+  double integer_multiply_adds = 0;
+  double bytes = 0;
+  double seconds = 0;  // expected
+  double integer_seconds = 0;
+  bool runs_blocks = false;      // whose steps are counted once
+  std::vector<StepsCost> steps;  // those that take longest first
+};
+
+FormCost CostOf(const executor::Plan& plan, const kernels::KernelSpeeds& speeds);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_FORM_COST_H_

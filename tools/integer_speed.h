@@ -1,0 +1,18 @@
+// What is to be known of this machine before a program computes codes on it.
+
+#ifndef FIXPOINT_TOOLS_INTEGER_SPEED_H_
+#define FIXPOINT_TOOLS_INTEGER_SPEED_H_
+
+#include <string>
+
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// A line about the program in the file `path`, if it is quantized and the machine multiplies codes
+// slower than floats; else "".
+std::string IntegerSpeedNote(const Program& program, const std::string& path);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_INTEGER_SPEED_H_

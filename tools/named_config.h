@@ -1,0 +1,24 @@
+// A configuration of quantization as a command line names it.
+
+#ifndef FIXPOINT_TOOLS_NAMED_CONFIG_H_
+#define FIXPOINT_TOOLS_NAMED_CONFIG_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "proto/quant_config.pb.h"
+
+namespace fixpoint {
+
+struct NamedConfig {
+  QuantConfig config;
+  std::string name = "configuration";  // what messages call it
+};
+
+// The configuration in a file, or an empty one where `path` is "", with the target of `target`
+// unless that is "". Errors: (of usage) there is no such built-in target; those of LoadTextMessage.
+absl::StatusOr<NamedConfig> LoadNamedConfig(const std::string& path, const std::string& target);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TOOLS_NAMED_CONFIG_H_

@@ -57,7 +57,7 @@ double IntegerRuns(const ConvolutionShape& shape, int runs) {
       Packed(**convolution, std::vector<int8_t>(shape.filter_size(), 1));
   return BestRate([&] {
     for (int run = 0; run < runs; ++run) {
-      (*convolution)->Run(x, filters, scales, {}, absl::MakeSpan(y));
+      (*convolution)->Run(x, /*zero_point=*/0, filters, scales, {}, absl::MakeSpan(y));
     }
     return runs;
   });

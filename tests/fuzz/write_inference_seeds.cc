@@ -1,7 +1,8 @@
 // Writes what goldens of lowering become as seeds of inference_model_fuzzer:
 //
-//   ./bazelw run //tests/fuzz:write_inference_seeds -- "$PWD"/tests/fuzz/seeds/inference_model \
-//       "$PWD"/tests/golden/lower/*.txt
+//   ./bazelw run //tests/fuzz:write_inference_seeds -- FOLDER GOLDEN...
+//
+// as absolute paths, such as those of tests/fuzz/seeds/inference_model and tests/golden/lower/*.txt.
 
 #include <glog/logging.h>
 

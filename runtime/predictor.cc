@@ -26,18 +26,24 @@ bool HandsOn(const Op& op, const Variable& written) {
          });
 }
 
-// Whether ops write the variable, and none reads what it held before: a range that a quantizer
-// finds anew in each run, say.
+// Whether ops write the variable, and none reads what it held before, also behind a loop or a
+// conditional: a range that a quantizer finds anew in each run, say.
 bool IsOfOneRun(const Variable& variable) {
-  const auto values = variable.values();
-  const auto is_read_entry = [](const Value* value) {
-    return value->origin() == Value::Origin::kEntry && !value->readers().empty();
-  };
-  const auto is_written = [](const Value* value) {
-    return value->written_by() != nullptr && value->op()->type() != "fetch";
-  };
-  return std::any_of(values.begin(), values.end(), is_written) &&
-         std::none_of(values.begin(), values.end(), is_read_entry);
+  bool is_written = false;
+  for (const Value* value : variable.values()) {
+    switch (value->origin()) {
+      case Value::Origin::kWrite:
+        is_written = is_written || value->op()->type() != "fetch";
+        break;
+      case Value::Origin::kEntry:
+        if (!value->readers().empty()) return false;
+        break;
+      case Value::Origin::kLoopHead:
+      case Value::Origin::kExit:
+        return false;
+    }
+  }
+  return is_written;
 }
 
 // Declares what is of one run as no parameter, which all runs would share.

@@ -213,6 +213,32 @@ fetch(X=range) -> (Out=fetch) {col=0}
   EXPECT_EQ((*outputs)[0].data<float>()[0], range);
 }
 
+// What a conditional may leave as it was is a parameter, though no op reads that by itself.
+TEST(Predictor, RefusesAParameterThatAConditionalWrites) {
+  const auto predictor = Predictor::Create(ParsedProgram(R"(program version=2006002
+block 0 {
+var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var x f32[-1,4]
+var c bool[1]
+var w f32[4] persistable
+var scope step_scopes
+feed(X=feed) -> (Out=x) {col=0}
+feed(X=feed) -> (Out=c) {col=1}
+conditional_block(Cond=c, Input=[]) -> (Out=w, Scope=scope) {sub_block=block(1), is_scalar_condition=true}
+elementwise_add(X=x, Y=w) -> (Out=y)
+fetch(X=y) -> (Out=fetch) {col=0}
+}
+block 1 parent=0 {
+fill_constant() -> (Out=w) {shape=[4], value=1.0, dtype=5}
+}
+)"),
+                                           Weights());
+  ASSERT_FALSE(predictor.ok());
+  EXPECT_THAT(std::string(predictor.status().message()),
+              testing::HasSubstr("writes the parameter \"w\""));
+}
+
 TEST(Predictor, RunsBetweenVariablesThatAreNamed) {
   PredictorOptions options;
   options.inputs = {"z", "x"};

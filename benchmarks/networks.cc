@@ -114,6 +114,18 @@ std::string SmallSeparable(ProgramBuilder& net, const std::string& image) {
   return SeparableNetwork(net, image, 16, {{32, 1}, {64, 2}, {64, 1}}, 10);
 }
 
+// Averages, what is scaled up by a transposed convolution, and both joined along the channels, as
+// networks of segmentation do.
+std::string UpDown(ProgramBuilder& net, const std::string& image) {
+  const std::string fine = ConvolutionNormRelu(net, image, 8, 3, 2);
+  const std::string coarse = ConvolutionNormRelu(net, AvgPool2d(net, fine, 2), 16, 3, 1);
+  Conv2dOptions doubling;
+  doubling.stride = 2;
+  const std::string scaled = Relu(net, Conv2dTranspose(net, coarse, 8, 2, doubling));
+  const std::string joined = ConvolutionNormRelu(net, Concat(net, {fine, scaled}, 1), 16, 3, 2);
+  return Fc(net, GlobalAvgPool2d(net, joined), 10);
+}
+
 struct Row {
   const char* name;
   std::string (*build)(ProgramBuilder& net, const std::string& image);
@@ -124,6 +136,7 @@ const Row kRows[] = {{"lenet5", LeNet5, 1, 28},
                      {"resnet20", ResNet20, 3, 32},
                      {"mobilenet_v1", MobileNetV1, 3, 96},
                      {"small_separable", SmallSeparable, 1, 28},
+                     {"up_down", UpDown, 1, 28},
                      {"resnet50", ResNet50, 3, 224}};
 
 }  // namespace

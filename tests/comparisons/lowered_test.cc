@@ -84,7 +84,16 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"UpDownOf4Bits",
              "up_down",
              "activations { bits: 4 } weights { bits: 4 } also_quantize: 'pool2d'",
-             {"conv2d", "conv2d_transpose", "mul", "pool2d"}}),
+             {"conv2d", "conv2d_transpose", "mul", "pool2d"}},
+        Case{"Encoder", "encoder", "", {"conv2d", "mul", "matmul_v2"}},
+        Case{"EncoderWithZeroPoints",
+             "encoder",
+             "activations { quantizer: 'moving_average_min_max' }",
+             {"conv2d", "mul"}},
+        Case{"EncoderOf4Bits",
+             "encoder",
+             "activations { bits: 4 } weights { bits: 4 }",
+             {"conv2d", "mul", "matmul_v2"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 // What ops write as numbers, from the first codes up to what is pooled.

@@ -37,8 +37,8 @@ bool IsReadable(const OpDesc::Attr& attr, AttrType type) {
 }
 
 // An attribute, or what its absence means; null where it has to be there and is not.
-const OpDesc::Attr* Effective(const Op& op, const AttrSchema& attr) {
-  const OpDesc::Attr* found = op.FindAttr(attr.name);
+const OpDesc::Attr* Effective(const OpDesc& op, const AttrSchema& attr) {
+  const OpDesc::Attr* found = FindAttr(op, attr.name);
   if (found != nullptr) return found;
   return attr.default_value ? &*attr.default_value : nullptr;
 }
@@ -84,7 +84,7 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
   for (const AttrSchema& attr : schema.attrs()) {
     // Of one that differs between eras, the entry that FindAttr of the schema gives.
     if (schema.FindAttr(attr.name, era) != &attr) continue;
-    const OpDesc::Attr* value = Effective(op, attr);
+    const OpDesc::Attr* value = Effective(op.desc(), attr);
     if (value == nullptr && !Includes(attr.eras, era)) continue;
     if (value == nullptr) {
       return absl::InvalidArgumentError(

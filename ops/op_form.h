@@ -29,6 +29,8 @@ class OpAttributes {
  public:
   // REQUIRES: CheckForm. All arguments outlive the object.
   OpAttributes(const Op& op, const OpSchema& schema, Era era)
+      : OpAttributes(op.desc(), schema, era) {}
+  OpAttributes(const OpDesc& op, const OpSchema& schema, Era era)
       : op_(op), schema_(schema), era_(era) {}
 
   // An attribute, or what its absence means: the era's default, or the other era's where the
@@ -46,7 +48,7 @@ class OpAttributes {
  private:
   const OpDesc::Attr& Attr(absl::string_view name) const;
 
-  const Op& op_;
+  const OpDesc& op_;
   const OpSchema& schema_;
   const Era era_;
 };

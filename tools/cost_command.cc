@@ -64,7 +64,7 @@ absl::StatusOr<executor::FeedType> FeedOf(const CostCommand& command, const Prog
   } else {
     dims = shape->dims;
     const DimsView declared_dims(declared->dims().data(), declared->dims_size());
-    if (!MayBeEqual(dims, declared_dims)) {
+    if (!declared_dims.empty() && dims.size() != declared_dims.size()) {
       return UsageError(absl::StrCat("--shapes: \"", name, "\" is declared ",
                                      DimsText(declared_dims), ", and cannot be ", DimsText(dims)));
     }
@@ -115,7 +115,9 @@ absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
   CostReport report;
   report.program = command.program;
   report.batch_size = command.batch_size;
-  ASSIGN_OR_RETURN(report.forms, MakeProgramForms(named.program, config, request));
+  absl::StatusOr<ProgramForms> forms = MakeProgramForms(named.program, config, request);
+  if (!forms.ok()) return InFile(command.program, forms.status());
+  report.forms = *std::move(forms);
   report.speeds = kernels::MeasureKernelSpeeds();
   RETURN_IF_ERROR(WriteStandardOutput(command.json ? CostJson(report) : CostText(report)));
   return kDone;

@@ -25,7 +25,9 @@ absl::StatusOr<Tensor> LoadFeed(const NamedFile& feed, const Variable& variable)
   const VarType::TensorDesc* declared = variable.tensor();
   if (declared == nullptr) return tensor;
   const DimsView dims(declared->dims().data(), declared->dims_size());
-  if (tensor.dtype() == declared->data_type() && MayBeEqual(tensor.dims(), dims)) return tensor;
+  // Exporters declare the extents of an example, and programs run with others.
+  const bool is_rank_right = dims.empty() || tensor.dims().size() == dims.size();
+  if (tensor.dtype() == declared->data_type() && is_rank_right) return tensor;
   return absl::InvalidArgumentError(
       absl::StrCat(feed.file, ": is ", VarType::Type_Name(tensor.dtype()), " ",
                    DimsText(tensor.dims()), "; want what the program declares of \"", feed.name,

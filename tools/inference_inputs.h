@@ -26,8 +26,8 @@ struct NamedFile {
 absl::StatusOr<Scope> LoadScope(const Program& program, const std::string& path,
                                 absl::string_view flag, const std::string& params);
 
-// The array that a program is fed. Errors: those of LoadNpy; it is not what the program declares of
-// the variable.
+// The array that a program is fed. Errors: those of LoadNpy; its type or its number of dimensions
+// is not what the program declares of the variable.
 absl::StatusOr<Tensor> LoadFeed(const NamedFile& feed, const Variable& variable);
 
 }  // namespace fixpoint

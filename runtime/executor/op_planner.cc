@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/attribute_inputs.h"
 #include "ops/output_lod.h"
+#include "proto/attributes.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/executor/block_crossing.h"
@@ -24,13 +26,61 @@ VarDesc Declared(const TensorType& type) {
   return desc;
 }
 
+// What all arguments of a slot hold together; nothing where not all of it is known.
+std::optional<std::vector<int64_t>> KnownIntegers(const Op& op, absl::string_view slot,
+                                                  const PlanBuilder& builder) {
+  std::vector<int64_t> integers;
+  for (const Argument* argument : op.Inputs(slot)) {
+    const Value* value = argument->value();
+    if (value == nullptr || !builder.IsPlanned(*value)) return std::nullopt;
+    const VarType::Type dtype = builder.TypeOf(*value).dtype;
+    const auto elements = builder.FindKnown(*value);
+    if ((dtype != VarType::INT32 && dtype != VarType::INT64) || !elements) return std::nullopt;
+    // The largest double that is an int64.
+    constexpr double kMost = 9223372036854774784.0;
+    for (const double element : *elements) {
+      integers.push_back(static_cast<int64_t>(std::min(element, kMost)));
+    }
+  }
+  return integers;
+}
+
+void RemoveInputs(absl::string_view slot, OpDesc* op) {
+  auto* inputs = op->mutable_inputs();
+  inputs->erase(std::remove_if(inputs->begin(), inputs->end(),
+                               [slot](const OpDesc::Var& in) { return in.parameter() == slot; }),
+                inputs->end());
+}
+
+// The op with known inputs as the attributes that they say; null where it has none.
+std::shared_ptr<const OpDesc> Resolved(const Op& op, const OpSchema& schema,
+                                       const Planning& planning) {
+  std::shared_ptr<OpDesc> resolved;
+  absl::flat_hash_set<absl::string_view> said;
+  for (const AttributeInput& input : AttributeInputs()) {
+    if (op.Inputs(input.slot).empty()) continue;
+    const AttrSchema* attribute = schema.FindAttr(input.attribute, planning.era);
+    if (attribute == nullptr || !said.insert(input.attribute).second) continue;
+    const auto integers = KnownIntegers(op, input.slot, planning.builder);
+    const bool is_list = attribute->type != AttrType::INT;
+    if (!integers || (!is_list && integers->size() != 1)) continue;
+    if (resolved == nullptr) resolved = std::make_shared<OpDesc>(op.desc());
+    SetAttr(is_list ? MakeLongsAttr(input.attribute, *integers)
+                    : MakeLongAttr(input.attribute, integers->front()),
+            resolved.get());
+    RemoveInputs(input.slot, resolved.get());
+  }
+  return resolved;
+}
+
 }  // namespace
 
 OpPlanner::OpPlanner(const Op& op, const Planning& planning)
     : op_(op),
       planning_(planning),
       schema_(*FindOpSchema(op.type())),
-      attributes_(op, schema_, planning.era) {}
+      resolved_(Resolved(op, schema_, planning)),
+      attributes_(desc(), schema_, planning.era) {}
 
 std::optional<OpPlanner> OpPlanner::Behind(const Op& op) const {
   const OpSchema* schema = FindOpSchema(op.type());
@@ -52,6 +102,9 @@ bool OpPlanner::IsPlanned(absl::string_view slot) const {
 
 absl::Status OpPlanner::CheckAbsent(absl::string_view slot) const {
   if (!HasInputSlot(slot) || !HasInput(slot)) return absl::OkStatus();
+  const auto& inputs = desc().inputs();
+  const auto is_slot = [slot](const OpDesc::Var& input) { return input.parameter() == slot; };
+  if (std::none_of(inputs.begin(), inputs.end(), is_slot)) return absl::OkStatus();
   return absl::UnimplementedError(absl::StrCat("input ", slot, " is there; want it absent"));
 }
 
@@ -124,15 +177,17 @@ absl::StatusOr<std::optional<Buffer>> OpPlanner::ReadFoundIn(absl::string_view s
 
 absl::Status OpPlanner::InferTypes() {
   std::vector<VarDesc> declared;
-  for (const Argument* argument : op_.inputs()) {
-    declared.push_back(argument->value() != nullptr &&
-                               planning_.builder.IsPlanned(*argument->value())
-                           ? Declared(planning_.builder.TypeOf(*argument->value()))
-                           : VarDesc());
+  for (const OpDesc::Var& input : desc().inputs()) {
+    for (const Argument* argument : op_.Inputs(input.parameter())) {
+      declared.push_back(argument->value() != nullptr &&
+                                 planning_.builder.IsPlanned(*argument->value())
+                             ? Declared(planning_.builder.TypeOf(*argument->value()))
+                             : VarDesc());
+    }
   }
   std::vector<const VarDesc*> inputs;
   for (const VarDesc& desc : declared) inputs.push_back(desc.has_type() ? &desc : nullptr);
-  InferContext context(op_.desc(), schema_, era(), inputs);
+  InferContext context(desc(), schema_, era(), inputs);
   RETURN_IF_ERROR(Infer(context));
   inferred_.assign(context.outputs().begin(), context.outputs().end());
   return absl::OkStatus();

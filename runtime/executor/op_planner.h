@@ -98,7 +98,8 @@ class OpPlanner {
   bool HasInput(absl::string_view slot) const { return InputCount(slot) > 0; }
   // Whether the op has such an input, and what it reads there is known already.
   bool IsPlanned(absl::string_view slot) const;
-  // Error (kUnimplemented): the op has such an input.
+  // Error (kUnimplemented): the op has such an input, and its elements are not known as those of an
+  // attribute (ops/attribute_inputs.h), which attributes() then has.
   absl::Status CheckAbsent(absl::string_view slot) const;
   const Value& InputValue(absl::string_view slot, int index = 0) const;
   bool IsNeverNegative(absl::string_view slot) const {
@@ -157,12 +158,15 @@ class OpPlanner {
   void SetOutputLods();
 
  private:
+  // The op with inputs that are known attributes as such.
+  const OpDesc& desc() const { return resolved_ != nullptr ? *resolved_ : op_.desc(); }
   const Argument* OutputArgument(absl::string_view slot, int index) const;
   absl::Status InferTypes();
 
   const Op& op_;
   const Planning& planning_;
   const OpSchema& schema_;
+  const std::shared_ptr<const OpDesc> resolved_;  // null: no input is an attribute
   const OpAttributes attributes_;
   std::vector<InferredOutput> inferred_;  // as op_.outputs(); empty: not yet
 };

@@ -167,6 +167,7 @@ Layout PlanBuilder::LayoutOf(const Value& value) const {
 
 void PlanBuilder::AddStep(Step step) {
   step.op = op_;
+  known_.Note(step, plan_.buffers);
   plan_.steps.push_back(std::move(step));
 }
 
@@ -293,6 +294,12 @@ absl::StatusOr<std::optional<Codes>> PlanBuilder::ReadCodes(const Value& value, 
 const Codes* PlanBuilder::FindCodes(const Value& value) const {
   const PlannedValue& planned = Find(value);
   return planned.codes && !planned.holds_codes ? &*planned.codes : nullptr;
+}
+
+std::optional<std::vector<double>> PlanBuilder::FindKnown(const Value& value) const {
+  const PlannedValue& planned = Find(value);
+  if (!planned.row_major) return std::nullopt;
+  return known_.Find(*planned.row_major, plan_.buffers);
 }
 
 bool PlanBuilder::IsTensorOf(const Variable& variable, Buffer buffer) const {

@@ -21,6 +21,7 @@
 #include "ops/quant_math.h"
 #include "proto/program.h"
 #include "runtime/executor/arena.h"
+#include "runtime/executor/known_values.h"
 #include "runtime/executor/plan.h"
 #include "runtime/kernels/integer_sums.h"
 
@@ -97,6 +98,9 @@ class PlanBuilder {
   const Codes* FindCodes(const Value& value) const;
   // Whether the numbers of the value are codes, and not what codes stand for.
   bool HoldsCodes(const Value& value) const { return Find(value).holds_codes; }
+
+  // The elements of a value that shapes and attributes alone decide; nothing of any other.
+  std::optional<std::vector<double>> FindKnown(const Value& value) const;
 
   // Where the elements of a value go: memory of their own. The last value of a persistable variable
   // is in its tensor when the run ends (keeping.h).
@@ -205,6 +209,7 @@ class PlanBuilder {
   Plan plan_;
   absl::Status status_;
   int64_t bytes_ = 0;  // of all buffers
+  KnownValues known_;
   std::vector<InPlace> in_place_;
   const Op* op_ = nullptr;
   std::unordered_map<const Value*, PlannedValue> values_;  // references stay valid

@@ -1,7 +1,7 @@
 """(g) Networks of the reference, with their parameters: `tools/infer` gives the outputs that the
 reference gave when they were made.
 
-The interpreter is held to the same by tests/runtime/reference/stored_outputs_test.cc.
+Both backends are held to the same by tests/runtime/stored_outputs_test.cc.
 """
 
 import dataclasses

@@ -88,6 +88,19 @@ TEST_F(Infer, ArraysGoInAndOutByNameOnEachBackend) {
   }
 }
 
+// Exporters declare the extents of an example.
+TEST_F(Infer, AnArrayMayHaveOtherExtentsThanDeclared) {
+  Save("long.npy", Tensor::FromValues<float>({1, 3}, {1, 2, 3}));
+  for (const std::string& backend : BackendNames()) {
+    const BinaryRun run =
+        Run({"net.txt", "--params=params", "--feeds=x=long.npy", "--fetches=y=y.npy"}, backend);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    Scope written;
+    written.Set("y", *LoadNpy(folder_.Path("y.npy")));
+    EXPECT_EQ(PrintParameters(written), "y f32[1,3] 2 4 6\n");
+  }
+}
+
 TEST_F(Infer, AnArrayGoesToStandardOutput) {
   const BinaryRun run = Run({"net.txt", "--params=params", "--feeds=x=x.npy", "--fetches=y=-"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -250,7 +263,7 @@ TEST_F(Infer, AMachineWithoutVnniIsToldOfBeforehand) {
 
 TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
   Save("bytes.npy", Tensor::FromValues<uint8_t>({2, 2}, {1, 2, 3, 4}));
-  Save("long.npy", Tensor::FromValues<float>({1, 3}, {1, 2, 3}));
+  Save("row.npy", Tensor::FromValues<float>({2}, {1, 2}));
   folder_.Write("train.txt",
                 absl::StrCat(kProgram, "relu_grad(Out=y, Out@GRAD=y) -> (X@GRAD=y) {op_role=1}\n"));
   folder_.Write("zero.txt", kAlwaysZero);
@@ -304,9 +317,9 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
       {{"net.txt", params, "--feeds=x=bytes.npy", fetch},
        3,
        "bytes.npy: is UINT8 [2, 2]; want what the program declares of \"x\", FP32 [-1, 2]"},
-      {{"net.txt", params, "--feeds=x=long.npy", fetch},
+      {{"net.txt", params, "--feeds=x=row.npy", fetch},
        3,
-       "long.npy: is FP32 [1, 3]; want what the program declares of \"x\", FP32 [-1, 2]"},
+       "row.npy: is FP32 [2]; want what the program declares of \"x\", FP32 [-1, 2]"},
       {{"net.txt", params, fetch},
        4,
        "net.txt: block 0, op 1 (elementwise_mul): input X reads \"x\", which has no value"},

@@ -78,14 +78,33 @@ absl::StatusOr<int32_t> LargestCodeOf(int64_t bits) {
   return absl::InvalidArgumentError(absl::StrCat("codes of ", bits, " bits; want 2 to 16"));
 }
 
+// Of sums of products of codes: what the reference froze in its first releases has the scale of the
+// weight in max_range.
+absl::Status PlanScaledSums(OpPlanner& op, float max_range) {
+  if (!op.Wants("Out")) return absl::OkStatus();
+  RETURN_IF_ERROR(op.CheckSize("Scale", 1));
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, std::nullopt));
+  ASSIGN_OR_RETURN(const Buffer sums, op.ReadFloats("X", view.layout));
+  ASSIGN_OR_RETURN(const Buffer range, op.ReadFloats("Scale"));
+  const Buffer out = op.WriteOver("Out", {VarType::FP32, op.InputDims("X")}, view.layout, sums);
+  op.AddStep({{sums, range}, {out}, [=, channels = view.channels](const StepContext& run) {
+                kernels::DequantizeProduct(run.Floats(sums), run.Floats(range), channels,
+                                           /*input_range=*/1, max_range, run.Floats(out));
+                return absl::OkStatus();
+              }});
+  return absl::OkStatus();
+}
+
 absl::Status PlanMaxAbs(OpPlanner& op) {
-  Dequantization d;
-  const double max_range = op.attributes().Float("max_range");
-  if (!(max_range >= 1 && max_range <= std::numeric_limits<int32_t>::max()) ||
-      max_range != std::floor(max_range)) {
-    return absl::UnimplementedError(
-        absl::StrCat("max_range is ", max_range, "; want the largest code, a whole number"));
+  const float max_range = op.Number("max_range");
+  if (!(max_range > 0 && std::isfinite(max_range))) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("max_range is ", max_range, "; want a finite number above 0"));
   }
+  const bool is_code = max_range == std::floor(max_range) &&
+                       max_range < static_cast<float>(std::numeric_limits<int32_t>::max());
+  if (!is_code) return PlanScaledSums(op, max_range);
+  Dequantization d;
   d.largest_code = static_cast<int32_t>(max_range);
   return PlanDequantize(op, d);
 }

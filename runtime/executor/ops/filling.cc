@@ -54,20 +54,12 @@ absl::StatusOr<double> FilledValue(const OpPlanner& op) {
   return value;
 }
 
-// A value whose elements are all that number, which its type holds, in every run.
-struct Constant {
-  double value;
-};
-
 // Adds the step that fills Out.
 absl::Status AddFill(OpPlanner& op, const TensorType& type, double value) {
   const Buffer out = op.WriteAs("Out", type);
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
     const T held = kernels::Converted<T>(value);
-    if (op.Wants("Out")) {
-      op.builder().Attach(op.OutputValue("Out"), Constant{static_cast<double>(held)});
-    }
     op.AddStep({{}, {out}, [out, held](const StepContext& run) {
                   const absl::Span<T> elements = run.Of<T>(out);
                   std::fill(elements.begin(), elements.end(), held);
@@ -150,18 +142,18 @@ absl::Status PlanShape(OpPlanner& op) {
 }
 
 // A number that decides how long a tensor is.
-absl::StatusOr<double> ConstantIn(OpPlanner& op, absl::string_view slot) {
-  const Constant* constant = op.builder().Attached<Constant>(op.InputValue(slot));
-  if (constant != nullptr) return constant->value;
-  return absl::UnimplementedError(
-      absl::StrCat("input ", slot, " is not known before the run; want what a constant fills"));
+absl::StatusOr<double> KnownNumber(OpPlanner& op, absl::string_view slot) {
+  const auto known = op.builder().FindKnown(op.InputValue(slot));
+  if (known && known->size() == 1) return known->front();
+  return absl::UnimplementedError(absl::StrCat(
+      "input ", slot, " is not known before the run; want what shapes and constants decide"));
 }
 
 // Start, Start + Step, ... before End.
 absl::Status PlanRange(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const double start, ConstantIn(op, "Start"));
-  ASSIGN_OR_RETURN(const double end, ConstantIn(op, "End"));
-  ASSIGN_OR_RETURN(const double step, ConstantIn(op, "Step"));
+  ASSIGN_OR_RETURN(const double start, KnownNumber(op, "Start"));
+  ASSIGN_OR_RETURN(const double end, KnownNumber(op, "End"));
+  ASSIGN_OR_RETURN(const double step, KnownNumber(op, "Step"));
   const double count = std::ceil((end - start) / step);
   constexpr double kMost = 1 << 30;
   if (!(count >= 1 && count <= kMost)) {
@@ -192,14 +184,16 @@ absl::Status PlanDraw(OpPlanner& op, Draw draw) {
   const int64_t seed = op.attributes().Int("seed");
   return WithElementType(type.dtype, [&](auto element) {
     using T = decltype(element);
-    op.AddStep({{}, {out}, [=, number = op.number()](const StepContext& run) {
-                  const RandomStream random = run.Random(number, seed);
-                  const absl::Span<T> elements = run.Of<T>(out);
-                  for (size_t i = 0; i < elements.size(); ++i) {
-                    elements[i] = kernels::Converted<T>(draw(random, i));
-                  }
-                  return absl::OkStatus();
-                }});
+    StepKernel fill{{}, {out}, [=, number = op.number()](const StepContext& run) {
+                      const RandomStream random = run.Random(number, seed);
+                      const absl::Span<T> elements = run.Of<T>(out);
+                      for (size_t i = 0; i < elements.size(); ++i) {
+                        elements[i] = kernels::Converted<T>(draw(random, i));
+                      }
+                      return absl::OkStatus();
+                    }};
+    fill.draws = true;
+    op.AddStep(std::move(fill));
     return absl::OkStatus();
   });
 }

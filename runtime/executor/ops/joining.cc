@@ -246,7 +246,8 @@ absl::Status PlanUnstack(OpPlanner& op, absl::string_view input, absl::string_vi
 // Which part of Input a slice takes.
 struct SliceRange {
   Dims starts;
-  Dims dims;  // with all axes
+  Dims dims;    // with all axes
+  Dims of_out;  // without those that decrease_axis names
 };
 
 absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
@@ -262,7 +263,7 @@ absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
                                                    starts.size(), " and ends ", ends.size(),
                                                    "; want equal numbers"));
   }
-  SliceRange range{Dims(dims.size(), 0), dims};
+  SliceRange range{Dims(dims.size(), 0), dims, {}};
   for (size_t i = 0; i < axes.size(); ++i) {
     ASSIGN_OR_RETURN(const int axis, NormalizeAxis(axes[i], static_cast<int>(dims.size())));
     const int64_t size = dims[axis];
@@ -277,21 +278,26 @@ absl::StatusOr<SliceRange> SliceRangeOf(const OpPlanner& op) {
                                                      axis, " is empty; want elements"));
     }
   }
-  for (const int64_t decreased : op.attributes().Ints("decrease_axis")) {
-    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(decreased, static_cast<int>(dims.size())));
+  std::vector<bool> decreased(dims.size(), false);
+  for (const int64_t named : op.attributes().Ints("decrease_axis")) {
+    ASSIGN_OR_RETURN(const int axis, NormalizeAxis(named, static_cast<int>(dims.size())));
+    decreased[axis] = true;
     if (range.dims[axis] == 1) continue;
     return absl::InvalidArgumentError(absl::StrCat("decrease_axis names axis ", axis, " of ",
                                                    DimsText(range.dims), "; want one of size 1"));
   }
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!decreased[i]) range.of_out.push_back(range.dims[i]);
+  }
+  if (range.of_out.empty()) range.of_out = {1};  // a scalar
   return range;
 }
 
-// A slice lacks the dimensions that decrease_axis names.
 absl::Status PlanSlice(OpPlanner& op) {
   ASSIGN_OR_RETURN(const SliceRange range, SliceRangeOf(op));
   const TensorType type = op.InputType("Input");
   ASSIGN_OR_RETURN(const Buffer input, op.Read("Input", type.dtype));
-  ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
+  const Buffer out = op.WriteAs("Out", {type.dtype, range.of_out});
   return AddTake(op, {input, type.dims}, {{out, range.dims, range.starts}});
 }
 

@@ -126,10 +126,12 @@ TEST(HostilePrograms, AreRefused) {
        "input Scale is not that of the batch_norm that wrote SavedMean; want the same"},
       {"tile(X=i) -> (Out=y) {repeat_times=[4611686018427387904L]}",
        "a tensor [4611686018427387904, 2] has more elements than an int64 holds"},
-      {"fake_dequantize_max_abs(X=s, Scale=one) -> (Out=y) {max_range=1e30}",
-       "max_range is 1e+30; want the largest code, a whole number"},
+      {"fake_dequantize_max_abs(X=s, Scale=one) -> (Out=y) {max_range=inf}",
+       "max_range is inf; want a finite number above 0"},
       {"fake_dequantize_max_abs(X=s, Scale=one) -> (Out=y) {max_range=nan}",
-       "max_range is nan; want the largest code, a whole number"},
+       "max_range is nan; want a finite number above 0"},
+      {"fake_dequantize_max_abs(X=s, Scale=one) -> (Out=y) {max_range=0.0}",
+       "max_range is 0; want a finite number above 0"},
       {"mean_grad(X=i, Out@GRAD=one) -> (X@GRAD=y)", "output X@GRAD is i64; want f32"},
   };
   for (const auto& [ops, error] : refusals) {

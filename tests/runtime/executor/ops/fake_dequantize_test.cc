@@ -24,5 +24,18 @@ TEST(DequantizedProduct, IsByBothRanges) {
             "");
 }
 
+// As the reference froze a product in its first releases: the weight's range is in max_range.
+TEST(DequantizedProduct, IsByARangeAndWhatIsNoCode) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        conv2d(Input=x, Filter=w) -> (Output=y)
+        fake_dequantize_max_abs(X=y, Scale=range) -> (Out=a) {max_range=20226.6}
+        fake_dequantize_max_abs(X=m, Scale=range) -> (Out=b) {max_range=0.5}
+      })",
+                          Drawn("x", {2, 3, 5, 4}) + Drawn("w", {6, 3, 2, 1}) + Drawn("m", {5, 6}) +
+                              "range f32[1] 0.75\n"),
+            "");
+}
+
 }  // namespace
 }  // namespace fixpoint::executor

@@ -7,6 +7,7 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -14,14 +15,14 @@
 #include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
+#include "runtime/backends.h"
 #include "runtime/parameter_file.h"
-#include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/testing/npy.h"
 #include "tests/testing/reference_data.h"
 
-namespace fixpoint::reference {
+namespace fixpoint {
 namespace {
 
 struct Network {
@@ -49,16 +50,17 @@ std::vector<std::string> FetchesOf(const Program& program) {
   return names;
 }
 
-class StoredOutputs : public testing::TestWithParam<Network> {};
+class StoredOutputs : public testing::TestWithParam<std::tuple<BackendKind, Network>> {};
 
 TEST_P(StoredOutputs, AreReproduced) {
   SKIP_WITHOUT_REFERENCE_DATA();
-  const std::string folder = absl::StrCat("models/", GetParam().folder, "/");
-  absl::StatusOr<LoadedProgram> loaded = LoadProgram(ReferencePath(folder + GetParam().program));
+  const auto& [backend_kind, network] = GetParam();
+  const std::string folder = absl::StrCat("models/", network.folder, "/");
+  absl::StatusOr<LoadedProgram> loaded = LoadProgram(ReferencePath(folder + network.program));
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   const Program program = *Program::Create(std::move(loaded->program));
   absl::StatusOr<Scope> scope =
-      LoadParameters(program.Proto(), ReferencePath(folder + GetParam().parameters));
+      LoadParameters(program.Proto(), ReferencePath(folder + network.parameters));
   ASSERT_TRUE(scope.ok()) << scope.status();
   for (const Op& op : program.block(0).ops()) {
     if (op.type() != "feed") continue;
@@ -66,15 +68,15 @@ TEST_P(StoredOutputs, AreReproduced) {
     scope->Set(name, LoadNpyOrDie(ReferencePath(absl::StrCat(folder, "input_", name, ".npy"))));
   }
 
-  absl::StatusOr<Interpreter> interpreter = Interpreter::Create(program, &*scope);
-  ASSERT_TRUE(interpreter.ok()) << interpreter.status();
+  const auto backend = MakeBackend(backend_kind, program, &*scope);
+  ASSERT_TRUE(backend.ok()) << backend.status();
   const std::vector<std::string> fetches = FetchesOf(program);
-  const auto outputs = interpreter->Run({}, fetches, 0);
+  const auto outputs = (*backend)->Run({}, fetches, 0);
   ASSERT_TRUE(outputs.ok()) << outputs.status();
-  ASSERT_EQ(outputs->size(), GetParam().outputs.size());
+  ASSERT_EQ(outputs->size(), network.outputs.size());
   for (size_t i = 0; i < outputs->size(); ++i) {
     SCOPED_TRACE(fetches[i]);
-    const Tensor expected = LoadNpyOrDie(ReferencePath(folder + GetParam().outputs[i]));
+    const Tensor expected = LoadNpyOrDie(ReferencePath(folder + network.outputs[i]));
     EXPECT_EQ((*outputs)[i].dims(), expected.dims());
     const auto values = (*outputs)[i].data<float>();
     const auto wanted = expected.data<float>();
@@ -86,7 +88,7 @@ TEST_P(StoredOutputs, AreReproduced) {
       difference = std::max(difference, std::fabs(static_cast<double>(values[j]) - wanted[j]));
     }
     EXPECT_GT(largest, 0);
-    EXPECT_LE(difference, GetParam().tolerance * largest);
+    EXPECT_LE(difference, network.tolerance * largest);
   }
 }
 
@@ -146,10 +148,14 @@ std::vector<Network> Networks() {
   return networks;
 }
 
-INSTANTIATE_TEST_SUITE_P(Networks, StoredOutputs, testing::ValuesIn(Networks()),
-                         [](const testing::TestParamInfo<Network>& info) {
-                           return std::to_string(info.index);
+INSTANTIATE_TEST_SUITE_P(Networks, StoredOutputs,
+                         testing::Combine(testing::Values(BackendKind::kReference,
+                                                          BackendKind::kOneDnn),
+                                          testing::ValuesIn(Networks())),
+                         [](const testing::TestParamInfo<StoredOutputs::ParamType>& info) {
+                           return absl::StrCat(BackendName(std::get<0>(info.param)), "_",
+                                               info.index);
                          });
 
 }  // namespace
-}  // namespace fixpoint::reference
+}  // namespace fixpoint

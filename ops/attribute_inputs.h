@@ -1,0 +1,22 @@
+// Inputs that say, where an op has them, what one of its attributes says otherwise: sizes and axes
+// as tensors of integers. Their names mean the same in every op of the reference.
+
+#ifndef FIXPOINT_OPS_ATTRIBUTE_INPUTS_H_
+#define FIXPOINT_OPS_ATTRIBUTE_INPUTS_H_
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace fixpoint {
+
+struct AttributeInput {
+  absl::string_view slot;  // its elements, those of one argument behind those of another
+  absl::string_view attribute;
+};
+
+// All of them. Where an op has several for one attribute, the first of these says it.
+absl::Span<const AttributeInput> AttributeInputs();
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_ATTRIBUTE_INPUTS_H_

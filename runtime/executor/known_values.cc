@@ -1,0 +1,56 @@
+#include "runtime/executor/known_values.h"
+
+#include <algorithm>
+
+#include "runtime/executor/ops/element_types.h"
+
+namespace fixpoint::executor {
+namespace {
+
+// As many as shapes, axes and the ends of a range take.
+constexpr int64_t kMostElements = 64;
+
+bool MayBeKnown(const BufferInfo& buffer) {
+  return buffer.place == BufferInfo::Place::kArena && buffer.type.size() <= kMostElements;
+}
+
+}  // namespace
+
+void KnownValues::Note(const Step& step, absl::Span<const BufferInfo> buffers) {
+  const bool is_known = step.block == nullptr && !step.draws &&
+                        std::all_of(step.reads.begin(), step.reads.end(),
+                                    [&](Buffer read) { return elements_.contains(read.index); }) &&
+                        std::all_of(step.writes.begin(), step.writes.end(), [&](Buffer written) {
+                          return MayBeKnown(buffers[written.index]);
+                        });
+  std::vector<uint8_t*> addresses(is_known ? buffers.size() : 0);
+  if (is_known) {
+    for (const Buffer written : step.writes) {
+      elements_[written.index].resize(static_cast<size_t>(buffers[written.index].bytes()));
+    }
+    for (const auto* touched : {&step.reads, &step.writes}) {
+      for (const Buffer buffer : *touched) {
+        addresses[buffer.index] = elements_.at(buffer.index).data();
+      }
+    }
+  }
+  if (is_known && step.run(StepContext(absl::MakeSpan(addresses), RunState())).ok()) return;
+  for (const Buffer written : step.writes) elements_.erase(written.index);
+}
+
+std::optional<std::vector<double>> KnownValues::Find(Buffer buffer,
+                                                     absl::Span<const BufferInfo> buffers) const {
+  const auto known = elements_.find(buffer.index);
+  if (known == elements_.end()) return std::nullopt;
+  std::vector<double> numbers;
+  const absl::Status status = WithElementType(buffers[buffer.index].type.dtype, [&](auto element) {
+    using T = decltype(element);
+    const T* const begin = reinterpret_cast<const T*>(known->second.data());
+    numbers.assign(begin, begin + buffer.size);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return std::nullopt;
+  return numbers;
+}
+
+}  // namespace fixpoint::executor

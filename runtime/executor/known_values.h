@@ -1,0 +1,32 @@
+// Values that are known while a plan is made: what steps compute of shapes and attributes alone.
+// What depends on them, such as the shape that a tensor says, can be planned.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_KNOWN_VALUES_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_KNOWN_VALUES_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "runtime/executor/plan.h"
+
+namespace fixpoint::executor {
+
+class KnownValues {
+ public:
+  // To be told of each step of a plan, in order, with the plan's buffers. A step that reads only
+  // what is known and writes few elements is run at once, and what it writes is known.
+  void Note(const Step& step, absl::Span<const BufferInfo> buffers);
+  // The elements of a buffer of numbers; nothing where they are not known.
+  std::optional<std::vector<double>> Find(Buffer buffer,
+                                          absl::Span<const BufferInfo> buffers) const;
+
+ private:
+  absl::flat_hash_map<int, std::vector<uint8_t>> elements_;  // of buffers, by number
+};
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_KNOWN_VALUES_H_

@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <cmath>
+
 #include "absl/types/span.h"
 #include "ops/layers.h"
 #include "ops/optimizer.h"
@@ -114,6 +116,60 @@ std::string SmallSeparable(ProgramBuilder& net, const std::string& image) {
   return SeparableNetwork(net, image, 16, {{32, 1}, {64, 2}, {64, 1}}, 10);
 }
 
+// Averages, what is scaled up by a transposed convolution, and both joined along the channels, as
+// networks of segmentation do.
+std::string UpDown(ProgramBuilder& net, const std::string& image) {
+  const std::string fine = ConvolutionNormRelu(net, image, 8, 3, 2);
+  const std::string coarse = ConvolutionNormRelu(net, AvgPool2d(net, fine, 2), 16, 3, 1);
+  Conv2dOptions doubling;
+  doubling.stride = 2;
+  const std::string scaled = Relu(net, Conv2dTranspose(net, coarse, 8, 2, doubling));
+  const std::string joined = ConvolutionNormRelu(net, Concat(net, {fine, scaled}, 1), 16, 3, 2);
+  return Fc(net, GlobalAvgPool2d(net, joined), 10);
+}
+
+constexpr int kHeads = 4;
+
+// Tokens [N,T,C], which attend to one another in heads (Vaswani et al., 2017).
+std::string SelfAttention(ProgramBuilder& net, const std::string& tokens, int width) {
+  const auto heads = [&](const std::string& x) {
+    return Transpose(net, Reshape(net, Fc(net, x, width, 2), {0, 0, kHeads, width / kHeads}),
+                     {0, 2, 1, 3});
+  };
+  const std::string queries = heads(tokens);
+  const std::string keys = heads(tokens);
+  const std::string values = heads(tokens);
+  const std::string scores = Matmul(net, queries, keys, /*transpose_x=*/false,
+                                    /*transpose_y=*/true);
+  const float scale = 1 / std::sqrt(static_cast<float>(width / kHeads));
+  const std::string attended = Matmul(net, Softmax(net, Scale(net, scores, scale)), values);
+  return Fc(net, Reshape(net, Transpose(net, attended, {0, 2, 1, 3}), {0, 0, width}), width, 2);
+}
+
+std::string EncoderBlock(ProgramBuilder& net, const std::string& tokens, int width,
+                         const std::string& activation) {
+  const std::string attended =
+      LayerNorm(net, Add(net, tokens, SelfAttention(net, tokens, width)), 2);
+  const std::string inner = Activation(net, Fc(net, attended, 4 * width, 2), activation);
+  return LayerNorm(net, Add(net, attended, Fc(net, inner, width, 2)), 2);
+}
+
+// Patches of 7 x 7 as tokens (Dosovitskiy et al., 2020), and two blocks.
+std::string Encoder(ProgramBuilder& net, const std::string& image) {
+  constexpr int kPatch = 7;
+  constexpr int kWidth = 32;
+  Conv2dOptions patches;
+  patches.stride = kPatch;
+  const std::string patched = Conv2d(net, image, kWidth, kPatch, patches);
+  const std::vector<int64_t> dims = net.DimsOf(patched);
+  const auto patch_count = static_cast<int>(dims[2] * dims[3]);
+  const std::string columns = Reshape(net, patched, {0, kWidth, patch_count});
+  const std::string tokens = LayerNorm(net, Transpose(net, columns, {0, 2, 1}), 2);
+  const std::string encoded =
+      EncoderBlock(net, EncoderBlock(net, tokens, kWidth, "relu"), kWidth, "gelu");
+  return Fc(net, encoded, 10);
+}
+
 struct Row {
   const char* name;
   std::string (*build)(ProgramBuilder& net, const std::string& image);
@@ -124,6 +180,8 @@ const Row kRows[] = {{"lenet5", LeNet5, 1, 28},
                      {"resnet20", ResNet20, 3, 32},
                      {"mobilenet_v1", MobileNetV1, 3, 96},
                      {"small_separable", SmallSeparable, 1, 28},
+                     {"up_down", UpDown, 1, 28},
+                     {"encoder", Encoder, 1, 28},
                      {"resnet50", ResNet50, 3, 224}};
 
 }  // namespace

@@ -23,7 +23,9 @@ struct Network {
 
 // "lenet5": two convolutions and three products on 28 x 28 (LeCun et al., 1998); "resnet20": on
 // 32 x 32 (He et al., 2015); "mobilenet_v1": on 96 x 96 (Howard et al., 2017); "small_separable":
-// three blocks of the latter on 28 x 28; "resnet50": on 224 x 224 (He et al., 2015).
+// three blocks of the latter on 28 x 28; "up_down": a transposed convolution, joined with what it
+// is made from, on 28 x 28; "encoder": two blocks of attention (Vaswani et al., 2017) on 28 x 28;
+// "resnet50": on 224 x 224 (He et al., 2015).
 std::vector<std::string> NetworkNames();
 enum class Training { kMomentum, kAdam };
 // A network in float. REQUIRES: a name of NetworkNames; an image size that its layers leave pixels

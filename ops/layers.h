@@ -44,6 +44,12 @@ struct Conv2dOptions {
 std::string Conv2d(ProgramBuilder& net, const std::string& x, int filters, int kernel,
                    const Conv2dOptions& options = {});
 
+// The same filters the other way, [C, filters / groups, kernel, kernel], uniform within
+// sqrt(6 / (kernel^2 * (C + filters / groups))) -> [N, filters, H', W'] with
+// H' = (H - 1) * stride - 2 padding + dilation * (kernel - 1) + 1, and W' alike.
+std::string Conv2dTranspose(ProgramBuilder& net, const std::string& x, int filters, int kernel,
+                            const Conv2dOptions& options = {});
+
 // x flattened from axis `first_axis` on to [.., in], a weight [in, units] uniform within
 // sqrt(6 / (in + units)), a bias [units] of zeros -> [.., units].
 std::string Fc(ProgramBuilder& net, const std::string& x, int units, int first_axis = 1,

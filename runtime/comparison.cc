@@ -1,15 +1,18 @@
 #include "runtime/comparison.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <type_traits>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/op_schema.h"
+#include "ops/quant_math.h"
+#include "proto/attributes.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -83,27 +86,29 @@ bool WritesCodes(const Op& op) {
   return schema != nullptr && schema->quant_op() == QuantOp::kQuantize;
 }
 
-bool IsPlainTensor(const Variable* variable) {
-  return variable != nullptr && !variable->persistable() &&
-         variable->desc()->type().type() == VarType::LOD_TENSOR;
-}
-
 // What ops write, in order, each once.
-std::vector<ComparedVariable> WrittenTensors(const Program& program) {
+std::vector<ComparedVariable> WrittenVariables(const Program& program) {
   std::vector<ComparedVariable> written;
-  absl::flat_hash_set<std::string> names;
-  for (const Op& op : program.block(0).ops()) {
-    if (op.type() == "feed") continue;
-    for (const Argument* output : op.outputs()) {
-      if (!IsPlainTensor(output->variable()) || !names.insert(std::string(output->name())).second) {
-        continue;
-      }
-      ComparedVariable& variable = written.emplace_back();
-      variable.name = std::string(output->name());
-      if (WritesCodes(op)) variable.unit = DifferenceUnit::kSteps;
-    }
+  for (const WrittenTensor& tensor : WrittenTensors(program)) {
+    ComparedVariable& variable = written.emplace_back();
+    variable.name = tensor.name;
+    if (WritesCodes(*tensor.op)) variable.unit = DifferenceUnit::kSteps;
   }
   return written;
+}
+
+absl::StatusOr<std::vector<Tensor>> RunOn(const RunnableProgram& runnable,
+                                          absl::Span<const Feed> feeds,
+                                          absl::Span<const std::string> names) {
+  std::vector<Feed> declared;
+  for (const Feed& feed : feeds) {
+    if (runnable.program->Find(runnable.program->block(0), feed.name) != nullptr) {
+      declared.push_back(feed);
+    }
+  }
+  auto fetched = runnable.backend->Run(declared, names, /*step=*/0);
+  if (fetched.ok()) return fetched;
+  return AtPlace(runnable.program->name(), fetched.status());
 }
 
 // What one program's variables hold, given in the order of their names.
@@ -111,39 +116,85 @@ class Fetcher {
  public:
   Fetcher(const RunnableProgram& runnable, absl::Span<const Feed> feeds,
           const std::vector<std::string>& names)
-      : runnable_(runnable), names_(names) {
-    for (const Feed& feed : feeds) {
-      if (runnable.program->Find(runnable.program->block(0), feed.name) != nullptr) {
-        feeds_.push_back(feed);
-      }
-    }
-  }
+      : runnable_(runnable), feeds_(feeds), names_(names) {}
 
   absl::StatusOr<Tensor> Next() {
     const size_t i = next_++;
     if (!runnable_.in_one_run) {
-      ASSIGN_OR_RETURN(std::vector<Tensor> fetched, Run({names_[i]}));
+      ASSIGN_OR_RETURN(std::vector<Tensor> fetched, RunOn(runnable_, feeds_, {names_[i]}));
       return std::move(fetched.front());
     }
     if (i == 0) {
-      ASSIGN_OR_RETURN(all_, Run(names_));
+      ASSIGN_OR_RETURN(all_, RunOn(runnable_, feeds_, names_));
     }
     return std::move(all_[i]);
   }
 
  private:
-  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const std::string> names) const {
-    auto fetched = runnable_.backend->Run(feeds_, names, /*step=*/0);
-    if (fetched.ok()) return fetched;
-    return AtPlace(runnable_.program->name(), fetched.status());
-  }
-
   const RunnableProgram& runnable_;
+  const absl::Span<const Feed> feeds_;
   const std::vector<std::string>& names_;
-  std::vector<Feed> feeds_;
   std::vector<Tensor> all_;
   size_t next_ = 0;
 };
+
+template <typename Code>
+Tensor AsCodes(const Tensor& numbers) {
+  std::vector<Code> codes;
+  for (const float number : numbers.data<float>()) {
+    codes.push_back(std::isnan(number) ? 0 : static_cast<Code>(number));
+  }
+  return Tensor::FromValues<Code>(numbers.dims(), codes);
+}
+
+// What one program holds, as a variable of the other one is declared.
+absl::StatusOr<Tensor> AsDeclared(const Tensor& tensor, const Variable& variable) {
+  const VarType::Type declared = variable.tensor()->data_type();
+  if (tensor.dtype() == VarType::FP32 && declared == VarType::INT8) return AsCodes<int8_t>(tensor);
+  if (tensor.dtype() == VarType::FP32 && declared == VarType::UINT8) {
+    return AsCodes<uint8_t>(tensor);
+  }
+  if (IsCodes(tensor.dtype()) && declared == VarType::FP32) return AsNumbers(tensor);
+  return tensor.Clone();
+}
+
+// The quantize_linear with one range that writes a variable; null where there is none.
+const Op* FindRounding(const Program& program, const std::string& name) {
+  const Variable* const variable = program.Find(program.block(0), name);
+  if (variable == nullptr || variable->values().size() != 1) return nullptr;
+  const Op* const op = variable->values().front()->op();
+  const bool rounds = op != nullptr && op->type() == "quantize_linear" &&
+                      op->Input("X") != nullptr && op->Input("Scale") != nullptr;
+  return rounds ? op : nullptr;
+}
+
+double CodeAt(const Tensor& codes, int64_t i) {
+  if (codes.dtype() == VarType::FP32) return codes.data<float>()[i];
+  return codes.dtype() == VarType::UINT8 ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
+}
+
+// How many codes differ by one step, where `rounding` rounds what is half-way between two.
+absl::StatusOr<int64_t> CountTies(const RunnableProgram& rounds, const Op& rounding,
+                                  absl::Span<const Feed> feeds, const Tensor& codes,
+                                  const Tensor& others) {
+  ASSIGN_OR_RETURN(const std::vector<Tensor> read,
+                   RunOn(rounds, feeds,
+                         {std::string(rounding.Input("X")->name()),
+                          std::string(rounding.Input("Scale")->name())}));
+  const Tensor& x = read[0];
+  const Tensor& range = read[1];
+  if (x.dtype() != VarType::FP32 || range.dtype() != VarType::FP32 || range.size() != 1) return 0;
+  const int bits = static_cast<int>(IntAttr(rounding.desc(), "bit_length").value_or(8));
+  const float multiplier =
+      static_cast<float>(LargestCode(bits)) * InverseRange(range.data<float>()[0]);
+  int64_t ties = 0;
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const float scaled = x.data<float>()[i] * multiplier;
+    const bool is_tie = scaled - std::floor(scaled) == 0.5f;
+    ties += is_tie && std::abs(CodeAt(codes, i) - CodeAt(others, i)) == 1;
+  }
+  return ties;
+}
 
 }  // namespace
 
@@ -202,8 +253,8 @@ absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t r
 absl::StatusOr<Comparison> Comparison::Create(const RunnableProgram& program,
                                               const RunnableProgram& other) {
   std::vector<ComparedVariable> variables;
-  const std::vector<ComparedVariable> others = WrittenTensors(*other.program);
-  for (ComparedVariable& variable : WrittenTensors(*program.program)) {
+  const std::vector<ComparedVariable> others = WrittenVariables(*other.program);
+  for (ComparedVariable& variable : WrittenVariables(*program.program)) {
     const auto same =
         std::find_if(others.begin(), others.end(),
                      [&](const ComparedVariable& other) { return other.name == variable.name; });
@@ -220,19 +271,56 @@ absl::StatusOr<Comparison> Comparison::Create(const RunnableProgram& program,
 absl::Status Comparison::Run(absl::Span<const Feed> feeds) {
   std::vector<std::string> names;
   for (const ComparedVariable& variable : variables_) names.push_back(variable.name);
-  Fetcher fetcher(program_, feeds, names);
+  std::vector<Tensor> others;
   Fetcher other_fetcher(other_, feeds, names);
-  for (ComparedVariable& variable : variables_) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    ASSIGN_OR_RETURN(Tensor other, other_fetcher.Next());
+    others.push_back(std::move(other));
+  }
+
+  std::vector<Tensor> given;
+  for (const GivenTensor& tensor : program_.given) {
+    const auto at = std::find(names.begin(), names.end(), tensor.name);
+    CHECK(at != names.end()) << tensor.name << " is no tensor of both programs";
+    const Variable& variable = *program_.program->Find(program_.program->block(0), tensor.given_as);
+    ASSIGN_OR_RETURN(Tensor value, AsDeclared(others[at - names.begin()], variable));
+    given.push_back(std::move(value));
+  }
+  std::vector<Feed> all_feeds(feeds.begin(), feeds.end());
+  for (size_t i = 0; i < given.size(); ++i) {
+    all_feeds.push_back({program_.given[i].given_as, &given[i]});
+  }
+
+  Fetcher fetcher(program_, all_feeds, names);
+  for (size_t i = 0; i < names.size(); ++i) {
     ASSIGN_OR_RETURN(const Tensor tensor, fetcher.Next());
-    ASSIGN_OR_RETURN(const Tensor other, other_fetcher.Next());
-    const absl::Status status = CompareTensors(tensor, other, runs_, &variable);
+    const absl::Status status = Compare(feeds, tensor, others[i], &variables_[i]);
     if (!status.ok()) {
       return AtPlace(absl::StrCat(program_.program->name(), " and ", other_.program->name(), ": \"",
-                                  variable.name, "\""),
+                                  names[i], "\""),
                      status);
     }
   }
   ++runs_;
+  return absl::OkStatus();
+}
+
+absl::Status Comparison::Compare(absl::Span<const Feed> feeds, const Tensor& tensor,
+                                 const Tensor& other, ComparedVariable* variable) const {
+  const int64_t different_before = variable->different;
+  RETURN_IF_ERROR(CompareTensors(tensor, other, runs_, variable));
+  const bool may_be_ties =
+      variable->different > different_before && variable->unit == DifferenceUnit::kSteps;
+  if (!may_be_ties) return absl::OkStatus();
+  const RunnableProgram* rounds = &other_;
+  const Op* rounding = FindRounding(*other_.program, variable->name);
+  if (rounding == nullptr && program_.given.empty()) {
+    rounds = &program_;
+    rounding = FindRounding(*program_.program, variable->name);
+  }
+  if (rounding == nullptr) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const int64_t ties, CountTies(*rounds, *rounding, feeds, tensor, other));
+  variable->ties += ties;
   return absl::OkStatus();
 }
 
@@ -245,6 +333,12 @@ int64_t Comparison::elements() const {
 int64_t Comparison::different() const {
   int64_t sum = 0;
   for (const ComparedVariable& variable : variables_) sum += variable.different;
+  return sum;
+}
+
+int64_t Comparison::ties() const {
+  int64_t sum = 0;
+  for (const ComparedVariable& variable : variables_) sum += variable.ties;
   return sum;
 }
 

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "proto/program.h"
 #include "runtime/backend.h"
+#include "runtime/op_by_op.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
@@ -40,8 +41,11 @@ struct ComparedVariable {
   int64_t different = 0;  // their bits; of codes against FP32, those of the codes as FP32
   std::optional<FirstDifference> first;
   double largest = 0;  // difference, in units; infinity between NaN and another value
-  double signal = 0;   // the sum of squares of what the other program has
-  double noise = 0;    // the sum of squares of differences from that
+  // How many of those that differ do by one step, where a quantize_linear of one of the programs
+  // rounds what is half-way between two codes.
+  int64_t ties = 0;
+  double signal = 0;  // the sum of squares of what the other program has
+  double noise = 0;   // the sum of squares of differences from that
 
   // In dB; infinity where all values are the same.
   double SignalToNoise() const;
@@ -61,24 +65,29 @@ struct RunnableProgram {
   // Whether one run gives all variables. Else each has a run of its own, in which it alone is
   // fetched: what is fetched stands in the way of a backend that does several ops at once.
   bool in_one_run = false;
+  // What the program is given of what the other one computes (OpByOpProgram); codes of 8 bits that
+  // the other one holds as FP32, as integers.
+  std::vector<GivenTensor> given = {};
 };
 
 // Compares all tensors of block 0 that ops of both programs write under the same name and that are
 // not persistable, in the order in which the first program writes them.
 class Comparison {
  public:
-  // Error (kFailedPrecondition): the programs have no such tensor.
+  // Only the first program may be given tensors. Error (kFailedPrecondition): the programs have no
+  // such tensor.
   static absl::StatusOr<Comparison> Create(const RunnableProgram& program,
                                            const RunnableProgram& other);
 
-  // Runs both programs on those of `feeds` that they declare. Ops that draw random numbers do so
-  // for step 0. Errors: those of Backend::Run, with the program, and of CompareTensors, with both
-  // and the variable.
+  // Runs both programs on those of `feeds` that they declare, and the first one on what it is
+  // given. Ops that draw random numbers do so for step 0. Errors: those of Backend::Run, with the
+  // program, and of CompareTensors, with both and the variable.
   absl::Status Run(absl::Span<const Feed> feeds);
 
   const std::vector<ComparedVariable>& variables() const { return variables_; }
   int64_t elements() const;
   int64_t different() const;
+  int64_t ties() const;
   // Null where no variable differs.
   const ComparedVariable* FirstThatDiffers() const;
 
@@ -86,6 +95,9 @@ class Comparison {
   Comparison(const RunnableProgram& program, const RunnableProgram& other,
              std::vector<ComparedVariable> variables)
       : program_(program), other_(other), variables_(std::move(variables)) {}
+
+  absl::Status Compare(absl::Span<const Feed> feeds, const Tensor& tensor, const Tensor& other,
+                       ComparedVariable* variable) const;
 
   RunnableProgram program_;
   RunnableProgram other_;

@@ -15,6 +15,7 @@
 #include "runtime/comparison.h"
 #include "runtime/data/batcher.h"
 #include "runtime/data/image_set.h"
+#include "runtime/op_by_op.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "runtime/training/evaluator.h"
@@ -28,19 +29,26 @@ namespace {
 // A program that is ready to run. Not moved: the backend points into it.
 class Model {
  public:
-  Model(const ComparedFile& file, Program program, Scope scope)
-      : file_(file), program_(std::move(program)), scope_(std::move(scope)) {}
+  Model(const ComparedFile& file, OpByOpProgram program, Scope scope)
+      : file_(file),
+        program_(std::move(program.program)),
+        given_(std::move(program.given)),
+        scope_(std::move(scope)) {}
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
+  // `given_by`: whose values its ops are given; null: they read one another's.
   static absl::StatusOr<std::unique_ptr<Model>> Load(const ComparedFile& file,
                                                      absl::string_view params_flag,
-                                                     const BackendOptions& options) {
+                                                     const BackendOptions& options,
+                                                     const Program* given_by) {
     ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(file.program));
     const absl::Status does_not_train = CheckDoesNotTrain(named.program);
     if (!does_not_train.ok()) return InFile(file.program, does_not_train);
     ASSIGN_OR_RETURN(Scope scope, LoadScope(named.program, file.program, params_flag, file.params));
-    auto model = std::make_unique<Model>(file, std::move(named.program), std::move(scope));
+    OpByOpProgram program = given_by != nullptr ? MakeOpByOp(named.program, *given_by)
+                                                : OpByOpProgram{std::move(named.program), {}};
+    auto model = std::make_unique<Model>(file, std::move(program), std::move(scope));
     absl::StatusOr<std::unique_ptr<Backend>> backend =
         MakeBackend(file.backend, model->program_, &model->scope_, options);
     if (!backend.ok()) return InFile(file.program, backend.status());
@@ -55,12 +63,13 @@ class Model {
   }
   // The reference runs ops one by one, whatever is fetched.
   RunnableProgram runnable() const {
-    return {&program_, backend_.get(), file_.backend == BackendKind::kReference};
+    return {&program_, backend_.get(), file_.backend == BackendKind::kReference, given_};
   }
 
  private:
   const ComparedFile file_;
   const Program program_;
+  const std::vector<GivenTensor> given_;
   Scope scope_;
   std::unique_ptr<Backend> backend_;
 };
@@ -117,10 +126,12 @@ absl::StatusOr<ExitCode> RunComparisonCommand(const ComparisonCommand& command) 
   std::vector<std::string> inputs = {command.program.program, command.other.program};
   for (const NamedFile& feed : command.feeds) inputs.push_back(feed.file);
   RETURN_IF_ERROR(CheckInputs(inputs));
+  ASSIGN_OR_RETURN(
+      const std::unique_ptr<Model> other,
+      Model::Load(command.other, "compare_params", command.backend_options, /*given_by=*/nullptr));
   ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
-                   Model::Load(command.program, "params", command.backend_options));
-  ASSIGN_OR_RETURN(const std::unique_ptr<Model> other,
-                   Model::Load(command.other, "compare_params", command.backend_options));
+                   Model::Load(command.program, "params", command.backend_options,
+                               command.op_by_op ? &other->program() : nullptr));
   ASSIGN_OR_RETURN(Comparison comparison, Comparison::Create(model->runnable(), other->runnable()));
   RETURN_IF_ERROR(command.data_set ? CompareOnDataSet(command, *model, *other, &comparison)
                                    : CompareOnArrays(command, *model, *other, &comparison));

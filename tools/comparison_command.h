@@ -26,6 +26,9 @@ struct ComparedFile {
 struct ComparisonCommand {
   ComparedFile program;
   ComparedFile other;
+  // Whether each op of the program is given what the other one computed of its inputs
+  // (runtime/op_by_op.h).
+  bool op_by_op = false;
   BackendOptions backend_options;
 
   // Arrays, each a variable's of one program or of both; or, where this is set, the first batches

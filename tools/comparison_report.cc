@@ -46,6 +46,9 @@ std::string ComparisonText(const Comparison& comparison) {
                   " in ", comparison.variables().size(), " variables");
   const ComparedVariable* first = comparison.FirstThatDiffers();
   if (first != nullptr) absl::StrAppend(&text, "; the first is ", first->name);
+  if (comparison.ties() > 0) {
+    absl::StrAppend(&text, "; ", comparison.ties(), " by one step where a tie is rounded");
+  }
   return text + "\n";
 }
 
@@ -59,6 +62,7 @@ std::string ComparisonJson(const std::string& program, const std::string& other,
   json.Key("other").String(other);
   json.Key("elements").Int(comparison.elements());
   json.Key("different").Int(comparison.different());
+  json.Key("ties").Int(comparison.ties());
   json.Key("first_that_differs").String(first != nullptr ? first->name : "");
   json.Key("variables").BeginArray();
   for (const ComparedVariable& variable : comparison.variables()) {
@@ -66,6 +70,7 @@ std::string ComparisonJson(const std::string& program, const std::string& other,
     json.Key("name").String(variable.name);
     json.Key("elements").Int(variable.elements);
     json.Key("different").Int(variable.different);
+    json.Key("ties").Int(variable.ties);
     json.Key("unit").String(UnitName(variable.unit));
     json.Key("largest").Double(variable.largest);
     json.Key("signal_to_noise_db").Double(variable.SignalToNoise());

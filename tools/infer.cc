@@ -33,6 +33,9 @@ DEFINE_string(
 DEFINE_string(compare, "", "Compare with this program, variable by variable, on the same inputs.");
 DEFINE_string(compare_params, "", "Its parameters; by default those of --params.");
 DEFINE_string(compare_backend, "", "What runs it; by default what runs the first program.");
+DEFINE_bool(op_by_op, false,
+            "Give each op what the other program computed of its inputs, so that a difference is "
+            "seen where it arises.");
 DEFINE_int64(batches, 1, "How many batches of the data set are compared.");
 DEFINE_bool(bench, false, "Measure latency, throughput and memory.");
 DEFINE_double(seconds, 2, "For how long runs are measured.");
@@ -48,7 +51,7 @@ std::vector<ModeFlags> Modes() {
             "dump_plan", "profile"}},
           {"compare",
            {"feeds", "data", "images", "labels", "batch_size", "json", "backend", "seed", "compare",
-            "compare_params", "compare_backend", "batches"}},
+            "compare_params", "compare_backend", "op_by_op", "batches"}},
           {"bench",
            {"feeds", "images", "scores", "batch_size", "json", "dump_plan", "profile", "bench",
             "seconds"}}};
@@ -122,6 +125,7 @@ absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& fl
     }
     command.other.backend = *backend;
   }
+  command.op_by_op = FLAGS_op_by_op;
   command.backend_options = flags.backend_options;
   ASSIGN_OR_RETURN(command.feeds, ParseNamedFiles("feeds", FLAGS_feeds));
   ASSIGN_OR_RETURN(command.data_set, ReadDataSet());

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/verifier.h"
 #include "proto/status_macros.h"
+#include "transpiler/lowered_invariants.h"
 #include "transpiler/taken_parameters.h"
 
 namespace fixpoint {
@@ -62,7 +63,16 @@ absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
   context.freeze.trained = &scope;
   LoweredModel model{program.Clone(), Scope(), {}, {}};
   model.program.ClearEditLog();
-  RETURN_IF_ERROR(pipeline.Run(model.program, context, options.pipeline_options));
+  PipelineOptions pipeline_options = options.pipeline_options;
+  pipeline_options.check_at_end = [&]() {
+    // A pipeline of the caller's may end before anything is lowered.
+    if (!context.lowered.empty()) {
+      RETURN_IF_ERROR(CheckLoweredProgram(program, model.program, context));
+    }
+    const auto& own_check = options.pipeline_options.check_at_end;
+    return own_check ? own_check() : absl::OkStatus();
+  };
+  RETURN_IF_ERROR(pipeline.Run(model.program, context, pipeline_options));
   model.program.ForgetEdits();
   ASSIGN_OR_RETURN(model.scope,
                    TakeParameters(model.program, context.freeze.new_parameters, scope));

@@ -44,6 +44,7 @@ struct LoweredModel {
 //                        range or codes that do not fit each other, or that are NaN, infinite or
 //                        negative
 //   kNotFound            the scope lacks a parameter
+//   kInternal            what is lowered violates an invariant (lowered_invariants.h)
 absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
                                    const LowerOptions& options = {});
 

@@ -18,19 +18,37 @@ Initializer Xavier(int64_t in, int64_t out) {
   return Initializer::Uniform(-limit, limit);
 }
 
+// The channels C of x [N,C,H,W]. 0 after an error (kInvalidArgument): x is something else, or the
+// groups do not divide C.
+int64_t ChannelsOf(ProgramBuilder& net, absl::string_view layer, const std::string& x, int groups) {
+  const std::vector<int64_t> dims = net.DimsOf(x);
+  if (!net.status().ok()) return 0;
+  if (dims.size() == 4 && dims[1] >= 1 && groups >= 1 && dims[1] % groups == 0) return dims[1];
+  net.Fail(absl::InvalidArgumentError(absl::StrCat(layer, ": \"", x, "\" is ", DimsText(dims),
+                                                   "; want [N,C,H,W] with C a multiple of the ",
+                                                   groups, " groups")));
+  return 0;
+}
+
+// The op of a convolution, with what both directions have in common.
+OpBuilder NewConvolution(ProgramBuilder& net, absl::string_view type, const std::string& x,
+                         const std::string& filter, const Conv2dOptions& options) {
+  OpBuilder op = net.New(type);
+  op.Input("Input", x)
+      .Input("Filter", filter)
+      .IntsAttr("strides", {options.stride, options.stride})
+      .IntsAttr("paddings", {options.padding, options.padding})
+      .IntsAttr("dilations", {options.dilation, options.dilation})
+      .IntAttr("groups", options.groups);
+  return op;
+}
+
 }  // namespace
 
 std::string Conv2d(ProgramBuilder& net, const std::string& x, int filters, int kernel,
                    const Conv2dOptions& options) {
-  const std::vector<int64_t> dims = net.DimsOf(x);
+  const int64_t channels = ChannelsOf(net, "Conv2d", x, options.groups);
   if (!net.status().ok()) return "";
-  if (dims.size() != 4 || dims[1] < 1 || options.groups < 1 || dims[1] % options.groups != 0) {
-    net.Fail(absl::InvalidArgumentError(absl::StrCat("Conv2d: \"", x, "\" is ", DimsText(dims),
-                                                     "; want [N,C,H,W] with C a multiple of the ",
-                                                     options.groups, " groups")));
-    return "";
-  }
-  const int64_t channels = dims[1];
   const std::string layer = net.UniqueName("conv2d");
   const double fan_in = static_cast<double>(kernel) * kernel * static_cast<double>(channels);
   const std::string filter =
@@ -38,14 +56,30 @@ std::string Conv2d(ProgramBuilder& net, const std::string& x, int filters, int k
                    Initializer::Normal(0, static_cast<float>(std::sqrt(2.0 / fan_in))));
   const bool is_depthwise =
       options.groups > 1 && options.groups == channels && filters % channels == 0;
-  OpBuilder op = net.New(is_depthwise ? "depthwise_conv2d" : "conv2d");
-  op.Input("Input", x)
-      .Input("Filter", filter)
-      .IntsAttr("strides", {options.stride, options.stride})
-      .IntsAttr("paddings", {options.padding, options.padding})
-      .IntsAttr("dilations", {options.dilation, options.dilation})
-      .IntAttr("groups", options.groups)
-      .BoolAttr("use_cudnn", !is_depthwise);
+  OpBuilder op =
+      NewConvolution(net, is_depthwise ? "depthwise_conv2d" : "conv2d", x, filter, options);
+  op.BoolAttr("use_cudnn", !is_depthwise);
+  const std::string out = net.AppendWithOutput(op, "Output", layer + ".tmp_0");
+  return options.bias ? AddBias(net, out, layer, filters, 1) : out;
+}
+
+std::string Conv2dTranspose(ProgramBuilder& net, const std::string& x, int filters, int kernel,
+                            const Conv2dOptions& options) {
+  const int64_t channels = ChannelsOf(net, "Conv2dTranspose", x, options.groups);
+  if (!net.status().ok()) return "";
+  if (filters % options.groups != 0) {
+    net.Fail(
+        absl::InvalidArgumentError(absl::StrCat("Conv2dTranspose: ", filters, " filters in ",
+                                                options.groups, " groups; want as many in each")));
+    return "";
+  }
+  const std::string layer = net.UniqueName("conv2d_transpose");
+  const int64_t taps = static_cast<int64_t>(kernel) * kernel;
+  const int64_t of_group = filters / options.groups;
+  const std::string filter = AddParameter(net, layer + ".w_0", {channels, of_group, kernel, kernel},
+                                          Xavier(of_group * taps, channels * taps));
+  OpBuilder op = NewConvolution(net, "conv2d_transpose", x, filter, options);
+  op.BoolAttr("use_cudnn", true);
   const std::string out = net.AppendWithOutput(op, "Output", layer + ".tmp_0");
   return options.bias ? AddBias(net, out, layer, filters, 1) : out;
 }

@@ -18,6 +18,7 @@
 namespace fixpoint {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 TEST(Layers, DeclareAndInitialiseWhatTheyMake) {
@@ -45,6 +46,25 @@ block 0 {
   fill_constant() -> (Out=fc_0.b_0) {dtype=5, shape=[3L], value=0.0, force_cpu=false, op_role=0, str_value="", op_role_var=strings[], op_namescope="/", op_device=""}
 }
 )");
+}
+
+TEST(Layers, ATransposedConvolutionScalesUp) {
+  Program main;
+  Program startup;
+  ProgramBuilder net(&main, &startup);
+  Conv2dOptions options;
+  options.stride = 2;
+  options.padding = 1;
+  options.groups = 2;
+  options.bias = false;
+  const std::string y = Conv2dTranspose(net, Data(net, "x", {-1, 4, 5, 5}), 6, 3, options);
+  ASSERT_TRUE(net.status().ok()) << net.status();
+  EXPECT_EQ(y, "conv2d_transpose_0.tmp_0");
+  EXPECT_THAT(PrintOp(main.block(0).last_op()->desc()),
+              StartsWith("conv2d_transpose(Input=x, Filter=conv2d_transpose_0.w_0) -> (Output="));
+  EXPECT_EQ(net.DimsOf(y), std::vector<int64_t>({-1, 6, 9, 9}));
+  EXPECT_EQ(net.DimsOf("conv2d_transpose_0.w_0"), std::vector<int64_t>({4, 3, 3, 3}));
+  EXPECT_THAT(PrintOp(startup.block(0).last_op()->desc()), HasSubstr("max=0.3086067"));
 }
 
 TEST(Layers, GiveNamesThatNoVariableHas) {
@@ -165,6 +185,13 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"AConvolutionOfARow", [](ProgramBuilder& net) { Conv2d(net, "row", 4, 3); },
                 "INVALID_ARGUMENT: Conv2d: \"row\" is [-1, 5]; want [N,C,H,W] with C a multiple of "
                 "the 1 groups"},
+        Refusal{"FiltersThatTheGroupsDoNotShare",
+                [](ProgramBuilder& net) {
+                  Conv2dOptions options;
+                  options.groups = 3;
+                  Conv2dTranspose(net, "image", 4, 3, options);
+                },
+                "INVALID_ARGUMENT: Conv2dTranspose: 4 filters in 3 groups; want as many in each"},
         Refusal{"AProductOfTheBatch", [](ProgramBuilder& net) { Fc(net, "row", 4, 0); },
                 "INVALID_ARGUMENT: Fc: \"row\" is [-1, 5], flattened from axis 0 on; want an axis "
                 "behind the first, and known sizes of fewer than 2^63 elements"},

@@ -26,6 +26,7 @@ namespace fixpoint {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
@@ -43,6 +44,10 @@ fetch(X=y) -> (Out=fetch) {col=0}
 // The file of one FP32 [1]: 2.
 const std::string kTwo = std::string(16, '\0') + std::string("\x04\0\0\0\x08\x05\x10\x01", 8) +
                          std::string("\0\0\0\x40", 4);
+
+// The file of one INT32 [1]: 0.
+const std::string kZero =
+    std::string(16, '\0') + std::string("\x04\0\0\0\x08\x02\x10\x01", 8) + std::string(4, '\0');
 
 class Infer : public testing::Test {
  protected:
@@ -167,12 +172,14 @@ TEST_F(Infer, WhatDiffersIsToldAsJson) {
   "other": "net.txt",
   "elements": 4,
   "different": 2,
+  "ties": 0,
   "first_that_differs": "y",
   "variables": [
     {
       "name": "y",
       "elements": 4,
       "different": 2,
+      "ties": 0,
       "unit": "steps",
       "largest": 1,
       "signal_to_noise_db": 17.7815125,
@@ -186,6 +193,30 @@ TEST_F(Infer, WhatDiffersIsToldAsJson) {
   ]
 }
 )");
+}
+
+TEST_F(Infer, TiesThatAreRoundedAreTold) {
+  folder_.Write("away.txt", R"(var x f32[-1,2]
+var s f32[1] persistable
+var zero i32[1] persistable
+var q f32[-1,2]
+var y f32[-1,2]
+quantize_linear(X=x, Scale=s, ZeroPoint=zero) -> (Y=q) {quant_axis=-1, bit_length=2, round_type=1}
+scale(X=q) -> (Out=y) {scale=2.0}
+)");
+  folder_.Write("even.txt", R"(var x f32[-1,2]
+var q i8[-1,2]
+var y f32[-1,2]
+integer_quantize(X=x) -> (Out=q) {multiplier=0.5, smallest_code=-1, out_dtype=21, out_range=2.0, out_largest_code=1}
+integer_dequantize(X=q) -> (Out=y) {range=2.0, largest_code=1}
+)");
+  folder_.Write("range/s", kTwo);
+  folder_.Write("range/zero", kZero);
+  const BinaryRun run = Run({"even.txt", "--compare=away.txt", "--compare_params=range",
+                             "--op_by_op", "--feeds=x=x.npy"});
+  EXPECT_EQ(run.exit_code, 1) << run.err;
+  EXPECT_THAT(run.out, EndsWith("1 elements differ, of 8 in 2 variables; the first is q; 1 by one "
+                                "step where a tie is rounded\n"));
 }
 
 TEST_F(Infer, BatchesOfADataSetAreCompared) {

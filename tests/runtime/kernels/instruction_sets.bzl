@@ -16,13 +16,20 @@ PRODUCT_INSTRUCTION_SETS = [
     "SSE41",
 ]
 
-def instruction_sets_test(name, instruction_sets, size = "small", srcs = None, **kwargs):
+def instruction_sets_test(
+        name,
+        instruction_sets,
+        size = "small",
+        shard_count = None,
+        srcs = None,
+        **kwargs):
     """Declares <name>_<instruction set>_test for each that oneDNN is limited to.
 
     Args:
       name: what the tests have in front.
       instruction_sets: values of ONEDNN_MAX_CPU_ISA, DEFAULT for all that the machine has.
       size: of each cc_test.
+      shard_count: of each cc_test.
       srcs: their sources, if not <name>_test.cc.
       **kwargs: of the library that they share, so that it is compiled once.
     """
@@ -37,6 +44,7 @@ def instruction_sets_test(name, instruction_sets, size = "small", srcs = None, *
         native.cc_test(
             name = "%s_%s_test" % (name, instruction_set.lower()),
             size = size,
+            shard_count = shard_count,
             env = {"ONEDNN_MAX_CPU_ISA": instruction_set},
             deps = [":%s_test_cases" % name],
         )

@@ -1,0 +1,63 @@
+// The forms that compute a network which was quantized and trained: simulated, portable, lowered.
+// And what they compute otherwise than the simulation.
+
+#ifndef FIXPOINT_TESTS_COMPARISONS_NETWORK_FORMS_H_
+#define FIXPOINT_TESTS_COMPARISONS_NETWORK_FORMS_H_
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "benchmarks/networks.h"
+#include "proto/program.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "transpiler/freeze.h"
+#include "transpiler/lower.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+
+// Not moved: executors point into it.
+struct NetworkForms {
+  std::string image;
+  std::string scores;
+  Scope trained;
+  Program simulated;
+  FrozenModel portable;
+  LoweredModel lowered;
+};
+
+// Freezes and lowers a quantized program with the parameters that its training left.
+absl::StatusOr<std::unique_ptr<NetworkForms>> MakeForms(const Program& quantized, Scope trained,
+                                                        const std::string& image,
+                                                        const std::string& scores);
+
+// The same of a network that is quantized for the target onednn_int8 (or `options.target`) by a
+// configuration, as text, and trained for three steps on random images.
+absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const std::string& config,
+                                                         TranspileOptions options = {});
+
+// From a normal distribution of deviation 1.
+Tensor RandomImages(const std::vector<int64_t>& dims, uint64_t seed);
+
+struct FormsComparison {
+  // "portable, conv2d_0.tmp_0: 3 of 100 differ"; the forms are portable, lowered, lowered on two
+  // threads, and the interpreter's integers.
+  std::vector<std::string> differences;
+  std::set<std::string> variables;  // that the lowered program has in common with the simulation
+};
+// The interpreter, which adds up floats in an order of its own, is judge of what
+// ops on integers write: each reads what the executor computed.
+absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& images);
+
+// "mul: 2 of 3 not_quantized": op types that are not all computed on integers, with why not.
+std::vector<std::string> NotOnIntegers(const LoweredModel& lowered,
+                                       const std::set<std::string>& op_types);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TESTS_COMPARISONS_NETWORK_FORMS_H_

@@ -1,0 +1,66 @@
+// Simulated = portable = lowered = the reference interpreter's integers, for every way to find the
+// ranges of activations and of weights, at 8 and 4 bits.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "benchmarks/networks.h"
+#include "runtime/tensor.h"
+#include "tests/comparisons/network_forms.h"
+
+namespace fixpoint {
+namespace {
+
+using ::testing::IsEmpty;
+
+struct Range {
+  const char* name;
+  const char* spec;
+};
+
+class Quantizers : public testing::TestWithParam<std::tuple<Range, Range, int>> {};
+
+TEST_P(Quantizers, AreLoweredToWhatTrainingSaw) {
+  const auto& [activations, weights, bits] = GetParam();
+  const std::string config = absl::StrCat("activations { ", activations.spec, " bits: ", bits,
+                                          " } weights { ", weights.spec, " bits: ", bits, " }");
+  Network network = BuildNetwork("lenet5", /*batch=*/4);
+  const Tensor images = RandomImages(network.image_dims, 100);
+  const auto forms = TrainForms(std::move(network), config);
+  ASSERT_TRUE(forms.ok()) << forms.status();
+  EXPECT_THAT(NotOnIntegers((*forms)->lowered, {"conv2d", "mul", "pool2d"}), IsEmpty());
+  const auto compared = CompareForms(**forms, images);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
+  EXPECT_EQ(compared->variables.count((*forms)->scores), 1);
+}
+
+// A range that is found anew at every run is not frozen: abs_max is none of activations.
+INSTANTIATE_TEST_SUITE_P(
+    ActivationsAndWeights, Quantizers,
+    testing::Combine(
+        testing::Values(Range{"MovingAverage", "quantizer: 'moving_average_abs_max'"},
+                        Range{"LargestOfAWindow", "quantizer: 'range_abs_max'"},
+                        Range{"MeanOfAWindow", "quantizer: 'window_mean_abs_max'"},
+                        Range{"Fixed",
+                              "quantizer: 'fixed_abs_max' parameters { key: 'range' value: 3 }"},
+                        Range{"Affine", "quantizer: 'moving_average_min_max'"},
+                        Range{"Learned", "quantizer: 'lsq' form: FUSED"}),
+        testing::Values(Range{"PerChannel", "quantizer: 'channel_wise_abs_max'"},
+                        Range{"PerTensor", "quantizer: 'abs_max' granularity: PER_TENSOR"},
+                        Range{"LearnedPerChannel", "quantizer: 'channel_wise_lsq' form: FUSED"},
+                        Range{"LearnedPerTensor",
+                              "quantizer: 'lsq' form: FUSED granularity: PER_TENSOR"}),
+        testing::Values(8, 4)),
+    [](const auto& info) {
+      return absl::StrCat(std::get<0>(info.param).name, "Activations", std::get<1>(info.param).name,
+                          "WeightsOf", std::get<2>(info.param), "Bits");
+    });
+
+}  // namespace
+}  // namespace fixpoint

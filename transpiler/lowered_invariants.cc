@@ -1,0 +1,313 @@
+#include "transpiler/lowered_invariants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/epilogue.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "runtime/tensor.h"
+#include "transpiler/passes/uses.h"
+#include "transpiler/portable_codes.h"
+
+namespace fixpoint {
+namespace {
+
+std::string ZeroPointText(int32_t zero_point) {
+  return zero_point == 0 ? "" : absl::StrCat(" from ", zero_point);
+}
+
+std::string Text(const CodesWritten& codes) {
+  return absl::StrCat(
+      VarType::Type_Name(codes.dtype), " up to ", codes.largest_code,
+      ZeroPointText(codes.zero_point), " for ", codes.range,
+      codes.multiplier ? absl::StrCat(" times ", *codes.multiplier) : std::string());
+}
+
+std::string Text(const CodesRead& codes) {
+  return absl::StrCat(codes.range, " for ", codes.largest_code, ZeroPointText(codes.zero_point));
+}
+
+float FloatOf(const Op& op, absl::string_view name) {
+  return static_cast<float>(FloatAttr(op.desc(), name).value_or(0));
+}
+
+int32_t IntOf(const Op& op, absl::string_view name, int64_t otherwise = 0) {
+  return static_cast<int32_t>(IntAttr(op.desc(), name).value_or(otherwise));
+}
+
+bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
+
+bool IsOnIntegers(const Op& op) { return absl::StartsWith(op.type(), "integer_"); }
+
+// Whether an op of numbers only moves what is in its slot X.
+bool IsMove(const Op& op) {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  return schema != nullptr && (schema->KeepsRange(op.desc()) || op.type() == "concat");
+}
+
+// What an op on integers says of what it stores; nothing where that is numbers.
+std::optional<CodesWritten> StoredBy(const Op& op) {
+  const int32_t dtype = IntOf(op, "out_dtype", VarType::FP32);
+  if (!IsOnIntegers(op) || dtype == VarType::FP32) return std::nullopt;
+  CodesWritten codes{static_cast<VarType::Type>(dtype), FloatOf(op, "out_range"),
+                     IntOf(op, "out_largest_code"), IntOf(op, "out_zero_point"), std::nullopt};
+  if (op.type() == "integer_quantize") codes.multiplier = FloatOf(op, "multiplier");
+  if (const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc()); epilogue.ok()) {
+    for (const EpilogueStage& stage : *epilogue) {
+      if (stage.kind == EpilogueStage::Kind::kMultiply) codes.multiplier = stage.a;
+    }
+  }
+  return codes;
+}
+
+class Check {
+ public:
+  Check(const Program& portable, const Program& lowered, const PassContext& context)
+      : portable_(portable),
+        lowered_(lowered),
+        context_(context),
+        portable_codes_(portable, context.freeze) {}
+
+  absl::Status Run() {
+    CheckFeedsAndFetches();
+    ForEachOp(lowered_, [this](const Op& op) { CheckOp(op); });
+    ForEachOp(portable_, [this](const Op& op) { CheckQuantizer(op); });
+    CheckAccount();
+    if (violations_.empty()) return absl::OkStatus();
+    return absl::InternalError(absl::StrJoin(violations_, "\n"));
+  }
+
+ private:
+  template <typename Visit>
+  static void ForEachOp(const Program& program, Visit visit) {
+    for (int b = 0; b < program.block_count(); ++b) {
+      for (const Op& op : program.block(b).ops()) visit(op);
+    }
+  }
+
+  template <typename... Parts>
+  void Violated(int invariant, const Parts&... parts) {
+    violations_.push_back(
+        absl::StrCat("invariant ", invariant, " of lowered programs: ", parts...));
+  }
+
+  void CheckFeedsAndFetches() {
+    const auto ends = [](const Program& program) {
+      std::vector<std::string> messages;
+      ForEachOp(program, [&messages](const Op& op) {
+        if (IsFeedOrFetch(op)) messages.push_back(op.desc().SerializeAsString());
+      });
+      return messages;
+    };
+    if (ends(portable_) != ends(lowered_)) {
+      Violated(1, "the ops that feed and fetch are not those of the portable program");
+    }
+  }
+
+  void CheckOp(const Op& op) {
+    if (IsOnIntegers(op)) {
+      CheckReads(op);
+      CheckStored(op);
+    } else if (!ReadsCodes(op) && op.sub_blocks().empty()) {  // blocks read codes that ops list
+      CheckMove(op);
+    }
+    const OpSchema* const schema = FindOpSchema(op.type());
+    if (schema != nullptr && schema->quant_op() == QuantOp::kDequantize) CheckIsRead(op);
+  }
+
+  void CheckStored(const Op& op) {
+    const std::optional<CodesWritten> codes = StoredBy(op);
+    if (codes && op.outputs().size() == 1) Declare(op, *op.outputs().front(), *codes);
+  }
+
+  // Notes what is written.
+  void Declare(const Op& op, const Argument& output, const CodesWritten& codes) {
+    const Variable* const variable = output.variable();
+    if (output.value() == nullptr || variable == nullptr) return;
+    if (variable->tensor() == nullptr || variable->tensor()->data_type() != codes.dtype) {
+      Violated(2, Describe(op), " stores ", VarType::Type_Name(codes.dtype), " in \"",
+               output.name(), "\", which is declared otherwise");
+    }
+    codes_.emplace(output.value(), codes);
+  }
+
+  const CodesWritten* FindCodes(const Argument& input) const {
+    const auto found = codes_.find(input.value());
+    return found == codes_.end() ? nullptr : &found->second;
+  }
+
+  void CheckMove(const Op& op) {
+    const bool is_move = IsMove(op);
+    const CodesWritten* moved = nullptr;
+    bool all_alike = true;
+    for (const Argument* input : op.inputs()) {
+      const CodesWritten* const codes = FindCodes(*input);
+      if (codes != nullptr && !(is_move && input->slot_name() == "X")) {
+        Violated(4, Describe(op), " reads the codes \"", input->name(), "\" as numbers");
+        return;
+      }
+      if (input->slot_name() != "X") continue;
+      if (input->index() == 0) moved = codes;
+      all_alike = all_alike && (codes == nullptr) == (moved == nullptr) &&
+                  (codes == nullptr || codes->IsOneKindWith(*moved));
+    }
+    if (!all_alike) Violated(2, Describe(op), " moves codes of more than one kind");
+    const Argument* const out = op.Output("Out");
+    if (moved != nullptr && out != nullptr) Declare(op, *out, *moved);
+  }
+
+  void CheckReads(const Op& op) {
+    if (op.type() == "integer_quantize") return;
+    const bool is_sum = op.type() == "integer_add";
+    const Argument* const input = op.Input(is_sum                         ? "Y"
+                                           : op.Input("Input") != nullptr ? "Input"
+                                                                          : "X");
+    if (input == nullptr || FindCodes(*input) == nullptr) {
+      Violated(4, Describe(op), " has no codes to read");
+      return;
+    }
+    CheckAddedCodes(op);
+    const std::optional<CodesRead> expected = portable_codes_.FindRead(*input);
+    if (!expected) return;
+    if (is_sum || op.type() == "integer_dequantize") {
+      const CodesRead read{FloatOf(op, "range"), IntOf(op, "largest_code"),
+                           IntOf(op, "zero_point")};
+      if (read == *expected) return;
+      Violated(4, Describe(op), " reads \"", input->name(), "\" as ", Text(read), "; want ",
+               Text(*expected));
+    } else if (op.Input("Scales") != nullptr) {
+      CheckScales(op, *expected);
+    }
+  }
+
+  // Those that a stage of an epilogue adds.
+  void CheckAddedCodes(const Op& op) {
+    const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc());
+    const absl::Span<const Argument* const> operands = op.Inputs("Operands");
+    size_t index = 0;
+    for (const EpilogueStage& stage : epilogue.ok() ? *epilogue : Epilogue()) {
+      if (!stage.has_operand() || index == operands.size()) continue;
+      const Argument& operand = *operands[index++];
+      if (!stage.is_of_codes()) continue;
+      const VarType::Type dtype =
+          stage.kind == EpilogueStage::Kind::kAddUint8 ? VarType::UINT8 : VarType::INT8;
+      const CodesWritten* const codes = FindCodes(operand);
+      if (codes == nullptr || codes->dtype != dtype) {
+        Violated(4, Describe(op), " adds \"", operand.name(), "\" as ", VarType::Type_Name(dtype),
+                 ", which they are not");
+      }
+      const std::optional<CodesRead> expected = portable_codes_.FindRead(operand);
+      const auto zero_point = static_cast<int32_t>(stage.b);
+      if (!expected || (stage.a == expected->step() && zero_point == expected->zero_point))
+        continue;
+      Violated(4, Describe(op), " adds \"", operand.name(), "\" by steps of ", stage.a,
+               ZeroPointText(zero_point), "; want ", expected->step(),
+               ZeroPointText(expected->zero_point));
+    }
+  }
+
+  // Those of the sums of codes.
+  void CheckScales(const Op& op, const CodesRead& read) {
+    if (const int32_t zero_point = IntOf(op, "input_zero_point"); zero_point != read.zero_point) {
+      Violated(4, Describe(op), " has the zero point ", zero_point, "; want ", read.zero_point);
+    }
+    const Tensor* const scales = FindNumbers(context_.freeze, op.Input("Scales")->name());
+    if (scales == nullptr) {
+      Violated(5, Describe(op), " has no scales");
+      return;
+    }
+    const absl::Span<const float> values = scales->data<float>();
+    if (!std::all_of(values.begin(), values.end(),
+                     [](float scale) { return std::isfinite(scale) && scale >= 0; })) {
+      Violated(5, Describe(op), " has a scale that is negative, or no finite number");
+    }
+    for (size_t c = 0; c < values.size(); ++c) {
+      const std::optional<float> step = StepOfSums(op, read, c);
+      if (!step || *step == values[c]) continue;
+      Violated(4, Describe(op), " has the scale ", values[c], " in channel ", c, "; want ", *step);
+      return;
+    }
+  }
+
+  // By which the sums of a channel are multiplied; nothing where the portable op may have more to
+  // it: the factor of a matmul, or the codes of another activation.
+  std::optional<float> StepOfSums(const Op& op, const CodesRead& read, size_t channel) const {
+    if (op.type() == "integer_average_pool2d") return read.step();
+    const Argument* const weights = op.Input(op.Input("Filter") != nullptr ? "Filter" : "Y");
+    if (weights == nullptr || op.type() == "integer_matmul") return std::nullopt;
+    const std::optional<float> step = portable_codes_.FindStep(*weights, channel);
+    if (!step) return std::nullopt;
+    return read.step() * *step;
+  }
+
+  // Of an op of the portable program: that the lowered one has the same codes.
+  void CheckQuantizer(const Op& op) {
+    const Argument* const y = op.Output(op.type() == "quantize_linear" ? "Y" : "Out");
+    if (y == nullptr) return;
+    const Variable* const variable = lowered_.Find(lowered_.block(op.block().index()), y->name());
+    if (variable == nullptr || variable->values().size() != 1) return;
+    const auto written = codes_.find(variable->values().front());
+    if (written == codes_.end()) return;
+    const CodesWritten& codes = written->second;
+    const std::optional<CodesWritten> expected = portable_codes_.FindWritten(op);
+    if (!expected) return;
+    const bool has_multiplier = !codes.multiplier || codes.multiplier == expected->multiplier;
+    if (codes.IsOneKindWith(*expected) && has_multiplier) return;
+    Violated(3, "\"", y->name(), "\" is ", Text(codes), "; want ", Text(*expected));
+  }
+
+  void CheckIsRead(const Op& op) {
+    for (const Argument* output : op.outputs()) {
+      if (output->value() == nullptr || output->variable()->persistable()) continue;
+      if (IsUnread(*output->value())) {
+        Violated(6, Describe(op), " writes \"", output->name(), "\", which nothing reads");
+      }
+    }
+  }
+
+  void CheckAccount() {
+    const std::vector<LoweredOp>& account = context_.lowered;
+    size_t next = 0;
+    ForEachOp(portable_, [this, &account, &next](const Op& op) {
+      if (IsFeedOrFetch(op)) return;
+      const bool is_next = next < account.size() && account[next].block == op.block().index() &&
+                           account[next].op == op.Index() && account[next].type == op.type();
+      if (is_next) {
+        ++next;
+      } else {
+        Violated(7, "the account lacks ", Describe(op));
+      }
+    });
+    if (next < account.size()) {
+      Violated(7, "the account has ", account.size() - next, " ops too many, from ",
+               account[next].type, " on");
+    }
+  }
+
+  const Program& portable_;
+  const Program& lowered_;
+  const PassContext& context_;
+  const PortableCodes portable_codes_;
+  absl::flat_hash_map<const Value*, CodesWritten> codes_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace
+
+absl::Status CheckLoweredProgram(const Program& portable, const Program& lowered,
+                                 const PassContext& context) {
+  return Check(portable, lowered, context).Run();
+}
+
+}  // namespace fixpoint

@@ -163,8 +163,8 @@ class Check {
                   (codes == nullptr || codes->IsOneKindWith(*moved));
     }
     if (!all_alike) Violated(2, Describe(op), " moves codes of more than one kind");
-    const Argument* const out = op.Output("Out");
-    if (moved != nullptr && out != nullptr) Declare(op, *out, *moved);
+    if (moved == nullptr) return;
+    for (const Argument* out : op.Outputs("Out")) Declare(op, *out, *moved);
   }
 
   void CheckReads(const Op& op) {

@@ -169,8 +169,12 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   return found;
 }
 
+void Lowering::InsertBefore(const Op& op, OpDesc inserted) {
+  rewriter_.InsertBefore(op, InPlaceOf(op, pass_, std::move(inserted)));
+}
+
 void Lowering::Replace(const Op& op, OpDesc replacement) {
-  rewriter_.InsertBefore(op, InPlaceOf(op, pass_, std::move(replacement)));
+  InsertBefore(op, std::move(replacement));
   rewriter_.Remove(op);
 }
 

@@ -111,7 +111,8 @@ class Lowering {
   // in test mode); null where the input is none. Error (kNotFound): it is in no scope.
   absl::StatusOr<const Tensor*> FindParameter(const Argument& input);
 
-  // Puts an op in the place of `op`, with its role.
+  // Puts an op before `op`, with its role; or in its place.
+  void InsertBefore(const Op& op, OpDesc inserted);
   void Replace(const Op& op, OpDesc replacement);
 
   // Declares a tensor anew, with elements of another type. REQUIRES: it is declared.

@@ -31,6 +31,7 @@
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
+#include "transpiler/lowering/move.h"
 #include "transpiler/lowering/rule.h"
 #include "transpiler/lowering/table.h"
 
@@ -112,11 +113,7 @@ const Op* FindMove(const Argument& input) {
       value->variable().values().size() != 1 || &op->block() != &input.op().block()) {
     return nullptr;
   }
-  const OpSchema* schema = FindOpSchema(op->type());
-  const bool moves = schema != nullptr &&
-                     (schema->KeepsRange(op->desc()) || op->type() == "concat") &&
-                     !op->Inputs("X").empty() && op->Output("Out") == value->written_by();
-  return moves ? op : nullptr;
+  return MovesValues(*op) && op->Output("Out") == value->written_by() ? op : nullptr;
 }
 
 // Whether what an input reads can be stored as codes by the products and tables that make it.
@@ -133,37 +130,6 @@ bool IsOpen(const Argument& input, const Lowering& lowering) {
     rest.insert(rest.end(), moved.begin(), moved.end());
   }
   return true;
-}
-
-// Declares the codes of what an input reads.
-absl::StatusOr<std::string> AddCodes(const Argument& input, VarType::Type dtype,
-                                     Rewriter& rewriter) {
-  VarDesc desc = *input.variable()->desc();
-  desc.set_name(rewriter.FreshName(absl::StrCat(desc.name(), ".quantized")));
-  desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(dtype);
-  ASSIGN_OR_RETURN(const Variable* codes,
-                   rewriter.AddVariable(input.variable()->block(), std::move(desc)));
-  return std::string(codes->name());
-}
-
-// Makes an op move the codes `from`, one of each X, to `to`.
-void MoveCodes(const Op& move, const std::vector<std::string>& from, const std::string& to,
-               VarType::Type dtype, Lowering& lowering) {
-  OpDesc moved = move.desc();
-  for (OpDesc::Var& slot : *moved.mutable_inputs()) {
-    if (slot.parameter() != "X") continue;
-    for (int i = 0; i < slot.arguments_size(); ++i) slot.set_arguments(i, from[i]);
-  }
-  for (const Argument* output : move.outputs()) {
-    if (output->slot_name() == "Out") {
-      moved.mutable_outputs(output->slot())->set_arguments(0, to);
-    } else if (output->variable() != nullptr && output->variable()->desc() != nullptr) {
-      lowering.SetElementType(*output->variable(), dtype);
-    }
-  }
-  lowering.NoteMovesCodes(move);
-  lowering.rewriter().InsertBefore(move, moved);
-  lowering.rewriter().Remove(move);
 }
 
 // Makes the products and tables behind an input store codes, and what is between them move codes,
@@ -185,7 +151,7 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
     all[i].move = FindMove(read);
     for (const Argument* x : all[i].move->Inputs("X")) {
       ASSIGN_OR_RETURN(std::string moved,
-                       AddCodes(*x, quantization.type.dtype, lowering.rewriter()));
+                       AddCodes(*x->variable(), quantization.type.dtype, lowering));
       all[i].from.push_back(moved);
       all.push_back({x, std::move(moved), nullptr, {}});
     }
@@ -193,7 +159,9 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
   // An op goes behind what it reads, which is found by its reading it.
   for (auto stored = all.rbegin(); stored != all.rend(); ++stored) {
     if (stored->move != nullptr) {
-      MoveCodes(*stored->move, stored->from, stored->codes, quantization.type.dtype, lowering);
+      MoveCodes(*stored->move, stored->from, {stored->codes}, quantization.type.dtype, lowering);
+      lowering.NoteMovesCodes(*stored->move);
+      lowering.rewriter().Remove(*stored->move);
     } else if (const Op* product = lowering.FindOpenProduct(*stored->input); product != nullptr) {
       lowering.StoreCodes(*product, stored->codes, StagesOf(quantization), quantization.type);
     } else {
@@ -210,6 +178,19 @@ bool AreDequantizedOnly(const Value& codes) {
     const OpSchema* schema = FindOpSchema(reader->op().type());
     return schema != nullptr && schema->quant_op() == QuantOp::kDequantize;
   });
+}
+
+std::vector<const Argument*> ReadersOf(const Value& value) {
+  return {value.readers().begin(), value.readers().end()};
+}
+
+// Whether numbers of those codes are quantized to the same codes.
+bool AreSame(const ActivationCodes& from, const Quantization& to) {
+  const bool is_unsigned = to.type.dtype == VarType::UINT8;
+  return from.is_unsigned == is_unsigned && from.range == to.type.range &&
+         from.largest_code == to.type.largest_code &&
+         from.zero_point.value_or(0) == to.type.zero_point && std::isnormal(from.range) &&
+         (is_unsigned || to.smallest_code < -to.type.largest_code);
 }
 
 class QuantizeRule final : public LoweringRule {
@@ -245,6 +226,16 @@ class QuantizeRule final : public LoweringRule {
       RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
       lowering.rewriter().Remove(op);
       return LoweringReason::kInEpilogue;
+    }
+    if (const auto from = lowering.FindCodes(*x); from && AreSame(*from, *quantization)) {
+      for (const Argument* reader : ReadersOf(*y->value())) {
+        lowering.rewriter().SetArgument(*reader, from->codes->name());
+      }
+      lowering.rewriter().Remove(op);
+      return LoweringReason::kOnIntegers;
+    } else if (from) {
+      RETURN_IF_ERROR(RequantizeByTable(op, *from, codes.name(), *quantization, lowering));
+      return LoweringReason::kOnIntegers;
     }
     OpDesc edge = OpBuilder("integer_quantize")
                       .Input("X", x->name())

@@ -22,16 +22,22 @@ namespace {
 
 constexpr int kTableSize = 256;
 
-std::vector<float> NumbersOf(const Activation& activation, const ActivationCodes& codes) {
+// What each code stands for.
+std::vector<float> NumbersOf(const ActivationCodes& codes) {
   const int smallest = codes.is_unsigned ? 0 : -128;
   std::vector<float> numbers(kTableSize);
-  kernels::WithFunction(activation, [&](auto function) {
-    for (int i = 0; i < kTableSize; ++i) {
-      const auto code = static_cast<float>(smallest + i);
-      numbers[i] =
-          function(codes.zero_point ? (code - static_cast<float>(*codes.zero_point)) * codes.step()
-                                    : DequantizeOne(code, codes.range, codes.largest_code));
-    }
+  for (int i = 0; i < kTableSize; ++i) {
+    const auto code = static_cast<float>(smallest + i);
+    numbers[i] = codes.zero_point ? (code - static_cast<float>(*codes.zero_point)) * codes.step()
+                                  : DequantizeOne(code, codes.range, codes.largest_code);
+  }
+  return numbers;
+}
+
+std::vector<float> NumbersOf(const Activation& activation, const ActivationCodes& codes) {
+  std::vector<float> numbers = NumbersOf(codes);
+  kernels::WithFunction(activation, [&numbers](auto function) {
+    for (float& number : numbers) number = function(number);
   });
   return numbers;
 }
@@ -47,12 +53,17 @@ int32_t CodeOf(float number, const Quantization& quantization) {
 }
 
 template <typename Code>
-Tensor CodesOf(const Tensor& numbers, const Quantization& quantization) {
+Tensor CodesAs(absl::Span<const float> numbers, const Quantization& quantization) {
   std::vector<Code> codes;
-  for (const float number : numbers.data<float>()) {
+  for (const float number : numbers) {
     codes.push_back(static_cast<Code>(CodeOf(number, quantization)));
   }
   return Tensor::FromValues<Code>({kTableSize}, codes);
+}
+
+Tensor CodesOf(absl::Span<const float> numbers, const Quantization& quantization) {
+  return quantization.type.dtype == VarType::UINT8 ? CodesAs<uint8_t>(numbers, quantization)
+                                                   : CodesAs<int8_t>(numbers, quantization);
 }
 
 }  // namespace
@@ -81,17 +92,31 @@ absl::Status StoreInTable(const Op& table, absl::string_view codes,
                           const Quantization& quantization, Lowering& lowering) {
   const Argument& entries = *table.Input("Table");
   ASSIGN_OR_RETURN(const Tensor* numbers, lowering.FindParameter(entries));
-  const bool is_unsigned = quantization.type.dtype == VarType::UINT8;
   ASSIGN_OR_RETURN(
       const std::string stored,
-      lowering.AddParameter(entries.name(), is_unsigned ? CodesOf<uint8_t>(*numbers, quantization)
-                                                        : CodesOf<int8_t>(*numbers, quantization)));
+      lowering.AddParameter(entries.name(), CodesOf(numbers->data<float>(), quantization)));
   OpDesc storing = table.desc();
   storing.mutable_inputs(entries.slot())->set_arguments(0, stored);
   storing.mutable_outputs(0)->set_arguments(0, std::string(codes));
   SetCodeType(quantization.type, &storing);
   lowering.rewriter().InsertBefore(table, storing);
   lowering.rewriter().Remove(table);
+  return absl::OkStatus();
+}
+
+absl::Status RequantizeByTable(const Op& op, const ActivationCodes& from, absl::string_view codes,
+                               const Quantization& quantization, Lowering& lowering) {
+  ASSIGN_OR_RETURN(
+      const std::string table,
+      lowering.AddParameter(absl::StrCat(codes, ".table"), CodesOf(NumbersOf(from), quantization)));
+  OpDesc storing = OpBuilder("integer_table")
+                       .Input("X", from.codes->name())
+                       .Input("Table", table)
+                       .Output("Out", codes)
+                       .BoolAttr("never_negative", lowering.IsNeverNegative(*op.Input("X")))
+                       .Build();
+  SetCodeType(quantization.type, &storing);
+  lowering.Replace(op, std::move(storing));
   return absl::OkStatus();
 }
 

@@ -10,6 +10,8 @@
 //
 //   integer_table(X=q, Table=y.table_1) -> (Out=r) {out_dtype=20, out_range=1.0,
 //     out_largest_code=255, never_negative=true}
+//
+// A quantizer of what codes stand for is such a table too.
 
 #ifndef FIXPOINT_TRANSPILER_LOWERING_TABLE_H_
 #define FIXPOINT_TRANSPILER_LOWERING_TABLE_H_
@@ -28,6 +30,11 @@ absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering);
 // Makes a table of numbers one of codes, which are stored in a variable.
 absl::Status StoreInTable(const Op& table, absl::string_view codes,
                           const Quantization& quantization, Lowering& lowering);
+
+// Puts a table of codes, which are stored in a variable, in the place of a quantizer whose X is
+// numbers of the codes `from`.
+absl::Status RequantizeByTable(const Op& op, const ActivationCodes& from, absl::string_view codes,
+                               const Quantization& quantization, Lowering& lowering);
 
 }  // namespace fixpoint
 

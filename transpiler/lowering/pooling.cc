@@ -1,4 +1,4 @@
-// Averages of codes; a maximum of codes is pool2d itself (quantize.cc):
+// Averages of codes; maxima move them (move.h):
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255}
 //   pool2d(X=x) -> (Out=y) {ksize=[2, 2], pooling_type="avg"}
@@ -17,6 +17,7 @@
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
+#include "transpiler/lowering/move.h"
 #include "transpiler/lowering/rule.h"
 
 namespace fixpoint {
@@ -29,14 +30,16 @@ bool SumsFit(const VarType::TensorDesc& images) {
   return images.dims(2) <= std::numeric_limits<int32_t>::max() / 255 / images.dims(3);
 }
 
-class AveragePoolingRule final : public LoweringRule {
+class PoolingRule final : public LoweringRule {
  public:
-  absl::string_view name() const override { return "average_pooling"; }
-  absl::string_view doc() const override { return "An average of codes is one of integers."; }
+  absl::string_view name() const override { return "pooling"; }
+  absl::string_view doc() const override {
+    return "An average of codes is one of integers, and a maximum one of the codes.";
+  }
   std::vector<std::string> op_types() const override { return {"pool2d"}; }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
-    if (StringAttr(op.desc(), "pooling_type") != "avg") return LoweringReason::kNoRule;
+    if (StringAttr(op.desc(), "pooling_type") != "avg") return LowerMove(op, lowering);
     const Argument* const x = op.Input("X");
     const Argument* const out = op.Output("Out");
     if (x == nullptr || out == nullptr ||
@@ -62,8 +65,6 @@ class AveragePoolingRule final : public LoweringRule {
 
 }  // namespace
 
-std::unique_ptr<LoweringRule> MakeAveragePoolingRule() {
-  return std::make_unique<AveragePoolingRule>();
-}
+std::unique_ptr<LoweringRule> MakePoolingRule() { return std::make_unique<PoolingRule>(); }
 
 }  // namespace fixpoint

@@ -1,0 +1,132 @@
+#include "transpiler/lowering/move.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lowering/rule.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kConcat[] = "concat";
+
+bool AreOfOneKind(const ActivationCodes& a, const ActivationCodes& b) {
+  return a.is_unsigned == b.is_unsigned && a.range == b.range && a.largest_code == b.largest_code &&
+         a.zero_point.value_or(0) == b.zero_point.value_or(0);
+}
+
+// Those that every X has; nothing where one has none, or others.
+std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
+                                                               const Lowering& lowering) {
+  std::vector<ActivationCodes> all;
+  for (const Argument* x : op.Inputs("X")) {
+    const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
+    if (!codes || (!all.empty() && !AreOfOneKind(*codes, all.front()))) return std::nullopt;
+    all.push_back(*codes);
+  }
+  return all;
+}
+
+void SetArguments(const std::vector<std::string>& names, OpDesc::Var* slot) {
+  slot->clear_arguments();
+  for (const std::string& name : names) slot->add_arguments(name);
+}
+
+class MoveRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "move"; }
+  absl::string_view doc() const override {
+    return "Ops that only move values move codes, where all are of one kind.";
+  }
+  std::vector<std::string> op_types() const override {
+    std::vector<std::string> types = {kConcat};
+    for (const OpSchema* schema : AllOpSchemas()) {
+      if (schema->keeps_range()) types.push_back(schema->type());
+    }
+    return types;
+  }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    return LowerMove(op, lowering);
+  }
+};
+
+}  // namespace
+
+bool MovesValues(const Op& op) {
+  const OpSchema* schema = FindOpSchema(op.type());
+  return schema != nullptr && (schema->KeepsRange(op.desc()) || op.type() == kConcat) &&
+         !op.Inputs("X").empty() && !op.Outputs("Out").empty();
+}
+
+absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtype,
+                                     Lowering& lowering) {
+  VarDesc desc = *numbers.desc();
+  desc.set_name(lowering.rewriter().FreshName(absl::StrCat(desc.name(), ".quantized")));
+  desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(dtype);
+  ASSIGN_OR_RETURN(const Variable* codes,
+                   lowering.rewriter().AddVariable(numbers.block(), std::move(desc)));
+  return std::string(codes->name());
+}
+
+void MoveCodes(const Op& move, const std::vector<std::string>& from,
+               const std::vector<std::string>& to, VarType::Type dtype, Lowering& lowering) {
+  OpDesc moved = move.desc();
+  for (OpDesc::Var& slot : *moved.mutable_inputs()) {
+    if (slot.parameter() == "X") SetArguments(from, &slot);
+  }
+  for (OpDesc::Var& slot : *moved.mutable_outputs()) {
+    if (slot.parameter() == "Out") SetArguments(to, &slot);
+  }
+  for (const Argument* output : move.outputs()) {
+    const bool is_other = output->slot_name() != "Out" && output->variable() != nullptr;
+    if (is_other && output->variable()->desc() != nullptr) {
+      lowering.SetElementType(*output->variable(), dtype);
+    }
+  }
+  lowering.rewriter().InsertBefore(move, moved);
+}
+
+absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
+  if (!MovesValues(op)) return LoweringReason::kAttributes;
+  const auto codes = FindCodesOfOneKind(op, lowering);
+  if (!codes) return LoweringReason::kNotQuantized;
+  const auto outputs = op.Outputs("Out");
+  for (const Argument* output : outputs) {
+    if (output->value() == nullptr || output->variable()->values().size() != 1) {
+      return LoweringReason::kRewritten;
+    }
+    if (output->variable()->tensor() == nullptr) return LoweringReason::kUnknownShape;
+  }
+  const ActivationCodes& kind = codes->front();
+  const VarType::Type dtype = kind.is_unsigned ? VarType::UINT8 : VarType::INT8;
+  std::vector<std::string> from;
+  for (const ActivationCodes& moved : *codes) from.emplace_back(moved.codes->name());
+  std::vector<std::string> to;
+  for (const Argument* output : outputs) {
+    ASSIGN_OR_RETURN(std::string moved, AddCodes(*output->variable(), dtype, lowering));
+    to.push_back(std::move(moved));
+  }
+  MoveCodes(op, from, to, dtype, lowering);
+  for (size_t i = 0; i < to.size(); ++i) {
+    OpBuilder numbers("integer_dequantize");
+    numbers.Input("X", to[i])
+        .Output("Out", outputs[i]->name())
+        .FloatAttr("range", kind.range)
+        .IntAttr("largest_code", kind.largest_code);
+    if (kind.zero_point) numbers.IntAttr("zero_point", *kind.zero_point);
+    lowering.InsertBefore(op, numbers.Build());
+  }
+  lowering.rewriter().Remove(op);
+  return LoweringReason::kOnIntegers;
+}
+
+std::unique_ptr<LoweringRule> MakeMoveRule() { return std::make_unique<MoveRule>(); }
+
+}  // namespace fixpoint

@@ -8,18 +8,15 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/inference_form.h"
 #include "runtime/predictor.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
 
-// What a network is run as.
-enum class Form { kFloat, kSimulated, kLowered };
-
 class TimedPredictor {
  public:
-  // A network of networks.h on its usual image size, or on 224 x 224 where it was made for that;
-  // its parameters are what a few steps of training leave. On one thread.
+  // On one thread.
   TimedPredictor(const std::string& network, Form form, int64_t batch, bool profile = false);
 
   // Gives the processor time of a run in seconds.

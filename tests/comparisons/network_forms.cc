@@ -51,8 +51,9 @@ void AppendDifferences(absl::string_view form, const Comparison& comparison,
                        const std::set<std::string>* judged, std::vector<std::string>* lines) {
   for (const ComparedVariable& variable : comparison.variables()) {
     const bool is_judged = judged == nullptr || judged->count(variable.name) > 0;
-    if (variable.different == 0 || !is_judged) continue;
-    lines->push_back(absl::StrCat(form, ", ", variable.name, ": ", variable.different, " of ",
+    const int64_t different = variable.different + variable.other_zeros;
+    if (different == 0 || !is_judged) continue;
+    lines->push_back(absl::StrCat(form, ", ", variable.name, ": ", different, " of ",
                                   variable.elements, " differ"));
   }
 }

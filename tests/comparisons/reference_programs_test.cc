@@ -95,6 +95,8 @@ TEST_P(ReferencePrograms, DifferAtTiesAlone) {
   ASSERT_EQ(lowered_beside_portable->Run(feeds), absl::OkStatus());
 
   EXPECT_EQ(portable_beside_simulated->different(), 0);
+  EXPECT_EQ(portable_beside_simulated->other_zeros(), 0);
+  EXPECT_EQ(lowered_beside_portable->other_zeros(), 0);
   std::vector<std::string> ties;
   for (const ComparedVariable& variable : lowered_beside_portable->variables()) {
     EXPECT_EQ(variable.different, variable.ties) << variable.name;

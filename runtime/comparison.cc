@@ -20,13 +20,13 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The place of a number on the line on which neighbours are 1 apart; -0 is the one before 0.
+// The place of a number on the line on which neighbours are 1 apart; both zeros have one.
 template <typename Bits, typename T>
 int64_t Place(T value) {
   static_assert(sizeof(Bits) == sizeof(T));
   Bits bits = 0;
   std::memcpy(&bits, &value, sizeof(bits));
-  return bits < 0 ? std::numeric_limits<Bits>::min() - bits - 1 : bits;
+  return bits < 0 ? int64_t{std::numeric_limits<Bits>::min()} - bits : bits;
 }
 
 template <typename T>
@@ -36,7 +36,7 @@ double UlpsBetween(T a, T b) {
   return static_cast<double>(static_cast<uint64_t>(most) - static_cast<uint64_t>(least));
 }
 
-// REQUIRES: the bits differ.
+// REQUIRES: they are not equal.
 template <typename T>
 double DifferenceOf(T a, T b, DifferenceUnit unit) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -54,12 +54,16 @@ void CompareElements(absl::Span<const T> values, absl::Span<const T> others, int
     const auto other = static_cast<double>(others[i]);
     if (std::isfinite(other)) compared->signal += other * other;
     if (std::memcmp(&values[i], &others[i], sizeof(T)) == 0) continue;
+    if (values[i] == others[i]) {
+      ++compared->other_zeros;
+      continue;
+    }
     const auto value = static_cast<double>(values[i]);
     ++compared->different;
     if (!compared->first) compared->first = {run, static_cast<int64_t>(i), value, other};
     compared->largest =
         std::max(compared->largest, DifferenceOf(values[i], others[i], compared->unit));
-    const double noise = value == other ? 0 : value - other;
+    const double noise = value - other;
     compared->noise += std::isfinite(noise) ? noise * noise : kInfinity;
   }
 }
@@ -339,6 +343,12 @@ int64_t Comparison::different() const {
 int64_t Comparison::ties() const {
   int64_t sum = 0;
   for (const ComparedVariable& variable : variables_) sum += variable.ties;
+  return sum;
+}
+
+int64_t Comparison::other_zeros() const {
+  int64_t sum = 0;
+  for (const ComparedVariable& variable : variables_) sum += variable.other_zeros;
   return sum;
 }
 

@@ -38,12 +38,14 @@ struct ComparedVariable {
   std::string name;
   DifferenceUnit unit = DifferenceUnit::kUlps;
   int64_t elements = 0;
-  int64_t different = 0;  // their bits; of codes against FP32, those of the codes as FP32
+  int64_t different = 0;  // as numbers, and a NaN from one of other bits; codes as FP32 numbers
   std::optional<FirstDifference> first;
   double largest = 0;  // difference, in units; infinity between NaN and another value
   // How many of those that differ do by one step, where a quantize_linear of one of the programs
   // rounds what is half-way between two codes.
   int64_t ties = 0;
+  // How many zeros are equal and have another sign.
+  int64_t other_zeros = 0;
   double signal = 0;  // the sum of squares of what the other program has
   double noise = 0;   // the sum of squares of differences from that
 
@@ -88,6 +90,7 @@ class Comparison {
   int64_t elements() const;
   int64_t different() const;
   int64_t ties() const;
+  int64_t other_zeros() const;
   // Null where no variable differs.
   const ComparedVariable* FirstThatDiffers() const;
 

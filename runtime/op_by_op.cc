@@ -17,6 +17,12 @@ bool IsPlainTensor(const Variable* variable) {
          variable->desc()->type().type() == VarType::LOD_TENSOR;
 }
 
+// Other integers may be shapes, which a plan has to know.
+bool HoldsNumbersOrCodes(const Variable& variable) {
+  const VarType::Type dtype = variable.tensor()->data_type();
+  return dtype == VarType::FP32 || dtype == VarType::INT8 || dtype == VarType::UINT8;
+}
+
 }  // namespace
 
 std::vector<WrittenTensor> WrittenTensors(const Program& program) {
@@ -43,6 +49,7 @@ OpByOpProgram MakeOpByOp(const Program& program, const Program& other) {
   for (const WrittenTensor& tensor : WrittenTensors(op_by_op.program)) {
     const Variable& variable = *op_by_op.program.Find(op_by_op.program.block(0), tensor.name);
     if (!common.contains(tensor.name) || variable.values().size() != 1) continue;
+    if (!HoldsNumbersOrCodes(variable)) continue;
     VarDesc desc = *variable.desc();
     desc.set_name(rewriter.FreshName(absl::StrCat(tensor.name, ".given")));
     CHECK(rewriter.AddVariable(op_by_op.program.block(0), desc).ok());

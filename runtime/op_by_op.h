@@ -31,9 +31,9 @@ struct OpByOpProgram {
   std::vector<GivenTensor> given;
 };
 
-// Ops of block 0 are given the tensors that `other` writes under the same names, unless they are
-// written more than once; the others they read as before, as ops that run blocks read all. Linear
-// in both programs.
+// Ops of block 0 are given the tensors of FP32, INT8 and UINT8 that `other` writes under the same
+// names, unless they are written more than once; the others they read as before, as ops that run
+// blocks read all. Linear in both programs.
 OpByOpProgram MakeOpByOp(const Program& program, const Program& other);
 
 }  // namespace fixpoint

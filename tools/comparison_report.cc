@@ -49,6 +49,9 @@ std::string ComparisonText(const Comparison& comparison) {
   if (comparison.ties() > 0) {
     absl::StrAppend(&text, "; ", comparison.ties(), " by one step where a tie is rounded");
   }
+  if (comparison.other_zeros() > 0) {
+    absl::StrAppend(&text, "; ", comparison.other_zeros(), " zeros have the other sign");
+  }
   return text + "\n";
 }
 
@@ -63,6 +66,7 @@ std::string ComparisonJson(const std::string& program, const std::string& other,
   json.Key("elements").Int(comparison.elements());
   json.Key("different").Int(comparison.different());
   json.Key("ties").Int(comparison.ties());
+  json.Key("other_zeros").Int(comparison.other_zeros());
   json.Key("first_that_differs").String(first != nullptr ? first->name : "");
   json.Key("variables").BeginArray();
   for (const ComparedVariable& variable : comparison.variables()) {
@@ -71,6 +75,7 @@ std::string ComparisonJson(const std::string& program, const std::string& other,
     json.Key("elements").Int(variable.elements);
     json.Key("different").Int(variable.different);
     json.Key("ties").Int(variable.ties);
+    json.Key("other_zeros").Int(variable.other_zeros);
     json.Key("unit").String(UnitName(variable.unit));
     json.Key("largest").Double(variable.largest);
     json.Key("signal_to_noise_db").Double(variable.SignalToNoise());

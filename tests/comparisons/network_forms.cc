@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "proto/status_macros.h"
 #include "runtime/comparison.h"
 #include "runtime/executor/executor.h"
@@ -44,40 +45,25 @@ std::set<std::string> WrittenByIntegers(const Program& lowered) {
   return names;
 }
 
-class FormsComparer {
- public:
-  FormsComparer(const std::vector<Feed>& feeds, const RunnableProgram& expected)
-      : feeds_(feeds), expected_(expected) {}
-
-  absl::Status Compare(absl::string_view form, const RunnableProgram& program) {
-    return Compare(form, program, expected_, nullptr);
+// "lowered, conv2d_0.tmp_0: 3 of 100 differ" of each variable that differs; `judged`: of which,
+// null for all.
+void AppendDifferences(absl::string_view form, const Comparison& comparison,
+                       const std::set<std::string>* judged, std::vector<std::string>* lines) {
+  for (const ComparedVariable& variable : comparison.variables()) {
+    const bool is_judged = judged == nullptr || judged->count(variable.name) > 0;
+    const int64_t different = variable.different + variable.other_zeros;
+    if (different == 0 || !is_judged) continue;
+    lines->push_back(absl::StrCat(form, ", ", variable.name, ": ", different, " of ",
+                                  variable.elements, " differ"));
   }
+}
 
-  // `judged`: of which variables; null: of all.
-  absl::Status Compare(absl::string_view form, const RunnableProgram& program,
-                       const RunnableProgram& expected, const std::set<std::string>* judged) {
-    ASSIGN_OR_RETURN(Comparison comparison, Comparison::Create(program, expected));
-    RETURN_IF_ERROR(comparison.Run(feeds_));
-    if (judged == nullptr) compared_.variables.clear();
-    for (const ComparedVariable& variable : comparison.variables()) {
-      if (judged == nullptr) compared_.variables.insert(variable.name);
-      if (variable.different == 0 || (judged != nullptr && judged->count(variable.name) == 0)) {
-        continue;
-      }
-      compared_.differences.push_back(absl::StrCat(form, ", ", variable.name, ": ",
-                                                   variable.different, " of ", variable.elements,
-                                                   " differ"));
-    }
-    return absl::OkStatus();
-  }
-
-  FormsComparison TakeResult() { return std::move(compared_); }
-
- private:
-  const std::vector<Feed> feeds_;
-  const RunnableProgram expected_;
-  FormsComparison compared_;
-};
+absl::StatusOr<Comparison> Compare(const RunnableProgram& program, const RunnableProgram& expected,
+                                   const std::vector<Feed>& feeds) {
+  ASSIGN_OR_RETURN(Comparison comparison, Comparison::Create(program, expected));
+  RETURN_IF_ERROR(comparison.Run(feeds));
+  return comparison;
+}
 
 }  // namespace
 
@@ -119,29 +105,64 @@ absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const 
   return MakeForms(network.main, std::move(trained), network.image, network.scores);
 }
 
-absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& images) {
+absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& images,
+                                             Fetching fetching) {
+  const bool in_one_run = fetching == Fetching::kAllInOneRun;
+  const Program& portable = forms.portable.program;
   const Program& lowered = forms.lowered.program;
   ASSIGN_OR_RETURN(const auto simulation, Executor::Create(forms.simulated, &forms.trained));
-  ASSIGN_OR_RETURN(const auto frozen,
-                   Executor::Create(forms.portable.program, &forms.portable.scope));
+  ASSIGN_OR_RETURN(const auto frozen, Executor::Create(portable, &forms.portable.scope));
   ASSIGN_OR_RETURN(const auto integers, Executor::Create(lowered, &forms.lowered.scope));
+  const RunnableProgram expected = {&forms.simulated, simulation.get(), in_one_run};
+  const std::vector<Feed> feeds = {{forms.image, &images}};
+  ASSIGN_OR_RETURN(const Comparison of_portable,
+                   Compare({&portable, frozen.get(), in_one_run}, expected, feeds));
+  ASSIGN_OR_RETURN(const Comparison of_lowered,
+                   Compare({&lowered, integers.get(), in_one_run}, expected, feeds));
+  FormsComparison compared;
+  ASSIGN_OR_RETURN(compared.differences, CompareRunsOfLowered(forms, images, fetching));
+  AppendDifferences("portable", of_portable, nullptr, &compared.differences);
+  AppendDifferences("lowered", of_lowered, nullptr, &compared.differences);
+  for (const ComparedVariable& variable : of_lowered.variables()) {
+    compared.variables.insert(variable.name);
+  }
+  return compared;
+}
+
+absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& forms,
+                                                              const Tensor& images,
+                                                              Fetching fetching) {
+  const bool in_one_run = fetching == Fetching::kAllInOneRun;
+  const Program& lowered = forms.lowered.program;
   executor::ExecutorOptions two_threads;
   two_threads.threads = 2;
+  const OpByOpProgram op_by_op = MakeOpByOp(lowered, lowered);
+  ASSIGN_OR_RETURN(const auto integers, Executor::Create(lowered, &forms.lowered.scope));
   ASSIGN_OR_RETURN(const auto threads,
                    Executor::Create(lowered, &forms.lowered.scope, two_threads));
-  const OpByOpProgram op_by_op = MakeOpByOp(lowered, lowered);
   ASSIGN_OR_RETURN(auto interpreter,
                    reference::Interpreter::Create(op_by_op.program, &forms.lowered.scope));
-
-  FormsComparer comparer({{forms.image, &images}}, {&forms.simulated, simulation.get()});
-  RETURN_IF_ERROR(comparer.Compare("portable", {&forms.portable.program, frozen.get()}));
-  RETURN_IF_ERROR(comparer.Compare("lowered", {&lowered, integers.get()}));
-  RETURN_IF_ERROR(comparer.Compare("lowered on two threads", {&lowered, threads.get()}));
+  const RunnableProgram expected = {&lowered, integers.get(), in_one_run};
+  const std::vector<Feed> feeds = {{forms.image, &images}};
+  ASSIGN_OR_RETURN(const Comparison of_threads,
+                   Compare({&lowered, threads.get(), in_one_run}, expected, feeds));
+  ASSIGN_OR_RETURN(const Comparison of_interpreter,
+                   Compare({&op_by_op.program, &interpreter, /*in_one_run=*/true, op_by_op.given},
+                           expected, feeds));
+  std::vector<std::string> differences;
   const std::set<std::string> judged = WrittenByIntegers(lowered);
-  RETURN_IF_ERROR(comparer.Compare(
-      "interpreter", {&op_by_op.program, &interpreter, /*in_one_run=*/true, op_by_op.given},
-      {&lowered, integers.get()}, &judged));
-  return comparer.TakeResult();
+  AppendDifferences("two threads", of_threads, nullptr, &differences);
+  AppendDifferences("interpreter", of_interpreter, &judged, &differences);
+  return differences;
+}
+
+absl::StatusOr<std::vector<float>> ScoresOf(const NetworkForms& forms, const Program& form,
+                                            Scope* scope, const Tensor& images) {
+  ASSIGN_OR_RETURN(const auto executor, Executor::Create(form, scope));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> fetched,
+                   executor->Run({{forms.image, &images}}, {forms.scores}, 0));
+  const absl::Span<const float> scores = fetched.front().data<float>();
+  return std::vector<float>(scores.begin(), scores.end());
 }
 
 std::vector<std::string> NotOnIntegers(const LoweredModel& lowered,

@@ -44,15 +44,29 @@ absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const 
 // From a normal distribution of deviation 1.
 Tensor RandomImages(const std::vector<int64_t>& dims, uint64_t seed);
 
+// What is fetched stands in the way of ops that are done at once. A run for each variable shows
+// what a program computes where nothing else is asked for; deep networks take minutes for that.
+enum class Fetching { kOneByOne, kAllInOneRun };
+
 struct FormsComparison {
-  // "portable, conv2d_0.tmp_0: 3 of 100 differ"; the forms are portable, lowered, lowered on two
-  // threads, and the interpreter's integers.
+  // "portable, conv2d_0.tmp_0: 3 of 100 differ"; the forms are portable and lowered, beside those
+  // of CompareRunsOfLowered.
   std::vector<std::string> differences;
   std::set<std::string> variables;  // that the lowered program has in common with the simulation
 };
-// The interpreter, which adds up floats in an order of its own, is judge of what
-// ops on integers write: each reads what the executor computed.
-absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& images);
+absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& images,
+                                             Fetching fetching = Fetching::kOneByOne);
+
+// What the lowered program computes otherwise on two threads, and by the interpreter. That adds up
+// floats in an order of its own, so it is judge of what ops on integers write, and of the steps
+// between numbers and codes: each reads what the executor computed.
+absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& forms,
+                                                              const Tensor& images,
+                                                              Fetching fetching);
+
+// What a form computes where nothing but its scores is fetched.
+absl::StatusOr<std::vector<float>> ScoresOf(const NetworkForms& forms, const Program& form,
+                                            Scope* scope, const Tensor& images);
 
 // "mul: 2 of 3 not_quantized": op types that are not all computed on integers, with why not.
 std::vector<std::string> NotOnIntegers(const LoweredModel& lowered,

@@ -37,10 +37,10 @@ TEST(CompareTensors, EqualTensorsHaveNoNoise) {
 
 TEST(CompareTensors, FloatsDifferByUlps) {
   const float next = std::nextafter(std::nextafter(1.0F, 2.0F), 2.0F);
-  const ComparedVariable compared = Compared(Tensor::FromValues<float>({3}, {5, next, -0.0F}),
-                                             Tensor::FromValues<float>({3}, {5, 1, 0}));
+  const ComparedVariable compared = Compared(Tensor::FromValues<float>({3}, {5, next, -3}),
+                                             Tensor::FromValues<float>({3}, {5, 1, -3}));
   EXPECT_EQ(compared.unit, DifferenceUnit::kUlps);
-  EXPECT_EQ(compared.different, 2);
+  EXPECT_EQ(compared.different, 1);
   EXPECT_EQ(compared.largest, 2);
   ASSERT_TRUE(compared.first.has_value());
   EXPECT_EQ(compared.first->run, 3);
@@ -49,17 +49,25 @@ TEST(CompareTensors, FloatsDifferByUlps) {
   EXPECT_EQ(compared.first->other, 1);
 }
 
+TEST(CompareTensors, ZerosAreEqualAndTheirSignsCounted) {
+  const ComparedVariable compared = Compared(Tensor::FromValues<float>({3}, {-0.0F, 0, 0}),
+                                             Tensor::FromValues<float>({3}, {0, -0.0F, 0}));
+  EXPECT_EQ(compared.different, 0);
+  EXPECT_EQ(compared.other_zeros, 2);
+  EXPECT_FALSE(compared.first.has_value());
+}
+
 TEST(CompareTensors, NumbersOnBothSidesOfZeroHaveAllOthersBetweenThem) {
   const float smallest = std::numeric_limits<float>::denorm_min();
   EXPECT_EQ(Compared(Tensor::FromValues<float>({1}, {smallest}),
                      Tensor::FromValues<float>({1}, {-smallest}))
                 .largest,
-            3);  // with both zeros between them
+            2);  // with zero between them
   const double tiny = std::numeric_limits<double>::denorm_min();
   EXPECT_EQ(
       Compared(Tensor::FromValues<double>({1}, {tiny}), Tensor::FromValues<double>({1}, {-tiny}))
           .largest,
-      3);
+      2);
 }
 
 TEST(CompareTensors, NanIsInfinitelyFarFromANumber) {

@@ -85,6 +85,19 @@ INSTANTIATE_TEST_SUITE_P(Backends, OpByOp,
                            return info.param == BackendKind::kOneDnn ? "OneDnn" : "Reference";
                          });
 
+TEST(MakeOpByOp, LeavesShapesWhichAPlanHasToKnow) {
+  const Program program = ParsedProgram(R"(var x f32[-1,2]
+var extents i32[2]
+var y f32[-1,2]
+shape(Input=x) -> (Out=extents)
+reshape(X=x, Shape=extents) -> (Out=y) {shape=[0]}
+)");
+  const OpByOpProgram given = MakeOpByOp(program, program);
+  ASSERT_EQ(given.given.size(), 1);
+  EXPECT_EQ(given.given[0].name, "y");
+  EXPECT_EQ(given.program.block(0).last_op()->Input("Shape")->name(), "extents");
+}
+
 TEST(MakeOpByOp, LeavesWhatIsWrittenTwiceAndWhatTheOtherLacks) {
   const Program program = ParsedProgram(R"(var x f32[2]
 var once f32[2]

@@ -173,6 +173,7 @@ TEST_F(Infer, WhatDiffersIsToldAsJson) {
   "elements": 4,
   "different": 2,
   "ties": 0,
+  "other_zeros": 0,
   "first_that_differs": "y",
   "variables": [
     {
@@ -180,6 +181,7 @@ TEST_F(Infer, WhatDiffersIsToldAsJson) {
       "elements": 4,
       "different": 2,
       "ties": 0,
+      "other_zeros": 0,
       "unit": "steps",
       "largest": 1,
       "signal_to_noise_db": 17.7815125,
@@ -193,6 +195,16 @@ TEST_F(Infer, WhatDiffersIsToldAsJson) {
   ]
 }
 )");
+}
+
+TEST_F(Infer, ZerosOfTheOtherSignAreEqualAndTold) {
+  Save("signs.npy", Tensor::FromValues<float>({1, 2}, {-0.0F, 1}));
+  folder_.Write("sum.txt", "var x f32[-1,2]\nvar y f32[-1,2]\nscale(X=x) -> (Out=y) {bias=0.0}\n");
+  folder_.Write("same.txt", "var x f32[-1,2]\nvar y f32[-1,2]\nassign(X=x) -> (Out=y)\n");
+  const BinaryRun run = Run({"sum.txt", "--compare=same.txt", "--feeds=x=signs.npy"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, EndsWith("0 elements differ, of 2 in 1 variables; 1 zeros have the other "
+                                "sign\n"));
 }
 
 TEST_F(Infer, TiesThatAreRoundedAreTold) {

@@ -1,0 +1,94 @@
+// A float program of the reference, which never was trained quantized, from ranges that were seen
+// while it ran: the classifier of an OCR system becomes a program of integers that computes what
+// its simulation computes, bit for bit.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/feeds_and_fetches.h"
+#include "proto/program.h"
+#include "proto/program_file.h"
+#include "proto/quant_plan.pb.h"
+#include "runtime/executor/executor.h"
+#include "runtime/op_by_op.h"
+#include "runtime/parameter_file.h"
+#include "runtime/scope.h"
+#include "runtime/tensor.h"
+#include "tests/comparisons/network_forms.h"
+#include "tests/testing/npy.h"
+#include "tests/testing/reference_data.h"
+#include "transpiler/quantize_transpiler.h"
+
+namespace fixpoint {
+namespace {
+
+using executor::Executor;
+using ::testing::IsEmpty;
+
+// What every tensor holds while the program runs.
+absl::StatusOr<RangeProfile> ProfileOf(const Program& program, Scope* parameters,
+                                       const Feed& feed) {
+  std::vector<std::string> names = {std::string(feed.name)};
+  for (const WrittenTensor& tensor : WrittenTensors(program)) names.push_back(tensor.name);
+  auto executor = Executor::Create(program, parameters);
+  if (!executor.ok()) return executor.status();
+  const auto values = (*executor)->Run({feed}, names, 0);
+  if (!values.ok()) return values.status();
+  RangeProfile profile;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Tensor& value = (*values)[i];
+    if (value.dtype() != VarType::FP32 || value.size() == 0) continue;
+    const auto numbers = value.data<float>();
+    const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+    RangeProfile::Entry& entry = *profile.add_entries();
+    entry.set_variable(names[i]);
+    entry.set_min(*least);
+    entry.set_max(*most);
+  }
+  return profile;
+}
+
+TEST(Calibrated, TheClassifierComputesOnIntegersWhatIsSimulated) {
+  SKIP_WITHOUT_REFERENCE_DATA();
+  const std::string folder = ReferencePath("models/with_params/ch_ppocr_mobile_v2.0_cls");
+  auto loaded = LoadProgram(folder + "/inference.pdmodel.gz");
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  auto program = Program::Create(std::move(loaded->program), "classifier");
+  ASSERT_TRUE(program.ok()) << program.status();
+  auto parameters = LoadParameters(program->Proto(), folder + "/inference.pdiparams");
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  const std::string image(FedVariables(*program).front()->name());
+  const std::string scores(FetchedVariables(*program).front()->name());
+  const Tensor images = LoadNpyOrDie(folder + "/input_x.npy");
+  const auto profile = ProfileOf(*program, &*parameters, {image, &images});
+  ASSERT_TRUE(profile.ok()) << profile.status();
+
+  TranspileOptions options;
+  options.config.set_target("onednn_int8");
+  options.profile = &*profile;
+  const auto transpiled = Transpile(&*program, options);
+  ASSERT_TRUE(transpiled.ok()) << transpiled.status();
+  const auto startup = Executor::Create(*transpiled->new_startup, &*parameters);
+  ASSERT_TRUE(startup.ok()) << startup.status();
+  ASSERT_TRUE((*startup)->Run({}, {}, 0).ok());
+  const auto made = MakeForms(*program, *std::move(parameters), image, scores);
+  ASSERT_TRUE(made.ok()) << made.status();
+  NetworkForms& forms = **made;
+  EXPECT_THAT(NotOnIntegers(forms.lowered, {"conv2d", "depthwise_conv2d", "mul"}), IsEmpty());
+  const auto compared = CompareForms(forms, images, Fetching::kAllInOneRun);
+  ASSERT_TRUE(compared.ok()) << compared.status();
+  EXPECT_THAT(compared->differences, IsEmpty());
+  EXPECT_EQ(compared->variables.count(scores), 1);
+  const auto simulated_scores = ScoresOf(forms, forms.simulated, &forms.trained, images);
+  const auto lowered_scores = ScoresOf(forms, forms.lowered.program, &forms.lowered.scope, images);
+  ASSERT_TRUE(simulated_scores.ok() && lowered_scores.ok());
+  EXPECT_EQ(*lowered_scores, *simulated_scores);
+}
+
+}  // namespace
+}  // namespace fixpoint

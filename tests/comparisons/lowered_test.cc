@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"UpDownWithAveragesAndConcatenation",
              "up_down",
              "also_quantize: 'pool2d' also_quantize: 'concat'",
-             {"conv2d", "conv2d_transpose", "mul", "pool2d"}},
+             {"concat", "conv2d", "conv2d_transpose", "mul", "pool2d"}},
         Case{"UpDownOf4Bits",
              "up_down",
              "activations { bits: 4 } weights { bits: 4 } also_quantize: 'pool2d'",

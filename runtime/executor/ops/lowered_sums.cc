@@ -24,6 +24,7 @@
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
+#include "runtime/kernels/row_wise_product.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -180,29 +181,84 @@ absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
   return repeated;
 }
 
+// What a kernel gets beside codes and the operands of its epilogue.
+struct Scales {
+  int32_t zero_point = 0;  // of the inputs
+  Buffer scales;
+
+  static absl::StatusOr<Scales> Read(OpPlanner& op, CodeType inputs, int64_t channels) {
+    Scales read;
+    ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", inputs));
+    ASSIGN_OR_RETURN(read.scales, ReadScales(op, channels));
+    return read;
+  }
+  InputCoding CodingOf(CodeType inputs) const { return InputCoding(inputs, zero_point != 0); }
+  std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
+    reads.push_back(scales);
+    return reads;
+  }
+  void Run(kernels::IntegerSums& kernel, const StepContext& run, Buffer input, Buffer packed,
+           kernels::EpilogueOperands operands, Output out) const {
+    kernel.Run(run.Of<uint8_t>(input), zero_point, run.Of<uint8_t>(packed), run.Floats(scales),
+               operands, out);
+  }
+};
+
+// The same of weights that have an offset for each column.
+struct RowWiseScales {
+  Buffer scales;
+  Buffer offsets;
+  std::optional<Buffer> bias;
+
+  static absl::StatusOr<RowWiseScales> Read(OpPlanner& op, CodeType, int64_t columns) {
+    RowWiseScales read;
+    ASSIGN_OR_RETURN(read.scales, ReadScales(op, columns));
+    RETURN_IF_ERROR(op.CheckSize("Offsets", columns));
+    ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
+    if (op.HasInput("Bias")) {
+      RETURN_IF_ERROR(op.CheckSize("Bias", columns));
+      ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
+    }
+    return read;
+  }
+  InputCoding CodingOf(CodeType inputs) const { return inputs; }
+  std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
+    reads.insert(reads.end(), {scales, offsets});
+    if (bias) reads.push_back(*bias);
+    return reads;
+  }
+  void Run(kernels::RowWiseProduct& kernel, const StepContext& run, Buffer input, Buffer packed,
+           kernels::EpilogueOperands operands, Output out) const {
+    kernels::WeightColumns columns;
+    columns.scales = run.Floats(scales);
+    columns.zero_points = run.Of<int32_t>(offsets);
+    if (bias) columns.bias = run.Of<int32_t>(*bias);
+    kernel.Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), columns, operands, out);
+  }
+};
+
 // Adds the step. `plan` makes the kernel for a coding of inputs, an epilogue and an output.
-template <typename Plan>
+template <typename Kernel = kernels::IntegerSums, typename ScalesOfKernel = Scales, typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType(sums.output_slot));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "input_zero_point", input_type));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerSums> kernel,
-                   plan(InputCoding(input_type, zero_point != 0), split.fused, output_type));
+  ASSIGN_OR_RETURN(const ScalesOfKernel scales,
+                   ScalesOfKernel::Read(op, input_type, sums.channels));
+  ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel,
+                   plan(scales.CodingOf(input_type), split.fused, output_type));
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
-  ASSIGN_OR_RETURN(const Buffer scales, ReadScales(op, sums.channels));
   ASSIGN_OR_RETURN(const StoredSums stored, PlanStore(op, epilogue, split, sums, type, input));
-  op.AddStep({stored.operands.WithOperands({input, packed, scales}),
+  op.AddStep({stored.operands.WithOperands(scales.WithReads({input, packed})),
               {stored.output},
               [=](const StepContext& run) {
                 stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
-                  kernel->Run(run.Of<uint8_t>(input), zero_point, run.Of<uint8_t>(packed),
-                              run.Floats(scales), operands, out);
+                  scales.Run(*kernel, run, input, packed, operands, out);
                 });
                 return absl::OkStatus();
               },
@@ -256,6 +312,18 @@ absl::Status PlanMul(OpPlanner& op) { return PlanProduct(op, MulProduct(op)); }
 
 absl::Status PlanMatmul(OpPlanner& op) { return PlanProduct(op, MatmulV2Product(op)); }
 
+absl::Status PlanRowWiseFc(OpPlanner& op) {
+  RETURN_IF_ERROR(op.OutputType("Out").status());
+  ASSIGN_OR_RETURN(const kernels::ProductShape shape,
+                   FullyConnectedShape(op, "X", op.attributes().Int("x_num_col_dims"), "Y"));
+  const Sums sums = {
+      "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
+  return AddSums<kernels::RowWiseProduct, RowWiseScales>(
+      op, sums, [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+        return kernels::RowWiseProduct::Plan(shape, input.type, epilogue, output);
+      });
+}
+
 absl::Status PlanAveragePooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::PoolingShape shape,
                    PoolingShapeOf(op, kernels::PoolingType::kAverage));
@@ -294,6 +362,7 @@ OpPlans LoweredSumPlans() {
           {"integer_conv2d_transpose", PlanTransposedConvolution},
           {"integer_mul", PlanMul},
           {"integer_matmul", PlanMatmul},
+          {"integer_row_wise_fc", PlanRowWiseFc},
           {"integer_average_pool2d", PlanAveragePooling}};
 }
 

@@ -56,8 +56,9 @@ std::string Fc(ProgramBuilder& net, const std::string& x, int units, int first_a
                bool bias = true);
 
 // Rows of a table [size, width], uniform within sqrt(6 / (size + width)), at ids [..] INT64 ->
-// [.., width].
-std::string Embedding(ProgramBuilder& net, const std::string& ids, int size, int width);
+// [.., width]. The id `padding` has zeros; -1: none has.
+std::string Embedding(ProgramBuilder& net, const std::string& ids, int size, int width,
+                      int64_t padding = -1);
 
 struct BatchNormOptions {
   float momentum = 0.9f;

@@ -17,6 +17,7 @@
 #include "tools/transpile_report.h"
 #include "transpiler/ops_left_out.h"
 #include "transpiler/quantize_transpiler.h"
+#include "transpiler/rules.h"
 
 namespace fixpoint {
 namespace {
@@ -32,10 +33,24 @@ struct TrainInputs {
   ProgramFormat StartupFormat() const { return (startup ? startup : program)->format; }
 };
 
+// What --fc_weights names: the quantizer of the weights of fully connected layers.
+absl::StatusOr<std::string> QuantizerOfFcWeights(const std::string& granularity) {
+  if (granularity == "per_tensor") return "abs_max";
+  if (granularity == "per_channel") return "channel_wise_abs_max";
+  if (granularity == "per_row") return "row_wise_min_max";
+  return UsageError(absl::StrCat("--fc_weights=", granularity,
+                                 "; there are per_tensor, per_channel and per_row"));
+}
+
 absl::Status ReadConfig(const TrainCommand& command, TranspileOptions& options) {
   ASSIGN_OR_RETURN(NamedConfig named, LoadNamedConfig(command.config, command.target));
   options.config = std::move(named.config);
   options.names.config = named.name;
+  if (!command.fc_weights.empty()) {
+    QuantSpec weights;
+    ASSIGN_OR_RETURN(*weights.mutable_quantizer(), QuantizerOfFcWeights(command.fc_weights));
+    MergeSpec(weights, options.config.mutable_fc_weights());
+  }
   if (!command.pipeline.empty()) options.pipeline = command.pipeline;
   options.pipeline_options = command.pipeline_options;
   return absl::OkStatus();

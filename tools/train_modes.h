@@ -17,6 +17,7 @@ struct TrainCommand {
   std::string startup;
   std::string config;
   std::string target;  // a name or a path
+  std::string fc_weights;
   std::string plan;
   std::string profile;
   std::string output;          // beside the program by default

@@ -28,6 +28,9 @@ DEFINE_string(config, "", "Configuration (proto/quant_config.proto as text).");
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
               "configuration's.");
+DEFINE_string(fc_weights, "",
+              "How weights of fully connected layers are quantized: per_tensor, per_channel or "
+              "per_row, each row with a zero point; overrides the configuration's.");
 DEFINE_string(startup, "", "Startup program, rewritten too.");
 DEFINE_string(output, "", "Where the program goes; beside the input by default; - for stdout.");
 DEFINE_string(startup_output, "", "Where the startup program goes; beside the output by default.");
@@ -58,17 +61,18 @@ namespace fixpoint {
 namespace {
 
 std::vector<ModeFlags> Modes() {
-  return {{"train",
-           {"output", "dry_run", "json", "print_after", "stop_after", "config", "target", "plan",
-            "profile", "startup", "startup_output", "save_plan", "explain", "pass_pipeline"}},
-          {"test", {"output", "dry_run"}},
-          {"freeze",
-           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-            "feeds", "fetches", "frozen_form", "allow_dynamic"}},
-          {"lower",
-           {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
-            "explain"}},
-          {"undo", {"output", "dry_run"}}};
+  return {
+      {"train",
+       {"output", "dry_run", "json", "print_after", "stop_after", "config", "target", "fc_weights",
+        "plan", "profile", "startup", "startup_output", "save_plan", "explain", "pass_pipeline"}},
+      {"test", {"output", "dry_run"}},
+      {"freeze",
+       {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
+        "feeds", "fetches", "frozen_form", "allow_dynamic"}},
+      {"lower",
+       {"output", "dry_run", "json", "print_after", "stop_after", "params", "params_output",
+        "explain"}},
+      {"undo", {"output", "dry_run"}}};
 }
 
 ToolHelp Help() {
@@ -96,6 +100,7 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   command.startup = FLAGS_startup;
   command.config = FLAGS_config;
   command.target = FLAGS_target;
+  command.fc_weights = FLAGS_fc_weights;
   command.plan = FLAGS_plan;
   command.profile = FLAGS_profile;
   command.output = FLAGS_output;

@@ -22,7 +22,9 @@ absl::Status CheckCanBeLowered(const Program& program) {
         return absl::FailedPreconditionError(
             absl::StrCat(program.name(), ": is lowered already: it has an op ", op.type()));
       }
-      const Argument* const x = op.type() == "dequantize_linear" ? op.Input("X") : nullptr;
+      const bool dequantizes =
+          op.type() == "dequantize_linear" || op.type() == "fake_row_wise_dequantize";
+      const Argument* const x = dequantizes ? op.Input("X") : nullptr;
       has_codes =
           has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
     }

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "ops/epilogue.h"
 #include "ops/op_schema.h"
+#include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "runtime/tensor.h"
 #include "transpiler/passes/uses.h"
@@ -49,6 +50,9 @@ int32_t IntOf(const Op& op, absl::string_view name, int64_t otherwise = 0) {
 bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
 bool IsOnIntegers(const Op& op) { return absl::StartsWith(op.type(), "integer_"); }
+
+// Whether it reads rows of a parameter that is codes.
+bool IsLookup(const Op& op) { return absl::StartsWith(op.type(), "integer_lookup_table"); }
 
 // Whether an op of numbers only moves what is in its slot X.
 bool IsMove(const Op& op) {
@@ -169,6 +173,7 @@ class Check {
 
   void CheckReads(const Op& op) {
     if (op.type() == "integer_quantize") return;
+    if (IsLookup(op)) return CheckRows(op);
     const bool is_sum = op.type() == "integer_add";
     const Argument* const input = op.Input(is_sum                         ? "Y"
                                            : op.Input("Input") != nullptr ? "Input"
@@ -217,21 +222,54 @@ class Check {
     }
   }
 
-  // Those of the sums of codes.
-  void CheckScales(const Op& op, const CodesRead& read) {
-    if (const int32_t zero_point = IntOf(op, "input_zero_point"); zero_point != read.zero_point) {
-      Violated(4, Describe(op), " has the zero point ", zero_point, "; want ", read.zero_point);
+  // Those that are looked up.
+  void CheckRows(const Op& op) {
+    CheckZeroPoints(op, *op.Input("W"));
+    const Tensor* const scales = FindScales(op);
+    if (scales == nullptr) return;
+    const absl::Span<const float> values = scales->data<float>();
+    for (size_t row = 0; row < values.size(); ++row) {
+      const float step = StepOf(values[row], IntOf(op, "largest_code"));
+      const std::optional<float> expected = portable_codes_.FindStep(*op.Input("W"), row);
+      if (!expected || *expected == step) continue;
+      Violated(4, Describe(op), " reads row ", row, " by steps of ", step, "; want ", *expected);
+      return;
     }
+  }
+
+  // Of the channels of a parameter.
+  void CheckZeroPoints(const Op& op, const Argument& parameter) {
+    const Argument* const offsets = op.Input("Offsets");
+    const std::string name(offsets == nullptr ? "" : offsets->name());
+    const std::optional<std::string> expected = portable_codes_.FindZeroPoints(parameter);
+    if (!expected || name == *expected) return;
+    Violated(4, Describe(op), " has the zero points \"", name, "\"; want \"", *expected, "\"");
+  }
+
+  // Those that it has, finite and not negative; null where there are none.
+  const Tensor* FindScales(const Op& op) {
     const Tensor* const scales = FindNumbers(context_.freeze, op.Input("Scales")->name());
     if (scales == nullptr) {
       Violated(5, Describe(op), " has no scales");
-      return;
+      return nullptr;
     }
     const absl::Span<const float> values = scales->data<float>();
     if (!std::all_of(values.begin(), values.end(),
                      [](float scale) { return std::isfinite(scale) && scale >= 0; })) {
       Violated(5, Describe(op), " has a scale that is negative, or no finite number");
     }
+    return scales;
+  }
+
+  // Those of the sums of codes.
+  void CheckScales(const Op& op, const CodesRead& read) {
+    if (const int32_t zero_point = IntOf(op, "input_zero_point"); zero_point != read.zero_point) {
+      Violated(4, Describe(op), " has the zero point ", zero_point, "; want ", read.zero_point);
+    }
+    if (op.Input("Y") != nullptr) CheckZeroPoints(op, *op.Input("Y"));
+    const Tensor* const scales = FindScales(op);
+    if (scales == nullptr) return;
+    const absl::Span<const float> values = scales->data<float>();
     for (size_t c = 0; c < values.size(); ++c) {
       const std::optional<float> step = StepOfSums(op, read, c);
       if (!step || *step == values[c]) continue;

@@ -8,7 +8,8 @@
 //      largest code, zero point and multiplier.
 //   4. Who reads codes as numbers reads the numbers that the portable program reads, by the same
 //      range, largest code and zero point, or by the step between two: steps to numbers, sums with
-//      codes, products with parameters, averages. Nothing else reads codes but ops that move them.
+//      codes, products with parameters, averages, rows of parameters. Nothing else reads codes but
+//      ops that move them.
 //   5. The scales of sums are finite, and not negative.
 //   6. No step to numbers is left that nothing reads.
 //   7. The account has each op of the portable program but its feeds and fetches, in order.

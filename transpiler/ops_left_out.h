@@ -20,8 +20,8 @@ struct OpsLeftOut {
 // By op type. Of a program as it is before it is transpiled.
 std::vector<OpsLeftOut> FindOpsLeftOut(const Program& program);
 
-// "3 ops of 2 types have no input that can be quantized: lookup_table (its weights stay float),
-// mean", a line; "" of none.
+// "3 ops of 2 types have no input that can be quantized: mean, prelu (its weights stay float)", a
+// line; "" of none.
 std::string OpsLeftOutText(absl::Span<const OpsLeftOut> types);
 
 }  // namespace fixpoint

@@ -289,9 +289,9 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
       SlotPlan planned{argument, QuantPlan::ACTIVATION, {}};
       if (!why_not.has_value()) {
         if (eligibility_.IsWeight(*argument->value())) planned.role = QuantPlan::WEIGHT;
-        planned.spec =
-            specs_.Default(planned.role, planned.role == QuantPlan::WEIGHT ? entry.weights()
-                                                                           : entry.activations());
+        planned.spec = specs_.Default(
+            op, planned.role,
+            planned.role == QuantPlan::WEIGHT ? entry.weights() : entry.activations());
         MergeSpec(action.spec, &planned.spec);
         why_not = specs_.Complete(*argument, schema, planned.role, planned.spec, decision.detail);
       }
@@ -381,7 +381,7 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
         readers = ReadersOfOutput(value);
         if (readers.empty()) continue;
       }
-      QuantSpec spec = specs_.Default(QuantPlan::ACTIVATION, outputs.spec());
+      QuantSpec spec = specs_.Default(op, QuantPlan::ACTIVATION, outputs.spec());
       MergeSpec(action.spec, &spec);
       if (specs_.Complete(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
       if (!outputs.quantize()) {

@@ -8,6 +8,7 @@ namespace fixpoint {
 namespace {
 
 constexpr char kAffineRead[] = "fake_dequantize_affine";
+constexpr char kRowWiseRead[] = "fake_row_wise_dequantize";
 constexpr char kAffineWrite[] = "fake_quantize_moving_average_min_max";
 
 std::string NameIn(const Op& op, absl::string_view slot) {
@@ -32,7 +33,7 @@ const Tensor* FindNumbers(const FreezeContext& context, absl::string_view parame
 }
 
 bool ReadsCodes(const Op& op) {
-  return op.type() == "dequantize_linear" || op.type() == kAffineRead;
+  return op.type() == "dequantize_linear" || op.type() == kAffineRead || op.type() == kRowWiseRead;
 }
 
 PortableCodes::PortableCodes(const Program& portable, const FreezeContext& context)
@@ -82,7 +83,15 @@ std::optional<float> PortableCodes::FindStep(const Argument& codes, size_t chann
   if (reader == nullptr) return std::nullopt;
   const Tensor* const ranges = FindNumbers(context_, NameIn(*reader, "Scale"));
   if (ranges == nullptr || ranges->size() == 0) return std::nullopt;
-  return StepOf(ranges->data<float>()[channel % ranges->size()], LargestCode(BitsOf(*reader)));
+  const bool are_steps = reader->type() == kRowWiseRead;
+  return StepOf(ranges->data<float>()[channel % ranges->size()],
+                are_steps ? 1 : LargestCode(BitsOf(*reader)));
+}
+
+std::optional<std::string> PortableCodes::FindZeroPoints(const Argument& codes) const {
+  const Op* const reader = FindReader(codes);
+  if (reader == nullptr) return std::nullopt;
+  return reader->type() == kRowWiseRead ? NameIn(*reader, "ZeroPoint") : "";
 }
 
 std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {

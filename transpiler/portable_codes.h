@@ -61,6 +61,9 @@ class PortableCodes {
   std::optional<CodesRead> FindRead(const Argument& codes) const;
   // The step between two codes of a parameter in a channel, likewise; ranges repeat.
   std::optional<float> FindStep(const Argument& codes, size_t channel) const;
+  // The parameter of the zero points that the channels of a parameter have, likewise; "" where they
+  // have none.
+  std::optional<std::string> FindZeroPoints(const Argument& codes) const;
   // What an op of the portable program writes; nothing where that is no codes, or its range no
   // parameter. REQUIRES: the op's bit_length is one that integers of 8 bits hold.
   std::optional<CodesWritten> FindWritten(const Op& op) const;

@@ -20,6 +20,7 @@ absl::Status CheckConfig(const QuantConfig& config) {
     if (spec.axis() < 0) complain(place, ".axis is ", spec.axis(), "; want 0 or more");
   };
   check_spec(config.weights(), "weights");
+  check_spec(config.fc_weights(), "fc_weights");
   check_spec(config.activations(), "activations");
   for (int i = 0; i < config.rules_size(); ++i) {
     const std::string& name = config.rules(i).name();

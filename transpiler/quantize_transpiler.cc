@@ -47,6 +47,7 @@ absl::Status CheckDecidesNothing(const QuantConfig& config) {
                       : config.also_quantize_size() > 0 ? "also_quantize"
                       : config.has_weights()            ? "weights"
                       : config.has_activations()        ? "activations"
+                      : config.has_fc_weights()         ? "fc_weights"
                       : config.observe_outputs()        ? "observe_outputs"
                       : config.has_schedule()           ? "schedule"
                                                         : nullptr;

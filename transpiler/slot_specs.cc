@@ -13,11 +13,21 @@
 
 namespace fixpoint {
 
-QuantSpec SlotSpecs::Default(QuantPlan::Role role, const QuantSpec& of_op) const {
+namespace {
+
+bool IsFullyConnected(const Op& op) {
+  return op.type() == "mul" || op.type() == "matmul" || op.type() == "matmul_v2" ||
+         op.type() == "fc";
+}
+
+}  // namespace
+
+QuantSpec SlotSpecs::Default(const Op& op, QuantPlan::Role role, const QuantSpec& of_op) const {
   const bool is_weight = role == QuantPlan::WEIGHT;
   QuantSpec spec = is_weight ? target_.weights() : target_.activations();
   MergeSpec(is_weight ? config_.weights() : config_.activations(), &spec);
   MergeSpec(of_op, &spec);
+  if (is_weight && IsFullyConnected(op)) MergeSpec(config_.fc_weights(), &spec);
   return spec;
 }
 
@@ -88,6 +98,13 @@ void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const Quan
     }
     if (status.ok()) {
       status = CheckAbilities(target_, AbilitiesOf(role), *quantizer, spec);
+    }
+    if (status.ok() && role == QuantPlan::WEIGHT && spec.scheme() == QuantSpec::AFFINE &&
+        !quantizer->is_dynamic()) {
+      status = absl::InvalidArgumentError(
+          absl::StrCat("quantizer ", spec.quantizer(),
+                       ": its zero point follows steps, and weights are stored with that of their "
+                       "values; want a symmetric quantizer, or a dynamic one"));
     }
   }
   if (status.ok()) return;

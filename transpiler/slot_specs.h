@@ -36,8 +36,8 @@ class SlotSpecs {
         types_(*types) {}
 
   // The target's spec for the role, under the configuration's, under that of the target's entry for
-  // the op.
-  QuantSpec Default(QuantPlan::Role role, const QuantSpec& of_op) const;
+  // the op, under the configuration's for the weights of fully connected layers.
+  QuantSpec Default(const Op& op, QuantPlan::Role role, const QuantSpec& of_op) const;
   // Fills in what the program decides (signedness, axis), and complains once of each spec that the
   // quantizer or the target cannot do. Gives why the value cannot be quantized so, with `detail`.
   std::optional<Reason> Complete(const Argument& argument, const OpSchema& schema,

@@ -42,17 +42,22 @@ void FillCodes(absl::Span<const float> values, absl::Span<const float> scales,
   }
 }
 
+// The values of one channel.
+std::vector<float> ValuesOf(absl::Span<const float> values, const ChannelView& view, int64_t c) {
+  std::vector<float> channel;
+  for (size_t i = c * view.inner; i < values.size(); i += view.channels * view.inner) {
+    const absl::Span<const float> run = values.subspan(i, view.inner);
+    channel.insert(channel.end(), run.begin(), run.end());
+  }
+  return channel;
+}
+
 absl::StatusOr<std::vector<float>> FindScales(absl::Span<const float> values,
                                               const ChannelView& view,
                                               const WeightCodesOptions& options) {
   std::vector<float> scales;
-  std::vector<float> channel;
   for (int64_t c = 0; c < view.channels; ++c) {
-    channel.clear();
-    for (size_t i = c * view.inner; i < values.size(); i += view.channels * view.inner) {
-      const absl::Span<const float> run = values.subspan(i, view.inner);
-      channel.insert(channel.end(), run.begin(), run.end());
-    }
+    const std::vector<float> channel = ValuesOf(values, view, c);
     const float scale = options.find_scale ? options.find_scale(channel) : AbsMax(channel);
     if (!std::isfinite(scale) || scale < 0) {
       return absl::InvalidArgumentError(
@@ -62,6 +67,28 @@ absl::StatusOr<std::vector<float>> FindScales(absl::Span<const float> values,
     scales.push_back(scale);
   }
   return scales;
+}
+
+// Errors: those of MakeWeightCodes, of the weight alone.
+absl::Status CheckWeight(const Tensor& weight, int axis) {
+  if (weight.dtype() != VarType::FP32) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is of type ", VarType::Type_Name(weight.dtype()), "; want FP32"));
+  }
+  const int rank = static_cast<int>(weight.dims().size());
+  if (axis >= rank) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is ", DimsText(weight.dims()), " and has no axis ", axis, " for channels"));
+  }
+  const absl::Span<const float> values = weight.data<float>();
+  if (values.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("is ", DimsText(weight.dims()), " and has no elements"));
+  }
+  if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
+    return absl::InvalidArgumentError("holds NaN or infinity");
+  }
+  return absl::OkStatus();
 }
 
 float OfBits(uint32_t bits) {
@@ -127,23 +154,8 @@ absl::StatusOr<Tensor> AsFloat(const Tensor& tensor) {
 
 absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
                                             const WeightCodesOptions& options) {
-  if (weight.dtype() != VarType::FP32) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is of type ", VarType::Type_Name(weight.dtype()), "; want FP32"));
-  }
-  const int rank = static_cast<int>(weight.dims().size());
-  if (options.axis >= rank) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "is ", DimsText(weight.dims()), " and has no axis ", options.axis, " for channels"));
-  }
+  RETURN_IF_ERROR(CheckWeight(weight, options.axis));
   const absl::Span<const float> values = weight.data<float>();
-  if (values.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("is ", DimsText(weight.dims()), " and has no elements"));
-  }
-  if (!std::all_of(values.begin(), values.end(), [](float x) { return std::isfinite(x); })) {
-    return absl::InvalidArgumentError("holds NaN or infinity");
-  }
   const ChannelView view(weight.dims(), options.axis);
   std::vector<float> scales = options.scales;
   if (scales.empty()) {
@@ -166,7 +178,35 @@ absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
   for (int64_t c = 0; c < view.channels; ++c) {
     if (scales[c] == 0) scales[c] = 1;
   }
-  return WeightCodes{std::move(codes), Tensor::FromValues<float>({view.channels}, scales)};
+  return WeightCodes{std::move(codes), Tensor::FromValues<float>({view.channels}, scales), {}};
+}
+
+absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
+    const Tensor& weight, const WeightCodesOptions& options,
+    const std::function<AffineParams(absl::Span<const float>)>& find) {
+  RETURN_IF_ERROR(CheckWeight(weight, options.axis));
+  if (options.bits > 8 || options.axis < 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "has codes of ", options.bits, " bits with a zero point",
+        options.axis < 0 ? ", one for all" : "", "; want up to 8, and one for each channel"));
+  }
+  const absl::Span<const float> values = weight.data<float>();
+  const ChannelView view(weight.dims(), options.axis);
+  const CodeLimits limits = LimitsOfCodes(options.bits, /*is_unsigned=*/false);
+  std::vector<AffineParams> params;
+  for (int64_t c = 0; c < view.channels; ++c) params.push_back(find(ValuesOf(values, view, c)));
+  ASSIGN_OR_RETURN(Tensor codes, Tensor::Allocate(VarType::INT8, weight.dims()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    codes.mutable_data<int8_t>()[i] = static_cast<int8_t>(
+        AffineCode(values[i], params[view.ChannelOf(i)], limits, options.rounding));
+  }
+  ASSIGN_OR_RETURN(Tensor scales, Tensor::Allocate(VarType::FP32, {view.channels}));
+  ASSIGN_OR_RETURN(Tensor zero_points, Tensor::Allocate(VarType::INT32, {view.channels}));
+  for (int64_t c = 0; c < view.channels; ++c) {
+    scales.mutable_data<float>()[c] = params[c].step;
+    zero_points.mutable_data<int32_t>()[c] = static_cast<int32_t>(params[c].zero_point);
+  }
+  return WeightCodes{std::move(codes), std::move(scales), std::move(zero_points)};
 }
 
 }  // namespace fixpoint

@@ -4,10 +4,12 @@
 #define FIXPOINT_TRANSPILER_WEIGHT_CODES_H_
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ops/affine_codes.h"
 #include "proto/quant_config.pb.h"
 #include "runtime/tensor.h"
 
@@ -16,6 +18,8 @@ namespace fixpoint {
 struct WeightCodes {
   Tensor codes;   // INT8, or INT16 for more than 8 bits, with the weight's extents
   Tensor scales;  // FP32 [1], or [C]: the numbers that the largest code stands for
+  // INT32 [C], of codes that have some: the scales are then the steps between two codes.
+  std::optional<Tensor> zero_points;
 };
 
 struct WeightCodesOptions {
@@ -35,6 +39,13 @@ struct WeightCodesOptions {
 // find_scale gives no scale.
 absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
                                             const WeightCodesOptions& options);
+
+// Codes with a zero point for each channel, rounded as AffineCode does (ops/affine_codes.h): `find`
+// gives the step and the zero point of a channel's values. Errors: those of MakeWeightCodes, but
+// `options` has no scales; kUnimplemented: more than 8 bits, or no axis.
+absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
+    const Tensor& weight, const WeightCodesOptions& options,
+    const std::function<AffineParams(absl::Span<const float>)>& find);
 
 // The numbers of a tensor as FP32: exact from FP16, BF16, INT8 and INT16, rounded from FP64.
 // Errors: kInvalidArgument, to be put behind a name: it is of another type; kFailedPrecondition:

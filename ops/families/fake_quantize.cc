@@ -247,6 +247,55 @@ absl::Status InferAffine(InferContext& op) {
   return InferPerTensor(op);
 }
 
+// The number of rows along quant_axis, any of X's; unknown where X is.
+absl::StatusOr<int64_t> RowCount(const TensorInfo& x, int64_t axis) {
+  if (!x.has_dims()) return kUnknownDim;
+  if (axis >= 0 && axis < x.rank()) return x.dims[axis];
+  return absl::InvalidArgumentError(
+      absl::StrCat("quant_axis is ", axis, " and X is ", DimsText(x.dims), "; want an axis of X"));
+}
+
+absl::Status InferRowWise(InferContext& op) {
+  RETURN_IF_ERROR(CheckBits(op));
+  const TensorInfo x = op.Input("X");
+  ASSIGN_OR_RETURN(const int64_t rows, RowCount(x, op.Int("quant_axis")));
+  op.SetOutputLike("Out", x);
+  op.SetOutput("OutScale", VarType::FP32, Dims{rows});
+  op.SetOutput("OutZeroPoint", VarType::INT32, Dims{rows});
+  return absl::OkStatus();
+}
+
+absl::Status InferRowWiseDequantize(InferContext& op) {
+  TensorInfo out = op.Input("X");
+  ASSIGN_OR_RETURN(const int64_t rows, RowCount(out, op.Int("quant_axis")));
+  for (const char* slot : {"Scale", "ZeroPoint"}) {
+    const TensorInfo of_rows = op.Input(slot);
+    if (!of_rows.has_dims() || (of_rows.rank() == 1 && MayBeEqual(of_rows.dims[0], rows))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(slot, " is ", DimsText(of_rows.dims), " and X ", DimsText(out.dims), " has ",
+                     rows, " rows on quant_axis ", op.Int("quant_axis"), "; want one for each"));
+  }
+  out.dtype = VarType::FP32;
+  op.SetOutputLike("Out", out);
+  return absl::OkStatus();
+}
+
+void DefineRowWise(OpList& ops) {
+  DefineRounding(ops, QuantOp::kQuantize,
+                 "fake_row_wise_quantize_min_max(X) -> (Out, OutScale, OutZeroPoint)")
+      .Doc(
+          "Out = round(X / scale) + zero point, signed codes with the step and the zero point that "
+          "the smallest and the largest value of each row along quant_axis give.")
+      .Attr("quant_axis", Int(0))
+      .Infer(InferRowWise);
+  Define(ops, QuantOp::kDequantize, "fake_row_wise_dequantize(X, Scale, ZeroPoint) -> (Out)")
+      .Doc(
+          "Out = (X - ZeroPoint) * Scale, of codes, with those of each row along quant_axis; "
+          "ZeroPoint is INT32.")
+      .Attr("quant_axis", Int(0))
+      .Infer(InferRowWiseDequantize);
+}
+
 // Ops that the reference does not have.
 void DefineOwnQuantizers(OpList& ops) {
   DefineSymmetric(
@@ -315,6 +364,7 @@ std::vector<OpSchema> FakeQuantizeOps() {
   OpList ops;
   DefineQuantizers(ops);
   DefineOwnQuantizers(ops);
+  DefineRowWise(ops);
   DefineDequantizers(ops);
   DefineLinear(ops, QuantOp::kQuantize, "quantize_linear")
       .Doc(

@@ -34,6 +34,36 @@ OpSchema::InferFunction InferLookup(bool drops_last_dim) {
   };
 }
 
+std::optional<int> RowsOfTable(const Op&, absl::string_view slot) {
+  return slot == "W" ? std::optional(0) : std::nullopt;
+}
+
+// Of codes, with scales and offsets of all rows or of each.
+OpSchema::InferFunction InferIntegerLookup(bool drops_last_dim) {
+  return [lookup = InferLookup(drops_last_dim)](InferContext& op) -> absl::Status {
+    RETURN_IF_ERROR(lookup(op));
+    const TensorInfo w = op.Input("W");
+    for (const char* slot : {"Scales", "Offsets"}) {
+      if (!op.HasInput(slot) || !w.has_dims()) continue;
+      const TensorInfo rows = op.Input(slot);
+      const bool fits =
+          !rows.has_dims() ||
+          (rows.rank() == 1 && (rows.dims[0] == 1 || MayBeEqual(rows.dims[0], w.dims[0])));
+      if (fits) continue;
+      return absl::InvalidArgumentError(absl::StrCat(slot, " is ", DimsText(rows.dims), " and W ",
+                                                     DimsText(w.dims), " has ", w.dims[0],
+                                                     " rows; want one for all or for each"));
+    }
+    if (const int64_t code = op.Int("largest_code"); code < 1 || code > 127) {
+      return absl::InvalidArgumentError(absl::StrCat("largest_code is ", code, "; want 1 to 127"));
+    }
+    if (op.OutputCount("Out") > 0) {
+      op.SetOutput("Out", VarType::FP32, op.outputs().front().dims);
+    }
+    return absl::OkStatus();
+  };
+}
+
 absl::Status InferTopK(InferContext& op, int64_t axis) {
   const TensorInfo x = op.Input("X");
   op.SetOutput("Out", x.dtype, std::nullopt);
@@ -141,6 +171,8 @@ void DefineEmbeddings(OpList& ops) {
       .Attr("table_class", String("none"), Eras::kPaddle2)
       .Hints("is_test@2")
       .Infer(InferLookup(/*drops_last_dim=*/true))
+      .QuantizableInput("W", QuantizableInput::Kind::kWeight)
+      .WeightAxis(RowsOfTable)
       .QuantizableOutputs({"Out"})
       .Gradient("lookup_table_grad(W, Ids, Out@GRAD) -> (W@GRAD)")
       .GradientInfer(InferLookupGradient);
@@ -156,9 +188,24 @@ void DefineEmbeddings(OpList& ops) {
       .Attr("epmap", Strings({}))
       .Attr("table_names", Strings({}))
       .Infer(InferLookup(/*drops_last_dim=*/false))
+      .QuantizableInput("W", QuantizableInput::Kind::kWeight)
+      .WeightAxis(RowsOfTable)
       .QuantizableOutputs({"Out"})
       .Gradient("lookup_table_v2_grad(W, Ids, Out@GRAD) -> (W@GRAD)")
       .GradientInfer(InferLookupGradient);
+  const auto define_of_codes = [&ops](const char* type, bool drops_last_dim) {
+    ops.Define(absl::StrCat("integer_", type, "(W, Ids, Scales, Offsets?) -> (Out)"))
+        .Doc(absl::StrCat(
+            type,
+            " of codes W [V,D], INT8: (code - offset) * scale / largest_code, each operation as "
+            "FP32, with the scale of the row in Scales and its offset, INT32, in Offsets, [V] or "
+            "[1]; 0 where that is absent."))
+        .Attr("padding_idx", Long(-1))
+        .Attr("largest_code", Required(INT))
+        .Infer(InferIntegerLookup(drops_last_dim));
+  };
+  define_of_codes("lookup_table", /*drops_last_dim=*/true);
+  define_of_codes("lookup_table_v2", /*drops_last_dim=*/false);
 }
 
 void DefineSearch(OpList& ops) {

@@ -26,15 +26,14 @@ absl::StatusOr<std::pair<DimsView, DimsView>> SplitDims(absl::string_view slot, 
   return std::make_pair(dims.subspan(0, columns), dims.subspan(columns));
 }
 
-absl::Status InferMul(InferContext& op) {
+absl::Status InferFlattenedProduct(InferContext& op, int64_t y_columns) {
   const TensorInfo x = op.Input("X");
   const TensorInfo y = op.Input("Y");
   op.SetOutput("Out", x.dtype, std::nullopt);
   if (!x.has_dims() || !y.has_dims()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const auto x_parts,
                    SplitDims("X", x.dims, "x_num_col_dims", op.Int("x_num_col_dims")));
-  ASSIGN_OR_RETURN(const auto y_parts,
-                   SplitDims("Y", y.dims, "y_num_col_dims", op.Int("y_num_col_dims")));
+  ASSIGN_OR_RETURN(const auto y_parts, SplitDims("Y", y.dims, "y_num_col_dims", y_columns));
   ASSIGN_OR_RETURN(const int64_t x_inner, ElementCount(x_parts.second));
   ASSIGN_OR_RETURN(const int64_t y_inner, ElementCount(y_parts.first));
   if (!MayBeEqual(x_inner, y_inner)) {
@@ -45,6 +44,27 @@ absl::Status InferMul(InferContext& op) {
   Dims out(x_parts.first.begin(), x_parts.first.end());
   out.insert(out.end(), y_parts.second.begin(), y_parts.second.end());
   op.SetOutput("Out", x.dtype, out);
+  return absl::OkStatus();
+}
+
+absl::Status InferMul(InferContext& op) {
+  return InferFlattenedProduct(op, op.Int("y_num_col_dims"));
+}
+
+// What is of a column of Y is there for each.
+absl::Status InferRowWise(InferContext& op) {
+  RETURN_IF_ERROR(InferFlattenedProduct(op, 1));
+  const TensorInfo y = op.Input("Y");
+  if (!y.has_dims()) return absl::OkStatus();
+  for (const char* slot : {"Scales", "Offsets", "Bias"}) {
+    const TensorInfo columns = op.Input(slot);
+    const bool fits = !columns.has_dims() || (columns.rank() == 1 && y.rank() == 2 &&
+                                              MayBeEqual(columns.dims[0], y.dims[1]));
+    if (fits) continue;
+    return absl::InvalidArgumentError(absl::StrCat(slot, " is ", DimsText(columns.dims), " and Y ",
+                                                   DimsText(y.dims),
+                                                   "; want a matrix, and one for each column"));
+  }
   return absl::OkStatus();
 }
 
@@ -110,6 +130,12 @@ absl::Status InferFc(InferContext& op) {
                    SplitDims("Input", input.dims, "in_num_col_dims", op.Int("in_num_col_dims")));
   // Padded weights have 4 rows and 4 columns more than they mean.
   const int64_t padding = op.Bool("padding_weights") ? 4 : 0;
+  ASSIGN_OR_RETURN(const int64_t inner, ElementCount(parts.second));
+  if (inner >= 0 && w.dims[0] >= 0 && inner != w.dims[0] - padding) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "Input ", DimsText(input.dims), " has rows of ", inner, " and W ", DimsText(w.dims),
+        " has columns of ", w.dims[0] - padding, "; want equal numbers"));
+  }
   Dims out(parts.first.begin(), parts.first.end());
   out.push_back(w.dims[1] < 0 ? kUnknownDim : w.dims[1] - padding);
   op.SetOutput("Out", input.dtype, out);
@@ -147,6 +173,12 @@ OpSchema::AxisFunction MatmulWeightAxis(const char* transpose_x, const char* tra
     return is_x == transposed ? rank - 1 : rank - 2;
   };
 }
+
+std::optional<int> FcWeightAxis(const Op&, absl::string_view slot) {
+  return slot == "W" ? std::optional(1) : std::nullopt;
+}
+
+bool EndsInRelu(const OpDesc& op) { return StringAttr(op, "activation_type") == "relu"; }
 
 OpSchemaBuilder& Quantizable(OpSchemaBuilder& op) {
   return op.QuantizableInput("X", Kind::kOperand)
@@ -207,6 +239,12 @@ std::vector<OpSchema> ProductOps() {
       .Hints(
           "use_mkldnn, use_quantizer, mkldnn_data_type@2, Scale_in, Scale_weights, Scale_out, "
           "force_fp32_output, @ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@@1")
+      .QuantizableInput("Input", Kind::kActivation)
+      .QuantizableInput("W", Kind::kWeight)
+      .QuantizableInput("Bias", Kind::kAddend)
+      .QuantizableOutputs({"Out"})
+      .WeightAxis(FcWeightAxis)
+      .NeverNegativeIf(EndsInRelu)
       .Infer(InferFc);
 
   DefineEpilogue(ops.Define("integer_mul(X, Y, Scales, Operands*?) -> (Out)"))
@@ -216,6 +254,13 @@ std::vector<OpSchema> ProductOps() {
       .Attr("x_num_col_dims", Int(1))
       .Attr("y_num_col_dims", Int(1))
       .Infer(InferStored(InferMul, "Out"));
+  DefineEpilogue(
+      ops.Define("integer_row_wise_fc(X, Y, Scales, Offsets, Bias?, Operands*?) -> (Out)"))
+      .Doc(
+          "integer_mul of weights Y [K,N] whose columns have an offset each: the sum over X * (Y - "
+          "Offsets), plus Bias, both INT32, is exact, and as FP32 times Scales; then the epilogue.")
+      .Attr("x_num_col_dims", Int(1))
+      .Infer(InferStored(InferRowWise, "Out"));
   DefineEpilogue(ops.Define("integer_matmul(X, Y, Scales, Operands*?) -> (Out)"))
       .Doc(
           "matmul_v2 of codes X, INT8 or UINT8, and Y, INT8: each exact sum as FP32 times Scales, "

@@ -7,6 +7,7 @@
 #include "ops/dims.h"
 #include "ops/layers.h"
 #include "ops/layers/parameters.h"
+#include "proto/op_builder.h"
 
 namespace fixpoint {
 namespace {
@@ -95,11 +96,13 @@ std::string Fc(ProgramBuilder& net, const std::string& x, int units, int first_a
   return bias ? AddBias(net, out, layer, units, first_axis) : out;
 }
 
-std::string Embedding(ProgramBuilder& net, const std::string& ids, int size, int width) {
+std::string Embedding(ProgramBuilder& net, const std::string& ids, int size, int width,
+                      int64_t padding) {
   const std::string layer = net.UniqueName("embedding");
   const std::string table = AddParameter(net, layer + ".w_0", {size, width}, Xavier(size, width));
-  return net.AppendWithOutput(net.New("lookup_table_v2").Input("W", table).Input("Ids", ids), "Out",
-                              layer + ".tmp_0");
+  OpBuilder op = net.New("lookup_table_v2");
+  op.Input("W", table).Input("Ids", ids).Attr(MakeLongAttr("padding_idx", padding));
+  return net.AppendWithOutput(op, "Out", layer + ".tmp_0");
 }
 
 std::string Matmul(ProgramBuilder& net, const std::string& x, const std::string& y,

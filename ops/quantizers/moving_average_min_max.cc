@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "ops/quant_math.h"
+#include "ops/affine_codes.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/carried_state.h"
 
@@ -43,7 +42,7 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
   double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
                       float max) const override {
     const AffineParams params = ParamsOf(spec, std::min(min, 0.0f), std::max(max, 0.0f));
-    if (state.is_scale) return params.scale;
+    if (state.is_scale) return params.step;
     if (state.name == "zero_point") return params.zero_point;
     if (state.name == "accum_min") return std::min(min, 0.0f);
     return state.name == "accum_max" ? std::max(max, 0.0f) : 1;
@@ -67,25 +66,13 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
     const float max = (state[4][0] = rate * state[4][0] + largest) / count;
     const AffineParams params = ParamsOf(spec, min, max);
     state[1][0] = params.zero_point;
-    return state[0][0] = params.scale;
+    return state[0][0] = params.step;
   }
 
  private:
-  struct AffineParams {
-    float scale;
-    float zero_point;
-  };
   static AffineParams ParamsOf(const QuantSpec& spec, float min, float max) {
-    const bool is_unsigned = spec.signedness() == QuantSpec::UNSIGNED;
-    const float codes = std::ldexp(1.0f, spec.bits()) - 1.0f;
-    const float lowest_code = is_unsigned ? 0.0f : -std::ldexp(1.0f, spec.bits() - 1);
-    // The range itself may be more than a float holds. One too small for a step that is a normal
-    // number is as good as none.
-    const float range = max - min;
-    const float step = std::isfinite(range) ? range / codes : max / codes - min / codes;
-    const float scale = step >= std::numeric_limits<float>::min() ? step : 1.0f;
-    const float zero_point = RoundHalfToEven(lowest_code - min / scale);
-    return {scale, std::clamp(zero_point, lowest_code, lowest_code + codes)};
+    return AffineParamsOf(min, max,
+                          LimitsOfCodes(spec.bits(), spec.signedness() == QuantSpec::UNSIGNED));
   }
 
   static std::vector<QuantizerParameter> Parameters() {

@@ -11,7 +11,8 @@
 namespace fixpoint::kernels {
 namespace {
 
-void CheckSizes(const TableShape& shape, absl::Span<const float> table, size_t ids,
+template <typename Element>
+void CheckSizes(const TableShape& shape, absl::Span<Element> table, size_t ids,
                 absl::Span<const float> out) {
   CHECK_EQ(static_cast<int64_t>(table.size()), shape.rows * shape.width);
   CHECK_EQ(static_cast<int64_t>(out.size()), static_cast<int64_t>(ids) * shape.width);
@@ -39,6 +40,36 @@ void LookUp(const TableShape& shape, absl::Span<const float> table, absl::Span<c
                     std::fill_n(row, shape.width, 0.0f);
                   } else {
                     std::copy_n(table + ids[i] * shape.width, shape.width, row);
+                  }
+                }
+              });
+}
+
+void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowScales& rows,
+            absl::Span<const int64_t> ids, absl::Span<float> out) {
+  CheckSizes(shape, codes, ids.size(), out);
+  const auto is_of_rows = [&shape](size_t size) {
+    return size == 1 || static_cast<int64_t>(size) == shape.rows;
+  };
+  CHECK(is_of_rows(rows.scales.size()));
+  CHECK(rows.offsets.empty() || is_of_rows(rows.offsets.size()));
+  const auto largest = static_cast<float>(rows.largest_code);
+  ParallelFor(ids.size(), 5 * shape.width,
+              [=, codes = codes.data(), out = out.data()](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  float* const row = out + i * shape.width;
+                  const int64_t id = ids[i];
+                  if (id == shape.padding) {
+                    std::fill_n(row, shape.width, 0.0f);
+                    continue;
+                  }
+                  const int8_t* const from = codes + id * shape.width;
+                  const float scale = rows.scales[rows.scales.size() == 1 ? 0 : id];
+                  const int32_t offset =
+                      rows.offsets.empty() ? 0 : rows.offsets[rows.offsets.size() == 1 ? 0 : id];
+#pragma GCC ivdep
+                  for (int64_t j = 0; j < shape.width; ++j) {
+                    row[j] = static_cast<float>(from[j] - offset) * scale / largest;
                   }
                 }
               });

@@ -1,4 +1,4 @@
-// Rows of a table, and their gradient.
+// Rows of a table, of numbers or of codes, and their gradient.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_LOOKUP_H_
 #define FIXPOINT_RUNTIME_KERNELS_LOOKUP_H_
@@ -25,6 +25,19 @@ absl::Status CheckIds(const TableShape& shape, absl::Span<const int64_t> ids);
 // are the shape's.
 void LookUp(const TableShape& shape, absl::Span<const float> table, absl::Span<const int64_t> ids,
             absl::Span<float> out);
+
+// What the codes of a table stand for: (code - offset) * scale / largest_code.
+struct RowScales {
+  absl::Span<const float> scales;     // one, or one for each row
+  absl::Span<const int32_t> offsets;  // likewise; none: 0
+  int32_t largest_code = 127;
+};
+
+// The same of a table of codes: each operation rounded to a float, as dequantizing the table first
+// does.
+void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowScales& rows,
+            absl::Span<const int64_t> ids, absl::Span<float> out);
+
 // dtable is the sum, row by row, of what was looked up there, in the order of the ids.
 void LookUpBackward(const TableShape& shape, absl::Span<const int64_t> ids,
                     absl::Span<const float> dout, absl::Span<float> dtable);

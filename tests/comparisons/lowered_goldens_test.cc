@@ -1,5 +1,5 @@
 // The programs of tests/golden/lower compute what they computed before, bit for bit, on the
-// executor and on the interpreter. The image has no ties, which quantizers may round otherwise.
+// executor and on the interpreter. What is fed has no ties, which quantizers may round otherwise.
 
 #include <gtest/gtest.h>
 
@@ -35,6 +35,14 @@ std::vector<std::string> GoldenFiles() {
   return files;
 }
 
+// The one variable that it is fed.
+const Variable* FedTo(const Program& program) {
+  for (const Op& op : program.block(0).ops()) {
+    if (op.type() == "feed") return op.Output("Out")->variable();
+  }
+  return nullptr;
+}
+
 std::vector<std::string> FetchedBy(const Program& program) {
   std::vector<std::string> names;
   for (const Op& op : program.block(0).ops()) {
@@ -54,14 +62,21 @@ bool IsJudged(const Program& lowered, const std::string& fetched) {
   return false;
 }
 
-// Numbers of [2, 1, 4, 4] within twice the range of the image's codes, so that some are clipped.
-Tensor RandomImage() {
-  Tensor image = *Tensor::Allocate(VarType::FP32, {2, 1, 4, 4});
+// Two images, or rows: numbers within twice the range of the codes, so that some are clipped; of
+// integers the first ones.
+Tensor RandomInput(const VarType::TensorDesc& type) {
+  std::vector<int64_t> dims(type.dims().begin(), type.dims().end());
+  dims[0] = 2;
+  Tensor input = *Tensor::Allocate(type.data_type(), dims);
   const RandomStream random(1, 0, 0);
-  for (int64_t i = 0; i < image.size(); ++i) {
-    image.mutable_data<float>()[i] = 2 * static_cast<float>(random.Normal(i));
+  for (int64_t i = 0; i < input.size(); ++i) {
+    if (type.data_type() == VarType::INT64) {
+      input.mutable_data<int64_t>()[i] = i;
+    } else {
+      input.mutable_data<float>()[i] = 2 * static_cast<float>(random.Normal(i));
+    }
   }
-  return image;
+  return input;
 }
 
 class LoweredGoldens : public testing::TestWithParam<std::string> {};
@@ -78,8 +93,10 @@ TEST_P(LoweredGoldens, ComputeWhatTheyDidBefore) {
   absl::StatusOr<LoweredModel> lowered = Lower(*portable, *scope);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
 
-  const Tensor image = RandomImage();
-  const Feed feeds[] = {{"image", &image}};
+  const Variable* const fed = FedTo(*portable);
+  ASSERT_TRUE(fed != nullptr && fed->tensor() != nullptr);
+  const Tensor input = RandomInput(*fed->tensor());
+  const Feed feeds[] = {{fed->name(), &input}};
   const std::vector<std::string> fetches = FetchedBy(*portable);
   const auto before = Executor::Create(*portable, &*scope);
   const auto integers = Executor::Create(lowered->program, &lowered->scope);

@@ -247,6 +247,47 @@ constexpr InferCase kOthers[] = {
         var i i64[-1,7]
         lookup_table_v2(W=w, Ids=i) -> (Out=y))",
      "Out=FP32[-1, 7, 16]"},
+    {R"(var w i8[100,16]
+        var s f32[100]
+        var o i32[1]
+        var i i64[-1,7,1]
+        integer_lookup_table(W=w, Ids=i, Scales=s, Offsets=o) -> (Out=y) {largest_code=127})",
+     "Out=FP32[-1, 7, 16]"},
+    {R"(var w i8[100,16]
+        var s f32[16]
+        var i i64[-1,7]
+        integer_lookup_table_v2(W=w, Ids=i, Scales=s) -> (Out=y) {largest_code=127})",
+     "error: Scales is [16] and W [100, 16] has 100 rows; want one for all or for each"},
+    {R"(var w i8[100,16]
+        var s f32[1]
+        var i i64[-1,7]
+        integer_lookup_table_v2(W=w, Ids=i, Scales=s) -> (Out=y) {largest_code=128})",
+     "error: largest_code is 128; want 1 to 127"},
+    {R"(var x f32[-1,2,3]
+        var w f32[6,5]
+        fc(Input=x, W=w) -> (Out=y))",
+     "Out=FP32[-1, 5]"},
+    {R"(var x f32[-1,2,3]
+        var w f32[7,5]
+        fc(Input=x, W=w) -> (Out=y))",
+     "error: Input [-1, 2, 3] has rows of 6 and W [7, 5] has columns of 7; want equal numbers"},
+    {R"(var x f32[4,3]
+        fake_row_wise_quantize_min_max(X=x) -> (Out=q, OutScale=s, OutZeroPoint=z) {quant_axis=1})",
+     "Out=FP32[4, 3] OutScale=FP32[3] OutZeroPoint=INT32[3]"},
+    {R"(var x f32[4,3]
+        fake_row_wise_quantize_min_max(X=x) -> (Out=q, OutScale=s, OutZeroPoint=z) {quant_axis=2})",
+     "error: quant_axis is 2 and X is [4, 3]; want an axis of X"},
+    {R"(var x i8[4,3]
+        var s f32[4]
+        var z i32[3]
+        fake_row_wise_dequantize(X=x, Scale=s, ZeroPoint=z) -> (Out=y))",
+     "error: ZeroPoint is [3] and X [4, 3] has 4 rows on quant_axis 0; want one for each"},
+    {R"(var x i8[4,3]
+        var w i8[3,2]
+        var s f32[2]
+        var z i32[3]
+        integer_row_wise_fc(X=x, Y=w, Scales=s, Offsets=z) -> (Out=y))",
+     "error: Offsets is [3] and Y [3, 2]; want a matrix, and one for each column"},
     {R"(fill_constant() -> (Out=y) {shape=[2L, 3L], dtype=3})", "Out=INT64[2, 3]"},
     {R"(fill_constant() -> (Out=y) {shape=[2L, -3L]})",
      "error: shape is [2, -3]; want sizes, or -1 where one is not known"},

@@ -172,6 +172,18 @@ TEST(MovingAverageMinMax, OfAProfileIsWidenedToHoldZero) {
   EXPECT_EQ(feeder.state(1)[0], -128) << "the smallest value is 0 still";
 }
 
+// Of one row, each time anew.
+TEST(RowWiseMinMax, PutsZeroOnACodeOfEachRow) {
+  Feeder feeder("row_wise_min_max", Bits(8));
+  EXPECT_THAT(feeder.Feed({-1, 3}), FloatEq(4.0f / 255));
+  EXPECT_EQ(feeder.state(0)[0], -64) << "-128 + 63.75, rounded";
+  EXPECT_THAT(feeder.Feed({2, 5}), FloatEq(5.0f / 255)) << "widened to hold 0";
+  EXPECT_EQ(feeder.state(0)[0], -128);
+  EXPECT_EQ(feeder.Feed({0, 0}), 1);
+  EXPECT_THAT(feeder.Feed({-3, NAN, INFINITY}), FloatEq(3.0f / 255));
+  EXPECT_EQ(feeder.state(0)[0], 127);
+}
+
 TEST(RangeAbsMax, ForgetsAProfileAfterAWindow) {
   Feeder feeder("range_abs_max", With("window_size", 3), -50, 100);
   EXPECT_THAT(feeder.FeedAll({5, 3, 4, 2}), ElementsAre(100, 100, 5, 4));

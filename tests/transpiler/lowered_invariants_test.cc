@@ -9,6 +9,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -106,6 +107,36 @@ constexpr char kAffine[] = R"(
 constexpr char kAffineParameters[] =
     "zero i32[1] 0\ns f32[1] 0.25\ns.z f32[1] 64\nw.int8 i8[1,1,1,1] 127\nw.s f32[1] 127\n";
 
+// Rows of a table, and a product with columns, that have a zero point each.
+constexpr char kRows[] = R"(
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var zero i32[1] persistable
+  var s f32[1] persistable
+  var w.int8 i8[2,2] persistable
+  var w.s f32[2] persistable
+  var w.z i32[2] persistable
+  var v.int8 i8[2,2] persistable
+  var ids i64[-1]
+  var w f32[2,2]
+  var x f32[-1,2]
+  var x.q f32[-1,2]
+  var x.d f32[-1,2]
+  var v f32[2,2]
+  var y f32[-1,2]
+  feed(X=feed) -> (Out=ids) {col=0}
+  fake_row_wise_dequantize(Scale=w.s, X=w.int8, ZeroPoint=w.z) -> (Out=w) {quant_axis=0}
+  lookup_table_v2(Ids=ids, W=w) -> (Out=x)
+  quantize_linear(Scale=s, X=x, ZeroPoint=zero) -> (Y=x.q) {bit_length=8, quant_axis=-1, round_type=0}
+  dequantize_linear(Scale=s, X=x.q, ZeroPoint=zero) -> (Y=x.d) {bit_length=8, quant_axis=-1, round_type=0}
+  fake_row_wise_dequantize(Scale=w.s, X=v.int8, ZeroPoint=w.z) -> (Out=v) {quant_axis=1}
+  mul(X=x.d, Y=v) -> (Out=y)
+  fetch(X=y) -> (Out=fetch) {col=0}
+)";
+constexpr char kRowParameters[] =
+    "zero i32[1] 0\ns f32[1] 127\nw.int8 i8[2,2] 1 2 3 4\nw.s f32[2] 0.5 0.25\n"
+    "w.z i32[2] 3 -4\nv.int8 i8[2,2] 5 6 7 8\n";
+
 // What Lower says if the edit is made behind it.
 std::string ViolationsOf(const char* program, const char* parameter_text, const Edit& edit) {
   const Program portable = ParsedProgram(program);
@@ -126,6 +157,7 @@ std::string Violations(const Edit& edit) { return ViolationsOf(kPortable, kParam
 std::string AffineViolations(const Edit& edit) {
   return ViolationsOf(kAffine, kAffineParameters, edit);
 }
+std::string RowViolations(const Edit& edit) { return ViolationsOf(kRows, kRowParameters, edit); }
 
 // The op that writes a variable.
 const Op& WriterOf(const Program& program, absl::string_view name) {
@@ -276,6 +308,30 @@ TEST(LoweredInvariants, CodesAreReadAboveTheirZeroPoint) {
             }),
             "invariant 4 of lowered programs: block 0, op 3 (integer_conv2d) adds \"q\" by steps "
             "of 0.25 from 3; want 0.25 from 64");
+}
+
+TEST(LoweredInvariants, RowsAreReadByTheirStepsAboveTheirZeroPoints) {
+  EXPECT_EQ(RowViolations([](Program&, PassContext&) {}), "");
+  EXPECT_EQ(
+      RowViolations([](Program& program, PassContext&) {
+        Rewriter(&program, "wrong").SetAttr(WriterOf(program, "x"), MakeIntAttr("largest_code", 2));
+      }),
+      "invariant 4 of lowered programs: block 0, op 1 (integer_lookup_table_v2) reads row 0 "
+      "by steps of 0.25; want 0.5");
+  EXPECT_EQ(RowViolations([](Program& program, PassContext& context) {
+              SetScales(program, "y", {0.5F, 0.5F}, context);
+            }),
+            "invariant 4 of lowered programs: block 0, op 3 (integer_row_wise_fc) has the scale "
+            "0.5 in channel 1; want 0.25");
+  for (const auto& [output, type] : {std::pair("x", "op 1 (integer_lookup_table_v2)"),
+                                     std::pair("y", "op 3 (integer_row_wise_fc)")}) {
+    EXPECT_EQ(RowViolations([output = output](Program& program, PassContext&) {
+                const Op& op = WriterOf(program, output);
+                Rewriter(&program, "wrong").SetArgument(*op.Input("Offsets"), "w.s");
+              }),
+              absl::StrCat("invariant 4 of lowered programs: block 0, ", type,
+                           " has the zero points \"w.s\"; want \"w.z\""));
+  }
 }
 
 TEST(LoweredInvariants, TheAccountHasEveryOpOnce) {

@@ -15,17 +15,17 @@ std::string Text(const char* program) {
 
 TEST(OpsLeftOut, AreByTypeAndTellOfWeights) {
   EXPECT_EQ(Text(R"(
-    var ids i64[-1,1]
-    var table f32[100,8] persistable
-    var e f32[-1,8]
+    var x f32[-1,8]
+    var slope f32[1] persistable
+    var p f32[-1,8]
     var r f32[-1,8]
     var s f32[-1,8]
-    lookup_table(W=table, Ids=ids) -> (Out=e)
-    relu(X=e) -> (Out=r)
+    prelu(X=x, Alpha=slope) -> (Out=p)
+    relu(X=p) -> (Out=r)
     relu(X=r) -> (Out=s)
   )"),
-            "3 ops of 2 types have no input that can be quantized: lookup_table (its weights stay "
-            "float), relu\n");
+            "3 ops of 2 types have no input that can be quantized: prelu (its weights stay float), "
+            "relu\n");
 }
 
 TEST(OpsLeftOut, HaveNoDecisionAndAreForward) {

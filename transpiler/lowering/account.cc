@@ -9,6 +9,7 @@ namespace fixpoint {
 LoweredPart PartOf(LoweringReason reason) {
   switch (reason) {
     case LoweringReason::kOnIntegers:
+    case LoweringReason::kBiasAsNumbers:
     case LoweringReason::kInEpilogue:
       return LoweredPart::kIntegers;
     case LoweringReason::kAtEdge:

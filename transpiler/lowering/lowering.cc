@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/never_negative.h"
@@ -35,8 +34,10 @@ bool ReadsAlike(const Op& op) {
   });
 }
 
+// Whether it has an epilogue.
 bool IsProductOfCodes(const Op& op) {
-  return absl::StartsWith(op.type(), "integer_") && op.Input("Scales") != nullptr;
+  const OpSchema* const schema = FindOpSchema(op.type());
+  return schema != nullptr && schema->FindInput("Operands", Era::kPaddle2) != nullptr;
 }
 
 }  // namespace

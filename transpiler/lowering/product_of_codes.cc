@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
+#include "transpiler/lowering/row_codes.h"
+#include "transpiler/lowering/row_wise_product.h"
 
 namespace fixpoint {
 namespace {
@@ -86,6 +88,9 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
   }
   const std::optional<ActivationCodes> activation = lowering.FindCodes(*input);
   if (!activation) return LoweringReason::kNotQuantized;
+  ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
+                   FindParameterRowCodes(*weight_input, lowering));
+  if (rows) return LowerRowWiseProduct(op, product, *activation, *rows, lowering);
   LoweringReason reason;
   ASSIGN_OR_RETURN(std::optional<Weights> weights,
                    FindParameter(*weight_input, product, *activation, lowering, &reason));
@@ -95,14 +100,22 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
   ASSIGN_OR_RETURN(
       const std::string scales,
       lowering.AddParameter(absl::StrCat(output.name(), ".scales"), std::move(weights->scales)));
+  const auto slot_or = [](absl::string_view slot, absl::string_view otherwise) {
+    return slot.empty() ? otherwise : slot;
+  };
   OpBuilder integers(product.type);
-  integers.Input(product.activation_slot, activation->codes->name())
-      .Input(product.weight_slot, weights->codes->name())
+  integers
+      .Input(slot_or(product.integer_activation_slot, product.activation_slot),
+             activation->codes->name())
+      .Input(slot_or(product.integer_weight_slot, product.weight_slot), weights->codes->name())
       .Input("Scales", scales)
       .Output(output.slot_name(), output.name());
+  for (const std::string& operand : product.operands) integers.Input("Operands", operand);
   for (const OpDesc::Attr& attribute : product.attributes) integers.Attr(attribute);
   activation->AddZeroPoint(integers);
-  lowering.Replace(op, integers.Build());
+  OpDesc replacement = integers.Build();
+  if (!product.epilogue.empty()) SetEpilogue(product.epilogue, &replacement);
+  lowering.Replace(op, std::move(replacement));
   return LoweringReason::kOnIntegers;
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ops/epilogue.h"
 #include "transpiler/lowering/lowering.h"
 #include "transpiler/lowering/rule.h"
 
@@ -25,9 +26,14 @@ struct ProductOfCodes {
   int64_t channel_groups = 1;
   // What all sums are multiplied by.
   float alpha = 1;
-  // Of the op on integers.
+  // Of the op on integers; slots that are "" are called as those above.
   absl::string_view type;
+  absl::string_view integer_activation_slot;
+  absl::string_view integer_weight_slot;
   std::vector<OpDesc::Attr> attributes;
+  // What the op itself does behind the product, and the variables of stages that have an operand.
+  Epilogue epilogue;
+  std::vector<std::string> operands;
 };
 
 // Those attributes of an op that it has.

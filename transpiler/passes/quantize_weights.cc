@@ -11,6 +11,11 @@
 // and pass through a cast, because the reference's dequantize_linear does not take them. A dynamic
 // quantizer's scale is that of the weight as it is now, whatever the last training step found. A
 // weight that is cast to FP32 before has the codes of what the cast computes, and goes with it.
+//
+// Codes with a step and a zero point for each row keep the dequantize op of their quantizer, which
+// reads both as parameters:
+//
+//   fake_row_wise_dequantize(Scale=w.int8.scale, X=w.int8, ZeroPoint=w.int8.zero_point) -> (Out=d)
 
 #include <algorithm>
 #include <cmath>
@@ -107,6 +112,7 @@ class WeightQuantizer {
   struct Written {
     std::string codes;
     std::string scales;
+    std::string zero_points;  // "": there are none
   };
 
   absl::Status Quantize(const QuantizationSite& site) {
@@ -157,10 +163,11 @@ class WeightQuantizer {
                        "parameter itself, or casts to FP32 alone"));
     }
     const Variable* weight = source->parameter;
-    if (site.is_affine) {
+    if (site.is_affine && (!site.is_dynamic || context_.freeze.form != FrozenForm::kPortable)) {
       return absl::UnimplementedError(
           absl::StrCat(DescribeInFile(*site.quantize), ": quantizes the weight \"", weight->name(),
-                       "\" with a zero point; want a symmetric quantizer for weights"));
+                       "\" with a zero point; want a symmetric quantizer for weights, or "
+                       "row_wise_min_max and the portable form"));
     }
     WeightCodesOptions options;
     options.bits = site.bits;
@@ -193,8 +200,8 @@ class WeightQuantizer {
                                               "\""));
     }
     RETURN_IF_ERROR(CheckExtents(*site.quantize, weight, *tensor));
-    absl::StatusOr<WeightCodes> made =
-        source.is_cast ? MakeCodesOfCast(*tensor, options) : MakeWeightCodes(*tensor, options);
+    absl::StatusOr<WeightCodes> made = source.is_cast ? MakeCodesOfCast(site, *tensor, options)
+                                                      : MakeCodes(site, *tensor, options);
     if (!made.ok()) {
       return absl::Status(made.status().code(),
                           absl::StrCat(DescribeInFile(*site.quantize), ": the weight \"",
@@ -214,13 +221,32 @@ class WeightQuantizer {
                      parameters_.Add(absl::StrCat(weight.name(), suffix), std::move(made->codes)));
     ASSIGN_OR_RETURN(written.scales, parameters_.Add(absl::StrCat(written.codes, ".scale"),
                                                      std::move(made->scales)));
+    if (made->zero_points) {
+      ASSIGN_OR_RETURN(written.zero_points,
+                       parameters_.Add(absl::StrCat(written.codes, ".zero_point"),
+                                       *std::move(made->zero_points)));
+    }
     return written;
   }
 
-  static absl::StatusOr<WeightCodes> MakeCodesOfCast(const Tensor& parameter,
+  static absl::StatusOr<WeightCodes> MakeCodes(const QuantizationSite& site, const Tensor& weight,
+                                               const WeightCodesOptions& options) {
+    if (!site.is_affine) return MakeWeightCodes(weight, options);
+    QuantSpec spec = site.parameters;
+    spec.set_bits(site.bits);
+    return MakeAffineWeightCodes(weight, options, [&](absl::Span<const float> values) {
+      AffineParams params;
+      const absl::Span<float> zero_point[] = {absl::MakeSpan(&params.zero_point, 1)};
+      params.step = site.quantizer->Observe(spec, values, zero_point, /*step=*/1);
+      return params;
+    });
+  }
+
+  static absl::StatusOr<WeightCodes> MakeCodesOfCast(const QuantizationSite& site,
+                                                     const Tensor& parameter,
                                                      const WeightCodesOptions& options) {
     ASSIGN_OR_RETURN(const Tensor numbers, AsFloat(parameter));
-    return MakeWeightCodes(numbers, options);
+    return MakeCodes(site, numbers, options);
   }
 
   static absl::Status CheckExtents(const Op& quantize, const Variable& weight,
@@ -251,7 +277,9 @@ class WeightQuantizer {
   absl::Status WriteDequantize(const QuantizationSite& site, const Written& written,
                                const Op& place, absl::string_view out) {
     OpDesc op;
-    if (context_.freeze.form == FrozenForm::kPortable) {
+    if (!written.zero_points.empty()) {
+      op = MakeAffineDequantize(site, written, out);
+    } else if (context_.freeze.form == FrozenForm::kPortable) {
       std::string codes = written.codes;
       if (site.bits > 8) {
         ASSIGN_OR_RETURN(codes, WriteCast(written, place));
@@ -263,6 +291,22 @@ class WeightQuantizer {
     }
     rewriter_.InsertBefore(place, InPlaceOf(place, pass_, std::move(op)));
     return absl::OkStatus();
+  }
+
+  // The quantizer's own.
+  OpDesc MakeAffineDequantize(const QuantizationSite& site, const Written& written,
+                              absl::string_view out) const {
+    const QuantizerRecipe& recipe =
+        *context_.quantizers.FindByQuantizeOp(site.quantize->type()).recipe;
+    QuantSpec spec = site.parameters;
+    spec.set_axis(site.axis);
+    OpBuilder op(recipe.dequantize_op);
+    op.Input(recipe.scale_input_of_dequantize, written.scales)
+        .Input("X", written.codes)
+        .Input(recipe.zero_point_input_of_dequantize, written.zero_points)
+        .Output("Out", out);
+    site.quantizer->AddDequantizeAttrs(spec, EraOf(program_), op);
+    return op.Build();
   }
 
   // The codes as FP32.

@@ -1,8 +1,15 @@
-// Rows of a table by their ids. The gradient is dense, is_sparse or not.
+// Rows of a table by their ids: of a table that is held as codes, the numbers of those rows alone.
+// The gradient is dense, is_sparse or not.
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/row_codes.h"
 #include "runtime/kernels/lookup.h"
 
 namespace fixpoint::executor {
@@ -24,8 +31,55 @@ absl::StatusOr<TableShape> TableShapeOf(const OpPlanner& op) {
   return shape;
 }
 
+// A table of codes, and what says what each row stands for.
+struct CodedTable {
+  Buffer codes;
+  Buffer scales;
+  std::optional<Buffer> offsets;
+  int32_t largest_code;
+};
+
+absl::Status AddLookup(OpPlanner& op, const TableShape& shape, const CodedTable& table) {
+  ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
+  ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
+  std::vector<Buffer> reads = {table.codes, table.scales, ids};
+  if (table.offsets) reads.push_back(*table.offsets);
+  op.AddStep({std::move(reads),
+              {out},
+              [=](const StepContext& run) {
+                RETURN_IF_ERROR(kernels::CheckIds(shape, run.Of<int64_t>(ids)));
+                kernels::RowScales rows;
+                rows.scales = run.Floats(table.scales);
+                if (table.offsets) rows.offsets = run.Of<int32_t>(*table.offsets);
+                rows.largest_code = table.largest_code;
+                kernels::LookUp(shape, run.Of<int8_t>(table.codes), rows, run.Of<int64_t>(ids),
+                                run.Floats(out));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat(op.op().type(), " of codes")});
+  return absl::OkStatus();
+}
+
+// The codes that the numbers of W are held as: INT8, with one range or one for each row, or with a
+// step and a zero point for each row.
+std::optional<CodedTable> FindCodedTable(const OpPlanner& op) {
+  if (const RowCodes* rows = FindRowCodes(op, "W"); rows != nullptr && rows->axis == 0) {
+    return CodedTable{rows->codes, rows->scales, rows->zero_points, /*largest_code=*/1};
+  }
+  const Codes* const held = op.builder().FindCodes(op.InputValue("W"));
+  if (held == nullptr || held->type != kernels::CodeType::kInt8 || held->zero_point ||
+      held->channel_axis.value_or(0) != 0) {
+    return std::nullopt;
+  }
+  return CodedTable{held->codes, held->ranges, std::nullopt, held->largest_code};
+}
+
 absl::Status PlanLookup(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TableShape shape, TableShapeOf(op));
+  const std::optional<CodedTable> coded = FindCodedTable(op);
+  if (coded) return AddLookup(op, shape, *coded);
   ASSIGN_OR_RETURN(const Buffer table, op.ReadFloats("W"));
   ASSIGN_OR_RETURN(const Buffer ids, op.Read("Ids", VarType::INT64));
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
@@ -35,6 +89,24 @@ absl::Status PlanLookup(OpPlanner& op) {
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
+}
+
+// The codes of a lowered program.
+absl::Status PlanIntegerLookup(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TableShape shape, TableShapeOf(op));
+  CodedTable table;
+  const auto check_rows = [&](const char* slot) {
+    return op.InputType(slot).size() == 1 ? absl::OkStatus() : op.CheckSize(slot, shape.rows);
+  };
+  ASSIGN_OR_RETURN(table.codes, op.Read("W", VarType::INT8));
+  RETURN_IF_ERROR(check_rows("Scales"));
+  ASSIGN_OR_RETURN(table.scales, op.ReadFloats("Scales"));
+  if (op.HasInput("Offsets")) {
+    RETURN_IF_ERROR(check_rows("Offsets"));
+    ASSIGN_OR_RETURN(table.offsets, op.Read("Offsets", VarType::INT32));
+  }
+  table.largest_code = static_cast<int32_t>(op.attributes().Int("largest_code"));
+  return AddLookup(op, shape, table);
 }
 
 absl::Status PlanGradient(OpPlanner& op) {
@@ -58,7 +130,9 @@ OpPlans EmbeddingPlans() {
   return {{"lookup_table", PlanLookup},
           {"lookup_table_grad", PlanGradient},
           {"lookup_table_v2", PlanLookup},
-          {"lookup_table_v2_grad", PlanGradient}};
+          {"lookup_table_v2_grad", PlanGradient},
+          {"integer_lookup_table", PlanIntegerLookup},
+          {"integer_lookup_table_v2", PlanIntegerLookup}};
 }
 
 }  // namespace fixpoint::executor

@@ -15,6 +15,7 @@
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/integer_operands.h"
 #include "runtime/executor/ops/packed_weights.h"
+#include "runtime/executor/ops/row_wise_product.h"
 #include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/product.h"
@@ -168,6 +169,19 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   if (product.alpha == 1 && has_columns) behind = FindOpsBehind(op, output);
   const int column_axis = ColumnAxis(op.InputDims("Y"), shape);
   const bool is_repeated = product.x || product.y;
+  if (!is_repeated && product.alpha == 1) {
+    ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
+                     ReadRowWiseOperands(op, "X", "Y", shape));
+    if (rows) {
+      const auto plan = [&](const kernels::Epilogue& epilogue) {
+        return kernels::RowWiseProduct::Plan(shape, rows->inputs.type, epilogue);
+      };
+      ASSIGN_OR_RETURN(auto row_wise, PlanWithOpsBehind(plan, &behind));
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+      AddRowWiseProduct(op, shape, *rows, std::move(row_wise), /*bias=*/std::nullopt, epilogue);
+      return absl::OkStatus();
+    }
+  }
   if (!is_repeated && column_axis >= 0 && op.InputDims("Y").size() > 1) {
     ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                      ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis));
@@ -275,6 +289,23 @@ absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op) {
   shape.columns = Volume(y.subspan(y_rows));
   if (Volume(y.subspan(0, y_rows)) != shape.inner) return DoNotFit(op);
   return product;
+}
+
+absl::StatusOr<ProductShape> FullyConnectedShape(const OpPlanner& op, absl::string_view input_slot,
+                                                 int64_t leading, absl::string_view weight_slot) {
+  const Dims& input = op.InputDims(input_slot);
+  const Dims& weights = op.InputDims(weight_slot);
+  ProductShape shape;
+  for (int64_t i = 0; i < static_cast<int64_t>(input.size()); ++i) {
+    (i < leading ? shape.rows : shape.inner) *= input[i];
+  }
+  if (weights.size() != 2 || weights[0] != shape.inner) {
+    return absl::InvalidArgumentError(absl::StrCat(input_slot, " is ", DimsText(input), " and ",
+                                                   weight_slot, " ", DimsText(weights), "; want ",
+                                                   weight_slot, " [", shape.inner, ", outputs]"));
+  }
+  shape.columns = weights[1];
+  return shape;
 }
 
 // A vector is what it is, transposed or not.

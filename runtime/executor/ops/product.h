@@ -3,11 +3,13 @@
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_PRODUCT_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_PRODUCT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/kernels/product_shape.h"
@@ -32,6 +34,13 @@ struct PlannedProduct {
 // Of mul, and of matmul_v2. Error (kInvalidArgument): X and Y do not fit each other.
 absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op);
 absl::StatusOr<PlannedProduct> MatmulV2Product(const OpPlanner& op);
+
+// Of an input whose first `leading` dimensions are rows, and a matrix of weights. Error
+// (kInvalidArgument): they do not fit each other.
+absl::StatusOr<kernels::ProductShape> FullyConnectedShape(const OpPlanner& op,
+                                                          absl::string_view input_slot,
+                                                          int64_t leading,
+                                                          absl::string_view weight_slot);
 
 // Adds the step that computes out = alpha * x * y; name "": the op's type. Error: that of
 // kernels::Product::Plan.

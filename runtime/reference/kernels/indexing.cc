@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
+#include "runtime/reference/kernels/lowered.h"
 #include "runtime/reference/walk.h"
 
 namespace fixpoint::reference {
@@ -66,6 +67,29 @@ absl::Status LookupTable(OpRun& op, bool is_v2) {
   const Array& w = op.Input("W");
   Array out(w.dtype, lookup.out_dims);
   ForEachLookedUp(lookup, [&](int64_t i, int64_t w_i) { out[i] = w[w_i]; });
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+// What the codes of a row stand for: (code - offset) * scale / largest_code.
+absl::Status LookupCodes(OpRun& op, bool is_v2) {
+  ASSIGN_OR_RETURN(const Lookup lookup, LookupOf(op, is_v2));
+  RETURN_IF_ERROR(CheckCodes(op, "W"));
+  const Array& codes = op.Input("W");
+  const Array& scales = op.Input("Scales");
+  const Array* offsets = op.FindInput("Offsets");
+  if (scales.size() != 1) RETURN_IF_ERROR(op.CheckSize("Scales", codes.dims[0]));
+  if (offsets != nullptr && offsets->size() != 1) {
+    RETURN_IF_ERROR(op.CheckSize("Offsets", codes.dims[0]));
+  }
+  const auto largest = static_cast<float>(op.Int("largest_code"));
+  Array out(VarType::FP32, lookup.out_dims);
+  ForEachLookedUp(lookup, [&](int64_t i, int64_t w_i) {
+    const int64_t row = w_i / lookup.width;
+    const double offset = offsets == nullptr ? 0 : (*offsets)[offsets->size() == 1 ? 0 : row];
+    const auto code = static_cast<float>(codes[w_i] - offset);
+    out[i] = code * static_cast<float>(scales[scales.size() == 1 ? 0 : row]) / largest;
+  });
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }
@@ -283,6 +307,8 @@ Kernels IndexingKernels() {
       {"lookup_table_v2", [](OpRun& op) { return LookupTable(op, /*is_v2=*/true); }},
       {"lookup_table_grad", [](OpRun& op) { return LookupTableGradient(op, /*is_v2=*/false); }},
       {"lookup_table_v2_grad", [](OpRun& op) { return LookupTableGradient(op, /*is_v2=*/true); }},
+      {"integer_lookup_table", [](OpRun& op) { return LookupCodes(op, /*is_v2=*/false); }},
+      {"integer_lookup_table_v2", [](OpRun& op) { return LookupCodes(op, /*is_v2=*/true); }},
       {"top_k", TopK},
       {"top_k_v2", TopKV2},
       {"top_k_grad", [](OpRun& op) { return TopKGradient(op, -1); }},

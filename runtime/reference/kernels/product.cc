@@ -97,11 +97,12 @@ absl::Status MultiplyGradient(OpRun& op, MakeProduct make) {
   return absl::OkStatus();
 }
 
-absl::Status CheckInner(const Product& product, const Array& x, const Array& y) {
+absl::Status CheckInner(const Product& product, const Array& x, const Array& y,
+                        absl::string_view x_slot = "X", absl::string_view y_slot = "Y") {
   if (product.x.columns == product.y.rows) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("X ", DimsText(x.dims), " has rows of ", product.x.columns, " and Y ",
-                   DimsText(y.dims), " has columns of ", product.y.rows, "; want equal numbers"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      x_slot, " ", DimsText(x.dims), " has rows of ", product.x.columns, " and ", y_slot, " ",
+      DimsText(y.dims), " has columns of ", product.y.rows, "; want equal numbers"));
 }
 
 // `dims` as one matrix, its first `columns` dimensions the rows.
@@ -130,6 +131,36 @@ absl::StatusOr<Product> MulProduct(const OpRun& op) {
   product.out_dims.assign(x.dims.begin(), x.dims.begin() + x_columns);
   product.out_dims.insert(product.out_dims.end(), y.dims.begin() + y_columns, y.dims.end());
   return product;
+}
+
+absl::Status FullyConnect(OpRun& op) {
+  const std::string activation = op.String("activation_type");
+  if (op.Bool("padding_weights") || (!activation.empty() && activation != "relu")) {
+    return absl::UnimplementedError(absl::StrCat(
+        "padding_weights is ", op.Bool("padding_weights") ? "true" : "false",
+        " and activation_type \"", activation, "\"; want false, and \"relu\" or none"));
+  }
+  RETURN_IF_ERROR(op.CheckRank("W", 2));
+  const Array& input = op.Input("Input");
+  const Array& w = op.Input("W");
+  const int64_t columns = op.Int("in_num_col_dims");
+  Product product;
+  ASSIGN_OR_RETURN(product.x, Flattened("Input", input.dims, columns));
+  ASSIGN_OR_RETURN(product.y, Flattened("W", w.dims, 1));
+  RETURN_IF_ERROR(CheckInner(product, input, w, "Input", "W"));
+  product.out_dims.assign(input.dims.begin(), input.dims.begin() + columns);
+  product.out_dims.push_back(w.dims[1]);
+  Array out(input.dtype, product.out_dims);
+  ForEachTerm(product, [&](int64_t i, int64_t x_i, int64_t w_i) { out[i] += input[x_i] * w[w_i]; });
+  if (const Array* bias = op.FindInput("Bias"); bias != nullptr) {
+    RETURN_IF_ERROR(op.CheckSize("Bias", w.dims[1]));
+    for (int64_t i = 0; i < out.size(); ++i) out[i] += (*bias)[i % w.dims[1]];
+  }
+  if (activation == "relu") {
+    for (double& element : out.values) element = element > 0 ? element : 0;
+  }
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
 }
 
 // The last two of `dims` as rows and columns, swapped if `transpose`.
@@ -203,6 +234,7 @@ absl::StatusOr<Product> MatmulV2Product(const OpRun& op) {
 
 Kernels ProductKernels() {
   Kernels kernels = {
+      {"fc", FullyConnect},
       {"integer_mul", [](OpRun& op) { return MultiplyCodes(op, MulProduct); }},
       {"integer_matmul", [](OpRun& op) { return MultiplyCodes(op, MatmulV2Product); }},
   };

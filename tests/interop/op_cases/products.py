@@ -18,6 +18,12 @@ def cases():
     yield _product("mul", (2, 8), (2, 4, 3, 2), y_num_col_dims=2)
     yield _product("mul", (1, 7), (7, 1))
 
+    for attributes in ({}, {"activation_type": "relu"}):
+        yield Case("fc", {"Input": floats(4, 6), "W": floats(6, 5), "Bias": floats(5)}, attributes,
+                   has_gradient=False)
+    yield Case("fc", {"Input": floats(2, 3, 6), "W": floats(6, 5)}, {"in_num_col_dims": 2},
+               has_gradient=False)
+
     yield _product("matmul", (4, 6), (6, 5))
     yield _product("matmul", (4, 6), (6, 5), alpha=0.25)
     for transpose_x in (False, True):

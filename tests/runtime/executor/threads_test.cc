@@ -161,6 +161,13 @@ const Case kCases[] = {
   fake_channel_wise_quantize_abs_max(X=rows) -> (Out=b, OutScale=b_scale) {quant_axis=0}
   fake_channel_wise_quantize_abs_max(X=rows) -> (Out=c, OutScale=c_scale) {quant_axis=1}
   fake_quantize_dequantize_abs_max(X=x) -> (Out=d, OutScale=d_scale)
+  fake_row_wise_quantize_min_max(X=rows) -> (Out=f, OutScale=f_scale, OutZeroPoint=f_zero) {
+    quant_axis=0}
+  fake_row_wise_dequantize(X=f, Scale=f_scale, ZeroPoint=f_zero) -> (Out=f_rows) {quant_axis=0}
+  fake_row_wise_quantize_min_max(X=rows) -> (Out=g, OutScale=g_scale, OutZeroPoint=g_zero) {
+    quant_axis=1}
+  fake_row_wise_dequantize(X=g, Scale=g_scale, ZeroPoint=g_zero) -> (Out=g_rows) {quant_axis=1}
+  lookup_table(W=f_rows, Ids=ids) -> (Out=looked_up)
   fake_quantize_dequantize_lsq_grad(X=x, OutScale=a_scale, Out@GRAD=y) -> (X@GRAD=de,
     InScale@GRAD=de_scale))"},
     {"Optimizers", R"(

@@ -35,6 +35,36 @@ TEST(LookUp, GathersRowsAndSumsTheirGradients) {
   }
 }
 
+// As dequantizing the table first does, with offsets and without, one or one for each row.
+TEST(LookUp, MakesNumbersOfCodes) {
+  constexpr int64_t kRows = 5;
+  const std::vector<int64_t> ids = {4, 0, 2, 2, 1};
+  for (const int64_t width : {1, 7, 32, 65}) {
+    const TableShape shape = {kRows, width, /*padding=*/2};
+    std::vector<int8_t> codes(kRows * width);
+    for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int8_t>(37 * i - 128);
+    const std::vector<float> scales = {0.3f, 1.7f, 0.011f, 1e-20f, 250.0f};
+    const std::vector<int32_t> offsets = {-128, 3, 0, 7, 127};
+    const auto is_right = [&](const RowScales& rows) {
+      std::vector<float> out(ids.size() * width, -1.0f);
+      LookUp(shape, codes, rows, ids, absl::MakeSpan(out));
+      for (size_t i = 0; i < out.size(); ++i) {
+        const int64_t id = ids[i / width];
+        const int64_t row = rows.scales.size() == 1 ? 0 : id;
+        const int64_t offset = rows.offsets.empty() ? 0 : rows.offsets[row];
+        const int64_t difference = codes[id * width + i % width] - offset;
+        const float scaled = static_cast<float>(difference) * rows.scales[row];
+        const float number = scaled / static_cast<float>(rows.largest_code);
+        if (out[i] != (id == shape.padding ? 0 : number)) return false;
+      }
+      return true;
+    };
+    EXPECT_TRUE(is_right({scales, {}, 127})) << width;
+    EXPECT_TRUE(is_right({scales, offsets, 1})) << width;
+    EXPECT_TRUE(is_right({absl::MakeConstSpan(scales).first(1), {}, 7})) << width;
+  }
+}
+
 TEST(LookUp, ChecksIds) {
   EXPECT_TRUE(CheckIds({3, 1, 7}, {0, 2, 7}).ok());
   EXPECT_EQ(CheckIds({3, 1, -1}, {0, 3}), absl::InvalidArgumentError("an id is 3; want 0 to 2"));

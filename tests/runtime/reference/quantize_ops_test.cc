@@ -268,6 +268,18 @@ TEST(AffineOps, ZeroIsACode) {
             "s f32[1] 0.0156862754\ny f32[4] 0 64 255 64\nz f32[1] 64\n");
 }
 
+// Of [-1, 3] the step 4 / 255 and the code -64 for 0; of [0, 5] (rows along axis 0) 5 / 255 and
+// -128.
+TEST(RowWiseMinMax, HasAZeroPointForEachRow) {
+  EXPECT_EQ(RunOps(R"(
+    fake_row_wise_quantize_min_max(X=x) -> (Out=q, OutScale=s, OutZeroPoint=z) {quant_axis=0}
+    fake_row_wise_dequantize(X=q, Scale=s, ZeroPoint=z) -> (Out=back) {quant_axis=0}
+  )",
+                   "x f32[2,3] -1 0 3 5 nan 2\n"),
+            "back f32[2,3] -1.00392163 0 2.99607849 5 0 2\nq f32[2,3] -128 -64 127 127 -128 -26\n"
+            "s f32[2] 0.0156862754 0.0196078438\nz i32[2] -64 -128\n");
+}
+
 TEST(StraightThrough, TheGradientPasses) {
   EXPECT_EQ(
       RunOps("stright_throuth_estimator_grad(Out@GRAD=dy) -> (X@GRAD=dx)", "dy f32[2] 3 -5\n"),

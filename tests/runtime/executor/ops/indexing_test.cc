@@ -29,6 +29,59 @@ TEST(Indexing, PicksAndPlacesElements) {
             "");
 }
 
+// A table that is held as codes: only rows that are looked up become numbers.
+TEST(Indexing, LooksUpRowsOfCodes) {
+  const std::string ids = "ids i64[4,1] 2 0 1 2\nzero i32[1] 0\n";
+  const std::string table = "w i8[3,5] 127 -127 5 0 64 -1 100 3 7 -8 9 10 -11 12 13\n";
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        dequantize_linear(X=w, Scale=s, ZeroPoint=zero) -> (Y=rows) {quant_axis=0, bit_length=8}
+        lookup_table(W=rows, Ids=ids) -> (Out=a) {padding_idx=1L}
+        lookup_table_v2(W=rows, Ids=ids) -> (Out=b)
+        dequantize_linear(X=w, Scale=one, ZeroPoint=zero) -> (Y=table) {quant_axis=-1, bit_length=8}
+        lookup_table(W=table, Ids=ids) -> (Out=c)
+        fake_channel_wise_quantize_abs_max(X=v) -> (Out=vq, OutScale=vs) {quant_axis=0}
+        fake_channel_wise_dequantize_max_abs(X=vq, Scales=vs) -> (Out=vd) {quant_axis=0}
+        lookup_table(W=vd, Ids=ids) -> (Out=d)
+        lookup_table_grad(W=vd, Ids=ids, Out@GRAD=d) -> (W@GRAD=dv)
+        dequantize_linear(X=w, Scale=columns, ZeroPoint=zero) -> (Y=u) {quant_axis=1, bit_length=8}
+        lookup_table(W=u, Ids=ids) -> (Out=e)
+        lookup_table(W=vq, Ids=ids) -> (Out=f)
+        fake_quantize_moving_average_min_max(X=v, InScale=as, InZeroPoint=az) -> (
+          Out=aq, OutScale=as, OutZeroPoint=az) {is_test=true}
+        fake_dequantize_affine(X=aq, Scale=as, ZeroPoint=az) -> (Out=ad)
+        lookup_table(W=ad, Ids=ids) -> (Out=g)
+      })",
+                          ids + table + Drawn("v", {3, 4}) +
+                              "s f32[3] 0.5 2 0.1\none f32[1] 0.7\ncolumns f32[5] 1 2 3 4 5\n"
+                              "as f32[1] 0.01\naz f32[1] -30\n",
+                          0, {"a", "b", "c", "d", "dv", "e", "f", "g"}),
+            "");
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        integer_lookup_table(W=w, Ids=ids, Scales=s) -> (Out=a) {padding_idx=1L, largest_code=127}
+        integer_lookup_table_v2(W=w, Ids=ids, Scales=s, Offsets=o) -> (Out=b) {largest_code=1}
+        integer_lookup_table(W=w, Ids=ids, Scales=one) -> (Out=c) {largest_code=7}
+      })",
+                          ids + table + "s f32[3] 0.5 2 0.1\none f32[1] 0.7\no i32[3] -128 3 90\n",
+                          0, {"a", "b", "c"}),
+            "");
+}
+
+TEST(Indexing, RefusesTablesOfCodesThatDoNotFit) {
+  const std::string table = "w i8[2,2] 1 2 3 4\n";
+  const char* const kLookup =
+      "integer_lookup_table_v2(W=w, Ids=i, Scales=s, Offsets=o) -> (Out=y) {largest_code=1}";
+  EXPECT_THAT(OpDifferences(kLookup, table + "i i64[1] 2\ns f32[2] 1 1\no i32[2] 0 0\n"),
+              testing::HasSubstr("(integer_lookup_table_v2): an id is 2; want 0 to 1"));
+  EXPECT_THAT(
+      OpDifferences(kLookup, table + "i i64[1] 1\ns f32[3] 1 1 1\no i32[2] 0 0\n"),
+      testing::HasSubstr("(integer_lookup_table_v2): input Scales is [3]; want 2 elements"));
+  EXPECT_THAT(
+      OpDifferences(kLookup, table + "i i64[1] 1\ns f32[2] 1 1\no i32[4] 0 0 0 0\n"),
+      testing::HasSubstr("(integer_lookup_table_v2): input Offsets is [4]; want 2 elements"));
+}
+
 TEST(Indexing, RefusesWhatIsNoPlace) {
   EXPECT_THAT(OpDifferences("gather(X=x, Index=i) -> (Out=y)", "x f32[2] 1 2\ni i64[1] 2\n"),
               testing::HasSubstr("executor: block 0, op 0 (gather): Index has 2; want 0 to 1"));

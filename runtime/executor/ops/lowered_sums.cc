@@ -1,5 +1,5 @@
-// The ops of lowered programs: exact sums of codes and of their products with their epilogues,
-// tables of codes, and the edges between numbers and codes.
+// The ops of lowered programs that add up: exact sums of codes and of their products, with their
+// epilogues.
 
 #include <algorithm>
 #include <cstring>
@@ -12,21 +12,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/epilogue.h"
-#include "ops/quant_math.h"
 #include "proto/status_macros.h"
-#include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
+#include "runtime/executor/ops/lowered_codes.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/executor/ops/product.h"
-#include "runtime/kernels/code_conversion.h"
-#include "runtime/kernels/code_table.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
+#include "runtime/kernels/row_wise_product.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -35,50 +33,6 @@ using kernels::CodeType;
 using kernels::InputCoding;
 using kernels::Output;
 using kernels::OutputType;
-
-// Error (kUnimplemented): the input is no codes.
-absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot) {
-  switch (op.InputType(slot).dtype) {
-    case VarType::INT8:
-      return CodeType::kInt8;
-    case VarType::UINT8:
-      return CodeType::kUint8;
-    default:
-      return absl::UnimplementedError(
-          absl::StrCat(slot, " is ", TypeName(op.InputType(slot).dtype), "; want codes, i8 or u8"));
-  }
-}
-
-// The code of 0 that an attribute says. Error (kInvalidArgument): it is none.
-absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
-                                    CodeType type) {
-  const int64_t zero_point = op.attributes().Int(attribute);
-  const int64_t smallest = type == CodeType::kInt8 ? -128 : 0;
-  if (zero_point >= smallest && zero_point <= smallest + 255) {
-    return static_cast<int32_t>(zero_point);
-  }
-  return absl::InvalidArgumentError(absl::StrCat(std::string(attribute), " is ", zero_point,
-                                                 "; want a code, ", smallest, " to ",
-                                                 smallest + 255));
-}
-
-OutputType OutputTypeOf(VarType::Type dtype) {
-  return dtype == VarType::INT8    ? OutputType::kInt8
-         : dtype == VarType::UINT8 ? OutputType::kUint8
-                                   : OutputType::kFloat;
-}
-
-Output OutputOf(const StepContext& run, Buffer buffer, OutputType type) {
-  switch (type) {
-    case OutputType::kInt8:
-      return run.Of<int8_t>(buffer);
-    case OutputType::kUint8:
-      return run.Of<uint8_t>(buffer);
-    case OutputType::kFloat:
-      break;
-  }
-  return run.Floats(buffer);
-}
 
 // An op that adds up products of codes, as its kernel sees it.
 struct Sums {
@@ -166,17 +120,6 @@ SplitEpilogue Split(const Epilogue& epilogue, OutputType output) {
   return {{epilogue.begin(), added}, *added, {added + 1, epilogue.end()}};
 }
 
-// `codes` are those of a stage, as bytes.
-void AddCodes(const EpilogueStage& stage, absl::Span<const uint8_t> codes,
-              absl::Span<const float> x, absl::Span<float> out) {
-  if (stage.kind == EpilogueStage::Kind::kAddUint8) {
-    kernels::AddCodes(x, codes, stage.a, stage.b, out);
-  } else {
-    const auto* const data = reinterpret_cast<const int8_t*>(codes.data());
-    kernels::AddCodes(x, absl::MakeConstSpan(data, codes.size()), stage.a, stage.b, out);
-  }
-}
-
 // Where sums go, and what is done around the kernel that adds them up.
 struct StoredSums {
   SplitEpilogue split;
@@ -238,29 +181,84 @@ absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
   return repeated;
 }
 
+// What a kernel gets beside codes and the operands of its epilogue.
+struct Scales {
+  int32_t zero_point = 0;  // of the inputs
+  Buffer scales;
+
+  static absl::StatusOr<Scales> Read(OpPlanner& op, CodeType inputs, int64_t channels) {
+    Scales read;
+    ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", inputs));
+    ASSIGN_OR_RETURN(read.scales, ReadScales(op, channels));
+    return read;
+  }
+  InputCoding CodingOf(CodeType inputs) const { return InputCoding(inputs, zero_point != 0); }
+  std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
+    reads.push_back(scales);
+    return reads;
+  }
+  void Run(kernels::IntegerSums& kernel, const StepContext& run, Buffer input, Buffer packed,
+           kernels::EpilogueOperands operands, Output out) const {
+    kernel.Run(run.Of<uint8_t>(input), zero_point, run.Of<uint8_t>(packed), run.Floats(scales),
+               operands, out);
+  }
+};
+
+// The same of weights that have an offset for each column.
+struct RowWiseScales {
+  Buffer scales;
+  Buffer offsets;
+  std::optional<Buffer> bias;
+
+  static absl::StatusOr<RowWiseScales> Read(OpPlanner& op, CodeType, int64_t columns) {
+    RowWiseScales read;
+    ASSIGN_OR_RETURN(read.scales, ReadScales(op, columns));
+    RETURN_IF_ERROR(op.CheckSize("Offsets", columns));
+    ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
+    if (op.HasInput("Bias")) {
+      RETURN_IF_ERROR(op.CheckSize("Bias", columns));
+      ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
+    }
+    return read;
+  }
+  InputCoding CodingOf(CodeType inputs) const { return inputs; }
+  std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
+    reads.insert(reads.end(), {scales, offsets});
+    if (bias) reads.push_back(*bias);
+    return reads;
+  }
+  void Run(kernels::RowWiseProduct& kernel, const StepContext& run, Buffer input, Buffer packed,
+           kernels::EpilogueOperands operands, Output out) const {
+    kernels::WeightColumns columns;
+    columns.scales = run.Floats(scales);
+    columns.zero_points = run.Of<int32_t>(offsets);
+    if (bias) columns.bias = run.Of<int32_t>(*bias);
+    kernel.Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), columns, operands, out);
+  }
+};
+
 // Adds the step. `plan` makes the kernel for a coding of inputs, an epilogue and an output.
-template <typename Plan>
+template <typename Kernel = kernels::IntegerSums, typename ScalesOfKernel = Scales, typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType(sums.output_slot));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "input_zero_point", input_type));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerSums> kernel,
-                   plan(InputCoding(input_type, zero_point != 0), split.fused, output_type));
+  ASSIGN_OR_RETURN(const ScalesOfKernel scales,
+                   ScalesOfKernel::Read(op, input_type, sums.channels));
+  ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel,
+                   plan(scales.CodingOf(input_type), split.fused, output_type));
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
-  ASSIGN_OR_RETURN(const Buffer scales, ReadScales(op, sums.channels));
   ASSIGN_OR_RETURN(const StoredSums stored, PlanStore(op, epilogue, split, sums, type, input));
-  op.AddStep({stored.operands.WithOperands({input, packed, scales}),
+  op.AddStep({stored.operands.WithOperands(scales.WithReads({input, packed})),
               {stored.output},
               [=](const StepContext& run) {
                 stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
-                  kernel->Run(run.Of<uint8_t>(input), zero_point, run.Of<uint8_t>(packed),
-                              run.Floats(scales), operands, out);
+                  scales.Run(*kernel, run, input, packed, operands, out);
                 });
                 return absl::OkStatus();
               },
@@ -314,6 +312,18 @@ absl::Status PlanMul(OpPlanner& op) { return PlanProduct(op, MulProduct(op)); }
 
 absl::Status PlanMatmul(OpPlanner& op) { return PlanProduct(op, MatmulV2Product(op)); }
 
+absl::Status PlanRowWiseFc(OpPlanner& op) {
+  RETURN_IF_ERROR(op.OutputType("Out").status());
+  ASSIGN_OR_RETURN(const kernels::ProductShape shape,
+                   FullyConnectedShape(op, "X", op.attributes().Int("x_num_col_dims"), "Y"));
+  const Sums sums = {
+      "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
+  return AddSums<kernels::RowWiseProduct, RowWiseScales>(
+      op, sums, [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+        return kernels::RowWiseProduct::Plan(shape, input.type, epilogue, output);
+      });
+}
+
 absl::Status PlanAveragePooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::PoolingShape shape,
                    PoolingShapeOf(op, kernels::PoolingType::kAverage));
@@ -345,116 +355,15 @@ absl::Status PlanAveragePooling(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-absl::Status PlanQuantize(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  const OutputType output_type = OutputTypeOf(type.dtype);
-  if (output_type == OutputType::kFloat) {
-    return absl::InvalidArgumentError("out_dtype is FP32; want INT8 or UINT8");
-  }
-  const CodeType code_type = output_type == OutputType::kInt8 ? CodeType::kInt8 : CodeType::kUint8;
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "out_zero_point", code_type));
-  const kernels::CodeConversion conversion = {
-      op.Number("multiplier"), static_cast<float>(op.attributes().Int("smallest_code")),
-      static_cast<float>(op.attributes().Int("out_largest_code")), static_cast<float>(zero_point)};
-  const Layout layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
-  const Buffer out = op.WriteAs("Out", type, layout);
-  op.AddStep({{x}, {out}, [=](const StepContext& run) {
-                kernels::Convert(run.Floats(x), conversion, OutputOf(run, out, output_type));
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
-absl::StatusOr<int32_t> LargestCodeOf(const OpPlanner& op) {
-  const int64_t largest_code = op.attributes().Int("largest_code");
-  if (largest_code >= 1 && largest_code <= 255) return static_cast<int32_t>(largest_code);
-  return absl::InvalidArgumentError(
-      absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
-}
-
-// Memory that holds the number in every run.
-Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
-  const Buffer buffer = op.Scratch(what, VarType::FP32, 1);
-  op.AddStep({{},
-              {buffer},
-              [=](const StepContext& run) {
-                run.Floats(buffer)[0] = number;
-                return absl::OkStatus();
-              },
-              "",
-              0,
-              absl::StrCat("set ", what)});
-  return buffer;
-}
-
-// What no rule of lowering took is computed on the codes where it was so before, too.
-absl::Status PlanDequantize(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  Codes codes;
-  ASSIGN_OR_RETURN(codes.type, CodeTypeOf(op, "X"));
-  ASSIGN_OR_RETURN(codes.largest_code, LargestCodeOf(op));
-  codes.layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(codes.codes, op.Read("X", op.InputType("X").dtype, codes.layout));
-  codes.ranges = AddNumber(op, "range", op.Number("range"));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", codes.type));
-  if (op.op().FindAttr("zero_point") != nullptr) {
-    codes.zero_point = AddNumber(op, "zero_point", static_cast<float>(zero_point));
-  }
-  op.builder().WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);
-  return absl::OkStatus();
-}
-
-absl::Status PlanAdd(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "Y"));
-  RETURN_IF_ERROR(op.CheckDims("Y", op.InputDims("X")));
-  ASSIGN_OR_RETURN(const int32_t largest_code, LargestCodeOf(op));
-  ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", code_type));
-  const EpilogueStage stage = {
-      code_type == CodeType::kInt8 ? EpilogueStage::Kind::kAddInt8 : EpilogueStage::Kind::kAddUint8,
-      StepOf(op.Number("range"), largest_code), static_cast<float>(zero_point)};
-  const Layout layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
-  ASSIGN_OR_RETURN(const Buffer codes, op.Read("Y", op.InputType("Y").dtype, layout));
-  const Buffer out = op.WriteOver("Out", type, layout, x);
-  op.AddStep({{x, codes}, {out}, [=](const StepContext& run) {
-                AddCodes(stage, run.Of<uint8_t>(codes), run.Floats(x), run.Floats(out));
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
-absl::Status PlanTable(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  ASSIGN_OR_RETURN(const CodeType code_type, CodeTypeOf(op, "X"));
-  RETURN_IF_ERROR(op.CheckSize("Table", kernels::kTableSize));
-  ASSIGN_OR_RETURN(const Buffer table, op.Read("Table", type.dtype));
-  const OutputType output_type = OutputTypeOf(type.dtype);
-  const Layout layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, layout));
-  const Buffer out = output_type == OutputType::kFloat ? op.WriteAs("Out", type, layout)
-                                                       : op.WriteOver("Out", type, layout, x);
-  op.AddStep({{x, table}, {out}, [=](const StepContext& run) {
-                kernels::LookUp(run.Of<uint8_t>(x), code_type, run.Of<uint8_t>(table).data(),
-                                OutputOf(run, out, output_type));
-                return absl::OkStatus();
-              }});
-  return absl::OkStatus();
-}
-
 }  // namespace
 
-OpPlans LoweredPlans() {
+OpPlans LoweredSumPlans() {
   return {{"integer_conv2d", PlanConvolution},
           {"integer_conv2d_transpose", PlanTransposedConvolution},
           {"integer_mul", PlanMul},
           {"integer_matmul", PlanMatmul},
-          {"integer_average_pool2d", PlanAveragePooling},
-          {"integer_quantize", PlanQuantize},
-          {"integer_dequantize", PlanDequantize},
-          {"integer_add", PlanAdd},
-          {"integer_table", PlanTable}};
+          {"integer_row_wise_fc", PlanRowWiseFc},
+          {"integer_average_pool2d", PlanAveragePooling}};
 }
 
 }  // namespace fixpoint::executor

@@ -1,0 +1,142 @@
+// fc: a product with the weights, the bias and the activation in one op. Where input and weights
+// are codes the sums are those of integers, as of mul; what is behind the op goes into the same
+// epilogue. Weights with a zero point for each column have their bias in int32.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/epilogue.h"
+#include "runtime/executor/ops/integer_operands.h"
+#include "runtime/executor/ops/packed_weights.h"
+#include "runtime/executor/ops/product.h"
+#include "runtime/executor/ops/row_wise_product.h"
+#include "runtime/kernels/integer_product.h"
+#include "runtime/kernels/product.h"
+
+namespace fixpoint::executor {
+namespace {
+
+using kernels::EpilogueStage;
+using kernels::ProductShape;
+
+absl::StatusOr<ProductShape> ShapeOf(const OpPlanner& op) {
+  if (op.attributes().Bool("padding_weights")) {
+    return absl::UnimplementedError("padding_weights is true; want weights without padding");
+  }
+  return FullyConnectedShape(op, "Input", op.attributes().Int("in_num_col_dims"), "W");
+}
+
+// What the op itself does behind the product.
+struct OwnStages {
+  kernels::Epilogue epilogue;
+  std::vector<std::optional<Buffer>> operands;
+
+  kernels::Epilogue Before(const kernels::Epilogue& behind) const {
+    kernels::Epilogue all = epilogue;
+    all.insert(all.end(), behind.begin(), behind.end());
+    return all;
+  }
+};
+
+absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns) {
+  OwnStages own;
+  if (op.HasInput("Bias")) {
+    RETURN_IF_ERROR(op.CheckSize("Bias", columns));
+    ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
+    own.epilogue.push_back({EpilogueStage::Kind::kAddChannel});
+    own.operands.push_back(bias);
+  }
+  const std::string activation = op.attributes().String("activation_type");
+  if (activation == "relu") {
+    own.epilogue.push_back({EpilogueStage::Kind::kRelu});
+    own.operands.push_back(std::nullopt);
+  } else if (!activation.empty()) {
+    return absl::UnimplementedError(
+        absl::StrCat("activation_type is \"", activation, "\"; want \"relu\" or none"));
+  }
+  return own;
+}
+
+// Absorbs the ops behind; their stages follow those of the op.
+absl::StatusOr<PlannedEpilogue> PlanEpilogue(OpPlanner& op, const EpilogueInput& output,
+                                             const OwnStages& own, const OpsBehind& behind) {
+  ASSIGN_OR_RETURN(PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+  epilogue.operands.insert(epilogue.operands.begin(), own.operands.begin(), own.operands.end());
+  return epilogue;
+}
+
+absl::Status AddRowWise(OpPlanner& op, const ProductShape& shape, const RowWiseOperands& operands,
+                        const EpilogueInput& output, OwnStages own, OpsBehind behind) {
+  std::optional<Buffer> bias;
+  if (op.HasInput("Bias")) {
+    bias = own.operands.front();
+    own.epilogue.erase(own.epilogue.begin());
+    own.operands.erase(own.operands.begin());
+  }
+  const auto plan = [&](const kernels::Epilogue& epilogue) {
+    return kernels::RowWiseProduct::Plan(shape, operands.inputs.type, own.Before(epilogue));
+  };
+  ASSIGN_OR_RETURN(auto product, PlanWithOpsBehind(plan, &behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
+  AddRowWiseProduct(op, shape, operands, std::move(product), bias, epilogue);
+  return absl::OkStatus();
+}
+
+absl::Status PlanFc(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
+  ASSIGN_OR_RETURN(const ProductShape shape, ShapeOf(op));
+  ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns));
+  const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
+                             Layout::kRowMajor};
+  const int64_t operations = 2 * shape.out_size() * shape.inner;
+  OpsBehind behind = FindOpsBehind(op, output);
+  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
+                   ReadIntegerOperands(op, "Input", Layout::kRowMajor, "W", /*channel_axis=*/1));
+  ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
+                   ReadRowWiseOperands(op, "Input", "W", shape));
+  if (rows) return AddRowWise(op, shape, *rows, output, own, std::move(behind));
+  if (integers) {
+    const auto plan = [&](const kernels::Epilogue& epilogue) {
+      return kernels::PlanIntegerProduct(shape, integers->inputs.type, own.Before(epilogue));
+    };
+    auto sums = PlanWithOpsBehind(plan, &behind);
+    if (sums.ok()) {
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
+      AddIntegerSums(op, *integers, *std::move(sums), shape.columns, operations, epilogue);
+      return absl::OkStatus();
+    }
+    // A sum that may not fit in 32 bits is one of floats.
+    if (!absl::IsInvalidArgument(sums.status())) return sums.status();
+  }
+  ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
+  ASSIGN_OR_RETURN(const Buffer w, op.ReadFloats("W"));
+  const auto plan = [&](const kernels::Epilogue& epilogue) {
+    return kernels::Product::Plan(shape, own.Before(epilogue));
+  };
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, PlanWithOpsBehind(plan, &behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
+  const Buffer packed = AddPacking<float>(op, product, w);
+  op.AddStep({epilogue.WithOperands({input, packed}),
+              {epilogue.out},
+              [=](const StepContext& run) {
+                product->Run(run.Floats(input), run.Of<uint8_t>(packed), epilogue.OperandsOf(run),
+                             run.Floats(epilogue.out));
+                return absl::OkStatus();
+              },
+              product->implementation(),
+              operations,
+              absl::StrCat(op.op().type(), epilogue.names)});
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+OpPlans FcPlans() { return {{"fc", PlanFc}}; }
+
+}  // namespace fixpoint::executor

@@ -1,0 +1,66 @@
+#include "runtime/executor/ops/lowered_codes.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "proto/type_names.h"
+
+namespace fixpoint::executor {
+
+using kernels::CodeType;
+using kernels::Output;
+using kernels::OutputType;
+
+absl::StatusOr<CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot) {
+  switch (op.InputType(slot).dtype) {
+    case VarType::INT8:
+      return CodeType::kInt8;
+    case VarType::UINT8:
+      return CodeType::kUint8;
+    default:
+      return absl::UnimplementedError(
+          absl::StrCat(slot, " is ", TypeName(op.InputType(slot).dtype), "; want codes, i8 or u8"));
+  }
+}
+
+absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
+                                    CodeType type) {
+  const int64_t zero_point = op.attributes().Int(attribute);
+  const int64_t smallest = type == CodeType::kInt8 ? -128 : 0;
+  if (zero_point >= smallest && zero_point <= smallest + 255) {
+    return static_cast<int32_t>(zero_point);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(std::string(attribute), " is ", zero_point,
+                                                 "; want a code, ", smallest, " to ",
+                                                 smallest + 255));
+}
+
+OutputType OutputTypeOf(VarType::Type dtype) {
+  return dtype == VarType::INT8    ? OutputType::kInt8
+         : dtype == VarType::UINT8 ? OutputType::kUint8
+                                   : OutputType::kFloat;
+}
+
+Output OutputOf(const StepContext& run, Buffer buffer, OutputType type) {
+  switch (type) {
+    case OutputType::kInt8:
+      return run.Of<int8_t>(buffer);
+    case OutputType::kUint8:
+      return run.Of<uint8_t>(buffer);
+    case OutputType::kFloat:
+      break;
+  }
+  return run.Floats(buffer);
+}
+
+void AddCodes(const EpilogueStage& stage, absl::Span<const uint8_t> codes,
+              absl::Span<const float> x, absl::Span<float> out) {
+  if (stage.kind == EpilogueStage::Kind::kAddUint8) {
+    kernels::AddCodes(x, codes, stage.a, stage.b, out);
+  } else {
+    const auto* const data = reinterpret_cast<const int8_t*>(codes.data());
+    kernels::AddCodes(x, absl::MakeConstSpan(data, codes.size()), stage.a, stage.b, out);
+  }
+}
+
+}  // namespace fixpoint::executor

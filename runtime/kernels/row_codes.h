@@ -1,0 +1,46 @@
+// Codes with a step and a zero point for each row: found, and taken back to numbers, at the speed
+// of memory. What is computed is defined by ops/affine_codes.h: the same bits, on every machine.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_ROW_CODES_H_
+#define FIXPOINT_RUNTIME_KERNELS_ROW_CODES_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "proto/quant_config.pb.h"
+#include "runtime/kernels/fake_quantize.h"
+
+namespace fixpoint::kernels {
+
+// Signed codes.
+struct RowCodeRule {
+  int bits = 8;  // up to 16
+  QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
+};
+
+// What each row is quantized with: a row is a channel of `Channels`.
+struct RowParams {
+  absl::Span<float> scales;
+  absl::Span<int32_t> zero_points;
+};
+
+// The step and the zero point of each row's smallest and largest value, widened to 0; values that
+// are not finite do not count. REQUIRES, here and below: the sizes are those of `rows`.
+void FindRowParams(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+                   const RowParams& params);
+
+// The codes of x. A NaN has the code of 0. REQUIRES: int8_t: of up to 8 bits.
+void QuantizeRows(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+                  const RowParams& params, absl::Span<int8_t> codes);
+void QuantizeRows(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+                  const RowParams& params, absl::Span<float> codes);
+
+// (code - zero point) * step. Of codes as numbers, `values` may be the codes.
+void DequantizeRows(absl::Span<const int8_t> codes, const Channels& rows, const RowParams& params,
+                    absl::Span<float> values);
+void DequantizeRows(absl::Span<const float> codes, const Channels& rows, const RowParams& params,
+                    absl::Span<float> values);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_ROW_CODES_H_

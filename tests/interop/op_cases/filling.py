@@ -7,7 +7,7 @@ TOLERANCE = EXACT
 _FP32, _INT64 = 5, 3
 
 
-_PLANNED_AHEAD = "is not known before the run; want what a constant fills"
+_PLANNED_AHEAD = "is not known before the run; want what shapes and constants decide"
 
 
 def _case(op, inputs, attributes=None):

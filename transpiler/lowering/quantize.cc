@@ -110,7 +110,8 @@ const Op* FindMove(const Argument& input) {
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
   if (op == nullptr || value->written_by() == nullptr || value->readers().size() != 1 ||
-      value->variable().values().size() != 1 || &op->block() != &input.op().block()) {
+      value->variable().values().size() != 1 || value->variable().persistable() ||
+      &op->block() != &input.op().block()) {
     return nullptr;
   }
   return MovesValues(*op) && op->Output("Out") == value->written_by() ? op : nullptr;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A worker (benchmarks/worker.h) that runs models of ONNX Runtime or OpenVINO on one thread. A load
-names the file, {"cmd": "load", "slot": "a", "path": "m.onnx", "batch": 1, ...}, and is answered with
-the time to the first output, the process's peak memory, and that before the load.
+names the file, {"cmd": "load", "slot": "a", "path": "m.onnx", "shape": [1, 3, 32, 32]}, and is
+answered with the time to the first output, the process's peak memory, and that before the load.
 
   peer_worker.py onnxruntime|openvino
 """

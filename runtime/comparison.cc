@@ -142,11 +142,14 @@ class Fetcher {
   size_t next_ = 0;
 };
 
+// The codes nearest to numbers.
 template <typename Code>
 Tensor AsCodes(const Tensor& numbers) {
   std::vector<Code> codes;
   for (const float number : numbers.data<float>()) {
-    codes.push_back(std::isnan(number) ? 0 : static_cast<Code>(number));
+    const float code = std::clamp<float>(number, std::numeric_limits<Code>::min(),
+                                         std::numeric_limits<Code>::max());
+    codes.push_back(std::isnan(number) ? 0 : static_cast<Code>(code));
   }
   return Tensor::FromValues<Code>(numbers.dims(), codes);
 }

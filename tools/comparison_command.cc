@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,10 +30,11 @@ namespace {
 // A program that is ready to run. Not moved: the backend points into it.
 class Model {
  public:
-  Model(const ComparedFile& file, OpByOpProgram program, Scope scope)
+  Model(const ComparedFile& file, Program program, std::optional<OpByOpProgram> op_by_op,
+        Scope scope)
       : file_(file),
-        program_(std::move(program.program)),
-        given_(std::move(program.given)),
+        program_(std::move(program)),
+        op_by_op_(std::move(op_by_op)),
         scope_(std::move(scope)) {}
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -46,30 +48,35 @@ class Model {
     const absl::Status does_not_train = CheckDoesNotTrain(named.program);
     if (!does_not_train.ok()) return InFile(file.program, does_not_train);
     ASSIGN_OR_RETURN(Scope scope, LoadScope(named.program, file.program, params_flag, file.params));
-    OpByOpProgram program = given_by != nullptr ? MakeOpByOp(named.program, *given_by)
-                                                : OpByOpProgram{std::move(named.program), {}};
-    auto model = std::make_unique<Model>(file, std::move(program), std::move(scope));
+    std::optional<OpByOpProgram> op_by_op;
+    if (given_by != nullptr) op_by_op = MakeOpByOp(named.program, *given_by);
+    auto model = std::make_unique<Model>(file, std::move(named.program), std::move(op_by_op),
+                                         std::move(scope));
     absl::StatusOr<std::unique_ptr<Backend>> backend =
-        MakeBackend(file.backend, model->program_, &model->scope_, options);
+        MakeBackend(file.backend, model->what_runs(), &model->scope_, options);
     if (!backend.ok()) return InFile(file.program, backend.status());
     model->backend_ = *std::move(backend);
     return model;
   }
 
   const std::string& path() const { return file_.program; }
+  // As it was loaded.
   const Program& program() const { return program_; }
   const Variable* Find(const std::string& name) const {
     return program_.Find(program_.block(0), name);
   }
   // The reference runs ops one by one, whatever is fetched.
   RunnableProgram runnable() const {
-    return {&program_, backend_.get(), file_.backend == BackendKind::kReference, given_};
+    return {&what_runs(), backend_.get(), file_.backend == BackendKind::kReference,
+            op_by_op_ ? op_by_op_->given : std::vector<GivenTensor>()};
   }
 
  private:
+  const Program& what_runs() const { return op_by_op_ ? op_by_op_->program : program_; }
+
   const ComparedFile file_;
   const Program program_;
-  const std::vector<GivenTensor> given_;
+  const std::optional<OpByOpProgram> op_by_op_;
   Scope scope_;
   std::unique_ptr<Backend> backend_;
 };

@@ -151,23 +151,38 @@ class Check {
     return found == codes_.end() ? nullptr : &found->second;
   }
 
+  // Those that an op has written, or that were codes before any quantizer: what is fed as integers.
+  std::optional<CodesWritten> CodesIn(const Argument& input) const {
+    if (const CodesWritten* codes = FindCodes(input); codes != nullptr) return *codes;
+    const Variable* const variable = input.variable();
+    if (variable == nullptr || variable->persistable()) return std::nullopt;
+    const Variable* const given =
+        portable_.Find(portable_.block(variable->block().index()), input.name());
+    const std::optional<CodesRead> read = portable_codes_.FindRead(input);
+    if (given == nullptr || given->tensor() == nullptr || !read) return std::nullopt;
+    const VarType::Type dtype = given->tensor()->data_type();
+    if (dtype != VarType::INT8 && dtype != VarType::UINT8) return std::nullopt;
+    return CodesWritten{dtype, read->range, read->largest_code, read->zero_point, std::nullopt};
+  }
+
   void CheckMove(const Op& op) {
     const bool is_move = IsMove(op);
-    const CodesWritten* moved = nullptr;
+    std::optional<CodesWritten> moved;
     bool all_alike = true;
     for (const Argument* input : op.inputs()) {
-      const CodesWritten* const codes = FindCodes(*input);
-      if (codes != nullptr && !(is_move && input->slot_name() == "X")) {
+      const bool is_moved = is_move && input->slot_name() == "X";
+      if (!is_moved && FindCodes(*input) != nullptr) {
         Violated(4, Describe(op), " reads the codes \"", input->name(), "\" as numbers");
         return;
       }
-      if (input->slot_name() != "X") continue;
+      if (!is_moved) continue;
+      const std::optional<CodesWritten> codes = CodesIn(*input);
       if (input->index() == 0) moved = codes;
-      all_alike = all_alike && (codes == nullptr) == (moved == nullptr) &&
-                  (codes == nullptr || codes->IsOneKindWith(*moved));
+      all_alike = all_alike && codes.has_value() == moved.has_value() &&
+                  (!codes || codes->IsOneKindWith(*moved));
     }
     if (!all_alike) Violated(2, Describe(op), " moves codes of more than one kind");
-    if (moved == nullptr) return;
+    if (!moved) return;
     for (const Argument* out : op.Outputs("Out")) Declare(op, *out, *moved);
   }
 
@@ -178,7 +193,7 @@ class Check {
     const Argument* const input = op.Input(is_sum                         ? "Y"
                                            : op.Input("Input") != nullptr ? "Input"
                                                                           : "X");
-    if (input == nullptr || FindCodes(*input) == nullptr) {
+    if (input == nullptr || !CodesIn(*input)) {
       Violated(4, Describe(op), " has no codes to read");
       return;
     }
@@ -207,8 +222,8 @@ class Check {
       if (!stage.is_of_codes()) continue;
       const VarType::Type dtype =
           stage.kind == EpilogueStage::Kind::kAddUint8 ? VarType::UINT8 : VarType::INT8;
-      const CodesWritten* const codes = FindCodes(operand);
-      if (codes == nullptr || codes->dtype != dtype) {
+      const std::optional<CodesWritten> codes = CodesIn(operand);
+      if (!codes || codes->dtype != dtype) {
         Violated(4, Describe(op), " adds \"", operand.name(), "\" as ", VarType::Type_Name(dtype),
                  ", which they are not");
       }
@@ -246,7 +261,8 @@ class Check {
     Violated(4, Describe(op), " has the zero points \"", name, "\"; want \"", *expected, "\"");
   }
 
-  // Those that it has, finite and not negative; null where there are none.
+  // Those that it has, finite, and not negative but by the factor of a matmul; null where there are
+  // none.
   const Tensor* FindScales(const Op& op) {
     const Tensor* const scales = FindNumbers(context_.freeze, op.Input("Scales")->name());
     if (scales == nullptr) {
@@ -254,8 +270,10 @@ class Check {
       return nullptr;
     }
     const absl::Span<const float> values = scales->data<float>();
-    if (!std::all_of(values.begin(), values.end(),
-                     [](float scale) { return std::isfinite(scale) && scale >= 0; })) {
+    const bool has_factor = op.type() == "integer_matmul";
+    if (!std::all_of(values.begin(), values.end(), [has_factor](float scale) {
+          return std::isfinite(scale) && (scale >= 0 || has_factor);
+        })) {
       Violated(5, Describe(op), " has a scale that is negative, or no finite number");
     }
     return scales;

@@ -10,7 +10,7 @@
 //      range, largest code and zero point, or by the step between two: steps to numbers, sums with
 //      codes, products with parameters, averages, rows of parameters. Nothing else reads codes but
 //      ops that move them.
-//   5. The scales of sums are finite, and not negative.
+//   5. The scales of sums are finite, and not negative but by the factor of a matmul.
 //   6. No step to numbers is left that nothing reads.
 //   7. The account has each op of the portable program but its feeds and fetches, in order.
 

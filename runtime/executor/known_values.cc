@@ -23,18 +23,18 @@ void KnownValues::Note(const Step& step, absl::Span<const BufferInfo> buffers) {
                         std::all_of(step.writes.begin(), step.writes.end(), [&](Buffer written) {
                           return MayBeKnown(buffers[written.index]);
                         });
-  std::vector<uint8_t*> addresses(is_known ? buffers.size() : 0);
   if (is_known) {
+    addresses_.resize(buffers.size());
     for (const Buffer written : step.writes) {
       elements_[written.index].resize(static_cast<size_t>(buffers[written.index].bytes()));
     }
     for (const auto* touched : {&step.reads, &step.writes}) {
       for (const Buffer buffer : *touched) {
-        addresses[buffer.index] = elements_.at(buffer.index).data();
+        addresses_[buffer.index] = elements_.at(buffer.index).data();
       }
     }
   }
-  if (is_known && step.run(StepContext(absl::MakeSpan(addresses), RunState())).ok()) return;
+  if (is_known && step.run(StepContext(absl::MakeSpan(addresses_), RunState())).ok()) return;
   for (const Buffer written : step.writes) elements_.erase(written.index);
 }
 

@@ -25,6 +25,7 @@ class KnownValues {
 
  private:
   absl::flat_hash_map<int, std::vector<uint8_t>> elements_;  // of buffers, by number
+  std::vector<uint8_t*> addresses_;  // of all buffers; those that the last step has are right
 };
 
 }  // namespace fixpoint::executor

@@ -65,11 +65,11 @@ void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowSc
                   }
                   const int8_t* const from = codes + id * shape.width;
                   const float scale = rows.scales[rows.scales.size() == 1 ? 0 : id];
-                  const int32_t offset =
-                      rows.offsets.empty() ? 0 : rows.offsets[rows.offsets.size() == 1 ? 0 : id];
+                  const auto offset = static_cast<float>(
+                      rows.offsets.empty() ? 0 : rows.offsets[rows.offsets.size() == 1 ? 0 : id]);
 #pragma GCC ivdep
                   for (int64_t j = 0; j < shape.width; ++j) {
-                    row[j] = static_cast<float>(from[j] - offset) * scale / largest;
+                    row[j] = (static_cast<float>(from[j]) - offset) * scale / largest;
                   }
                 }
               });

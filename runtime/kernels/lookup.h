@@ -4,6 +4,7 @@
 #define FIXPOINT_RUNTIME_KERNELS_LOOKUP_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -14,8 +15,8 @@ namespace fixpoint::kernels {
 struct TableShape {
   int64_t rows = 1;
   int64_t width = 1;
-  // An id whose row counts as 0; -1: there is none. It need not be one of the rows.
-  int64_t padding = -1;
+  // An id whose row counts as 0. It need not be one of the rows.
+  std::optional<int64_t> padding;
 };
 
 // Error (kInvalidArgument): an id is neither a row nor the padding.

@@ -151,6 +151,21 @@ bool RowWiseSumsFit(int64_t products, CodeType type) {
   return products <= INT32_MAX / LargestRowWiseSum(1, type);
 }
 
+absl::Status CheckColumns(const WeightColumns& columns, int64_t largest_sum) {
+  for (const int32_t zero_point : columns.zero_points) {
+    if (zero_point >= -128 && zero_point <= 127) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("a zero point is ", zero_point, "; want codes, -128 to 127"));
+  }
+  const int64_t limit = INT32_MAX - largest_sum;
+  for (const int32_t bias : columns.bias) {
+    if (bias >= -limit && bias <= limit) continue;
+    return absl::InvalidArgumentError(absl::StrCat("a bias is ", bias, "; want ", -limit, " to ",
+                                                   limit, ", which fit in 32 bits beside sums"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<RowWiseProduct>> RowWiseProduct::Plan(const ProductShape& shape,
                                                                      CodeType x,
                                                                      const Epilogue& epilogue,

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
@@ -23,6 +24,10 @@ namespace fixpoint::kernels {
 int64_t LargestRowWiseSum(int64_t products, CodeType type);
 bool RowWiseSumsFit(int64_t products, CodeType type);
 
+// Error (kInvalidArgument): a zero point is no code, or a bias may not fit in 32 bits beside a sum
+// of up to `largest_sum`.
+absl::Status CheckColumns(const WeightColumns& columns, int64_t largest_sum);
+
 // out = float(acc) * scale of the column + addend of the column, and the epilogue, with
 //   acc = sum(x * y) - zero point of the column * sum(x) + bias of the column,
 // which is sum(x * (y - zero point)) + bias: the same integer on every machine. Not for two threads
@@ -36,7 +41,7 @@ class RowWiseProduct : public PacksWeights<int8_t> {
       OutputType output = OutputType::kFloat);
 
   // Codes of the planned type, as bytes, and packed codes of the weights. REQUIRES: the sizes are
-  // what was planned; with its bias, a sum fits in 32 bits.
+  // what was planned, and CheckColumns is ok.
   virtual void Run(absl::Span<const uint8_t> x, absl::Span<const uint8_t> y,
                    const WeightColumns& columns, EpilogueOperands operands, Output out) = 0;
 

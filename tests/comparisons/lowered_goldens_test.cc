@@ -72,6 +72,8 @@ Tensor RandomInput(const VarType::TensorDesc& type) {
   for (int64_t i = 0; i < input.size(); ++i) {
     if (type.data_type() == VarType::INT64) {
       input.mutable_data<int64_t>()[i] = i;
+    } else if (type.data_type() == VarType::INT8) {
+      input.mutable_data<int8_t>()[i] = static_cast<int8_t>(40 * random.Normal(i));
     } else {
       input.mutable_data<float>()[i] = 2 * static_cast<float>(random.Normal(i));
     }

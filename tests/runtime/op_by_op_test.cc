@@ -79,6 +79,31 @@ TEST_P(OpByOp, ADifferenceIsSeenWhereItArises) {
                           "z: 0 of 2 differ, 0 ties"));
 }
 
+// What is no code is given as the nearest one.
+TEST_P(OpByOp, CodesAreGivenForNumbers) {
+  const Program numbers = ParsedProgram(
+      "var x f32[4]\nvar q f32[4]\nvar y f32[4]\nassign(X=x) -> (Out=q)\nassign(X=q) -> (Out=y)\n");
+  const Program codes = ParsedProgram(R"(var x f32[4]
+var q i8[4]
+var y f32[4]
+integer_quantize(X=x) -> (Out=q) {multiplier=1.0, smallest_code=-128, out_dtype=21, out_range=127.0, out_largest_code=127}
+integer_dequantize(X=q) -> (Out=y) {range=127.0, largest_code=127}
+)");
+  const OpByOpProgram given = MakeOpByOp(codes, numbers);
+  Scope none;
+  const auto backend = MakeBackend(GetParam(), given.program, &none);
+  const auto other = MakeBackend(GetParam(), numbers, &none);
+  RunnableProgram runnable = {&given.program, backend->get()};
+  runnable.given = given.given;
+  auto comparison = Comparison::Create(runnable, {&numbers, other->get()});
+  const Tensor x = Tensor::FromValues<float>({4}, {5, -1000, 3, 1000});
+  const Feed feeds[] = {{"x", &x}};
+  EXPECT_EQ(comparison->Run(feeds), absl::OkStatus());
+  const ComparedVariable& y = comparison->variables()[1];
+  EXPECT_EQ(y.different, 2);
+  EXPECT_EQ(y.noise, (1000.0 - 128) * (1000 - 128) + (1000.0 - 127) * (1000 - 127));
+}
+
 INSTANTIATE_TEST_SUITE_P(Backends, OpByOp,
                          testing::Values(BackendKind::kOneDnn, BackendKind::kReference),
                          [](const auto& info) {

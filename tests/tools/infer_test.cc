@@ -238,6 +238,22 @@ TEST_F(Infer, BatchesOfADataSetAreCompared) {
   EXPECT_THAT(run.out, HasSubstr("scores           60 "));
 }
 
+// What ops are given is none of what the program is fed.
+TEST_F(Infer, BatchesOfADataSetAreComparedOpByOp) {
+  constexpr char kTwoOps[] = R"(
+    var images f32[-1,1,28,28]
+    var rows f32[-1,784]
+    var scores f32[-1,784]
+    flatten(X=images) -> (Out=rows) {axis=1}
+    relu(X=rows) -> (Out=scores)
+  )";
+  folder_.Write("two.txt", kTwoOps);
+  const BinaryRun run =
+      Run({"two.txt", "--compare=two.txt", "--op_by_op", "--data=digits:500", "--batch_size=10"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("0 elements differ, of 15680 in 2 variables"));
+}
+
 TEST_F(Infer, TimesAndMemoryAreMeasured) {
   const BinaryRun run = Run({"net.txt", "--params=params", "--bench", "--seconds=0"}, "");
   EXPECT_EQ(run.exit_code, 0) << run.err;

@@ -137,6 +137,30 @@ constexpr char kRowParameters[] =
     "zero i32[1] 0\ns f32[1] 127\nw.int8 i8[2,2] 1 2 3 4\nw.s f32[2] 0.5 0.25\n"
     "w.z i32[2] 3 -4\nv.int8 i8[2,2] 5 6 7 8\n";
 
+// Codes that no op writes, read and moved.
+constexpr char kFed[] = R"(
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var zero i32[1] persistable
+  var s f32[1] persistable
+  var w.int8 i8[2,2] persistable
+  var q i8[-1,2]
+  var x f32[-1,2]
+  var r f32[-1,1,2]
+  var w f32[2,2]
+  var y f32[-1,2]
+  var z f32[-1,1,2]
+  feed(X=feed) -> (Out=q) {col=0}
+  dequantize_linear(Scale=s, X=q, ZeroPoint=zero) -> (Y=x) {bit_length=8, quant_axis=-1, round_type=0}
+  dequantize_linear(Scale=s, X=w.int8, ZeroPoint=zero) -> (Y=w) {bit_length=8, quant_axis=-1, round_type=0}
+  mul(X=x, Y=w) -> (Out=y)
+  reshape(X=x) -> (Out=r) {shape=[-1, 1, 2]}
+  mul(X=r, Y=w) -> (Out=z) {x_num_col_dims=2}
+  fetch(X=y) -> (Out=fetch) {col=0}
+  fetch(X=z) -> (Out=fetch) {col=1}
+)";
+constexpr char kFedParameters[] = "zero i32[1] 0\ns f32[1] 127\nw.int8 i8[2,2] 1 2 3 4\n";
+
 // What Lower says if the edit is made behind it.
 std::string ViolationsOf(const char* program, const char* parameter_text, const Edit& edit) {
   const Program portable = ParsedProgram(program);
@@ -174,6 +198,7 @@ void SetScales(const Program& program, absl::string_view of, const std::vector<f
 
 TEST(LoweredInvariants, HoldOfWhatIsLowered) {
   EXPECT_EQ(Violations([](Program&, PassContext&) {}), "");
+  EXPECT_EQ(ViolationsOf(kFed, kFedParameters, [](Program&, PassContext&) {}), "");
 }
 
 TEST(LoweredInvariants, WhatIsFetchedStays) {

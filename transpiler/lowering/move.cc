@@ -69,6 +69,7 @@ absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtyp
                                      Lowering& lowering) {
   VarDesc desc = *numbers.desc();
   desc.set_name(lowering.rewriter().FreshName(absl::StrCat(desc.name(), ".quantized")));
+  desc.clear_persistable();
   desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(dtype);
   ASSIGN_OR_RETURN(const Variable* codes,
                    lowering.rewriter().AddVariable(numbers.block(), std::move(desc)));

@@ -1,5 +1,6 @@
 #include "transpiler/lowering/product_of_codes.h"
 
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <string>
@@ -79,6 +80,17 @@ std::vector<OpDesc::Attr> AttributesOf(const Op& op, std::initializer_list<const
   return attributes;
 }
 
+absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, Lowering& lowering) {
+  for (const float scale : scales) {
+    if (std::isfinite(scale)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op),
+                                                   ": a product of steps of its codes is ", scale,
+                                                   "; want ranges whose product a float holds"));
+  }
+  return lowering.AddParameter(absl::StrCat(op.outputs().front()->name(), ".scales"),
+                               std::move(scales));
+}
+
 absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
                                                    Lowering& lowering) {
   const Argument* const input = op.Input(product.activation_slot);
@@ -97,9 +109,7 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
   if (!weights) weights = FindActivation(*weight_input, product, *activation, lowering, &reason);
   if (!weights) return reason;
   const Argument& output = *op.outputs().front();
-  ASSIGN_OR_RETURN(
-      const std::string scales,
-      lowering.AddParameter(absl::StrCat(output.name(), ".scales"), std::move(weights->scales)));
+  ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(weights->scales), lowering));
   const auto slot_or = [](absl::string_view slot, absl::string_view otherwise) {
     return slot.empty() ? otherwise : slot;
   };

@@ -39,6 +39,10 @@ struct ProductOfCodes {
 // Those attributes of an op that it has.
 std::vector<OpDesc::Attr> AttributesOf(const Op& op, std::initializer_list<const char*> names);
 
+// Declares the scales of an op's sums as a parameter of what it gives, and gives their name. Error
+// (kInvalidArgument): one is more than a float holds.
+absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, Lowering& lowering);
+
 // Puts it in the place of the op, if both operands are codes: with a scale for each channel of a
 // parameter, or one of two activations, of which the second has signed codes.
 absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,

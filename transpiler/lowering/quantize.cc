@@ -110,7 +110,8 @@ const Op* FindMove(const Argument& input) {
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
   if (op == nullptr || value->written_by() == nullptr || value->readers().size() != 1 ||
-      value->variable().values().size() != 1 || &op->block() != &input.op().block()) {
+      value->variable().values().size() != 1 || value->variable().persistable() ||
+      &op->block() != &input.op().block()) {
     return nullptr;
   }
   return MovesValues(*op) && op->Output("Out") == value->written_by() ? op : nullptr;
@@ -184,15 +185,6 @@ std::vector<const Argument*> ReadersOf(const Value& value) {
   return {value.readers().begin(), value.readers().end()};
 }
 
-// Whether numbers of those codes are quantized to the same codes.
-bool AreSame(const ActivationCodes& from, const Quantization& to) {
-  const bool is_unsigned = to.type.dtype == VarType::UINT8;
-  return from.is_unsigned == is_unsigned && from.range == to.type.range &&
-         from.largest_code == to.type.largest_code &&
-         from.zero_point.value_or(0) == to.type.zero_point && std::isnormal(from.range) &&
-         (is_unsigned || to.smallest_code < -to.type.largest_code);
-}
-
 class QuantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "quantize"; }
@@ -227,7 +219,7 @@ class QuantizeRule final : public LoweringRule {
       lowering.rewriter().Remove(op);
       return LoweringReason::kInEpilogue;
     }
-    if (const auto from = lowering.FindCodes(*x); from && AreSame(*from, *quantization)) {
+    if (const auto from = lowering.FindCodes(*x); from && GivesSameCodes(*from, *quantization)) {
       for (const Argument* reader : ReadersOf(*y->value())) {
         lowering.rewriter().SetArgument(*reader, from->codes->name());
       }

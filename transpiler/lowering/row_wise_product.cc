@@ -82,9 +82,7 @@ absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOf
       reason = LoweringReason::kBiasAsNumbers;
     }
   }
-  ASSIGN_OR_RETURN(
-      const std::string parameter,
-      lowering.AddParameter(absl::StrCat(output.name(), ".scales"), std::move(scales)));
+  ASSIGN_OR_RETURN(const std::string parameter, AddScales(op, std::move(scales), lowering));
   integers.Input("Scales", parameter).IntAttr("x_num_col_dims", row_dims);
   for (const std::string& operand : operands) integers.Input("Operands", operand);
   OpDesc replacement = integers.Build();

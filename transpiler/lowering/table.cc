@@ -22,12 +22,13 @@ namespace {
 
 constexpr int kTableSize = 256;
 
+int32_t SmallestCode(bool is_unsigned) { return is_unsigned ? 0 : -128; }
+
 // What each code stands for.
 std::vector<float> NumbersOf(const ActivationCodes& codes) {
-  const int smallest = codes.is_unsigned ? 0 : -128;
   std::vector<float> numbers(kTableSize);
   for (int i = 0; i < kTableSize; ++i) {
-    const auto code = static_cast<float>(smallest + i);
+    const auto code = static_cast<float>(SmallestCode(codes.is_unsigned) + i);
     numbers[i] = codes.zero_point ? (code - static_cast<float>(*codes.zero_point)) * codes.step()
                                   : DequantizeOne(code, codes.range, codes.largest_code);
   }
@@ -102,6 +103,21 @@ absl::Status StoreInTable(const Op& table, absl::string_view codes,
   lowering.rewriter().InsertBefore(table, storing);
   lowering.rewriter().Remove(table);
   return absl::OkStatus();
+}
+
+bool GivesSameCodes(const ActivationCodes& from, const Quantization& quantization) {
+  const CodeType& to = quantization.type;
+  if (from.is_unsigned != (to.dtype == VarType::UINT8) || from.range != to.range ||
+      from.largest_code != to.largest_code) {
+    return false;
+  }
+  const std::vector<float> numbers = NumbersOf(from);
+  for (int i = 0; i < kTableSize; ++i) {
+    const int32_t code = SmallestCode(from.is_unsigned) + i;
+    const bool may_be = code >= -from.largest_code - 1 && code <= from.largest_code;
+    if ((may_be || from.zero_point) && CodeOf(numbers[i], quantization) != code) return false;
+  }
+  return true;
 }
 
 absl::Status RequantizeByTable(const Op& op, const ActivationCodes& from, absl::string_view codes,

@@ -31,6 +31,11 @@ absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering);
 absl::Status StoreInTable(const Op& table, absl::string_view codes,
                           const Quantization& quantization, Lowering& lowering);
 
+// Whether a quantizer of the same range, whose X is numbers of the codes `from`, gives these codes:
+// not where the range is so small or so large that floats do not hold the numbers or the
+// multiplier.
+bool GivesSameCodes(const ActivationCodes& from, const Quantization& quantization);
+
 // Puts a table of codes, which are stored in a variable, in the place of a quantizer whose X is
 // numbers of the codes `from`.
 absl::Status RequantizeByTable(const Op& op, const ActivationCodes& from, absl::string_view codes,

@@ -193,6 +193,7 @@ struct Scales {
     return read;
   }
   InputCoding CodingOf(CodeType inputs) const { return InputCoding(inputs, zero_point != 0); }
+  absl::Status Check(const StepContext&) const { return absl::OkStatus(); }
   std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
     reads.push_back(scales);
     return reads;
@@ -209,9 +210,11 @@ struct RowWiseScales {
   Buffer scales;
   Buffer offsets;
   std::optional<Buffer> bias;
+  int64_t largest_sum = 0;
 
-  static absl::StatusOr<RowWiseScales> Read(OpPlanner& op, CodeType, int64_t columns) {
+  static absl::StatusOr<RowWiseScales> Read(OpPlanner& op, CodeType inputs, int64_t columns) {
     RowWiseScales read;
+    read.largest_sum = kernels::LargestRowWiseSum(op.InputDims("Y")[0], inputs);
     ASSIGN_OR_RETURN(read.scales, ReadScales(op, columns));
     RETURN_IF_ERROR(op.CheckSize("Offsets", columns));
     ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
@@ -222,6 +225,9 @@ struct RowWiseScales {
     return read;
   }
   InputCoding CodingOf(CodeType inputs) const { return inputs; }
+  absl::Status Check(const StepContext& run) const {
+    return kernels::CheckColumns(ColumnsIn(run), largest_sum);
+  }
   std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
     reads.insert(reads.end(), {scales, offsets});
     if (bias) reads.push_back(*bias);
@@ -229,11 +235,15 @@ struct RowWiseScales {
   }
   void Run(kernels::RowWiseProduct& kernel, const StepContext& run, Buffer input, Buffer packed,
            kernels::EpilogueOperands operands, Output out) const {
+    kernel.Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), ColumnsIn(run), operands, out);
+  }
+
+  kernels::WeightColumns ColumnsIn(const StepContext& run) const {
     kernels::WeightColumns columns;
     columns.scales = run.Floats(scales);
     columns.zero_points = run.Of<int32_t>(offsets);
     if (bias) columns.bias = run.Of<int32_t>(*bias);
-    kernel.Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), columns, operands, out);
+    return columns;
   }
 };
 
@@ -257,6 +267,7 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   op.AddStep({stored.operands.WithOperands(scales.WithReads({input, packed})),
               {stored.output},
               [=](const StepContext& run) {
+                RETURN_IF_ERROR(scales.Check(run));
                 stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
                   scales.Run(*kernel, run, input, packed, operands, out);
                 });

@@ -61,6 +61,7 @@ void AddRowWiseProduct(OpPlanner& op, const kernels::ProductShape& shape,
                     columns.addends = run.Floats(*bias);
                   }
                 }
+                RETURN_IF_ERROR(kernels::CheckColumns(columns, largest_sum));
                 product->Run(run.Of<uint8_t>(inputs.codes), run.Of<uint8_t>(packed), columns,
                              epilogue.OperandsOf(run), run.Floats(epilogue.out));
                 return absl::OkStatus();

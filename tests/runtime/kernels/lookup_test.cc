@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,6 +34,13 @@ TEST(LookUp, GathersRowsAndSumsTheirGradients) {
     EXPECT_EQ(dtable[kWidth + j], 0);
     EXPECT_EQ(dtable[2 * kWidth + j], 2 * last);
   }
+}
+
+TEST(LookUp, WantsRowsOrThePadding) {
+  TableShape shape = {/*rows=*/3, /*width=*/1, /*padding=*/std::nullopt};
+  for (const int64_t id : {-1, 3}) EXPECT_FALSE(CheckIds(shape, {id}).ok()) << id;
+  shape.padding = 7;
+  for (const int64_t id : {0, 2, 7}) EXPECT_TRUE(CheckIds(shape, {id}).ok()) << id;
 }
 
 // As dequantizing the table first does, with offsets and without, one or one for each row.

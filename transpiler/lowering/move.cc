@@ -33,6 +33,29 @@ std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
   return all;
 }
 
+// Whether nothing reads a value but steps to codes, also behind other moves: what they make of
+// numbers they make of the codes that these stand for.
+bool IsQuantizedAlone(const Value& moved) {
+  std::vector<const Value*> rest = {&moved};
+  while (!rest.empty()) {
+    const Value& next = *rest.back();
+    rest.pop_back();
+    for (const Argument* reader : next.readers()) {
+      const OpSchema* const schema = FindOpSchema(reader->op().type());
+      if (schema != nullptr && schema->quant_op() == QuantOp::kQuantize) continue;
+      if (!MovesValues(reader->op()) || reader->slot_name() != "X") return false;
+      for (const Argument* output : reader->op().Outputs("Out")) {
+        if (output->value() == nullptr) return false;
+        rest.push_back(output->value());
+      }
+    }
+  }
+  return true;
+}
+
+// Whether a run of the portable program holds what the op gives as the same codes.
+bool SharesCodes(const Op& op) { return op.type() == "assign"; }
+
 void SetArguments(const std::vector<std::string>& names, OpDesc::Var* slot) {
   slot->clear_arguments();
   for (const std::string& name : names) slot->add_arguments(name);
@@ -104,6 +127,10 @@ absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
       return LoweringReason::kRewritten;
     }
     if (output->variable()->tensor() == nullptr) return LoweringReason::kUnknownShape;
+    // A product would compute on codes what training computed on numbers.
+    if (!SharesCodes(op) && !IsQuantizedAlone(*output->value())) {
+      return LoweringReason::kNotQuantized;
+    }
   }
   const ActivationCodes& kind = codes->front();
   const VarType::Type dtype = kind.is_unsigned ? VarType::UINT8 : VarType::INT8;

@@ -1,5 +1,6 @@
 // Ops that give values of X in other places, and make none: reshape, transpose, concat, split,
-// maxima. Of codes of one kind they move the codes:
+// maxima. Of codes of one kind they move the codes, where nothing but steps to codes reads what they
+// give:
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=127}
 //   integer_dequantize(X=r) -> (Out=y) {range=2.0, largest_code=127}
@@ -8,7 +9,7 @@
 //   concat(X=[q, r]) -> (Out=z.quantized) {axis=1}
 //   integer_dequantize(X=z.quantized) -> (Out=z) {range=2.0, largest_code=127}
 //
-// so that who reads z finds codes.
+// so that a step to codes of z finds codes.
 
 #ifndef FIXPOINT_TRANSPILER_LOWERING_MOVE_H_
 #define FIXPOINT_TRANSPILER_LOWERING_MOVE_H_

@@ -33,7 +33,7 @@ absl::Status CheckCanBeLowered(const Program& program) {
   return absl::FailedPreconditionError(
       absl::StrCat(program.name(),
                    ": no dequantize_linear reads a parameter, so there is nothing to lower; want a "
-                   "program that was frozen in the portable form"));
+                   "program that was frozen in the portable form (transpile --mode=freeze)"));
 }
 
 // Error (kInvalidArgument): the verifier finds an error; the first one.

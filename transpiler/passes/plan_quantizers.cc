@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "ops/quantizer.h"
 #include "proto/status_macros.h"
 #include "transpiler/input_error.h"
 #include "transpiler/pass.h"
@@ -48,11 +50,28 @@ class PlanQuantizers final : public Pass {
       RETURN_IF_ERROR(
           InputError(train.names.profile, MergeProfile(*train.profile, program, train.plan)));
     }
+    if (train.plan.is_inference) NoteMissingRanges(context);
     train.plan_as_made = PlanToProto(train.plan);
     return absl::OkStatus();
   }
 
  private:
+  // Nothing trains the ranges of a program of inference.
+  static void NoteMissingRanges(PassContext& context) {
+    int count = 0;
+    std::string first;
+    for (const Site& site : context.train->plan.sites) {
+      const bool is_found_anew = context.quantizers.Find(site.spec.quantizer())->is_dynamic();
+      if (site.role == QuantPlan::WEIGHT || is_found_anew || site.range) continue;
+      if (count++ == 0) first = site.value->variable().name();
+    }
+    if (count == 0) return;
+    context.notes.push_back(absl::StrCat(
+        "activations whose range neither training nor a profile tells, so that the results will be "
+        "wrong: ",
+        count, ", the first is ", first));
+  }
+
   static absl::Status ReadPlan(const Program& program, const QuantizerTable& quantizers,
                                TrainContext& train) {
     ASSIGN_OR_RETURN(train.plan, PlanFromProto(*train.given_plan, program));

@@ -12,8 +12,7 @@ import tempfile
 
 import numpy
 from cases import need_models
-from ours import Refused
-from paddle_program import Program, parse, read_bytes
+from paddle_program import Program, read_bytes
 
 # Float sums in another order: some units of 2**-24 of the largest term.
 _SUMMED_IN_FLOAT = 1e-5
@@ -30,15 +29,9 @@ class Network:
     parameters: str  # likewise; "": the folder itself
     outputs: tuple
     tolerance: float = _SUMMED_IN_FLOAT  # of the largest output
-    executor_refuses: str = ""  # part of its message; the interpreter is asked then
 
     def title(self):
         return f"{self.folder} {self.program}"
-
-
-_COMPUTED_SHAPE = "the shape of output Out depends on values"
-# The legacy form multiplies codes that are held as numbers, and divides by a range of both.
-_OF_TENSORS = "want the largest code, a whole number"
 
 
 def _networks():
@@ -46,23 +39,22 @@ def _networks():
     yield Network("with_params/edl_mnist_conv_fluid1_7", "__model__", "", ("output_0.npy",))
     for name, tolerance in (("cls", _SUMMED_IN_FLOAT), ("cls_slim", _CODES_DIFFER)):
         yield Network(f"with_params/ch_ppocr_mobile_v2.0_{name}", "inference.pdmodel.gz",
-                      "inference.pdiparams", ("output_0.npy",), tolerance, _COMPUTED_SHAPE)
+                      "inference.pdiparams", ("output_0.npy",), tolerance)
     for name in ("PNet", "RNet"):
         yield Network(f"with_params/mtcnn_{name}", f"{name}.pdmodel", f"{name}.pdiparams",
                       ("output_0.npy", "output_1.npy", "output_2.npy"))
     # Trained quantized, then frozen, both by the reference.
     paddle = ("inference.pdmodel", "inference.pdiparams")
     fluid = ("__model__", "__params__")
-    for folder, (program, parameters), refused in (
-            ("fluid185_frozen/digits_conv-abs_max", fluid, _OF_TENSORS),
-            ("fluid185_frozen/digits_conv-range_abs_max", fluid, _OF_TENSORS),
-            ("paddle262_frozen/lenet-moving_average_abs_max-abs_max", paddle, _OF_TENSORS),
-            ("paddle262_frozen/lenet-moving_average_abs_max-channel_wise_abs_max", paddle, "")):
+    for folder, (program, parameters) in (
+            ("fluid185_frozen/digits_conv-abs_max", fluid),
+            ("fluid185_frozen/digits_conv-range_abs_max", fluid),
+            ("paddle262_frozen/lenet-moving_average_abs_max-abs_max", paddle),
+            ("paddle262_frozen/lenet-moving_average_abs_max-channel_wise_abs_max", paddle)):
         yield Network(f"generated/{folder}", f"qat_inference/{program}",
                       f"qat_inference/{parameters}", ("qat_test_output.npy",))
         yield Network(f"generated/{folder}", f"frozen_inference/{program}",
-                      f"frozen_inference/{parameters}", ("frozen_output.npy",),
-                      executor_refuses=refused)
+                      f"frozen_inference/{parameters}", ("frozen_output.npy",))
 
 
 def _feeds_and_fetches(program):
@@ -72,62 +64,36 @@ def _feeds_and_fetches(program):
             [op.inputs["X"][0] for op in ops if op.type == "fetch"])
 
 
-def _with_open_ends(data, feeds):
-    """The program, which takes feeds of any shape: some declare images of another size."""
-    desc = parse(data)
-    for variable in desc.blocks[0].vars:
-        if variable.name in feeds:
-            dims = variable.type.lod_tensor.tensor.dims
-            dims[:] = [-1] * len(dims)
-    return desc.SerializeToString()
-
-
-def _infer(environment, network, backend, folder):
+def _infer(environment, network, folder):
     """The outputs; `folder` is for files."""
     # The tool takes relative paths for those of who called `bazel run`.
     stored = (environment.models / network.folder).absolute()
     data = read_bytes(stored / network.program)
     feeds, fetches = _feeds_and_fetches(Program(data))
     assert len(fetches) == len(network.outputs), fetches
-    (folder / "program.pdmodel").write_bytes(_with_open_ends(data, feeds))
+    (folder / "program.pdmodel").write_bytes(data)
     files = [folder / f"{i}.npy" for i in range(len(fetches))]
     done = subprocess.run(
-        [environment.infer, folder / "program.pdmodel", f"--backend={backend}",
+        [environment.infer, folder / "program.pdmodel",
          f"--params={stored / network.parameters}",
          "--feeds=" + ",".join(f"{name}={stored / f'input_{name}.npy'}" for name in feeds),
          "--fetches=" + ",".join(f"{name}={file}" for name, file in zip(fetches, files))],
         capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Refused(done.stderr.strip())
+    assert done.returncode == 0, done.stderr.strip()
     return [numpy.load(file) for file in files]
-
-
-def _infer_where_it_can_be(environment, network, folder):
-    """The backend, the executor where it runs such a program, and the outputs."""
-    program = Program(read_bytes(environment.models / network.folder / network.program))
-    missing = program.op_counts().keys() - environment.runner.types("onednn") - {"feed", "fetch"}
-    try:
-        outputs = _infer(environment, network, "onednn", folder)
-    except Refused as message:
-        refused = network.executor_refuses or (missing and f"does not run op types {min(missing)}")
-        assert refused and refused in str(message), message
-        return f"reference, for onednn refuses: {refused}", _infer(
-            environment, network, "reference", folder)
-    assert not network.executor_refuses, f"it was expected to say \"{network.executor_refuses}\""
-    return "onednn", outputs
 
 
 def gives_what_is_stored(environment, network):
     with tempfile.TemporaryDirectory(prefix="fixpoint-interop-") as folder:
-        backend, outputs = _infer_where_it_can_be(environment, network, pathlib.Path(folder))
+        outputs = _infer(environment, network, pathlib.Path(folder))
     distances = []
     for output, file in zip(outputs, network.outputs):
         stored = numpy.load(environment.models / network.folder / file)
         assert output.shape == stored.shape, (output.shape, stored.shape)
         assert numpy.abs(stored).max() > 0
         distances.append(numpy.abs(output - stored).max() / numpy.abs(stored).max())
-    assert max(distances) <= network.tolerance, f"{backend}: {distances}, of {network.tolerance}"
-    return f"{max(distances):.1e} of {network.tolerance}, {backend}"
+    assert max(distances) <= network.tolerance, f"{distances}, of {network.tolerance}"
+    return f"{max(distances):.1e} of {network.tolerance}"
 
 
 def cases(environment):

@@ -331,27 +331,9 @@ absl::Status Comparison::Compare(absl::Span<const Feed> feeds, const Tensor& ten
   return absl::OkStatus();
 }
 
-int64_t Comparison::elements() const {
+int64_t Comparison::SumOf(int64_t ComparedVariable::*count) const {
   int64_t sum = 0;
-  for (const ComparedVariable& variable : variables_) sum += variable.elements;
-  return sum;
-}
-
-int64_t Comparison::different() const {
-  int64_t sum = 0;
-  for (const ComparedVariable& variable : variables_) sum += variable.different;
-  return sum;
-}
-
-int64_t Comparison::ties() const {
-  int64_t sum = 0;
-  for (const ComparedVariable& variable : variables_) sum += variable.ties;
-  return sum;
-}
-
-int64_t Comparison::other_zeros() const {
-  int64_t sum = 0;
-  for (const ComparedVariable& variable : variables_) sum += variable.other_zeros;
+  for (const ComparedVariable& variable : variables_) sum += variable.*count;
   return sum;
 }
 

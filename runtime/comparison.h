@@ -87,10 +87,10 @@ class Comparison {
   absl::Status Run(absl::Span<const Feed> feeds);
 
   const std::vector<ComparedVariable>& variables() const { return variables_; }
-  int64_t elements() const;
-  int64_t different() const;
-  int64_t ties() const;
-  int64_t other_zeros() const;
+  int64_t elements() const { return SumOf(&ComparedVariable::elements); }
+  int64_t different() const { return SumOf(&ComparedVariable::different); }
+  int64_t ties() const { return SumOf(&ComparedVariable::ties); }
+  int64_t other_zeros() const { return SumOf(&ComparedVariable::other_zeros); }
   // Null where no variable differs.
   const ComparedVariable* FirstThatDiffers() const;
 
@@ -99,6 +99,8 @@ class Comparison {
              std::vector<ComparedVariable> variables)
       : program_(program), other_(other), variables_(std::move(variables)) {}
 
+  // Over all variables.
+  int64_t SumOf(int64_t ComparedVariable::*count) const;
   absl::Status Compare(absl::Span<const Feed> feeds, const Tensor& tensor, const Tensor& other,
                        ComparedVariable* variable) const;
 

@@ -45,11 +45,24 @@ struct PlaceOfLanes {
 
 // Codes of the output, as numbers.
 template <bool kIsSigned>
-FIXPOINT_VNNI __m512 LoadCodes(const Output& out, int64_t at, __mmask16 mask) {
-  const __m128i codes = _mm_maskz_loadu_epi8(mask, static_cast<const uint8_t*>(out.data()) + at);
+FIXPOINT_VNNI __m512 LoadCodes(const uint8_t* from, __mmask16 mask) {
+  const __m128i codes = mask == kAllLanes ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(from))
+                                          : _mm_maskz_loadu_epi8(mask, from);
   return _mm512_maskz_cvtepi32_ps(kAllLanes, kIsSigned
                                                  ? _mm512_maskz_cvtepi8_epi32(kAllLanes, codes)
                                                  : _mm512_maskz_cvtepu8_epi32(kAllLanes, codes));
+}
+
+// Of numbers that round to codes.
+FIXPOINT_VNNI void StoreCodes(__m512 x, uint8_t* to, __mmask16 mask) {
+  const __m128i codes =
+      _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_maskz_cvtps_epi32(kAllLanes, x));
+  // A store with a mask takes several times as long.
+  if (mask == kAllLanes) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), codes);
+  } else {
+    _mm_mask_storeu_epi8(to, mask, codes);
+  }
 }
 
 FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16 mask) {
@@ -60,9 +73,7 @@ FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16
   const bool is_signed = out.type() == OutputType::kInt8;
   x = _mm512_maskz_max_ps(kAllLanes, x, _mm512_set1_ps(is_signed ? -128 : 0));
   x = _mm512_maskz_min_ps(kAllLanes, x, _mm512_set1_ps(is_signed ? 127 : 255));
-  const __m128i codes =
-      _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_maskz_cvtps_epi32(kAllLanes, x));
-  _mm_mask_storeu_epi8(static_cast<uint8_t*>(out.data()) + at, mask, codes);
+  StoreCodes(x, static_cast<uint8_t*>(out.data()) + at, mask);
 }
 
 // What becomes of vectors of sums, which are stored.
@@ -70,6 +81,7 @@ template <int kVectors>
 FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& place,
                           const EpilogueOfLanes& epilogue) {
   using Kind = EpilogueStage::Kind;
+  const auto* const out_codes = static_cast<const uint8_t*>(epilogue.out.data());
   __m512 out[kVectors];
   const __m512 scales = _mm512_maskz_loadu_ps(place.mask, epilogue.scales + place.channel);
   for (int v = 0; v < kVectors; ++v) {
@@ -100,14 +112,14 @@ FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& p
       case Kind::kAddInt8:
         for (int v = 0; v < kVectors; ++v) {
           const int64_t at = place.element + v * place.distance;
-          const __m512 codes = LoadCodes<true>(epilogue.out, at, place.mask);
+          const __m512 codes = LoadCodes<true>(out_codes + at, place.mask);
           out[v] = _mm512_fmadd_ps(_mm512_sub_ps(codes, b), a, out[v]);
         }
         break;
       case Kind::kAddUint8:
         for (int v = 0; v < kVectors; ++v) {
           const int64_t at = place.element + v * place.distance;
-          const __m512 codes = LoadCodes<false>(epilogue.out, at, place.mask);
+          const __m512 codes = LoadCodes<false>(out_codes + at, place.mask);
           out[v] = _mm512_fmadd_ps(_mm512_sub_ps(codes, b), a, out[v]);
         }
         break;

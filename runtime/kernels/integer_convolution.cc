@@ -12,6 +12,7 @@
 #include "runtime/kernels/integer_sums_plan.h"
 #include "runtime/kernels/one_channel_convolution.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/tiled_convolution.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -36,6 +37,8 @@ std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
                                               OutputType output) {
   if (IsForOneChannel(shape)) return PlanOneChannelConvolution(shape, images, epilogue, output);
   if (IsForDepthwise(shape)) return PlanDepthwiseConvolution(shape, images, epilogue, output);
+  if (IsForTiles(shape, epilogue, output))
+    return PlanTiledConvolution(shape, images, epilogue, output);
   const memory::data_type output_type = DataTypeOf(output);
   const EpiloguePostOps post_ops(epilogue, OutputDesc(shape), kChannelAxis);
   return ExactInstructions(

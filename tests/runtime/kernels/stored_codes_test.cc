@@ -10,10 +10,13 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_product.h"
+#include "tests/runtime/kernels/coding_cases.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
 namespace fixpoint::kernels {
@@ -34,6 +37,12 @@ const StoredCase kCases[] = {
     {"BatchNorm",
      {{Kind::kMultiplyChannel}, {Kind::kAddChannel}, {Kind::kClip, 0, 6}, {Kind::kMultiply, 42.5f}},
      OutputType::kUint8},
+    {"ClippedTwice",
+     {{Kind::kAddChannel},
+      {Kind::kClip, -1, 1.5f},
+      {Kind::kMultiply, 31.75f},
+      {Kind::kClip, -5, 40}},
+     OutputType::kInt8},
     {"LeakyRelu", {{Kind::kLeakyRelu, 0.1f}, {Kind::kMultiply, 31.75f}}, OutputType::kInt8},
     {"HardSwish",
      {{Kind::kAddChannel}, {Kind::kHardSwish, 1 / 6.0f, 0.5f}, {Kind::kMultiply, 31.75f}},
@@ -51,6 +60,14 @@ const StoredCase kCases[] = {
     {"Affine",
      {{Kind::kAddChannel}, {Kind::kMultiply, 31.75f}, {Kind::kRound}, {Kind::kAdd, 77}},
      OutputType::kUint8},
+    {"AffineOfActivations",
+     {{Kind::kMultiplyChannel},
+      {Kind::kAddChannel},
+      {Kind::kRelu},
+      {Kind::kMultiply, 31.75f},
+      {Kind::kRound},
+      {Kind::kAdd, -77}},
+     OutputType::kInt8},
     {"AffineOfFourBits",
      {{Kind::kMultiply, 3.5f}, {Kind::kRound}, {Kind::kAdd, -2}, {Kind::kClip, -8, 7}},
      OutputType::kInt8},
@@ -169,8 +186,9 @@ std::vector<float> TowardsTies(const StoredCase& stored, const std::vector<float
 
 // Runs both kernels, which are of one product, and compares.
 void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& storing,
-                  const std::vector<uint8_t>& inputs, const std::vector<int8_t>& weights,
-                  int64_t channels, int64_t size, Numbers* numbers) {
+                  const std::vector<uint8_t>& inputs, int32_t zero_point,
+                  const std::vector<int8_t>& weights, int64_t channels, int64_t size,
+                  Numbers* numbers) {
   const std::vector<uint8_t> packed = Packed(storing, weights);
   std::vector<float> scales = numbers->Vector(channels);
   const bool is_near_ties = stored.epilogue.front().kind == Kind::kAddElement;
@@ -178,7 +196,7 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   for (float& scale : scales) scale *= is_near_ties ? 1e-5f : 1e-3f;
   const std::vector<uint8_t> before = numbers->Codes<uint8_t>(size, 255);
   std::vector<float> sums(size);
-  plain.Run(inputs, /*zero_point=*/0, Packed(plain, weights), scales, {}, absl::MakeSpan(sums));
+  plain.Run(inputs, zero_point, Packed(plain, weights), scales, {}, absl::MakeSpan(sums));
   std::vector<std::vector<float>> values;
   for (const EpilogueStage& stage : stored.epilogue) {
     values.push_back(stage.kind == Kind::kAddElement
@@ -188,10 +206,10 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   const std::vector<absl::Span<const float>> operands(values.begin(), values.end());
   std::vector<uint8_t> codes = before;
   if (stored.output == OutputType::kInt8) {
-    storing.Run(inputs, /*zero_point=*/0, packed, scales, operands,
+    storing.Run(inputs, zero_point, packed, scales, operands,
                 absl::MakeSpan(reinterpret_cast<int8_t*>(codes.data()), codes.size()));
   } else {
-    storing.Run(inputs, /*zero_point=*/0, packed, scales, operands, absl::MakeSpan(codes));
+    storing.Run(inputs, zero_point, packed, scales, operands, absl::MakeSpan(codes));
   }
   EXPECT_EQ(codes, Expected(stored, operands, sums, before));
   if (is_near_ties && size >= 100) {
@@ -199,31 +217,56 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   }
 }
 
+// With a zero point and without.
+std::vector<CodingCase> Codings() {
+  std::vector<CodingCase> codings = SymmetricCodings();
+  for (const CodingCase& coding : AffineCodings()) {
+    if (coding.name == "AffineUint8" || coding.name == "AffineInt8") codings.push_back(coding);
+  }
+  return codings;
+}
+
 class StoredConvolutions
-    : public testing::TestWithParam<std::tuple<ConvolutionCase, StoredCase, CodeType>> {};
+    : public testing::TestWithParam<std::tuple<ConvolutionCase, StoredCase, CodingCase>> {};
 
 TEST_P(StoredConvolutions, HaveTheBitsOfOperationsOnNumbers) {
-  const auto& [shape_case, stored, type] = GetParam();
+  const auto& [shape_case, stored, coding] = GetParam();
   const ConvolutionShape& shape = shape_case.shape;
-  const auto plain = PlanIntegerConvolution(shape, type);
-  const auto storing = PlanIntegerConvolution(shape, type, stored.epilogue, stored.output);
+  const auto plain = PlanIntegerConvolution(shape, coding.coding);
+  const auto storing = PlanIntegerConvolution(shape, coding.coding, stored.epilogue, stored.output);
   ASSERT_TRUE(plain.ok() && storing.ok()) << plain.status() << storing.status();
   Numbers numbers;
   const auto images = numbers.Codes<uint8_t>(shape.input_size(), 100);
   const auto filters = numbers.Codes<int8_t>(shape.filter_size(), 120);
-  ExpectStores(stored, **plain, **storing, images, filters, shape.filters, shape.output_size(),
-               &numbers);
+  ExpectStores(stored, **plain, **storing, images, coding.zero_point, filters, shape.filters,
+               shape.output_size(), &numbers);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, StoredConvolutions,
                          testing::Combine(testing::ValuesIn(ConvolutionCases()),
-                                          testing::ValuesIn(kCases),
-                                          testing::Values(CodeType::kUint8, CodeType::kInt8)),
+                                          testing::ValuesIn(kCases), testing::ValuesIn(Codings())),
                          [](const auto& info) {
-                           const bool is_signed = std::get<2>(info.param) == CodeType::kInt8;
                            return std::get<0>(info.param).name + std::get<1>(info.param).name +
-                                  (is_signed ? "OfSigned" : "OfUnsigned");
+                                  "Of" + std::get<2>(info.param).name;
                          });
+
+TEST(StoredConvolutions, HaveTilesWhereTheyAreFaster) {
+  if (!HasExactIntegerProducts() || BestInstructionSet() != InstructionSet::kAvx512) {
+    GTEST_SKIP() << "no AVX-512 with exact products of 8 bits";
+  }
+  const Epilogue relu = {{Kind::kRelu}, {Kind::kMultiply, 18.5f}};
+  for (const ConvolutionCase& test : ConvolutionCases()) {
+    if (!absl::StartsWith(test.name, "Tiled")) continue;
+    const auto implementation = [&test](const Epilogue& epilogue, OutputType output) {
+      const auto planned = PlanIntegerConvolution(test.shape, CodeType::kUint8, epilogue, output);
+      return planned.ok() ? (*planned)->implementation() : planned.status().ToString();
+    };
+    EXPECT_EQ(implementation(relu, OutputType::kUint8), "loops:avx512_vnni") << test.name;
+    EXPECT_NE(implementation(relu, OutputType::kFloat), "loops:avx512_vnni") << test.name;
+    EXPECT_NE(implementation({{Kind::kLeakyRelu, 0.1f}}, OutputType::kInt8), "loops:avx512_vnni")
+        << test.name;
+  }
+}
 
 class StoredProducts : public testing::TestWithParam<StoredCase> {};
 
@@ -236,7 +279,8 @@ TEST_P(StoredProducts, HaveTheBitsOfOperationsOnNumbers) {
   Numbers numbers;
   const auto x = numbers.Codes<uint8_t>(shape.x_size(), 100);
   const auto y = numbers.Codes<int8_t>(shape.y_size(), 120);
-  ExpectStores(stored, **plain, **storing, x, y, shape.columns, shape.out_size(), &numbers);
+  ExpectStores(stored, **plain, **storing, x, /*zero_point=*/0, y, shape.columns, shape.out_size(),
+               &numbers);
 }
 
 INSTANTIATE_TEST_SUITE_P(Epilogues, StoredProducts, testing::ValuesIn(kCases),

@@ -1,0 +1,399 @@
+#include "runtime/kernels/tiled_convolution.h"
+
+#include <glog/logging.h>
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/requantization.h"
+#include "runtime/kernels/requantization_lanes.h"
+#include "runtime/kernels/threads.h"
+
+// The sums of two sevens of pixels by two vectors of filters stay in 28 of the 32 registers while
+// all taps are added: for each four taps, two vectors of weights, and four codes of each pixel,
+// repeated in all lanes. A seven lies in one row, so that its pixels are a fixed distance apart.
+// The weights of two vectors of filters, a panel, pass by all pixels of a chunk, which are in the
+// second cache, while the next panel is fetched.
+
+namespace fixpoint::kernels {
+namespace {
+
+constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
+constexpr int kSeven = 7;
+constexpr int kVectors = 2;  // of filters
+constexpr int64_t kPanelFilters = kVectors * kLanes;
+constexpr int64_t kStepBytes = kPanelFilters * kTaps;
+
+// What a chunk may take of the second cache: what it reads and what it writes.
+constexpr int64_t kChunkBytes = 384 << 10;
+
+// Weights of more than that are fetched ahead.
+constexpr int64_t kNearWeights = 128 << 10;
+
+// With fewer of them what is done with sums outweighs the sums; oneDNN's kernels are as fast then.
+constexpr int64_t kLeastTaps = 144;
+
+int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
+
+bool IsPointwise(const WindowAxis& axis) {
+  return axis.kernel == 1 && axis.stride == 1 && axis.pad_before == 0 && axis.pad_after == 0;
+}
+
+bool IsPadded(const WindowAxis& axis) { return axis.pad_before != 0 || axis.pad_after != 0; }
+
+// Windows of one pixel see no rows: the pixels of all images as one image with rows of seven.
+ConvolutionShape InSevens(ConvolutionShape shape) {
+  if (!IsPointwise(shape.window[0]) || !IsPointwise(shape.window[1])) return shape;
+  shape.height = shape.out_height =
+      CeilDivide(shape.batch * shape.out_height * shape.out_width, kSeven);
+  shape.width = shape.out_width = kSeven;
+  shape.batch = 1;
+  return shape;
+}
+
+class TiledConvolution final : public IntegerSums {
+ public:
+  TiledConvolution(const ConvolutionShape& shape, const InputCoding& images,
+                   const Epilogue& epilogue, OutputType output)
+      : input_size_(shape.input_size()),
+        out_pixels_(shape.output_size() / shape.filters),
+        shape_(InSevens(shape)),
+        shift_(images.type == CodeType::kInt8 ? 128 : 0),
+        has_zero_point_(images.has_zero_point),
+        epilogue_(epilogue),
+        output_(output),
+        requantization_(*RequantizationOf(epilogue, output)),
+        is_row_a_run_(columns().dilation == 1),
+        run_((is_row_a_run_ ? columns().kernel : 1) * shape_.channels),
+        run_steps_(CeilDivide(run_, kTaps)),
+        runs_(is_row_a_run_ ? 1 : columns().kernel),
+        is_copied_(shift_ != 0 || run_ % kTaps != 0 || IsPadded(rows()) || IsPadded(columns())),
+        line_((columns().pad_before + shape_.width + columns().pad_after) * shape_.channels),
+        sevens_(shape_.out_width / kSeven),
+        steps_(rows().kernel * runs_ * run_steps_),
+        panels_(shape_.filters / kPanelFilters),
+        chunk_rows_(ChunkRows()),
+        chunks_(CeilDivide(shape_.out_height, chunk_rows_)),
+        offsets_(shape_.filters),
+        threads_(GrantedThreads()),
+        lines_(threads_,
+               std::vector<uint8_t>(is_copied_ ? LinesOf(chunk_rows_) * line_ + kTaps : 0)) {}
+
+  int64_t packed_bytes() const override {
+    return shape_.filters * static_cast<int64_t>(sizeof(int32_t)) + panels_ * steps_ * kStepBytes;
+  }
+
+  // Codes of both signs are shifted by 128 to be unsigned. The code of 0, so shifted, adds that
+  // often the sum of the filter's weights.
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
+    CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    std::fill(packed.begin(), packed.end(), 0);
+    auto* const sums = reinterpret_cast<int32_t*>(packed.data());
+    auto* const weights = reinterpret_cast<int8_t*>(sums + shape_.filters);
+    const int8_t* code = codes.data();
+    for (int64_t f = 0; f < shape_.filters; ++f) {
+      int8_t* const filter =
+          weights + f / kPanelFilters * steps_ * kStepBytes + f % kPanelFilters * kTaps;
+      int32_t sum = 0;
+      for (int64_t c = 0; c < shape_.channels; ++c) {
+        for (int64_t i = 0; i < rows().kernel; ++i) {
+          for (int64_t j = 0; j < columns().kernel; ++j, ++code) {
+            const int64_t run = is_row_a_run_ ? i : i * runs_ + j;
+            const int64_t tap = (is_row_a_run_ ? j * shape_.channels : 0) + c;
+            filter[(run * run_steps_ + tap / kTaps) * kStepBytes + tap % kTaps] = *code;
+            sum += *code;
+          }
+        }
+      }
+      sums[f] = sum;
+    }
+  }
+
+  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> packed,
+           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
+    CHECK(has_zero_point_ || zero_point == 0);
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    CHECK_EQ(static_cast<int64_t>(inputs.size()), input_size_);
+    CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
+    CHECK_EQ(static_cast<int64_t>(out.size()), out_pixels_ * shape_.filters);
+    CHECK_EQ(operands.size(), epilogue_.size());
+    CHECK(out.type() == output_);
+    const auto zero = static_cast<uint8_t>(shift_ + zero_point);
+    const auto* const sums = reinterpret_cast<const int32_t*>(packed.data());
+    std::transform(sums, sums + shape_.filters, offsets_.begin(),
+                   [zero = int32_t{zero}](int32_t sum) { return -zero * sum; });
+    const auto* const weights = reinterpret_cast<const int8_t*>(sums + shape_.filters);
+    const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands, out};
+    RunOnThreads(
+        threads_, shape_.batch * chunks_ * panels_, [&](int thread, int64_t begin, int64_t end) {
+          Chunk chunk;
+          for (int64_t i = begin; i < end; ++i) {
+            if (i == begin || i % panels_ == 0) {
+              chunk = ChunkAt(i / panels_, inputs.data());
+              if (is_copied_) CopyLines(zero, inputs, lines_[thread].data(), &chunk);
+            }
+            const int64_t panel = i % panels_;
+            const int64_t next = panel + 1 < panels_ ? panel + 1 : 0;
+            const Panel of_panel = {weights + panel * steps_ * kStepBytes,
+                                    weights + next * steps_ * kStepBytes, panel * kPanelFilters};
+            Multiply(chunk, of_panel, epilogue);
+          }
+        });
+  }
+
+  std::string implementation() const override { return "loops:avx512_vnni"; }
+
+ private:
+  // Rows of the output of one image.
+  struct Chunk {
+    const uint8_t* codes;  // of the first window's first tap
+    int64_t image;
+    int64_t row;
+    int64_t rows;
+  };
+
+  struct Panel {
+    const int8_t* weights;
+    const int8_t* next_weights;
+    int64_t filter;
+    int64_t ahead = 0;
+  };
+
+  // The first taps of the first windows of a chunk's sevens, one after the other.
+  class Sevens {
+   public:
+    Sevens(const Chunk& chunk, const TiledConvolution& convolution)
+        : row_(chunk.codes),
+          next_(chunk.codes),
+          step_(kSeven * convolution.columns().stride * convolution.shape_.channels),
+          row_step_(convolution.rows().stride * convolution.line_),
+          sevens_(convolution.sevens_),
+          left_(sevens_) {}
+
+    const uint8_t* Take() {
+      const uint8_t* const taken = next_;
+      if (--left_ == 0) {
+        left_ = sevens_;
+        next_ = row_ += row_step_;
+      } else {
+        next_ += step_;
+      }
+      return taken;
+    }
+
+   private:
+    const uint8_t* row_;
+    const uint8_t* next_;
+    const int64_t step_;
+    const int64_t row_step_;
+    const int64_t sevens_;
+    int64_t left_;  // of the row
+  };
+
+  const WindowAxis& rows() const { return shape_.window[0]; }
+  const WindowAxis& columns() const { return shape_.window[1]; }
+
+  // Of the images, that so many rows of the output read.
+  int64_t LinesOf(int64_t out_rows) const {
+    return (out_rows - 1) * rows().stride + (rows().kernel - 1) * rows().dilation + 1;
+  }
+
+  // As many as fit, shared out evenly, with an even number of sevens.
+  int64_t ChunkRows() const {
+    const int64_t row_bytes = rows().stride * line_ + shape_.out_width * shape_.filters;
+    const int64_t most = std::max<int64_t>(kChunkBytes / row_bytes, 1);
+    const int64_t count = CeilDivide(shape_.out_height, CeilDivide(shape_.out_height, most));
+    return std::min(count + count * sevens_ % 2, shape_.out_height);
+  }
+
+  // In the images themselves.
+  Chunk ChunkAt(int64_t index, const uint8_t* inputs) const {
+    Chunk chunk;
+    chunk.image = index / chunks_;
+    chunk.row = index % chunks_ * chunk_rows_;
+    chunk.rows = std::min(chunk_rows_, shape_.out_height - chunk.row);
+    const int64_t line = chunk.image * shape_.height + chunk.row * rows().stride;
+    chunk.codes = inputs + line * shape_.width * shape_.channels;
+    return chunk;
+  }
+
+  // Lets the chunk be in `lines`, shifted and with its padding.
+  void CopyLines(uint8_t zero, absl::Span<const uint8_t> inputs, uint8_t* lines,
+                 Chunk* chunk) const {
+    const int64_t size = shape_.width * shape_.channels;
+    const int64_t left = columns().pad_before * shape_.channels;
+    const int64_t right = columns().pad_after * shape_.channels;
+    int64_t y = chunk->row * rows().stride - rows().pad_before;
+    int64_t at = (chunk->image * shape_.height + y) * size;
+    chunk->codes = lines;
+    for (int64_t i = 0; i < LinesOf(chunk->rows); ++i, ++y, at += size, lines += line_) {
+      if (y < 0 || y >= shape_.height) {
+        std::memset(lines, zero, line_);
+        continue;
+      }
+      std::memset(lines, zero, left);
+      // The last line of seven pixels may not be a whole one.
+      const absl::Span<const uint8_t> line = inputs.subspan(at, size);
+      std::transform(line.begin(), line.end(), lines + left,
+                     [shift = shift_](uint8_t code) { return code ^ shift; });
+      std::memset(lines + left + size, zero, right);
+    }
+  }
+
+  // Sums of one panel, each of which ends as the epilogue says.
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
+      const Chunk& chunk, const Panel& panel, const EpilogueOfLanes& epilogue) const {
+    if (requantization_.has_zero_point) {
+      MultiplyRequantized<true>(chunk, panel, epilogue);
+    } else {
+      MultiplyRequantized<false>(chunk, panel, epilogue);
+    }
+  }
+
+  template <bool kHasZeroPoint>
+  FIXPOINT_VNNI void MultiplyRequantized(const Chunk& chunk, const Panel& panel,
+                                         const EpilogueOfLanes& epilogue) const {
+    using Residual = Requantization::Residual;
+    switch (requantization_.residual) {
+      case Residual::kNone:
+        return MultiplyChunk(
+            chunk, panel,
+            RequantizeLanes<Residual::kNone, kHasZeroPoint>{requantization_, epilogue});
+      case Residual::kUint8:
+        return MultiplyChunk(
+            chunk, panel,
+            RequantizeLanes<Residual::kUint8, kHasZeroPoint>{requantization_, epilogue});
+      case Residual::kInt8:
+        return MultiplyChunk(
+            chunk, panel,
+            RequantizeLanes<Residual::kInt8, kHasZeroPoint>{requantization_, epilogue});
+    }
+  }
+
+  // `finish` is done with the sums of a tile.
+  template <typename Finishing>
+  FIXPOINT_VNNI void MultiplyChunk(const Chunk& chunk, Panel panel, const Finishing& finish) const {
+    const int64_t count = chunk.rows * sevens_;
+    const int64_t first = (chunk.image * shape_.out_height + chunk.row) * sevens_;
+    // Of the next panel, for each step.
+    panel.ahead = steps_ * kStepBytes * panels_ > kNearWeights
+                      ? kStepBytes / std::max<int64_t>(count / 2, 1)
+                      : 0;
+    const int64_t whole = std::min(count, out_pixels_ / kSeven - first);
+    Sevens next(chunk, *this);
+    int64_t pixel = first * kSeven;
+    int64_t seven = 0;
+    for (; seven + 2 <= whole; seven += 2, pixel += 2 * kSeven) {
+      const uint8_t* const codes[] = {next.Take(), next.Take()};
+      MultiplyTile<2, kSeven>(codes, &panel, pixel, finish);
+    }
+    if (seven < whole) {
+      const uint8_t* const codes[] = {next.Take()};
+      MultiplyTile<1, kSeven>(codes, &panel, pixel, finish);
+      pixel += kSeven;
+    }
+    if (whole == count) return;
+    for (const uint8_t* at = next.Take(); pixel < out_pixels_; ++pixel, at += shape_.channels) {
+      const uint8_t* const codes[] = {at};
+      MultiplyTile<1, 1>(codes, &panel, pixel, finish);
+    }
+  }
+
+  // The sums of kGroups times kPixels pixels from `pixel` of the output on, whose codes begin at
+  // `codes`.
+  template <int kGroups, int kPixels, typename Finishing>
+  FIXPOINT_VNNI void MultiplyTile(const uint8_t* const (&codes)[kGroups], Panel* panel,
+                                  int64_t pixel, const Finishing& finish) const {
+    constexpr int kCount = kGroups * kPixels;
+    __m512i sums[kVectors][kCount];
+    for (int v = 0; v < kVectors; ++v) {
+      const __m512i offsets = _mm512_loadu_si512(&offsets_[panel->filter + v * kLanes]);
+      for (__m512i& sum : sums[v]) sum = offsets;
+    }
+    const int64_t distance = columns().stride * shape_.channels;
+    const int8_t* weights = panel->weights;
+    const int8_t* next = panel->next_weights;
+    const int64_t ahead = panel->ahead;
+    for (int64_t i = 0; i < rows().kernel; ++i) {
+      for (int64_t j = 0; j < runs_; ++j) {
+        const int64_t tap = i * rows().dilation * line_ + j * columns().dilation * shape_.channels;
+        const uint8_t* at[kGroups];
+        for (int g = 0; g < kGroups; ++g) at[g] = codes[g] + tap;
+        for (int64_t step = 0; step < run_steps_; ++step) {
+          const __m512i first = _mm512_loadu_si512(weights);
+          const __m512i second = _mm512_loadu_si512(weights + kLanes * kTaps);
+          weights += kStepBytes;
+          __builtin_prefetch(next);
+          next += ahead;
+          for (int g = 0; g < kGroups; ++g) {
+#pragma GCC unroll 7
+            for (int p = 0; p < kPixels; ++p) {
+              int32_t four;
+              std::memcpy(&four, at[g] + p * distance, sizeof(four));
+              const __m512i repeated = _mm512_set1_epi32(four);
+              const int s = g * kPixels + p;
+              sums[0][s] = _mm512_dpbusd_epi32(sums[0][s], repeated, first);
+              sums[1][s] = _mm512_dpbusd_epi32(sums[1][s], repeated, second);
+            }
+            at[g] += kTaps;
+          }
+        }
+      }
+    }
+    panel->next_weights = next;
+#pragma GCC unroll 2
+    for (int v = 0; v < kVectors; ++v) {
+      const int64_t filter = panel->filter + v * kLanes;
+      finish(sums[v],
+             PlaceOfLanes{filter, pixel * shape_.filters + filter, shape_.filters, kAllLanes});
+    }
+  }
+
+  const int64_t input_size_;
+  const int64_t out_pixels_;
+  const ConvolutionShape shape_;
+  const uint8_t shift_;
+  const bool has_zero_point_;
+  const Epilogue epilogue_;
+  const OutputType output_;
+  const Requantization requantization_;
+  // Taps lie one behind the other in runs: those of a row of a window, or, where it is dilated, of
+  // a pixel.
+  const bool is_row_a_run_;
+  const int64_t run_;
+  const int64_t run_steps_;  // of four taps
+  const int64_t runs_;       // of a row of a window
+  const bool is_copied_;     // shifted, or with padding
+  const int64_t line_;       // of an image, with its padding
+  const int64_t sevens_;     // of a row of the output
+  const int64_t steps_;      // of a filter
+  const int64_t panels_;
+  const int64_t chunk_rows_;
+  const int64_t chunks_;          // of an image
+  std::vector<int32_t> offsets_;  // what sums begin with
+  const int threads_;
+  std::vector<std::vector<uint8_t>> lines_;  // of each thread, where they are copied
+};
+
+}  // namespace
+
+bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output) {
+  return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
+         shape.groups == 1 && shape.taps() >= kLeastTaps && shape.filters % kPanelFilters == 0 &&
+         InSevens(shape).out_width % kSeven == 0 &&
+         shape.output_size() >= 2 * kSeven * shape.filters && RequantizationOf(epilogue, output);
+}
+
+std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,
+                                                  const InputCoding& images,
+                                                  const Epilogue& epilogue, OutputType output) {
+  return std::make_unique<TiledConvolution>(shape, images, epilogue, output);
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,30 @@
+// Sums of products of codes as products of matrices, in tiles that stay in registers: of
+// convolutions with so much arithmetic that what counts is how many of the processor's instructions
+// are products.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_TILED_CONVOLUTION_H_
+#define FIXPOINT_RUNTIME_KERNELS_TILED_CONVOLUTION_H_
+
+#include <memory>
+
+#include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/integer_sums.h"
+
+namespace fixpoint::kernels {
+
+// Whether the kernel is for such a convolution and there are instructions for it: filters fill
+// pairs of vectors, pixels of each row of the output, or, of windows of one pixel, all of them,
+// make sevens, there are many taps, and what is stored is codes, as RequantizationOf
+// (requantization.h) has them.
+bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output);
+
+// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForTiles. Throws
+// std::bad_alloc.
+std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,
+                                                  const InputCoding& images,
+                                                  const Epilogue& epilogue, OutputType output);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_TILED_CONVOLUTION_H_

@@ -54,4 +54,10 @@ std::vector<const Variable*> FetchedVariables(const Program& program) {
   return fetched;
 }
 
+std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables) {
+  std::vector<std::string> names;
+  for (const Variable* variable : variables) names.push_back(variable->name());
+  return names;
+}
+
 }  // namespace fixpoint

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_PROTO_FEEDS_AND_FETCHES_H_
 #define FIXPOINT_PROTO_FEEDS_AND_FETCHES_H_
 
+#include <string>
 #include <vector>
 
 #include "proto/program.h"
@@ -15,6 +16,9 @@ std::vector<const Variable*> FedVariables(const Program& program);
 
 // The variables that its fetch ops read, likewise.
 std::vector<const Variable*> FetchedVariables(const Program& program);
+
+// The names of variables, in their order.
+std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables);
 
 }  // namespace fixpoint
 

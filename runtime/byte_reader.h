@@ -46,6 +46,11 @@ class ByteReader {
 
   absl::StatusOr<bool> AtEnd();
 
+  // Bytes that are left; nothing of a pipe.
+  std::optional<uint64_t> left() const {
+    return length_ ? std::optional(*length_ - position_) : std::nullopt;
+  }
+
  private:
   struct CloseFile {
     void operator()(std::FILE* file) const { std::fclose(file); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -19,6 +20,7 @@
 #include "proto/tensor_desc.h"
 #include "runtime/byte_reader.h"
 #include "runtime/error_place.h"
+#include "runtime/memory.h"
 #include "runtime/staged_directory.h"
 #include "runtime/tensor_stream.h"
 
@@ -53,7 +55,8 @@ absl::Status CheckDims(const ParameterInfo& parameter, const std::vector<int64_t
 }
 
 // Reads one stream. The dims are compared before memory is taken for the data.
-absl::StatusOr<Scope::Value> ReadValue(const ParameterInfo& parameter, ByteReader& reader) {
+absl::StatusOr<Scope::Value> ReadValue(const ParameterInfo& parameter, ByteReader& reader,
+                                       MemoryBlock* block) {
   const uint64_t position = reader.position();
   const auto check = [&](const std::vector<int64_t>& dims) {
     return Prefixed(absl::StrCat("byte ", position, ": "), CheckDims(parameter, dims));
@@ -65,7 +68,7 @@ absl::StatusOr<Scope::Value> ReadValue(const ParameterInfo& parameter, ByteReade
   }
   ASSIGN_OR_RETURN(TensorHeader header, ReadTensorHeader(reader));
   RETURN_IF_ERROR(check(header.dims));
-  return ReadTensorData(std::move(header), reader);
+  return ReadTensorData(std::move(header), reader, block);
 }
 
 absl::Status CheckKinds(const std::vector<ParameterInfo>& parameters, bool combined) {
@@ -180,6 +183,10 @@ absl::Status CheckEnd(const std::vector<ParameterInfo>& parameters, ByteReader& 
 absl::StatusOr<Scope> ReadStreams(const std::vector<ParameterInfo>& parameters,
                                   ByteReader& reader) {
   Scope scope;
+  // Of a large file, what all tensors have at most with what is between them.
+  const uint64_t bytes = reader.left().value_or(0);
+  std::optional<MemoryBlock> block;
+  if (bytes >= kHugePage) block.emplace(bytes + parameters.size() * kMemoryAlignment);
   for (const ParameterInfo& parameter : parameters) {
     ASSIGN_OR_RETURN(const bool at_end, reader.AtEnd());
     if (at_end) {
@@ -188,7 +195,7 @@ absl::StatusOr<Scope> ReadStreams(const std::vector<ParameterInfo>& parameters,
                        Counted(scope.size(), "tensor"), "; ", ListText(parameters),
                        scope.size() == 0 ? "" : absl::StrCat("; ", kTooFew)));
     }
-    absl::StatusOr<Scope::Value> value = ReadValue(parameter, reader);
+    absl::StatusOr<Scope::Value> value = ReadValue(parameter, reader, block ? &*block : nullptr);
     if (!value.ok()) return Prefixed(Variable(parameter), value.status());
     scope.Set(parameter.name, *std::move(value));
   }

@@ -77,12 +77,6 @@ absl::Status CheckWritesNoParameters(const Program& program) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables) {
-  std::vector<std::string> names;
-  for (const Variable* variable : variables) names.emplace_back(variable->name());
-  return names;
-}
-
 }  // namespace
 
 Predictor::Predictor(Program program, Scope scope, const PredictorOptions& options)

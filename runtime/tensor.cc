@@ -75,13 +75,14 @@ absl::StatusOr<int64_t> TensorBytes(VarType::Type dtype, absl::Span<const int64_
   return bytes;
 }
 
-absl::StatusOr<Tensor> Tensor::Allocate(VarType::Type dtype, std::vector<int64_t> dims) {
+absl::StatusOr<Tensor> Tensor::Allocate(VarType::Type dtype, std::vector<int64_t> dims,
+                                        MemoryBlock* block) {
   ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(dtype, dims));
-  Memory memory;
-  if (bytes > 0) {
+  std::shared_ptr<uint8_t> memory = block != nullptr ? block->Take(bytes) : nullptr;
+  if (memory == nullptr && bytes > 0) {
     // aligned_alloc wants a multiple of the alignment.
     const size_t padded = (static_cast<size_t>(bytes) + kAlignment - 1) / kAlignment * kAlignment;
-    memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, padded)));
+    memory.reset(static_cast<uint8_t*>(std::aligned_alloc(kAlignment, padded)), FreeMemory());
     if (memory == nullptr) {
       return absl::FailedPreconditionError(
           absl::StrCat("dims ", DimsText(dims), ": there is no ", "memory for ", bytes, " bytes"));
@@ -91,7 +92,8 @@ absl::StatusOr<Tensor> Tensor::Allocate(VarType::Type dtype, std::vector<int64_t
   return Tensor(dtype, std::move(dims), size, std::move(memory));
 }
 
-Tensor::Tensor(VarType::Type dtype, std::vector<int64_t> dims, int64_t size, Memory memory)
+Tensor::Tensor(VarType::Type dtype, std::vector<int64_t> dims, int64_t size,
+               std::shared_ptr<uint8_t> memory)
     : dtype_(dtype), dims_(std::move(dims)), size_(size), memory_(std::move(memory)) {}
 
 Tensor Tensor::AllocateOrDie(VarType::Type dtype, std::vector<int64_t> dims, size_t size) {

@@ -8,7 +8,6 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "absl/types/span.h"
 #include "ops/lod.h"
 #include "proto/program.pb.h"
+#include "runtime/memory.h"
 
 namespace fixpoint {
 
@@ -83,13 +83,14 @@ constexpr VarType::Type DataTypeOf<std::complex<double>>() {
 
 class Tensor {
  public:
-  // Elements start at a multiple of this many bytes in memory that the tensor owns: a cache line,
-  // and the widest vector register.
-  static constexpr size_t kAlignment = 64;
+  // Elements start at a multiple of this many bytes.
+  static constexpr size_t kAlignment = kMemoryAlignment;
 
-  // A tensor whose elements are not initialised. kInvalidArgument as TensorBytes;
-  // kFailedPrecondition where the system has no such memory.
-  static absl::StatusOr<Tensor> Allocate(VarType::Type dtype, std::vector<int64_t> dims);
+  // A tensor whose elements are not initialised, in memory of its own or, while there is some left,
+  // of a block. kInvalidArgument as TensorBytes; kFailedPrecondition where the system has no such
+  // memory.
+  static absl::StatusOr<Tensor> Allocate(VarType::Type dtype, std::vector<int64_t> dims,
+                                         MemoryBlock* block = nullptr);
 
   // REQUIRES: as many values as dims have elements.
   template <typename T>
@@ -131,12 +132,8 @@ class Tensor {
   }
 
  private:
-  struct Free {
-    void operator()(uint8_t* memory) const { std::free(memory); }
-  };
-  using Memory = std::unique_ptr<uint8_t[], Free>;
-
-  Tensor(VarType::Type dtype, std::vector<int64_t> dims, int64_t size, Memory memory);
+  Tensor(VarType::Type dtype, std::vector<int64_t> dims, int64_t size,
+         std::shared_ptr<uint8_t> memory);
 
   static Tensor AllocateOrDie(VarType::Type dtype, std::vector<int64_t> dims, size_t size);
 
@@ -147,7 +144,7 @@ class Tensor {
   std::vector<int64_t> dims_;
   int64_t size_;
   LoD lod_;
-  Memory memory_;
+  std::shared_ptr<uint8_t> memory_;  // that no other tensor has
 };
 
 // The rows `rows` of a tensor [height, ...], all others 0; `value` is [rows.size(), ...]. A row

@@ -193,11 +193,11 @@ absl::StatusOr<TensorHeader> ReadTensorHeader(ByteReader& reader) {
   return header;
 }
 
-absl::StatusOr<Tensor> ReadTensorData(TensorHeader header, ByteReader& reader) {
+absl::StatusOr<Tensor> ReadTensorData(TensorHeader header, ByteReader& reader, MemoryBlock* block) {
   const uint64_t position = reader.position();
   ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(header.dtype, header.dims));
   RETURN_IF_ERROR(reader.Expect("the data", static_cast<uint64_t>(bytes)));
-  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(header.dtype, std::move(header.dims)));
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(header.dtype, std::move(header.dims), block));
   tensor.set_lod(std::move(header.lod));
   RETURN_IF_ERROR(reader.Read("the data", tensor.mutable_bytes()));
   if (tensor.dtype() == VarType::BOOL) {

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "proto/program.pb.h"
 #include "runtime/byte_reader.h"
+#include "runtime/memory.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
@@ -38,8 +39,10 @@ struct SelectedRowsHeader {
 //                     an unknown data type, a negative extent, more than kMaxRank extents, offsets
 //                     or row ids out of range, a BOOL other than 0 and 1, another known format (a
 //                     pickle)
+// Elements are in memory of the block, while it has some.
 absl::StatusOr<TensorHeader> ReadTensorHeader(ByteReader& reader);
-absl::StatusOr<Tensor> ReadTensorData(TensorHeader header, ByteReader& reader);
+absl::StatusOr<Tensor> ReadTensorData(TensorHeader header, ByteReader& reader,
+                                      MemoryBlock* block = nullptr);
 
 absl::StatusOr<SelectedRowsHeader> ReadSelectedRowsHeader(ByteReader& reader);
 absl::StatusOr<SelectedRows> ReadSelectedRowsData(SelectedRowsHeader header, ByteReader& reader);

@@ -81,6 +81,14 @@ class Model {
   std::unique_ptr<Backend> backend_;
 };
 
+absl::Status CheckFeedsOf(const ComparisonCommand& command, const Model& model,
+                          const Comparison& comparison) {
+  std::vector<std::string> names;
+  for (const ComparedVariable& variable : comparison.variables()) names.push_back(variable.name);
+  return CheckFeeds(model.program(), model.path(), command.feeds, names,
+                    model.runnable().in_one_run);
+}
+
 absl::Status CompareOnArrays(const ComparisonCommand& command, const Model& model,
                              const Model& other, Comparison* comparison) {
   std::vector<Tensor> fed;
@@ -92,6 +100,9 @@ absl::Status CompareOnArrays(const ComparisonCommand& command, const Model& mode
                                  FedVariables(fed_model.program())));
     ASSIGN_OR_RETURN(Tensor tensor, LoadFeed(feed, *variable));
     fed.push_back(std::move(tensor));
+  }
+  for (const Model* fed_model : {&model, &other}) {
+    RETURN_IF_ERROR(CheckFeedsOf(command, *fed_model, *comparison));
   }
   std::vector<Feed> feeds;
   for (size_t i = 0; i < fed.size(); ++i) feeds.push_back({command.feeds[i].name, &fed[i]});

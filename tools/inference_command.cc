@@ -98,6 +98,8 @@ absl::StatusOr<ExitCode> RunOnArrays(const InferenceCommand& command, const Prog
     RETURN_IF_ERROR(CheckBinaryOutput(fetch.file));
     names.push_back(fetch.name);
   }
+  RETURN_IF_ERROR(CheckFeeds(program, command.program, command.feeds, names,
+                             /*runs_all=*/command.backend == BackendKind::kReference));
 
   absl::StatusOr<std::unique_ptr<Backend>> backend =
       MakeBackend(command.backend, program, scope, command.backend_options);

@@ -1,8 +1,14 @@
 #include "tools/inference_inputs.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ops/dims.h"
+#include "ops/op_schema.h"
+#include "proto/feeds_and_fetches.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/demand.h"
 #include "runtime/npy.h"
 #include "runtime/parameter_file.h"
 #include "tools/command_line.h"
@@ -18,6 +24,32 @@ absl::StatusOr<Scope> LoadScope(const Program& program, const std::string& path,
                                    "=FILE or --", flag, "=FOLDER"));
   }
   return LoadParameters(program.Proto(), params);
+}
+
+absl::Status CheckFeeds(const Program& program, const std::string& path,
+                        const std::vector<NamedFile>& feeds,
+                        const std::vector<std::string>& fetches, bool runs_all) {
+  std::vector<const Value*> wanted;
+  for (const std::string& fetch : fetches) {
+    const Variable* variable = program.Find(program.block(0), fetch);
+    if (variable != nullptr && !variable->values().empty()) {
+      wanted.push_back(variable->values().back());
+    }
+  }
+  const executor::Demand demand(program.block(0), EraOf(program), wanted);
+  const auto is_read = [&](const Value* value) {
+    return runs_all ? !value->readers().empty() : demand.IsNeeded(*value);
+  };
+  for (const Variable* variable : FedVariables(program)) {
+    const std::string& name = variable->name();
+    const bool is_fed = std::any_of(feeds.begin(), feeds.end(),
+                                    [&](const NamedFile& feed) { return feed.name == name; });
+    const absl::Span<const Value* const> values = variable->values();
+    if (is_fed || std::none_of(values.begin(), values.end(), is_read)) continue;
+    return UsageError(
+        absl::StrCat(path, " is fed \"", name, "\", which is wanted: --feeds=", name, "=FILE.npy"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Tensor> LoadFeed(const NamedFile& feed, const Variable& variable) {

@@ -4,6 +4,7 @@
 #define FIXPOINT_TOOLS_INFERENCE_INPUTS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -25,6 +26,12 @@ struct NamedFile {
 // parameters; those of LoadParameters.
 absl::StatusOr<Scope> LoadScope(const Program& program, const std::string& path,
                                 absl::string_view flag, const std::string& params);
+
+// Error (of usage): `feeds` has no array of a variable that the program in the file `path` is fed
+// and the fetches are computed of, or, with `runs_all` ops, that an op reads; the first.
+absl::Status CheckFeeds(const Program& program, const std::string& path,
+                        const std::vector<NamedFile>& feeds,
+                        const std::vector<std::string>& fetches, bool runs_all);
 
 // The array that a program is fed. Errors: those of LoadNpy; its type or its number of dimensions
 // is not what the program declares of the variable.

@@ -69,8 +69,7 @@ Names OtherFiles(const std::string& folder, const Names& parameters) {
 }  // namespace
 
 absl::Status RunStartup(const TrainedFrom& trained, Scope* scope, const BatchRunOptions& options) {
-  Names fed;
-  for (const Variable* variable : FedVariables(trained.startup)) fed.push_back(variable->name());
+  const Names fed = NamesOf(FedVariables(trained.startup));
   if (!fed.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(trained.startup_file, ": is fed ", FirstNames(fed), ", as no startup program ",

@@ -5,21 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "proto/feeds_and_fetches.h"
 #include "proto/input_file.h"
 #include "proto/nearest_name.h"
 #include "proto/status_macros.h"
 #include "tools/command_line.h"
 
 namespace fixpoint {
-namespace {
-
-std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables) {
-  std::vector<std::string> names;
-  for (const Variable* variable : variables) names.push_back(variable->name());
-  return names;
-}
-
-}  // namespace
 
 absl::StatusOr<NamedProgram> LoadNamedProgram(const std::string& path) {
   ASSIGN_OR_RETURN(LoadedProgram loaded, LoadProgram(path));

@@ -8,15 +8,6 @@
 #include "tools/named_program.h"
 
 namespace fixpoint {
-namespace {
-
-std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables) {
-  std::vector<std::string> names;
-  for (const Variable* variable : variables) names.emplace_back(variable->name());
-  return names;
-}
-
-}  // namespace
 
 NetworkEnds DeclaredEnds(const Program& program) {
   return {NamesOf(FedVariables(program)), NamesOf(FetchedVariables(program))};

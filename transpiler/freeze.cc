@@ -11,6 +11,7 @@
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/inference_invariants.h"
+#include "transpiler/lowered_already.h"
 #include "transpiler/marks.h"
 #include "transpiler/quantization_sites.h"
 #include "transpiler/taken_parameters.h"
@@ -20,6 +21,7 @@ namespace {
 
 // Error (kFailedPrecondition): there is nothing to freeze, or nothing left to.
 absl::Status CheckCanBeFrozen(const Program& program, const QuantizerTable& quantizers) {
+  RETURN_IF_ERROR(CheckIsNotLowered(program));
   if (const std::string why = WhyFrozen(program, quantizers); !why.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat(program.name(), ": is frozen already: ", why));

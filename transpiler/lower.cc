@@ -3,25 +3,22 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/verifier.h"
 #include "proto/status_macros.h"
+#include "transpiler/lowered_already.h"
 #include "transpiler/lowered_invariants.h"
 #include "transpiler/taken_parameters.h"
 
 namespace fixpoint {
 namespace {
 
-// Error (kFailedPrecondition): there is nothing to lower.
+// Error (kFailedPrecondition): there is nothing to lower, or nothing left to.
 absl::Status CheckCanBeLowered(const Program& program) {
+  RETURN_IF_ERROR(CheckIsNotLowered(program));
   bool has_codes = false;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
-      if (absl::StartsWith(op.type(), "integer_")) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(program.name(), ": is lowered already: it has an op ", op.type()));
-      }
       const bool dequantizes =
           op.type() == "dequantize_linear" || op.type() == "fake_row_wise_dequantize";
       const Argument* const x = dequantizes ? op.Input("X") : nullptr;

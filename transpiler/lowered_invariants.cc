@@ -18,6 +18,7 @@
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "runtime/tensor.h"
+#include "transpiler/lowered_already.h"
 #include "transpiler/passes/uses.h"
 #include "transpiler/portable_codes.h"
 
@@ -30,8 +31,8 @@ std::string ZeroPointText(int32_t zero_point) {
 
 std::string Text(const CodesWritten& codes) {
   return absl::StrCat(
-      VarType::Type_Name(codes.dtype), " up to ", codes.largest_code,
-      ZeroPointText(codes.zero_point), " for ", codes.range,
+      VarType::Type_Name(codes.type.dtype), " up to ", codes.type.largest_code,
+      ZeroPointText(codes.type.zero_point), " for ", codes.type.range,
       codes.multiplier ? absl::StrCat(" times ", *codes.multiplier) : std::string());
 }
 
@@ -49,8 +50,6 @@ int32_t IntOf(const Op& op, absl::string_view name, int64_t otherwise = 0) {
 
 bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
-bool IsOnIntegers(const Op& op) { return absl::StartsWith(op.type(), "integer_"); }
-
 // Whether it reads rows of a parameter that is codes.
 bool IsLookup(const Op& op) { return absl::StartsWith(op.type(), "integer_lookup_table"); }
 
@@ -64,8 +63,9 @@ bool IsMove(const Op& op) {
 std::optional<CodesWritten> StoredBy(const Op& op) {
   const int32_t dtype = IntOf(op, "out_dtype", VarType::FP32);
   if (!IsOnIntegers(op) || dtype == VarType::FP32) return std::nullopt;
-  CodesWritten codes{static_cast<VarType::Type>(dtype), FloatOf(op, "out_range"),
-                     IntOf(op, "out_largest_code"), IntOf(op, "out_zero_point"), std::nullopt};
+  CodesWritten codes{{static_cast<VarType::Type>(dtype), FloatOf(op, "out_range"),
+                      IntOf(op, "out_largest_code"), IntOf(op, "out_zero_point")},
+                     std::nullopt};
   if (op.type() == "integer_quantize") codes.multiplier = FloatOf(op, "multiplier");
   if (const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc()); epilogue.ok()) {
     for (const EpilogueStage& stage : *epilogue) {
@@ -139,8 +139,8 @@ class Check {
   void Declare(const Op& op, const Argument& output, const CodesWritten& codes) {
     const Variable* const variable = output.variable();
     if (output.value() == nullptr || variable == nullptr) return;
-    if (variable->tensor() == nullptr || variable->tensor()->data_type() != codes.dtype) {
-      Violated(2, Describe(op), " stores ", VarType::Type_Name(codes.dtype), " in \"",
+    if (variable->tensor() == nullptr || variable->tensor()->data_type() != codes.type.dtype) {
+      Violated(2, Describe(op), " stores ", VarType::Type_Name(codes.type.dtype), " in \"",
                output.name(), "\", which is declared otherwise");
     }
     codes_.emplace(output.value(), codes);
@@ -162,7 +162,7 @@ class Check {
     if (given == nullptr || given->tensor() == nullptr || !read) return std::nullopt;
     const VarType::Type dtype = given->tensor()->data_type();
     if (dtype != VarType::INT8 && dtype != VarType::UINT8) return std::nullopt;
-    return CodesWritten{dtype, read->range, read->largest_code, read->zero_point, std::nullopt};
+    return CodesWritten{{dtype, read->range, read->largest_code, read->zero_point}, std::nullopt};
   }
 
   void CheckMove(const Op& op) {
@@ -179,7 +179,7 @@ class Check {
       const std::optional<CodesWritten> codes = CodesIn(*input);
       if (input->index() == 0) moved = codes;
       all_alike = all_alike && codes.has_value() == moved.has_value() &&
-                  (!codes || codes->IsOneKindWith(*moved));
+                  (!codes || codes->type == moved->type);
     }
     if (!all_alike) Violated(2, Describe(op), " moves codes of more than one kind");
     if (!moved) return;
@@ -223,7 +223,7 @@ class Check {
       const VarType::Type dtype =
           stage.kind == EpilogueStage::Kind::kAddUint8 ? VarType::UINT8 : VarType::INT8;
       const std::optional<CodesWritten> codes = CodesIn(operand);
-      if (!codes || codes->dtype != dtype) {
+      if (!codes || codes->type.dtype != dtype) {
         Violated(4, Describe(op), " adds \"", operand.name(), "\" as ", VarType::Type_Name(dtype),
                  ", which they are not");
       }
@@ -319,7 +319,7 @@ class Check {
     const std::optional<CodesWritten> expected = portable_codes_.FindWritten(op);
     if (!expected) return;
     const bool has_multiplier = !codes.multiplier || codes.multiplier == expected->multiplier;
-    if (codes.IsOneKindWith(*expected) && has_multiplier) return;
+    if (codes.type == expected->type && has_multiplier) return;
     Violated(3, "\"", y->name(), "\" is ", Text(codes), "; want ", Text(*expected));
   }
 

@@ -167,7 +167,8 @@ absl::StatusOr<Plan> Planner::Make() {
   }
   std::vector<absl::Status> complaints = specs_.complaints();
   plan_.schedule = config_.schedule();
-  for (absl::Status status : {CheckSchedule(plan_.schedule, target_), rules_.CheckAllMatched()}) {
+  for (absl::Status status : {CheckSchedule(plan_.schedule, target_), rules_.CheckAllMatched(),
+                              specs_.CheckFcWeights()}) {
     if (!status.ok()) complaints.push_back(std::move(status));
   }
   if (complaints.empty()) return std::move(plan_);
@@ -239,6 +240,7 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
       const std::string shared = entry->shared_scale() ? NameOfSharedScale(op) : "";
       for (const SlotPlan& slot : slots) {
         if (entry->shared_scale()) specs_.CheckObserver(slot.spec, "inputs", op);
+        if (slot.role == QuantPlan::WEIGHT) specs_.NoteWeight(op, slot.spec);
         AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
                   *slot.argument);
       }

@@ -14,9 +14,10 @@
 
 namespace fixpoint {
 
-// Errors (kInvalidArgument): a rule that matches nothing; a spec that its quantizer cannot do;
-// (kFailedPrecondition): a spec that the target cannot do. All complaints at once; those about the
-// configuration alone are InputErrors with its name.
+// Errors (kInvalidArgument): a rule that matches nothing; fc_weights whose quantizer rules replace
+// in each layer; a spec that its quantizer cannot do; (kFailedPrecondition): a spec that the target
+// cannot do. All complaints at once; those about the configuration alone are InputErrors with its
+// name.
 absl::StatusOr<Plan> MakePlan(const Program& program, const QuantConfig& config,
                               const Target& target, const QuantizerTable& quantizers,
                               absl::string_view config_name);

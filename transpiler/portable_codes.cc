@@ -100,7 +100,7 @@ std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {
     const std::optional<float> range = FindNumber(op, "Scale");
     if (!range) return std::nullopt;
     const int32_t largest = LargestCode(bits);
-    return CodesWritten{bits == 9 ? VarType::UINT8 : VarType::INT8, *range, largest, 0,
+    return CodesWritten{{bits == 9 ? VarType::UINT8 : VarType::INT8, *range, largest, 0},
                         static_cast<float>(largest) * InverseRange(*range)};
   }
   if (op.type() != kAffineWrite) return std::nullopt;
@@ -109,9 +109,10 @@ std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {
   if (!step || !zero_point) return std::nullopt;
   const bool is_unsigned = BoolAttr(op.desc(), "unsigned_codes").value_or(false);
   const int32_t largest = LargestCode(is_unsigned ? bits + 1 : bits);
-  return CodesWritten{is_unsigned ? VarType::UINT8 : VarType::INT8,
-                      *step * static_cast<float>(largest), largest,
-                      static_cast<int32_t>(*zero_point), 1 / *step};
+  return CodesWritten{
+      {is_unsigned ? VarType::UINT8 : VarType::INT8, *step * static_cast<float>(largest), largest,
+       static_cast<int32_t>(*zero_point)},
+      1 / *step};
 }
 
 }  // namespace fixpoint

@@ -14,22 +14,15 @@
 #include "ops/quant_math.h"
 #include "proto/program.h"
 #include "runtime/tensor.h"
+#include "transpiler/code_type.h"
 #include "transpiler/pass.h"
 
 namespace fixpoint {
 
 // How numbers are written as codes.
 struct CodesWritten {
-  VarType::Type dtype = VarType::INT8;  // or UINT8
-  float range = 0;                      // of so many codes above the zero point:
-  int32_t largest_code = 0;
-  int32_t zero_point = 0;
+  CodeType type;
   std::optional<float> multiplier;  // of the numbers; unknown of a table
-
-  bool IsOneKindWith(const CodesWritten& other) const {
-    return dtype == other.dtype && range == other.range && largest_code == other.largest_code &&
-           zero_point == other.zero_point;
-  }
 };
 
 // How codes are read as numbers.

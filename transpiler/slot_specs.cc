@@ -76,6 +76,19 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
   return std::nullopt;
 }
 
+void SlotSpecs::NoteWeight(const Op& op, const QuantSpec& spec) {
+  if (!config_.fc_weights().has_quantizer() || !IsFullyConnected(op)) return;
+  const bool is_taken = spec.quantizer() == config_.fc_weights().quantizer();
+  (is_taken ? is_fc_quantizer_taken_ : is_fc_quantizer_replaced_) = true;
+}
+
+absl::Status SlotSpecs::CheckFcWeights() const {
+  if (is_fc_quantizer_taken_ || !is_fc_quantizer_replaced_) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "fc_weights: no fully connected layer has weights of the quantizer ",
+      config_.fc_weights().quantizer(), ", because rules name another; leave one of them out"));
+}
+
 std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity) const {
   std::vector<std::string> names;
   for (const auto& quantizer : quantizers_.all()) {

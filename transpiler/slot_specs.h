@@ -51,6 +51,12 @@ class SlotSpecs {
   // "inputs" or "outputs" of an op.
   void CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op);
 
+  // Notes how a weight is quantized.
+  void NoteWeight(const Op& op, const QuantSpec& spec);
+  // Error (kInvalidArgument): rules replace the quantizer of the configuration's fc_weights in each
+  // fully connected layer that was noted.
+  absl::Status CheckFcWeights() const;
+
   // What was complained of, in the order of the program.
   const std::vector<absl::Status>& complaints() const { return complaints_; }
 
@@ -71,6 +77,9 @@ class SlotSpecs {
   OpTypes& types_;
   NeverNegative never_negative_;
   absl::btree_set<std::string> checked_;
+  // Whether the quantizer of fc_weights is that of a layer, and whether it is not.
+  bool is_fc_quantizer_taken_ = false;
+  bool is_fc_quantizer_replaced_ = false;
   std::vector<absl::Status> complaints_;
 };
 

@@ -1,22 +1,14 @@
 #include "runtime/executor/constants.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "absl/hash/hash.h"
-#include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
-#include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
-
-// The size of a huge page on x86.
-constexpr size_t kHugePage = 2 << 20;
 
 // Which buffers and steps of a plan depend on more than parameters.
 class Varying {
@@ -85,24 +77,6 @@ void SetConstantsApart(Plan* plan) {
     for (const Buffer& buffer : step.reads) keep(buffer);
   }
   for (const Plan::Fetch& fetch : plan->fetches) keep(fetch.buffer);
-}
-
-int64_t Aligned(int64_t bytes) {
-  constexpr int64_t kAlignment = Tensor::kAlignment;
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what) {
-  const bool fills_page = static_cast<size_t>(bytes) >= kHugePage;
-  void* memory = nullptr;
-  if (posix_memalign(&memory, fills_page ? kHugePage : Tensor::kAlignment,
-                     static_cast<size_t>(Aligned(std::max<int64_t>(bytes, 1)))) != 0) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("there is no memory for ", bytes, " bytes of ", what));
-  }
-  // Where the system has none it is memory all the same.
-  if (fills_page) madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);
-  return Memory(static_cast<uint8_t*>(memory));
 }
 
 // An equal constant that an executor has; of those that none has the memory is given up.

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -15,9 +14,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "runtime/executor/plan.h"
+#include "runtime/memory.h"
 
 namespace fixpoint::executor {
 
@@ -25,17 +24,6 @@ namespace fixpoint::executor {
 // what the other steps or the fetches read of it is a constant then (BufferInfo::Place). REQUIRES:
 // no buffer has a place in memory yet.
 void SetConstantsApart(Plan* plan);
-
-struct FreeMemory {
-  void operator()(uint8_t* memory) const { std::free(memory); }
-};
-using Memory = std::unique_ptr<uint8_t[], FreeMemory>;
-// Aligned as tensors are; in huge pages, where it fills some and the system has them: a network
-// reads more memory than a processor knows small pages. Error (kFailedPrecondition): there is none;
-// `what` for.
-absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what);
-// Rounded up to where a tensor may begin.
-int64_t Aligned(int64_t bytes);
 
 // A constant. Its bytes stay what they are.
 class Constant {

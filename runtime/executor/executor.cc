@@ -201,13 +201,10 @@ absl::StatusOr<std::unique_ptr<Executor::PlannedRun>> Executor::MakeRun(PlanRequ
     const Tensor* tensor = TensorInScope(name);
     return tensor != nullptr ? std::optional(GivenTypeOf(*tensor)) : std::nullopt;
   };
-  ASSIGN_OR_RETURN(Plan plan, MakePlan(program_, request, find_persistable));
-  std::optional<Pieces> pieces;
-  if (request.has_constants && !request.keeps_all) {
-    pieces = TakePieces(program_, request, find_persistable, &plan);
-  }
-  auto run = std::make_unique<PlannedRun>(PlannedRun{std::move(request), {std::move(plan)}});
-  if (pieces) run->first.emplace(std::move(*pieces));
+  ASSIGN_OR_RETURN(BatchPlan planned, PlanBatch(program_, request, find_persistable));
+  auto run =
+      std::make_unique<PlannedRun>(PlannedRun{std::move(request), {std::move(planned.rest)}});
+  if (planned.pieces) run->first.emplace(std::move(*planned.pieces));
   RETURN_IF_ERROR(GrowArena(run->arena_bytes()));
   for (const Plan::Persistable& persistable : run->rest.plan.persistables) {
     run->was_there.push_back(TensorInScope(persistable.name) != nullptr);

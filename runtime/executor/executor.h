@@ -21,6 +21,7 @@
 #include "runtime/executor/plan.h"
 #include "runtime/executor/planner.h"
 #include "runtime/executor/schedule.h"
+#include "runtime/memory.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 

@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/status_macros.h"
 #include "runtime/executor/arena.h"
+#include "runtime/kernels/deferred_primitives.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
@@ -257,8 +258,8 @@ std::vector<Buffer> PartsOf(const Plan& whole, int64_t steps) {
   return parts;
 }
 
-}  // namespace
-
+// Takes the first steps out of a plan for that request. Nothing, and the plan stays as it is, where
+// there are none that are better run in pieces.
 std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& request,
                                  const FindPersistable& find_persistable, Plan* plan) {
   const int64_t batch = BatchOf(program, request);
@@ -287,6 +288,21 @@ std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& requ
   plan->steps.erase(plan->steps.begin(), plan->steps.begin() + steps);
   PlaceAnew(pieces.parts, plan);
   return pieces;
+}
+
+}  // namespace
+
+absl::StatusOr<BatchPlan> PlanBatch(const Program& program, const PlanRequest& request,
+                                    const FindPersistable& find_persistable) {
+  if (request.has_constants && !request.keeps_all) {
+    kernels::DeferredPrimitives primitives;
+    ASSIGN_OR_RETURN(Plan plan, MakePlan(program, request, find_persistable));
+    std::optional<Pieces> pieces = TakePieces(program, request, find_persistable, &plan);
+    if (primitives.Make().ok()) return BatchPlan{std::move(plan), std::move(pieces)};
+    // A kernel that sees that its primitive cannot be made is planned otherwise.
+  }
+  ASSIGN_OR_RETURN(Plan plan, MakePlan(program, request, find_persistable));
+  return BatchPlan{std::move(plan)};
 }
 
 }  // namespace fixpoint::executor

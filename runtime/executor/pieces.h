@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "proto/program.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/planner.h"
@@ -24,11 +25,16 @@ struct Pieces {
   std::vector<Buffer> parts;
 };
 
-// Takes the first steps out of a plan for that request, where each image is computed by itself and
-// less goes to memory if a few are at a time. Nothing, and the plan stays as it is, where there are
-// no such steps.
-std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& request,
-                                 const FindPersistable& find_persistable, Plan* plan);
+struct BatchPlan {
+  Plan rest;  // the whole, where there are no pieces
+  std::optional<Pieces> pieces = std::nullopt;
+};
+
+// Plans a request; where parameters do not change, with the first steps in pieces, if each image is
+// computed by itself in them and less goes to memory if a few are at a time. Kernels are made of
+// the steps that are left alone. Errors: those of MakePlan.
+absl::StatusOr<BatchPlan> PlanBatch(const Program& program, const PlanRequest& request,
+                                    const FindPersistable& find_persistable);
 
 }  // namespace fixpoint::executor
 

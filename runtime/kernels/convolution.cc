@@ -29,7 +29,7 @@ class Forward final : public ConvolutionForward {
         y_(Operand::Elsewhere(desc_.dst_desc())),
         pack_(Reordering(filters_, packed_)),
         convolve_(
-            dnnl::convolution_forward(desc_),
+            desc_,
             epilogue_.With({{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, y_}})) {
   }
 
@@ -72,7 +72,7 @@ class BackwardImages final : public ConvolutionBackwardImages {
         dx_(Operand::Elsewhere(desc_.diff_src_desc())),
         pack_(Reordering(filters_, packed_)),
         convolve_(
-            dnnl::convolution_backward_data(desc_),
+            desc_,
             {{DNNL_ARG_DIFF_DST, dy_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DIFF_SRC, dx_}}) {}
 
   int64_t packed_bytes() const override { return packed_.bytes(); }
@@ -110,7 +110,7 @@ class BackwardFilters final : public ConvolutionBackwardFilters {
         packed_(Operand::Own(desc_.diff_weights_desc())),
         x_(Operand::Elsewhere(desc_.src_desc())),
         dy_(Operand::Elsewhere(desc_.diff_dst_desc())),
-        convolve_(dnnl::convolution_backward_weights(desc_),
+        convolve_(desc_,
                   {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, dy_}, {DNNL_ARG_DIFF_WEIGHTS, packed_}}),
         unpack_(Reordering(packed_, dfilters_)) {}
 

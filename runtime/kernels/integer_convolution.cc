@@ -23,7 +23,7 @@ SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type image
                           memory::data_type filters, memory::data_type output,
                           const dnnl::primitive_attr& attr = {}) {
   const auto desc = ForwardDesc(shape, images, filters, output, attr);
-  return {dnnl::convolution_forward(desc),
+  return {desc,
           desc.impl_info_str(),
           desc.src_desc(),
           RowMajor(FilterDims(shape), filters),

@@ -17,8 +17,13 @@ using dnnl::memory;
 SumsPrimitive PrimitiveOf(const ProductShape& shape, memory::data_type x, memory::data_type y,
                           memory::data_type out, const dnnl::primitive_attr& attr = {}) {
   const auto desc = ProductDesc(shape, x, y, out, attr);
-  return {dnnl::matmul(desc),  desc.impl_info_str(), desc.src_desc(), YDesc(shape, y),
-          desc.weights_desc(), desc.dst_desc(),      shape.columns};
+  return {desc,
+          desc.impl_info_str(),
+          desc.src_desc(),
+          YDesc(shape, y),
+          desc.weights_desc(),
+          desc.dst_desc(),
+          shape.columns};
 }
 
 std::unique_ptr<IntegerSums> PlanInstructions(const ProductShape& shape, const InputCoding& x,

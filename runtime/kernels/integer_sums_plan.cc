@@ -32,7 +32,7 @@ class WithInstructions final : public IntegerSums {
         scales_(Operand::Elsewhere(RowMajor({planned.channels}, memory::data_type::f32))),
         out_(Operand::Elsewhere(planned.out)),
         pack_(Reordering(plain_weights_, weights_)),
-        add_up_(planned.primitive, epilogue_.With(Arguments())) {}
+        add_up_(planned.desc, epilogue_.With(Arguments())) {}
 
   int64_t packed_bytes() const override { return weights_.bytes(); }
 
@@ -97,7 +97,7 @@ class InFloats final : public IntegerSums {
         inputs_(Operand::Own(planned.inputs)),
         out_(Operand::Elsewhere(planned.out)),
         pack_(Reordering(plain_weights_, weights_)),
-        add_up_(planned.primitive,
+        add_up_(planned.desc,
                 {{DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, out_}}),
         parts_of_weights_(plain_weights_.size<float>(), 0),
         sums_(most_parts() > 1 ? out_.size<float>() : 0) {}

@@ -52,7 +52,7 @@ struct WeightsOfSums {
 
 // A planned primitive.
 struct SumsPrimitive {
-  dnnl::primitive primitive;
+  dnnl::primitive_desc_base desc;
   std::string implementation;
   dnnl::memory::desc inputs;
   dnnl::memory::desc plain_weights;  // as Pack gets them

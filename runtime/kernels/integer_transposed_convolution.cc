@@ -26,7 +26,7 @@ SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type input
                           memory::data_type filters, memory::data_type output,
                           const dnnl::primitive_attr& attr = {}) {
   const auto desc = TransposedDesc(shape, inputs, filters, output, attr);
-  return {dnnl::deconvolution_forward(desc),
+  return {desc,
           desc.impl_info_str(),
           desc.src_desc(),
           TransposedFiltersDesc(shape, filters),

@@ -18,7 +18,7 @@ class Reorder final : public LayoutConversion {
         to_(Operand::Elsewhere(order == ImageOrder::kToChannelsLast ? ChannelsLast(dims, type)
                                                                     : RowMajor(dims, type))),
         desc_(Engine(), from_.memory().get_desc(), Engine(), to_.memory().get_desc()),
-        reorder_(dnnl::reorder(desc_), {{DNNL_ARG_FROM, from_}, {DNNL_ARG_TO, to_}}) {}
+        reorder_(desc_, {{DNNL_ARG_FROM, from_}, {DNNL_ARG_TO, to_}}) {}
 
   void Run(const uint8_t* from, uint8_t* to) override {
     from_.PointTo(absl::MakeConstSpan(from, from_.size<uint8_t>()));

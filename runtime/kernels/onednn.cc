@@ -3,11 +3,16 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/kernels/deferred_primitives.h"
 
 namespace fixpoint::kernels {
 namespace {
 
 dnnl::memory::dims DimsOf(DimsView dims) { return {dims.begin(), dims.end()}; }
+
+// Of each thread.
+thread_local DeferredPrimitives* deferring = nullptr;
+thread_local int64_t primitives_made = 0;
 
 }  // namespace
 
@@ -16,8 +21,45 @@ const dnnl::engine& Engine() {
   return *engine;
 }
 
-Execution::Execution(dnnl::primitive primitive, absl::Span<const Argument> arguments)
-    : primitive_(std::move(primitive)) {
+DeferredPrimitives::DeferredPrimitives() : outer_(std::exchange(deferring, this)) {}
+
+DeferredPrimitives::~DeferredPrimitives() {
+  CHECK_EQ(deferring, this);
+  deferring = outer_;
+}
+
+absl::Status DeferredPrimitives::Make() {
+  const absl::StatusOr<int> made = Planned("what was planned", [this] {
+    for (const std::weak_ptr<Primitive>& weak : primitives_) {
+      const std::shared_ptr<Primitive> primitive = weak.lock();
+      if (primitive != nullptr && !primitive->is_made()) primitive->Make();
+    }
+    return 0;
+  });
+  primitives_.clear();
+  return made.status();
+}
+
+int64_t PrimitivesMade() { return primitives_made; }
+
+std::shared_ptr<Primitive> Primitive::Plan(const dnnl::primitive_desc_base& desc) {
+  std::shared_ptr<Primitive> primitive(new Primitive(desc));
+  if (deferring != nullptr) {
+    deferring->primitives_.push_back(primitive);
+  } else {
+    primitive->Make();
+  }
+  return primitive;
+}
+
+void Primitive::Make() {
+  made_ = dnnl::primitive(desc_.get());
+  desc_ = {};  // the primitive has a copy
+  ++primitives_made;
+}
+
+Execution::Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Argument> arguments)
+    : primitive_(Primitive::Plan(desc)) {
   for (const auto& [name, operand] : arguments) {
     memories_.push_back(operand.memory());
     arguments_.push_back({name, memories_.back().get()});
@@ -25,16 +67,17 @@ Execution::Execution(dnnl::primitive primitive, absl::Span<const Argument> argum
 }
 
 void Execution::Run() const {
+  if (!primitive_->is_made()) primitive_->Make();
   // Of each thread that plans and runs.
   thread_local dnnl::stream stream(Engine());
   const dnnl_status_t status = dnnl_primitive_execute(
-      primitive_.get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
+      primitive_->get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
   CHECK_EQ(status, dnnl_success);
   stream.wait();
 }
 
 Execution Reordering(const Operand& from, const Operand& to) {
-  return Execution(dnnl::reorder(from.memory(), to.memory()),
+  return Execution(dnnl::reorder::primitive_desc(from.memory(), to.memory()),
                    {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 

@@ -6,6 +6,7 @@
 #include <glog/logging.h>
 
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <type_traits>
@@ -65,6 +66,24 @@ class Operand {
   size_t bytes_;
 };
 
+// What oneDNN runs, which is made when it is planned or later (deferred_primitives.h).
+class Primitive {
+ public:
+  static std::shared_ptr<Primitive> Plan(const dnnl::primitive_desc_base& desc);
+
+  // Throws dnnl::error.
+  void Make();
+  bool is_made() const { return static_cast<bool>(made_); }
+  // REQUIRES: it is made.
+  dnnl_primitive_t get() const { return made_.get(); }
+
+ private:
+  explicit Primitive(const dnnl::primitive_desc_base& desc) : desc_(desc) {}
+
+  dnnl::primitive_desc_base desc_;  // until it is made
+  dnnl::primitive made_;
+};
+
 // A primitive with its arguments, by DNNL_ARG_...; a run looks nothing up and allocates nothing.
 class Execution {
  public:
@@ -72,13 +91,13 @@ class Execution {
     int name;
     const Operand& operand;
   };
-  Execution(dnnl::primitive primitive, absl::Span<const Argument> arguments);
+  Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Argument> arguments);
 
   // Runs it, and waits for it.
   void Run() const;
 
  private:
-  dnnl::primitive primitive_;
+  std::shared_ptr<Primitive> primitive_;
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> arguments_;
 };

@@ -22,7 +22,7 @@ class FloatProduct final : public Product {
         packed_(Operand::Elsewhere(desc_.weights_desc())),
         out_(Operand::Elsewhere(desc_.dst_desc())),
         pack_(Reordering(y_, packed_)),
-        multiply_(dnnl::matmul(desc_),
+        multiply_(desc_,
                   epilogue_.With(
                       {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, packed_}, {DNNL_ARG_DST, out_}})) {}
 

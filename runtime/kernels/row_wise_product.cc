@@ -59,8 +59,7 @@ class SumsByInstructions final : public Sums {
         x_(Operand::Elsewhere(XDesc(shape, x))),
         sums_(Operand::Elsewhere(desc.dst_desc())),
         pack_(Reordering(plain_weights_, weights_)),
-        add_up_(dnnl::matmul(desc),
-                {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, sums_}}) {}
+        add_up_(desc, {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, sums_}}) {}
 
   std::string implementation_;
   Operand plain_weights_;

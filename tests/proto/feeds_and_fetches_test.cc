@@ -3,9 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {
@@ -13,12 +10,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-std::vector<std::string> Names(const std::vector<const Variable*>& variables) {
-  std::vector<std::string> names;
-  for (const Variable* variable : variables) names.push_back(variable->name());
-  return names;
-}
 
 TEST(FeedsAndFetches, AreThoseOfTheirOps) {
   const Program program = ParsedProgram(R"(
@@ -31,8 +22,8 @@ TEST(FeedsAndFetches, AreThoseOfTheirOps) {
     elementwise_add(X=x, Y=other) -> (Out=y)
     fetch(X=y) -> (Out=fetch) {col=0}
   )");
-  EXPECT_THAT(Names(FedVariables(program)), ElementsAre("x"));
-  EXPECT_THAT(Names(FetchedVariables(program)), ElementsAre("y"));
+  EXPECT_THAT(NamesOf(FedVariables(program)), ElementsAre("x"));
+  EXPECT_THAT(NamesOf(FetchedVariables(program)), ElementsAre("y"));
 }
 
 TEST(FeedsAndFetches, WithoutOpsWhatIsReadAndNeverWrittenIsFed) {
@@ -43,8 +34,8 @@ TEST(FeedsAndFetches, WithoutOpsWhatIsReadAndNeverWrittenIsFed) {
     var y f32[2]
     elementwise_add(X=x, Y=w) -> (Out=y)
   )");
-  EXPECT_THAT(Names(FedVariables(program)), ElementsAre("x"));
-  EXPECT_THAT(Names(FetchedVariables(program)), IsEmpty());
+  EXPECT_THAT(NamesOf(FedVariables(program)), ElementsAre("x"));
+  EXPECT_THAT(NamesOf(FetchedVariables(program)), IsEmpty());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <thread>
 #include <variant>
 
+#include "runtime/memory.h"
 #include "tests/runtime/parameter_program.h"
 #include "tests/testing/hex_bytes.h"
 #include "tests/testing/saved_parameters.h"
@@ -84,6 +85,25 @@ TEST(LoadParameters, ReadsACombinedFileInTheOrderOfTheNames) {
   EXPECT_EQ(scope->size(), 3u);
   EXPECT_THAT((*scope->Find("fc.b"))->data<float>(), ElementsAre(1, 2));
   EXPECT_THAT((*scope->Find("fc.scale"))->dims(), IsEmpty());
+}
+
+// So that they are in huge pages, be each of them small.
+TEST(LoadParameters, OfALargeFileLieBesideEachOther) {
+  const TemporaryFolder folder;
+  const ProgramDesc program = ProgramWith({{"a", {2, -1}}, {"b", {2}}, {"c", {-1}}});
+  Scope scope;
+  scope.Set("a", *Tensor::Allocate(VarType::INT8, {2, kHugePage / 2}));
+  scope.Set("b", Tensor::FromValues<float>({2}, {1, 2}));
+  scope.Set("c", Tensor::FromValues<float>({3}, {3, 4, 5}));
+  const std::string path = folder.Path("parameters");
+  ASSERT_TRUE(SaveCombinedParameters(program, scope, path).ok());
+  const absl::StatusOr<Scope> loaded = LoadParameters(program, path);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const Tensor& b = **loaded->Find("b");
+  EXPECT_EQ(b.bytes().data(), (*loaded->Find("a"))->bytes().data() + kHugePage);
+  EXPECT_EQ((*loaded->Find("c"))->bytes().data(), b.bytes().data() + kMemoryAlignment);
+  EXPECT_THAT(b.data<float>(), ElementsAre(1, 2));
+  EXPECT_THAT((*loaded->Find("c"))->data<float>(), ElementsAre(3, 4, 5));
 }
 
 TEST(LoadParameters, TheElementTypeIsTheFiles) {

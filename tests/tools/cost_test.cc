@@ -113,6 +113,21 @@ TEST_F(InspectCost, SaysWhyNothingRunsOnIntegers) {
   EXPECT_THAT(run.out, HasSubstr("\nnot on integers: net.txt: "));
 }
 
+TEST_F(InspectCost, OfALoweredProgramSaysThatItIsOne) {
+  folder_.Write("lowered.txt", R"(var x f32[-1,2]
+var x.q i8[-1,2]
+var w.int8 i8[2,2] persistable
+var y.scales f32[2] persistable
+var y f32[-1,2]
+integer_quantize(X=x) -> (Out=x.q) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_range=2.0, out_largest_code=127}
+integer_mul(Scales=y.scales, X=x.q, Y=w.int8) -> (Out=y) {x_num_col_dims=1}
+)");
+  const BinaryRun run = Run({"--fetches=y", "lowered.txt"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\nnot on integers: lowered.txt: is lowered already: it has an op "
+                                 "integer_quantize\n"));
+}
+
 TEST_F(InspectCost, ExtentsThatTheProgramLeavesOpenAreGiven) {
   folder_.Write("net.txt", "var x f32[-1,-1]\nvar y f32[-1,-1]\nsin(X=x) -> (Out=y)\n");
   const BinaryRun run = Run({"--fetches=y", "--shapes=x=3x5", "net.txt"});

@@ -88,6 +88,33 @@ TEST_F(Infer, ArraysGoInAndOutByNameOnEachBackend) {
   }
 }
 
+// The reference runs all ops, the executor those that a fetch is computed of.
+TEST_F(Infer, WantsTheArraysThatAreRead) {
+  folder_.Write("two.txt", R"(var x f32[-1,2]
+var label f32[-1,2]
+var y f32[-1,2]
+var loss f32[-1,2]
+relu(X=x) -> (Out=y)
+elementwise_sub(X=y, Y=label) -> (Out=loss)
+)");
+  const struct {
+    std::string fetch;
+    std::string backend;
+    int exit_code;
+    std::string error;
+  } kCases[] = {
+      {"--fetches=y=y.npy", "onednn", 0, ""},
+      {"--fetches=y=y.npy", "reference", 2, "is fed \"label\", which is wanted: --feeds=label="},
+      {"--fetches=loss=y.npy", "onednn", 2, "is fed \"label\", which is wanted: --feeds=label="},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.fetch + c.backend);
+    const BinaryRun run = Run({"two.txt", "--feeds=x=x.npy", c.fetch}, c.backend);
+    EXPECT_EQ(run.exit_code, c.exit_code) << run.err;
+    EXPECT_THAT(run.err, HasSubstr(c.error));
+  }
+}
+
 // Exporters declare the extents of an example.
 TEST_F(Infer, AnArrayMayHaveOtherExtentsThanDeclared) {
   Save("long.npy", Tensor::FromValues<float>({1, 3}, {1, 2, 3}));
@@ -348,9 +375,7 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
       {{"net.txt", params, "--feeds=x=row.npy", fetch},
        3,
        "row.npy: is FP32 [2]; want what the program declares of \"x\", FP32 [-1, 2]"},
-      {{"net.txt", params, fetch},
-       4,
-       "net.txt: block 0, op 1 (elementwise_mul): input X reads \"x\", which has no value"},
+      {{"net.txt", params, fetch}, 2, "net.txt is fed \"x\", which is wanted: --feeds=x=FILE.npy"},
       {{"train.txt", params, fetch},
        4,
        "train.txt: block 0, op 3 (relu_grad) is an op of training; want a test program (transpile "

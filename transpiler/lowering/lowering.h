@@ -22,6 +22,7 @@
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
+#include "transpiler/code_type.h"
 #include "transpiler/lowering/reasons.h"
 #include "transpiler/pass.h"
 #include "transpiler/passes/parameter_writer.h"
@@ -31,13 +32,6 @@ namespace fixpoint {
 // Error (kInvalidArgument): a range that the Scale of `op` holds is NaN, infinite or negative.
 absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges);
 
-// What codes are stored as, and what they stand for.
-struct CodeType {
-  VarType::Type dtype = VarType::INT8;  // or UINT8
-  float range = 0;                      // of so many codes above the zero point:
-  int32_t largest_code = 127;
-  int32_t zero_point = 0;
-};
 // Makes the attributes of an op that writes codes say it.
 void SetCodeType(const CodeType& type, OpDesc* op);
 
@@ -57,6 +51,10 @@ struct ActivationCodes {
   std::optional<int32_t> zero_point;  // of affine codes
   bool is_unsigned = false;
 
+  CodeType type() const {
+    return {is_unsigned ? VarType::UINT8 : VarType::INT8, range, largest_code,
+            zero_point.value_or(0)};
+  }
   float step() const { return StepOf(range, largest_code); }
   // Says it to an op that adds these codes up.
   void AddZeroPoint(OpBuilder& product) const {

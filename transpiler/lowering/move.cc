@@ -16,18 +16,13 @@ namespace {
 
 constexpr char kConcat[] = "concat";
 
-bool AreOfOneKind(const ActivationCodes& a, const ActivationCodes& b) {
-  return a.is_unsigned == b.is_unsigned && a.range == b.range && a.largest_code == b.largest_code &&
-         a.zero_point.value_or(0) == b.zero_point.value_or(0);
-}
-
 // Those that every X has; nothing where one has none, or others.
 std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
                                                                const Lowering& lowering) {
   std::vector<ActivationCodes> all;
   for (const Argument* x : op.Inputs("X")) {
     const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
-    if (!codes || (!all.empty() && !AreOfOneKind(*codes, all.front()))) return std::nullopt;
+    if (!codes || (!all.empty() && codes->type() != all.front().type())) return std::nullopt;
     all.push_back(*codes);
   }
   return all;
@@ -133,7 +128,7 @@ absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
     }
   }
   const ActivationCodes& kind = codes->front();
-  const VarType::Type dtype = kind.is_unsigned ? VarType::UINT8 : VarType::INT8;
+  const VarType::Type dtype = kind.type().dtype;
   std::vector<std::string> from;
   for (const ActivationCodes& moved : *codes) from.emplace_back(moved.codes->name());
   std::vector<std::string> to;

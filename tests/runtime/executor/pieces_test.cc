@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "runtime/executor/executor.h"
+#include "runtime/kernels/deferred_primitives.h"
 #include "runtime/scope.h"
 #include "tests/testing/parsed_program.h"
 
@@ -140,6 +141,22 @@ TEST_F(BatchInPieces, PassesTheFirstStepsAndThenTheRestAsAWhole) {
   EXPECT_THAT(NamesOf(rest.constant_steps), ElementsAre("pack weights"));
   EXPECT_THAT(executor->PlanText(), HasSubstr(kPieces));
   ExpectAlike(kNetwork, {"out"});
+}
+
+// Of both plans, those of the steps that run alone.
+TEST_F(BatchInPieces, MakesEachPrimitiveOnce) {
+  const auto made_for = [this](int64_t batch) {
+    const auto executor = With(kNetwork, &store_);
+    const Tensor x = Waves({batch, 4, 64, 64}, 0.5f);
+    const Feed feeds[] = {{"x", &x}};
+    const int64_t before = kernels::PrimitivesMade();
+    EXPECT_TRUE(executor->PlanOf(feeds, {"out"}).ok());
+    EXPECT_EQ(executor->PlanText().find(kPieces) != std::string::npos, batch == 16);
+    return kernels::PrimitivesMade() - before;
+  };
+  const int64_t made = made_for(4);
+  EXPECT_GT(made, 2);
+  EXPECT_EQ(made_for(16), made);
 }
 
 TEST_F(BatchInPieces, LeavesWhatIsFetchedOfTheFirstSteps) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/convolution.h"
 #include "runtime/kernels/instruction_set.h"
@@ -131,6 +132,16 @@ testing::AssertionResult HaveEqualBits(const std::vector<float>& a, const std::v
   return testing::AssertionSuccess();
 }
 
+// With AVX2 alone oneDNN has gemm for some, whose epilogue is not that of Apply and is refused. The
+// stages are loops behind it then.
+template <typename Kernel>
+void ExpectRefusedOfGemmAlone(const Kernel& plain, const absl::Status& fused) {
+  const bool is_gemm = absl::StrContains(plain.implementation(), "gemm:jit");
+  EXPECT_EQ(fused.code(), is_gemm ? absl::StatusCode::kUnimplemented : absl::StatusCode::kOk)
+      << plain.implementation() << ": " << fused;
+  EXPECT_TRUE(!is_gemm || BestInstructionSet() == InstructionSet::kAvx2);
+}
+
 class Epilogues : public testing::TestWithParam<std::tuple<ConvolutionCase, EpilogueCase>> {};
 
 TEST_P(Epilogues, AreOperationsBehindAConvolution) {
@@ -138,11 +149,8 @@ TEST_P(Epilogues, AreOperationsBehindAConvolution) {
   const Epilogue& epilogue = std::get<1>(GetParam()).epilogue;
   const auto plain = ConvolutionForward::Plan(shape);
   const auto fused = ConvolutionForward::Plan(shape, epilogue);
-  if (absl::IsUnimplemented(fused.status()) && BestInstructionSet() == InstructionSet::kAvx2) {
-    GTEST_SKIP() << fused.status();
-  }
-  ASSERT_TRUE(plain.ok() && fused.ok()) << plain.status() << fused.status();
-  EXPECT_FALSE(IsSlow((*fused)->implementation())) << (*fused)->implementation();
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  ExpectRefusedOfGemmAlone(**plain, fused.status());
   Numbers numbers;
   const std::vector<float> x = numbers.Vector(shape.input_size());
   const std::vector<float> filters = numbers.Vector(shape.filter_size());
@@ -150,7 +158,13 @@ TEST_P(Epilogues, AreOperationsBehindAConvolution) {
   std::vector<float> y(shape.output_size());
   std::vector<float> fused_y(shape.output_size());
   (*plain)->Run(x, Packed(**plain, filters), {}, absl::MakeSpan(y));
-  (*fused)->Run(x, Packed(**fused, filters), operands.spans(), absl::MakeSpan(fused_y));
+  if (fused.ok()) {
+    EXPECT_FALSE(IsSlow((*fused)->implementation())) << (*fused)->implementation();
+    (*fused)->Run(x, Packed(**fused, filters), operands.spans(), absl::MakeSpan(fused_y));
+  } else {
+    fused_y = y;
+    Apply(epilogue, operands.spans(), absl::MakeSpan(fused_y));
+  }
   EXPECT_TRUE(HaveEqualBits(fused_y, Operated(epilogue, operands.spans(), y)));
 }
 
@@ -220,10 +234,8 @@ TEST_P(ProductEpilogues, AreOperationsBehindAProduct) {
   const ProductShape shape = {2, 9, 33, 21};
   const auto plain = Product::Plan(shape);
   const auto fused = Product::Plan(shape, epilogue);
-  if (absl::IsUnimplemented(fused.status()) && BestInstructionSet() == InstructionSet::kAvx2) {
-    GTEST_SKIP() << fused.status();
-  }
-  ASSERT_TRUE(plain.ok() && fused.ok()) << plain.status() << fused.status();
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  ExpectRefusedOfGemmAlone(**plain, fused.status());
   Numbers numbers;
   const std::vector<float> x = numbers.Vector(shape.x_size());
   const std::vector<float> y = numbers.Vector(shape.y_size());
@@ -231,7 +243,12 @@ TEST_P(ProductEpilogues, AreOperationsBehindAProduct) {
   std::vector<float> out(shape.out_size());
   std::vector<float> fused_out(shape.out_size());
   (*plain)->Run(x, Packed(**plain, y), {}, absl::MakeSpan(out));
-  (*fused)->Run(x, Packed(**fused, y), operands.spans(), absl::MakeSpan(fused_out));
+  if (fused.ok()) {
+    (*fused)->Run(x, Packed(**fused, y), operands.spans(), absl::MakeSpan(fused_out));
+  } else {
+    fused_out = out;
+    Apply(epilogue, operands.spans(), absl::MakeSpan(fused_out));
+  }
   EXPECT_TRUE(HaveEqualBits(fused_out, Operated(epilogue, operands.spans(), out)));
 }
 

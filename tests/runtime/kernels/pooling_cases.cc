@@ -30,13 +30,18 @@ std::vector<PoolingCase> PoolingCases() {
   };
 }
 
-std::vector<PoolingVariant> PoolingVariants() {
+std::vector<PoolingVariant> AverageVariants() {
   return {
-      {"Max", PoolingType::kMax, PoolingDivisor::kImage},
       {"AverageOfImage", PoolingType::kAverage, PoolingDivisor::kImage},
       {"AverageWithPadding", PoolingType::kAverage, PoolingDivisor::kPaddedImage},
       {"AverageOfWindow", PoolingType::kAverage, PoolingDivisor::kWindow},
   };
+}
+
+std::vector<PoolingVariant> PoolingVariants() {
+  std::vector<PoolingVariant> variants = AverageVariants();
+  variants.push_back({"Max", PoolingType::kMax, PoolingDivisor::kImage});
+  return variants;
 }
 
 PoolingShape ShapeOf(const PoolingCase& c, const PoolingVariant& variant) {

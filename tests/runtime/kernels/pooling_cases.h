@@ -30,6 +30,8 @@ struct PoolingVariant {
   PoolingType type;
   PoolingDivisor divisor;
 };
+// The kinds of averages; and those and the maximum.
+std::vector<PoolingVariant> AverageVariants();
 std::vector<PoolingVariant> PoolingVariants();
 
 PoolingShape ShapeOf(const PoolingCase& c, const PoolingVariant& variant);

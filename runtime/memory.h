@@ -1,0 +1,50 @@
+// Memory of tensors, constants and intermediate values.
+
+#ifndef FIXPOINT_RUNTIME_MEMORY_H_
+#define FIXPOINT_RUNTIME_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace fixpoint {
+
+// A cache line, and the widest vector register.
+inline constexpr size_t kMemoryAlignment = 64;
+// What of memory is worth to be in huge pages: the size of one on x86.
+inline constexpr size_t kHugePage = 2 << 20;
+
+// Rounded up to where a tensor may begin.
+int64_t Aligned(int64_t bytes);
+
+struct FreeMemory {
+  void operator()(uint8_t* memory) const { std::free(memory); }
+};
+using Memory = std::unique_ptr<uint8_t[], FreeMemory>;
+// Aligned; in huge pages, where it fills some and the system has them: a network reads more memory
+// than a processor knows small pages, and the system hands out small ones one at a time. Error
+// (kFailedPrecondition): there is none; `what` for.
+absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what);
+
+// Memory that is taken part by part, and is there as long as one of the parts.
+class MemoryBlock {
+ public:
+  // Of so many bytes, if the system has them.
+  explicit MemoryBlock(int64_t bytes);
+
+  // The next part, aligned; null where there are not as many bytes left.
+  std::shared_ptr<uint8_t> Take(int64_t bytes);
+
+ private:
+  std::shared_ptr<uint8_t> memory_;
+  int64_t left_ = 0;
+  uint8_t* next_ = nullptr;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_MEMORY_H_

@@ -199,6 +199,26 @@ TEST(QuantizedBias, IsAddedToTheSumsInTraining) {
               testing::HasSubstr("conv2d on integers with bias + elementwise_add"));
 }
 
+// Of codes with a zero point the range is the step of one code. The second fc adds numbers.
+TEST(QuantizedBias, IsAddedToSumsOfAffineCodes) {
+  constexpr char kProgram[] = R"(program version=2006002
+      block 0 {
+        fake_quantize_moving_average_min_max(X=x, InScale=xs, InZeroPoint=xz) -> (
+          Out=xq, OutScale=xs, OutZeroPoint=xz) {bit_length=8, is_test=true, unsigned_codes=true}
+        fake_dequantize_affine(X=xq, Scale=xs, ZeroPoint=xz) -> (Out=xd)
+        dequantize_linear(X=w, Scale=ws, ZeroPoint=zero) -> (Y=wd) {quant_axis=1, bit_length=8}
+        fake_quantize_dequantize_bias(X=b, InputScale=xs, WeightScale=ws) -> (Out=bd) {
+          input_largest_code=1, weight_largest_code=127}
+        fc(Input=xd, W=wd, Bias=bd) -> (Out=y)
+        fc(Input=xd, W=wd, Bias=b) -> (Out=z)
+      })";
+  const std::string inputs = Drawn("x", {5, 30}) + CodesText("w", "[30,6]", 180) + Drawn("b", {6}) +
+                             "xs f32[1] 0.01\nxz f32[1] 77\nzero f32[1] 0\n"
+                             "ws f32[6] 1 2 3 4 5 6\n";
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y", "z"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("fc on integers with bias"));
+}
+
 // A sum is of integers only where it has the steps of the products, and nothing else reads those.
 TEST(QuantizedBias, IsAddedAsNumbersToOtherSums) {
   constexpr char kOfOtherRanges[] = R"(program version=2006002

@@ -27,7 +27,8 @@ bool CanTrain(const Quantizer& quantizer) {
       if (state.is_trained && state.input.empty()) return false;
     }
   }
-  const QuantSpec spec;
+  QuantSpec spec;
+  spec.set_bits(8);  // as those that ops are asked for have
   for (const Era era : {Era::kFluid, Era::kPaddle2}) {
     if (quantizer.GradientOps(spec, QuantPlan::ACTIVATION, era).empty() ||
         quantizer.UpdateOps(spec, era).empty() || !quantizer.SummaryOps(spec, era).empty()) {

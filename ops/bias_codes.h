@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_OPS_BIAS_CODES_H_
 #define FIXPOINT_OPS_BIAS_CODES_H_
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -24,6 +25,41 @@ inline bool FillBiasCodes(absl::Span<const float> bias, absl::Span<const float> 
     codes[i] = static_cast<int32_t>(code);
   }
   return true;
+}
+
+// Where a program says that a bias is one of integers: codes from -kLargestBiasCode to that, which
+// FP32 holds, added to sums of less.
+constexpr int32_t kLargestBiasCode = int32_t{1} << 30;
+
+// Whether 32 bits hold a sum of so many products of codes, of which one is at most
+// `largest_product`, and such a bias.
+inline bool SumsWithBiasFit(int64_t products, int64_t largest_product) {
+  return products <= (kLargestBiasCode - 1) / largest_product;
+}
+
+// The step of such a bias, which is that of the sums: (input range / largest code) * (weight range
+// / largest code), each operation rounded. A weight's range of 0 counts as 1, which is what
+// freezing stores for codes that are all 0.
+inline float BiasStep(float input_range, int32_t input_largest_code, float weight_range,
+                      int32_t weight_largest_code) {
+  return StepOf(input_range, input_largest_code) *
+         StepOf(weight_range == 0 ? 1 : weight_range, weight_largest_code);
+}
+
+// The code of a bias: round_half_to_even(bias / step), between the smallest and the largest; 0 of a
+// NaN, and where the step is 0 or NaN.
+inline int32_t BiasCode(float bias, float step) {
+  if (step == 0) return 0;
+  const float code = RoundHalfToEven(bias / step);
+  if (std::isnan(code)) return 0;
+  constexpr auto kLargest = static_cast<float>(kLargestBiasCode);
+  return static_cast<int32_t>(std::min(std::max(code, -kLargest), kLargest));
+}
+
+// Whether it is one that BiasCode may give.
+inline bool IsBiasCode(int32_t code) {
+  return code >= -kLargestBiasCode && code <= kLargestBiasCode &&
+         static_cast<int32_t>(static_cast<float>(code)) == code;
 }
 
 }  // namespace fixpoint

@@ -18,6 +18,9 @@ std::string ReportText(const TranspileReport& report) {
   const Account account = MakeAccount(report.plan);
   absl::StrAppend(&text, AccountTable(account), "quantizers: ", account.weight_quantizers,
                   " of weights, ", account.activation_quantizers, " of activations");
+  if (account.bias_quantizers > 0) {
+    absl::StrAppend(&text, ", ", account.bias_quantizers, " of biases");
+  }
   if (account.observers > 0) absl::StrAppend(&text, "; ", account.observers, " observers");
   if (!account.target.empty()) absl::StrAppend(&text, "; target ", account.target);
   absl::StrAppend(&text, "\n", OpsLeftOutText(report.left_out));
@@ -44,6 +47,7 @@ std::string ReportJson(const TranspileReport& report) {
   json.Key("is_inference").Bool(account.is_inference);
   json.Key("weight_quantizers").Int(account.weight_quantizers);
   json.Key("activation_quantizers").Int(account.activation_quantizers);
+  json.Key("bias_quantizers").Int(account.bias_quantizers);
   json.Key("observers").Int(account.observers);
   json.Key("op_types").BeginArray();
   for (const AccountLine& line : account.lines) {

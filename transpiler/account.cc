@@ -37,6 +37,7 @@ Account MakeAccount(const QuantPlan& plan) {
   }
   for (const QuantPlan::Site& site : plan.sites()) {
     ++(site.observe()                     ? account.observers
+       : site.role() == QuantPlan::BIAS   ? account.bias_quantizers
        : site.role() == QuantPlan::WEIGHT ? account.weight_quantizers
                                           : account.activation_quantizers);
   }

@@ -30,6 +30,7 @@ struct Account {
   int quantized = 0;
   int weight_quantizers = 0;
   int activation_quantizers = 0;
+  int bias_quantizers = 0;
   int observers = 0;
 };
 

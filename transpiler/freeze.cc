@@ -37,6 +37,24 @@ absl::Status CheckCanBeFrozen(const Program& program, const QuantizerTable& quan
                    "and train it first"));
 }
 
+// Error (kInvalidArgument): a bias is rounded to integers, and no pass stores them.
+absl::Status CheckBiasesAreStored(const Program& program, const Pipeline& pipeline) {
+  for (const Pass* pass : pipeline.passes()) {
+    for (const std::string& fact : pass->Establishes()) {
+      if (fact == "biases_quantized") return absl::OkStatus();
+    }
+  }
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (op.type() != "fake_quantize_dequantize_bias") continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "pipeline: ", DescribeInFile(op), " rounds a bias to integers, and no pass ", "of ",
+          pipeline.ToText(), " stores them; add quantize_biases behind quantize_weights"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 bool IsOfQuantization(const Op& op) { return QuantOpOf(op) != QuantOp::kNone; }
 
 bool ReadsQuantized(const Op& op) {
@@ -130,6 +148,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   const std::string text =
       options.pipeline.empty() ? FreezePipelineOf(options.form) : options.pipeline;
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParseFreezePipeline(text, options.form, passes));
+  RETURN_IF_ERROR(CheckBiasesAreStored(program, pipeline));
   PassContext context(quantizers);
   context.freeze.trained = &scope;
   context.freeze.feeds = options.feeds;

@@ -19,11 +19,11 @@ namespace fixpoint {
 
 inline constexpr char kFreezePipeline[] =
     "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
-    "quantize_weights,prune_to_inference,remove_dead_variables";
+    "quantize_weights,quantize_biases,prune_to_inference,remove_dead_variables";
 // Of the legacy forms.
 inline constexpr char kLegacyFreezePipeline[] =
     "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
-    "quantize_weights,dequantize_products,prune_to_inference,remove_dead_variables";
+    "quantize_weights,quantize_biases,dequantize_products,prune_to_inference,remove_dead_variables";
 
 inline const char* FreezePipelineOf(FrozenForm form) {
   return form == FrozenForm::kPortable ? kFreezePipeline : kLegacyFreezePipeline;

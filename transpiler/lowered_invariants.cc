@@ -294,6 +294,23 @@ class Check {
       Violated(4, Describe(op), " has the scale ", values[c], " in channel ", c, "; want ", *step);
       return;
     }
+    CheckBias(op, values);
+  }
+
+  // That sums have the steps of a bias that is added to them, where the portable program reads that
+  // as numbers.
+  void CheckBias(const Op& op, absl::Span<const float> scales) {
+    const Argument* const bias = op.Input("Bias");
+    if (bias == nullptr || op.Input("Offsets") != nullptr) return;
+    const VarType::TensorDesc* const tensor = bias->variable()->tensor();
+    for (int64_t c = 0; tensor != nullptr && c < tensor->dims(0); ++c) {
+      const std::optional<float> step = portable_codes_.FindBiasStep(*bias, c);
+      const float scale = scales[scales.size() == 1 ? 0 : c];
+      if (!step || *step == scale) continue;
+      Violated(4, Describe(op), " adds a bias in steps of ", *step, " in channel ", c, "; want ",
+               scale);
+      return;
+    }
   }
 
   // By which the sums of a channel are multiplied; nothing where the portable op may have more to

@@ -14,6 +14,7 @@
 #include "proto/deterministic_bytes.h"
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
+#include "transpiler/integer_bias.h"
 #include "transpiler/schedule.h"
 #include "transpiler/target.h"
 #include "transpiler/unknown_quantizer.h"
@@ -247,6 +248,34 @@ absl::Status CheckRange(absl::string_view variable, float min, float max) {
                                                  "; a range is finite, and min is not above max"));
 }
 
+// Whether what a site of a bias is added to are sums of products of codes, which other sites make.
+absl::Status CheckBias(const Site& site, const OperandSites& sites) {
+  const auto wrong = [&site](const auto&... parts) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", site.value->variable().name(), "\": a bias ", parts...));
+  };
+  if (site.observe || !site.shared_scale.empty() || site.range.has_value() ||
+      DeterministicBytes(site.spec) != DeterministicBytes(IntegerBiasSpec())) {
+    return wrong("has the spec { bits: 32 }, and nothing else is said of it");
+  }
+  const VarType::TensorDesc* const tensor = site.value->variable().tensor();
+  if (tensor == nullptr || tensor->data_type() != VarType::FP32 || tensor->dims_size() != 1 ||
+      site.value->origin() != Value::Origin::kEntry || !site.value->variable().persistable()) {
+    return wrong("is a parameter, FP32 of one dimension");
+  }
+  if (site.readers.size() != 1) return wrong("has one reader");
+  const Op* const product = ProductOfBias(*site.readers.front());
+  if (product == nullptr || !sites.Of(*product).are_of_product()) {
+    return wrong(
+        "is Y of an elementwise_add behind a product, or Bias of one, whose activation and "
+        "weight have sites");
+  }
+  if (product->block().index() != 0 || site.readers.front()->op().block().index() != 0) {
+    return wrong("is added in block 0");
+  }
+  return absl::OkStatus();
+}
+
 // Whether the value of a site has the type, and the spec the fields, that its quantizer needs.
 absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
   const Variable& variable = site.value->variable();
@@ -389,7 +418,15 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
         absl::StrCat("it is for the target ", plan.target, ", and the target is ", target.name()));
   }
   RETURN_IF_ERROR(CheckSchedule(plan.schedule, target));
+  const OperandSites sites(plan);
   for (const Site& site : plan.sites) {
+    if (site.role == QuantPlan::BIAS) {
+      RETURN_IF_ERROR(CheckBias(site, sites));
+      if (target.bias() == Target::INT32) continue;
+      return absl::FailedPreconditionError(absl::StrCat("\"", site.value->variable().name(),
+                                                        "\": a bias in int32, which target ",
+                                                        target.name(), " does not add"));
+    }
     RETURN_IF_ERROR(CheckSite(site, quantizers));
     const absl::Status status = CheckAbilities(
         target,

@@ -16,6 +16,7 @@
 #include "transpiler/eligibility.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/input_error.h"
+#include "transpiler/integer_bias.h"
 #include "transpiler/op_types.h"
 #include "transpiler/rules.h"
 #include "transpiler/scale_training.h"
@@ -41,6 +42,7 @@ absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const Quant
   for (const Target::QuantizedOp& op : target.ops()) {
     types.insert(op.types().begin(), op.types().end());
   }
+  if (target.bias() == Target::INT32) types.insert("elementwise_add");
   const bool any_type =
       config.observe_outputs() &&
       std::any_of(target.outputs().begin(), target.outputs().end(),
@@ -92,6 +94,9 @@ class Planner {
   void PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches);
   void PlanOutputs(const Op& op, const OpSchema& schema, const Target::ObservedOutputs& outputs,
                    const Rules::OpMatches& matches);
+  // Adds a site for each bias that is added to sums of codes, and says why others are not.
+  // REQUIRES: all other sites are there.
+  void PlanBiases();
   // The readers of an output that can read its quantized copy, and do not read another.
   std::vector<const Argument*> ReadersOfOutput(const Value& value);
   // What an entry says of the shortcut of a residual alone: quantized as another op reads it.
@@ -165,6 +170,7 @@ absl::StatusOr<Plan> Planner::Make() {
   for (const auto& [op, matches] : quantized_outputs) {
     PlanOutputs(*op, *types_.SchemaOf(*op), *target_outputs_.at(op->type()), matches);
   }
+  if (target_.bias() == Target::INT32) PlanBiases();
   std::vector<absl::Status> complaints = specs_.complaints();
   plan_.schedule = config_.schedule();
   for (absl::Status status : {CheckSchedule(plan_.schedule, target_), rules_.CheckAllMatched(),
@@ -347,6 +353,49 @@ void Planner::ShareSpec(const Op& op, std::vector<SlotPlan>& slots) {
   }
   for (const SlotPlan& slot : slots) {
     specs_.CheckShared(*slots[0].argument, slots[0].spec, *slot.argument, slot.spec, op);
+  }
+}
+
+void Planner::PlanBiases() {
+  IntegerBias biases(plan_, quantizers_, &types_, &eligibility_);
+  std::vector<std::pair<Decision*, const Argument*>> added;
+  for (Decision& decision : plan_.decisions) {
+    const Op& op = *decision.op;
+    const Argument* const bias = biases.Find(op);
+    const bool is_own = bias != nullptr && ProductOfBias(*bias) == &op;
+    std::string scope;
+    // What a rule says of the op or of the slot stands.
+    if (bias == nullptr || decision.quantized != is_own || !decision.rule.empty() ||
+        planned_readers_.contains(bias) ||
+        rules_.Resolve(rules_.Match(op), bias->slot_name()).skip ||
+        eligibility_.WhySkipped(op, scope).has_value()) {
+      continue;
+    }
+    std::optional<std::string> why = biases.WhyFloat(*bias);
+    if (!why && links_.UncertainGradientOf(op) != nullptr) {
+      why = absl::StrCat("a gradient op repeats the inputs of ", Describe(op),
+                         ", and is not its own alone");
+    }
+    if (!why) {
+      added.emplace_back(&decision, bias);
+    } else if (is_own) {
+      absl::StrAppend(&decision.detail, decision.detail.empty() ? "" : ", ",
+                      "Bias stays float: ", *why);
+    } else {
+      decision.reason = Reason::kNoIntegerBias;
+      decision.detail = *std::move(why);
+    }
+  }
+  for (const auto& [decision, bias] : added) {
+    Site site;
+    site.value = bias->value();
+    site.role = QuantPlan::BIAS;
+    site.spec = IntegerBiasSpec();
+    plan_.sites.push_back(std::move(site));
+    AddReader(plan_.sites.back(), *bias);
+    if (!decision->quantized) decision->reason = Reason::kByTarget;
+    decision->quantized = true;
+    decision->detail = absl::StrCat(std::string(bias->slot_name()), " as a bias in int32");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <variant>
 
+#include "ops/bias_codes.h"
 #include "proto/attributes.h"
 
 namespace fixpoint {
@@ -9,6 +10,7 @@ namespace {
 
 constexpr char kAffineRead[] = "fake_dequantize_affine";
 constexpr char kRowWiseRead[] = "fake_row_wise_dequantize";
+constexpr char kBiasRead[] = "fake_dequantize_bias";
 constexpr char kAffineWrite[] = "fake_quantize_moving_average_min_max";
 
 std::string NameIn(const Op& op, absl::string_view slot) {
@@ -20,7 +22,9 @@ int BitsOf(const Op& op) { return static_cast<int>(IntAttr(op.desc(), "bit_lengt
 
 bool ReadAlike(const Op& a, const Op& b) {
   return a.type() == b.type() && NameIn(a, "Scale") == NameIn(b, "Scale") &&
-         NameIn(a, "ZeroPoint") == NameIn(b, "ZeroPoint") && BitsOf(a) == BitsOf(b);
+         NameIn(a, "ZeroPoint") == NameIn(b, "ZeroPoint") && BitsOf(a) == BitsOf(b) &&
+         NameIn(a, "InputScale") == NameIn(b, "InputScale") &&
+         NameIn(a, "WeightScale") == NameIn(b, "WeightScale");
 }
 
 }  // namespace
@@ -33,7 +37,8 @@ const Tensor* FindNumbers(const FreezeContext& context, absl::string_view parame
 }
 
 bool ReadsCodes(const Op& op) {
-  return op.type() == "dequantize_linear" || op.type() == kAffineRead || op.type() == kRowWiseRead;
+  return op.type() == "dequantize_linear" || op.type() == kAffineRead ||
+         op.type() == kRowWiseRead || op.type() == kBiasRead;
 }
 
 PortableCodes::PortableCodes(const Program& portable, const FreezeContext& context)
@@ -86,6 +91,20 @@ std::optional<float> PortableCodes::FindStep(const Argument& codes, size_t chann
   const bool are_steps = reader->type() == kRowWiseRead;
   return StepOf(ranges->data<float>()[channel % ranges->size()],
                 are_steps ? 1 : LargestCode(BitsOf(*reader)));
+}
+
+std::optional<float> PortableCodes::FindBiasStep(const Argument& codes, size_t channel) const {
+  const Op* const reader = FindReader(codes);
+  if (reader == nullptr || reader->type() != kBiasRead) return std::nullopt;
+  const std::optional<float> range = FindNumber(*reader, "InputScale");
+  const Tensor* const ranges = FindNumbers(context_, NameIn(*reader, "WeightScale"));
+  if (!range || ranges == nullptr || ranges->size() == 0) return std::nullopt;
+  const auto largest_code = [reader](absl::string_view name) {
+    return static_cast<int32_t>(IntAttr(reader->desc(), name).value_or(0));
+  };
+  return BiasStep(*range, largest_code("input_largest_code"),
+                  ranges->data<float>()[channel % ranges->size()],
+                  largest_code("weight_largest_code"));
 }
 
 std::optional<std::string> PortableCodes::FindZeroPoints(const Argument& codes) const {

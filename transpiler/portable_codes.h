@@ -54,6 +54,8 @@ class PortableCodes {
   std::optional<CodesRead> FindRead(const Argument& codes) const;
   // The step between two codes of a parameter in a channel, likewise; ranges repeat.
   std::optional<float> FindStep(const Argument& codes, size_t channel) const;
+  // The step of a code of a bias in a channel, likewise.
+  std::optional<float> FindBiasStep(const Argument& codes, size_t channel) const;
   // The parameter of the zero points that the channels of a parameter have, likewise; "" where they
   // have none.
   std::optional<std::string> FindZeroPoints(const Argument& codes) const;

@@ -12,6 +12,7 @@ namespace fixpoint {
 namespace {
 
 constexpr char kQuantizeLinear[] = "quantize_linear";
+constexpr char kQuantizeBias[] = "fake_quantize_dequantize_bias";
 constexpr char kDequantizeLinear[] = "dequantize_linear";
 
 bool IsDequantize(const Op& op, const QuantizerTable& quantizers) {
@@ -191,6 +192,17 @@ std::vector<const Op*> QuantizationSite::ops() const {
   std::vector<const Op*> ops = {quantize};
   ops.insert(ops.end(), dequantize.begin(), dequantize.end());
   return ops;
+}
+
+std::vector<const Argument*> ScalesOfBiases(const QuantizationSite& site) {
+  std::vector<const Argument*> scales;
+  for (const Argument* output : site.quantize->outputs()) {
+    if (output->value() == nullptr || output->variable() != site.scale->variable()) continue;
+    for (const Argument* reader : output->value()->readers()) {
+      if (reader->op().type() == kQuantizeBias) scales.push_back(reader);
+    }
+  }
+  return scales;
 }
 
 bool IsQuantize(const Op& op, const QuantizerTable& quantizers) {

@@ -36,6 +36,9 @@ struct QuantizationSite {
   std::vector<const Op*> ops() const;
 };
 
+// The arguments by which ops that quantize a bias (ops/bias_codes.h) read the scale of a site.
+std::vector<const Argument*> ScalesOfBiases(const QuantizationSite& site);
+
 // Whether the op computes codes, or what they stand for: a quantize op of the table, or
 // quantize_linear, which is no quantizer's own.
 bool IsQuantize(const Op& op, const QuantizerTable& quantizers);

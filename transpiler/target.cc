@@ -113,6 +113,9 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
     if (!spec->has_form()) complain(place, ".form is missing");
     check_spec(*spec, place);
   }
+  if (target.bias() == Target::INT32 && target.activation_abilities().reference_ops_only()) {
+    complain("bias is INT32, for which the reference has no op; want no reference_ops_only");
+  }
   if (target.ops().empty()) complain("ops is empty: the target computes nothing in integers");
   for (int i = 0; i < target.ops_size(); ++i) {
     const Target::QuantizedOp& op = target.ops(i);

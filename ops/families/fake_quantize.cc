@@ -3,6 +3,7 @@
 // bin = 2^(bit_length - 1) - 1; codes of a value x at scale s are round(bin / s * clamp(x, -s, s)).
 
 #include "absl/strings/str_cat.h"
+#include "ops/families/quantized_bias.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -365,6 +366,7 @@ std::vector<OpSchema> FakeQuantizeOps() {
   DefineQuantizers(ops);
   DefineOwnQuantizers(ops);
   DefineRowWise(ops);
+  DefineBiasQuantizers(ops);
   DefineDequantizers(ops);
   DefineLinear(ops, QuantOp::kQuantize, "quantize_linear")
       .Doc(

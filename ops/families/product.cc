@@ -247,10 +247,12 @@ std::vector<OpSchema> ProductOps() {
       .NeverNegativeIf(EndsInRelu)
       .Infer(InferFc);
 
-  DefineEpilogue(ops.Define("integer_mul(X, Y, Scales, Operands*?) -> (Out)"))
+  DefineEpilogue(ops.Define("integer_mul(X, Y, Scales, Bias?, Operands*?) -> (Out)"))
       .Doc(
-          "mul of codes X, INT8 or UINT8, and Y, INT8: each exact sum as FP32 times Scales, one or "
-          "one for each column of Y, then the epilogue. A channel is a column.")
+          "mul of codes X, INT8 or UINT8, and Y, INT8: each exact sum, with that of Bias, INT32, "
+          "as "
+          "FP32 times Scales, one or one for each column of Y, then the epilogue. A channel is a "
+          "column.")
       .Attr("x_num_col_dims", Int(1))
       .Attr("y_num_col_dims", Int(1))
       .Infer(InferStored(InferMul, "Out"));
@@ -261,10 +263,11 @@ std::vector<OpSchema> ProductOps() {
           "Offsets), plus Bias, both INT32, is exact, and as FP32 times Scales; then the epilogue.")
       .Attr("x_num_col_dims", Int(1))
       .Infer(InferStored(InferRowWise, "Out"));
-  DefineEpilogue(ops.Define("integer_matmul(X, Y, Scales, Operands*?) -> (Out)"))
+  DefineEpilogue(ops.Define("integer_matmul(X, Y, Scales, Bias?, Operands*?) -> (Out)"))
       .Doc(
-          "matmul_v2 of codes X, INT8 or UINT8, and Y, INT8: each exact sum as FP32 times Scales, "
-          "one or one for each column of Y, then the epilogue. A channel is a column.")
+          "matmul_v2 of codes X, INT8 or UINT8, and Y, INT8: each exact sum, with that of Bias, "
+          "INT32, as FP32 times Scales, one or one for each column of Y, then the epilogue. A "
+          "channel is a column.")
       .Attr("trans_x", Bool(false))
       .Attr("trans_y", Bool(false))
       .Infer(InferStored(InferMatmulV2, "Out"));

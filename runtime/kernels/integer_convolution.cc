@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/kernels/biased_sums_plan.h"
 #include "runtime/kernels/convolution_descs.h"
 #include "runtime/kernels/depthwise_convolution.h"
 #include "runtime/kernels/epilogue_post_ops.h"
@@ -12,6 +13,7 @@
 #include "runtime/kernels/integer_sums_plan.h"
 #include "runtime/kernels/one_channel_convolution.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/sum_parts.h"
 #include "runtime/kernels/tiled_convolution.h"
 
 namespace fixpoint::kernels {
@@ -47,10 +49,13 @@ std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
       images, post_ops);
 }
 
+WeightsOfSums FiltersOf(const ConvolutionShape& shape) {
+  return {1, shape.filters, shape.taps(), shape.taps(), 1};
+}
+
 std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, const InputCoding& images) {
   constexpr auto kFloat = memory::data_type::f32;
-  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), images,
-                     {1, shape.filters, shape.taps(), shape.taps(), 1});
+  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), images, FiltersOf(shape));
 }
 
 }  // namespace
@@ -71,6 +76,19 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(ConvolutionS
         return PlanInstructions(shape, images, stages, type);
       },
       [&] { return PlanFloats(shape, images); }, shape.output_size(), epilogue, output);
+}
+
+absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedConvolution(ConvolutionShape shape,
+                                                                  const InputCoding& images,
+                                                                  const Epilogue& epilogue,
+                                                                  OutputType output) {
+  RETURN_IF_ERROR(CompleteShape(&shape));
+  return PlanBiasedSums(
+      "a convolution",
+      [&](const Epilogue& stages, OutputType type) {
+        return PlanIntegerConvolution(shape, images, stages, type);
+      },
+      FiltersOf(shape), images, shape.filters, shape.output_size(), epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

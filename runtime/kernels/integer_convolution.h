@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "runtime/kernels/biased_sums.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
@@ -16,6 +17,12 @@ namespace fixpoint::kernels {
 // Errors: kInvalidArgument: those of CompleteShape; a sum may not fit in 32 bits; those of Planned
 // (onednn.h).
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(
+    ConvolutionShape shape, const InputCoding& images, const Epilogue& epilogue = {},
+    OutputType output = OutputType::kFloat);
+
+// The same with a bias in int32 for each filter. Errors: the same; 32 bits may not hold a sum with
+// its bias.
+absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedConvolution(
     ConvolutionShape shape, const InputCoding& images, const Epilogue& epilogue = {},
     OutputType output = OutputType::kFloat);
 

@@ -3,11 +3,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/kernels/biased_sums_plan.h"
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/integer_sums_plan.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/product_descs.h"
+#include "runtime/kernels/sum_parts.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -34,12 +36,15 @@ std::unique_ptr<IntegerSums> PlanInstructions(const ProductShape& shape, const I
                            x, post_ops);
 }
 
-std::unique_ptr<IntegerSums> PlanFloats(const ProductShape& shape, const InputCoding& x) {
-  constexpr auto kFloat = memory::data_type::f32;
+WeightsOfSums ColumnsOf(const ProductShape& shape) {
   const int64_t row = shape.transpose_y ? 1 : shape.columns;
   const int64_t column = shape.transpose_y ? shape.inner : 1;
-  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), x,
-                     {shape.batch, shape.columns, column, shape.inner, row});
+  return {shape.batch, shape.columns, column, shape.inner, row};
+}
+
+std::unique_ptr<IntegerSums> PlanFloats(const ProductShape& shape, const InputCoding& x) {
+  constexpr auto kFloat = memory::data_type::f32;
+  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), x, ColumnsOf(shape));
 }
 
 }  // namespace
@@ -59,8 +64,20 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerProduct(const ProductSha
       [&](const Epilogue& stages, OutputType type) {
         return PlanInstructions(shape, x, stages, type);
       },
-      [&] { return PlanFloats(shape, x); }, shape.batch * shape.rows * shape.columns, epilogue,
-      output);
+      [&] { return PlanFloats(shape, x); }, shape.out_size(), epilogue, output);
+}
+
+absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedProduct(const ProductShape& shape,
+                                                              const InputCoding& x,
+                                                              const Epilogue& epilogue,
+                                                              OutputType output) {
+  RETURN_IF_ERROR(CheckShape(shape));
+  return PlanBiasedSums(
+      "a product",
+      [&](const Epilogue& stages, OutputType type) {
+        return PlanIntegerProduct(shape, x, stages, type);
+      },
+      ColumnsOf(shape), x, shape.columns, shape.out_size(), epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

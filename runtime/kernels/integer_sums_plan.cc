@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -91,7 +90,7 @@ class InFloats final : public IntegerSums {
   InFloats(const SumsPrimitive& planned, const InputCoding& inputs, const WeightsOfSums& sums)
       : planned_(planned),
         coding_(inputs),
-        weights_of_sums_(sums),
+        parts_(sums, inputs),
         plain_weights_(Operand::Own(planned.plain_weights)),
         weights_(Operand::Elsewhere(planned.weights)),
         inputs_(Operand::Own(planned.inputs)),
@@ -100,15 +99,15 @@ class InFloats final : public IntegerSums {
         add_up_(planned.desc,
                 {{DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, out_}}),
         parts_of_weights_(plain_weights_.size<float>(), 0),
-        sums_(most_parts() > 1 ? out_.size<float>() : 0) {}
+        sums_(parts_.most() > 1 ? out_.size<float>() : 0) {}
 
   // As many parts as there can be; the others are zeros, so that equal weights are equal bytes.
-  int64_t packed_bytes() const override { return kHeaderBytes + most_parts() * weights_.bytes(); }
+  int64_t packed_bytes() const override { return kHeaderBytes + parts_.most() * weights_.bytes(); }
 
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(codes.size(), parts_of_weights_.size());
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
-    const int64_t part_count = ShareOut(codes);
+    const int64_t part_count = parts_.ShareOut(codes, absl::MakeSpan(parts_of_weights_));
     std::fill(packed.begin(), packed.end(), 0);
     std::memcpy(packed.data(), &part_count, sizeof(part_count));
     float* const plain = plain_weights_.data<float>();
@@ -155,51 +154,10 @@ class InFloats final : public IntegerSums {
  private:
   // The number of parts.
   static constexpr int64_t kHeaderBytes = 64;
-  // What floats add without rounding.
-  static constexpr int64_t kExact = int64_t{1} << 24;
-
-  // A part that is full lacks less than one product.
-  int64_t most_parts() const {
-    const int64_t most_of_product = int64_t{128} * LargestMagnitude(coding_);
-    return weights_of_sums_.size * weights_of_sums_.run * most_of_product /
-               (kExact - most_of_product) +
-           1;
-  }
-
-  // Says for each weight which part it belongs to; gives their number.
-  int64_t ShareOut(absl::Span<const int8_t> codes) {
-    const auto& [groups, sums, sum_stride, size, stride, run] = weights_of_sums_;
-    int64_t count = 1;
-    for (int64_t group = 0; group < groups; ++group) {
-      for (int64_t sum = 0; sum < sums; ++sum) {
-        const int64_t first = group * sums * size * run + sum * sum_stride;
-        count = std::max(count, ShareOutSum(codes, first, size, stride, run));
-      }
-    }
-    return count;
-  }
-
-  // The same of one sum.
-  int64_t ShareOutSum(absl::Span<const int8_t> codes, int64_t first, int64_t size, int64_t stride,
-                      int64_t run) {
-    int64_t sum = 0;
-    int part = 0;
-    for (int64_t i = 0; i < size * run; ++i) {
-      const int64_t place = first + i / run * stride + i % run;
-      const int64_t most = int64_t{std::abs(int{codes[place]})} * LargestMagnitude(coding_);
-      if (sum + most > kExact) {
-        sum = 0;
-        ++part;
-      }
-      sum += most;
-      parts_of_weights_[place] = part;
-    }
-    return part + 1;
-  }
 
   SumsPrimitive planned_;
   InputCoding coding_;
-  WeightsOfSums weights_of_sums_;
+  SumParts parts_;
   Operand plain_weights_;
   Operand weights_;
   Operand inputs_;

@@ -14,6 +14,7 @@
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/integer_sums.h"
+#include "runtime/kernels/sum_parts.h"
 
 namespace fixpoint::kernels {
 
@@ -27,28 +28,12 @@ inline dnnl::memory::data_type DataTypeOf(OutputType type) {
                                       : dnnl::memory::data_type::s8;
 }
 
-// Of a code less its zero point.
-inline int LargestMagnitude(const InputCoding& inputs) {
-  return inputs.has_zero_point || inputs.type == CodeType::kUint8 ? 255 : 128;
-}
-
 // Whether a sum of so many products of codes of inputs and of int8 fits in 32 bits, whatever the
 // codes are. Products with the zero point are a sum of their own, which is taken off.
 inline bool SumsFit(int64_t products, const InputCoding& inputs) {
   const int sums = inputs.has_zero_point ? 2 : 1;
   return products <= INT32_MAX / (sums * 128 * LargestMagnitude(inputs));
 }
-
-// Which weights are added up: `groups` of them lie one behind the other, and sum i of a group is of
-// the `size` runs of `run` weights from i * sum_stride on, `stride` apart.
-struct WeightsOfSums {
-  int64_t groups;
-  int64_t sums;  // of a group
-  int64_t sum_stride;
-  int64_t size;
-  int64_t stride;
-  int64_t run = 1;
-};
 
 // A planned primitive.
 struct SumsPrimitive {

@@ -3,10 +3,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/kernels/biased_sums_plan.h"
 #include "runtime/kernels/convolution_descs.h"
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/integer_sums_plan.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/sum_parts.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -46,13 +48,15 @@ std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
       inputs, post_ops);
 }
 
-std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, const InputCoding& inputs) {
-  constexpr auto kFloat = memory::data_type::f32;
+WeightsOfSums FiltersOf(const ConvolutionShape& shape) {
   const int64_t channels = shape.channels / shape.groups;
   const int64_t kernel = KernelSize(shape);
-  return ExactFloats(
-      PrimitiveOf(shape, kFloat, kFloat, kFloat), inputs,
-      {shape.groups, channels, kernel, shape.filters / shape.groups, channels * kernel, kernel});
+  return {shape.groups, channels, kernel, shape.filters / shape.groups, channels * kernel, kernel};
+}
+
+std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, const InputCoding& inputs) {
+  constexpr auto kFloat = memory::data_type::f32;
+  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), inputs, FiltersOf(shape));
 }
 
 }  // namespace
@@ -72,6 +76,18 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerTransposedConvolution(
         return PlanInstructions(shape, inputs, stages, type);
       },
       [&] { return PlanFloats(shape, inputs); }, shape.input_size(), epilogue, output);
+}
+
+absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedTransposedConvolution(
+    ConvolutionShape shape, const InputCoding& inputs, const Epilogue& epilogue,
+    OutputType output) {
+  RETURN_IF_ERROR(CompleteShape(&shape));
+  return PlanBiasedSums(
+      "a transposed convolution",
+      [&](const Epilogue& stages, OutputType type) {
+        return PlanIntegerTransposedConvolution(shape, inputs, stages, type);
+      },
+      FiltersOf(shape), inputs, shape.channels, shape.input_size(), epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

@@ -71,6 +71,8 @@ class Machine:
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             shutil.copytree(self._root / "examples/data", folder / "examples/data")
+            for target in (self._root / "examples").glob("*.textproto"):
+                shutil.copy(target, folder / "examples")
             for path in [folder, *folder.rglob("*")]:
                 path.chmod(path.stat().st_mode | stat.S_IWUSR)
             (folder / "bazelw").write_text(_BAZELW)

@@ -67,6 +67,8 @@ NOT_JUDGED = {
     "fake_channel_wise_quantize_dequantize_lsq": _OURS,
     "fake_channel_wise_quantize_dequantize_lsq_grad": _OURS,
     "fake_dequantize_affine": _OURS,
+    "fake_dequantize_bias": _OURS,
+    "fake_quantize_dequantize_bias": _OURS,
     "fake_quantize_dequantize_lsq": _OURS,
     "fake_quantize_dequantize_lsq_grad": _OURS,
     "fake_quantize_moving_average_min_max": _OURS,

@@ -282,6 +282,34 @@ constexpr InferCase kOthers[] = {
         var z i32[3]
         fake_row_wise_dequantize(X=x, Scale=s, ZeroPoint=z) -> (Out=y))",
      "error: ZeroPoint is [3] and X [4, 3] has 4 rows on quant_axis 0; want one for each"},
+    {R"(var b f32[6]
+        var r f32[1]
+        var w f32[3]
+        fake_quantize_dequantize_bias(X=b, InputScale=r, WeightScale=w) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127})",
+     "Out=FP32[6]"},
+    {R"(var b i32[6]
+        var r f32[1]
+        fake_dequantize_bias(X=b, InputScale=r, WeightScale=r) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127})",
+     "Out=FP32[6]"},
+    {R"(var b f32[6]
+        var r f32[1]
+        var w f32[4]
+        fake_quantize_dequantize_bias(X=b, InputScale=r, WeightScale=w) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127})",
+     "error: WeightScale is [4] and X [6]; want one range, or one for each channel, or for each of "
+     "a group"},
+    {R"(var b f32[6,1]
+        var r f32[1]
+        fake_quantize_dequantize_bias(X=b, InputScale=r, WeightScale=r) -> (Out=y) {
+          input_largest_code=255, weight_largest_code=127})",
+     "error: X is [6, 1]; want one number for each channel"},
+    {R"(var b f32[6]
+        var r f32[1]
+        fake_quantize_dequantize_bias(X=b, InputScale=r, WeightScale=r) -> (Out=y) {
+          input_largest_code=0, weight_largest_code=127})",
+     "error: input_largest_code is 0; want 1 or more"},
     {R"(var x i8[4,3]
         var w i8[3,2]
         var s f32[2]

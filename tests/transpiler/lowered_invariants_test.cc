@@ -137,6 +137,40 @@ constexpr char kRowParameters[] =
     "zero i32[1] 0\ns f32[1] 127\nw.int8 i8[2,2] 1 2 3 4\nw.s f32[2] 0.5 0.25\n"
     "w.z i32[2] 3 -4\nv.int8 i8[2,2] 5 6 7 8\n";
 
+// A bias in steps of the sums, and one in others.
+constexpr char kBias[] = R"(
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var zero i32[1] persistable
+  var s f32[1] persistable
+  var t f32[1] persistable
+  var w.int8 i8[2,2] persistable
+  var b.int32 i32[2] persistable
+  var c.int32 i32[2] persistable
+  var x f32[-1,2]
+  var x.q f32[-1,2]
+  var x.d f32[-1,2]
+  var w f32[2,2]
+  var b f32[2]
+  var c f32[2]
+  var p f32[-1,2]
+  var y f32[-1,2]
+  var z f32[-1,2]
+  feed(X=feed) -> (Out=x) {col=0}
+  quantize_linear(Scale=s, X=x, ZeroPoint=zero) -> (Y=x.q) {bit_length=8, quant_axis=-1, round_type=0}
+  dequantize_linear(Scale=s, X=x.q, ZeroPoint=zero) -> (Y=x.d) {bit_length=8, quant_axis=-1, round_type=0}
+  dequantize_linear(Scale=s, X=w.int8, ZeroPoint=zero) -> (Y=w) {bit_length=8, quant_axis=-1, round_type=0}
+  fake_dequantize_bias(InputScale=s, WeightScale=s, X=b.int32) -> (Out=b) {input_largest_code=127, weight_largest_code=127}
+  fake_dequantize_bias(InputScale=t, WeightScale=s, X=c.int32) -> (Out=c) {input_largest_code=127, weight_largest_code=127}
+  mul(X=x.d, Y=w) -> (Out=p)
+  elementwise_add(X=p, Y=b) -> (Out=y) {axis=-1}
+  elementwise_add(X=y, Y=c) -> (Out=z) {axis=-1}
+  fetch(X=z) -> (Out=fetch) {col=0}
+)";
+constexpr char kBiasParameters[] =
+    "zero i32[1] 0\ns f32[1] 127\nt f32[1] 254\nw.int8 i8[2,2] 1 2 3 4\nb.int32 i32[2] 5 -6\n"
+    "c.int32 i32[2] 7 8\n";
+
 // Codes that no op writes, read and moved.
 constexpr char kFed[] = R"(
   var feed feed_minibatch persistable
@@ -357,6 +391,17 @@ TEST(LoweredInvariants, RowsAreReadByTheirStepsAboveTheirZeroPoints) {
               absl::StrCat("invariant 4 of lowered programs: block 0, ", type,
                            " has the zero points \"w.s\"; want \"w.z\""));
   }
+}
+
+TEST(LoweredInvariants, ABiasIsInTheStepsOfItsSums) {
+  EXPECT_EQ(ViolationsOf(kBias, kBiasParameters, [](Program&, PassContext&) {}), "");
+  EXPECT_EQ(ViolationsOf(kBias, kBiasParameters,
+                         [](Program& program, PassContext&) {
+                           const Op& op = WriterOf(program, "y");
+                           Rewriter(&program, "wrong").SetArgument(*op.Input("Bias"), "c.int32");
+                         }),
+            "invariant 4 of lowered programs: block 0, op 3 (integer_mul) adds a bias in steps of "
+            "2 in channel 0; want 1");
 }
 
 TEST(LoweredInvariants, TheAccountHasEveryOpOnce) {

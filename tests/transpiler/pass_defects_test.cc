@@ -181,6 +181,30 @@ std::vector<Defect> InferenceDefects() {
        },
        "program.txt: invariant 4 of programs for inference: block 0, op 3 "
        "(fake_quantize_dequantize_abs_max) quantizes the parameter \"w\""},
+      {"quantize_biases", "leaves a bias to be rounded at every run",
+       [](Program& program, PassContext&) {
+         Rewriter rewriter(&program, "wrong");
+         const Op& op = TheOp(program, "mul");
+         (void)rewriter.AddVariable(program.block(0), MakeTensorVar("b.d", VarType::FP32, {1}));
+         (void)rewriter.AddVariable(program.block(0), MakeTensorVar("sum", VarType::FP32, {-1, 2}));
+         rewriter.InsertBefore(op, OpBuilder("fake_quantize_dequantize_bias")
+                                       .Input("X", "s")
+                                       .Input("InputScale", "s")
+                                       .Input("WeightScale", "s")
+                                       .Output("Out", "b.d")
+                                       .IntAttr("input_largest_code", 127)
+                                       .IntAttr("weight_largest_code", 127)
+                                       .Build());
+         rewriter.InsertBefore(op, OpBuilder("elementwise_add")
+                                       .Input("X", "x.d")
+                                       .Input("Y", "b.d")
+                                       .Output("Out", "sum")
+                                       .IntAttr("axis", -1)
+                                       .Build());
+         rewriter.SetArgument(*op.Input("X"), "sum");
+       },
+       "program.txt: invariant 4 of programs for inference: block 0, op 4 "
+       "(fake_quantize_dequantize_bias) quantizes the parameter \"s\""},
       {"remove_dead_variables", "leaves one",
        [](Program& program, PassContext&) {
          (void)Rewriter(&program, "wrong")

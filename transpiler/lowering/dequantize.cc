@@ -40,12 +40,14 @@ class DequantizeRule final : public LoweringRule {
     return "What makes numbers of an activation's codes reads integers.";
   }
   std::vector<std::string> op_types() const override {
-    return {"dequantize_linear", kAffine, "fake_row_wise_dequantize"};
+    return {"dequantize_linear", kAffine, "fake_dequantize_bias", "fake_row_wise_dequantize"};
   }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
     // Of a parameter: what reads it is computed on its codes, or stays on numbers.
-    if (op.type() == "fake_row_wise_dequantize") return LoweringReason::kAtEdge;
+    if (op.type() == "fake_row_wise_dequantize" || op.type() == "fake_dequantize_bias") {
+      return LoweringReason::kAtEdge;
+    }
     const Argument* const x = op.Input("X");
     const Argument* const scale = op.Input("Scale");
     const bool is_affine = op.type() == kAffine;

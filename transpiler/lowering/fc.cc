@@ -46,6 +46,9 @@ class FcRule final : public LoweringRule {
     product.attributes = {
         MakeIntAttr("x_num_col_dims", IntAttr(op.desc(), "in_num_col_dims").value_or(1))};
     if (const Argument* const bias = op.Input("Bias"); bias != nullptr) {
+      ASSIGN_OR_RETURN(product.bias, FindParameterBiasCodes(*bias, lowering));
+    }
+    if (const Argument* const bias = op.Input("Bias"); bias != nullptr && !product.bias) {
       ASSIGN_OR_RETURN(const Tensor* numbers, lowering.FindParameter(*bias));
       if (numbers == nullptr || numbers->dtype() != VarType::FP32) {
         return LoweringReason::kNotParameter;

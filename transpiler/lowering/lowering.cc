@@ -225,13 +225,22 @@ OpDesc Lowering::Extended(const Op& product, absl::string_view output, const Epi
   op.mutable_outputs(0)->set_arguments(0, std::string(output));
   Epilogue epilogue = *EpilogueOf(op);
   epilogue.insert(epilogue.end(), stages.begin(), stages.end());
-  SetEpilogue(epilogue, &op);
+  if (!epilogue.empty()) SetEpilogue(epilogue, &op);
   return op;
 }
 
 void Lowering::TakeUp(const Op& product, const Op& op, const Argument& output,
                       const Epilogue& stages, const std::vector<std::string>& operands) {
   rewriter_.InsertBefore(op, Extended(product, output.name(), stages, operands));
+  rewriter_.Remove(op);
+  rewriter_.Remove(product);
+}
+
+void Lowering::TakeUpBias(const Op& product, const Op& op, const Argument& output,
+                          const Argument& codes) {
+  OpDesc biased = Extended(product, output.name(), {}, {});
+  FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(codes.variable()->name());
+  rewriter_.InsertBefore(op, std::move(biased));
   rewriter_.Remove(op);
   rewriter_.Remove(product);
 }

@@ -129,6 +129,8 @@ class Lowering {
   // `operands` are the variables of those that have one.
   void TakeUp(const Op& product, const Op& op, const Argument& output, const Epilogue& stages,
               const std::vector<std::string>& operands = {});
+  // The same of the sum with a bias, whose codes the product adds to its sums.
+  void TakeUpBias(const Op& product, const Op& op, const Argument& output, const Argument& codes);
   // Makes the product store codes in a variable, with more stages.
   void StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
                   const CodeType& type);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/row_codes.h"
@@ -28,6 +29,7 @@ bool SumsFit(int64_t products, const ActivationCodes& codes) {
 struct Weights {
   const Argument* codes;
   std::vector<float> scales;
+  int64_t products = 0;  // of a sum, of a parameter
 };
 
 absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
@@ -50,7 +52,7 @@ absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
   if (channels > 0 && !SumsFit(parameter->tensor->size() / channels, activation)) {
     return std::nullopt;
   }
-  Weights weights = {parameter->codes, {}};
+  Weights weights = {parameter->codes, {}, channels > 0 ? parameter->tensor->size() / channels : 0};
   for (int64_t c = 0; c < channels; ++c) {
     weights.scales.push_back(activation.step() * parameter->step(c % entries) * product.alpha);
   }
@@ -68,6 +70,14 @@ std::optional<Weights> FindActivation(const Argument& input, const ProductOfCode
   *reason = LoweringReason::kUnsignedOperand;
   if (codes->is_unsigned) return std::nullopt;
   return Weights{codes->codes, {activation.step() * codes->step() * product.alpha}};
+}
+
+// Whether the sums are in the steps of a bias, and 32 bits hold both.
+bool CanAddBias(const ParameterBiasCodes& bias, const Weights& weights,
+                const ActivationCodes& activation) {
+  const bool is_255 = activation.is_unsigned || activation.zero_point;
+  return weights.products > 0 && bias.IsOfSums(weights.scales) &&
+         SumsWithBiasFit(weights.products, 128 * (is_255 ? 255 : 128));
 }
 
 }  // namespace
@@ -102,12 +112,16 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
   if (!activation) return LoweringReason::kNotQuantized;
   ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
                    FindParameterRowCodes(*weight_input, lowering));
+  if (rows && product.bias) return LoweringReason::kZeroPoint;
   if (rows) return LowerRowWiseProduct(op, product, *activation, *rows, lowering);
   LoweringReason reason;
   ASSIGN_OR_RETURN(std::optional<Weights> weights,
                    FindParameter(*weight_input, product, *activation, lowering, &reason));
   if (!weights) weights = FindActivation(*weight_input, product, *activation, lowering, &reason);
   if (!weights) return reason;
+  if (product.bias && !CanAddBias(*product.bias, *weights, *activation)) {
+    return LoweringReason::kAttributes;
+  }
   const Argument& output = *op.outputs().front();
   ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(weights->scales), lowering));
   const auto slot_or = [](absl::string_view slot, absl::string_view otherwise) {
@@ -120,6 +134,7 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
       .Input(slot_or(product.integer_weight_slot, product.weight_slot), weights->codes->name())
       .Input("Scales", scales)
       .Output(output.slot_name(), output.name());
+  if (product.bias) integers.Input("Bias", product.bias->codes->name());
   for (const std::string& operand : product.operands) integers.Input("Operands", operand);
   for (const OpDesc::Attr& attribute : product.attributes) integers.Attr(attribute);
   activation->AddZeroPoint(integers);

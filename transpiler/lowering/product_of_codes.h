@@ -5,12 +5,14 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/epilogue.h"
+#include "transpiler/lowering/bias_codes.h"
 #include "transpiler/lowering/lowering.h"
 #include "transpiler/lowering/rule.h"
 
@@ -34,6 +36,8 @@ struct ProductOfCodes {
   // What the op itself does behind the product, and the variables of stages that have an operand.
   Epilogue epilogue;
   std::vector<std::string> operands;
+  // The codes of its bias, which are added to the sums.
+  std::optional<ParameterBiasCodes> bias;
 };
 
 // Those attributes of an op that it has.

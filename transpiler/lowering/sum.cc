@@ -9,6 +9,14 @@
 //   integer_conv2d(Filter=w.int8, Input=q, Operands=r, Scales=s) -> (Output=z)
 //     {epilogue=["add_uint8"], epilogue_a=[0.00784313772]}
 //
+// A bias of codes is added to the sums themselves:
+//
+//   fake_dequantize_bias(InputScale=x.scale, WeightScale=w.int8.scale, X=b.int32) -> (Out=b)
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y)
+//   elementwise_add(X=y, Y=b) -> (Out=z) {axis=1}
+//
+//   integer_conv2d(Bias=b.int32, Filter=w.int8, Input=q, Scales=s) -> (Output=z)
+//
 // Behind anything else:
 //
 //   elementwise_add(X=x, Y=y) -> (Out=z)
@@ -21,12 +29,14 @@
 #include <string>
 #include <utility>
 
+#include "ops/bias_codes.h"
 #include "ops/dims.h"
 #include "ops/equal_shapes.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
+#include "transpiler/lowering/bias_codes.h"
 #include "transpiler/lowering/rule.h"
 
 namespace fixpoint {
@@ -56,6 +66,29 @@ bool IsOfChannels(const std::vector<int64_t>& addend, int64_t axis, const VarTyp
     if (addend[i] != (at + i == channel_axis ? x.dims(channel_axis) : 1)) return false;
   }
   return true;
+}
+
+// Whether the sums of a product, which nothing is done with yet, are in the steps of a bias, and 32
+// bits hold both (as in runtime/kernels/biased_sums.h).
+absl::StatusOr<bool> CanAddCodes(const Op& product, const ParameterBiasCodes& bias,
+                                 Lowering& lowering) {
+  const OpSchema* const schema = FindOpSchema(product.type());
+  const Argument* const scales = product.Input("Scales");
+  if (schema->FindInput("Bias", lowering.era()) == nullptr || product.Input("Bias") != nullptr ||
+      product.Input("Offsets") != nullptr || scales == nullptr ||
+      !EpilogueOf(product.desc())->empty()) {
+    return false;
+  }
+  const bool is_image = product.Input("Filter") != nullptr;
+  ASSIGN_OR_RETURN(const Tensor* values, lowering.FindParameter(*scales));
+  ASSIGN_OR_RETURN(const Tensor* weights,
+                   lowering.FindParameter(*product.Input(is_image ? "Filter" : "Y")));
+  if (values == nullptr || weights == nullptr) return false;
+  const VarType::TensorDesc* const input = TensorOf(*product.Input(is_image ? "Input" : "X"));
+  const bool is_255 = input == nullptr || input->data_type() == VarType::UINT8 ||
+                      IntAttr(product.desc(), "input_zero_point").value_or(0) != 0;
+  return SumsWithBiasFit(weights->size() / bias.tensor->size(), 128 * (is_255 ? 255 : 128)) &&
+         bias.IsOfSums(values->data<float>());
 }
 
 // Whether a run may hold what an input reads as codes, so that a sum adds those
@@ -148,10 +181,21 @@ class SumRule final : public LoweringRule {
                       {std::string(codes->codes->name())});
       return LoweringReason::kInEpilogue;
     }
-    ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));
-    if (bias == nullptr) return LoweringReason::kNotParameter;
     const int channel_axis = ChannelAxisOf(product, dims->dims_size());
     const int64_t axis = IntAttr(op.desc(), "axis").value_or(-1);
+    ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> codes,
+                     FindParameterBiasCodes(addend, lowering));
+    if (codes) {
+      ASSIGN_OR_RETURN(const bool can_add, CanAddCodes(product, *codes, lowering));
+      if (!can_add || !result_is_x ||
+          !IsOfChannels(codes->tensor->dims(), axis, *dims, channel_axis)) {
+        return LoweringReason::kAttributes;
+      }
+      lowering.TakeUpBias(product, op, out, *codes->codes);
+      return LoweringReason::kOnIntegers;
+    }
+    ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));
+    if (bias == nullptr) return LoweringReason::kNotParameter;
     if (!result_is_x || bias->dtype() != VarType::FP32 ||
         !IsOfChannels(bias->dims(), axis, *dims, channel_axis)) {
       return LoweringReason::kAttributes;

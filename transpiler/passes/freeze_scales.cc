@@ -77,6 +77,7 @@ class ScaleFreezer {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(const std::string name, ParameterOf(site, scale));
+    for (const Argument* read : ScalesOfBiases(site)) rewriter_.SetArgument(*read, name);
     if (context_.freeze.form == FrozenForm::kPortable) return WritePortable(site, name);
     KeepReading(site, name);
     return absl::OkStatus();

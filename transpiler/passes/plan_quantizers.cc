@@ -61,8 +61,8 @@ class PlanQuantizers final : public Pass {
     int count = 0;
     std::string first;
     for (const Site& site : context.train->plan.sites) {
-      const bool is_found_anew = context.quantizers.Find(site.spec.quantizer())->is_dynamic();
-      if (site.role == QuantPlan::WEIGHT || is_found_anew || site.range) continue;
+      if (site.role != QuantPlan::ACTIVATION || site.range) continue;
+      if (context.quantizers.Find(site.spec.quantizer())->is_dynamic()) continue;
       if (count++ == 0) first = site.value->variable().name();
     }
     if (count == 0) return;
@@ -82,7 +82,7 @@ class PlanQuantizers final : public Pass {
 
   static void FindTrainedScales(const QuantizerTable& quantizers, TrainContext& train) {
     for (Site& site : train.plan.sites) {
-      site.trained_inputs = train.plan.is_inference || site.observe
+      site.trained_inputs = train.plan.is_inference || site.observe || site.role == QuantPlan::BIAS
                                 ? std::vector<std::string>()
                                 : TrainedInputs(quantizers, site.spec, EraOf(train.target));
     }

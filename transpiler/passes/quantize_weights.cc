@@ -117,6 +117,9 @@ class WeightQuantizer {
 
   absl::Status Quantize(const QuantizationSite& site) {
     ASSIGN_OR_RETURN(const Written* written, Write(site));
+    for (const Argument* read : ScalesOfBiases(site)) {
+      rewriter_.SetArgument(*read, written->scales);
+    }
     if (site.fused) {
       RETURN_IF_ERROR(WriteDequantize(site, *written, *site.quantize, site.result->name()));
     }

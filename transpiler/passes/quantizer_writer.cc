@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
@@ -53,6 +54,7 @@ absl::Status QuantizerWriter::WriteAll() {
     if (!site.shared_scale.empty()) shared[site.shared_scale].push_back(&site);
   }
   for (const Site& site : context_.plan.sites) {
+    if (site.role == QuantPlan::BIAS) continue;
     if (site.shared_scale.empty()) {
       RETURN_IF_ERROR(Write(site));
       continue;
@@ -61,7 +63,31 @@ absl::Status QuantizerWriter::WriteAll() {
     std::vector<const Site*>& group = shared[site.shared_scale];
     if (group.front() == &site) RETURN_IF_ERROR(WriteSharedScale(group));
   }
+  const OperandSites sites(context_.plan);
+  for (const Site& site : context_.plan.sites) {
+    if (site.role == QuantPlan::BIAS) RETURN_IF_ERROR(WriteBias(site, sites));
+  }
   Mark();
+  return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::WriteBias(const Site& site, const OperandSites& sites) {
+  const Op& product = *ProductOfBias(*site.readers.front());
+  const OperandSites::Operands operands = sites.Of(product);
+  Place place = PlaceOf(site);
+  place.before = &product;
+  Writing writing{&site, nullptr, nullptr, place, /*is_test=*/false};
+  ASSIGN_OR_RETURN(const std::string numbers, DeclareLike(writing, ".quant_dequant"));
+  OpBuilder quantize = rewriter_.New("fake_quantize_dequantize_bias");
+  quantize.Input("X", site.value->variable().name())
+      .Input("InputScale", scales_.at(operands.activation))
+      .Input("WeightScale", scales_.at(operands.weight))
+      .Output("Out", numbers)
+      .IntAttr("input_largest_code", LargestCode(BitLength(operands.activation->spec)))
+      .IntAttr("weight_largest_code", LargestCode(BitLength(operands.weight->spec)));
+  Insert(writing, quantize);
+  ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
+  Rewire(site, scheduled);
   return absl::OkStatus();
 }
 
@@ -223,6 +249,7 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
                                                const std::string& numbers) {
   const std::string scale = OutputOf(quantize.op(), writing.recipe->scale_output);
   const std::string zero_point = OutputOf(quantize.op(), writing.recipe->zero_point_output);
+  scales_[writing.site] = scale;
   Insert(writing, quantize);
   if (writing.recipe->dequantize_op.empty()) {
     ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
@@ -357,7 +384,7 @@ void QuantizerWriter::Point(const Argument& argument, const Site& site, const st
   change.marks.push_back(ArgumentMark(argument.slot_name(), argument.index(), argument.name()));
   if (site.role == QuantPlan::WEIGHT) {
     change.has_weight = true;
-  } else {
+  } else if (site.role == QuantPlan::ACTIVATION) {
     change.activation_bits = site.spec.bits();
   }
   rewriter_.SetArgument(argument, name);

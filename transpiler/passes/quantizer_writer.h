@@ -16,6 +16,7 @@
 #include "ops/quantizer.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
+#include "transpiler/integer_bias.h"
 #include "transpiler/pass.h"
 #include "transpiler/passes/state_writer.h"
 #include "transpiler/plan.h"
@@ -48,6 +49,8 @@ class QuantizerWriter {
   };
 
   absl::Status Write(const Site& site);
+  // Rounds a bias to the steps of its sums, whose operands are written.
+  absl::Status WriteBias(const Site& site, const OperandSites& sites);
   absl::Status WriteSharedScale(const std::vector<const Site*>& sites);
   // Quantizes the site's value with a scale that other ops have found.
   absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale);
@@ -97,6 +100,8 @@ class QuantizerWriter {
   Rewriter rewriter_;
   StateWriter state_;
   const fixpoint::Schedule schedule_;
+  // Where the scale of a site is.
+  absl::flat_hash_map<const Site*, std::string> scales_;
   // The last op that was inserted after an op, or at the head of a block.
   absl::flat_hash_map<const Op*, const Op*> last_after_;
   absl::flat_hash_map<const Block*, const Op*> last_at_head_;

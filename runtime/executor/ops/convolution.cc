@@ -114,6 +114,15 @@ absl::Status PlanConvolution(OpPlanner& op) {
       const std::optional<IntegerOperands> integers,
       ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/0));
   if (integers) {
+    if (const OpsBehind of_sums = FindOpsBehindSums(op, output, integers->SumsOf(shape.taps()));
+        of_sums.bias) {
+      return PlanBiasedSums(
+          op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
+          [&](const kernels::Epilogue& epilogue) {
+            return kernels::PlanBiasedConvolution(shape, integers->inputs.coding(), epilogue);
+          },
+          [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, absorbed); });
+    }
     const auto plan = [&](const kernels::Epilogue& epilogue) {
       return kernels::PlanIntegerConvolution(shape, integers->inputs.coding(), epilogue);
     };
@@ -158,9 +167,21 @@ absl::Status PlanTransposed(OpPlanner& op) {
       const std::optional<IntegerOperands> integers,
       ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/1));
   if (integers) {
+    const EpilogueInput output{"Output", type, kChannelAxis, Layout::kChannelsLast};
+    const int64_t products =
+        shape.filters / shape.groups * shape.window[0].kernel * shape.window[1].kernel;
+    if (const OpsBehind of_sums = FindOpsBehindSums(op, output, integers->SumsOf(products));
+        of_sums.bias) {
+      return PlanBiasedSums(
+          op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
+          [&](const kernels::Epilogue& epilogue) {
+            return kernels::PlanBiasedTransposedConvolution(shape, integers->inputs.coding(),
+                                                            epilogue);
+          },
+          [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, absorbed); });
+    }
     auto sums = kernels::PlanIntegerTransposedConvolution(shape, integers->inputs.coding());
     if (sums.ok()) {
-      const EpilogueInput output{"Output", type, kChannelAxis, Layout::kChannelsLast};
       ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, {}));
       AddIntegerSums(op, *integers, *std::move(sums), shape.channels, OperationsOf(shape),
                      epilogue);

@@ -7,6 +7,7 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
 #include "runtime/executor/ops/residual.h"
+#include "runtime/kernels/biased_sums.h"
 #include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::executor {
@@ -66,6 +67,42 @@ std::optional<OpBehind> FindOpBehind(const OpPlanner& op, const Value& value,
   return std::nullopt;
 }
 
+// What a sum adds to X, which is such sums: a bias that their kernel can add.
+std::optional<BiasCodes> FindBias(const OpPlanner& sum, const Value& value,
+                                  const EpilogueInput& input, const SumsOfCodes& sums) {
+  if (sum.op().type() != "elementwise_add" || &sum.InputValue("X") != &value ||
+      !sum.IsPlanned("Y") || !sum.Wants("Out")) {
+    return std::nullopt;
+  }
+  const BiasCodes* const bias = FindBiasCodes(sum.builder(), sum.InputValue("Y"));
+  if (bias == nullptr || !sums.CanAdd(*bias)) return std::nullopt;
+  if (!IsOfChannels(sum.InputDims("Y"), sum.attributes().Int("axis"), input.type.dims,
+                    input.channel_axis)) {
+    return std::nullopt;
+  }
+  return *bias;
+}
+
+// The op that alone reads a value of `op`, if it can be planned with it.
+std::optional<OpPlanner> FindNext(const OpPlanner& op, const Value& value) {
+  const Op* const next = op.demand().OnlyReader(value);
+  return next != nullptr ? op.Behind(*next) : std::nullopt;
+}
+
+// Adds the ops behind `value`.
+void FindFurther(const OpPlanner& op, const EpilogueInput& input, const Value* value,
+                 OpsBehind* found) {
+  for (;;) {
+    const std::optional<OpPlanner> planner = FindNext(op, *value);
+    if (!planner) return;
+    std::optional<OpBehind> behind = FindOpBehind(*planner, *value, input);
+    const char* const slot = planner->op().type() == "batch_norm" ? "Y" : "Out";
+    if (!behind || !planner->Wants(slot)) return;
+    value = behind->out = &planner->OutputValue(slot);
+    found->ops.push_back(*std::move(behind));
+  }
+}
+
 }  // namespace
 
 kernels::Epilogue OpsBehind::epilogue() const {
@@ -78,18 +115,26 @@ kernels::Epilogue OpsBehind::epilogue() const {
 
 OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input) {
   OpsBehind found;
-  if (!op.Wants(input.slot)) return found;
-  const Value* value = &op.OutputValue(input.slot);
-  for (;;) {
-    const Op* next = op.demand().OnlyReader(*value);
-    const std::optional<OpPlanner> planner = next != nullptr ? op.Behind(*next) : std::nullopt;
-    if (!planner) return found;
-    std::optional<OpBehind> behind = FindOpBehind(*planner, *value, input);
-    const char* const slot = next->type() == "batch_norm" ? "Y" : "Out";
-    if (!behind || !planner->Wants(slot)) return found;
-    value = behind->out = &planner->OutputValue(slot);
-    found.ops.push_back(*std::move(behind));
-  }
+  if (op.Wants(input.slot)) FindFurther(op, input, &op.OutputValue(input.slot), &found);
+  return found;
+}
+
+bool SumsOfCodes::CanAdd(const BiasCodes& bias) const {
+  return bias.IsOfSums(inputs, weights) && kernels::BiasedSumsFit(products, inputs.coding());
+}
+
+OpsBehind FindOpsBehindSums(const OpPlanner& op, const EpilogueInput& input,
+                            const SumsOfCodes& sums) {
+  if (!op.Wants(input.slot)) return {};
+  const Value& value = op.OutputValue(input.slot);
+  const std::optional<OpPlanner> sum = FindNext(op, value);
+  OpsBehind found;
+  if (sum) found.bias = FindBias(*sum, value, input, sums);
+  if (!found.bias) return FindOpsBehind(op, input);
+  const Value* const out = &sum->OutputValue("Out");
+  found.ops.push_back({&sum->op(), {}, nullptr, out});
+  FindFurther(op, input, out, &found);
+  return found;
 }
 
 bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind) {
@@ -126,7 +171,7 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInp
                        builder.Read(*next.operand, is_element ? input.layout : Layout::kRowMajor));
       planned.operands.push_back(operand);
       if (is_element && behind.adds_to_output) planned.residual = operand;
-    } else {
+    } else if (!next.stages.empty()) {
       planned.operands.push_back(std::nullopt);
     }
     builder.Absorb(*next.op, *value, input.type);

@@ -5,6 +5,7 @@
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/kernels/epilogue.h"
 
 namespace fixpoint::executor {
@@ -36,22 +38,39 @@ struct OpsBehind {
     const Value* out = nullptr;
   };
   std::vector<OpBehind> ops;
+  // What the first of the ops adds, which has no stage: a bias in steps of the sums.
+  std::optional<BiasCodes> bias;
   // Whether the kernel adds the elements of the residual to the output, which lies where they are.
   bool adds_to_output = false;
 
   kernels::Epilogue epilogue() const;
+  // How many of the ops the kernel does without an epilogue.
+  size_t without_stages() const { return bias ? 1 : 0; }
 };
 OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input);
+// Sums of so many products of codes.
+struct SumsOfCodes {
+  const Codes& inputs;
+  const Codes& weights;
+  int64_t products;
+
+  // Whether they are in the steps of a bias, and 32 bits hold them with it.
+  bool CanAdd(const BiasCodes& bias) const;
+};
+// The same of an op that computes such sums, and so can add a bias in their steps.
+OpsBehind FindOpsBehindSums(const OpPlanner& op, const EpilogueInput& input,
+                            const SumsOfCodes& sums);
 // Whether there is one residual, which nothing reads from the op on but its sum.
 bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind);
 
 // The kernel that `plan` makes of an epilogue: of that of the ops behind or, where there is none
-// for it, of no op.
+// for it, of no op but one without stages.
 template <typename Plan>
 auto PlanWithOpsBehind(const Plan& plan, OpsBehind* behind) -> decltype(plan(kernels::Epilogue())) {
   auto kernel = plan(behind->epilogue());
-  if (!absl::IsUnimplemented(kernel.status()) || behind->ops.empty()) return kernel;
-  behind->ops.clear();
+  const size_t least = behind->without_stages();
+  if (!absl::IsUnimplemented(kernel.status()) || behind->ops.size() == least) return kernel;
+  behind->ops.resize(least);
   return plan(kernels::Epilogue());
 }
 

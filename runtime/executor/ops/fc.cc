@@ -44,10 +44,11 @@ struct OwnStages {
   }
 };
 
-absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns) {
+// Those of the op's bias, as numbers, and of its activation.
+absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns, bool adds_numbers) {
   OwnStages own;
-  if (op.HasInput("Bias")) {
-    RETURN_IF_ERROR(op.CheckSize("Bias", columns));
+  if (op.HasInput("Bias")) RETURN_IF_ERROR(op.CheckSize("Bias", columns));
+  if (op.HasInput("Bias") && adds_numbers) {
     ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
     own.epilogue.push_back({EpilogueStage::Kind::kAddChannel});
     own.operands.push_back(bias);
@@ -61,6 +62,11 @@ absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns) {
         absl::StrCat("activation_type is \"", activation, "\"; want \"relu\" or none"));
   }
   return own;
+}
+
+// The codes of the op's bias; null where it has none that is held so.
+const BiasCodes* FindBiasCodesOf(const OpPlanner& op) {
+  return op.HasInput("Bias") ? FindBiasCodes(op.builder(), op.InputValue("Bias")) : nullptr;
 }
 
 // Absorbs the ops behind; their stages follow those of the op.
@@ -91,19 +97,30 @@ absl::Status AddRowWise(OpPlanner& op, const ProductShape& shape, const RowWiseO
 absl::Status PlanFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const ProductShape shape, ShapeOf(op));
-  ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns));
   const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
                              Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
   OpsBehind behind = FindOpsBehind(op, output);
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                    ReadIntegerOperands(op, "Input", Layout::kRowMajor, "W", /*channel_axis=*/1));
+  const BiasCodes* const bias = FindBiasCodesOf(op);
+  const bool adds_codes =
+      integers && bias != nullptr && integers->SumsOf(shape.inner).CanAdd(*bias);
+  ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns, !adds_codes));
+  if (adds_codes) {
+    return PlanBiasedSums(
+        op, *integers, *bias, std::move(behind), operations,
+        [&](const kernels::Epilogue& epilogue) {
+          return kernels::PlanBiasedProduct(shape, integers->inputs.coding(), own.Before(epilogue));
+        },
+        [&](const OpsBehind& absorbed) { return PlanEpilogue(op, output, own, absorbed); });
+  }
   ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
                    ReadRowWiseOperands(op, "Input", "W", shape));
   if (rows) return AddRowWise(op, shape, *rows, output, own, std::move(behind));
   if (integers) {
     const auto plan = [&](const kernels::Epilogue& epilogue) {
-      return kernels::PlanIntegerProduct(shape, integers->inputs.type, own.Before(epilogue));
+      return kernels::PlanIntegerProduct(shape, integers->inputs.coding(), own.Before(epilogue));
     };
     auto sums = PlanWithOpsBehind(plan, &behind);
     if (sums.ok()) {

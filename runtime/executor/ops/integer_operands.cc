@@ -60,4 +60,26 @@ void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
               absl::StrCat(op.op().type(), " on integers", epilogue.names)});
 }
 
+void AddBiasedSums(OpPlanner& op, const IntegerOperands& operands, const BiasCodes& bias,
+                   std::shared_ptr<kernels::BiasedSums> sums, int64_t operations,
+                   const PlannedEpilogue& epilogue) {
+  const auto& [inputs, weights] = operands;
+  const Buffer packed = AddPacking<int8_t>(op, sums, weights.codes);
+  const std::string implementation = sums->implementation();
+  std::vector<Buffer> reads = inputs.buffers();
+  reads.insert(reads.end(), {packed, bias.codes, bias.steps});
+  op.AddStep(
+      {epilogue.WithOperands(std::move(reads)),
+       {epilogue.out},
+       [inputs = inputs, bias, packed, epilogue, sums = std::move(sums)](const StepContext& run) {
+         sums->Run(run.Of<uint8_t>(inputs.codes), static_cast<int32_t>(inputs.ZeroPointIn(run)),
+                   run.Of<uint8_t>(packed), run.Of<int32_t>(bias.codes), run.Floats(bias.steps),
+                   epilogue.OperandsOf(run), run.Floats(epilogue.out));
+         return absl::OkStatus();
+       },
+       implementation,
+       operations,
+       absl::StrCat(op.op().type(), " on integers with bias", epilogue.names)});
+}
+
 }  // namespace fixpoint::executor

@@ -5,11 +5,15 @@
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/status_macros.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/ops/epilogue.h"
+#include "runtime/executor/ops/quantized_bias.h"
+#include "runtime/kernels/biased_sums.h"
 #include "runtime/kernels/integer_sums.h"
 
 namespace fixpoint::executor {
@@ -19,6 +23,9 @@ namespace fixpoint::executor {
 struct IntegerOperands {
   Codes inputs;
   Codes weights;
+
+  // Sums of so many of their products.
+  SumsOfCodes SumsOf(int64_t products) const { return {inputs, weights, products}; }
 };
 
 // Nothing where one of the two is not held as such codes. `channel_axis` is the axis of the weights
@@ -35,6 +42,21 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
 void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
                     std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
                     int64_t operations, const PlannedEpilogue& epilogue, float alpha = 1);
+// The same of sums with a bias in int32, by whose steps they are multiplied.
+void AddBiasedSums(OpPlanner& op, const IntegerOperands& operands, const BiasCodes& bias,
+                   std::shared_ptr<kernels::BiasedSums> sums, int64_t operations,
+                   const PlannedEpilogue& epilogue);
+
+// Adds that step for a kernel that `plan` makes of an epilogue, behind which `absorb` absorbs ops.
+template <typename Plan, typename Absorb>
+absl::Status PlanBiasedSums(OpPlanner& op, const IntegerOperands& operands, const BiasCodes& bias,
+                            OpsBehind behind, int64_t operations, const Plan& plan,
+                            const Absorb& absorb) {
+  ASSIGN_OR_RETURN(auto sums, PlanWithOpsBehind(plan, &behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, absorb(behind));
+  AddBiasedSums(op, operands, bias, std::move(sums), operations, epilogue);
+  return absl::OkStatus();
+}
 
 }  // namespace fixpoint::executor
 

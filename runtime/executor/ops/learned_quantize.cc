@@ -51,7 +51,12 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
   const TensorType type{VarType::FP32, {view.channels.count}};
   RETURN_IF_ERROR(op.CheckSize("InScale", view.channels.count));
   ASSIGN_OR_RETURN(const Buffer before, op.ReadFloats("InScale"));
-  if (op.IsTest()) return AddQuantize(op, quantization, before);
+  if (op.IsTest()) {
+    if (op.Wants("OutScale")) {
+      RETURN_IF_ERROR(op.builder().Share(op.OutputValue("OutScale"), op.InputValue("InScale")));
+    }
+    return AddQuantize(op, quantization, before);
+  }
   RETURN_IF_ERROR(op.CheckSize("InInitialized", view.channels.count));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
   ASSIGN_OR_RETURN(const Buffer initialized_before, op.ReadFloats("InInitialized"));

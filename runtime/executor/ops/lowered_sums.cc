@@ -19,6 +19,7 @@
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/executor/ops/product.h"
+#include "runtime/kernels/biased_sums.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_pooling.h"
@@ -205,6 +206,33 @@ struct Scales {
   }
 };
 
+// The same of sums with a bias.
+struct BiasedScales {
+  Scales of_sums;
+  Buffer bias;
+
+  static absl::StatusOr<BiasedScales> Read(OpPlanner& op, CodeType inputs, int64_t channels) {
+    BiasedScales read;
+    ASSIGN_OR_RETURN(read.of_sums, Scales::Read(op, inputs, channels));
+    RETURN_IF_ERROR(op.CheckSize("Bias", channels));
+    ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
+    return read;
+  }
+  InputCoding CodingOf(CodeType inputs) const { return of_sums.CodingOf(inputs); }
+  absl::Status Check(const StepContext& run) const {
+    return kernels::CheckBias(run.Of<int32_t>(bias));
+  }
+  std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
+    reads.push_back(bias);
+    return of_sums.WithReads(std::move(reads));
+  }
+  void Run(kernels::BiasedSums& kernel, const StepContext& run, Buffer input, Buffer packed,
+           kernels::EpilogueOperands operands, Output out) const {
+    kernel.Run(run.Of<uint8_t>(input), of_sums.zero_point, run.Of<uint8_t>(packed),
+               run.Of<int32_t>(bias), run.Floats(of_sums.scales), operands, out);
+  }
+};
+
 // The same of weights that have an offset for each column.
 struct RowWiseScales {
   Buffer scales;
@@ -279,15 +307,27 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   return absl::OkStatus();
 }
 
+// The same, of sums with a bias where the op has one.
+template <typename Plan, typename PlanBiased>
+absl::Status AddSumsWithBias(OpPlanner& op, const Sums& sums, const Plan& plan,
+                             const PlanBiased& plan_biased) {
+  if (!op.HasInput("Bias")) return AddSums(op, sums, plan);
+  return AddSums<kernels::BiasedSums, BiasedScales>(op, sums, plan_biased);
+}
+
 absl::Status PlanConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const Sums sums = {"Input",       "Filter",
                      "Output",      Layout::kChannelsLast,
                      shape.filters, 2 * shape.output_size() * shape.taps()};
-  return AddSums(op, sums,
-                 [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-                   return kernels::PlanIntegerConvolution(shape, input, epilogue, output);
-                 });
+  return AddSumsWithBias(
+      op, sums,
+      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanIntegerConvolution(shape, input, epilogue, output);
+      },
+      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanBiasedConvolution(shape, input, epilogue, output);
+      });
 }
 
 absl::Status PlanTransposedConvolution(OpPlanner& op) {
@@ -296,10 +336,14 @@ absl::Status PlanTransposedConvolution(OpPlanner& op) {
   const Sums sums = {"Input",        "Filter",
                      "Output",       Layout::kChannelsLast,
                      shape.channels, 2 * shape.output_size() * shape.taps()};
-  return AddSums(op, sums,
-                 [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-                   return kernels::PlanIntegerTransposedConvolution(shape, input, epilogue, output);
-                 });
+  return AddSumsWithBias(
+      op, sums,
+      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanIntegerTransposedConvolution(shape, input, epilogue, output);
+      },
+      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanBiasedTransposedConvolution(shape, input, epilogue, output);
+      });
 }
 
 absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& product) {
@@ -313,10 +357,14 @@ absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& pr
   const kernels::ProductShape& shape = product->shape;
   const Sums sums = {
       "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
-  return AddSums(op, sums,
-                 [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-                   return kernels::PlanIntegerProduct(shape, input, epilogue, output);
-                 });
+  return AddSumsWithBias(
+      op, sums,
+      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanIntegerProduct(shape, input, epilogue, output);
+      },
+      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanBiasedProduct(shape, input, epilogue, output);
+      });
 }
 
 absl::Status PlanMul(OpPlanner& op) { return PlanProduct(op, MulProduct(op)); }

@@ -185,6 +185,17 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   if (!is_repeated && column_axis >= 0 && op.InputDims("Y").size() > 1) {
     ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                      ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis));
+    if (integers && product.alpha == 1 && has_columns) {
+      if (const OpsBehind of_sums = FindOpsBehindSums(op, output, integers->SumsOf(shape.inner));
+          of_sums.bias) {
+        return PlanBiasedSums(
+            op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
+            [&](const kernels::Epilogue& epilogue) {
+              return kernels::PlanBiasedProduct(shape, integers->inputs.coding(), epilogue);
+            },
+            [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, absorbed); });
+      }
+    }
     if (integers) {
       const auto plan = [&](const kernels::Epilogue& epilogue) {
         return kernels::PlanIntegerProduct(shape, integers->inputs.coding(), epilogue);

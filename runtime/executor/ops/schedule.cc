@@ -5,6 +5,7 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
+#include "runtime/executor/ops/quantized_bias.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -33,7 +34,14 @@ absl::Status PlanSelect(OpPlanner& op) {
   if (!op.Wants("Out")) return absl::OkStatus();
   const char* chosen = op.HasBegun() ? "X" : "Before";
   const char* other = op.HasBegun() ? "Before" : "X";
-  if (op.HasInput(chosen)) return op.builder().Share(op.OutputValue("Out"), op.InputValue(chosen));
+  if (op.HasInput(chosen)) {
+    const Value& value = op.InputValue(chosen);
+    RETURN_IF_ERROR(op.builder().Share(op.OutputValue("Out"), value));
+    if (const BiasCodes* const bias = FindBiasCodes(op.builder(), value); bias != nullptr) {
+      op.builder().Attach(op.OutputValue("Out"), *bias);
+    }
+    return absl::OkStatus();
+  }
   return AddZeros(op, "Out", op.InputType(other));
 }
 

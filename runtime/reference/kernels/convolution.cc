@@ -179,6 +179,7 @@ absl::Status Conv2d(OpRun& op) {
 absl::Status IntegerConv2d(OpRun& op) {
   ASSIGN_OR_RETURN(const Convolution c, ForwardConvolution(op));
   RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.to.channels));
+  RETURN_IF_ERROR(CheckBias(op));
   const Array& input = op.Input("Input");
   const Array& filter = op.Input("Filter");
   ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", input.dtype));
@@ -225,6 +226,7 @@ absl::Status Conv2dTranspose(OpRun& op) {
 absl::Status IntegerConv2dTranspose(OpRun& op) {
   ASSIGN_OR_RETURN(const Convolution c, TransposedConvolution(op));
   RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.from.channels));
+  RETURN_IF_ERROR(CheckBias(op));
   const Array& input = op.Input("Input");
   const Array& filter = op.Input("Filter");
   ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", input.dtype));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
@@ -152,7 +153,25 @@ absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_vi
                        int64_t channels) {
   RETURN_IF_ERROR(CheckCodes(op, input));
   RETURN_IF_ERROR(CheckCodes(op, weights));
+  if (op.HasInputSlot("Bias") && op.FindInput("Bias") != nullptr) {
+    RETURN_IF_ERROR(op.CheckSize("Bias", channels));
+  }
   return op.Input("Scales").size() == 1 ? absl::OkStatus() : op.CheckSize("Scales", channels);
+}
+
+absl::Status CheckBias(const OpRun& op) {
+  const Array* const bias = op.FindInput("Bias");
+  if (bias == nullptr) return absl::OkStatus();
+  if (bias->dtype != VarType::INT32) {
+    return absl::UnimplementedError(absl::StrCat("Bias is ", TypeName(bias->dtype), "; want i32"));
+  }
+  for (const double code : bias->values) {
+    if (IsBiasCode(static_cast<int32_t>(code))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("a bias is ", static_cast<int64_t>(code), "; want ", -kLargestBiasCode, " to ",
+                     kLargestBiasCode, ", of the integers that FP32 holds"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis) {
@@ -192,10 +211,12 @@ absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_a
 
 absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis) {
   const Array& scales = op.Input("Scales");
+  const Array* const bias = op.HasInputSlot("Bias") ? op.FindInput("Bias") : nullptr;
   ForEachLine(
       ViewAround(sums.dims, channel_axis), [&](int64_t start, int64_t stride, int64_t channels) {
         for (int64_t c = 0; c < channels; ++c) {
           double& x = sums[start + c * stride];
+          if (bias != nullptr) x += (*bias)[c];
           x = static_cast<float>(x) * static_cast<float>(scales[scales.size() == 1 ? 0 : c]);
         }
       });

@@ -20,16 +20,20 @@ absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
 // Error: the input is no codes.
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot);
 
-// Errors: an input is no codes; there are neither as many scales as channels nor one.
+// Errors: an input is no codes; there are neither as many scales as channels nor one; there is a
+// bias of another size.
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
                        int64_t channels);
+
+// Error: there is a bias that is none of integers which a product may add (ops/bias_codes.h).
+absl::Status CheckBias(const OpRun& op);
 
 // What the op stores of numbers: what its epilogue makes of them. Errors: of its attributes; an
 // operand is absent or of another size.
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis);
 
-// What it stores of its sums, which are integers: times the scale of their channel, behind its
-// epilogue. Errors: the same.
+// What it stores of its sums, which are integers: with the bias of their channel, times its scale,
+// behind the epilogue. Errors: the same.
 absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis);
 
 }  // namespace fixpoint::reference

@@ -54,6 +54,7 @@ using MakeProduct = absl::StatusOr<Product> (*)(const OpRun& op);
 absl::Status MultiplyCodes(OpRun& op, MakeProduct make) {
   ASSIGN_OR_RETURN(const Product product, make(op));
   RETURN_IF_ERROR(CheckSums(op, "X", "Y", product.y.columns));
+  RETURN_IF_ERROR(CheckBias(op));
   if (product.out_dims.empty() || product.out_dims.back() != product.y.columns) {
     return absl::UnimplementedError("Y is a vector; want columns");
   }

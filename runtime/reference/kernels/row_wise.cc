@@ -104,12 +104,10 @@ absl::Status FullyConnect(OpRun& op) {
   const Array& x = op.Input("X");
   const Array& y = op.Input("Y");
   const Array& offsets = op.Input("Offsets");
-  const Array* const bias = op.FindInput("Bias");
   const int64_t inner = y.dims[0];
   const int64_t columns = y.dims[1];
   RETURN_IF_ERROR(CheckSums(op, "X", "Y", columns));
   RETURN_IF_ERROR(op.CheckSize("Offsets", columns));
-  if (bias != nullptr) RETURN_IF_ERROR(op.CheckSize("Bias", columns));
   const int64_t leading = op.Int("x_num_col_dims");
   if (leading < 1 || leading >= x.rank() || Volume(DimsView(x.dims).subspan(leading)) != inner) {
     return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " to be split at ",
@@ -125,7 +123,6 @@ absl::Status FullyConnect(OpRun& op) {
     for (int64_t k = 0; k < inner; ++k) {
       sums[i] += x[row + k] * (y[k * columns + column] - offsets[column]);
     }
-    if (bias != nullptr) sums[i] += (*bias)[column];
   }
   ASSIGN_OR_RETURN(Array out, StoreSums(op, sums, static_cast<int>(dims.size()) - 1));
   op.SetOutput("Out", std::move(out));

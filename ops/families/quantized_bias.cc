@@ -1,0 +1,58 @@
+// A bias in steps of the sums of products of codes that it is added to (ops/bias_codes.h).
+
+#include "ops/families/quantized_bias.h"
+
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
+#include "ops/infer.h"
+#include "ops/op_schema_builder.h"
+
+namespace fixpoint {
+namespace {
+
+absl::Status InferBias(InferContext& op) {
+  for (const char* code : {"input_largest_code", "weight_largest_code"}) {
+    if (op.Int(code) >= 1) continue;
+    return absl::InvalidArgumentError(absl::StrCat(code, " is ", op.Int(code), "; want 1 or more"));
+  }
+  TensorInfo out = op.Input("X");
+  const TensorInfo ranges = op.Input("WeightScale");
+  if (out.has_dims() && out.rank() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(out.dims), "; want one number for each channel"));
+  }
+  const bool has_count = out.has_dims() && ranges.has_dims() && ranges.rank() == 1 &&
+                         out.dims[0] >= 0 && ranges.dims[0] > 0;
+  if (has_count && out.dims[0] % ranges.dims[0] != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("WeightScale is ", DimsText(ranges.dims), " and X ", DimsText(out.dims),
+                     "; want one range, or one for each channel, or for each of a group"));
+  }
+  out.dtype = VarType::FP32;
+  op.SetOutputLike("Out", out);
+  return absl::OkStatus();
+}
+
+OpSchemaBuilder& Define(OpList& ops, QuantOp quant_op, absl::string_view type) {
+  return ops.Define(absl::StrCat(type, "(X, InputScale, WeightScale) -> (Out)"))
+      .Quantizes(quant_op)
+      .Attr("input_largest_code", Required(INT))
+      .Attr("weight_largest_code", Required(INT))
+      .Infer(InferBias);
+}
+
+}  // namespace
+
+void DefineBiasQuantizers(OpList& ops) {
+  Define(ops, QuantOp::kQuantizeDequantize, "fake_quantize_dequantize_bias")
+      .Doc(
+          "Out = round(X / step) * step, ties to even, with the step of sums of products of codes: "
+          "(InputScale / input_largest_code) * (WeightScale / weight_largest_code), of one weight "
+          "range or one for each channel of X [C]. A sum with Out is that of the integers.")
+      .Gradient("stright_throuth_estimator_grad(Out@GRAD) -> (X@GRAD)", Eras::kPaddle2)
+      .GradientBy(ClearGradientAttrs);
+  Define(ops, QuantOp::kDequantize, "fake_dequantize_bias")
+      .Doc("Out = X * step, of the codes X [C], INT32, that fake_quantize_dequantize_bias makes.");
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,69 @@
+// A bias in steps of the sums that it is added to. The codes are those of ops/bias_codes.h; on
+// numbers, as they are here, its sum with a product is rounded otherwise than that of the integers.
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
+#include "proto/status_macros.h"
+#include "runtime/reference/kernels.h"
+
+namespace fixpoint::reference {
+namespace {
+
+// Calls f with each element of X and its step, and gives what f makes of them, FP32.
+template <typename F>
+absl::StatusOr<Array> OfEach(const OpRun& op, F f) {
+  RETURN_IF_ERROR(op.CheckRank("X", 1));
+  RETURN_IF_ERROR(op.CheckSize("InputScale", 1));
+  const Array& ranges = op.Input("WeightScale");
+  Array out = op.Input("X");
+  if (ranges.size() == 0 || out.size() % ranges.size() != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("WeightScale is ", DimsText(ranges.dims), " and X ", DimsText(out.dims),
+                     "; want one range, or one for each channel, or for each of a group"));
+  }
+  const auto input_code = static_cast<int32_t>(op.Int("input_largest_code"));
+  const auto weight_code = static_cast<int32_t>(op.Int("weight_largest_code"));
+  out.dtype = VarType::FP32;
+  for (int64_t c = 0; c < out.size(); ++c) {
+    const float step = BiasStep(static_cast<float>(op.Input("InputScale")[0]), input_code,
+                                static_cast<float>(ranges[c % ranges.size()]), weight_code);
+    out[c] = f(out[c], step);
+  }
+  return out;
+}
+
+absl::Status QuantizeDequantize(OpRun& op) {
+  ASSIGN_OR_RETURN(Array out, OfEach(op, [](double x, float step) {
+                     return static_cast<float>(BiasCode(static_cast<float>(x), step)) * step;
+                   }));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+absl::Status Dequantize(OpRun& op) {
+  if (op.Input("X").dtype != VarType::INT32) {
+    return absl::UnimplementedError("X is no INT32; want the codes of a bias");
+  }
+  for (const double code : op.Input("X").values) {
+    if (IsBiasCode(static_cast<int32_t>(code))) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("X holds ", static_cast<int64_t>(code), "; want ", -kLargestBiasCode, " to ",
+                     kLargestBiasCode, ", of the integers that FP32 holds"));
+  }
+  ASSIGN_OR_RETURN(Array out, OfEach(op, [](double code, float step) {
+                     return static_cast<float>(code) * step;
+                   }));
+  op.SetOutput("Out", std::move(out));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Kernels QuantizedBiasKernels() {
+  return {{"fake_quantize_dequantize_bias", QuantizeDequantize},
+          {"fake_dequantize_bias", Dequantize}};
+}
+
+}  // namespace fixpoint::reference

@@ -39,8 +39,9 @@ std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
                                               OutputType output) {
   if (IsForOneChannel(shape)) return PlanOneChannelConvolution(shape, images, epilogue, output);
   if (IsForDepthwise(shape)) return PlanDepthwiseConvolution(shape, images, epilogue, output);
-  if (IsForTiles(shape, epilogue, output))
+  if (IsForTiles(shape, epilogue, output)) {
     return PlanTiledConvolution(shape, images, epilogue, output);
+  }
   const memory::data_type output_type = DataTypeOf(output);
   const EpiloguePostOps post_ops(epilogue, OutputDesc(shape), kChannelAxis);
   return ExactInstructions(

@@ -123,7 +123,10 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
   for (int i = 0; i < tensor->dims_size(); ++i) {
     if (tensor->dims(i) < 1) return "the shape of the weight is not known";
     // Of a transposed convolution it is at most so many, in groups.
-    if (i != *axis) products *= tensor->dims(i);
+    if (i == *axis) continue;
+    // Of more than 32 bits hold it is enough to know that it is more.
+    products =
+        std::min<int64_t>(products * std::min<int64_t>(tensor->dims(i), INT32_MAX), INT32_MAX);
   }
   const bool is_unsigned = activation->spec.signedness() == QuantSpec::UNSIGNED;
   if (!SumsWithBiasFit(products, 128 * (is_unsigned ? 255 : 128))) {

@@ -100,6 +100,7 @@ std::optional<Requantization> RequantizationOf(const Epilogue& epilogue, OutputT
     if (const EpilogueStage* const added = stages.Take(Kind::kAdd)) {
       result.has_zero_point = true;
       result.zero_point = added->a;
+      if (std::isinf(added->a)) return std::nullopt;
       bounds.Map([z = added->a](float x) { return x + z; });
     }
   }

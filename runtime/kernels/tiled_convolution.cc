@@ -80,7 +80,8 @@ class TiledConvolution final : public IntegerSums {
         chunk_rows_(ChunkRows()),
         chunks_(CeilDivide(shape_.out_height, chunk_rows_)),
         offsets_(shape_.filters),
-        threads_(GrantedThreads()),
+        threads_(static_cast<int>(
+            std::min<int64_t>(GrantedThreads(), shape_.batch * chunks_ * panels_))),
         lines_(threads_,
                std::vector<uint8_t>(is_copied_ ? LinesOf(chunk_rows_) * line_ + kTaps : 0)) {}
 

@@ -60,6 +60,17 @@ std::vector<ConvolutionCase> ConvolutionCases() {
       {"OneChannelDilated", Shape(1, 3, 1, 18, {3, 1, 2, 2, 2}, {4, 1, 3, 4, 3})},
       // More windows than are unfolded at once.
       {"OneChannelLarge", Shape(1, 6, 1, 67, {7, 1, 1, 3, 3}, {7, 1, 1, 3, 3})},
+      {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, one)},
+      // More than floats add exactly, if all codes are the largest.
+      {"ManyTaps", Shape(80, 6, 1, 4, three, three)},
+  };
+}
+
+std::vector<ConvolutionCase> TiledConvolutionCases() {
+  const WindowAxis one = {1, 1, 1, 0, 0};
+  const WindowAxis three = {3, 1, 1, 1, 1};
+  const WindowAxis three_by_two = {3, 2, 1, 1, 1};
+  return {
       {"Tiled", Shape(32, 64, 1, 7, three, three)},
       {"TiledStrided", Shape(36, 32, 1, 14, three_by_two, three_by_two)},
       {"TiledDilated", Shape(34, 32, 1, 14, {3, 1, 2, 2, 2}, {2, 1, 2, 1, 1})},
@@ -70,9 +81,6 @@ std::vector<ConvolutionCase> ConvolutionCases() {
       {"TiledPointwiseOddSize", Shape(145, 32, 1, 9, one, one)},
       // Weights that are fetched ahead, and more rows than are read at once.
       {"TiledLarge", Shape(4128, 32, 1, 13, {1, 2, 1, 0, 0}, {1, 2, 1, 0, 0})},
-      {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, one)},
-      // More than floats add exactly, if all codes are the largest.
-      {"ManyTaps", Shape(80, 6, 1, 4, three, three)},
   };
 }
 

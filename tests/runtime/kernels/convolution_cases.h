@@ -18,6 +18,9 @@ struct ConvolutionCase {
 
 std::vector<ConvolutionCase> ConvolutionCases();
 
+// More of them, of the shapes that there are tiles for (tiled_convolution.h).
+std::vector<ConvolutionCase> TiledConvolutionCases();
+
 // Whether oneDNN planned a kernel that is slow. With AVX2 alone it has no other than gemm for some
 // of the cases.
 bool IsSlow(const std::string& implementation);

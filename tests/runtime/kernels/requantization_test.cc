@@ -72,6 +72,7 @@ TEST(Requantization, IsNotOfWhatHasAnotherFormOrOrder) {
   EXPECT_FALSE(is_found({{Kind::kMultiply, kNan}}));
   EXPECT_FALSE(is_found({{Kind::kClip, kNan, 1}}));
   EXPECT_FALSE(is_found({{Kind::kRound}, {Kind::kAdd, kNan}}));
+  EXPECT_FALSE(is_found({{Kind::kRound}, {Kind::kAdd, kInfinity}}));
 }
 
 // min(max(x, lowest), highest), the lowest of a NaN, as EpilogueStage defines it.

@@ -10,7 +10,6 @@
 #include <tuple>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/instruction_set.h"
@@ -242,9 +241,15 @@ TEST_P(StoredConvolutions, HaveTheBitsOfOperationsOnNumbers) {
                shape.output_size(), &numbers);
 }
 
+std::vector<ConvolutionCase> Cases() {
+  std::vector<ConvolutionCase> cases = ConvolutionCases();
+  for (const ConvolutionCase& test : TiledConvolutionCases()) cases.push_back(test);
+  return cases;
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, StoredConvolutions,
-                         testing::Combine(testing::ValuesIn(ConvolutionCases()),
-                                          testing::ValuesIn(kCases), testing::ValuesIn(Codings())),
+                         testing::Combine(testing::ValuesIn(Cases()), testing::ValuesIn(kCases),
+                                          testing::ValuesIn(Codings())),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + std::get<1>(info.param).name +
                                   "Of" + std::get<2>(info.param).name;
@@ -255,8 +260,7 @@ TEST(StoredConvolutions, HaveTilesWhereTheyAreFaster) {
     GTEST_SKIP() << "no AVX-512 with exact products of 8 bits";
   }
   const Epilogue relu = {{Kind::kRelu}, {Kind::kMultiply, 18.5f}};
-  for (const ConvolutionCase& test : ConvolutionCases()) {
-    if (!absl::StartsWith(test.name, "Tiled")) continue;
+  for (const ConvolutionCase& test : TiledConvolutionCases()) {
     const auto implementation = [&test](const Epilogue& epilogue, OutputType output) {
       const auto planned = PlanIntegerConvolution(test.shape, CodeType::kUint8, epilogue, output);
       return planned.ok() ? (*planned)->implementation() : planned.status().ToString();

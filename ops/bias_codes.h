@@ -8,6 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/quant_math.h"
 
@@ -60,6 +63,14 @@ inline int32_t BiasCode(float bias, float step) {
 inline bool IsBiasCode(int32_t code) {
   return code >= -kLargestBiasCode && code <= kLargestBiasCode &&
          static_cast<int32_t>(static_cast<float>(code)) == code;
+}
+
+// Error (kInvalidArgument): it is none. `said` is what comes before it: "X holds".
+inline absl::Status CheckBiasCode(int32_t code, absl::string_view said) {
+  if (IsBiasCode(code)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(said, " ", code, "; want ", -kLargestBiasCode,
+                                                 " to ", kLargestBiasCode,
+                                                 ", of the integers that FP32 holds"));
 }
 
 }  // namespace fixpoint

@@ -32,7 +32,7 @@ MemoryBlock::MemoryBlock(int64_t bytes) {
   absl::StatusOr<Memory> memory = AllocateMemory(bytes, "a block");
   if (!memory.ok()) return;
   next_ = memory->get();
-  left_ = bytes;
+  left_ = Aligned(bytes);
   memory_ = std::shared_ptr<uint8_t>(memory->release(), FreeMemory());
 }
 

@@ -140,9 +140,8 @@ std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) {
   const Op* const product = ProductOfBias(bias);
   const bool is_own = product == &bias.op();
   const std::string place = is_own ? Said(bias) : Said(*bias.op().Input("X"));
-  const auto& products = kProducts;
   if (product == nullptr ||
-      std::find(products.begin(), products.end(), product->type()) == products.end() ||
+      std::find(kProducts.begin(), kProducts.end(), product->type()) == kProducts.end() ||
       !sites_.Of(*product).are_of_product() || product->outputs().size() != 1) {
     return is_own ? "the product is none on integers"
                   : absl::StrCat(place, ", which no product on integers writes");

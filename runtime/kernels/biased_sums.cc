@@ -128,12 +128,7 @@ bool BiasedSumsFit(int64_t products, const InputCoding& inputs) {
 }
 
 absl::Status CheckBias(absl::Span<const int32_t> bias) {
-  for (const int32_t code : bias) {
-    if (IsBiasCode(code)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("a bias is ", code, "; want ", -kLargestBiasCode,
-                                                   " to ", kLargestBiasCode,
-                                                   ", of the integers that FP32 holds"));
-  }
+  for (const int32_t code : bias) RETURN_IF_ERROR(CheckBiasCode(code, "a bias is"));
   return absl::OkStatus();
 }
 

@@ -35,6 +35,12 @@ TEST(MemoryBlock, GivesAlignedPartsBesideEachOtherWhileItHasSome) {
   EXPECT_EQ(block.Take(65), nullptr);
 }
 
+TEST(MemoryBlock, HasAPartOfAllItsBytes) {
+  MemoryBlock block(100);
+  EXPECT_NE(block.Take(100), nullptr);
+  EXPECT_EQ(block.Take(100), nullptr);
+}
+
 TEST(MemoryBlock, IsThereAsLongAsAPart) {
   std::shared_ptr<uint8_t> part;
   {

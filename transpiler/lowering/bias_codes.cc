@@ -65,13 +65,9 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
         input_range->size(), " and ", ranges->size(),
         " ranges; want one of the input, and of the weight one or one for each channel"));
   }
-  for (const int32_t code : codes) {
-    if (IsBiasCode(code)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(DescribeInFile(*op), ": X \"", std::string(found.codes->name()), "\" holds ",
-                     code, "; want ", -kLargestBiasCode, " to ", kLargestBiasCode,
-                     ", of the integers that FP32 holds"));
-  }
+  const std::string said =
+      absl::StrCat(DescribeInFile(*op), ": X \"", std::string(found.codes->name()), "\" holds");
+  for (const int32_t code : codes) RETURN_IF_ERROR(CheckBiasCode(code, said));
   const auto largest_code = [op](absl::string_view name) {
     return static_cast<int32_t>(IntAttr(op->desc(), name).value_or(0));
   };

@@ -4,8 +4,6 @@
 
 #include "runtime/executor/ops/quantized_bias.h"
 
-#include <algorithm>
-
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "proto/status_macros.h"
@@ -94,12 +92,8 @@ absl::Status PlanDequantize(OpPlanner& op) {
   op.AddStep({{bias.codes, bias.input_range, bias.weight_ranges},
               {bias.steps},
               [=](const StepContext& run) {
-                const absl::Span<int32_t> codes = run.Of<int32_t>(bias.codes);
-                const auto wrong = std::find_if_not(codes.begin(), codes.end(), IsBiasCode);
-                if (wrong != codes.end()) {
-                  return absl::InvalidArgumentError(
-                      absl::StrCat("X holds ", *wrong, "; want ", -kLargestBiasCode, " to ",
-                                   kLargestBiasCode, ", of the integers that FP32 holds"));
+                for (const int32_t code : run.Of<int32_t>(bias.codes)) {
+                  RETURN_IF_ERROR(CheckBiasCode(code, "X holds"));
                 }
                 FillSteps(bias, run);
                 return absl::OkStatus();

@@ -166,10 +166,7 @@ absl::Status CheckBias(const OpRun& op) {
     return absl::UnimplementedError(absl::StrCat("Bias is ", TypeName(bias->dtype), "; want i32"));
   }
   for (const double code : bias->values) {
-    if (IsBiasCode(static_cast<int32_t>(code))) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("a bias is ", static_cast<int64_t>(code), "; want ", -kLargestBiasCode, " to ",
-                     kLargestBiasCode, ", of the integers that FP32 holds"));
+    RETURN_IF_ERROR(CheckBiasCode(static_cast<int32_t>(code), "a bias is"));
   }
   return absl::OkStatus();
 }

@@ -47,10 +47,7 @@ absl::Status Dequantize(OpRun& op) {
     return absl::UnimplementedError("X is no INT32; want the codes of a bias");
   }
   for (const double code : op.Input("X").values) {
-    if (IsBiasCode(static_cast<int32_t>(code))) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("X holds ", static_cast<int64_t>(code), "; want ", -kLargestBiasCode, " to ",
-                     kLargestBiasCode, ", of the integers that FP32 holds"));
+    RETURN_IF_ERROR(CheckBiasCode(static_cast<int32_t>(code), "X holds"));
   }
   ASSIGN_OR_RETURN(Array out, OfEach(op, [](double code, float step) {
                      return static_cast<float>(code) * step;

@@ -8,6 +8,11 @@
 namespace fixpoint::kernels {
 namespace {
 
+// Kernel, stride, dilation, padding before and after.
+constexpr WindowAxis kOne = {1, 1, 1, 0, 0};
+constexpr WindowAxis kThree = {3, 1, 1, 1, 1};
+constexpr WindowAxis kThreeByTwo = {3, 2, 1, 1, 1};
+
 ConvolutionShape Shape(int64_t channels, int64_t filters, int64_t groups, int64_t size,
                        const WindowAxis& rows, const WindowAxis& columns) {
   ConvolutionShape shape;
@@ -30,55 +35,48 @@ bool IsSlow(const std::string& implementation) {
 }
 
 std::vector<ConvolutionCase> ConvolutionCases() {
-  // Kernel, stride, dilation, padding before and after.
-  const WindowAxis one = {1, 1, 1, 0, 0};
-  const WindowAxis three = {3, 1, 1, 1, 1};
-  const WindowAxis three_by_two = {3, 2, 1, 1, 1};
   return {
-      {"Pointwise", Shape(16, 24, 1, 7, one, one)},
-      {"Padded", Shape(3, 16, 1, 9, three, three)},
-      {"Strided", Shape(16, 32, 1, 9, three_by_two, three_by_two)},
+      {"Pointwise", Shape(16, 24, 1, 7, kOne, kOne)},
+      {"Padded", Shape(3, 16, 1, 9, kThree, kThree)},
+      {"Strided", Shape(16, 32, 1, 9, kThreeByTwo, kThreeByTwo)},
       {"Dilated", Shape(8, 8, 1, 11, {3, 1, 2, 2, 2}, {3, 1, 2, 2, 2})},
       {"PaddedOnOneSide", Shape(4, 8, 1, 8, {2, 1, 1, 0, 1}, {3, 2, 1, 0, 1})},
-      {"Grouped", Shape(8, 12, 4, 6, three, three)},
-      {"Depthwise", Shape(20, 20, 20, 10, three_by_two, three_by_two)},
-      {"DepthwiseOddSizes", Shape(83, 83, 83, 13, three, three)},
+      {"Grouped", Shape(8, 12, 4, 6, kThree, kThree)},
+      {"Depthwise", Shape(20, 20, 20, 10, kThreeByTwo, kThreeByTwo)},
+      {"DepthwiseOddSizes", Shape(83, 83, 83, 13, kThree, kThree)},
       {"DepthwiseFiveByFive", Shape(24, 24, 24, 12, {5, 1, 1, 2, 2}, {5, 1, 1, 2, 2})},
       {"DepthwiseOnOneSide", Shape(16, 16, 16, 10, {2, 1, 1, 1, 0}, {2, 1, 1, 0, 1})},
       {"DepthwiseDilated", Shape(20, 20, 20, 14, {3, 1, 2, 2, 2}, {3, 1, 2, 2, 2})},
-      {"DepthwisePointwise", Shape(17, 17, 17, 9, one, one)},
+      {"DepthwisePointwise", Shape(17, 17, 17, 9, kOne, kOne)},
       // More than the caches are expected to have.
-      {"DepthwiseLarge", Shape(4400, 4400, 4400, 7, three, three)},
-      {"DepthwiseLargeStrided", Shape(500, 500, 500, 33, three_by_two, three_by_two)},
+      {"DepthwiseLarge", Shape(4400, 4400, 4400, 7, kThree, kThree)},
+      {"DepthwiseLargeStrided", Shape(500, 500, 500, 33, kThreeByTwo, kThreeByTwo)},
       {"OneChannel", Shape(1, 6, 1, 13, {5, 1, 1, 0, 0}, {5, 1, 1, 0, 0})},
       {"OneChannelStrided", Shape(1, 19, 1, 29, {3, 2, 1, 1, 2}, {7, 2, 1, 3, 2})},
       {"OneChannelOneFilter", Shape(1, 1, 1, 19, {5, 1, 1, 2, 2}, {5, 1, 1, 2, 2})},
-      {"OneChannelEightFilters", Shape(1, 8, 1, 15, three, three_by_two)},
-      {"OneChannelNineFilters", Shape(1, 9, 1, 23, one, {5, 1, 1, 0, 4})},
+      {"OneChannelEightFilters", Shape(1, 8, 1, 15, kThree, kThreeByTwo)},
+      {"OneChannelNineFilters", Shape(1, 9, 1, 23, kOne, {5, 1, 1, 0, 4})},
       {"OneChannelSixteenFilters", Shape(1, 16, 1, 17, {5, 3, 1, 0, 0}, {5, 3, 1, 1, 0})},
       {"OneChannelTwentyFilters", Shape(1, 20, 1, 21, {5, 1, 1, 2, 1}, {5, 1, 1, 1, 2})},
       {"OneChannelDilated", Shape(1, 3, 1, 18, {3, 1, 2, 2, 2}, {4, 1, 3, 4, 3})},
       // More windows than are unfolded at once.
       {"OneChannelLarge", Shape(1, 6, 1, 67, {7, 1, 1, 3, 3}, {7, 1, 1, 3, 3})},
-      {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, one)},
+      {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, kOne)},
       // More than floats add exactly, if all codes are the largest.
-      {"ManyTaps", Shape(80, 6, 1, 4, three, three)},
+      {"ManyTaps", Shape(80, 6, 1, 4, kThree, kThree)},
   };
 }
 
 std::vector<ConvolutionCase> TiledConvolutionCases() {
-  const WindowAxis one = {1, 1, 1, 0, 0};
-  const WindowAxis three = {3, 1, 1, 1, 1};
-  const WindowAxis three_by_two = {3, 2, 1, 1, 1};
   return {
-      {"Tiled", Shape(32, 64, 1, 7, three, three)},
-      {"TiledStrided", Shape(36, 32, 1, 14, three_by_two, three_by_two)},
+      {"Tiled", Shape(32, 64, 1, 7, kThree, kThree)},
+      {"TiledStrided", Shape(36, 32, 1, 14, kThreeByTwo, kThreeByTwo)},
       {"TiledDilated", Shape(34, 32, 1, 14, {3, 1, 2, 2, 2}, {2, 1, 2, 1, 1})},
       {"TiledOnOneSide", Shape(42, 32, 1, 7, {2, 1, 1, 0, 1}, {3, 1, 1, 2, 0})},
       {"TiledFewChannels", Shape(3, 32, 1, 13, {7, 2, 1, 3, 3}, {7, 2, 1, 3, 3})},
       // Not sevens of pixels in all.
-      {"TiledPointwise", Shape(144, 96, 1, 9, one, one)},
-      {"TiledPointwiseOddSize", Shape(145, 32, 1, 9, one, one)},
+      {"TiledPointwise", Shape(144, 96, 1, 9, kOne, kOne)},
+      {"TiledPointwiseOddSize", Shape(145, 32, 1, 9, kOne, kOne)},
       // Weights that are fetched ahead, and more rows than are read at once.
       {"TiledLarge", Shape(4128, 32, 1, 13, {1, 2, 1, 0, 0}, {1, 2, 1, 0, 0})},
   };

@@ -145,7 +145,7 @@ class DepthwiseConvolution final : public IntegerSums {
   const WindowAxis& columns() const { return shape_.window[1]; }
 
   // The lines of an image that windows from line `top` on read, with their padding.
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Interleave(
+  FIXPOINT_VNNI_TARGET void Interleave(
       const uint8_t* image, int64_t top, uint32_t* lines) const {
     const uint32_t zero = 0x01010101u * zero_;
     const int64_t next_lines = is_prefetched_ ? band_ * rows().stride * image_line_ : 0;
@@ -198,7 +198,7 @@ class DepthwiseConvolution final : public IntegerSums {
   }
 
   // A row of the output, from element `at` on.
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
+  FIXPOINT_VNNI_TARGET void Multiply(
       const uint32_t* lines, const Weights& weights, const EpilogueOfLanes& epilogue,
       int64_t at) const {
     if (groups_ == 1 && columns().kernel == 3) {

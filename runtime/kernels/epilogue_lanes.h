@@ -10,9 +10,10 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
 
+#define FIXPOINT_VNNI_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+
 // For functions that are inlined into those of a kernel.
-#define FIXPOINT_VNNI \
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"), always_inline)) inline
+#define FIXPOINT_VNNI FIXPOINT_VNNI_TARGET __attribute__((always_inline)) inline
 
 namespace fixpoint::kernels {
 
@@ -65,9 +66,17 @@ FIXPOINT_VNNI void StoreCodes(__m512 x, uint8_t* to, __mmask16 mask) {
   }
 }
 
+FIXPOINT_VNNI void StoreFloats(__m512 x, float* to, __mmask16 mask) {
+  if (mask == kAllLanes) {
+    _mm512_storeu_ps(to, x);
+  } else {
+    _mm512_mask_storeu_ps(to, mask, x);
+  }
+}
+
 FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16 mask) {
   if (out.type() == OutputType::kFloat) {
-    _mm512_mask_storeu_ps(static_cast<float*>(out.data()) + at, mask, x);
+    StoreFloats(x, static_cast<float*>(out.data()) + at, mask);
     return;
   }
   const bool is_signed = out.type() == OutputType::kInt8;

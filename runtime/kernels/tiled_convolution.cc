@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/folded_epilogue.h"
+#include "runtime/kernels/folded_epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
-#include "runtime/kernels/requantization.h"
-#include "runtime/kernels/requantization_lanes.h"
 #include "runtime/kernels/threads.h"
 
 // The sums of two sevens of pixels by two vectors of filters stay in 28 of the 32 registers while
@@ -36,7 +36,7 @@ constexpr int64_t kChunkBytes = 384 << 10;
 constexpr int64_t kNearWeights = 128 << 10;
 
 // With fewer of them what is done with sums outweighs the sums; oneDNN's kernels are as fast then.
-constexpr int64_t kLeastTaps = 144;
+constexpr int64_t kLeastTaps = 64;
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
@@ -67,7 +67,7 @@ class TiledConvolution final : public IntegerSums {
         has_zero_point_(images.has_zero_point),
         epilogue_(epilogue),
         output_(output),
-        requantization_(*RequantizationOf(epilogue, output)),
+        folded_(*Fold(epilogue, output)),
         is_row_a_run_(columns().dilation == 1),
         run_((is_row_a_run_ ? columns().kernel : 1) * shape_.channels),
         run_steps_(CeilDivide(run_, kTaps)),
@@ -143,7 +143,8 @@ class TiledConvolution final : public IntegerSums {
             const int64_t next = panel + 1 < panels_ ? panel + 1 : 0;
             const Panel of_panel = {weights + panel * steps_ * kStepBytes,
                                     weights + next * steps_ * kStepBytes, panel * kPanelFilters};
-            Multiply(chunk, of_panel, epilogue);
+            WithFolded(folded_, epilogue,
+                       [&](const auto& finish) { MultiplyChunk(chunk, of_panel, finish); });
           }
         });
   }
@@ -247,39 +248,10 @@ class TiledConvolution final : public IntegerSums {
     }
   }
 
-  // Sums of one panel, each of which ends as the epilogue says.
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni"))) void Multiply(
-      const Chunk& chunk, const Panel& panel, const EpilogueOfLanes& epilogue) const {
-    if (requantization_.has_zero_point) {
-      MultiplyRequantized<true>(chunk, panel, epilogue);
-    } else {
-      MultiplyRequantized<false>(chunk, panel, epilogue);
-    }
-  }
-
-  template <bool kHasZeroPoint>
-  FIXPOINT_VNNI void MultiplyRequantized(const Chunk& chunk, const Panel& panel,
-                                         const EpilogueOfLanes& epilogue) const {
-    using Residual = Requantization::Residual;
-    switch (requantization_.residual) {
-      case Residual::kNone:
-        return MultiplyChunk(
-            chunk, panel,
-            RequantizeLanes<Residual::kNone, kHasZeroPoint>{requantization_, epilogue});
-      case Residual::kUint8:
-        return MultiplyChunk(
-            chunk, panel,
-            RequantizeLanes<Residual::kUint8, kHasZeroPoint>{requantization_, epilogue});
-      case Residual::kInt8:
-        return MultiplyChunk(
-            chunk, panel,
-            RequantizeLanes<Residual::kInt8, kHasZeroPoint>{requantization_, epilogue});
-    }
-  }
-
   // `finish` is done with the sums of a tile.
   template <typename Finishing>
-  FIXPOINT_VNNI void MultiplyChunk(const Chunk& chunk, Panel panel, const Finishing& finish) const {
+  FIXPOINT_VNNI_TARGET void MultiplyChunk(const Chunk& chunk, Panel panel,
+                                          const Finishing& finish) const {
     const int64_t count = chunk.rows * sevens_;
     const int64_t first = (chunk.image * shape_.out_height + chunk.row) * sevens_;
     // Of the next panel, for each step.
@@ -363,7 +335,7 @@ class TiledConvolution final : public IntegerSums {
   const bool has_zero_point_;
   const Epilogue epilogue_;
   const OutputType output_;
-  const Requantization requantization_;
+  const FoldedEpilogue folded_;
   // Taps lie one behind the other in runs: those of a row of a window, or, where it is dilated, of
   // a pixel.
   const bool is_row_a_run_;
@@ -388,7 +360,7 @@ bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputT
   return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
          shape.groups == 1 && shape.taps() >= kLeastTaps && shape.filters % kPanelFilters == 0 &&
          InSevens(shape).out_width % kSeven == 0 &&
-         shape.output_size() >= 2 * kSeven * shape.filters && RequantizationOf(epilogue, output);
+         shape.output_size() >= 2 * kSeven * shape.filters && Fold(epilogue, output).has_value();
 }
 
 std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,

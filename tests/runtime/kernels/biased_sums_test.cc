@@ -143,7 +143,7 @@ TEST_P(Biased, TransposedConvolutionIsExact) {
 
 // Those that fit in a cache.
 std::vector<ConvolutionCase> Cases() {
-  std::vector<ConvolutionCase> cases = ConvolutionCases();
+  std::vector<ConvolutionCase> cases = IntegerConvolutionCases();
   cases.erase(std::remove_if(cases.begin(), cases.end(),
                              [](const ConvolutionCase& test) {
                                return absl::StrContains(test.name, "Large");

@@ -67,6 +67,12 @@ std::vector<ConvolutionCase> ConvolutionCases() {
   };
 }
 
+std::vector<ConvolutionCase> IntegerConvolutionCases() {
+  std::vector<ConvolutionCase> cases = ConvolutionCases();
+  for (const ConvolutionCase& test : TiledConvolutionCases()) cases.push_back(test);
+  return cases;
+}
+
 std::vector<ConvolutionCase> TiledConvolutionCases() {
   return {
       {"Tiled", Shape(32, 64, 1, 7, kThree, kThree)},
@@ -75,7 +81,7 @@ std::vector<ConvolutionCase> TiledConvolutionCases() {
       {"TiledOnOneSide", Shape(42, 32, 1, 7, {2, 1, 1, 0, 1}, {3, 1, 1, 2, 0})},
       {"TiledFewChannels", Shape(3, 32, 1, 13, {7, 2, 1, 3, 3}, {7, 2, 1, 3, 3})},
       // Not sevens of pixels in all.
-      {"TiledPointwise", Shape(144, 96, 1, 9, kOne, kOne)},
+      {"TiledPointwise", Shape(64, 96, 1, 9, kOne, kOne)},
       {"TiledPointwiseOddSize", Shape(145, 32, 1, 9, kOne, kOne)},
       // Weights that are fetched ahead, and more rows than are read at once.
       {"TiledLarge", Shape(4128, 32, 1, 13, {1, 2, 1, 0, 0}, {1, 2, 1, 0, 0})},

@@ -21,6 +21,9 @@ std::vector<ConvolutionCase> ConvolutionCases();
 // More of them, of the shapes that there are tiles for (tiled_convolution.h).
 std::vector<ConvolutionCase> TiledConvolutionCases();
 
+// Both.
+std::vector<ConvolutionCase> IntegerConvolutionCases();
+
 // Whether oneDNN planned a kernel that is slow. With AVX2 alone it has no other than gemm for some
 // of the cases.
 bool IsSlow(const std::string& implementation);

@@ -241,15 +241,9 @@ TEST_P(StoredConvolutions, HaveTheBitsOfOperationsOnNumbers) {
                shape.output_size(), &numbers);
 }
 
-std::vector<ConvolutionCase> Cases() {
-  std::vector<ConvolutionCase> cases = ConvolutionCases();
-  for (const ConvolutionCase& test : TiledConvolutionCases()) cases.push_back(test);
-  return cases;
-}
-
 INSTANTIATE_TEST_SUITE_P(Shapes, StoredConvolutions,
-                         testing::Combine(testing::ValuesIn(Cases()), testing::ValuesIn(kCases),
-                                          testing::ValuesIn(Codings())),
+                         testing::Combine(testing::ValuesIn(IntegerConvolutionCases()),
+                                          testing::ValuesIn(kCases), testing::ValuesIn(Codings())),
                          [](const auto& info) {
                            return std::get<0>(info.param).name + std::get<1>(info.param).name +
                                   "Of" + std::get<2>(info.param).name;

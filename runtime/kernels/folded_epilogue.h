@@ -1,7 +1,7 @@
-// What nearly all epilogues are that end in codes, with its stages folded into few operations.
+// Nearly all epilogues that end in codes, with their stages folded into few operations.
 
-#ifndef FIXPOINT_RUNTIME_KERNELS_REQUANTIZATION_H_
-#define FIXPOINT_RUNTIME_KERNELS_REQUANTIZATION_H_
+#ifndef FIXPOINT_RUNTIME_KERNELS_FOLDED_EPILOGUE_H_
+#define FIXPOINT_RUNTIME_KERNELS_FOLDED_EPILOGUE_H_
 
 #include <cstddef>
 #include <optional>
@@ -12,16 +12,20 @@ namespace fixpoint::kernels {
 
 // Of x, a sum times its scale:
 //
+//   (x + bias of the channel) * step of the channel           where there is a bias in int32
 //   x * factor of the channel + addend of the channel         each rounded, each where there is one
 //   fma(code - residual_zero_point, residual_step, x)         where there is a residual
 //   min(max(round(x * multiplier) + zero_point, lowest), highest)
 //
-// which is then rounded to a code. Clips and activations before the multiplier are in the bounds:
-// rounding keeps the order, so the bits are those of the stages one by one, for a NaN too.
-struct Requantization {
+// which is then rounded to a code. Clips and activations before the multiplier are in the
+// bounds: rounding keeps the order, so the bits are those of the stages one by one, for a NaN too.
+struct FoldedEpilogue {
   enum class Residual { kNone, kUint8, kInt8 };
 
-  std::optional<size_t> factors;  // the stages whose operands these are
+  // The stages whose operands these are.
+  std::optional<size_t> bias;
+  std::optional<size_t> steps;
+  std::optional<size_t> factors;
   std::optional<size_t> addends;
   Residual residual = Residual::kNone;
   float residual_step = 0;
@@ -34,8 +38,8 @@ struct Requantization {
 };
 
 // Nothing where the output is no codes, or the epilogue has other stages or another order.
-std::optional<Requantization> RequantizationOf(const Epilogue& epilogue, OutputType output);
+std::optional<FoldedEpilogue> Fold(const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels
 
-#endif  // FIXPOINT_RUNTIME_KERNELS_REQUANTIZATION_H_
+#endif  // FIXPOINT_RUNTIME_KERNELS_FOLDED_EPILOGUE_H_

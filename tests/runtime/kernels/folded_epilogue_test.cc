@@ -1,6 +1,6 @@
 // Epilogues folded into few operations, against their stages one by one.
 
-#include "runtime/kernels/requantization.h"
+#include "runtime/kernels/folded_epilogue.h"
 
 #include <gtest/gtest.h>
 
@@ -16,20 +16,20 @@ namespace fixpoint::kernels {
 namespace {
 
 using Kind = EpilogueStage::Kind;
-using Residual = Requantization::Residual;
+using Residual = FoldedEpilogue::Residual;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-TEST(Requantization, IsOfWhatLoweredSumsEndIn) {
-  const auto found = RequantizationOf({{Kind::kMultiplyChannel},
-                                       {Kind::kAddChannel},
-                                       {Kind::kAddInt8, 0.25f, 3},
-                                       {Kind::kClip, 0, 6},
-                                       {Kind::kMultiply, 10},
-                                       {Kind::kRound},
-                                       {Kind::kAdd, -20}},
-                                      OutputType::kInt8);
+TEST(Fold, IsOfWhatLoweredSumsEndIn) {
+  const auto found = Fold({{Kind::kMultiplyChannel},
+                           {Kind::kAddChannel},
+                           {Kind::kAddInt8, 0.25f, 3},
+                           {Kind::kClip, 0, 6},
+                           {Kind::kMultiply, 10},
+                           {Kind::kRound},
+                           {Kind::kAdd, -20}},
+                          OutputType::kInt8);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->factors, 0u);
   EXPECT_EQ(found->addends, 1u);
@@ -43,26 +43,41 @@ TEST(Requantization, IsOfWhatLoweredSumsEndIn) {
   EXPECT_EQ(found->highest, 40);
 }
 
-TEST(Requantization, IsOfNoStagesToo) {
-  const auto found = RequantizationOf({}, OutputType::kUint8);
+TEST(Fold, IsOfNoStagesToo) {
+  const auto found = Fold({}, OutputType::kUint8);
   ASSERT_TRUE(found);
-  EXPECT_FALSE(found->factors || found->addends || found->has_zero_point);
+  EXPECT_FALSE(found->bias || found->steps || found->factors || found->addends);
+  EXPECT_FALSE(found->has_zero_point);
   EXPECT_EQ(found->residual, Residual::kNone);
   EXPECT_EQ(found->multiplier, 1);
   EXPECT_EQ(found->lowest, 0);
   EXPECT_EQ(found->highest, 255);
 }
 
-TEST(Requantization, IsNotOfWhatHasAnotherFormOrOrder) {
+TEST(Fold, IsOfSumsWithABiasInInt32) {
+  const auto found = Fold({{Kind::kAddChannel},
+                           {Kind::kMultiplyChannel},
+                           {Kind::kMultiplyChannel},
+                           {Kind::kAddChannel},
+                           {Kind::kRelu}},
+                          OutputType::kUint8);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->bias, 0u);
+  EXPECT_EQ(found->steps, 1u);
+  EXPECT_EQ(found->factors, 2u);
+  EXPECT_EQ(found->addends, 3u);
+}
+
+TEST(Fold, IsNotOfWhatHasAnotherFormOrOrder) {
   const auto is_found = [](const Epilogue& epilogue, OutputType output = OutputType::kInt8) {
-    return RequantizationOf(epilogue, output).has_value();
+    return Fold(epilogue, output).has_value();
   };
   EXPECT_TRUE(is_found({{Kind::kRelu}, {Kind::kMultiply, 2}}));
   EXPECT_FALSE(is_found({{Kind::kRelu}, {Kind::kMultiply, 2}}, OutputType::kFloat));
   EXPECT_FALSE(is_found({{Kind::kLeakyRelu, 0.1f}, {Kind::kMultiply, 2}}));
   EXPECT_FALSE(is_found({{Kind::kHardSwish, 0.1f, 0.5f}}));
   EXPECT_FALSE(is_found({{Kind::kAddElement}}));
-  EXPECT_FALSE(is_found({{Kind::kAddChannel}, {Kind::kMultiplyChannel}}));
+  EXPECT_FALSE(is_found({{Kind::kAddChannel}, {Kind::kAddChannel}}));
   EXPECT_FALSE(is_found({{Kind::kRelu}, {Kind::kAddChannel}}));
   EXPECT_FALSE(is_found({{Kind::kMultiply, 2}, {Kind::kAdd, 3}}));
   // Those do not keep the order of numbers.
@@ -92,7 +107,7 @@ int CodeOf(const Epilogue& epilogue, OutputType output, float x) {
   return static_cast<int>(std::nearbyint(Clip(x, is_signed ? -128 : 0, is_signed ? 127 : 255)));
 }
 
-int CodeOf(const Requantization& folded, float x) {
+int CodeOf(const FoldedEpilogue& folded, float x) {
   x = x * folded.multiplier;
   if (folded.has_zero_point) x = std::nearbyint(x) + folded.zero_point;
   return static_cast<int>(std::nearbyint(Clip(x, folded.lowest, folded.highest)));
@@ -135,7 +150,7 @@ TEST_P(Folded, HasTheCodesOfItsStages) {
     numbers.push_back((static_cast<float>(i - 1000) + 0.5f) / 3.5f);
   }
   for (const OutputType output : {OutputType::kUint8, OutputType::kInt8}) {
-    const std::optional<Requantization> folded = RequantizationOf(epilogue, output);
+    const std::optional<FoldedEpilogue> folded = Fold(epilogue, output);
     ASSERT_TRUE(folded);
     for (const float x : numbers) {
       EXPECT_EQ(CodeOf(*folded, x), CodeOf(epilogue, output, x)) << x;

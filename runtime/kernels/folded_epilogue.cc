@@ -1,4 +1,4 @@
-#include "runtime/kernels/requantization.h"
+#include "runtime/kernels/folded_epilogue.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@ namespace fixpoint::kernels {
 namespace {
 
 using Kind = EpilogueStage::Kind;
-using Residual = Requantization::Residual;
+using Residual = FoldedEpilogue::Residual;
 
 // As instructions do it: of a NaN it is the lowest.
 float Clamped(float x, float lowest, float highest) {
@@ -22,6 +22,9 @@ class Stages {
   explicit Stages(const Epilogue& epilogue) : epilogue_(epilogue) {}
 
   bool empty() const { return next_ == epilogue_.size(); }
+  bool BeginWith(Kind first, Kind second) const {
+    return epilogue_.size() >= 2 && epilogue_[0].kind == first && epilogue_[1].kind == second;
+  }
   const EpilogueStage* Take(Kind kind) {
     if (empty() || epilogue_[next_].kind != kind) return nullptr;
     return &epilogue_[next_++];
@@ -70,13 +73,17 @@ class Bounds {
 
 }  // namespace
 
-std::optional<Requantization> RequantizationOf(const Epilogue& epilogue, OutputType output) {
+std::optional<FoldedEpilogue> Fold(const Epilogue& epilogue, OutputType output) {
   const bool has_nan = std::any_of(
       epilogue.begin(), epilogue.end(),
       [](const EpilogueStage& stage) { return std::isnan(stage.a) || std::isnan(stage.b); });
   if (output == OutputType::kFloat || has_nan) return std::nullopt;
-  Requantization result;
+  FoldedEpilogue result;
   Stages stages(epilogue);
+  if (stages.BeginWith(Kind::kAddChannel, Kind::kMultiplyChannel)) {
+    result.bias = stages.TakeIndex(Kind::kAddChannel);
+    result.steps = stages.TakeIndex(Kind::kMultiplyChannel);
+  }
   result.factors = stages.TakeIndex(Kind::kMultiplyChannel);
   result.addends = stages.TakeIndex(Kind::kAddChannel);
   for (const auto& [kind, residual] :

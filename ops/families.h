@@ -13,12 +13,12 @@ namespace fixpoint {
 #include "ops/all_ops.inc"
 #undef FIXPOINT_OP_FAMILY
 
-inline std::vector<std::vector<OpSchema>> AllFamilies() {
-  return {
-#define FIXPOINT_OP_FAMILY(family) family##Ops(),
+// Calls use(schemas) with the ops of each family.
+template <typename Use>
+void ForEachFamily(const Use& use) {
+#define FIXPOINT_OP_FAMILY(family) use(family##Ops());
 #include "ops/all_ops.inc"
 #undef FIXPOINT_OP_FAMILY
-  };
 }
 
 }  // namespace fixpoint

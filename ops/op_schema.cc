@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -30,13 +29,12 @@ const Entry* FindEntry(const std::vector<Entry>& entries, absl::string_view name
 class Registry {
  public:
   Registry() {
-    for (std::vector<OpSchema> family : AllFamilies()) {
-      std::move(family.begin(), family.end(), std::back_inserter(schemas_));
-    }
-    by_type_.reserve(schemas_.size());
-    for (const OpSchema& schema : schemas_) {
-      CHECK(by_type_.emplace(schema.type(), &schema).second)
-          << schema.type() << " is defined twice";
+    ForEachFamily([this](std::vector<OpSchema> family) { families_.push_back(std::move(family)); });
+    for (const std::vector<OpSchema>& family : families_) {
+      for (const OpSchema& schema : family) {
+        CHECK(by_type_.emplace(schema.type(), &schema).second)
+            << schema.type() << " is defined twice";
+      }
     }
   }
 
@@ -47,14 +45,14 @@ class Registry {
 
   std::vector<const OpSchema*> All() const {
     std::vector<const OpSchema*> all;
-    for (const OpSchema& schema : schemas_) all.push_back(&schema);
+    for (const auto& [type, schema] : by_type_) all.push_back(schema);
     std::sort(all.begin(), all.end(),
               [](const OpSchema* a, const OpSchema* b) { return a->type() < b->type(); });
     return all;
   }
 
  private:
-  std::vector<OpSchema> schemas_;
+  std::vector<std::vector<OpSchema>> families_;
   absl::flat_hash_map<absl::string_view, const OpSchema*> by_type_;
 };
 
@@ -153,14 +151,18 @@ std::vector<OpDesc> OpSchema::MakeGradient(const OpDesc& forward, Era era) const
 }
 
 const AttrSchema* FindCommonAttr(absl::string_view name) {
+  const auto with_default = [](OpDesc::Attr value, Eras eras = Eras::kAll) {
+    const auto shared = std::make_shared<const OpDesc::Attr>(std::move(value));
+    return AttrSchema{shared->name(), shared->type(), shared, eras};
+  };
   static const auto* const attrs = new std::vector<AttrSchema>({
-      {"op_role", INT, MakeIntAttr("op_role", kUnspecified)},
-      {"op_role_var", STRINGS, MakeStringsAttr("op_role_var", {})},
-      {"op_namescope", STRING, MakeStringAttr("op_namescope", "")},
-      {"op_callstack", STRINGS, MakeStringsAttr("op_callstack", {})},
-      {"op_device", STRING, MakeStringAttr("op_device", "")},
-      {kTestFromStepAttr, LONG, std::nullopt},
-      {"with_quant_attr", BOOLEAN, MakeBoolAttr("with_quant_attr", false), Eras::kPaddle2},
+      with_default(MakeIntAttr("op_role", kUnspecified)),
+      with_default(MakeStringsAttr("op_role_var", {})),
+      with_default(MakeStringAttr("op_namescope", "")),
+      with_default(MakeStringsAttr("op_callstack", {})),
+      with_default(MakeStringAttr("op_device", "")),
+      {kTestFromStepAttr, LONG, nullptr},
+      with_default(MakeBoolAttr("with_quant_attr", false), Eras::kPaddle2),
   });
   return FindEntry(*attrs, name, Era::kPaddle2);
 }

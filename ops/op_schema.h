@@ -5,6 +5,7 @@
 #define FIXPOINT_OPS_OP_SCHEMA_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,8 +41,8 @@ struct SlotSchema {
 struct AttrSchema {
   std::string name;
   AttrType type = AttrType::INT;
-  // What an absent attribute means; nothing where the op must carry it.
-  std::optional<OpDesc::Attr> default_value;
+  // What an absent attribute means, which many ops share; null where the op must carry it.
+  std::shared_ptr<const OpDesc::Attr> default_value;
   Eras eras = Eras::kAll;
 };
 

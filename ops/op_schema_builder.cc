@@ -131,42 +131,51 @@ AttrDefault Default(OpDesc::Attr attr) {
   return {type, std::move(attr)};
 }
 
-AttrSchema MakeAttr(absl::string_view name, AttrDefault value, Eras eras) {
-  AttrSchema attr{std::string(name), value.type, std::move(value.value), eras};
-  if (attr.default_value) attr.default_value->set_name(attr.name);
+AttrSchema MakeAttr(absl::string_view name, AttrDefault value, Eras eras = Eras::kAll) {
+  AttrSchema attr{std::string(name), value.type, nullptr, eras};
+  if (value.value) {
+    value.value->set_name(attr.name);
+    attr.default_value = std::make_shared<const OpDesc::Attr>(*std::move(value.value));
+  }
   return attr;
 }
 
 // The attributes that OpSchemaBuilder::Hints names, with the one default they have everywhere.
-const absl::flat_hash_map<absl::string_view, AttrDefault>& HintDefaults() {
-  static const auto* const defaults = new absl::flat_hash_map<absl::string_view, AttrDefault>({
-      {"@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", Bool(true)},
-      {"Scale_in", Float(1)},
-      {"Scale_in_eltwise", Float(1)},
-      {"Scale_out", Float(1)},
-      {"Scale_weights", Floats({1})},
-      {"Scale_x", Float(1)},
-      {"Scale_y", Float(1)},
-      {"exhaustive_search", Bool(false)},
-      {"force_cpu", Bool(false)},
-      {"force_fp32_output", Bool(false)},
-      {"fuse_activation", String("")},
-      {"fuse_alpha", Float(0)},
-      {"fuse_beta", Float(0)},
-      {"fuse_relu", Bool(false)},
-      {"fuse_residual_connection", Bool(false)},
-      {"is_test", Bool(false)},
-      {"mkldnn_data_type", String("float32")},
-      {"skip_eager_deletion_vars", Strings({})},
-      {"use_addto", Bool(false)},
-      {"use_cudnn", Bool(false)},
-      {"use_mkldnn", Bool(false)},
-      {"use_quantizer", Bool(false)},
-      {"workspace_size_MB", Int(512)},
-      {"x_data_format", String("")},
-      {"y_data_format", String("")},
-  });
-  return *defaults;
+const absl::flat_hash_map<std::string, AttrSchema>& HintAttrs() {
+  static const auto* const attrs = [] {
+    auto* const by_name = new absl::flat_hash_map<std::string, AttrSchema>();
+    for (AttrSchema& attr : std::vector<AttrSchema>{
+             MakeAttr("@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", Bool(true)),
+             MakeAttr("Scale_in", Float(1)),
+             MakeAttr("Scale_in_eltwise", Float(1)),
+             MakeAttr("Scale_out", Float(1)),
+             MakeAttr("Scale_weights", Floats({1})),
+             MakeAttr("Scale_x", Float(1)),
+             MakeAttr("Scale_y", Float(1)),
+             MakeAttr("exhaustive_search", Bool(false)),
+             MakeAttr("force_cpu", Bool(false)),
+             MakeAttr("force_fp32_output", Bool(false)),
+             MakeAttr("fuse_activation", String("")),
+             MakeAttr("fuse_alpha", Float(0)),
+             MakeAttr("fuse_beta", Float(0)),
+             MakeAttr("fuse_relu", Bool(false)),
+             MakeAttr("fuse_residual_connection", Bool(false)),
+             MakeAttr("is_test", Bool(false)),
+             MakeAttr("mkldnn_data_type", String("float32")),
+             MakeAttr("skip_eager_deletion_vars", Strings({})),
+             MakeAttr("use_addto", Bool(false)),
+             MakeAttr("use_cudnn", Bool(false)),
+             MakeAttr("use_mkldnn", Bool(false)),
+             MakeAttr("use_quantizer", Bool(false)),
+             MakeAttr("workspace_size_MB", Int(512)),
+             MakeAttr("x_data_format", String("")),
+             MakeAttr("y_data_format", String("")),
+         }) {
+      by_name->emplace(attr.name, attr);
+    }
+    return by_name;
+  }();
+  return *attrs;
 }
 
 }  // namespace
@@ -226,9 +235,10 @@ OpSchemaBuilder& OpSchemaBuilder::Attr(absl::string_view name, AttrDefault value
 OpSchemaBuilder& OpSchemaBuilder::Hints(absl::string_view names) {
   for (absl::string_view name : absl::StrSplit(names, ", ")) {
     const Eras eras = ConsumeEras(&name);
-    const auto found = HintDefaults().find(name);
-    CHECK(found != HintDefaults().end()) << name;
-    Attr(name, found->second, eras);
+    const auto found = HintAttrs().find(name);
+    CHECK(found != HintAttrs().end()) << name;
+    schema_.attrs_.push_back(found->second);
+    schema_.attrs_.back().eras = eras;
   }
   return *this;
 }
@@ -333,7 +343,7 @@ OpSchemaBuilder& OpSchemaBuilder::Gradient(absl::string_view text, Eras eras) {
 }
 
 OpSchemaBuilder& OpSchemaBuilder::GradientAttr(absl::string_view name, AttrDefault value) {
-  gradient_attrs_.push_back(MakeAttr(name, std::move(value), Eras::kAll));
+  gradient_attrs_.push_back(MakeAttr(name, std::move(value)));
   return *this;
 }
 
@@ -372,14 +382,12 @@ std::vector<OpSchema> OpSchemaBuilder::BuildGradients(
   return made;
 }
 
-std::vector<OpSchema> OpList::Build() const {
+std::vector<OpSchema> OpList::Build() {
   std::vector<OpSchema> schemas;
+  schemas.reserve(2 * builders_.size());
   absl::flat_hash_map<std::string, int> gradients;  // position in `schemas`
   absl::flat_hash_set<std::string> defined;
-  for (const OpSchemaBuilder& builder : builders_) {
-    schemas.push_back(builder.Build());
-    defined.insert(schemas.back().type());
-  }
+  for (const OpSchemaBuilder& builder : builders_) defined.insert(builder.schema_.type());
   for (const OpSchemaBuilder& builder : builders_) {
     for (OpSchema& gradient : builder.BuildGradients(defined)) {
       const auto [known, is_new] = gradients.emplace(gradient.type(), schemas.size());
@@ -391,6 +399,8 @@ std::vector<OpSchema> OpList::Build() const {
       }
     }
   }
+  for (OpSchemaBuilder& builder : builders_) schemas.push_back(std::move(builder.schema_));
+  builders_.clear();
   return schemas;
 }
 

@@ -96,7 +96,6 @@ class OpSchemaBuilder {
  private:
   friend class OpList;
 
-  OpSchema Build() const { return schema_; }
   // Those of types that are not `defined`.
   std::vector<OpSchema> BuildGradients(const absl::flat_hash_set<std::string>& defined) const;
 
@@ -109,7 +108,8 @@ class OpSchemaBuilder {
 class OpList {
  public:
   OpSchemaBuilder& Define(absl::string_view signature) { return builders_.emplace_back(signature); }
-  std::vector<OpSchema> Build() const;
+  // Leaves none behind.
+  std::vector<OpSchema> Build();
 
  private:
   std::deque<OpSchemaBuilder> builders_;  // keeps references

@@ -72,7 +72,7 @@ std::string SlotsText(absl::Span<const SlotSchema> slots) {
 }
 
 std::string AttrText(const AttrSchema& attr) {
-  if (!attr.default_value.has_value()) {
+  if (attr.default_value == nullptr) {
     return Code(absl::StrCat(attr.name, EraMark(attr.eras), " ", AttrType_Name(attr.type)));
   }
   return Code(

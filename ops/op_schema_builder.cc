@@ -3,6 +3,9 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <memory>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -383,23 +386,24 @@ std::vector<OpSchema> OpSchemaBuilder::BuildGradients(
 }
 
 std::vector<OpSchema> OpList::Build() {
-  std::vector<OpSchema> schemas;
-  schemas.reserve(2 * builders_.size());
-  absl::flat_hash_map<std::string, int> gradients;  // position in `schemas`
   absl::flat_hash_set<std::string> defined;
   for (const OpSchemaBuilder& builder : builders_) defined.insert(builder.schema_.type());
+  std::vector<OpSchema> gradients;
+  absl::flat_hash_map<std::string, size_t> places;  // in `gradients`
   for (const OpSchemaBuilder& builder : builders_) {
     for (OpSchema& gradient : builder.BuildGradients(defined)) {
-      const auto [known, is_new] = gradients.emplace(gradient.type(), schemas.size());
+      const auto [known, is_new] = places.emplace(gradient.type(), gradients.size());
       if (is_new) {
-        schemas.push_back(std::move(gradient));
+        gradients.push_back(std::move(gradient));
       } else {
-        OpSchema& shared = schemas[known->second];
-        shared.gradient_of_.clear();
+        gradients[known->second].gradient_of_.clear();
       }
     }
   }
+  std::vector<OpSchema> schemas;
+  schemas.reserve(builders_.size() + gradients.size());
   for (OpSchemaBuilder& builder : builders_) schemas.push_back(std::move(builder.schema_));
+  std::move(gradients.begin(), gradients.end(), std::back_inserter(schemas));
   builders_.clear();
   return schemas;
 }

@@ -145,8 +145,7 @@ class DepthwiseConvolution final : public IntegerSums {
   const WindowAxis& columns() const { return shape_.window[1]; }
 
   // The lines of an image that windows from line `top` on read, with their padding.
-  FIXPOINT_VNNI_TARGET void Interleave(
-      const uint8_t* image, int64_t top, uint32_t* lines) const {
+  FIXPOINT_VNNI_TARGET void Interleave(const uint8_t* image, int64_t top, uint32_t* lines) const {
     const uint32_t zero = 0x01010101u * zero_;
     const int64_t next_lines = is_prefetched_ ? band_ * rows().stride * image_line_ : 0;
     for (int64_t g = 0; g < groups_; ++g, lines += line_) {
@@ -198,9 +197,8 @@ class DepthwiseConvolution final : public IntegerSums {
   }
 
   // A row of the output, from element `at` on.
-  FIXPOINT_VNNI_TARGET void Multiply(
-      const uint32_t* lines, const Weights& weights, const EpilogueOfLanes& epilogue,
-      int64_t at) const {
+  FIXPOINT_VNNI_TARGET void Multiply(const uint32_t* lines, const Weights& weights,
+                                     const EpilogueOfLanes& epilogue, int64_t at) const {
     if (groups_ == 1 && columns().kernel == 3) {
       MultiplyRow<3>(lines, weights, epilogue, at);
     } else {

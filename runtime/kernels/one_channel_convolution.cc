@@ -184,8 +184,8 @@ class OneChannelConvolution final : public IntegerSums {
   }
 
   // Rows are written in whole vectors; what is too much the next row writes again.
-  FIXPOINT_VNNI_TARGET void Unfold(
-      const uint8_t* lines, int64_t row_count, uint32_t* windows) const {
+  FIXPOINT_VNNI_TARGET void Unfold(const uint8_t* lines, int64_t row_count,
+                                   uint32_t* windows) const {
     for (int64_t g = 0; g < groups_; ++g) {
       const int64_t* const taps = &taps_[g * kTaps];
       for (int64_t row = 0; row < row_count; ++row) {
@@ -203,9 +203,8 @@ class OneChannelConvolution final : public IntegerSums {
 
   // The elements of a band: `size` of them from `at` on, of which the first is one of the first
   // filter. Vectors a period apart have the same filters in their lanes, and the same weights.
-  FIXPOINT_VNNI_TARGET void Multiply(
-      const uint32_t* windows, const Weights& weights, int64_t size,
-      const EpilogueOfLanes& epilogue, int64_t at) const {
+  FIXPOINT_VNNI_TARGET void Multiply(const uint32_t* windows, const Weights& weights, int64_t size,
+                                     const EpilogueOfLanes& epilogue, int64_t at) const {
     int64_t i = 0;
     for (; i + kBlock * period_ <= size; i += kBlock * period_) {
       for (int64_t j = i; j < i + period_; j += kLanes) {

@@ -14,20 +14,16 @@
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/threads.h"
 
-// The sums of two sevens of pixels by two vectors of filters stay in 28 of the 32 registers while
-// all taps are added: for each four taps, two vectors of weights, and four codes of each pixel,
-// repeated in all lanes. A seven lies in one row, so that its pixels are a fixed distance apart.
-// The weights of two vectors of filters, a panel, pass by all pixels of a chunk, which are in the
-// second cache, while the next panel is fetched.
+// The sums of a tile, of some pixels by one or two vectors of filters, stay in registers while all
+// taps are added: for each four taps, the vectors of weights, and four codes of each pixel,
+// repeated in all lanes. A tile's pixels are stretches, each in one row, so that they are a fixed
+// distance apart. The weights of a tile's filters, a panel, pass by all pixels of a chunk, which
+// are in the second cache, while the next panel is fetched.
 
 namespace fixpoint::kernels {
 namespace {
 
 constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
-constexpr int kSeven = 7;
-constexpr int kVectors = 2;  // of filters
-constexpr int64_t kPanelFilters = kVectors * kLanes;
-constexpr int64_t kStepBytes = kPanelFilters * kTaps;
 
 // What a chunk may take of the second cache: what it reads and what it writes.
 constexpr int64_t kChunkBytes = 384 << 10;
@@ -35,8 +31,8 @@ constexpr int64_t kChunkBytes = 384 << 10;
 // Weights of more than that are fetched ahead.
 constexpr int64_t kNearWeights = 128 << 10;
 
-// With fewer of them what is done with sums outweighs the sums; oneDNN's kernels are as fast then.
-constexpr int64_t kLeastTaps = 64;
+// With fewer of them what is done with sums is nearly all there is.
+constexpr int64_t kLeastTaps = 16;
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
@@ -46,23 +42,32 @@ bool IsPointwise(const WindowAxis& axis) {
 
 bool IsPadded(const WindowAxis& axis) { return axis.pad_before != 0 || axis.pad_after != 0; }
 
-// Windows of one pixel see no rows: the pixels of all images as one image with rows of seven.
-ConvolutionShape InSevens(ConvolutionShape shape) {
+// Windows of one pixel see no rows: the pixels of all images as one image with rows of `pixels`.
+ConvolutionShape InStretches(ConvolutionShape shape, int pixels) {
   if (!IsPointwise(shape.window[0]) || !IsPointwise(shape.window[1])) return shape;
   shape.height = shape.out_height =
-      CeilDivide(shape.batch * shape.out_height * shape.out_width, kSeven);
-  shape.width = shape.out_width = kSeven;
+      CeilDivide(shape.batch * shape.out_height * shape.out_width, pixels);
+  shape.width = shape.out_width = pixels;
   shape.batch = 1;
   return shape;
 }
 
+// Whether filters fill the vectors of panels, and pixels of rows the stretches.
+bool Fits(const ConvolutionShape& shape, int pixels, int vectors) {
+  return shape.filters % (vectors * kLanes) == 0 &&
+         InStretches(shape, pixels).out_width % pixels == 0 &&
+         shape.output_size() >= 2 * pixels * shape.filters;
+}
+
+// Tiles are kGroups stretches of kPixels pixels by kVectors vectors of filters.
+template <int kPixels, int kGroups, int kVectors>
 class TiledConvolution final : public IntegerSums {
  public:
   TiledConvolution(const ConvolutionShape& shape, const InputCoding& images,
                    const Epilogue& epilogue, OutputType output)
       : input_size_(shape.input_size()),
         out_pixels_(shape.output_size() / shape.filters),
-        shape_(InSevens(shape)),
+        shape_(InStretches(shape, kPixels)),
         shift_(images.type == CodeType::kInt8 ? 128 : 0),
         has_zero_point_(images.has_zero_point),
         epilogue_(epilogue),
@@ -74,7 +79,7 @@ class TiledConvolution final : public IntegerSums {
         runs_(is_row_a_run_ ? 1 : columns().kernel),
         is_copied_(shift_ != 0 || run_ % kTaps != 0 || IsPadded(rows()) || IsPadded(columns())),
         line_((columns().pad_before + shape_.width + columns().pad_after) * shape_.channels),
-        sevens_(shape_.out_width / kSeven),
+        stretches_(shape_.out_width / kPixels),
         steps_(rows().kernel * runs_ * run_steps_),
         panels_(shape_.filters / kPanelFilters),
         chunk_rows_(ChunkRows()),
@@ -152,6 +157,9 @@ class TiledConvolution final : public IntegerSums {
   std::string implementation() const override { return "loops:avx512_vnni"; }
 
  private:
+  static constexpr int64_t kPanelFilters = kVectors * kLanes;
+  static constexpr int64_t kStepBytes = kPanelFilters * kTaps;
+
   // Rows of the output of one image.
   struct Chunk {
     const uint8_t* codes;  // of the first window's first tap
@@ -167,21 +175,21 @@ class TiledConvolution final : public IntegerSums {
     int64_t ahead = 0;
   };
 
-  // The first taps of the first windows of a chunk's sevens, one after the other.
-  class Sevens {
+  // The first taps of the first windows of a chunk's stretches, one after the other.
+  class Stretches {
    public:
-    Sevens(const Chunk& chunk, const TiledConvolution& convolution)
+    Stretches(const Chunk& chunk, const TiledConvolution& convolution)
         : row_(chunk.codes),
           next_(chunk.codes),
-          step_(kSeven * convolution.columns().stride * convolution.shape_.channels),
+          step_(kPixels * convolution.columns().stride * convolution.shape_.channels),
           row_step_(convolution.rows().stride * convolution.line_),
-          sevens_(convolution.sevens_),
-          left_(sevens_) {}
+          stretches_(convolution.stretches_),
+          left_(stretches_) {}
 
     const uint8_t* Take() {
       const uint8_t* const taken = next_;
       if (--left_ == 0) {
-        left_ = sevens_;
+        left_ = stretches_;
         next_ = row_ += row_step_;
       } else {
         next_ += step_;
@@ -194,7 +202,7 @@ class TiledConvolution final : public IntegerSums {
     const uint8_t* next_;
     const int64_t step_;
     const int64_t row_step_;
-    const int64_t sevens_;
+    const int64_t stretches_;
     int64_t left_;  // of the row
   };
 
@@ -206,12 +214,12 @@ class TiledConvolution final : public IntegerSums {
     return (out_rows - 1) * rows().stride + (rows().kernel - 1) * rows().dilation + 1;
   }
 
-  // As many as fit, shared out evenly, with an even number of sevens.
+  // As many as fit, shared out evenly, with whole tiles.
   int64_t ChunkRows() const {
     const int64_t row_bytes = rows().stride * line_ + shape_.out_width * shape_.filters;
     const int64_t most = std::max<int64_t>(kChunkBytes / row_bytes, 1);
     const int64_t count = CeilDivide(shape_.out_height, CeilDivide(shape_.out_height, most));
-    return std::min(count + count * sevens_ % 2, shape_.out_height);
+    return std::min(count + count * stretches_ % kGroups, shape_.out_height);
   }
 
   // In the images themselves.
@@ -240,7 +248,7 @@ class TiledConvolution final : public IntegerSums {
         continue;
       }
       std::memset(lines, zero, left);
-      // The last line of seven pixels may not be a whole one.
+      // The last line of a stretch may not be a whole one.
       const absl::Span<const uint8_t> line = inputs.subspan(at, size);
       std::transform(line.begin(), line.end(), lines + left,
                      [shift = shift_](uint8_t code) { return code ^ shift; });
@@ -252,24 +260,24 @@ class TiledConvolution final : public IntegerSums {
   template <typename Finishing>
   FIXPOINT_VNNI_TARGET void MultiplyChunk(const Chunk& chunk, Panel panel,
                                           const Finishing& finish) const {
-    const int64_t count = chunk.rows * sevens_;
-    const int64_t first = (chunk.image * shape_.out_height + chunk.row) * sevens_;
+    const int64_t count = chunk.rows * stretches_;
+    const int64_t first = (chunk.image * shape_.out_height + chunk.row) * stretches_;
     // Of the next panel, for each step.
     panel.ahead = steps_ * kStepBytes * panels_ > kNearWeights
-                      ? kStepBytes / std::max<int64_t>(count / 2, 1)
+                      ? kStepBytes / std::max<int64_t>(count / kGroups, 1)
                       : 0;
-    const int64_t whole = std::min(count, out_pixels_ / kSeven - first);
-    Sevens next(chunk, *this);
-    int64_t pixel = first * kSeven;
-    int64_t seven = 0;
-    for (; seven + 2 <= whole; seven += 2, pixel += 2 * kSeven) {
-      const uint8_t* const codes[] = {next.Take(), next.Take()};
-      MultiplyTile<2, kSeven>(codes, &panel, pixel, finish);
+    const int64_t whole = std::min(count, out_pixels_ / kPixels - first);
+    Stretches next(chunk, *this);
+    int64_t pixel = first * kPixels;
+    int64_t stretch = 0;
+    for (; stretch + kGroups <= whole; stretch += kGroups, pixel += kGroups * kPixels) {
+      const uint8_t* codes[kGroups];
+      for (const uint8_t*& of_stretch : codes) of_stretch = next.Take();
+      MultiplyTile<kGroups, kPixels>(codes, &panel, pixel, finish);
     }
-    if (seven < whole) {
+    for (; stretch < whole; ++stretch, pixel += kPixels) {
       const uint8_t* const codes[] = {next.Take()};
-      MultiplyTile<1, kSeven>(codes, &panel, pixel, finish);
-      pixel += kSeven;
+      MultiplyTile<1, kPixels>(codes, &panel, pixel, finish);
     }
     if (whole == count) return;
     for (const uint8_t* at = next.Take(); pixel < out_pixels_; ++pixel, at += shape_.channels) {
@@ -278,12 +286,12 @@ class TiledConvolution final : public IntegerSums {
     }
   }
 
-  // The sums of kGroups times kPixels pixels from `pixel` of the output on, whose codes begin at
+  // The sums of kCodes times kLength pixels from `pixel` of the output on, whose codes begin at
   // `codes`.
-  template <int kGroups, int kPixels, typename Finishing>
-  FIXPOINT_VNNI void MultiplyTile(const uint8_t* const (&codes)[kGroups], Panel* panel,
+  template <int kCodes, int kLength, typename Finishing>
+  FIXPOINT_VNNI void MultiplyTile(const uint8_t* const (&codes)[kCodes], Panel* panel,
                                   int64_t pixel, const Finishing& finish) const {
-    constexpr int kCount = kGroups * kPixels;
+    constexpr int kCount = kCodes * kLength;
     __m512i sums[kVectors][kCount];
     for (int v = 0; v < kVectors; ++v) {
       const __m512i offsets = _mm512_loadu_si512(&offsets_[panel->filter + v * kLanes]);
@@ -296,23 +304,26 @@ class TiledConvolution final : public IntegerSums {
     for (int64_t i = 0; i < rows().kernel; ++i) {
       for (int64_t j = 0; j < runs_; ++j) {
         const int64_t tap = i * rows().dilation * line_ + j * columns().dilation * shape_.channels;
-        const uint8_t* at[kGroups];
-        for (int g = 0; g < kGroups; ++g) at[g] = codes[g] + tap;
+        const uint8_t* at[kCodes];
+        for (int g = 0; g < kCodes; ++g) at[g] = codes[g] + tap;
         for (int64_t step = 0; step < run_steps_; ++step) {
-          const __m512i first = _mm512_loadu_si512(weights);
-          const __m512i second = _mm512_loadu_si512(weights + kLanes * kTaps);
+          __m512i factors[kVectors];
+          for (int v = 0; v < kVectors; ++v) {
+            factors[v] = _mm512_loadu_si512(weights + v * kLanes * kTaps);
+          }
           weights += kStepBytes;
           __builtin_prefetch(next);
           next += ahead;
-          for (int g = 0; g < kGroups; ++g) {
-#pragma GCC unroll 7
-            for (int p = 0; p < kPixels; ++p) {
+          for (int g = 0; g < kCodes; ++g) {
+#pragma GCC unroll 8
+            for (int p = 0; p < kLength; ++p) {
               int32_t four;
               std::memcpy(&four, at[g] + p * distance, sizeof(four));
               const __m512i repeated = _mm512_set1_epi32(four);
-              const int s = g * kPixels + p;
-              sums[0][s] = _mm512_dpbusd_epi32(sums[0][s], repeated, first);
-              sums[1][s] = _mm512_dpbusd_epi32(sums[1][s], repeated, second);
+              const int s = g * kLength + p;
+              for (int v = 0; v < kVectors; ++v) {
+                sums[v][s] = _mm512_dpbusd_epi32(sums[v][s], repeated, factors[v]);
+              }
             }
             at[g] += kTaps;
           }
@@ -344,7 +355,7 @@ class TiledConvolution final : public IntegerSums {
   const int64_t runs_;       // of a row of a window
   const bool is_copied_;     // shifted, or with padding
   const int64_t line_;       // of an image, with its padding
-  const int64_t sevens_;     // of a row of the output
+  const int64_t stretches_;  // of a row of the output
   const int64_t steps_;      // of a filter
   const int64_t panels_;
   const int64_t chunk_rows_;
@@ -358,15 +369,20 @@ class TiledConvolution final : public IntegerSums {
 
 bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output) {
   return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
-         shape.groups == 1 && shape.taps() >= kLeastTaps && shape.filters % kPanelFilters == 0 &&
-         InSevens(shape).out_width % kSeven == 0 &&
-         shape.output_size() >= 2 * kSeven * shape.filters && Fold(epilogue, output).has_value();
+         shape.groups == 1 && shape.taps() >= kLeastTaps &&
+         (Fits(shape, 7, 2) || Fits(shape, 8, 1)) && Fold(epilogue, output).has_value();
 }
 
 std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,
                                                   const InputCoding& images,
                                                   const Epilogue& epilogue, OutputType output) {
-  return std::make_unique<TiledConvolution>(shape, images, epilogue, output);
+  if (Fits(shape, 7, 2)) {
+    return std::make_unique<TiledConvolution<7, 2, 2>>(shape, images, epilogue, output);
+  }
+  if (Fits(shape, 8, 2)) {
+    return std::make_unique<TiledConvolution<8, 1, 2>>(shape, images, epilogue, output);
+  }
+  return std::make_unique<TiledConvolution<8, 2, 1>>(shape, images, epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

@@ -14,9 +14,9 @@
 namespace fixpoint::kernels {
 
 // Whether the kernel is for such a convolution and there are instructions for it: filters fill
-// pairs of vectors, pixels of each row of the output, or, of windows of one pixel, all of them,
-// make sevens, there are many taps, and the epilogue ends in codes and can be folded
-// (folded_epilogue.h).
+// vectors of 16, pixels of each row of the output, or, of windows of one pixel, all of them, make
+// eights, or sevens where filters fill pairs of vectors, there are some taps, and the epilogue ends
+// in codes and can be folded (folded_epilogue.h).
 bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output);
 
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForTiles. Throws

@@ -83,6 +83,11 @@ std::vector<ConvolutionCase> TiledConvolutionCases() {
       // Not sevens of pixels in all.
       {"TiledPointwise", Shape(64, 96, 1, 9, kOne, kOne)},
       {"TiledPointwiseOddSize", Shape(145, 32, 1, 9, kOne, kOne)},
+      {"TiledEights", Shape(16, 32, 1, 8, kThree, kThree)},
+      {"TiledEightsStrided", Shape(9, 64, 1, 32, kThreeByTwo, kThreeByTwo)},
+      {"TiledSixteenFilters", Shape(16, 16, 1, 24, kThree, kThree)},
+      // Not whole tiles.
+      {"TiledSixteenFiltersPointwise", Shape(64, 48, 1, 9, kOne, kOne)},
       // Weights that are fetched ahead, and more rows than are read at once.
       {"TiledLarge", Shape(4128, 32, 1, 13, {1, 2, 1, 0, 0}, {1, 2, 1, 0, 0})},
   };

@@ -65,10 +65,10 @@ inline bool IsBiasCode(int32_t code) {
          static_cast<int32_t>(static_cast<float>(code)) == code;
 }
 
-// Error (kInvalidArgument): it is none. `said` is what comes before it: "X holds".
-inline absl::Status CheckBiasCode(int32_t code, absl::string_view said) {
+// Error (kInvalidArgument): it is none. `subject` is what has it: "X holds".
+inline absl::Status CheckBiasCode(int32_t code, absl::string_view subject) {
   if (IsBiasCode(code)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(said, " ", code, "; want ", -kLargestBiasCode,
+  return absl::InvalidArgumentError(absl::StrCat(subject, " ", code, "; want ", -kLargestBiasCode,
                                                  " to ", kLargestBiasCode,
                                                  ", of the integers that FP32 holds"));
 }

@@ -147,7 +147,7 @@ AttrSchema MakeAttr(absl::string_view name, AttrDefault value, Eras eras = Eras:
 const absl::flat_hash_map<std::string, AttrSchema>& HintAttrs() {
   static const auto* const attrs = [] {
     auto* const by_name = new absl::flat_hash_map<std::string, AttrSchema>();
-    for (AttrSchema& attr : std::vector<AttrSchema>{
+    for (const AttrSchema& attr : std::vector<AttrSchema>{
              MakeAttr("@ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@", Bool(true)),
              MakeAttr("Scale_in", Float(1)),
              MakeAttr("Scale_in_eltwise", Float(1)),

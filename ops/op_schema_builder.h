@@ -108,7 +108,7 @@ class OpSchemaBuilder {
 class OpList {
  public:
   OpSchemaBuilder& Define(absl::string_view signature) { return builders_.emplace_back(signature); }
-  // Leaves none behind.
+  // The list is empty afterwards.
   std::vector<OpSchema> Build();
 
  private:

@@ -5,11 +5,13 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
 
+// For functions that others call, once it is known that there are such instructions.
 #define FIXPOINT_VNNI_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
 // For functions that are inlined into those of a kernel.

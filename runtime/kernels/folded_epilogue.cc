@@ -82,7 +82,7 @@ std::optional<FoldedEpilogue> Fold(const Epilogue& epilogue, OutputType output) 
   Stages stages(epilogue);
   if (stages.BeginWith(Kind::kAddChannel, Kind::kMultiplyChannel)) {
     result.bias = stages.TakeIndex(Kind::kAddChannel);
-    result.steps = stages.TakeIndex(Kind::kMultiplyChannel);
+    result.bias_factors = stages.TakeIndex(Kind::kMultiplyChannel);
   }
   result.factors = stages.TakeIndex(Kind::kMultiplyChannel);
   result.addends = stages.TakeIndex(Kind::kAddChannel);

@@ -12,9 +12,10 @@ namespace fixpoint::kernels {
 
 // Of x, a sum times its scale:
 //
-//   (x + bias of the channel) * step of the channel           where there is a bias in int32
-//   x * factor of the channel + addend of the channel         each rounded, each where there is one
-//   fma(code - residual_zero_point, residual_step, x)         where there is a residual
+//   (x + bias of the channel) * its factor     where that comes first: a bias in int32, or a float
+//                                              one in front of a batch norm
+//   x * factor of the channel + its addend     each rounded, each where there is one
+//   fma(code - residual_zero_point, residual_step, x)     where there is a residual
 //   min(max(round(x * multiplier) + zero_point, lowest), highest)
 //
 // which is then rounded to a code. Clips and activations before the multiplier are in the
@@ -24,7 +25,7 @@ struct FoldedEpilogue {
 
   // The stages whose operands these are.
   std::optional<size_t> bias;
-  std::optional<size_t> steps;
+  std::optional<size_t> bias_factors;
   std::optional<size_t> factors;
   std::optional<size_t> addends;
   Residual residual = Residual::kNone;

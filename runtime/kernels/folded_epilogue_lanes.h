@@ -16,8 +16,7 @@
 namespace fixpoint::kernels {
 
 // Does with vectors what Finish (epilogue_lanes.h) does, each to its end before the next.
-// REQUIRES: `folded` is that of the epilogue, with that residual, and has a bias and a zero point
-// or not.
+// REQUIRES: `folded` is that of the epilogue, and as kResidual, kHasBias and kHasZeroPoint say.
 template <FoldedEpilogue::Residual kResidual, bool kHasBias, bool kHasZeroPoint>
 struct FinishFolded {
   const FoldedEpilogue& folded;
@@ -31,7 +30,7 @@ struct FinishFolded {
     const __m512 one = _mm512_set1_ps(1);
     const __m512 nothing = _mm512_set1_ps(-0.0f);
     const __m512 bias = Operand(folded.bias, nothing, place);
-    const __m512 steps = Operand(folded.steps, one, place);
+    const __m512 bias_factors = Operand(folded.bias_factors, one, place);
     const __m512 factors = Operand(folded.factors, one, place);
     const __m512 addends = Operand(folded.addends, nothing, place);
     const __m512 multiplier = _mm512_set1_ps(folded.multiplier);
@@ -41,7 +40,7 @@ struct FinishFolded {
 #pragma GCC unroll 16
     for (int v = 0; v < kVectors; ++v, to += place.distance) {
       __m512 x = _mm512_mul_ps(_mm512_maskz_cvtepi32_ps(kAllLanes, sums[v]), scales);
-      if constexpr (kHasBias) x = _mm512_mul_ps(_mm512_add_ps(x, bias), steps);
+      if constexpr (kHasBias) x = _mm512_mul_ps(_mm512_add_ps(x, bias), bias_factors);
       x = _mm512_add_ps(_mm512_mul_ps(x, factors), addends);
       if constexpr (kResidual != Residual::kNone) {
         const __m512 codes = LoadCodes<kResidual == Residual::kInt8>(to, place.mask);
@@ -68,20 +67,23 @@ struct FinishFolded {
   }
 };
 
-// Calls `use` with the one of `folded`, which it has to outlive.
+// Calls use(finish) with what finishes vectors as `folded` says. Both operands outlive what `use`
+// keeps of it.
 template <typename Use>
 void WithFolded(const FoldedEpilogue& folded, const EpilogueOfLanes& epilogue, const Use& use) {
   using Residual = FoldedEpilogue::Residual;
-  const auto with = [&](auto residual, auto has_bias, auto has_zero_point) {
-    use(FinishFolded<residual(), has_bias(), has_zero_point()>{folded, epilogue});
+  const auto with_bias = [&](auto residual, auto has_bias) {
+    if (folded.has_zero_point) {
+      use(FinishFolded<residual(), has_bias(), true>{folded, epilogue});
+    } else {
+      use(FinishFolded<residual(), has_bias(), false>{folded, epilogue});
+    }
   };
   const auto with_residual = [&](auto residual) {
     if (folded.bias) {
-      folded.has_zero_point ? with(residual, std::true_type(), std::true_type())
-                            : with(residual, std::true_type(), std::false_type());
+      with_bias(residual, std::true_type());
     } else {
-      folded.has_zero_point ? with(residual, std::false_type(), std::true_type())
-                            : with(residual, std::false_type(), std::false_type());
+      with_bias(residual, std::false_type());
     }
   };
   switch (folded.residual) {

@@ -1,6 +1,6 @@
 // Sums of products of codes as products of matrices, in tiles that stay in registers: of
-// convolutions with so much arithmetic that what counts is how many of the processor's instructions
-// are products.
+// convolutions of many channels, where what counts is how many of the processor's instructions are
+// products, and of small ones, for which nothing is compiled then.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_TILED_CONVOLUTION_H_
 #define FIXPOINT_RUNTIME_KERNELS_TILED_CONVOLUTION_H_
@@ -13,10 +13,10 @@
 
 namespace fixpoint::kernels {
 
-// Whether the kernel is for such a convolution and there are instructions for it: filters fill
-// vectors of 16, pixels of each row of the output, or, of windows of one pixel, all of them, make
-// eights, or sevens where filters fill pairs of vectors, there are some taps, and the epilogue ends
-// in codes and can be folded (folded_epilogue.h).
+// Whether the kernel is for such a convolution and there are instructions for it: 16 taps and more;
+// filters that fill vectors of 16; pixels of each row of the output that are eights, or sevens
+// where filters fill pairs of vectors, or windows of one pixel, of which rows do not matter; pixels
+// for a tile or two; an epilogue that ends in codes and can be folded (folded_epilogue.h).
 bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output);
 
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForTiles. Throws

@@ -83,10 +83,15 @@ std::vector<ConvolutionCase> TiledConvolutionCases() {
       // Not sevens of pixels in all.
       {"TiledPointwise", Shape(64, 96, 1, 9, kOne, kOne)},
       {"TiledPointwiseOddSize", Shape(145, 32, 1, 9, kOne, kOne)},
+      {"TiledFewTaps", Shape(16, 32, 1, 7, kOne, kOne)},
+      // Padded lines of many chunks, and weights that are fetched ahead.
+      {"TiledChunks", Shape(512, 32, 1, 28, kThree, kThree)},
+      {"TiledChunksOfEights", Shape(1024, 64, 1, 24, kThreeByTwo, kOne)},
       {"TiledEights", Shape(16, 32, 1, 8, kThree, kThree)},
       {"TiledEightsStrided", Shape(9, 64, 1, 32, kThreeByTwo, kThreeByTwo)},
       {"TiledSixteenFilters", Shape(16, 16, 1, 24, kThree, kThree)},
-      // Not whole tiles.
+      // A stretch is left, and then pixels.
+      {"TiledSixteenFiltersOddHeight", Shape(16, 16, 1, 8, {2, 1, 1, 0, 0}, kThree)},
       {"TiledSixteenFiltersPointwise", Shape(64, 48, 1, 9, kOne, kOne)},
       // Weights that are fetched ahead, and more rows than are read at once.
       {"TiledLarge", Shape(4128, 32, 1, 13, {1, 2, 1, 0, 0}, {1, 2, 1, 0, 0})},

@@ -46,7 +46,7 @@ TEST(Fold, IsOfWhatLoweredSumsEndIn) {
 TEST(Fold, IsOfNoStagesToo) {
   const auto found = Fold({}, OutputType::kUint8);
   ASSERT_TRUE(found);
-  EXPECT_FALSE(found->bias || found->steps || found->factors || found->addends);
+  EXPECT_FALSE(found->bias || found->bias_factors || found->factors || found->addends);
   EXPECT_FALSE(found->has_zero_point);
   EXPECT_EQ(found->residual, Residual::kNone);
   EXPECT_EQ(found->multiplier, 1);
@@ -63,7 +63,7 @@ TEST(Fold, IsOfSumsWithABiasInInt32) {
                           OutputType::kUint8);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->bias, 0u);
-  EXPECT_EQ(found->steps, 1u);
+  EXPECT_EQ(found->bias_factors, 1u);
   EXPECT_EQ(found->factors, 2u);
   EXPECT_EQ(found->addends, 3u);
 }

@@ -76,6 +76,25 @@ const StoredCase kCases[] = {
     {"AffineResidualOfTheOtherType",
      {{Kind::kAddInt8, 0.0213f, -50}, {Kind::kMultiply, 18.5f}, {Kind::kRound}, {Kind::kAdd, 101}},
      OutputType::kUint8},
+    {"Biased",
+     {{Kind::kAddChannel}, {Kind::kMultiplyChannel}, {Kind::kRelu}, {Kind::kMultiply, 18.5f}},
+     OutputType::kUint8},
+    {"BiasedAffineResidual",
+     {{Kind::kAddChannel},
+      {Kind::kMultiplyChannel},
+      {Kind::kMultiplyChannel},
+      {Kind::kAddChannel},
+      {Kind::kAddUint8, 0.0213f, 77},
+      {Kind::kMultiply, 18.5f},
+      {Kind::kRound},
+      {Kind::kAdd, 101}},
+     OutputType::kUint8},
+    {"BiasedResidual",
+     {{Kind::kAddChannel},
+      {Kind::kMultiplyChannel},
+      {Kind::kAddInt8, 0.0213f},
+      {Kind::kMultiply, 18.5f}},
+     OutputType::kInt8},
     {"ResidualNearTies",
      {{Kind::kAddElement}, {Kind::kAddUint8, 0.0213f}, {Kind::kMultiply, 18.5f}},
      OutputType::kUint8},
@@ -254,6 +273,14 @@ TEST(StoredConvolutions, HaveTilesWhereTheyAreFaster) {
     GTEST_SKIP() << "no AVX-512 with exact products of 8 bits";
   }
   const Epilogue relu = {{Kind::kRelu}, {Kind::kMultiply, 18.5f}};
+  for (const ConvolutionCase& test : ConvolutionCases()) {
+    const std::string& name = test.name;
+    if (name != "Padded" && name != "PaddedOnOneSide" && name != "Strided") continue;
+    const auto planned =
+        PlanIntegerConvolution(test.shape, CodeType::kUint8, relu, OutputType::kUint8);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    EXPECT_NE((*planned)->implementation(), "loops:avx512_vnni") << name;
+  }
   for (const ConvolutionCase& test : TiledConvolutionCases()) {
     const auto implementation = [&test](const Epilogue& epilogue, OutputType output) {
       const auto planned = PlanIntegerConvolution(test.shape, CodeType::kUint8, epilogue, output);

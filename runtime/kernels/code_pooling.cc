@@ -3,7 +3,9 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 #include "proto/status_macros.h"
 #include "runtime/kernels/pooling_axes.h"
@@ -12,35 +14,67 @@
 namespace fixpoint::kernels {
 namespace {
 
+// Channels are often few, but those of the next pixel lie behind them: this many codes are compared
+// at once, and what is written beyond a pixel is written again by the next one.
+constexpr int64_t kBlock = 16;
+
+template <typename Code>
+struct BlockOf {
+  typedef Code Type __attribute__((vector_size(kBlock)));
+};
+
+// The largest of each element of some lines, the lowest code where there is none.
+template <typename Code>
+void MaximaOfLines(const Code* lines, int64_t count, int64_t size, Code* maxima) {
+  std::fill(maxima, maxima + size, std::numeric_limits<Code>::min());
+  for (int64_t line = 0; line < count; ++line, lines += size) {
+#pragma GCC ivdep
+    for (int64_t i = 0; i < size; ++i) maxima[i] = lines[i] > maxima[i] ? lines[i] : maxima[i];
+  }
+}
+
+// Likewise of `count` pixels, of whose channels a block may reach beyond the last: `room` codes can
+// be written.
+template <typename Code>
+void MaximaOfPixels(const Code* pixels, int64_t count, int64_t channels, int64_t room, Code* y) {
+  using Block = typename BlockOf<Code>::Type;
+  for (int64_t c = 0; c < channels; c += kBlock) {
+    Block largest = Block{} + std::numeric_limits<Code>::min();
+    for (int64_t pixel = 0; pixel < count; ++pixel) {
+      Block codes;
+      std::memcpy(&codes, pixels + pixel * channels + c, sizeof(codes));
+      largest = codes > largest ? codes : largest;
+    }
+    std::memcpy(y + c, &largest, std::min(kBlock, room - c));
+  }
+}
+
 class PlannedCodePooling final : public CodePooling {
  public:
-  explicit PlannedCodePooling(const PoolingShape& shape) : shape_(shape), axes_(AxesOf(shape)) {}
+  explicit PlannedCodePooling(const PoolingShape& shape)
+      : shape_(shape), axes_(AxesOf(shape)), line_(shape.width * shape.channels + kBlock) {}
 
-  void Run(absl::Span<const uint8_t> x, absl::Span<uint8_t> y) const override { Pool(x, y); }
-  void Run(absl::Span<const int8_t> x, absl::Span<int8_t> y) const override { Pool(x, y); }
+  void Run(absl::Span<const uint8_t> x, absl::Span<uint8_t> y) override { Pool(x, y); }
+  void Run(absl::Span<const int8_t> x, absl::Span<int8_t> y) override { Pool(x, y); }
 
   std::string implementation() const override { return LoopsName(); }
 
  private:
+  // Of each row of the output, first the largest of the rows of its windows.
   template <typename Code>
-  void Pool(absl::Span<const Code> input, absl::Span<Code> output) const {
+  void Pool(absl::Span<const Code> input, absl::Span<Code> output) {
     CHECK_EQ(static_cast<int64_t>(input.size()), shape_.input_size());
     CHECK_EQ(static_cast<int64_t>(output.size()), shape_.output_size());
-    Vectorised([shape = shape_, axes = &axes_, x = input.data(), y = output.data()]() mutable {
-      for (int64_t n = 0; n < shape.batch; ++n) {
+    Vectorised([shape = shape_, axes = &axes_, x = input.data(), y = output.data(),
+                end = output.data() + output.size(),
+                line = reinterpret_cast<Code*>(line_.data())]() mutable {
+      const int64_t size = shape.width * shape.channels;
+      for (int64_t n = 0; n < shape.batch; ++n, x += shape.height * size) {
         for (const PoolingPart rows : (*axes)[0].parts) {
+          MaximaOfLines(x + rows.begin * size, rows.end - rows.begin, size, line);
           for (const PoolingPart columns : (*axes)[1].parts) {
-            std::fill(y, y + shape.channels, std::numeric_limits<Code>::min());
-            for (int64_t row = rows.begin; row < rows.end; ++row) {
-              for (int64_t column = columns.begin; column < columns.end; ++column) {
-                const Code* const pixel =
-                    x + ((n * shape.height + row) * shape.width + column) * shape.channels;
-#pragma GCC ivdep
-                for (int64_t c = 0; c < shape.channels; ++c) {
-                  y[c] = pixel[c] > y[c] ? pixel[c] : y[c];
-                }
-              }
-            }
+            MaximaOfPixels(line + columns.begin * shape.channels, columns.end - columns.begin,
+                           shape.channels, end - y, y);
             y += shape.channels;
           }
         }
@@ -50,6 +84,7 @@ class PlannedCodePooling final : public CodePooling {
 
   const PoolingShape shape_;
   const PoolingAxes axes_;
+  std::vector<uint8_t> line_;
 };
 
 }  // namespace

@@ -13,7 +13,8 @@
 
 namespace fixpoint::kernels {
 
-// Images lie channels last. A window in padding alone has the lowest code.
+// Images lie channels last. A window in padding alone has the lowest code. Not for two threads at
+// once.
 class CodePooling {
  public:
   // Errors: those of CompleteShape. REQUIRES: of maxima.
@@ -21,8 +22,8 @@ class CodePooling {
   virtual ~CodePooling() = default;
 
   // REQUIRES, here and below: the sizes are the shape's.
-  virtual void Run(absl::Span<const uint8_t> x, absl::Span<uint8_t> y) const = 0;
-  virtual void Run(absl::Span<const int8_t> x, absl::Span<int8_t> y) const = 0;
+  virtual void Run(absl::Span<const uint8_t> x, absl::Span<uint8_t> y) = 0;
+  virtual void Run(absl::Span<const int8_t> x, absl::Span<int8_t> y) = 0;
 
   // As LoopsName says (vectorised.h).
   virtual std::string implementation() const = 0;

@@ -3,6 +3,8 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -15,10 +17,49 @@ namespace {
 
 constexpr int kGzipWindowBits = 15 + 16;  // the largest window; zlib's mark for a gzip header
 constexpr size_t kChunkBytes = 1 << 16;
+constexpr int kMemoryLevel = 8;  // zlib's default
+constexpr size_t kMostAtOnce = std::numeric_limits<uInt>::max() / 2;
+
+// What the last member says that it expands to, which may be a lie.
+size_t SizeAtEnd(absl::string_view bytes) {
+  if (bytes.size() < sizeof(uint32_t)) return 0;
+  uint32_t size;
+  std::memcpy(&size, bytes.data() + bytes.size() - sizeof(size), sizeof(size));
+  return size;
+}
 
 }  // namespace
 
 bool IsGzip(absl::string_view bytes) { return absl::StartsWith(bytes, "\x1f\x8b"); }
+
+size_t MostExpandedBytes(size_t compressed) {
+  constexpr size_t kRatio = 100;
+  constexpr size_t kAlways = size_t{1} << 24;
+  return std::max(kAlways, compressed * kRatio);
+}
+
+absl::StatusOr<std::string> Gzip(absl::string_view bytes) {
+  if (bytes.size() > kMostAtOnce) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "there are ", bytes.size(), " bytes to compress; expected at most ", kMostAtOnce));
+  }
+  z_stream stream = {};
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzipWindowBits, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    return absl::InternalError("zlib cannot be initialized");
+  }
+  const auto end_stream = absl::MakeCleanup([&] { deflateEnd(&stream); });
+  std::string compressed(deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(&compressed[0]);
+  stream.avail_out = static_cast<uInt>(compressed.size());
+  if (deflate(&stream, Z_FINISH) != Z_STREAM_END) {
+    return absl::InternalError("zlib cannot compress what it said that it could");
+  }
+  compressed.resize(compressed.size() - stream.avail_out);
+  return compressed;
+}
 
 absl::StatusOr<std::string> Gunzip(absl::string_view bytes, size_t max_bytes,
                                    absl::string_view file_name) {
@@ -29,6 +70,7 @@ absl::StatusOr<std::string> Gunzip(absl::string_view bytes, size_t max_bytes,
   const auto end_stream = absl::MakeCleanup([&] { inflateEnd(&stream); });
 
   std::string expanded;
+  expanded.reserve(std::min(max_bytes, SizeAtEnd(bytes)));
   std::vector<char> chunk(kChunkBytes);
   while (true) {
     const size_t input = std::min<size_t>(bytes.size(), std::numeric_limits<uInt>::max());

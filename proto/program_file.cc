@@ -191,7 +191,8 @@ absl::Status WriteToStandardOutput(absl::string_view bytes) {
 absl::StatusOr<LoadedProgram> ParseProgramBytes(absl::string_view bytes, absl::string_view name,
                                                 const ProgramFileLimits& limits) {
   if (!IsGzip(bytes)) return ParsePlainBytes(bytes, name);
-  ASSIGN_OR_RETURN(const std::string expanded, Gunzip(bytes, limits.max_expanded_bytes, name));
+  const size_t most = std::min(limits.max_expanded_bytes, MostExpandedBytes(bytes.size()));
+  ASSIGN_OR_RETURN(const std::string expanded, Gunzip(bytes, most, name));
   if (IsGzip(expanded)) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, ": is gzipped twice; expected a program gzipped once"));

@@ -29,8 +29,8 @@ struct LoadedProgram {
 };
 
 struct ProgramFileLimits {
-  // What a gzipped file may expand to: a thousandfold of the largest known program, and still
-  // small enough for any machine.
+  // What a gzipped file may expand to, beside MostExpandedBytes (gzip.h): a thousandfold of the
+  // largest known program, and still small enough for any machine.
   size_t max_expanded_bytes = size_t{1} << 29;
 };
 

@@ -17,7 +17,8 @@
 
 namespace fixpoint {
 
-// The largest archive, and the most that the members of one expand to.
+// The largest archive, and the most that the members of one expand to; of a small one they expand
+// to MostExpandedBytes (proto/gzip.h).
 inline constexpr uint64_t kMaxZipBytes = 0xFFFFFFFF;
 
 // A member of an archive, of whose bytes it is a view.

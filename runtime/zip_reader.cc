@@ -154,17 +154,20 @@ absl::StatusOr<PlacedMember> ReadRecord(absl::string_view before_directory, uint
   return Place(std::move(member), begin, stored_size, before_directory);
 }
 
-// An archive of a few bytes can expand to any number of them if its members share theirs.
-absl::Status CheckPlaces(const std::vector<PlacedMember>& members) {
+// An archive of a few bytes can expand to any number of them if its members share theirs, or hold
+// nothing but repetitions.
+absl::Status CheckPlaces(const std::vector<PlacedMember>& members, size_t archive_bytes) {
   std::vector<const PlacedMember*> by_place;
   uint64_t expanded = 0;
   for (const PlacedMember& placed : members) {
     by_place.push_back(&placed);
     expanded += placed.member.size;
   }
-  if (expanded > kMaxZipBytes) {
-    return absl::InvalidArgumentError(absl::StrCat("the members expand to ", expanded,
-                                                   " bytes; at most ", kMaxZipBytes, " are read"));
+  const uint64_t most = std::min<uint64_t>(kMaxZipBytes, MostExpandedBytes(archive_bytes));
+  if (expanded > most) {
+    return absl::InvalidArgumentError(absl::StrCat("the members of this archive of ", archive_bytes,
+                                                   " bytes expand to ", expanded, "; at most ",
+                                                   most, " are read"));
   }
   std::sort(by_place.begin(), by_place.end(),
             [](const PlacedMember* a, const PlacedMember* b) { return a->begin < b->begin; });
@@ -201,7 +204,7 @@ absl::StatusOr<std::vector<ZipMember>> ListZipMembers(absl::string_view archive)
                                                       "archive says ",
                                                       directory.members));
   }
-  RETURN_IF_ERROR(CheckPlaces(placed));
+  RETURN_IF_ERROR(CheckPlaces(placed, archive.size()));
   std::vector<ZipMember> members;
   members.reserve(placed.size());
   for (PlacedMember& one : placed) members.push_back(std::move(one.member));

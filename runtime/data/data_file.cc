@@ -1,5 +1,6 @@
 #include "runtime/data/data_file.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "proto/gzip.h"
@@ -12,7 +13,7 @@ absl::StatusOr<std::string> ReadDataFile(const std::string& path) {
   constexpr size_t kMaxBytes = size_t{1} << 32;
   ASSIGN_OR_RETURN(std::string bytes, ReadInputFile(path, kMaxBytes));
   if (!IsGzip(bytes)) return bytes;
-  return Gunzip(bytes, kMaxBytes, InputName(path));
+  return Gunzip(bytes, std::min(kMaxBytes, MostExpandedBytes(bytes.size())), InputName(path));
 }
 
 }  // namespace fixpoint

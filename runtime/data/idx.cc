@@ -22,6 +22,7 @@ namespace fixpoint {
 namespace {
 
 constexpr uint8_t kTypeOfBytes = 8;
+constexpr size_t kImagesRank = 3;
 
 absl::StatusOr<int64_t> ReadExtent(ByteReader& reader) {
   std::array<uint8_t, 4> bytes;
@@ -55,19 +56,20 @@ absl::StatusOr<std::vector<int64_t>> ReadHeader(absl::string_view what, size_t r
   return dims;
 }
 
-// The bytes of a file from front to end.
+// The bytes of a file from front to end. A plane of pixels is an image of one channel.
 absl::StatusOr<Tensor> ReadBytes(absl::string_view what, size_t rank, ByteReader& reader) {
   ASSIGN_OR_RETURN(std::vector<int64_t> dims, ReadHeader(what, rank, reader));
   const absl::StatusOr<int64_t> bytes = TensorBytes(VarType::UINT8, dims);
   if (!bytes.ok()) return At(4, bytes.status());
   RETURN_IF_ERROR(reader.Expect("the data", static_cast<uint64_t>(*bytes)));
-  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(VarType::UINT8, std::move(dims)));
+  std::vector<int64_t> tensor_dims = dims;
+  if (rank == kImagesRank) tensor_dims.insert(tensor_dims.begin() + 1, 1);
+  ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(VarType::UINT8, std::move(tensor_dims)));
   RETURN_IF_ERROR(reader.Read("the data", tensor.mutable_bytes()));
   ASSIGN_OR_RETURN(const bool at_end, reader.AtEnd());
   if (!at_end) {
-    return Malformed(
-        reader.position(),
-        absl::StrCat("bytes follow ", what, " ", DimsText(tensor.dims()), "; expected the end"));
+    return Malformed(reader.position(), absl::StrCat("bytes follow ", what, " ", DimsText(dims),
+                                                     "; expected the end"));
   }
   return tensor;
 }
@@ -84,19 +86,15 @@ absl::StatusOr<Tensor> LoadBytes(absl::string_view what, size_t rank, const std:
 
 absl::StatusOr<ImageSet> LoadIdx(const std::string& images_path, const std::string& labels_path) {
   ASSIGN_OR_RETURN(const Tensor label_bytes, LoadBytes("the labels", 1, labels_path));
-  ASSIGN_OR_RETURN(const Tensor planes, LoadBytes("the images", 3, images_path));
-  const int64_t count = planes.dims()[0];
+  ASSIGN_OR_RETURN(Tensor images, LoadBytes("the images", kImagesRank, images_path));
+  const int64_t count = images.dims()[0];
   if (label_bytes.size() != count) {
     return absl::InvalidArgumentError(absl::StrCat(
         InputName(labels_path), ": there are ", label_bytes.size(), " labels; expected ", count,
         ", one for each image of ", InputName(images_path)));
   }
   ASSIGN_OR_RETURN(Tensor labels, Tensor::Allocate(VarType::INT64, {count}));
-  ASSIGN_OR_RETURN(Tensor images, Tensor::Allocate(VarType::UINT8,
-                                                   {count, 1, planes.dims()[1], planes.dims()[2]}));
-  const absl::Span<const uint8_t> pixels = planes.data<uint8_t>();
   const absl::Span<const uint8_t> classes = label_bytes.data<uint8_t>();
-  std::copy(pixels.begin(), pixels.end(), images.mutable_data<uint8_t>().begin());
   std::copy(classes.begin(), classes.end(), labels.mutable_data<int64_t>().begin());
   return ImageSet{std::move(images), std::move(labels)};
 }

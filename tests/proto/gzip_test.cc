@@ -39,6 +39,21 @@ TEST(Gunzip, RefusesToExpandToMoreThanAllowed) {
   EXPECT_EQ(ErrorOf(member + GzipBytes("x")), too_much);
 }
 
+TEST(Gzip, IsExpandedToTheSameBytes) {
+  const std::string bytes(3000, 'x');
+  const absl::StatusOr<std::string> gzipped = Gzip(bytes);
+  ASSERT_TRUE(gzipped.ok()) << gzipped.status();
+  EXPECT_TRUE(IsGzip(*gzipped));
+  EXPECT_LT(gzipped->size(), 100u);
+  EXPECT_EQ(*Gunzip(*gzipped, kMaxBytes, "f.gz"), bytes);
+  EXPECT_EQ(*Gzip(bytes), *gzipped);
+}
+
+TEST(MostExpandedBytes, AreInProportionToTheFile) {
+  EXPECT_EQ(MostExpandedBytes(1), size_t{16} << 20);
+  EXPECT_EQ(MostExpandedBytes(size_t{1} << 20), size_t{100} << 20);
+}
+
 TEST(Gunzip, RefusesEveryTruncatedStream) {
   const std::string gzipped = GzipBytes("some bytes that are longer than nothing");
   for (size_t size = 0; size < gzipped.size(); ++size) {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "proto/gzip.h"
 #include "proto/legacy_layout.pb.h"
 #include "proto/program_text.h"
 #include "tests/testing/gzip_bytes.h"
@@ -160,6 +161,13 @@ TEST(ParseProgramBytes, GzipExpandsOnlyAsFarAsAllowed) {
   limits.max_expanded_bytes = kText.size() - 1;
   EXPECT_EQ(ParseProgramBytes(GzipBytes(kText), "p", limits).status().message(),
             absl::StrCat("p: expands to too much; expected at most ", kText.size() - 1, " bytes"));
+}
+
+TEST(ParseProgramBytes, GzipExpandsInProportionToTheFile) {
+  const std::string blanks = GzipBytes(std::string(MostExpandedBytes(0) + 1, ' '));
+  ASSERT_LT(blanks.size(), size_t{1} << 16);
+  EXPECT_EQ(ParseProgramBytes(blanks, "p").status().message(),
+            "p: expands to too much; expected at most 16777216 bytes");
 }
 
 TEST(LoadProgram, ReadsFilesAndSaysWhichItCannotRead) {

@@ -7,6 +7,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/tensor.h"
 #include "tests/testing/gzip_bytes.h"
@@ -97,6 +98,18 @@ TEST(Idx, SaysWhatIsWrongWithLabels) {
             absl::InvalidArgumentError(absl::StrCat(
                 labels, ": there are 3 labels; expected 2, one for each image of ", images)));
   EXPECT_EQ(LoadIdx(images, folder.Path("none")).status().code(), absl::StatusCode::kNotFound);
+}
+
+// 5000 black images of 64 x 64.
+TEST(Idx, AGzipStreamExpandsInProportionToTheFile) {
+  const TemporaryFolder folder;
+  const std::string images =
+      folder.Write("images.gz", GzipBytes(HexBytes("00000803 00001388 00000040 00000040") +
+                                          std::string(size_t{5000} * 64 * 64, '\0')));
+  const std::string labels = folder.Write("labels", HexBytes(kLabels));
+  EXPECT_EQ(LoadIdx(images, labels).status(),
+            absl::InvalidArgumentError(
+                absl::StrCat(images, ": expands to too much; expected at most 16777216 bytes")));
 }
 
 TEST(Idx, AGzipStreamThatIsCutIsDataLoss) {

@@ -32,47 +32,71 @@ double OperationsOf(const ConvolutionShape& shape) {
   return 2.0 * static_cast<double>(shape.output_size() * shape.taps());
 }
 
-// Runs of a convolution of floats per second.
-double FloatRuns(const ConvolutionShape& shape, int runs) {
-  const auto convolution = ConvolutionForward::Plan(shape);
-  CHECK(convolution.ok()) << convolution.status();
-  const std::vector<float> x(shape.input_size(), 0.5f);
-  std::vector<float> y(shape.output_size());
-  const std::vector<uint8_t> filters =
-      Packed(**convolution, std::vector<float>(shape.filter_size(), 0.5f));
-  return BestRate([&] {
-    for (int run = 0; run < runs; ++run) (*convolution)->Run(x, filters, {}, absl::MakeSpan(y));
+// A convolution of floats with its operands.
+class FloatConvolution {
+ public:
+  explicit FloatConvolution(const ConvolutionShape& shape)
+      : x_(shape.input_size(), 0.5f), y_(shape.output_size()) {
+    auto convolution = ConvolutionForward::Plan(shape);
+    CHECK(convolution.ok()) << convolution.status();
+    convolution_ = *std::move(convolution);
+    filters_ = Packed(*convolution_, std::vector<float>(shape.filter_size(), 0.5f));
+  }
+
+  // Gives the number of runs.
+  int Run(int runs) {
+    for (int run = 0; run < runs; ++run) convolution_->Run(x_, filters_, {}, absl::MakeSpan(y_));
     return runs;
-  });
-}
+  }
+
+ private:
+  std::vector<float> x_;
+  std::vector<float> y_;
+  std::unique_ptr<ConvolutionForward> convolution_;
+  std::vector<uint8_t> filters_;
+};
 
 // The same of codes, between which a layer's results are stored.
-double IntegerRuns(const ConvolutionShape& shape, int runs) {
-  const auto convolution = PlanIntegerConvolution(shape, CodeType::kUint8, {}, OutputType::kUint8);
-  CHECK(convolution.ok()) << convolution.status();
-  const std::vector<uint8_t> x(shape.input_size(), 1);
-  std::vector<uint8_t> y(shape.output_size());
-  const std::vector<float> scales(shape.filters, 1.0f / 16);
-  const std::vector<uint8_t> filters =
-      Packed(**convolution, std::vector<int8_t>(shape.filter_size(), 1));
-  return BestRate([&] {
+class CodeConvolution {
+ public:
+  explicit CodeConvolution(const ConvolutionShape& shape)
+      : x_(shape.input_size(), 1), y_(shape.output_size()), scales_(shape.filters, 1.0f / 16) {
+    auto convolution = PlanIntegerConvolution(shape, CodeType::kUint8, {}, OutputType::kUint8);
+    CHECK(convolution.ok()) << convolution.status();
+    convolution_ = *std::move(convolution);
+    filters_ = Packed(*convolution_, std::vector<int8_t>(shape.filter_size(), 1));
+  }
+
+  int Run(int runs) {
     for (int run = 0; run < runs; ++run) {
-      (*convolution)->Run(x, /*zero_point=*/0, filters, scales, {}, absl::MakeSpan(y));
+      convolution_->Run(x_, /*zero_point=*/0, filters_, scales_, {}, absl::MakeSpan(y_));
     }
     return runs;
-  });
-}
+  }
+
+ private:
+  std::vector<uint8_t> x_;
+  std::vector<uint8_t> y_;
+  std::vector<float> scales_;
+  std::unique_ptr<IntegerSums> convolution_;
+  std::vector<uint8_t> filters_;
+};
 
 }  // namespace
 
 KernelSpeeds MeasureKernelSpeeds() {
   const ConvolutionShape layer = Shape(/*channels=*/64, /*size=*/28);
+  FloatConvolution floats(layer);
+  CodeConvolution codes(layer);
+  FloatConvolution tiny(Shape(/*channels=*/16, /*size=*/1));
+  const auto [float_runs, code_runs] =
+      BestRates([&] { return floats.Run(2); }, [&] { return codes.Run(2); });
   KernelSpeeds speeds;
-  speeds.float_operations = OperationsOf(layer) * FloatRuns(layer, 8);
-  speeds.integer_operations = OperationsOf(layer) * IntegerRuns(layer, 8);
+  speeds.float_operations = OperationsOf(layer) * float_runs;
+  speeds.integer_operations = OperationsOf(layer) * code_runs;
   speeds.bytes = CopyRate(size_t{64} << 20, 1);
   speeds.cached_bytes = CopyRate(size_t{128} << 10, 64);
-  speeds.start = 1 / FloatRuns(Shape(/*channels=*/16, /*size=*/1), kTinyRuns);
+  speeds.start = 1 / BestRate([&] { return tiny.Run(kTinyRuns); });
   return speeds;
 }
 

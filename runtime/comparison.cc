@@ -5,15 +5,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <optional>
 #include <type_traits>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
+#include "runtime/fetching_runs.h"
+#include "runtime/kept_state.h"
 
 namespace fixpoint {
 namespace {
@@ -115,31 +122,43 @@ absl::StatusOr<std::vector<Tensor>> RunOn(const RunnableProgram& runnable,
   return AtPlace(runnable.program->name(), fetched.status());
 }
 
-// What one program's variables hold, given in the order of their names.
-class Fetcher {
+// The runs of a program on one set of inputs. Each begins with the state that the first began with,
+// so that the last one leaves what one run alone would.
+class RunsFromOneState {
  public:
-  Fetcher(const RunnableProgram& runnable, absl::Span<const Feed> feeds,
-          const std::vector<std::string>& names)
-      : runnable_(runnable), feeds_(feeds), names_(names) {}
+  static absl::StatusOr<RunsFromOneState> Of(const RunnableProgram& runnable) {
+    ASSIGN_OR_RETURN(KeptState state, KeptState::Of(*runnable.program, *runnable.scope));
+    return RunsFromOneState(runnable, std::move(state));
+  }
 
-  absl::StatusOr<Tensor> Next() {
-    const size_t i = next_++;
-    if (!runnable_.in_one_run) {
-      ASSIGN_OR_RETURN(std::vector<Tensor> fetched, RunOn(runnable_, feeds_, {names_[i]}));
-      return std::move(fetched.front());
+  // Hands over what each of `names` holds, with its index; `runs` says in which run it is fetched.
+  absl::Status Fetch(absl::Span<const Feed> feeds, const std::vector<std::string>& names,
+                     const std::vector<int>& runs,
+                     const std::function<absl::Status(size_t, Tensor)>& take) const {
+    for (int run = 0; run < kFetchingRuns; ++run) {
+      std::vector<size_t> indices;
+      std::vector<std::string> fetches;
+      for (size_t i = 0; i < names.size(); ++i) {
+        if (runs[i] != run) continue;
+        indices.push_back(i);
+        fetches.push_back(names[i]);
+      }
+      if (fetches.empty()) continue;
+      RETURN_IF_ERROR(state_.Restore(runnable_.scope));
+      ASSIGN_OR_RETURN(std::vector<Tensor> fetched, RunOn(runnable_, feeds, fetches));
+      for (size_t i = 0; i < fetched.size(); ++i) {
+        RETURN_IF_ERROR(take(indices[i], std::move(fetched[i])));
+      }
     }
-    if (i == 0) {
-      ASSIGN_OR_RETURN(all_, RunOn(runnable_, feeds_, names_));
-    }
-    return std::move(all_[i]);
+    return absl::OkStatus();
   }
 
  private:
+  RunsFromOneState(const RunnableProgram& runnable, KeptState state)
+      : runnable_(runnable), state_(std::move(state)) {}
+
   const RunnableProgram& runnable_;
-  const absl::Span<const Feed> feeds_;
-  const std::vector<std::string>& names_;
-  std::vector<Tensor> all_;
-  size_t next_ = 0;
+  KeptState state_;
 };
 
 // The codes nearest to numbers.
@@ -180,16 +199,19 @@ double CodeAt(const Tensor& codes, int64_t i) {
   return codes.dtype() == VarType::UINT8 ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
 }
 
+// Of each variable, once it is fetched.
+using Tensors = std::vector<std::optional<Tensor>>;
+
+// Codes that differ, and what may have rounded them.
+struct RoundedCodes {
+  size_t variable;
+  const Op* rounding;
+  Tensor codes;
+};
+
 // How many codes differ by one step, where `rounding` rounds what is half-way between two.
-absl::StatusOr<int64_t> CountTies(const RunnableProgram& rounds, const Op& rounding,
-                                  absl::Span<const Feed> feeds, const Tensor& codes,
-                                  const Tensor& others) {
-  ASSIGN_OR_RETURN(const std::vector<Tensor> read,
-                   RunOn(rounds, feeds,
-                         {std::string(rounding.Input("X")->name()),
-                          std::string(rounding.Input("Scale")->name())}));
-  const Tensor& x = read[0];
-  const Tensor& range = read[1];
+int64_t CountTies(const Op& rounding, const Tensor& x, const Tensor& range, const Tensor& codes,
+                  const Tensor& others) {
   if (x.dtype() != VarType::FP32 || range.dtype() != VarType::FP32 || range.size() != 1) return 0;
   const int bits = static_cast<int>(IntAttr(rounding.desc(), "bit_length").value_or(8));
   const float multiplier =
@@ -201,6 +223,43 @@ absl::StatusOr<int64_t> CountTies(const RunnableProgram& rounds, const Op& round
     ties += is_tie && std::abs(CodeAt(codes, i) - CodeAt(others, i)) == 1;
   }
   return ties;
+}
+
+// Adds the ties of codes that a program rounds. `runs`: in which run each variable is fetched.
+absl::Status AddTies(const RunsFromOneState& program, absl::Span<const Feed> feeds,
+                     const std::vector<int>& runs, const std::vector<RoundedCodes>& rounded,
+                     const Tensors& others, std::vector<ComparedVariable>* variables) {
+  // What is rounded, and then its range, of each.
+  std::vector<std::string> names;
+  std::vector<int> runs_of_names;
+  for (const RoundedCodes& codes : rounded) {
+    for (const char* slot : {"X", "Scale"}) {
+      names.emplace_back(codes.rounding->Input(slot)->name());
+      runs_of_names.push_back(runs[codes.variable]);
+    }
+  }
+  std::optional<Tensor> x;
+  return program.Fetch(feeds, names, runs_of_names, [&](size_t i, Tensor tensor) {
+    const RoundedCodes& codes = rounded[i / 2];
+    if (i % 2 == 0) {
+      x = std::move(tensor);
+    } else {
+      (*variables)[codes.variable].ties +=
+          CountTies(*codes.rounding, *x, tensor, codes.codes, *others[codes.variable]);
+    }
+    return absl::OkStatus();
+  });
+}
+
+std::vector<std::string> NamesOf(const std::vector<ComparedVariable>& variables) {
+  std::vector<std::string> names;
+  for (const ComparedVariable& variable : variables) names.push_back(variable.name);
+  return names;
+}
+
+std::vector<int> RunsOf(const RunnableProgram& runnable, const std::vector<std::string>& names) {
+  if (runnable.in_one_run) return std::vector<int>(names.size(), 0);
+  return FetchingRunsOf(*runnable.program, names);
 }
 
 }  // namespace
@@ -259,75 +318,81 @@ absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t r
 
 absl::StatusOr<Comparison> Comparison::Create(const RunnableProgram& program,
                                               const RunnableProgram& other) {
+  absl::flat_hash_set<std::string> others;
+  for (const WrittenTensor& tensor : WrittenTensors(*other.program)) others.insert(tensor.name);
   std::vector<ComparedVariable> variables;
-  const std::vector<ComparedVariable> others = WrittenVariables(*other.program);
   for (ComparedVariable& variable : WrittenVariables(*program.program)) {
-    const auto same =
-        std::find_if(others.begin(), others.end(),
-                     [&](const ComparedVariable& other) { return other.name == variable.name; });
-    if (same != others.end()) variables.push_back(std::move(variable));
+    if (others.contains(variable.name)) variables.push_back(std::move(variable));
   }
   if (variables.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("no tensor is written under the same name in ", program.program->name(),
                      " and ", other.program->name(), "; want two forms of one program"));
   }
-  return Comparison(program, other, std::move(variables));
+  const std::vector<std::string> names = NamesOf(variables);
+  return Comparison({program, RunsOf(program, names)}, {other, RunsOf(other, names)},
+                    std::move(variables));
+}
+
+absl::StatusOr<std::vector<Tensor>> Comparison::TensorsToGive(const Tensors& others) const {
+  std::vector<Tensor> given;
+  if (program_.runnable.given.empty()) return given;
+  absl::flat_hash_map<absl::string_view, size_t> indices;
+  for (size_t i = 0; i < variables_.size(); ++i) indices[variables_[i].name] = i;
+  const Program& program = *program_.runnable.program;
+  for (const GivenTensor& tensor : program_.runnable.given) {
+    const auto at = indices.find(tensor.name);
+    CHECK(at != indices.end()) << tensor.name << " is no tensor of both programs";
+    const Variable& variable = *program.Find(program.block(0), tensor.given_as);
+    ASSIGN_OR_RETURN(Tensor value, AsDeclared(*others[at->second], variable));
+    given.push_back(std::move(value));
+  }
+  return given;
 }
 
 absl::Status Comparison::Run(absl::Span<const Feed> feeds) {
-  std::vector<std::string> names;
-  for (const ComparedVariable& variable : variables_) names.push_back(variable.name);
-  std::vector<Tensor> others;
-  Fetcher other_fetcher(other_, feeds, names);
-  for (size_t i = 0; i < names.size(); ++i) {
-    ASSIGN_OR_RETURN(Tensor other, other_fetcher.Next());
-    others.push_back(std::move(other));
-  }
+  const RunnableProgram& program = program_.runnable;
+  const RunnableProgram& other = other_.runnable;
+  ASSIGN_OR_RETURN(const RunsFromOneState runs, RunsFromOneState::Of(program));
+  ASSIGN_OR_RETURN(const RunsFromOneState other_runs, RunsFromOneState::Of(other));
+  const std::vector<std::string> names = NamesOf(variables_);
+  Tensors others(names.size());
+  RETURN_IF_ERROR(other_runs.Fetch(feeds, names, other_.runs, [&](size_t i, Tensor tensor) {
+    others[i] = std::move(tensor);
+    return absl::OkStatus();
+  }));
 
-  std::vector<Tensor> given;
-  for (const GivenTensor& tensor : program_.given) {
-    const auto at = std::find(names.begin(), names.end(), tensor.name);
-    CHECK(at != names.end()) << tensor.name << " is no tensor of both programs";
-    const Variable& variable = *program_.program->Find(program_.program->block(0), tensor.given_as);
-    ASSIGN_OR_RETURN(Tensor value, AsDeclared(others[at - names.begin()], variable));
-    given.push_back(std::move(value));
-  }
+  ASSIGN_OR_RETURN(const std::vector<Tensor> given, TensorsToGive(others));
   std::vector<Feed> all_feeds(feeds.begin(), feeds.end());
   for (size_t i = 0; i < given.size(); ++i) {
-    all_feeds.push_back({program_.given[i].given_as, &given[i]});
+    all_feeds.push_back({program.given[i].given_as, &given[i]});
   }
-
-  Fetcher fetcher(program_, all_feeds, names);
-  for (size_t i = 0; i < names.size(); ++i) {
-    ASSIGN_OR_RETURN(const Tensor tensor, fetcher.Next());
-    const absl::Status status = Compare(feeds, tensor, others[i], &variables_[i]);
+  std::vector<RoundedCodes> rounded;
+  std::vector<RoundedCodes> rounded_by_other;
+  const auto compare = [&](size_t i, Tensor tensor) -> absl::Status {
+    ComparedVariable& variable = variables_[i];
+    const int64_t different_before = variable.different;
+    const absl::Status status = CompareTensors(tensor, *others[i], runs_, &variable);
     if (!status.ok()) {
-      return AtPlace(absl::StrCat(program_.program->name(), " and ", other_.program->name(), ": \"",
-                                  names[i], "\""),
+      return AtPlace(absl::StrCat(program.program->name(), " and ", other.program->name(), ": \"",
+                                  variable.name, "\""),
                      status);
     }
-  }
+    const bool may_be_ties =
+        variable.different > different_before && variable.unit == DifferenceUnit::kSteps;
+    if (!may_be_ties) return absl::OkStatus();
+    if (const Op* rounding = FindRounding(*other.program, variable.name)) {
+      rounded_by_other.push_back({i, rounding, std::move(tensor)});
+    } else if (program.given.empty()) {
+      rounding = FindRounding(*program.program, variable.name);
+      if (rounding != nullptr) rounded.push_back({i, rounding, std::move(tensor)});
+    }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(runs.Fetch(all_feeds, names, program_.runs, compare));
+  RETURN_IF_ERROR(AddTies(other_runs, feeds, other_.runs, rounded_by_other, others, &variables_));
+  RETURN_IF_ERROR(AddTies(runs, feeds, program_.runs, rounded, others, &variables_));
   ++runs_;
-  return absl::OkStatus();
-}
-
-absl::Status Comparison::Compare(absl::Span<const Feed> feeds, const Tensor& tensor,
-                                 const Tensor& other, ComparedVariable* variable) const {
-  const int64_t different_before = variable->different;
-  RETURN_IF_ERROR(CompareTensors(tensor, other, runs_, variable));
-  const bool may_be_ties =
-      variable->different > different_before && variable->unit == DifferenceUnit::kSteps;
-  if (!may_be_ties) return absl::OkStatus();
-  const RunnableProgram* rounds = &other_;
-  const Op* rounding = FindRounding(*other_.program, variable->name);
-  if (rounding == nullptr && program_.given.empty()) {
-    rounds = &program_;
-    rounding = FindRounding(*program_.program, variable->name);
-  }
-  if (rounding == nullptr) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const int64_t ties, CountTies(*rounds, *rounding, feeds, tensor, other));
-  variable->ties += ties;
   return absl::OkStatus();
 }
 

@@ -16,6 +16,7 @@
 #include "proto/program.h"
 #include "runtime/backend.h"
 #include "runtime/op_by_op.h"
+#include "runtime/scope.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
@@ -60,12 +61,13 @@ struct ComparedVariable {
 absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t run,
                             ComparedVariable* compared);
 
-// Both outlive the comparison.
+// What is pointed to outlives the comparison.
 struct RunnableProgram {
   const Program* program;
   Backend* backend;
-  // Whether one run gives all variables. Else each has a run of its own, in which it alone is
-  // fetched: what is fetched stands in the way of a backend that does several ops at once.
+  Scope* scope;  // the backend's
+  // Whether one run gives all variables. Else they are fetched in kFetchingRuns runs
+  // (fetching_runs.h), which keep no ops from being done at once.
   bool in_one_run = false;
   // What the program is given of what the other one computes (OpByOpProgram); codes of 8 bits that
   // the other one holds as FP32, as integers.
@@ -82,8 +84,10 @@ class Comparison {
                                            const RunnableProgram& other);
 
   // Runs both programs on those of `feeds` that they declare, and the first one on what it is
-  // given. Ops that draw random numbers do so for step 0. Errors: those of Backend::Run, with the
-  // program, and of CompareTensors, with both and the variable.
+  // given. State that a program updates is updated once, however many runs that takes; the next
+  // call goes on from there. Ops that draw random numbers do so for step 0. Linear in the programs.
+  // Errors: those of Backend::Run, with the program, and of CompareTensors, with both and the
+  // variable.
   absl::Status Run(absl::Span<const Feed> feeds);
 
   const std::vector<ComparedVariable>& variables() const { return variables_; }
@@ -95,17 +99,22 @@ class Comparison {
   const ComparedVariable* FirstThatDiffers() const;
 
  private:
-  Comparison(const RunnableProgram& program, const RunnableProgram& other,
-             std::vector<ComparedVariable> variables)
-      : program_(program), other_(other), variables_(std::move(variables)) {}
+  struct Side {
+    RunnableProgram runnable;
+    std::vector<int> runs;  // the one in which each variable is fetched
+  };
+
+  Comparison(Side program, Side other, std::vector<ComparedVariable> variables)
+      : program_(std::move(program)), other_(std::move(other)), variables_(std::move(variables)) {}
 
   // Over all variables.
   int64_t SumOf(int64_t ComparedVariable::*count) const;
-  absl::Status Compare(absl::Span<const Feed> feeds, const Tensor& tensor, const Tensor& other,
-                       ComparedVariable* variable) const;
+  // What the first program is given of what the other one computed, of all variables.
+  absl::StatusOr<std::vector<Tensor>> TensorsToGive(
+      const std::vector<std::optional<Tensor>>& others) const;
 
-  RunnableProgram program_;
-  RunnableProgram other_;
+  Side program_;
+  Side other_;
   std::vector<ComparedVariable> variables_;
   int64_t runs_ = 0;
 };

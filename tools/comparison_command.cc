@@ -66,8 +66,9 @@ class Model {
     return program_.Find(program_.block(0), name);
   }
   // The reference runs ops one by one, whatever is fetched.
-  RunnableProgram runnable() const {
-    return {&what_runs(), backend_.get(), file_.backend == BackendKind::kReference,
+  bool runs_all() const { return file_.backend == BackendKind::kReference; }
+  RunnableProgram runnable() {
+    return {&what_runs(), backend_.get(), &scope_, runs_all(),
             op_by_op_ ? op_by_op_->given : std::vector<GivenTensor>()};
   }
 
@@ -85,8 +86,7 @@ absl::Status CheckFeedsOf(const ComparisonCommand& command, const Model& model,
                           const Comparison& comparison) {
   std::vector<std::string> names;
   for (const ComparedVariable& variable : comparison.variables()) names.push_back(variable.name);
-  return CheckFeeds(model.program(), model.path(), command.feeds, names,
-                    model.runnable().in_one_run);
+  return CheckFeeds(model.program(), model.path(), command.feeds, names, model.runs_all());
 }
 
 absl::Status CompareOnArrays(const ComparisonCommand& command, const Model& model,

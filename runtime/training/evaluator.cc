@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/kept_state.h"
 
 namespace fixpoint {
 
@@ -24,10 +25,17 @@ absl::StatusOr<Evaluator> Evaluator::Create(const Program& program, Scope* scope
   in_order.batches.shuffle = false;
   in_order.batches.drop_last = false;
   ASSIGN_OR_RETURN(BatchRunner runner, BatchRunner::Create(program, scope, set, in_order));
-  return Evaluator(std::move(runner));
+  return Evaluator(program, scope, std::move(runner));
 }
 
 absl::StatusOr<Evaluation> Evaluator::Run() {
+  ASSIGN_OR_RETURN(const KeptState state, KeptState::Of(*program_, *scope_));
+  absl::StatusOr<Evaluation> evaluation = RunOnAll();
+  RETURN_IF_ERROR(state.Restore(scope_));
+  return evaluation;
+}
+
+absl::StatusOr<Evaluation> Evaluator::RunOnAll() {
   Evaluation evaluation;
   double loss = 0;
   int64_t correct = 0;

@@ -34,13 +34,19 @@ class Evaluator {
                                           const BatchRunOptions& options);
 
   // Runs the program once on every image, in the order of the set, with what the scope holds now.
-  // Errors: those of BatchRunner::Run.
+  // The scope is then as it was: what the program's ops write there, as ranges that a quantizer
+  // finds anew in each run, is put back. Errors: those of BatchRunner::Run and KeptState.
   absl::StatusOr<Evaluation> Run();
   const Backend& backend() const { return runner_.backend(); }
 
  private:
-  explicit Evaluator(BatchRunner runner) : runner_(std::move(runner)) {}
+  Evaluator(const Program& program, Scope* scope, BatchRunner runner)
+      : program_(&program), scope_(scope), runner_(std::move(runner)) {}
 
+  absl::StatusOr<Evaluation> RunOnAll();
+
+  const Program* program_;
+  Scope* scope_;
   BatchRunner runner_;
 };
 

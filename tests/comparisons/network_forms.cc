@@ -113,12 +113,14 @@ absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& 
   ASSIGN_OR_RETURN(const auto simulation, Executor::Create(forms.simulated, &forms.trained));
   ASSIGN_OR_RETURN(const auto frozen, Executor::Create(portable, &forms.portable.scope));
   ASSIGN_OR_RETURN(const auto integers, Executor::Create(lowered, &forms.lowered.scope));
-  const RunnableProgram expected = {&forms.simulated, simulation.get(), in_one_run};
+  const RunnableProgram expected = {&forms.simulated, simulation.get(), &forms.trained, in_one_run};
   const std::vector<Feed> feeds = {{forms.image, &images}};
-  ASSIGN_OR_RETURN(const Comparison of_portable,
-                   Compare({&portable, frozen.get(), in_one_run}, expected, feeds));
-  ASSIGN_OR_RETURN(const Comparison of_lowered,
-                   Compare({&lowered, integers.get(), in_one_run}, expected, feeds));
+  ASSIGN_OR_RETURN(
+      const Comparison of_portable,
+      Compare({&portable, frozen.get(), &forms.portable.scope, in_one_run}, expected, feeds));
+  ASSIGN_OR_RETURN(
+      const Comparison of_lowered,
+      Compare({&lowered, integers.get(), &forms.lowered.scope, in_one_run}, expected, feeds));
   FormsComparison compared;
   ASSIGN_OR_RETURN(compared.differences, CompareRunsOfLowered(forms, images, fetching));
   AppendDifferences("portable", of_portable, nullptr, &compared.differences);
@@ -142,12 +144,14 @@ absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& form
                    Executor::Create(lowered, &forms.lowered.scope, two_threads));
   ASSIGN_OR_RETURN(auto interpreter,
                    reference::Interpreter::Create(op_by_op.program, &forms.lowered.scope));
-  const RunnableProgram expected = {&lowered, integers.get(), in_one_run};
+  const RunnableProgram expected = {&lowered, integers.get(), &forms.lowered.scope, in_one_run};
   const std::vector<Feed> feeds = {{forms.image, &images}};
-  ASSIGN_OR_RETURN(const Comparison of_threads,
-                   Compare({&lowered, threads.get(), in_one_run}, expected, feeds));
+  ASSIGN_OR_RETURN(
+      const Comparison of_threads,
+      Compare({&lowered, threads.get(), &forms.lowered.scope, in_one_run}, expected, feeds));
   ASSIGN_OR_RETURN(const Comparison of_interpreter,
-                   Compare({&op_by_op.program, &interpreter, /*in_one_run=*/true, op_by_op.given},
+                   Compare({&op_by_op.program, &interpreter, &forms.lowered.scope,
+                            /*in_one_run=*/true, op_by_op.given},
                            expected, feeds));
   std::vector<std::string> differences;
   const std::set<std::string> judged = WrittenByIntegers(lowered);

@@ -84,10 +84,12 @@ TEST_P(ReferencePrograms, DifferAtTiesAlone) {
   ASSERT_TRUE(frozen.ok()) << frozen.status();
   ASSERT_TRUE(integers.ok()) << integers.status();
   auto portable_beside_simulated = Comparison::Create(
-      {&portable, frozen->get(), /*in_one_run=*/true}, {&forms.simulated, simulation->get(), true});
+      {&portable, frozen->get(), &forms.portable.scope, /*in_one_run=*/true},
+      {&forms.simulated, simulation->get(), &forms.trained, /*in_one_run=*/true});
   auto lowered_beside_portable =
-      Comparison::Create({&lowered.program, integers->get(), /*in_one_run=*/true, lowered.given},
-                         {&portable, frozen->get(), /*in_one_run=*/true});
+      Comparison::Create({&lowered.program, integers->get(), &forms.lowered.scope,
+                          /*in_one_run=*/true, lowered.given},
+                         {&portable, frozen->get(), &forms.portable.scope, /*in_one_run=*/true});
   ASSERT_TRUE(portable_beside_simulated.ok() && lowered_beside_portable.ok());
   const Tensor images = LoadNpyOrDie(Path(GetParam().input));
   const Feed feeds[] = {{forms.image, &images}};

@@ -136,12 +136,12 @@ void ExpectSameBits(const Program& simulated, Scope* scope, Deployed& deployed,
   ASSERT_TRUE(frozen.ok()) << frozen.status();
   ASSERT_TRUE(integers.ok()) << integers.status();
   ASSERT_TRUE(judge.ok()) << judge.status();
-  for (const RunnableProgram& program :
-       std::initializer_list<RunnableProgram>{{&portable.program, frozen->get()},
-                                              {&lowered.program, integers->get()},
-                                              {&lowered.program, &*judge, /*in_one_run=*/true}}) {
+  for (const RunnableProgram& program : std::initializer_list<RunnableProgram>{
+           {&portable.program, frozen->get(), &portable.scope},
+           {&lowered.program, integers->get(), &lowered.scope},
+           {&lowered.program, &*judge, &lowered.scope, /*in_one_run=*/true}}) {
     absl::StatusOr<Comparison> comparison =
-        Comparison::Create(program, {&simulated, simulation->get()});
+        Comparison::Create(program, {&simulated, simulation->get(), scope});
     ASSERT_TRUE(comparison.ok()) << comparison.status();
     ASSERT_EQ(comparison->Run(feeds), absl::OkStatus());
     // At least what is read first, the codes of two activations, and the scores.

@@ -11,7 +11,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "runtime/backend.h"
 #include "runtime/backends.h"
+#include "runtime/fetching_runs.h"
 #include "runtime/scope.h"
 #include "tests/testing/parsed_program.h"
 
@@ -135,8 +140,8 @@ TEST_P(ComparisonTest, TensorsThatBothWriteAreComparedInOrder) {
   const auto backend = MakeBackend(BackendKind::kOneDnn, twice, &scope);
   const auto other = MakeBackend(BackendKind::kReference, thrice, &scope);
   ASSERT_TRUE(backend.ok() && other.ok());
-  auto comparison =
-      Comparison::Create({&twice, backend->get(), GetParam()}, {&thrice, other->get(), true});
+  auto comparison = Comparison::Create({&twice, backend->get(), &scope, GetParam()},
+                                       {&thrice, other->get(), &scope, true});
   ASSERT_TRUE(comparison.ok()) << comparison.status();
   for (const Tensor& x :
        {Tensor::FromValues<float>({1, 2}, {0, 0}), Tensor::FromValues<float>({1, 2}, {0, 4})}) {
@@ -160,10 +165,86 @@ TEST_P(ComparisonTest, TensorsThatBothWriteAreComparedInOrder) {
 
 INSTANTIATE_TEST_SUITE_P(InOneRun, ComparisonTest, testing::Bool());
 
+// Counts the runs of another backend.
+class CountingBackend final : public Backend {
+ public:
+  explicit CountingBackend(Backend* backend) : backend_(backend) {}
+  absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
+                                          absl::Span<const std::string> fetches,
+                                          uint32_t step) override {
+    ++runs_;
+    return backend_->Run(feeds, fetches, step);
+  }
+  int runs() const { return runs_; }
+
+ private:
+  Backend* backend_;
+  int runs_ = 0;
+};
+
+// Every op writes a variable that is compared.
+Program Chain(int length) {
+  std::string text = "var x0 f32[-1,2]\n";
+  for (int i = 0; i < length; ++i) {
+    absl::StrAppend(&text, "var x", i + 1, " f32[-1,2]\nscale(X=x", i, ") -> (Out=x", i + 1,
+                    ") {scale=-1.0}\n");
+  }
+  return ParsedProgram(text);
+}
+
+TEST(Comparison, HowManyRunsItTakesDoesNotGrowWithTheProgram) {
+  const Program program = Chain(100);
+  Scope scope;
+  const auto executor = MakeBackend(BackendKind::kOneDnn, program, &scope);
+  const auto reference = MakeBackend(BackendKind::kReference, program, &scope);
+  ASSERT_TRUE(executor.ok() && reference.ok());
+  CountingBackend counted(executor->get());
+  auto comparison =
+      Comparison::Create({&program, &counted, &scope}, {&program, reference->get(), &scope, true});
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  const Tensor x = Tensor::FromValues<float>({1, 2}, {1, -2});
+  const Feed feeds[] = {{"x0", &x}};
+  ASSERT_EQ(comparison->Run(feeds), absl::OkStatus());
+  EXPECT_EQ(comparison->variables().size(), 100);
+  EXPECT_EQ(comparison->elements(), 200);
+  EXPECT_EQ(comparison->different(), 0);
+  EXPECT_EQ(counted.runs(), kFetchingRuns);
+}
+
+// The executor runs several times for each input, the reference once.
+TEST(Comparison, StateIsUpdatedOnceForEachInput) {
+  const Program program = ParsedProgram(R"(var x f32[-1,2]
+var n f32[1] persistable
+var y f32[-1,2]
+var z f32[-1,2]
+increment(X=n) -> (Out=n) {step=1.0}
+elementwise_add(X=x, Y=n) -> (Out=y)
+scale(X=y) -> (Out=z) {scale=2.0}
+)");
+  Scope scope;
+  Scope of_other;
+  for (Scope* each : {&scope, &of_other}) each->Set("n", Tensor::FromValues<float>({1}, {0}));
+  const auto executor = MakeBackend(BackendKind::kOneDnn, program, &scope);
+  const auto reference = MakeBackend(BackendKind::kReference, program, &of_other);
+  ASSERT_TRUE(executor.ok() && reference.ok());
+  auto comparison = Comparison::Create({&program, executor->get(), &scope},
+                                       {&program, reference->get(), &of_other, true});
+  ASSERT_TRUE(comparison.ok()) << comparison.status();
+  const Tensor x = Tensor::FromValues<float>({1, 2}, {1, 2});
+  const Feed feeds[] = {{"x", &x}};
+  for (int run = 0; run < 3; ++run) ASSERT_EQ(comparison->Run(feeds), absl::OkStatus());
+  EXPECT_EQ(comparison->elements(), 12);
+  EXPECT_EQ(comparison->different(), 0);
+  for (const Scope* each : {&scope, &of_other}) {
+    EXPECT_EQ((*each->Find("n"))->data<float>()[0], 3);
+  }
+}
+
 TEST(Comparison, ProgramsWithNothingInCommonAreRefused) {
   const Program program = ParsedProgram(kTwice);
   const Program other = ParsedProgram("var x f32[2]\nvar r f32[2]\nrelu(X=x) -> (Out=r)\n");
-  const auto comparison = Comparison::Create({&program, nullptr}, {&other, nullptr});
+  const auto comparison =
+      Comparison::Create({&program, nullptr, nullptr}, {&other, nullptr, nullptr});
   EXPECT_EQ(comparison.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(comparison.status().message()),
               HasSubstr("no tensor is written under the same name"));
@@ -178,7 +259,8 @@ TEST(Comparison, AnErrorNamesTheVariable) {
   const auto backend = MakeBackend(BackendKind::kReference, program, &scope);
   const auto other_backend = MakeBackend(BackendKind::kReference, other, &scope);
   ASSERT_TRUE(backend.ok() && other_backend.ok());
-  auto comparison = Comparison::Create({&program, backend->get()}, {&other, other_backend->get()});
+  auto comparison = Comparison::Create({&program, backend->get(), &scope},
+                                       {&other, other_backend->get(), &scope});
   ASSERT_TRUE(comparison.ok()) << comparison.status();
   const Tensor x = Tensor::FromValues<float>({1, 2}, {1, 2});
   const Feed feeds[] = {{"x", &x}};

@@ -55,9 +55,9 @@ class OpByOp : public testing::TestWithParam<BackendKind> {
     const Program& program = op_by_op ? given.program : even;
     const auto backend = MakeBackend(GetParam(), program, &range);
     const auto other = MakeBackend(GetParam(), away, &range);
-    RunnableProgram runnable = {&program, backend->get()};
+    RunnableProgram runnable = {&program, backend->get(), &range};
     if (op_by_op) runnable.given = given.given;
-    auto comparison = Comparison::Create(runnable, {&away, other->get()});
+    auto comparison = Comparison::Create(runnable, {&away, other->get(), &range});
     const Tensor x = Tensor::FromValues<float>({1, 2}, {1, 2});
     const Feed feeds[] = {{"x", &x}};
     EXPECT_EQ(comparison->Run(feeds), absl::OkStatus());
@@ -93,9 +93,9 @@ integer_dequantize(X=q) -> (Out=y) {range=127.0, largest_code=127}
   Scope none;
   const auto backend = MakeBackend(GetParam(), given.program, &none);
   const auto other = MakeBackend(GetParam(), numbers, &none);
-  RunnableProgram runnable = {&given.program, backend->get()};
+  RunnableProgram runnable = {&given.program, backend->get(), &none};
   runnable.given = given.given;
-  auto comparison = Comparison::Create(runnable, {&numbers, other->get()});
+  auto comparison = Comparison::Create(runnable, {&numbers, other->get(), &none});
   const Tensor x = Tensor::FromValues<float>({4}, {5, -1000, 3, 1000});
   const Feed feeds[] = {{"x", &x}};
   EXPECT_EQ(comparison->Run(feeds), absl::OkStatus());

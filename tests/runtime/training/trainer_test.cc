@@ -101,6 +101,63 @@ TEST_P(Trainers, GoesOnWhereAnotherStopped) {
   EXPECT_EQ(PrintParameters(scope), Trained(GetParam(), 1, 20));
 }
 
+// What a test program writes: a range that it finds in each batch, state that it counts on, a
+// parameter, and one that the scope does not have.
+constexpr char kWritesState[] = R"(
+  var image f32[-1,2]
+  var image.q f32[-1,2]
+  var range f32[1] persistable
+  var count f32[1] persistable
+  var fc_0.b_0 f32[8] persistable
+  var made f32[1] persistable
+  fake_quantize_abs_max(X=image) -> (Out=image.q, OutScale=range) {bit_length=8}
+  increment(X=count) -> (Out=count) {step=1.0}
+  scale(X=fc_0.b_0) -> (Out=fc_0.b_0) {scale=2.0}
+  assign(X=range) -> (Out=made)
+)";
+
+TEST_P(Trainers, AnEvaluationLeavesTheScopeAsItWas) {
+  const Program program = ParsedProgram(kWritesState);
+  const ImageSet set = BrighterPixelSet(40);
+  BatchRunOptions options = On(GetParam());
+  options.variables.images = "image";
+  options.variables.scores = "image.q";
+  options.batches.batch_size = 16;
+  Scope scope;
+  scope.Set("range", Tensor::FromValues<float>({1}, {5}));
+  scope.Set("count", Tensor::FromValues<float>({1}, {3}));
+  scope.Set("fc_0.b_0", Tensor::FromValues<float>({8}, {1, 2, 3, 4, 5, 6, 7, 8}));
+  const std::string before = PrintParameters(scope);
+  Evaluator evaluator = *Evaluator::Create(program, &scope, &set, options);
+  for (int i = 0; i < 2; ++i) {
+    const auto evaluation = evaluator.Run();
+    ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+    EXPECT_EQ(evaluation->images, 40);
+    EXPECT_EQ(PrintParameters(scope), before);
+  }
+}
+
+TEST_P(Trainers, ARunThatIsEvaluatedOnTheWayEqualsOneThatIsNot) {
+  const SmallNetwork net;
+  const Program evaluated = ParsedProgram(kWritesState);
+  const ImageSet set = BrighterPixelSet(40);
+  const BatchRunOptions options = OptionsOf(net.main, GetParam());
+  BatchRunOptions of_evaluated = options;
+  of_evaluated.variables = {"image", "", "", "image.q"};
+  Scope scope;
+  ASSERT_EQ(Initialize(net.startup, &scope, options), absl::OkStatus());
+  Trainer trainer = *Trainer::Create(net.main, &scope, &set, options);
+  scope.Set("range", Tensor::FromValues<float>({1}, {5}));
+  scope.Set("count", Tensor::FromValues<float>({1}, {3}));
+  Evaluator evaluator = *Evaluator::Create(evaluated, &scope, &set, of_evaluated);
+  while (trainer.step() < 20) {
+    ASSERT_EQ(trainer.Step().status(), absl::OkStatus());
+    ASSERT_EQ(evaluator.Run().status(), absl::OkStatus());
+  }
+  EXPECT_EQ(PrintParameters(scope),
+            absl::StrCat("count f32[1] 3\n", Trained(GetParam(), 1, 20), "range f32[1] 5\n"));
+}
+
 TEST_P(Trainers, GivesWhatIsAskedForBesideTheLoss) {
   const SmallNetwork net;
   const ImageSet set = BrighterPixelSet(16);

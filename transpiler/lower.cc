@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/verifier.h"
+#include "proto/attributes.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowered_already.h"
 #include "transpiler/lowered_invariants.h"
@@ -13,10 +14,25 @@
 namespace fixpoint {
 namespace {
 
+// The parameter of codes of more than 8 bits that an op reads, behind the cast which frozen
+// programs have there; null where there is none.
+const Variable* WideCodes(const Argument* x) {
+  const Value* const value = x != nullptr ? x->value() : nullptr;
+  const Op* const cast = value != nullptr ? value->op() : nullptr;
+  if (cast == nullptr || cast->type() != "cast") return nullptr;
+  const Argument* const codes = cast->Input("X");
+  const Variable* const variable = codes != nullptr ? codes->variable() : nullptr;
+  const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;
+  const bool is_wide =
+      tensor != nullptr && variable->persistable() && tensor->data_type() == VarType::INT16;
+  return is_wide ? variable : nullptr;
+}
+
 // Error (kFailedPrecondition): there is nothing to lower, or nothing left to.
 absl::Status CheckCanBeLowered(const Program& program) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
   bool has_codes = false;
+  absl::Status too_wide;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
       const bool dequantizes =
@@ -24,9 +40,17 @@ absl::Status CheckCanBeLowered(const Program& program) {
       const Argument* const x = dequantizes ? op.Input("X") : nullptr;
       has_codes =
           has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
+      const Variable* const wide = WideCodes(x);
+      if (wide == nullptr || !too_wide.ok()) continue;
+      too_wide = absl::FailedPreconditionError(
+          absl::StrCat(program.name(), ": ", Describe(op), ": \"", wide->name(),
+                       "\" holds codes of ", IntAttr(op.desc(), "bit_length").value_or(16),
+                       " bits; 9 to 16 bits are simulated and frozen, and not lowered: want a "
+                       "program that was quantized to 8 bits or fewer"));
     }
   }
   if (has_codes) return absl::OkStatus();
+  RETURN_IF_ERROR(too_wide);
   return absl::FailedPreconditionError(
       absl::StrCat(program.name(),
                    ": no dequantize_linear reads a parameter, so there is nothing to lower; want a "

@@ -146,6 +146,7 @@ absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command) {
   ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(command.program));
   const absl::Status does_not_train = CheckDoesNotTrain(named.program);
   if (!does_not_train.ok()) return InFile(command.program, does_not_train);
+  RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, command.program));
   const std::string note = IntegerSpeedNote(named.program, command.program);
   RETURN_IF_ERROR(WriteReport(note, /*output_is_taken=*/true));
   ASSIGN_OR_RETURN(Scope scope,

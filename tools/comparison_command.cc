@@ -22,6 +22,7 @@
 #include "runtime/training/evaluator.h"
 #include "tools/comparison_report.h"
 #include "tools/named_program.h"
+#include "tools/network_ends.h"
 #include "tools/outputs.h"
 
 namespace fixpoint {
@@ -47,6 +48,7 @@ class Model {
     ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(file.program));
     const absl::Status does_not_train = CheckDoesNotTrain(named.program);
     if (!does_not_train.ok()) return InFile(file.program, does_not_train);
+    RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, file.program));
     ASSIGN_OR_RETURN(Scope scope, LoadScope(named.program, file.program, params_flag, file.params));
     std::optional<OpByOpProgram> op_by_op;
     if (given_by != nullptr) op_by_op = MakeOpByOp(named.program, *given_by);
@@ -111,11 +113,10 @@ absl::Status CompareOnArrays(const ComparisonCommand& command, const Model& mode
 
 absl::Status CompareOnDataSet(const ComparisonCommand& command, const Model& model,
                               const Model& other, Comparison* comparison) {
-  const absl::StatusOr<NetworkVariables> variables =
-      FindNetworkVariables(model.program(), command.variables);
-  if (!variables.ok()) return InFile(model.path(), variables.status());
+  ASSIGN_OR_RETURN(const NetworkVariables variables,
+                   FindVariablesForFlags(model.program(), model.path(), command.variables));
   NetworkVariables named;
-  named.images = variables->images;
+  named.images = variables.images;
   const absl::StatusOr<NetworkVariables> others = FindNetworkVariables(other.program(), named);
   if (!others.ok()) return InFile(other.path(), others.status());
 
@@ -123,13 +124,13 @@ absl::Status CompareOnDataSet(const ComparisonCommand& command, const Model& mod
   BatchOptions options;
   options.batch_size = command.batch_size;
   options.shuffle = false;
-  options.image_dims = DeclaredImage(model.program(), variables->images);
+  options.image_dims = DeclaredImage(model.program(), variables.images);
   ASSIGN_OR_RETURN(Batcher batcher, Batcher::Create(&set, options));
   const int64_t batches = std::min(command.batches, batcher.BatchesPerEpoch());
   for (int64_t i = 0; i < batches; ++i) {
     ASSIGN_OR_RETURN(const Batch batch, batcher.Next());
-    std::vector<Feed> feeds = {{variables->images, &batch.images}};
-    for (const NetworkVariables* of : {&*variables, &*others}) {
+    std::vector<Feed> feeds = {{variables.images, &batch.images}};
+    for (const NetworkVariables* of : {&variables, &*others}) {
       const bool is_fed = of->labels.empty() || feeds.back().name == of->labels;
       if (!is_fed) feeds.push_back({of->labels, &batch.labels});
     }

@@ -27,6 +27,7 @@ namespace {
 constexpr char kTarget[] = "onednn_int8";
 
 absl::StatusOr<NetworkEnds> FindEnds(const CostCommand& command, const Program& program) {
+  RETURN_IF_ERROR(CheckEndsAreDeclared(program, command.program));
   NetworkEnds ends;
   if (command.fetches.empty()) {
     ASSIGN_OR_RETURN(ends, FindNetworkEnds(program, command.program, {}, "--fetches=NAME"));

@@ -19,6 +19,7 @@
 #include "tools/integer_speed.h"
 #include "tools/json.h"
 #include "tools/named_program.h"
+#include "tools/network_ends.h"
 #include "tools/outputs.h"
 
 namespace fixpoint {
@@ -53,17 +54,16 @@ absl::Status TellOfBackend(const InferenceCommand& command, const Backend& backe
 
 absl::StatusOr<ExitCode> EvaluateDataSet(const InferenceCommand& command, const Program& program,
                                          Scope* scope) {
-  const absl::StatusOr<NetworkVariables> variables =
-      FindNetworkVariables(program, command.variables);
-  if (!variables.ok()) return InFile(command.program, variables.status());
-  if (variables->scores.empty() && variables->loss.empty()) {
+  ASSIGN_OR_RETURN(const NetworkVariables variables,
+                   FindVariablesForFlags(program, command.program, command.variables));
+  if (variables.scores.empty() && variables.loss.empty()) {
     return UsageError(absl::StrCat(command.program,
                                    " has no cross entropy and not one fetch: which variable holds "
                                    "the scores of the classes? --scores=NAME"));
   }
   ASSIGN_OR_RETURN(const ImageSet set, LoadTestSet(*command.data_set));
   BatchRunOptions options;
-  options.variables = *variables;
+  options.variables = variables;
   options.backend = command.backend;
   options.backend_options = command.backend_options;
   options.batches.batch_size = command.batch_size;
@@ -133,6 +133,7 @@ absl::StatusOr<ExitCode> RunInferenceCommand(const InferenceCommand& command) {
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   const absl::Status does_not_train = CheckDoesNotTrain(named.program);
   if (!does_not_train.ok()) return InFile(command.program, does_not_train);
+  RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, command.program));
   if (command.backend == BackendKind::kOneDnn) {
     const std::string note = IntegerSpeedNote(named.program, command.program);
     RETURN_IF_ERROR(WriteReport(note, /*output_is_taken=*/true));

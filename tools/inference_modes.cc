@@ -1,6 +1,5 @@
 #include "tools/inference_modes.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <system_error>
@@ -208,19 +207,38 @@ std::string LowerJson(const std::string& program, const LoweredModel& model,
   return json.Take();
 }
 
-// The error of a freeze, and what there is to fetch where the fetches are not known.
+// The scores of a network that classifies; null where they are not known.
+const Variable* FindScores(const Program& program) {
+  const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program);
+  return variables.ok() ? program.Find(program.block(0), variables->scores) : nullptr;
+}
+
+// Error (of usage): --feeds or --fetches name a variable that there is not.
+absl::Status CheckEnds(const ModelCommand& command, const Program& program,
+                       const FreezeOptions& options) {
+  for (const std::string& feed : options.feeds) {
+    RETURN_IF_ERROR(
+        FindForFlag("feeds", feed, program, command.program, FedVariables(program)).status());
+  }
+  std::vector<const Variable*> likely = FetchedVariables(program);
+  const Variable* const scores = FindScores(program);
+  if (likely.empty() && scores != nullptr) likely = {scores};
+  for (const std::string& fetch : options.fetches) {
+    RETURN_IF_ERROR(FindForFlag("fetches", fetch, program, command.program, likely).status());
+  }
+  return absl::OkStatus();
+}
+
+// The error of a freeze, and what there is to fetch where nothing says that.
 absl::Status WithScores(const absl::Status& error, const Program& program,
                         const std::vector<std::string>& fetches) {
-  if (error.code() != absl::StatusCode::kInvalidArgument) return error;
-  const bool all_known = std::all_of(fetches.begin(), fetches.end(), [&](const std::string& name) {
-    return program.Find(program.block(0), name) != nullptr;
-  });
-  if (all_known && !(fetches.empty() && FetchedVariables(program).empty())) return error;
-  const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program);
-  if (!variables.ok() || variables->scores.empty()) return error;
+  const bool is_of_fetches = error.code() == absl::StatusCode::kInvalidArgument &&
+                             fetches.empty() && FetchedVariables(program).empty();
+  const Variable* const scores = is_of_fetches ? FindScores(program) : nullptr;
+  if (scores == nullptr) return error;
   return absl::Status(
       error.code(),
-      absl::StrCat(error.message(), "; the scores of the classes are ", variables->scores));
+      absl::StrCat(error.message(), "; the scores of the classes are ", scores->name()));
 }
 
 }  // namespace
@@ -257,6 +275,7 @@ absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command) {
 absl::StatusOr<ExitCode> RunFreezeCommand(const ModelCommand& command,
                                           const FreezeOptions& options) {
   ASSIGN_OR_RETURN(ModelFiles files, ReadModel(command, "freeze", "frozen"));
+  RETURN_IF_ERROR(CheckEnds(command, files.read.program, options));
   const absl::StatusOr<FrozenModel> model = Freeze(files.read.program, files.parameters, options);
   if (!model.ok()) {
     FreezeOptions quiet = options;

@@ -1,13 +1,45 @@
 #include "tools/network_ends.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/feeds_and_fetches.h"
+#include "proto/status_macros.h"
 #include "tools/command_line.h"
 #include "tools/named_program.h"
 
 namespace fixpoint {
+
+absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
+                                                       const std::string& path,
+                                                       const NetworkVariables& named) {
+  const std::pair<absl::string_view, const std::string&> flags[] = {{"images", named.images},
+                                                                    {"labels", named.labels},
+                                                                    {"loss", named.loss},
+                                                                    {"scores", named.scores}};
+  for (const auto& [flag, name] : flags) {
+    if (name.empty()) continue;
+    RETURN_IF_ERROR(FindForFlag(flag, name, program, path, FedVariables(program)).status());
+  }
+  const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program, named);
+  if (!variables.ok()) return InFile(path, variables.status());
+  return variables;
+}
+
+absl::Status CheckEndsAreDeclared(const Program& program, const std::string& path) {
+  for (const auto& ends : {FedVariables(program), FetchedVariables(program)}) {
+    for (const Variable* variable : ends) {
+      if (variable->desc() != nullptr) continue;
+      const Argument& first = *variable->arguments().front();
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": ", Describe(first.op()), ": ",
+                       first.is_output() ? "output " : "input ", first.slot_name(), " names \"",
+                       variable->name(), "\", which no block declares; want it declared"));
+    }
+  }
+  return absl::OkStatus();
+}
 
 NetworkEnds DeclaredEnds(const Program& program) {
   return {NamesOf(FedVariables(program)), NamesOf(FetchedVariables(program))};
@@ -17,15 +49,14 @@ absl::StatusOr<NetworkEnds> FindNetworkEnds(const Program& program, const std::s
                                             const NetworkVariables& named, absl::string_view flag) {
   NetworkEnds ends = DeclaredEnds(program);
   if (!ends.outputs.empty()) return ends;
-  const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program, named);
-  if (!variables.ok()) return InFile(path, variables.status());
-  if (variables->scores.empty()) {
+  ASSIGN_OR_RETURN(const NetworkVariables variables, FindVariablesForFlags(program, path, named));
+  if (variables.scores.empty()) {
     return UsageError(absl::StrCat(path,
                                    " fetches nothing and has no cross entropy: which variable is "
                                    "computed? ",
                                    flag));
   }
-  return NetworkEnds{{variables->images}, {variables->scores}};
+  return NetworkEnds{{variables.images}, {variables.scores}};
 }
 
 absl::StatusOr<std::vector<int64_t>> FedDims(const Variable& variable, int64_t batch_size,

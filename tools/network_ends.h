@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "proto/program.h"
@@ -19,6 +20,16 @@ struct NetworkEnds {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
 };
+
+// The variables that flags name, and those that the program in the file `path` says. Errors: (of
+// usage) a flag names one that there is not; those of FindNetworkVariables.
+absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
+                                                       const std::string& path,
+                                                       const NetworkVariables& named);
+
+// Error (kInvalidArgument): the program in the file `path` is fed or fetches a variable that no
+// block declares.
+absl::Status CheckEndsAreDeclared(const Program& program, const std::string& path);
 
 // What a program is fed and fetches.
 NetworkEnds DeclaredEnds(const Program& program);

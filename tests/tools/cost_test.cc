@@ -135,6 +135,26 @@ TEST_F(InspectCost, ExtentsThatTheProgramLeavesOpenAreGiven) {
   EXPECT_THAT(run.out, ContainsRegex("\nbytes moved +120 bytes\n"));
 }
 
+TEST_F(InspectCost, AFedVariableThatNoBlockDeclaresIsTold) {
+  folder_.Write("undeclared.txt", R"(var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var y f32[-1,3]
+feed(X=feed) -> (Out=x) {col=0}
+relu(X=x) -> (Out=y)
+fetch(X=y) -> (Out=fetch) {col=0}
+)");
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{}, {"--batch_size=2"}, {"--fetches=y"}, {"--shapes=x=1x3"}}) {
+    std::vector<std::string> arguments = {"undeclared.txt"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const BinaryRun run = Run(arguments);
+    EXPECT_EQ(run.exit_code, 3);
+    EXPECT_EQ(run.err,
+              "inspect: undeclared.txt: block 0, op 0 (feed): output Out names \"x\", which no "
+              "block declares; want it declared\n");
+  }
+}
+
 TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
   folder_.Write("open.txt", "var x f32[-1,-1]\nvar y f32[-1,-1]\nsin(X=x) -> (Out=y)\n");
   folder_.Write("parameter.txt",

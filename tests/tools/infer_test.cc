@@ -322,6 +322,13 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
   folder_.Write("train.txt",
                 absl::StrCat(kProgram, "relu_grad(Out=y, Out@GRAD=y) -> (X@GRAD=y) {op_role=1}\n"));
   folder_.Write("zero.txt", kAlwaysZero);
+  folder_.Write("undeclared.txt", R"(var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var y f32[-1,3]
+feed(X=feed) -> (Out=x) {col=0}
+relu(X=x) -> (Out=y)
+fetch(X=y) -> (Out=fetch) {col=0}
+)");
   const std::string params = "--params=params";
   const std::string fetch = "--fetches=y=y.npy";
   struct Case {
@@ -362,6 +369,15 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
       {{"net.txt", params, "--compare=net.txt", "--feeds=z=x.npy"},
        2,
        "--feeds: block 0 of net.txt has no variable \"z\""},
+      {{"net.txt", params, "--data=digits:50", "--scores=z"},
+       2,
+       "--scores: block 0 of net.txt has no variable \"z\""},
+      {{"undeclared.txt", "--bench"},
+       3,
+       "undeclared.txt: block 0, op 0 (feed): output Out names \"x\", which no block declares"},
+      {{"undeclared.txt", "--feeds=x=x.npy", fetch},
+       3,
+       "undeclared.txt: block 0, op 0 (feed): output Out names \"x\", which no block declares"},
       {{"net.txt", "--params=nowhere", fetch}, 3, "nowhere: "},
       {{"net.txt", params, "--compare=none.txt"}, 3, "none.txt: cannot be read"},
       {{"net.txt", params, "--compare=net.txt", "--compare_params=none"}, 3, "none: "},

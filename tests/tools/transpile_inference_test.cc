@@ -149,8 +149,11 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
        "the output would replace the input params"},
       {{"--mode=freeze", "--params=missing"}, 3, "missing"},
       {{"--mode=freeze", "--params=params", "--fetches=z"},
-       3,
-       "net.txt: the fetch \"z\" is no variable of block 0"},
+       2,
+       "--fetches: block 0 of net.txt has no variable \"z\"; there is y"},
+      {{"--mode=freeze", "--params=params", "--feeds=z"},
+       2,
+       "--feeds: block 0 of net.txt has no variable \"z\""},
   };
   for (const Case& c : cases) {
     const BinaryRun run = Run(c.arguments);

@@ -363,6 +363,17 @@ absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
   return ReadSeparateParameters(there.empty() ? all : there, directory);
 }
 
+absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& scope) {
+  const std::vector<ParameterInfo> parameters = ParametersOf(program);
+  RETURN_IF_ERROR(CheckKinds(parameters, /*combined=*/false));
+  RETURN_IF_ERROR(CheckFileNames(parameters));
+  for (const ParameterInfo& parameter : parameters) {
+    if (scope.FindOrNull(parameter.name) == nullptr) continue;
+    RETURN_IF_ERROR(ValueToSave(parameter, scope).status());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<AtomicFile> StageCombinedParameters(const ProgramDesc& program, const Scope& scope,
                                                    const std::string& file) {
   const std::vector<ParameterInfo> parameters = ParametersOf(program);

@@ -49,6 +49,11 @@ absl::StatusOr<Scope> LoadParameters(const ProgramDesc& program, const std::stri
 absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
                                                  const std::string& directory);
 
+// Whether StageSeparateParameters would take the program's parameters, as far as the scope has
+// them: their names, their kinds and dims. Errors: kFailedPrecondition and kUnimplemented, as
+// there.
+absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& scope);
+
 // Writes the program's parameters, but for taking their place; what else the scope holds is left
 // out. The file is replaced whole or stays as it was (AtomicFile). kFailedPrecondition where the
 // scope lacks a parameter or holds it in other dims or kind, kUnimplemented for selected rows,

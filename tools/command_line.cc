@@ -1,5 +1,6 @@
 #include "tools/command_line.h"
 
+#include <fcntl.h>
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 #include <unistd.h>
@@ -168,6 +169,20 @@ absl::Status ReturnToCallersDirectory() {
                                           "; it is the folder that the tool was called from"));
 }
 
+// A standard stream that is closed is opened the wrong way round: to use it is then an error, and
+// no file that is opened later takes its number.
+void OccupyStandardStreams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const bool is_open = fcntl(descriptor, F_GETFD) >= 0;
+    // open() gives the lowest number that is free.
+    if (!is_open) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+absl::Status StandardOutputError(absl::string_view why) {
+  return absl::UnavailableError(absl::StrCat("standard output: cannot be written: ", why));
+}
+
 // A failed CHECK ends here, its message being printed.
 [[noreturn]] void EndAsDefect() {
   std::cerr << kDefectAdvice << std::endl;
@@ -227,8 +242,11 @@ std::vector<std::string> SplitNames(absl::string_view names) {
 
 int RunTool(int argc, const char* const* argv, const ToolHelp& help,
             const std::function<absl::StatusOr<ExitCode>(const CommandLine&)>& run) {
-  // A write to a closed pipe is then an error like any other.
+  OccupyStandardStreams();
+  // A write to a closed pipe, or beyond the size that files may have, is then an error like any
+  // other.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(help.name.c_str());
   google::InstallFailureFunction(&EndAsDefect);
@@ -249,7 +267,15 @@ int RunTool(int argc, const char* const* argv, const ToolHelp& help,
   }
 }
 
+absl::Status CheckStandardOutput() {
+  const int flags = fcntl(STDOUT_FILENO, F_GETFL);
+  if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return absl::OkStatus();
+  return StandardOutputError("it is closed, or open for reading alone");
+}
+
 absl::Status WriteStandardOutput(absl::string_view bytes) {
+  if (bytes.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckStandardOutput());
   while (!bytes.empty()) {
     const ssize_t written = write(STDOUT_FILENO, bytes.data(), bytes.size());
     if (written >= 0) {
@@ -257,8 +283,7 @@ absl::Status WriteStandardOutput(absl::string_view bytes) {
     } else if (errno == EPIPE) {
       return absl::OkStatus();
     } else if (errno != EINTR) {
-      return absl::UnavailableError(
-          absl::StrCat("standard output: cannot be written: ", std::strerror(errno)));
+      return StandardOutputError(std::strerror(errno));
     }
   }
   return absl::OkStatus();

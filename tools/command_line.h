@@ -71,6 +71,10 @@ std::vector<std::string> SplitNames(absl::string_view names);
 int RunTool(int argc, const char* const* argv, const ToolHelp& help,
             const std::function<absl::StatusOr<ExitCode>(const CommandLine&)>& run);
 
+// Error (kUnavailable): standard output is closed, or open for reading alone. What is told at the
+// end of long work, or once files are written, is asked about before.
+absl::Status CheckStandardOutput();
+
 // Writes a result to standard output. A reader that has gone away is no error.
 // Error: kUnavailable.
 absl::Status WriteStandardOutput(absl::string_view bytes);

@@ -125,12 +125,6 @@ std::string WrittenText(const Written& written) {
   return text;
 }
 
-std::string NotesText(const std::string& program, const std::vector<std::string>& notes) {
-  std::string text;
-  for (const std::string& note : notes) absl::StrAppend(&text, program, ": ", note, "\n");
-  return text;
-}
-
 // The keys that documents of both modes have.
 void BeginModelJson(const std::string& program, const Written& written,
                     const std::vector<std::string>& notes, JsonWriter* json) {
@@ -144,11 +138,10 @@ void BeginModelJson(const std::string& program, const Written& written,
   json->EndArray();
 }
 
-std::string FreezeText(const std::string& program, const FrozenModel& model,
-                       const Written& written) {
-  return absl::StrCat(NotesText(program, model.notes), "quantized weights: ", model.weights.count,
-                      ", ", model.weights.float_bytes, " bytes of float, ",
-                      model.weights.code_bytes, " bytes of codes\n", WrittenText(written));
+std::string FreezeText(const FrozenModel& model, const Written& written) {
+  return absl::StrCat("quantized weights: ", model.weights.count, ", ", model.weights.float_bytes,
+                      " bytes of float, ", model.weights.code_bytes, " bytes of codes\n",
+                      WrittenText(written));
 }
 
 std::string FreezeJson(const std::string& program, const FrozenModel& model,
@@ -166,8 +159,7 @@ std::string LowerText(const ModelCommand& command, const LoweredModel& model,
                       const Written& written) {
   const LoweringAccount account = MakeLoweringAccount(model.ops);
   const int ops = account.integers + account.floats;
-  return absl::StrCat(NotesText(command.program, model.notes),
-                      command.explain ? absl::StrCat(LoweringExplainTable(model.ops), "\n") : "",
+  return absl::StrCat(command.explain ? absl::StrCat(LoweringExplainTable(model.ops), "\n") : "",
                       AccountTable(account.lines, "integers", "other"),
                       "computed on integers: ", account.integers, " of ", ops, " ops (",
                       ops == 0 ? 0 : 100 * account.integers / ops, " %), beside ", account.edges,
@@ -287,9 +279,10 @@ absl::StatusOr<ExitCode> RunFreezeCommand(const ModelCommand& command,
   }
   ASSIGN_OR_RETURN(const Written written,
                    WriteModel(command, model->program, model->scope, &files));
-  RETURN_IF_ERROR(WriteReport(command.json ? FreezeJson(command.program, *model, written)
-                                           : FreezeText(command.program, *model, written),
-                              written.output == "-"));
+  if (!command.json) WriteNotes(command.program, model->notes);
+  RETURN_IF_ERROR(WriteReport(
+      command.json ? FreezeJson(command.program, *model, written) : FreezeText(*model, written),
+      written.output == "-"));
   return kDone;
 }
 
@@ -306,6 +299,7 @@ absl::StatusOr<ExitCode> RunLowerCommand(const ModelCommand& command, const Lowe
   }
   ASSIGN_OR_RETURN(const Written written,
                    WriteModel(command, model->program, model->scope, &files));
+  if (!command.json) WriteNotes(command.program, model->notes);
   RETURN_IF_ERROR(WriteReport(command.json ? LowerJson(command.program, *model, written)
                                            : LowerText(command, *model, written),
                               written.output == "-"));

@@ -79,16 +79,20 @@ absl::Status RunStartup(const TrainedFrom& trained, Scope* scope, const BatchRun
   return initialized.ok() ? initialized : InFile(trained.startup_file, initialized);
 }
 
-absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std::string& folder,
+absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std::string& params,
                                            Scope* scope) {
   const ProgramDesc& program = trained.program.Proto();
-  ASSIGN_OR_RETURN(const Scope given, LoadParametersThatAreThere(program, folder));
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(params, ignored);
+  ASSIGN_OR_RETURN(const Scope given, is_folder ? LoadParametersThatAreThere(program, params)
+                                                : LoadParameters(program, params));
   for (const auto& [name, value] : given) {
     const Scope::Value* initial = scope->FindOrNull(name);
     if (initial != nullptr && TypeOf(*initial) != TypeOf(value)) {
       return absl::InvalidArgumentError(absl::StrCat(
-          folder, "/", name, ": is ", VarType::Type_Name(TypeOf(value)),
-          "; want what the startup program gives, ", VarType::Type_Name(TypeOf(*initial))));
+          params, is_folder ? absl::StrCat("/", name) : absl::StrCat(": variable \"", name, "\""),
+          ": is ", VarType::Type_Name(TypeOf(value)), "; want what the startup program gives, ",
+          VarType::Type_Name(TypeOf(*initial))));
     }
     ASSIGN_OR_RETURN(Scope::Value copy, Scope::CloneOf(value));
     scope->Set(name, std::move(copy));
@@ -96,19 +100,40 @@ absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std
   const Names trained_names = TrainedParameters(trained.program);
   if (!trained_names.empty() && Without(trained_names, given).size() == trained_names.size()) {
     return absl::NotFoundError(absl::StrCat(
-        folder, ": has none of the parameters that are trained: ", FirstNames(trained_names)));
+        params, ": has none of the parameters that are trained: ", FirstNames(trained_names)));
   }
   const Names parameters = NamesOf(ParametersOf(program));
   const Names lacking = Without(parameters, given);
-  const Names unused = OtherFiles(folder, parameters);
+  const Names unused = is_folder ? OtherFiles(params, parameters) : Names();
   if (lacking.empty() && unused.empty()) return "";
   std::string text =
-      absl::StrCat("took ", given.size(), " of ", parameters.size(), " parameters from ", folder);
+      absl::StrCat("took ", given.size(), " of ", parameters.size(), " parameters from ", params);
   if (!lacking.empty()) {
     absl::StrAppend(&text, "; as the startup program says: ", FirstNames(lacking));
   }
   if (!unused.empty()) absl::StrAppend(&text, "; not used: ", FirstNames(unused));
   return text + "\n";
+}
+
+absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope) {
+  const Program& program = trained.program;
+  const absl::Status status = CheckSeparateParameters(program.Proto(), scope);
+  if (!status.ok()) return InFile(trained.program_file, status);
+  const Names lacking = Without(NamesOf(ParametersOf(program.Proto())), scope);
+  std::set<std::string> written;
+  for (int b = 0; b < program.block_count() && !lacking.empty(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      for (const Argument* output : op.outputs()) written.emplace(output->name());
+    }
+  }
+  for (const std::string& name : lacking) {
+    if (written.count(name) > 0) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        trained.program_file, ": parameter \"", name, "\" is initialised by no op of ",
+        trained.startup_file, " and written by none of the program; without a value it cannot be ",
+        "saved"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WithMissingValues(const absl::Status& error, const TrainedFrom& trained,

@@ -25,12 +25,17 @@ struct TrainedFrom {
 // no startup program.
 absl::Status RunStartup(const TrainedFrom& trained, Scope* scope, const BatchRunOptions& options);
 
-// Puts those of the program's parameters that the folder has in the place of the startup program's.
-// Gives a line about what either has and the other lacks; "" where they are the same ones. Errors:
-// those of LoadParametersThatAreThere; kNotFound: none that is trained is there; kInvalidArgument:
-// one is of another dtype than the startup program's.
-absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std::string& folder,
+// Puts parameters in the place of the startup program's: those of the program that a folder has, or
+// all of them, from a combined file. Gives a line about what either has and the other lacks; ""
+// where they are the same ones. Errors: those of LoadParametersThatAreThere and LoadParameters;
+// kNotFound: none that is trained is there; kInvalidArgument: one is of another dtype than the
+// startup program's.
+absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std::string& params,
                                            Scope* scope);
+
+// Error (kFailedPrecondition): a parameter has no value in the scope and no op of the program gives
+// it one, so that it cannot be saved after training; or those of CheckSeparateParameters.
+absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope);
 
 // The error of a first step; where it names a parameter that has no value, with which ones have
 // none, and why that may be.

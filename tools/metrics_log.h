@@ -13,7 +13,8 @@
 
 namespace fixpoint {
 
-// Every error is kUnavailable, and names the file.
+// The file holds whole lines: what is left of one that could not be written is cut off, and a file
+// that was made and has none is removed. Every error is kUnavailable, and names the file.
 class MetricsLog {
  public:
   // Opens the file at `path`, "-" for standard output, "" for none. Of what is there, the first
@@ -36,7 +37,10 @@ class MetricsLog {
   MetricsLog(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
 
   std::string path_;
-  int descriptor_;  // -1: none
+  int descriptor_;           // -1: none
+  bool is_new_ = false;      // of a file: it was not there before
+  bool is_file_ = false;     // and not a stream or a device
+  int64_t whole_lines_ = 0;  // bytes of them, in a file
 };
 
 }  // namespace fixpoint

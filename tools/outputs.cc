@@ -37,6 +37,10 @@ absl::Status WriteReport(const std::string& text, bool output_is_taken) {
   return absl::OkStatus();
 }
 
+void WriteNotes(const std::string& path, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) std::cerr << path << ": " << note << "\n";
+}
+
 absl::Status Outputs::Claim(const std::string& path) {
   if (path == "-") {
     if (std::exchange(to_standard_output_, true)) {
@@ -78,6 +82,7 @@ absl::Status Outputs::Stage(const std::string& path, absl::string_view bytes) {
 }
 
 absl::Status Outputs::Commit() {
+  RETURN_IF_ERROR(CheckStandardOutput());
   // The stream first: what fails there (a full device) leaves the files as they were.
   RETURN_IF_ERROR(WriteStandardOutput(standard_output_));
   for (StagedDirectory& folder : folders_) RETURN_IF_ERROR(folder.Commit());

@@ -22,6 +22,10 @@ absl::Status CheckInputs(const std::vector<std::string>& inputs);
 // goes to standard output. Error: kUnavailable.
 absl::Status WriteReport(const std::string& text, bool output_is_taken);
 
+// Writes what is to be known beside a report, of the program in the file `path`, to standard error:
+// a line each.
+void WriteNotes(const std::string& path, const std::vector<std::string>& notes);
+
 class Outputs {
  public:
   // `inputs`: the paths that the command reads; "" and "-" among them do not matter.
@@ -44,7 +48,8 @@ class Outputs {
   void Hold(AtomicFile file) { files_.push_back(std::move(file)); }
   void Hold(StagedDirectory folder) { folders_.push_back(std::move(folder)); }
 
-  // Puts everything that was staged in its place. Error: kUnavailable.
+  // Puts everything that was staged in its place. Error: kUnavailable; also where standard output,
+  // on which that would be told, cannot be written.
   absl::Status Commit();
 
  private:

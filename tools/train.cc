@@ -16,8 +16,8 @@
 
 DEFINE_string(startup, "", "Startup program, which initialises the variables.");
 DEFINE_string(params, "",
-              "Folder of parameters to begin with, instead of the startup program's; those that it "
-              "lacks begin as there.");
+              "Parameters to begin with, instead of the startup program's: a combined file, or a "
+              "folder; those that a folder lacks begin as there.");
 DEFINE_string(data, "",
               "mnist:FOLDER, cifar10:FOLDER, or digits[:N] or color_digits[:N], which are "
               "rendered.");

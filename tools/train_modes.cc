@@ -76,24 +76,37 @@ absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
   return absl::OkStatus();
 }
 
-// Where the programs go; "" for a startup program that is written nowhere.
-struct Destinations {
-  std::string output;
-  std::string startup_output;
+// Where a program goes.
+struct Destination {
+  std::string path;       // "" for a startup program that is written nowhere
+  bool is_named = false;  // by the command line or as a pipe: what is not changed goes there too
 };
+
+struct Destinations {
+  Destination output;
+  Destination startup_output;
+};
+
+// `named`: "" where the command line leaves it to `otherwise`.
+Destination DestinationOf(const std::string& named, const std::string& otherwise) {
+  const std::string& path = named.empty() ? otherwise : named;
+  return {path, !named.empty() || path == "-"};
+}
 
 absl::StatusOr<Destinations> ClaimOutputs(const TrainCommand& command, const TrainInputs& inputs,
                                           Outputs& outputs) {
-  Destinations to{command.output, command.startup_output};
-  if (to.output.empty()) to.output = Beside(command.program, "quantized");
-  RETURN_IF_ERROR(ClaimProgram(to.output, inputs.program->format, &outputs));
-  if (to.startup_output.empty() && inputs.startup.has_value()) {
-    to.startup_output = Beside(command.startup, "quantized");
-  } else if (to.startup_output.empty() && to.output != "-") {
-    to.startup_output = Beside(to.output, "startup");
+  Destinations to;
+  to.output = DestinationOf(command.output, Beside(command.program, "quantized"));
+  RETURN_IF_ERROR(ClaimProgram(to.output.path, inputs.program->format, &outputs));
+  std::string beside;
+  if (inputs.startup.has_value()) {
+    beside = Beside(command.startup, "quantized");
+  } else if (to.output.path != "-") {
+    beside = Beside(to.output.path, "startup");
   }
-  if (!to.startup_output.empty()) {
-    RETURN_IF_ERROR(ClaimProgram(to.startup_output, inputs.StartupFormat(), &outputs));
+  to.startup_output = DestinationOf(command.startup_output, beside);
+  if (!to.startup_output.path.empty()) {
+    RETURN_IF_ERROR(ClaimProgram(to.startup_output.path, inputs.StartupFormat(), &outputs));
   }
   if (!command.save_plan.empty()) RETURN_IF_ERROR(outputs.Claim(command.save_plan));
   return to;
@@ -111,36 +124,38 @@ absl::Status TryTranspile(const ProgramDesc& candidate, TranspileOptions options
   return Transpile(&program, options).status();
 }
 
-// Whether a program is written: it was changed, or goes on through a pipe as it is.
-bool IsWritten(const Program& program, const TranspileReport& report, const std::string& output) {
-  return (program.Proto().has_edit_log() && report.left_alone.empty()) || output == "-";
+bool IsWritten(const Program& program, const TranspileReport& report, const Destination& to) {
+  return (program.Proto().has_edit_log() && report.left_alone.empty()) || to.is_named;
 }
 
 // Stages what was made of the program, and notes it in the report.
-absl::Status StageQuantized(const TrainInputs& inputs, const std::string& output, Outputs& outputs,
+absl::Status StageQuantized(const TrainInputs& inputs, const Destination& to, Outputs& outputs,
                             TranspileReport& report) {
   const Program& program = inputs.program->program;
-  if (IsWritten(program, report, output)) {
-    RETURN_IF_ERROR(StageProgram(program, inputs.program->format, output, &outputs));
-    report.output = output;
+  if (IsWritten(program, report, to)) {
+    RETURN_IF_ERROR(StageProgram(program, inputs.program->format, to.path, &outputs));
+    report.output = to.path;
   } else if (report.left_alone.empty()) {
     report.notes.push_back("nothing in the program was changed; it is not written");
   }
   return absl::OkStatus();
 }
 
-// The same for the startup program: the given one, or a new one where that initialises anything.
-absl::Status StageStartup(const Program& startup, ProgramFormat format, const std::string& output,
-                          Outputs& outputs, TranspileReport& report) {
-  if (!IsWritten(startup, report, output)) return absl::OkStatus();
-  if (output.empty()) {
+// The same for the startup program: the given one, or a new one, which is written where it
+// initialises anything or is named.
+absl::Status StageStartup(const TrainInputs& inputs, const std::optional<Program>& made,
+                          const Destination& to, Outputs& outputs, TranspileReport& report) {
+  const Program empty;
+  const Program& startup = inputs.startup ? inputs.startup->program : made ? *made : empty;
+  if (!IsWritten(startup, report, to)) return absl::OkStatus();
+  if (to.path.empty()) {
     report.notes.push_back(
         absl::StrCat("the startup program that initialises ", startup.block(0).op_count(),
                      " new variables is written nowhere; name a file with --startup_output"));
     return absl::OkStatus();
   }
-  RETURN_IF_ERROR(StageProgram(startup, format, output, &outputs));
-  report.startup_output = output;
+  RETURN_IF_ERROR(StageProgram(startup, inputs.StartupFormat(), to.path, &outputs));
+  report.startup_output = to.path;
   return absl::OkStatus();
 }
 
@@ -163,7 +178,7 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
     return WithFailingProgram(
         transpiled.status(), inputs.program->program.Proto(),
         [&](const ProgramDesc& candidate) { return TryTranspile(candidate, inputs.options); },
-        to.output == "-" ? "transpile" : to.output, &outputs);
+        to.output.path == "-" ? "transpile" : to.output.path, &outputs);
   }
   TranspileResult& result = *transpiled;
   TranspileReport& report = KeepUntilExit(TranspileReport());
@@ -173,21 +188,15 @@ absl::StatusOr<ExitCode> RunTrainCommand(const TrainCommand& command) {
   report.explain = command.explain;
   report.plan = std::move(result.plan);
   report.left_out = std::move(left_out);
-  if (!command.save_plan.empty() && report.left_alone.empty()) {
+  if (!command.save_plan.empty()) {
     RETURN_IF_ERROR(outputs.Stage(command.save_plan, PrintTextMessage(report.plan)));
   }
   if (!command.dry_run) {
     RETURN_IF_ERROR(StageQuantized(inputs, to.output, outputs, report));
-    const Program* startup = inputs.startup.has_value() ? &inputs.startup->program : nullptr;
-    if (result.new_startup.has_value() && result.new_startup->block(0).op_count() > 0) {
-      startup = &*result.new_startup;
-    }
-    if (startup != nullptr) {
-      RETURN_IF_ERROR(
-          StageStartup(*startup, inputs.StartupFormat(), to.startup_output, outputs, report));
-    }
+    RETURN_IF_ERROR(StageStartup(inputs, result.new_startup, to.startup_output, outputs, report));
   }
   RETURN_IF_ERROR(outputs.Commit());
+  if (!command.json) WriteNotes(report.program, report.notes);
   const bool is_report_alone = command.dry_run && command.save_plan != "-";
   RETURN_IF_ERROR(WriteReport(command.json ? ReportJson(report) : ReportText(report),
                               outputs.to_standard_output() && !is_report_alone));

@@ -1,5 +1,6 @@
 #include "tools/training_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "tools/json.h"
 #include "tools/metrics_log.h"
 #include "tools/named_program.h"
+#include "tools/network_ends.h"
 #include "tools/outputs.h"
 #include "tools/progress_line.h"
 #include "transpiler/test_program.h"
@@ -68,6 +70,7 @@ class TrainingRun {
 
   // What cannot be written is told before the work, not behind it.
   absl::Status ClaimOutputs() {
+    RETURN_IF_ERROR(CheckStandardOutput());
     if (!command_.save.empty()) {
       RETURN_IF_ERROR(outputs_.Claim(command_.save));
       RETURN_IF_ERROR(StagedDirectory::Create(command_.save).status());
@@ -87,20 +90,15 @@ class TrainingRun {
     ASSIGN_OR_RETURN(NamedProgram startup, LoadNamedProgram(command_.startup));
     startup_ = std::move(startup.program);
     ASSIGN_OR_RETURN(evaluation_, EvaluationProgram(command_, training_));
-    for (const std::string& name : command_.dump) {
-      RETURN_IF_ERROR(FindForFlag("dump", name, training_, command_.program).status());
-    }
-
     options_.backend = command_.backend;
     options_.backend_options = command_.backend_options;
     options_.batches.batch_size = command_.batch_size;
     options_.batches.seed = command_.backend_options.seed;
-    absl::StatusOr<NetworkVariables> variables =
-        FindNetworkVariables(training_, command_.variables);
-    if (!variables.ok()) return InFile(command_.program, variables.status());
-    options_.variables = *variables;
+    ASSIGN_OR_RETURN(options_.variables,
+                     FindVariablesForFlags(training_, command_.program, command_.variables));
     // The evaluated program has to have the same variables.
-    variables = FindNetworkVariables(evaluation_, *variables);
+    const absl::StatusOr<NetworkVariables> variables =
+        FindNetworkVariables(evaluation_, options_.variables);
     if (!variables.ok()) return InFile(EvaluatedFile(), variables.status());
 
     ASSIGN_OR_RETURN(training_set_, LoadTrainingSet(command_.data_set));
@@ -110,6 +108,8 @@ class TrainingRun {
 
   absl::Status Begin() {
     RETURN_IF_ERROR(InitializeScope());
+    if (!command_.save.empty()) RETURN_IF_ERROR(CheckCanBeSaved(Trained(), scope_));
+    RETURN_IF_ERROR(CheckDumped());
     DescribeRun();
     RETURN_IF_ERROR(OpenCheckpoints());
 
@@ -137,6 +137,23 @@ class TrainingRun {
     if (command_.params.empty()) return absl::OkStatus();
     ASSIGN_OR_RETURN(const std::string note, TakeParameters(Trained(), command_.params, &scope_));
     return WriteReport(note, /*output_is_taken=*/true);
+  }
+
+  // Error (of usage): a variable that is to be dumped has no value then.
+  absl::Status CheckDumped() const {
+    const std::vector<std::string> fed = {options_.variables.images, options_.variables.labels};
+    for (const std::string& name : command_.dump) {
+      ASSIGN_OR_RETURN(const Variable* variable,
+                       FindForFlag("dump", name, training_, command_.program));
+      const std::vector<const Argument*> arguments = variable->arguments();
+      const bool is_written = std::any_of(arguments.begin(), arguments.end(),
+                                          [](const Argument* a) { return a->is_output(); });
+      const bool is_fed = std::find(fed.begin(), fed.end(), name) != fed.end();
+      if (is_written || is_fed || scope_.FindOrNull(name) != nullptr) continue;
+      return UsageError(absl::StrCat("--dump: \"", name, "\" is fed to ", command_.program,
+                                     " by nobody, and no op writes it"));
+    }
+    return absl::OkStatus();
   }
 
   void DescribeRun() {
@@ -279,6 +296,7 @@ class TrainingRun {
       outputs_.Hold(std::move(file));
       absl::StrAppend(&text, "wrote ", command_.dump_output, "\n");
     }
+    RETURN_IF_ERROR(metrics_->Sync().status());
     RETURN_IF_ERROR(outputs_.Commit());
     if (command_.dump_plan) absl::StrAppend(&text, trainer_->backend().PlanText());
     absl::StrAppend(&text, trainer_->backend().ProfileText());

@@ -18,7 +18,7 @@ namespace fixpoint {
 struct TrainingCommand {
   std::string program;
   std::string startup;
-  std::string params;        // a folder of parameters to begin with; "": none
+  std::string params;        // parameters to begin with, a folder or a combined file; "": none
   std::string eval_program;  // "": a test program is made of the program
   std::string data;          // as it was named
   DataSetName data_set;

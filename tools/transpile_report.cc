@@ -7,13 +7,14 @@
 namespace fixpoint {
 
 std::string ReportText(const TranspileReport& report) {
-  std::string text;
+  std::string written;
+  for (const std::string& output : {report.output, report.startup_output}) {
+    if (!output.empty()) absl::StrAppend(&written, "wrote ", output, "\n");
+  }
   if (!report.left_alone.empty()) {
-    return absl::StrCat(report.program, ": left alone: ", report.left_alone, "\n");
+    return absl::StrCat(report.program, ": left alone: ", report.left_alone, "\n", written);
   }
-  for (const std::string& note : report.notes) {
-    absl::StrAppend(&text, report.program, ": ", note, "\n");
-  }
+  std::string text;
   if (report.explain) absl::StrAppend(&text, ExplainTable(report.plan), "\n");
   const Account account = MakeAccount(report.plan);
   absl::StrAppend(&text, AccountTable(account), "quantizers: ", account.weight_quantizers,
@@ -23,11 +24,7 @@ std::string ReportText(const TranspileReport& report) {
   }
   if (account.observers > 0) absl::StrAppend(&text, "; ", account.observers, " observers");
   if (!account.target.empty()) absl::StrAppend(&text, "; target ", account.target);
-  absl::StrAppend(&text, "\n", OpsLeftOutText(report.left_out));
-  if (!report.output.empty()) absl::StrAppend(&text, "wrote ", report.output, "\n");
-  if (!report.startup_output.empty()) {
-    absl::StrAppend(&text, "wrote ", report.startup_output, "\n");
-  }
+  absl::StrAppend(&text, "\n", OpsLeftOutText(report.left_out), written);
   return text;
 }
 

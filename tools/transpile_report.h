@@ -13,10 +13,10 @@ namespace fixpoint {
 
 struct TranspileReport {
   std::string program;
-  std::string output;          // "" where none was written
-  std::string startup_output;  // "" where none was written
-  std::string left_alone;      // why nothing was done; "" where something was
-  std::vector<std::string> notes;
+  std::string output;              // "" where none was written
+  std::string startup_output;      // "" where none was written
+  std::string left_alone;          // why nothing was done; "" where something was
+  std::vector<std::string> notes;  // in the JSON; beside the text they are written by themselves
   QuantPlan plan;
   std::vector<OpsLeftOut> left_out;
   bool explain = false;

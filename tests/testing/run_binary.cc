@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <glog/logging.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +42,9 @@ BinaryRun RunBinary(const std::string& target, const std::vector<std::string>& a
 
   const int in = OpenOrDie(folder.Write("in", options.input), O_RDONLY);
   const bool to_pipe = options.output == "closed pipe";
-  const std::string out_path = options.output.empty() ? folder.Write("out", "") : options.output;
+  const bool is_closed = options.output == "closed";
+  const std::string out_path =
+      options.output.empty() || is_closed ? folder.Write("out", "") : options.output;
   const int out = to_pipe ? ClosedPipe() : OpenOrDie(out_path, O_WRONLY);
   const int err = OpenOrDie(folder.Write("err", ""), O_WRONLY);
 
@@ -51,6 +54,12 @@ BinaryRun RunBinary(const std::string& target, const std::vector<std::string>& a
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
+    if (is_closed) close(STDOUT_FILENO);
+    if (options.largest_file > 0) {
+      const auto bytes = static_cast<rlim_t>(options.largest_file);
+      const rlimit limit = {bytes, bytes};
+      setrlimit(RLIMIT_FSIZE, &limit);
+    }
     if (options.callers_directory.empty()) {
       unsetenv("BUILD_WORKING_DIRECTORY");
     } else {

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_TESTS_TESTING_RUN_BINARY_H_
 #define FIXPOINT_TESTS_TESTING_RUN_BINARY_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,10 @@ struct RunBinaryOptions {
   std::string input;  // on standard input
   // What BUILD_WORKING_DIRECTORY says, as under `bazel run`; "": it is not set.
   std::string callers_directory;
-  // Where standard output goes instead of BinaryRun::out: "/dev/full", or "closed pipe".
+  // Where standard output goes instead of BinaryRun::out: "/dev/full", "closed pipe", or "closed".
   std::string output;
+  // Beyond so many bytes a file cannot be written, as on a full disk; 0: no limit.
+  int64_t largest_file = 0;
 };
 
 // `target` is a path in the workspace ("tools/inspect") that the test's target names as data.

@@ -1,5 +1,6 @@
 #include "tools/metrics_log.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,6 +11,8 @@
 
 namespace fixpoint {
 namespace {
+
+using ::testing::IsEmpty;
 
 TEST(MetricsLog, GoesOnBehindWhatACheckpointKnowsOf) {
   const TemporaryFolder folder;
@@ -32,6 +35,15 @@ TEST(MetricsLog, WithoutAPathNothingIsWritten) {
   EXPECT_FALSE(log.is_open());
   EXPECT_EQ(log.Append("line\n"), absl::OkStatus());
   EXPECT_EQ(*log.Sync(), 0);
+}
+
+TEST(MetricsLog, ANewFileWithoutLinesIsRemoved) {
+  const TemporaryFolder folder;
+  { const auto none = MetricsLog::Open(folder.Path("new"), 0); }
+  EXPECT_THAT(folder.Files(), IsEmpty());
+  folder.Write("old", "line\n");
+  { const auto none = MetricsLog::Open(folder.Path("old"), 0); }
+  EXPECT_EQ(folder.Read("old"), "");
 }
 
 TEST(MetricsLog, WhatCannotBeWrittenIsAnError) {

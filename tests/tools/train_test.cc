@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -172,6 +174,136 @@ TEST_F(Train, ParametersWithoutAnyThatIsTrainedAreNotThoseOfTheProgram) {
             "fc_1.b_0 and 1 more\n");
 }
 
+TEST_F(Train, BeginsWithParametersOfACombinedFile) {
+  RunBinaryOptions here;
+  here.callers_directory = folder_.Path();
+  ASSERT_EQ(Run({"--steps=5", "--save=trained"}).exit_code, 0);
+  // A combined file is the separate ones behind each other, by name.
+  std::string combined;
+  for (const std::string& file : folder_.Files()) {
+    if (absl::StartsWith(file, "trained/")) combined += folder_.Read(file);
+  }
+  folder_.Write("trained.params", combined);
+  ASSERT_EQ(Run({"--steps=3", "--params=trained", "--save=of_folder"}).exit_code, 0);
+  const BinaryRun run = Run({"--steps=3", "--params=trained.params", "--save=of_file"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err, "");
+  EXPECT_TRUE(absl::StrReplaceAll(BytesOf("of_folder"), {{"of_folder/", ""}}) ==
+              absl::StrReplaceAll(BytesOf("of_file"), {{"of_file/", ""}}));
+
+  folder_.Write("short.params", folder_.Read("trained/fc_0.b_0"));
+  const BinaryRun short_run = Run({"--steps=3", "--params=short.params"});
+  EXPECT_EQ(short_run.exit_code, 3);
+  EXPECT_THAT(short_run.err, HasSubstr("short.params: "));
+  EXPECT_THAT(short_run.err, HasSubstr("was it written for another program, or for this one "
+                                       "before it was quantized?"));
+}
+
+// Ranges of weights are found anew in each run: what is saved are those of the last step, whatever
+// is evaluated after it.
+TEST_F(Train, AnEvaluationLeavesNoTraceInWhatIsSaved) {
+  RunBinaryOptions here;
+  here.callers_directory = folder_.Path();
+  const auto transpile = [&](const std::vector<std::string>& arguments) {
+    return RunBinary("tools/transpile", arguments, here).exit_code;
+  };
+  ASSERT_EQ(transpile({"--output=q.txt", "--startup=mlp.startup.txt",
+                       "--startup_output=q.startup.txt", "mlp.txt"}),
+            0);
+  ASSERT_EQ(transpile({"--mode=test", "--output=float.txt", "mlp.txt"}), 0);
+  const auto train = [&](const std::string& save, const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = {"q.txt", "--startup=q.startup.txt", "--data=digits:100",
+                                          "--batch_size=20", "--save=" + save};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const BinaryRun run = RunBinary("tools/train", arguments, here);
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return absl::StrReplaceAll(BytesOf(save), {{save + "/", ""}});
+  };
+  // A float program has no ranges to write.
+  const std::string idle = train("idle", {"--steps=7", "--eval_program=float.txt"});
+  EXPECT_THAT(idle, HasSubstr("fc_0.w_0@scale"));
+  EXPECT_TRUE(train("evaluated", {"--steps=7", "--eval_every=2"}) == idle);
+  // An interrupted run is evaluated where it ends.
+  train("begun", {"--steps=3", "--checkpoint_dir=run"});
+  EXPECT_TRUE(train("resumed", {"--steps=7", "--checkpoint_dir=run", "--resume"}) == idle);
+}
+
+TEST_F(Train, NamesThatCannotBeFilesAreToldBeforeTraining) {
+  for (const char* file : {"mlp.txt", "mlp.startup.txt"}) {
+    folder_.Write(file, absl::StrReplaceAll(folder_.Read(file), {{"fc_0.b_0", "in/../../evil"}}));
+  }
+  const BinaryRun run = Run({"--steps=2", "--save=params", "--metrics=m.jsonl"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_EQ(
+      run.err,
+      "train: mlp.txt: variable \"in/../../evil\": the name cannot be that of a file in the folder; "
+      "use a combined parameter file\n");
+  EXPECT_EQ(run.out, "");
+  EXPECT_THAT(folder_.Files(), ElementsAre("mlp.startup.txt", "mlp.txt"));
+}
+
+TEST_F(Train, AParameterThatNobodyGivesAValueIsToldBeforeTraining) {
+  folder_.Write("mlp.txt",
+                absl::StrReplaceAll(folder_.Read("mlp.txt"), {{"  var fc_0.b_0 ",
+                                                               "  var lost f32[1] persistable\n"
+                                                               "  var fc_0.b_0 "}}));
+  const BinaryRun run = Run({"--steps=2", "--save=params"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_EQ(run.err,
+            "train: mlp.txt: parameter \"lost\" is initialised by no op of mlp.startup.txt and "
+            "written by none of the program; without a value it cannot be saved\n");
+  EXPECT_EQ(Run({"--steps=2"}).exit_code, 0);
+}
+
+TEST_F(Train, AClosedStandardOutputIsToldBeforeTraining) {
+  RunBinaryOptions options;
+  options.callers_directory = folder_.Path();
+  options.output = "closed";
+  const BinaryRun run = RunBinary("tools/train",
+                                  {"mlp.txt", "--startup=mlp.startup.txt", "--data=digits:100",
+                                   "--steps=2", "--metrics=m.jsonl", "--save=params"},
+                                  options);
+  EXPECT_EQ(run.exit_code, 5);
+  EXPECT_EQ(run.err,
+            "train: standard output: cannot be written: it is closed, or open for reading alone\n");
+  EXPECT_THAT(folder_.Files(), ElementsAre("mlp.startup.txt", "mlp.txt"));
+}
+
+// A disk that is full after so many bytes of a file.
+TEST_F(Train, WhatDoesNotFitOnTheDiskIsNotHalfWritten) {
+  RunBinaryOptions options;
+  options.callers_directory = folder_.Path();
+  const struct {
+    int64_t bytes;
+    std::vector<std::string> flags;
+    std::string what;
+    std::vector<std::string> left;
+  } kCases[] = {
+      {90, {"--metrics=m.jsonl"}, "m.jsonl", {"m.jsonl"}},
+      {20, {"--metrics=m.jsonl"}, "m.jsonl", {}},
+      {300, {"--save=params"}, "params", {}},
+      {300, {"--dump=image", "--dump_output=x.npz"}, "x.npz", {}},
+      {300, {"--checkpoint_dir=run"}, "run/step-2", {}},
+  };
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.flags[0]);
+    std::vector<std::string> arguments = {"mlp.txt", "--startup=mlp.startup.txt",
+                                          "--data=digits:100", "--steps=2"};
+    arguments.insert(arguments.end(), c.flags.begin(), c.flags.end());
+    options.largest_file = c.bytes;
+    const BinaryRun run = RunBinary("tools/train", arguments, options);
+    EXPECT_EQ(run.exit_code, 5);
+    std::vector<std::string> files = {"mlp.startup.txt", "mlp.txt"};
+    files.insert(files.begin(), c.left.begin(), c.left.end());
+    std::sort(files.begin(), files.end());
+    EXPECT_EQ(folder_.Files(), files);
+    for (const std::string& file : c.left) {
+      EXPECT_THAT(folder_.Read(file), EndsWith("}\n"));
+      std::filesystem::remove(folder_.Path(file));
+    }
+  }
+}
+
 TEST_F(Train, AStartupProgramOfBeforeTheProgramWasQuantizedDoesNotFit) {
   RunBinaryOptions here;
   here.callers_directory = folder_.Path();
@@ -245,9 +377,7 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
       {{"--images=label"},
        3,
        "mlp.txt: an image of the set is [1, 28, 28], and in a batch it is to be [1]"},
-      {{"--images=pixels"},
-       3,
-       "mlp.txt: block 0 has no variable \"pixels\", which is to be fed images"},
+      {{"--images=pixels"}, 2, "--images: block 0 of mlp.txt has no variable \"pixels\""},
       {{"--eval_program=none.txt"}, 3, "none.txt: cannot be read"},
       {{"--eval_program=mlp.txt"},
        4,
@@ -258,7 +388,7 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
       {{"--checkpoint_dir=run", "--resume", "--seed=5"},
        3,
        "run/step-1: is of a run with seed 0, and this one has 5; want the same"},
-      {{"--params=nowhere"}, 3, "nowhere: there is no file for variable \"fc_0.b_0\" (9 of 9"},
+      {{"--params=nowhere"}, 3, "nowhere: cannot be opened"},
       {{"--save=nowhere/params"}, 5, "nowhere/params: cannot be written"},
       {{"--checkpoint_dir=file/run"}, 5, "file/run: cannot be written"},
       {{"--metrics=nowhere/m.jsonl"}, 5, "nowhere/m.jsonl: cannot be written"},

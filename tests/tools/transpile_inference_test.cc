@@ -99,7 +99,7 @@ TEST_F(TranspileInference, WhatFollowsADotOfAFoldersNameIsNoExtension) {
 TEST_F(TranspileInference, WhatIsNotAllFrozenIsSaidToBeSo) {
   const BinaryRun run = Run({"--mode=freeze", "--params=net.params", "--stop_after=freeze_scales"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("net.txt: the pipeline ended after freeze_scales: the program is "
+  EXPECT_THAT(run.err, HasSubstr("net.txt: the pipeline ended after freeze_scales: the program is "
                                  "not all frozen, and not checked\n"));
 }
 

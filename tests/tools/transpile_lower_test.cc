@@ -138,7 +138,7 @@ TEST_F(TranspileLower, RoundingThatChangesIsNoted) {
   folder_.Write("net.txt", absl::StrReplaceAll(kPortable, {{"round_type=0", "round_type=1"}}));
   const BinaryRun run = Run({"--params=params", "--dry_run"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("net.txt: quantizers that round ties away from zero, "));
+  EXPECT_THAT(run.err, HasSubstr("net.txt: quantizers that round ties away from zero, "));
 }
 
 TEST_F(TranspileLower, DryRunWritesNothing) {

@@ -3,9 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "tests/testing/run_binary.h"
 #include "tests/testing/temporary_folder.h"
 
@@ -15,6 +21,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr char kQuantized[] = R"(var w f32[2] persistable
 var w.d f32[2]
@@ -43,23 +50,59 @@ class TranspileTraining : public testing::Test {
     return run;
   }
 
+  // The lines of a program that are ops.
+  std::string OpsOf(const std::string& file) const {
+    std::string ops;
+    for (absl::string_view line : absl::StrSplit(folder_.Read(file), '\n')) {
+      if (absl::StrContains(line, " -> ")) {
+        absl::StrAppend(&ops, absl::StripAsciiWhitespace(line), "\n");
+      }
+    }
+    return ops;
+  }
+
   TemporaryFolder folder_;
 };
 
-TEST_F(TranspileTraining, LeavesThePlanAloneWithTheProgram) {
-  folder_.Write("net.txt", kQuantized);
-  folder_.Write("net.plan", "target: 'paddle_2_6'");
-  const BinaryRun run = Run({"--save_plan=net.plan", "net.txt"});
-  EXPECT_THAT(run.out, HasSubstr("left alone"));
-  EXPECT_EQ(folder_.Read("net.plan"), "target: 'paddle_2_6'");
-  EXPECT_THAT(folder_.Files(), ElementsAre("net.plan", "net.txt"));
+// What a build script names is there afterwards, whatever there was to do.
+TEST_F(TranspileTraining, WritesWhatIsNamedAlsoWhereNothingIsChanged) {
+  folder_.Write("relu.txt", kRelu);
+  folder_.Write("quantized.txt", kQuantized);
+  folder_.Write("startup.txt", kStartup);
+  const std::vector<std::string> named = {"--output=out.txt", "--startup_output=out.startup.txt",
+                                          "--save_plan=out.plan"};
+  for (const std::string program : {"relu.txt", "quantized.txt"}) {
+    for (const bool has_startup : {false, true}) {
+      SCOPED_TRACE(program + (has_startup ? " with a startup program" : ""));
+      std::vector<std::string> arguments = named;
+      if (has_startup) arguments.emplace_back("--startup=startup.txt");
+      arguments.push_back(program);
+      EXPECT_THAT(Run(arguments).out, HasSubstr("wrote out.txt\nwrote out.startup.txt\n"));
+      EXPECT_EQ(OpsOf("out.txt"), OpsOf(program));
+      EXPECT_EQ(OpsOf("out.startup.txt"), has_startup ? OpsOf("startup.txt") : "");
+      EXPECT_THAT(folder_.Files(), ElementsAre("out.plan", "out.startup.txt", "out.txt",
+                                               "quantized.txt", "relu.txt", "startup.txt"));
+      for (const char* file : {"out.plan", "out.startup.txt", "out.txt"}) {
+        std::filesystem::remove(folder_.Path(file));
+      }
+    }
+  }
+}
+
+TEST_F(TranspileTraining, NotesGoToStandardErrorAndNotIntoTheReport) {
+  folder_.Write("relu.txt", kRelu);
+  const BinaryRun run = Run({"relu.txt"});
+  EXPECT_EQ(run.err,
+            "relu.txt: the program has no backward op: it is rewritten for inference\n"
+            "relu.txt: nothing in the program was changed; it is not written\n");
+  EXPECT_THAT(run.out, StartsWith("op type"));
 }
 
 TEST_F(TranspileTraining, WritesNoStartupProgramThatItDidNotChange) {
   folder_.Write("net.txt", kRelu);
   folder_.Write("startup.txt", kStartup);
   const BinaryRun run = Run({"--startup=startup.txt", "net.txt"});
-  EXPECT_THAT(run.out, HasSubstr("nothing in the program was changed; it is not written"));
+  EXPECT_THAT(run.err, HasSubstr("nothing in the program was changed; it is not written"));
   EXPECT_THAT(run.out, Not(HasSubstr("wrote")));
   EXPECT_THAT(folder_.Files(), ElementsAre("net.txt", "startup.txt"));
 }

@@ -1,5 +1,5 @@
 // inspect: what a program holds, as counts, text or a graph; what is wrong with it; what is
-// different in another one; what its inference will take.
+// different in another one; what its inference will take; the program in another form.
 
 #include <gflags/gflags.h>
 
@@ -24,6 +24,7 @@
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
 #include "tools/command_line.h"
+#include "tools/convert_command.h"
 #include "tools/cost_command.h"
 #include "tools/diff_json.h"
 #include "tools/json.h"
@@ -42,10 +43,11 @@ DEFINE_bool(backward, true, "leaves out backward ops");
 DEFINE_bool(optimizer, true, "leaves out optimizer ops");
 DEFINE_int64(batch_size, 1, "of what is fed, where its first extent is open");
 DEFINE_string(shapes, "", "extents of what it is fed: x=1x3x224x224, ...");
-DEFINE_string(fetches, "",
-              "what is computed, comma separated; else what it fetches, or scores");
+DEFINE_string(fetches, "", "what is computed, comma separated; else what it fetches, or scores");
 DEFINE_string(target, "", "target by which it would be quantized; else onednn_int8");
 DEFINE_string(config, "", "configuration by which it would be quantized");
+DEFINE_string(output, "", "where the program goes; gzipped if that ends in .gz");
+DEFINE_string(to, "", "binary, text or protobuf_text; else what the output's name says");
 
 namespace fixpoint {
 namespace {
@@ -242,6 +244,10 @@ absl::StatusOr<ExitCode> Cost(const Paths& paths) {
   return RunCostCommand(command);
 }
 
+absl::StatusOr<ExitCode> Convert(const Paths& paths) {
+  return RunConvertCommand({paths[0], FLAGS_output, FLAGS_to});
+}
+
 struct Subcommand {
   std::string name;
   std::string arguments;
@@ -268,6 +274,7 @@ std::vector<Subcommand> Subcommands() {
        {"ignore_names", "strict", "debug_attributes", "json"},
        &Diff},
       {"dot", "PROGRAM", "a graph for Graphviz", 1, {"backward", "optimizer"}, &Dot},
+      {"convert", "PROGRAM", "the same program in another form", 1, {"output", "to"}, &Convert},
       {"cost",
        "PROGRAM",
        "what its inference will take, in float and on integers",
@@ -297,7 +304,6 @@ ToolHelp Help() {
   }
   help.flag_groups = FlagGroupsOf(Modes());
   help.examples = {
-      "inspect stats examples/data/lenet.train.txt",
       "inspect dot --nobackward examples/data/lenet.train.txt | dot -Tsvg > lenet.svg"};
   return help;
 }
@@ -307,7 +313,7 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   std::vector<std::string> names;
   for (const Subcommand& subcommand : subcommands) names.push_back(subcommand.name);
   if (line.arguments.empty()) {
-    return UsageError("a subcommand is missing: stats, text, verify, diff, dot or cost");
+    return UsageError("a subcommand is missing: stats, text, verify, diff, dot, convert or cost");
   }
   const std::string& name = line.arguments[0];
   const auto chosen =

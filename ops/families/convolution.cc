@@ -117,8 +117,7 @@ absl::Status InferConv2dTranspose(InferContext& op) {
         DimsText(input.dims), " has ", input.dims[geometry.channel_axis]));
   }
   const std::vector<int64_t> output_size = op.Ints("output_size");
-  const std::vector<int64_t> output_padding =
-      op.era() == Era::kPaddle2 ? op.Ints("output_padding") : std::vector<int64_t>();
+  const std::vector<int64_t> output_padding = op.Ints("output_padding");
   RETURN_IF_ERROR(CheckTwoOrNone("output_size", output_size));
   RETURN_IF_ERROR(CheckTwoOrNone("output_padding", output_padding));
   Dims out(input.dims.begin(), input.dims.end());

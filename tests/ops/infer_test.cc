@@ -21,6 +21,17 @@ TEST(InferLists, SaysOfEachOfAListWhetherItIsSelectedRows) {
             "Out=FP32[9, 2] rows Out=FP32[3, 2]");
 }
 
+// Releases before 2.0 have no such attribute; where a program has it, it says what it says in 2.x.
+TEST(InferTransposed, TakesOutputPaddingOfEveryEra) {
+  for (const Era era : {Era::kFluid, Era::kPaddle2}) {
+    EXPECT_EQ(Inferred(R"(var x f32[2,4,5,5]
+        var w f32[4,3,3,3]
+        conv2d_transpose(Input=x, Filter=w) -> (Output=y) {strides=[2, 2], output_padding=[1, 0]})",
+                       era),
+              "Output=FP32[2, 3, 12, 11]");
+  }
+}
+
 constexpr InferCase kConvolution[] = {
     {R"(var x f32[-1,3,224,224]
         var w f32[64,3,7,7]

@@ -68,31 +68,6 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& sh
           attr};
 }
 
-dnnl::deconvolution_forward::primitive_desc TransposedDesc(const ConvolutionShape& shape,
-                                                           memory::data_type outputs,
-                                                           memory::data_type filters,
-                                                           memory::data_type images,
-                                                           const dnnl::primitive_attr& attr) {
-  const WindowDims window(shape.window);
-  return {Engine(),
-          dnnl::prop_kind::forward_inference,
-          dnnl::algorithm::deconvolution_direct,
-          OutputDesc(shape, outputs),
-          AnyLayout(TransposedFiltersDesc(shape, filters).get_dims(), filters),
-          ImagesDesc(shape, images),
-          window.strides,
-          window.gaps,
-          window.before,
-          window.after,
-          attr};
-}
-
-memory::desc TransposedFiltersDesc(const ConvolutionShape& shape, memory::data_type type) {
-  const memory::desc filters = RowMajor(FilterDims(shape), type);
-  return shape.groups == 1 ? filters.permute_axes({1, 0, 2, 3})
-                           : filters.permute_axes({0, 2, 1, 3, 4});
-}
-
 dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape) {
   const WindowDims window(shape.window);
   // next_impl reads it again.

@@ -22,15 +22,6 @@ dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& sh
                                                       dnnl::memory::data_type filters,
                                                       dnnl::memory::data_type output,
                                                       const dnnl::primitive_attr& attr = {});
-// Of the way back as an op of its own, from outputs to images, and of its filters where they lie as
-// those of the convolution do.
-dnnl::deconvolution_forward::primitive_desc TransposedDesc(const ConvolutionShape& shape,
-                                                           dnnl::memory::data_type outputs,
-                                                           dnnl::memory::data_type filters,
-                                                           dnnl::memory::data_type images,
-                                                           const dnnl::primitive_attr& attr = {});
-dnnl::memory::desc TransposedFiltersDesc(const ConvolutionShape& shape,
-                                         dnnl::memory::data_type type);
 dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape);
 dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
     const ConvolutionShape& shape);

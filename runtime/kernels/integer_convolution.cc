@@ -21,19 +21,7 @@ namespace {
 
 using dnnl::memory;
 
-SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type images,
-                          memory::data_type filters, memory::data_type output,
-                          const dnnl::primitive_attr& attr = {}) {
-  const auto desc = ForwardDesc(shape, images, filters, output, attr);
-  return {desc,
-          desc.impl_info_str(),
-          desc.src_desc(),
-          RowMajor(FilterDims(shape), filters),
-          desc.weights_desc(),
-          desc.dst_desc(),
-          shape.filters};
-}
-
+// Null: there is none with this epilogue.
 std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
                                               const InputCoding& images, const Epilogue& epilogue,
                                               OutputType output) {
@@ -42,12 +30,12 @@ std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
   if (IsForTiles(shape, epilogue, output)) {
     return PlanTiledConvolution(shape, images, epilogue, output);
   }
-  const memory::data_type output_type = DataTypeOf(output);
   const EpiloguePostOps post_ops(epilogue, OutputDesc(shape), kChannelAxis);
-  return ExactInstructions(
-      PrimitiveOf(shape, DataTypeOf(images.type), memory::data_type::s8, output_type,
-                  AttrOf(images, shape.groups == 1 ? 1 : 3, post_ops)),
-      images, post_ops);
+  auto desc = ForwardDesc(shape, DataTypeOf(images.type), memory::data_type::s8, DataTypeOf(output),
+                          AttrOf(images, shape.groups == 1 ? 1 : 3, post_ops));
+  if (!ChooseExact(&desc)) return nullptr;
+  const memory::desc filters = RowMajor(FilterDims(shape), memory::data_type::s8);
+  return ExactInstructions(SumsPrimitiveOf(desc, filters, shape.filters), images, post_ops);
 }
 
 WeightsOfSums FiltersOf(const ConvolutionShape& shape) {
@@ -56,7 +44,9 @@ WeightsOfSums FiltersOf(const ConvolutionShape& shape) {
 
 std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, const InputCoding& images) {
   constexpr auto kFloat = memory::data_type::f32;
-  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), images, FiltersOf(shape));
+  return ExactFloats(SumsPrimitiveOf(ForwardDesc(shape, kFloat, kFloat, kFloat),
+                                     RowMajor(FilterDims(shape), kFloat), shape.filters),
+                     images, FiltersOf(shape));
 }
 
 }  // namespace

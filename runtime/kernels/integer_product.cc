@@ -16,24 +16,15 @@ namespace {
 
 using dnnl::memory;
 
-SumsPrimitive PrimitiveOf(const ProductShape& shape, memory::data_type x, memory::data_type y,
-                          memory::data_type out, const dnnl::primitive_attr& attr = {}) {
-  const auto desc = ProductDesc(shape, x, y, out, attr);
-  return {desc,
-          desc.impl_info_str(),
-          desc.src_desc(),
-          YDesc(shape, y),
-          desc.weights_desc(),
-          desc.dst_desc(),
-          shape.columns};
-}
-
+// Null: there is none with this epilogue.
 std::unique_ptr<IntegerSums> PlanInstructions(const ProductShape& shape, const InputCoding& x,
                                               const Epilogue& epilogue, OutputType output) {
   const EpiloguePostOps post_ops(epilogue, OutDesc(shape), kColumnAxis);
-  return ExactInstructions(PrimitiveOf(shape, DataTypeOf(x.type), memory::data_type::s8,
-                                       DataTypeOf(output), AttrOf(x, 1 << 2, post_ops)),
-                           x, post_ops);
+  auto desc = ProductDesc(shape, DataTypeOf(x.type), memory::data_type::s8, DataTypeOf(output),
+                          AttrOf(x, 1 << 2, post_ops));
+  if (!ChooseExact(&desc)) return nullptr;
+  return ExactInstructions(
+      SumsPrimitiveOf(desc, YDesc(shape, memory::data_type::s8), shape.columns), x, post_ops);
 }
 
 WeightsOfSums ColumnsOf(const ProductShape& shape) {
@@ -44,7 +35,9 @@ WeightsOfSums ColumnsOf(const ProductShape& shape) {
 
 std::unique_ptr<IntegerSums> PlanFloats(const ProductShape& shape, const InputCoding& x) {
   constexpr auto kFloat = memory::data_type::f32;
-  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), x, ColumnsOf(shape));
+  return ExactFloats(SumsPrimitiveOf(ProductDesc(shape, kFloat, kFloat, kFloat),
+                                     YDesc(shape, kFloat), shape.columns),
+                     x, ColumnsOf(shape));
 }
 
 }  // namespace

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
 #include "runtime/kernels/instruction_set.h"
 #include "runtime/kernels/onednn.h"
 
@@ -197,6 +201,17 @@ class LoopsBehind final : public IntegerSums {
 
 }  // namespace
 
+bool AddsCodesExactly(absl::string_view implementation) {
+  const size_t at = implementation.rfind(':');
+  if (at == absl::string_view::npos) return false;
+  implementation.remove_prefix(at + 1);
+  constexpr absl::string_view kInstructionSets[] = {"avx2_vnni",        "avx512_core_vnni",
+                                                    "avx512_core_bf16", "avx512_core_fp16",
+                                                    "avx512_core_amx",  "avx10_"};
+  return std::any_of(std::begin(kInstructionSets), std::end(kInstructionSets),
+                     [&](absl::string_view set) { return absl::StartsWith(implementation, set); });
+}
+
 std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
                                                const InputCoding& inputs,
                                                const EpiloguePostOps& epilogue) {
@@ -213,18 +228,28 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(
     const std::function<std::unique_ptr<IntegerSums>(const Epilogue&, OutputType)>& instructions,
     const std::function<std::unique_ptr<IntegerSums>()>& floats, int64_t out_size,
     const Epilogue& epilogue, OutputType output) {
-  const bool has_instructions = HasExactIntegerProducts();
-  if (has_instructions) {
-    auto fused =
-        CheckFused(epilogue, Planned(what, [&] { return instructions(epilogue, output); }));
-    if (!absl::IsUnimplemented(fused.status())) return fused;
+  const auto exact = [&](const Epilogue& stages,
+                         OutputType type) -> absl::StatusOr<std::unique_ptr<IntegerSums>> {
+    if (!HasExactIntegerProducts()) return nullptr;
+    auto sums = Planned(what, [&] { return instructions(stages, type); });
+    if (absl::IsUnimplemented(sums.status())) return nullptr;
+    return sums;
+  };
+  ASSIGN_OR_RETURN(std::unique_ptr<IntegerSums> sums, exact(epilogue, output));
+  if (sums != nullptr) return sums;
+  if (!epilogue.empty() || output != OutputType::kFloat) {
+    ASSIGN_OR_RETURN(sums, exact({}, OutputType::kFloat));
   }
   return Planned(what, [&] {
-    auto sums = has_instructions ? instructions({}, OutputType::kFloat) : floats();
-    if (epilogue.empty() && output == OutputType::kFloat) return sums;
-    return std::unique_ptr<IntegerSums>(
-        std::make_unique<LoopsBehind>(std::move(sums), out_size, epilogue));
+    if (sums == nullptr) sums = floats();
+    return WithLoopsBehind(std::move(sums), out_size, epilogue, output);
   });
+}
+
+std::unique_ptr<IntegerSums> WithLoopsBehind(std::unique_ptr<IntegerSums> sums, int64_t out_size,
+                                             const Epilogue& epilogue, OutputType output) {
+  if (epilogue.empty() && output == OutputType::kFloat) return sums;
+  return std::make_unique<LoopsBehind>(std::move(sums), out_size, epilogue);
 }
 
 }  // namespace fixpoint::kernels

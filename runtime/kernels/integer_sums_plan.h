@@ -35,6 +35,20 @@ inline bool SumsFit(int64_t products, const InputCoding& inputs) {
   return products <= INT32_MAX / (sums * 128 * LargestMagnitude(inputs));
 }
 
+// Whether oneDNN's implementation of that name adds up products of codes exactly: by instructions
+// of one of the sets that have such (HasExactIntegerProducts). An allow-list: where oneDNN has none
+// with them for a shape, it takes one with pairs of products in 16 bits, which saturate.
+bool AddsCodesExactly(absl::string_view implementation);
+
+// Goes on to the first of oneDNN's implementations that does. False: there is none.
+template <typename Desc>
+bool ChooseExact(Desc* desc) {
+  while (!AddsCodesExactly(desc->impl_info_str())) {
+    if (!desc->next_impl()) return false;
+  }
+  return true;
+}
+
 // A planned primitive.
 struct SumsPrimitive {
   dnnl::primitive_desc_base desc;
@@ -45,6 +59,14 @@ struct SumsPrimitive {
   dnnl::memory::desc out;
   int64_t channels;  // of the output, the last axis in memory
 };
+
+template <typename Desc>
+SumsPrimitive SumsPrimitiveOf(const Desc& desc, const dnnl::memory::desc& plain_weights,
+                              int64_t channels) {
+  return {desc,          desc.impl_info_str(), desc.src_desc(),
+          plain_weights, desc.weights_desc(),  desc.dst_desc(),
+          channels};
+}
 
 // Attributes of a primitive by instructions, with scales of the weights on the axes of `mask`.
 inline dnnl::primitive_attr AttrOf(const InputCoding& inputs, int mask,
@@ -67,14 +89,19 @@ std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
 std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, const InputCoding& inputs,
                                          const WeightsOfSums& sums);
 
-// Sums with an epilogue: by `instructions` where the machine has them, else by `floats`. What
-// oneDNN does not do behind a product, or does element by element, are loops of our own. Errors:
+// Sums with an epilogue: by `instructions`, which gives null where it has none for it, else by
+// `floats`. What is not done behind a product, or element by element, are loops of our own. Errors:
 // those of Planned.
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(
     absl::string_view what,
     const std::function<std::unique_ptr<IntegerSums>(const Epilogue&, OutputType)>& instructions,
     const std::function<std::unique_ptr<IntegerSums>()>& floats, int64_t out_size,
     const Epilogue& epilogue, OutputType output);
+
+// `sums`, which are numbers without an epilogue, with it as loops, if there is anything to do.
+// Throws std::bad_alloc.
+std::unique_ptr<IntegerSums> WithLoopsBehind(std::unique_ptr<IntegerSums> sums, int64_t out_size,
+                                             const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels
 

@@ -1,19 +1,32 @@
 #include "runtime/kernels/integer_transposed_convolution.h"
 
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/biased_sums_plan.h"
-#include "runtime/kernels/convolution_descs.h"
-#include "runtime/kernels/epilogue_post_ops.h"
+#include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_sums_plan.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/strided_copy.h"
 #include "runtime/kernels/sum_parts.h"
+#include "runtime/kernels/transposed_phases.h"
+
+// oneDNN's kernels for transposed convolutions of codes are not used: of 2023's, some read beyond
+// their inputs where the output is larger than the least that the shape allows, or the stride than
+// the filter.
 
 namespace fixpoint::kernels {
 namespace {
 
-using dnnl::memory;
+constexpr char kWhat[] = "a transposed convolution of codes";
 
 int64_t KernelSize(const ConvolutionShape& shape) {
   return shape.window[0].kernel * shape.window[1].kernel;
@@ -24,39 +37,252 @@ int64_t Products(const ConvolutionShape& shape) {
   return shape.filters / shape.groups * KernelSize(shape);
 }
 
-SumsPrimitive PrimitiveOf(const ConvolutionShape& shape, memory::data_type inputs,
-                          memory::data_type filters, memory::data_type output,
-                          const dnnl::primitive_attr& attr = {}) {
-  const auto desc = TransposedDesc(shape, inputs, filters, output, attr);
-  return {desc,
-          desc.impl_info_str(),
-          desc.src_desc(),
-          TransposedFiltersDesc(shape, filters),
-          desc.weights_desc(),
-          desc.dst_desc(),
-          shape.channels};
-}
-
-std::unique_ptr<IntegerSums> PlanInstructions(const ConvolutionShape& shape,
-                                              const InputCoding& inputs, const Epilogue& epilogue,
-                                              OutputType output) {
-  const memory::data_type output_type = DataTypeOf(output);
-  const EpiloguePostOps post_ops(epilogue, ImagesDesc(shape, output_type), kChannelAxis);
-  return ExactInstructions(
-      PrimitiveOf(shape, DataTypeOf(inputs.type), memory::data_type::s8, output_type,
-                  AttrOf(inputs, shape.groups == 1 ? 1 : 3, post_ops)),
-      inputs, post_ops);
-}
-
 WeightsOfSums FiltersOf(const ConvolutionShape& shape) {
   const int64_t channels = shape.channels / shape.groups;
   const int64_t kernel = KernelSize(shape);
   return {shape.groups, channels, kernel, shape.filters / shape.groups, channels * kernel, kernel};
 }
 
-std::unique_ptr<IntegerSums> PlanFloats(const ConvolutionShape& shape, const InputCoding& inputs) {
-  constexpr auto kFloat = memory::data_type::f32;
-  return ExactFloats(PrimitiveOf(shape, kFloat, kFloat, kFloat), inputs, FiltersOf(shape));
+// A phase of rows and one of columns: what a convolution gives.
+struct Phase {
+  TransposedPhase rows;
+  TransposedPhase columns;
+
+  ConvolutionShape ShapeIn(const ConvolutionShape& transposed) const {
+    ConvolutionShape shape;
+    shape.batch = transposed.batch;
+    shape.channels = transposed.filters;
+    shape.height = rows.inputs;
+    shape.width = columns.inputs;
+    shape.filters = transposed.channels;
+    shape.groups = transposed.groups;
+    shape.window = {rows.window, columns.window};
+    shape.out_height = rows.count;
+    shape.out_width = columns.count;
+    return shape;
+  }
+  bool HasShapeOf(const Phase& other) const {
+    return rows.HasShapeOf(other.rows) && columns.HasShapeOf(other.columns);
+  }
+};
+
+// A phase with what computes it, by way of memory where its elements lie one behind the other.
+// Phases of one shape share their kernel.
+struct PhaseKernel {
+  Phase phase;
+  std::shared_ptr<IntegerSums> sums;
+  // Inputs to those that the kernel reads. Null: it reads them all.
+  std::shared_ptr<StridedCopy> take;
+  // Elements of the output to those of the phase, and back. Null: they are the same.
+  std::shared_ptr<StridedCopy> gather;
+  std::shared_ptr<StridedCopy> scatter;
+};
+
+absl::Status PlanCopies(const ConvolutionShape& shape, PhaseKernel* kernel) {
+  const auto& [rows, columns] = kernel->phase;
+  const Dims inputs = {shape.batch, shape.out_height, shape.out_width, shape.filters};
+  const Dims taken = {shape.batch, rows.inputs, columns.inputs, shape.filters};
+  if (taken != inputs) {
+    const Dims starts = {0, rows.first_input, columns.first_input, 0};
+    ASSIGN_OR_RETURN(kernel->take,
+                     StridedCopy::Plan(taken, SlicedLayout(inputs, starts, {1, 1, 1, 1}),
+                                       RowMajorLayout(taken)));
+  }
+  const Dims outputs = {shape.batch, shape.height, shape.width, shape.channels};
+  const Dims of_phase = {shape.batch, rows.count, columns.count, shape.channels};
+  if (of_phase == outputs) return absl::OkStatus();
+  const StridedLayout apart = SlicedLayout(outputs, {0, rows.first, columns.first, 0},
+                                           {1, shape.window[0].stride, shape.window[1].stride, 1});
+  ASSIGN_OR_RETURN(kernel->gather, StridedCopy::Plan(of_phase, apart, RowMajorLayout(of_phase)));
+  ASSIGN_OR_RETURN(kernel->scatter, StridedCopy::Plan(of_phase, RowMajorLayout(of_phase), apart));
+  return absl::OkStatus();
+}
+
+class InPhases final : public IntegerSums {
+ public:
+  // Elements of no phase are 0, before the epilogue.
+  InPhases(const ConvolutionShape& shape, std::vector<PhaseKernel> kernels,
+           const Epilogue& epilogue, OutputType output)
+      : shape_(shape),
+        epilogue_(epilogue),
+        output_(output),
+        kernels_(std::move(kernels)),
+        gathered_(epilogue.size()) {
+    const auto grow = [](int64_t size, auto* memory) {
+      if (size > static_cast<int64_t>(memory->size())) memory->resize(size);
+    };
+    for (const PhaseKernel& kernel : kernels_) {
+      const ConvolutionShape of_phase = kernel.phase.ShapeIn(shape_);
+      packed_bytes_ += kernel.sums->packed_bytes();
+      covered_ += of_phase.output_size();
+      grow(of_phase.filter_size(), &filters_);
+      if (kernel.take != nullptr) grow(of_phase.input_size(), &inputs_);
+      if (kernel.scatter == nullptr) continue;
+      if (output_ == OutputType::kFloat) {
+        grow(of_phase.output_size(), &numbers_);
+      } else {
+        grow(of_phase.output_size(), &codes_);
+      }
+      for (size_t i = 0; i < epilogue_.size(); ++i) {
+        if (IsOfElements(epilogue_[i])) grow(of_phase.output_size(), &gathered_[i]);
+      }
+    }
+    CHECK(covered_ == shape_.input_size() || epilogue_.empty());
+  }
+
+  int64_t packed_bytes() const override { return packed_bytes_; }
+
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
+    CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes_);
+    for (const PhaseKernel& kernel : kernels_) {
+      const absl::Span<int8_t> filters =
+          absl::MakeSpan(filters_).first(kernel.phase.ShapeIn(shape_).filter_size());
+      TakeFilters(kernel.phase, codes, filters);
+      kernel.sums->Pack(filters, packed.first(kernel.sums->packed_bytes()));
+      packed.remove_prefix(kernel.sums->packed_bytes());
+    }
+  }
+
+  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> packed,
+           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
+    CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.output_size());
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes_);
+    CHECK_EQ(static_cast<int64_t>(out.size()), shape_.input_size());
+    CHECK(out.type() == output_);
+    if (covered_ < shape_.input_size()) FillWithZeros(scales, out.As<float>());
+    for (const PhaseKernel& kernel : kernels_) {
+      absl::Span<const uint8_t> taken = inputs;
+      if (kernel.take != nullptr) {
+        const absl::Span<uint8_t> copy =
+            absl::MakeSpan(inputs_).first(kernel.phase.ShapeIn(shape_).input_size());
+        kernel.take->Run<uint8_t>(inputs, copy);
+        taken = copy;
+      }
+      const auto weights = packed.first(kernel.sums->packed_bytes());
+      packed.remove_prefix(weights.size());
+      if (kernel.scatter == nullptr) {
+        kernel.sums->Run(taken, zero_point, weights, scales, operands, out);
+      } else if (output_ == OutputType::kFloat) {
+        RunApart<float>(kernel, taken, zero_point, weights, scales, operands, out,
+                        absl::MakeSpan(numbers_));
+      } else {
+        RunApart<uint8_t>(kernel, taken, zero_point, weights, scales, operands, out,
+                          absl::MakeSpan(codes_));
+      }
+    }
+  }
+
+  std::string implementation() const override {
+    return kernels_.empty() ? "loops" : kernels_.front().sums->implementation();
+  }
+
+ private:
+  static bool IsOfElements(const EpilogueStage& stage) {
+    return stage.kind == EpilogueStage::Kind::kAddElement;
+  }
+
+  // The weights of a phase's convolution, [channels, filters of a group, taps].
+  void TakeFilters(const Phase& phase, absl::Span<const int8_t> codes,
+                   absl::Span<int8_t> filters) const {
+    const int64_t channels = shape_.channels / shape_.groups;
+    const int64_t inputs = shape_.filters / shape_.groups;
+    const int64_t kernel = KernelSize(shape_);
+    int8_t* to = filters.data();
+    for (int64_t c = 0; c < shape_.channels; ++c) {
+      const int64_t first_input = c / channels * inputs;
+      for (int64_t f = first_input; f < first_input + inputs; ++f) {
+        const int8_t* const filter = &codes[(f * channels + c % channels) * kernel];
+        for (const int64_t i : phase.rows.taps) {
+          for (const int64_t j : phase.columns.taps)
+            *to++ = filter[i * shape_.window[1].kernel + j];
+        }
+      }
+    }
+  }
+
+  // As every other element, a sum times its scale.
+  static void FillWithZeros(absl::Span<const float> scales, absl::Span<float> out) {
+    for (size_t at = 0; at < out.size(); at += scales.size()) {
+      for (size_t c = 0; c < scales.size(); ++c) out[at + c] = 0.0f * scales[c];
+    }
+  }
+
+  template <typename T>
+  void RunApart(const PhaseKernel& kernel, absl::Span<const uint8_t> inputs, int32_t zero_point,
+                absl::Span<const uint8_t> weights, absl::Span<const float> scales,
+                EpilogueOperands operands, Output out, absl::Span<T> memory) {
+    const absl::Span<T> elements = memory.first(kernel.phase.ShapeIn(shape_).output_size());
+    operands_.assign(operands.begin(), operands.end());
+    for (size_t i = 0; i < epilogue_.size(); ++i) {
+      if (IsOfElements(epilogue_[i])) {
+        const absl::Span<float> gathered = absl::MakeSpan(gathered_[i]).first(elements.size());
+        kernel.gather->Run<float>(operands[i], gathered);
+        operands_[i] = gathered;
+      } else if (epilogue_[i].is_of_codes()) {
+        kernel.gather->Run<T>(out.As<T>(), elements);
+      }
+    }
+    kernel.sums->Run(inputs, zero_point, weights, scales, operands_, OutputOf(elements));
+    kernel.scatter->Run<T>(elements, out.As<T>());
+  }
+
+  Output OutputOf(absl::Span<float> numbers) const { return numbers; }
+  Output OutputOf(absl::Span<uint8_t> codes) const {
+    if (output_ == OutputType::kUint8) return codes;
+    return absl::Span<int8_t>(reinterpret_cast<int8_t*>(codes.data()), codes.size());
+  }
+
+  const ConvolutionShape shape_;
+  const Epilogue epilogue_;
+  const OutputType output_;
+  const std::vector<PhaseKernel> kernels_;
+  int64_t packed_bytes_ = 0;
+  int64_t covered_ = 0;  // elements of the output that are in phases
+  // Of the largest phase.
+  std::vector<int8_t> filters_;
+  std::vector<uint8_t> inputs_;
+  std::vector<float> numbers_;
+  std::vector<uint8_t> codes_;
+  std::vector<std::vector<float>> gathered_;  // operands
+  std::vector<absl::Span<const float>> operands_;
+};
+
+std::vector<Phase> PhasesOf(const ConvolutionShape& shape) {
+  std::vector<Phase> phases;
+  for (const TransposedPhase& rows :
+       TransposedPhases(shape.window[0], shape.out_height, shape.height)) {
+    for (const TransposedPhase& columns :
+         TransposedPhases(shape.window[1], shape.out_width, shape.width)) {
+      phases.push_back({rows, columns});
+    }
+  }
+  return phases;
+}
+
+absl::StatusOr<std::unique_ptr<IntegerSums>> PlanPhases(const ConvolutionShape& shape,
+                                                        const InputCoding& inputs,
+                                                        const std::vector<Phase>& phases,
+                                                        const Epilogue& epilogue,
+                                                        OutputType output) {
+  std::vector<PhaseKernel> kernels;
+  for (const Phase& phase : phases) {
+    PhaseKernel kernel{phase, nullptr, nullptr, nullptr, nullptr};
+    RETURN_IF_ERROR(PlanCopies(shape, &kernel));
+    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](const PhaseKernel& other) {
+      return other.phase.HasShapeOf(phase);
+    });
+    if (same != kernels.end()) {
+      kernel.sums = same->sums;
+    } else {
+      ASSIGN_OR_RETURN(kernel.sums,
+                       PlanIntegerConvolution(phase.ShapeIn(shape), inputs, epilogue, output));
+    }
+    kernels.push_back(std::move(kernel));
+  }
+  return Planned(kWhat, [&]() -> std::unique_ptr<IntegerSums> {
+    return std::make_unique<InPhases>(shape, std::move(kernels), epilogue, output);
+  });
 }
 
 }  // namespace
@@ -70,12 +296,15 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerTransposedConvolution(
         "a transposed convolution with ", Products(shape),
         " products in a sum; want fewer, so that a sum of products of codes fits in 32 bits"));
   }
-  return PlanSums(
-      "a transposed convolution of codes",
-      [&](const Epilogue& stages, OutputType type) {
-        return PlanInstructions(shape, inputs, stages, type);
-      },
-      [&] { return PlanFloats(shape, inputs); }, shape.input_size(), epilogue, output);
+  const std::vector<Phase> phases = PhasesOf(shape);
+  int64_t covered = 0;
+  for (const Phase& phase : phases) covered += phase.ShapeIn(shape).output_size();
+  if (covered == shape.input_size()) return PlanPhases(shape, inputs, phases, epilogue, output);
+  ASSIGN_OR_RETURN(std::unique_ptr<IntegerSums> sums,
+                   PlanPhases(shape, inputs, phases, {}, OutputType::kFloat));
+  return Planned(kWhat, [&] {
+    return WithLoopsBehind(std::move(sums), shape.input_size(), epilogue, output);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedTransposedConvolution(

@@ -30,10 +30,13 @@ class Sums : public PacksWeights<int8_t> {
 // By instructions that add products of 8 bits in 32.
 class SumsByInstructions final : public Sums {
  public:
-  SumsByInstructions(const ProductShape& shape, CodeType x)
-      : SumsByInstructions(
-            shape, DataTypeOf(x),
-            ProductDesc(shape, DataTypeOf(x), memory::data_type::s8, memory::data_type::s32)) {}
+  // Null: there are none.
+  static std::unique_ptr<Sums> Plan(const ProductShape& shape, CodeType x) {
+    if (!HasExactIntegerProducts()) return nullptr;
+    auto desc = ProductDesc(shape, DataTypeOf(x), memory::data_type::s8, memory::data_type::s32);
+    if (!ChooseExact(&desc)) return nullptr;
+    return std::unique_ptr<Sums>(new SumsByInstructions(shape, DataTypeOf(x), desc));
+  }
 
   int64_t packed_bytes() const override { return weights_.bytes(); }
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
@@ -179,12 +182,8 @@ absl::StatusOr<std::unique_ptr<RowWiseProduct>> RowWiseProduct::Plan(const Produ
         " products in a sum; want fewer, so that a sum of products of codes fits in 32 bits"));
   }
   return Planned("a row-wise product", [&]() -> std::unique_ptr<RowWiseProduct> {
-    std::unique_ptr<Sums> sums;
-    if (HasExactIntegerProducts()) {
-      sums = std::make_unique<SumsByInstructions>(shape, x);
-    } else {
-      sums = std::make_unique<SumsByLoops>(shape, x);
-    }
+    std::unique_ptr<Sums> sums = SumsByInstructions::Plan(shape, x);
+    if (sums == nullptr) sums = std::make_unique<SumsByLoops>(shape, x);
     return std::make_unique<ExactRowWiseProduct>(shape, x, std::move(sums), epilogue, output);
   });
 }

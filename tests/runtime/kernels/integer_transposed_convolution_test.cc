@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/integer_transposed_convolution.h"
 
+#include <glog/logging.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,11 +10,13 @@
 #include <cstdint>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
+#include "ops/window.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/packing.h"
@@ -73,27 +76,62 @@ TEST_P(ExactTransposedConvolution, GivesTheSumsOfPlainLoops) {
   }
 }
 
-TEST_P(ExactTransposedConvolution, StoresCodesBehindAnEpilogue) {
+// Elements and codes that are added are gathered where the output's lie apart.
+TEST_P(ExactTransposedConvolution, StoresCodesAfterAnEpilogue) {
   using Kind = EpilogueStage::Kind;
-  const Epilogue epilogue = {{Kind::kAddChannel}, {Kind::kRelu}, {Kind::kMultiply, 0.37f}};
+  const Epilogue epilogue = {
+      {Kind::kAddChannel}, {Kind::kAddElement}, {Kind::kAddInt8, 0.5f, 3}, {Kind::kMultiply, 0.7f}};
   const auto planned =
-      PlanIntegerTransposedConvolution(shape_, coding_.coding, epilogue, OutputType::kUint8);
+      PlanIntegerTransposedConvolution(shape_, coding_.coding, epilogue, OutputType::kInt8);
   ASSERT_TRUE(planned.ok()) << planned.status();
   std::vector<float> bias(shape_.channels);
   for (size_t c = 0; c < bias.size(); ++c) bias[c] = std::sin(static_cast<float>(c));
-  std::vector<uint8_t> y(expected_.size());
-  const absl::Span<const float> operands[] = {bias, {}, {}};
-  (*planned)->Run(inputs_, coding_.zero_point, Packed(**planned, filters_), scales_, operands,
-                  absl::MakeSpan(y));
+  std::vector<float> added(expected_.size());
+  std::vector<int8_t> codes(expected_.size());
+  std::vector<int8_t> y(expected_.size());
   for (size_t i = 0; i < y.size(); ++i) {
-    const float x = std::max(expected_[i] + bias[i % bias.size()], 0.0f) * 0.37f;
-    ASSERT_EQ(y[i], std::nearbyint(std::min(x, 255.0f))) << i;
+    added[i] = 30 * std::sin(static_cast<float>(i));
+    codes[i] = static_cast<int8_t>(i * 37);
+    const float sum = expected_[i] + bias[i % bias.size()] + added[i];
+    const float x = std::fma(static_cast<float>(codes[i]) - 3, 0.5f, sum) * 0.7f;
+    y[i] = static_cast<int8_t>(std::nearbyint(std::min(std::max(x, -128.0f), 127.0f)));
   }
+  const absl::Span<const float> operands[] = {bias, added, {}, {}};
+  (*planned)->Run(inputs_, coding_.zero_point, Packed(**planned, filters_), scales_, operands,
+                  absl::MakeSpan(codes));
+  EXPECT_EQ(codes, y);
 }
 
-// Those that fit in a cache.
+// Of 8 channels to `channels`, with outputs of [size, size].
+ConvolutionCase Transposed(std::string name, int64_t size, const WindowAxis& rows,
+                           const WindowAxis& columns, int64_t channels = 8, int64_t groups = 1) {
+  ConvolutionShape shape;
+  shape.batch = 2;
+  shape.channels = channels;
+  shape.height = shape.width = size;
+  shape.filters = 8;
+  shape.groups = groups;
+  shape.window = {rows, columns};
+  CHECK(CompleteShape(&shape).ok());
+  return {std::move(name), shape};
+}
+
+// Those that fit in a cache, and outputs whose elements do not all have the same taps: kernel,
+// stride, dilation, paddings.
 std::vector<ConvolutionCase> Cases() {
   std::vector<ConvolutionCase> cases = ConvolutionCases();
+  cases.push_back(Transposed("Doubling", 8, {2, 2, 1, 0, 0}, {2, 2, 1, 0, 0}));
+  cases.push_back(Transposed("DoublingToOddSizes", 9, {2, 2, 1, 0, 0}, {2, 2, 1, 0, 0}));
+  cases.push_back(Transposed("DoublingWithThree", 10, {3, 2, 1, 1, 1}, {3, 2, 1, 1, 1}, 16));
+  cases.push_back(Transposed("DoublingWithFour", 9, {4, 2, 1, 1, 1}, {4, 2, 1, 1, 1}, 3));
+  cases.push_back(Transposed("Tripling", 11, {3, 3, 1, 0, 0}, {3, 3, 1, 0, 0}));
+  cases.push_back(Transposed("ToTiles", 32, {4, 2, 1, 1, 1}, {4, 2, 1, 1, 1}, 32));
+  cases.push_back(Transposed("StrideAboveFilter", 10, {2, 3, 1, 0, 0}, {1, 2, 1, 0, 0}));
+  cases.push_back(Transposed("DilationByStride", 13, {3, 2, 2, 0, 0}, {3, 2, 3, 2, 1}));
+  cases.push_back(Transposed("PaddedMoreThanTheFilter", 5, {1, 1, 1, 3, 2}, {2, 2, 1, 3, 4}));
+  cases.push_back(Transposed("Few", 2, {2, 2, 1, 1, 1}, {1, 1, 1, 0, 0}, 1));
+  cases.push_back(Transposed("GroupedDoubling", 9, {4, 2, 1, 1, 1}, {2, 2, 1, 0, 0}, 12, 4));
+  cases.push_back(Transposed("DepthwiseDoubling", 9, {4, 2, 1, 1, 1}, {4, 2, 1, 1, 1}, 8, 8));
   cases.erase(std::remove_if(cases.begin(), cases.end(),
                              [](const ConvolutionCase& test) {
                                return absl::StrContains(test.name, "Large");

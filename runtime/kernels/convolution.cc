@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/convolution_descs.h"
 #include "runtime/kernels/epilogue_post_ops.h"
@@ -20,8 +21,11 @@ Operand RowMajorFilters(const ConvolutionShape& shape) {
 
 class Forward final : public ConvolutionForward {
  public:
-  Forward(const ConvolutionShape& shape, const Epilogue& epilogue, bool adds_to_output)
+  // `behind` are loops behind the primitive, which has `epilogue`; one of both is empty.
+  Forward(const ConvolutionShape& shape, const Epilogue& epilogue, bool adds_to_output,
+          const Epilogue& behind)
       : epilogue_(epilogue, OutputDesc(shape), kChannelAxis, adds_to_output),
+        behind_(behind),
         desc_(ForwardDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         filters_(RowMajorFilters(shape)),
         packed_(Operand::Elsewhere(desc_.weights_desc())),
@@ -44,15 +48,19 @@ class Forward final : public ConvolutionForward {
            absl::Span<float> y) override {
     x_.PointTo(x);
     packed_.PointTo(filters);
-    epilogue_.PointTo(operands);
+    if (behind_.empty()) epilogue_.PointTo(operands);
     y_.PointTo(y);
     convolve_.Run();
+    if (!behind_.empty()) Apply(behind_, operands, y);
   }
 
-  std::string implementation() const override { return desc_.impl_info_str(); }
+  std::string implementation() const override {
+    return absl::StrCat(desc_.impl_info_str(), behind_.empty() ? "" : "+loops");
+  }
 
  private:
   EpiloguePostOps epilogue_;
+  const Epilogue behind_;
   dnnl::convolution_forward::primitive_desc desc_;
   Operand filters_;
   Operand packed_;
@@ -147,8 +155,11 @@ absl::StatusOr<std::unique_ptr<Kernel>> PlanFor(ConvolutionShape& shape, const M
 
 absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
     ConvolutionShape shape, const Epilogue& epilogue, bool adds_to_output) {
-  return CheckFused(epilogue,
-                    PlanFor<ConvolutionForward, Forward>(shape, epilogue, adds_to_output));
+  auto fused =
+      CheckFused(epilogue, PlanFor<ConvolutionForward, Forward>(shape, epilogue, adds_to_output,
+                                                                /*behind=*/Epilogue()));
+  if (!absl::IsUnimplemented(fused.status()) || epilogue.empty() || adds_to_output) return fused;
+  return PlanFor<ConvolutionForward, Forward>(shape, Epilogue(), false, epilogue);
 }
 
 absl::StatusOr<std::unique_ptr<ConvolutionBackwardImages>> ConvolutionBackwardImages::Plan(

@@ -25,12 +25,14 @@ class ConvolutionPrimitive {
   virtual std::string implementation() const = 0;
 };
 
-// y = x with each packed filter, and the epilogue.
+// y = x with each packed filter, and the epilogue: what oneDNN does not do behind its sums, or does
+// element by element, are loops of our own.
 class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<float> {
  public:
   // `adds_to_output`: the elements that the one stage kAddElement adds are those that y has, and
   // its operand is not read; the result has the same bits. Errors, here and below: those of
-  // CompleteShape and Planned (onednn.h); kUnimplemented: there is no kernel with that epilogue.
+  // CompleteShape and Planned (onednn.h); kUnimplemented: there is no kernel that adds to the
+  // output.
   static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape,
                                                                   const Epilogue& epilogue = {},
                                                                   bool adds_to_output = false);

@@ -1,5 +1,7 @@
 #include "runtime/kernels/product.h"
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/onednn.h"
@@ -14,8 +16,10 @@ constexpr auto kFloat = memory::data_type::f32;
 
 class FloatProduct final : public Product {
  public:
-  FloatProduct(const ProductShape& shape, const Epilogue& epilogue)
+  // `behind` are loops behind the primitive, which has `epilogue`; one of both is empty.
+  FloatProduct(const ProductShape& shape, const Epilogue& epilogue, const Epilogue& behind)
       : epilogue_(epilogue, OutDesc(shape), kColumnAxis),
+        behind_(behind),
         desc_(ProductDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         x_(Operand::Elsewhere(desc_.src_desc())),
         y_(Operand::Elsewhere(YDesc(shape, memory::data_type::f32))),
@@ -37,15 +41,19 @@ class FloatProduct final : public Product {
            absl::Span<float> out) override {
     x_.PointTo(x);
     packed_.PointTo(y);
-    epilogue_.PointTo(operands);
+    if (behind_.empty()) epilogue_.PointTo(operands);
     out_.PointTo(out);
     multiply_.Run();
+    if (!behind_.empty()) Apply(behind_, operands, out);
   }
 
-  std::string implementation() const override { return desc_.impl_info_str(); }
+  std::string implementation() const override {
+    return absl::StrCat(desc_.impl_info_str(), behind_.empty() ? "" : "+loops");
+  }
 
  private:
   EpiloguePostOps epilogue_;
+  const Epilogue behind_;
   dnnl::matmul::primitive_desc desc_;
   Operand x_;
   Operand y_;
@@ -60,9 +68,14 @@ class FloatProduct final : public Product {
 absl::StatusOr<std::unique_ptr<Product>> Product::Plan(const ProductShape& shape,
                                                        const Epilogue& epilogue) {
   RETURN_IF_ERROR(CheckShape(shape));
-  return CheckFused(epilogue, Planned("a product", [&]() -> std::unique_ptr<Product> {
-                      return std::make_unique<FloatProduct>(shape, epilogue);
-                    }));
+  const auto plan = [&](const Epilogue& stages, const Epilogue& behind) {
+    return Planned("a product", [&]() -> std::unique_ptr<Product> {
+      return std::make_unique<FloatProduct>(shape, stages, behind);
+    });
+  };
+  auto fused = CheckFused(epilogue, plan(epilogue, {}));
+  if (!absl::IsUnimplemented(fused.status()) || epilogue.empty()) return fused;
+  return plan({}, epilogue);
 }
 
 }  // namespace fixpoint::kernels

@@ -18,8 +18,8 @@ namespace fixpoint::kernels {
 // Not for two threads at once.
 class Product : public PacksWeights<float> {
  public:
-  // Errors: those of CheckShape and Planned (onednn.h); kUnimplemented: there is no kernel with
-  // that epilogue.
+  // What oneDNN does not do behind its sums, or does element by element, are loops of our own.
+  // Errors: those of CheckShape and Planned (onednn.h).
   static absl::StatusOr<std::unique_ptr<Product>> Plan(const ProductShape& shape,
                                                        const Epilogue& epilogue = {});
 

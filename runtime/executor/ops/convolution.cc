@@ -38,14 +38,14 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
                         Buffer filter, const EpilogueInput& output, OpsBehind behind,
                         std::string name = "") {
   behind.adds_to_output = MayLieOverResidual(op, behind);
-  const auto plan = [&](const kernels::Epilogue& epilogue) {
-    auto kernel = kernels::ConvolutionForward::Plan(shape, epilogue, behind.adds_to_output);
-    if (!absl::IsUnimplemented(kernel.status()) || !behind.adds_to_output) return kernel;
+  const kernels::Epilogue stages = behind.epilogue();
+  auto planned = kernels::ConvolutionForward::Plan(shape, stages, behind.adds_to_output);
+  if (absl::IsUnimplemented(planned.status()) && behind.adds_to_output) {
     behind.adds_to_output = false;
-    return kernels::ConvolutionForward::Plan(shape, epilogue);
-  };
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::ConvolutionForward> convolution,
-                   PlanWithOpsBehind(plan, &behind));
+    planned = kernels::ConvolutionForward::Plan(shape, stages);
+  }
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::ConvolutionForward> convolution,
+                   std::move(planned));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
   if (name.empty()) name = op.op().type();
   const Buffer packed = AddPacking<float>(op, convolution, filter);
@@ -109,7 +109,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
   RETURN_IF_ERROR(CheckPlain(op));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const EpilogueInput output{"Output", OutputOf(shape), kChannelAxis, Layout::kChannelsLast};
-  OpsBehind behind = FindOpsBehind(op, output);
+  const OpsBehind behind = FindOpsBehind(op, output);
   ASSIGN_OR_RETURN(
       const std::optional<IntegerOperands> integers,
       ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/0));
@@ -123,10 +123,8 @@ absl::Status PlanConvolution(OpPlanner& op) {
           },
           [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, absorbed); });
     }
-    const auto plan = [&](const kernels::Epilogue& epilogue) {
-      return kernels::PlanIntegerConvolution(shape, integers->inputs.coding(), epilogue);
-    };
-    auto sums = PlanWithOpsBehind(plan, &behind);
+    auto sums =
+        kernels::PlanIntegerConvolution(shape, integers->inputs.coding(), behind.epilogue());
     if (sums.ok()) {
       ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
       AddIntegerSums(op, *integers, *std::move(sums), shape.filters, OperationsOf(shape), epilogue);
@@ -137,7 +135,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", Layout::kChannelsLast));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-  return AddForward(op, shape, x, filter, output, std::move(behind));
+  return AddForward(op, shape, x, filter, output, behind);
 }
 
 absl::Status PlanGradient(OpPlanner& op) {

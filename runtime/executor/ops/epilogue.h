@@ -44,8 +44,6 @@ struct OpsBehind {
   bool adds_to_output = false;
 
   kernels::Epilogue epilogue() const;
-  // How many of the ops the kernel does without an epilogue.
-  size_t without_stages() const { return bias ? 1 : 0; }
 };
 OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input);
 // Sums of so many products of codes.
@@ -62,17 +60,6 @@ OpsBehind FindOpsBehindSums(const OpPlanner& op, const EpilogueInput& input,
                             const SumsOfCodes& sums);
 // Whether there is one residual, which nothing reads from the op on but its sum.
 bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind);
-
-// The kernel that `plan` makes of an epilogue: of that of the ops behind or, where there is none
-// for it, of no op but one without stages.
-template <typename Plan>
-auto PlanWithOpsBehind(const Plan& plan, OpsBehind* behind) -> decltype(plan(kernels::Epilogue())) {
-  auto kernel = plan(behind->epilogue());
-  const size_t least = behind->without_stages();
-  if (!absl::IsUnimplemented(kernel.status()) || behind->ops.size() == least) return kernel;
-  behind->ops.resize(least);
-  return plan(kernels::Epilogue());
-}
 
 // An epilogue that is planned: where the last result goes, and what the stages read.
 struct PlannedEpilogue {

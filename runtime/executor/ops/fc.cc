@@ -78,17 +78,15 @@ absl::StatusOr<PlannedEpilogue> PlanEpilogue(OpPlanner& op, const EpilogueInput&
 }
 
 absl::Status AddRowWise(OpPlanner& op, const ProductShape& shape, const RowWiseOperands& operands,
-                        const EpilogueInput& output, OwnStages own, OpsBehind behind) {
+                        const EpilogueInput& output, OwnStages own, const OpsBehind& behind) {
   std::optional<Buffer> bias;
   if (op.HasInput("Bias")) {
     bias = own.operands.front();
     own.epilogue.erase(own.epilogue.begin());
     own.operands.erase(own.operands.begin());
   }
-  const auto plan = [&](const kernels::Epilogue& epilogue) {
-    return kernels::RowWiseProduct::Plan(shape, operands.inputs.type, own.Before(epilogue));
-  };
-  ASSIGN_OR_RETURN(auto product, PlanWithOpsBehind(plan, &behind));
+  ASSIGN_OR_RETURN(auto product, kernels::RowWiseProduct::Plan(shape, operands.inputs.type,
+                                                               own.Before(behind.epilogue())));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
   AddRowWiseProduct(op, shape, operands, std::move(product), bias, epilogue);
   return absl::OkStatus();
@@ -100,7 +98,7 @@ absl::Status PlanFc(OpPlanner& op) {
   const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
                              Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
-  OpsBehind behind = FindOpsBehind(op, output);
+  const OpsBehind behind = FindOpsBehind(op, output);
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                    ReadIntegerOperands(op, "Input", Layout::kRowMajor, "W", /*channel_axis=*/1));
   const BiasCodes* const bias = FindBiasCodesOf(op);
@@ -109,7 +107,7 @@ absl::Status PlanFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns, !adds_codes));
   if (adds_codes) {
     return PlanBiasedSums(
-        op, *integers, *bias, std::move(behind), operations,
+        op, *integers, *bias, behind, operations,
         [&](const kernels::Epilogue& epilogue) {
           return kernels::PlanBiasedProduct(shape, integers->inputs.coding(), own.Before(epilogue));
         },
@@ -117,12 +115,10 @@ absl::Status PlanFc(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
                    ReadRowWiseOperands(op, "Input", "W", shape));
-  if (rows) return AddRowWise(op, shape, *rows, output, own, std::move(behind));
+  if (rows) return AddRowWise(op, shape, *rows, output, own, behind);
   if (integers) {
-    const auto plan = [&](const kernels::Epilogue& epilogue) {
-      return kernels::PlanIntegerProduct(shape, integers->inputs.coding(), own.Before(epilogue));
-    };
-    auto sums = PlanWithOpsBehind(plan, &behind);
+    auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.coding(),
+                                            own.Before(behind.epilogue()));
     if (sums.ok()) {
       ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
       AddIntegerSums(op, *integers, *std::move(sums), shape.columns, operations, epilogue);
@@ -133,10 +129,8 @@ absl::Status PlanFc(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
   ASSIGN_OR_RETURN(const Buffer w, op.ReadFloats("W"));
-  const auto plan = [&](const kernels::Epilogue& epilogue) {
-    return kernels::Product::Plan(shape, own.Before(epilogue));
-  };
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, PlanWithOpsBehind(plan, &behind));
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,
+                   kernels::Product::Plan(shape, own.Before(behind.epilogue())));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
   const Buffer packed = AddPacking<float>(op, product, w);
   op.AddStep({epilogue.WithOperands({input, packed}),

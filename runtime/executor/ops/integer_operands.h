@@ -50,9 +50,9 @@ void AddBiasedSums(OpPlanner& op, const IntegerOperands& operands, const BiasCod
 // Adds that step for a kernel that `plan` makes of an epilogue, behind which `absorb` absorbs ops.
 template <typename Plan, typename Absorb>
 absl::Status PlanBiasedSums(OpPlanner& op, const IntegerOperands& operands, const BiasCodes& bias,
-                            OpsBehind behind, int64_t operations, const Plan& plan,
+                            const OpsBehind& behind, int64_t operations, const Plan& plan,
                             const Absorb& absorb) {
-  ASSIGN_OR_RETURN(auto sums, PlanWithOpsBehind(plan, &behind));
+  ASSIGN_OR_RETURN(auto sums, plan(behind.epilogue()));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, absorb(behind));
   AddBiasedSums(op, operands, bias, std::move(sums), operations, epilogue);
   return absl::OkStatus();

@@ -131,11 +131,9 @@ absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
 
 // Adds the step that computes out = x * y, and what is behind it.
 absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buffer y,
-                        const EpilogueInput& output, OpsBehind behind) {
-  const auto plan = [&](const kernels::Epilogue& epilogue) {
-    return kernels::Product::Plan(shape, epilogue);
-  };
-  ASSIGN_OR_RETURN(std::shared_ptr<kernels::Product> product, PlanWithOpsBehind(plan, &behind));
+                        const EpilogueInput& output, const OpsBehind& behind) {
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,
+                   kernels::Product::Plan(shape, behind.epilogue()));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
   const Buffer packed = AddPacking<float>(op, product, y);
   op.AddStep({epilogue.WithOperands({x, packed}),
@@ -173,10 +171,8 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
     ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
                      ReadRowWiseOperands(op, "X", "Y", shape));
     if (rows) {
-      const auto plan = [&](const kernels::Epilogue& epilogue) {
-        return kernels::RowWiseProduct::Plan(shape, rows->inputs.type, epilogue);
-      };
-      ASSIGN_OR_RETURN(auto row_wise, PlanWithOpsBehind(plan, &behind));
+      ASSIGN_OR_RETURN(auto row_wise,
+                       kernels::RowWiseProduct::Plan(shape, rows->inputs.type, behind.epilogue()));
       ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
       AddRowWiseProduct(op, shape, *rows, std::move(row_wise), /*bias=*/std::nullopt, epilogue);
       return absl::OkStatus();
@@ -197,10 +193,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
       }
     }
     if (integers) {
-      const auto plan = [&](const kernels::Epilogue& epilogue) {
-        return kernels::PlanIntegerProduct(shape, integers->inputs.coding(), epilogue);
-      };
-      auto sums = PlanWithOpsBehind(plan, &behind);
+      auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.coding(), behind.epilogue());
       if (sums.ok()) {
         ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
         AddIntegerSums(op, *integers, *std::move(sums), shape.columns, OperationsOf(shape),
@@ -213,7 +206,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   }
   ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
   ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
-  if (product.alpha == 1) return AddForward(op, shape, x, y, output, std::move(behind));
+  if (product.alpha == 1) return AddForward(op, shape, x, y, output, behind);
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
   return AddProduct(op, shape, product.alpha, x, y, out);
 }

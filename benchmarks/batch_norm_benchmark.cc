@@ -32,11 +32,12 @@ void Measure(int64_t batch, int64_t size, int64_t channels) {
   BatchNorm& norm = **planned;
   const std::vector<float> scale(channels, 2.5f);
   const std::vector<float> bias(channels, 0.1f);
-  std::vector<float> of_channels[8];
+  std::vector<float> of_channels[9];
   for (std::vector<float>& each : of_channels) each.resize(channels);
   const BatchStatistics statistics = {
       absl::MakeSpan(of_channels[0]), absl::MakeSpan(of_channels[1]),
-      absl::MakeSpan(of_channels[2]), absl::MakeSpan(of_channels[3])};
+      absl::MakeSpan(of_channels[2]), absl::MakeSpan(of_channels[3]),
+      absl::MakeSpan(of_channels[8])};
   const GradientStatistics of_gradient = {absl::MakeSpan(of_channels[4]),
                                           absl::MakeSpan(of_channels[5])};
   float range = 0;

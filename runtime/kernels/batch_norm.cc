@@ -161,8 +161,9 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
               rows = static_cast<double>(shape_.rows()), epsilon = shape_.epsilon,
               sums = sums_.data(), squares = products_.data(), lowest = lowest_.data(),
               largest = largest_.data(), mean = statistics.mean.data(),
-              variance = statistics.variance.data(), factors = statistics.factors.data(),
-              addends = statistics.addends.data()] {
+              variance = statistics.variance.data(),
+              inverse_deviation = statistics.inverse_deviation.data(),
+              factors = statistics.factors.data(), addends = statistics.addends.data()] {
     AddPieces(pieces, channels, sums);
     AddPieces(pieces, channels, squares);
     TakeEnds<true>(lowest, pieces * channels, channels, lowest);
@@ -173,10 +174,16 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
       const double difference = squares[c] / rows - mean_of_moved * mean_of_moved;
       mean[c] = static_cast<float>(double{x[c]} + mean_of_moved);
       variance[c] = static_cast<float>(difference > 0.0 ? difference : 0.0);
-      factors[c] = scale[c] / std::sqrt(variance[c] + epsilon);
+      const float deviation = std::sqrt(variance[c] + epsilon);
+      inverse_deviation[c] = 1 / deviation;
+      factors[c] = scale[c] / deviation;
       addends[c] = bias[c] - mean[c] * factors[c];
     }
   });
+  for (int64_t c = 0; c < channels; ++c) {
+    const bool is_held = std::isfinite(products_[c]) && !std::isinf(statistics.variance[c]);
+    if (!is_held) FindStatisticsOf(c, x, scale, bias, statistics);
+  }
   float range = 0;
   for (int64_t c = 0; c < channels; ++c) {
     for (const float end : {lowest_[c], largest_[c]}) {
@@ -186,6 +193,25 @@ void BatchNorm::FindStatistics(absl::Span<const float> x, absl::Span<const float
     }
   }
   *range_of_y = range;
+}
+
+void BatchNorm::FindStatisticsOf(int64_t channel, absl::Span<const float> x,
+                                 absl::Span<const float> scale, absl::Span<const float> bias,
+                                 const BatchStatistics& statistics) const {
+  const double rows = static_cast<double>(shape_.rows());
+  const int64_t c = channel;
+  double mean = 0;
+  for (int64_t at = c; at < shape_.size(); at += shape_.channels) mean += x[at] / rows;
+  double variance = 0;
+  for (int64_t at = c; at < shape_.size(); at += shape_.channels) {
+    variance += (x[at] - mean) * (x[at] - mean) / rows;
+  }
+  const double inverse = 1 / std::sqrt(variance + double{shape_.epsilon});
+  statistics.mean[c] = static_cast<float>(mean);
+  statistics.variance[c] = static_cast<float>(variance);
+  statistics.inverse_deviation[c] = static_cast<float>(inverse);
+  statistics.factors[c] = static_cast<float>(scale[c] * inverse);
+  statistics.addends[c] = bias[c] - statistics.mean[c] * statistics.factors[c];
 }
 
 void BatchNorm::Normalize(absl::Span<const float> x, const BatchStatistics& statistics,
@@ -240,22 +266,25 @@ void BatchNorm::FindGradientStatistics(absl::Span<const float> x, absl::Span<con
   CHECK_EQ(dy.size(), x.size());
   shape_.relu != Relu::kNone ? SumGradients<true>(x, dy, statistics)
                              : SumGradients<false>(x, dy, statistics);
-  Vectorised([=, channels = shape_.channels, pieces = pieces_,
-              rows = static_cast<double>(shape_.rows()), epsilon = double{shape_.epsilon},
-              sums = sums_.data(), products = products_.data(),
-              variance = statistics.variance.data(), means = of_gradient.means.data(),
-              slopes = of_gradient.slopes.data(), dscale = dscale.data(), dbias = dbias.data()] {
-    AddPieces(pieces, channels, sums);
-    AddPieces(pieces, channels, products);
+  Vectorised(
+      [=, channels = shape_.channels, pieces = pieces_, rows = static_cast<double>(shape_.rows()),
+       epsilon = double{shape_.epsilon}, sums = sums_.data(), products = products_.data(),
+       variance = statistics.variance.data(),
+       inverse_deviation = statistics.inverse_deviation.data(), means = of_gradient.means.data(),
+       slopes = of_gradient.slopes.data(), dscale = dscale.data(), dbias = dbias.data()] {
+        AddPieces(pieces, channels, sums);
+        AddPieces(pieces, channels, products);
 #pragma GCC ivdep
-    for (int64_t c = 0; c < channels; ++c) {
-      const double squared_deviation = double{variance[c]} + epsilon;
-      dbias[c] = static_cast<float>(sums[c]);
-      dscale[c] = static_cast<float>(products[c] / std::sqrt(squared_deviation));
-      means[c] = static_cast<float>(sums[c] / rows);
-      slopes[c] = static_cast<float>(products[c] / rows / squared_deviation);
-    }
-  });
+        for (int64_t c = 0; c < channels; ++c) {
+          const double inverse = inverse_deviation[c];
+          const double squared_deviation =
+              std::isinf(variance[c]) ? 1 / (inverse * inverse) : double{variance[c]} + epsilon;
+          dbias[c] = static_cast<float>(sums[c]);
+          dscale[c] = static_cast<float>(products[c] / std::sqrt(squared_deviation));
+          means[c] = static_cast<float>(sums[c] / rows);
+          slopes[c] = static_cast<float>(products[c] / rows / squared_deviation);
+        }
+      });
 }
 
 void BatchNorm::Backward(absl::Span<const float> x, absl::Span<const float> dy,

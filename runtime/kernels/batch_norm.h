@@ -34,7 +34,8 @@ struct BatchNormShape {
 // factor = scale / sqrt(variance + epsilon) and addend = bias - mean * factor.
 struct BatchStatistics {
   absl::Span<float> mean;
-  absl::Span<float> variance;  // the average of squares (biased)
+  absl::Span<float> variance;           // the average of squares (biased); may be infinite
+  absl::Span<float> inverse_deviation;  // 1 / sqrt(variance + epsilon), which then is not 0
   absl::Span<float> factors;
   absl::Span<float> addends;
 };
@@ -94,6 +95,9 @@ class BatchNorm {
   // Calls f(place, size) with each of those rows, and with what is left.
   template <typename F>
   void ForEachWideRow(int64_t bytes_of_element, F f) const;
+  // The statistics of a channel, in doubles: of numbers whose squares floats do not hold.
+  void FindStatisticsOf(int64_t channel, absl::Span<const float> x, absl::Span<const float> scale,
+                        absl::Span<const float> bias, const BatchStatistics& statistics) const;
   template <typename Store>
   void NormalizeAll(absl::Span<const float> x, const BatchStatistics& statistics, Store store);
   // Fills sums_ with those of the gradient, and products_.

@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/normal.h"
 #include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/scale_and_bias.h"
 
@@ -77,10 +77,8 @@ class PlannedGroupNorm final : public GroupNorm {
       const int64_t start = n * shape.channels * shape.places;
       FindStatistics(shape, x + start, image, mean + group, variance + group);
       MapChannels(shape, y + start,
-                  [x = x + start, scale, bias, centers = image->centers.data(),
-                   inverses = image->inverses.data()](int64_t c, int64_t i) {
-                    return (x[i] - centers[c]) * inverses[c] * scale[c] + bias[c];
-                  });
+                  [x = x + start, scale, bias, normals = image->normals.data()](
+                      int64_t c, int64_t i) { return normals[c](x[i]) * scale[c] + bias[c]; });
     });
   }
 
@@ -91,37 +89,34 @@ class PlannedGroupNorm final : public GroupNorm {
                 absl::Span<float> dbias) override {
     scale = scale_and_bias_.ScaleOf(scale);
     CheckSizes({x, dy, dx});
-    ForEachImage(
-        12, [=, all_x = x.data(), all_dy = dy.data(), all_dx = dx.data(), scale = scale.data(),
-             all_dscale = scale_and_bias_.dscale_sums(), all_dbias = scale_and_bias_.dbias_sums()](
-                const GroupNormShape& shape, int64_t n, Image* image) {
-          const int64_t start = n * shape.channels * shape.places;
-          const float* const x = all_x + start;
-          const float* const dy = all_dy + start;
-          double* const dscale = all_dscale + n * shape.channels;
-          double* const dbias = all_dbias + n * shape.channels;
-          FindStatistics(shape, x, image, image->group_means.data(), image->group_variances.data());
-          const float* const centers = image->centers.data();
-          const float* const inverses = image->inverses.data();
-          SumChannels(shape, dbias, [=](int64_t, int64_t i) { return dy[i]; });
-          SumChannels(shape, dscale, [=](int64_t c, int64_t i) {
-            return dy[i] * ((x[i] - centers[c]) * inverses[c]);
-          });
-          ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t) {
-            const auto mean_of = [=](const double* sums) {
-              return static_cast<float>(
-                  Mean(shape, first, end, [=](int64_t c) { return sums[c] * scale[c]; }));
-            };
-            Fill(&image->mean_g, first, end, mean_of(dbias));
-            Fill(&image->mean_gn, first, end, mean_of(dscale));
-          });
-          MapChannels(shape, all_dx + start,
-                      [=, mean_g = image->mean_g.data(), mean_gn = image->mean_gn.data()](
-                          int64_t c, int64_t i) {
-                        const float normal = (x[i] - centers[c]) * inverses[c];
-                        return (dy[i] * scale[c] - mean_g[c] - normal * mean_gn[c]) * inverses[c];
-                      });
-        });
+    ForEachImage(12, [=, all_x = x.data(), all_dy = dy.data(), all_dx = dx.data(),
+                      scale = scale.data(), all_dscale = scale_and_bias_.dscale_sums(),
+                      all_dbias = scale_and_bias_.dbias_sums()](const GroupNormShape& shape,
+                                                                int64_t n, Image* image) {
+      const int64_t start = n * shape.channels * shape.places;
+      const float* const x = all_x + start;
+      const float* const dy = all_dy + start;
+      double* const dscale = all_dscale + n * shape.channels;
+      double* const dbias = all_dbias + n * shape.channels;
+      FindStatistics(shape, x, image, image->group_means.data(), image->group_variances.data());
+      const Normal* const normals = image->normals.data();
+      SumChannels(shape, dbias, [=](int64_t, int64_t i) { return dy[i]; });
+      SumChannels(shape, dscale, [=](int64_t c, int64_t i) { return dy[i] * normals[c](x[i]); });
+      ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t) {
+        const auto mean_of = [=](const double* sums) {
+          return static_cast<float>(
+              Mean(shape, first, end, [=](int64_t c) { return sums[c] * scale[c]; }));
+        };
+        Fill(&image->mean_g, first, end, mean_of(dbias));
+        Fill(&image->mean_gn, first, end, mean_of(dscale));
+      });
+      MapChannels(shape, all_dx + start,
+                  [=, mean_g = image->mean_g.data(), mean_gn = image->mean_gn.data()](int64_t c,
+                                                                                      int64_t i) {
+                    return (dy[i] * scale[c] - mean_g[c] - normals[c](x[i]) * mean_gn[c]) *
+                           normals[c].InverseDeviation();
+                  });
+    });
     scale_and_bias_.RoundSums(dscale, dbias);
   }
 
@@ -133,8 +128,7 @@ class PlannedGroupNorm final : public GroupNorm {
     explicit Image(const GroupNormShape& shape)
         : sums(shape.channels),
           means(shape.channels),
-          centers(shape.channels),
-          inverses(shape.channels),
+          normals(shape.channels),
           mean_g(shape.channels),
           mean_gn(shape.channels),
           group_means(shape.groups),
@@ -142,8 +136,7 @@ class PlannedGroupNorm final : public GroupNorm {
 
     std::vector<double> sums;
     std::vector<double> means;
-    std::vector<float> centers;
-    std::vector<float> inverses;
+    std::vector<Normal> normals;
     std::vector<float> mean_g;
     std::vector<float> mean_gn;
     std::vector<float> group_means;
@@ -179,7 +172,7 @@ class PlannedGroupNorm final : public GroupNorm {
     return sum / static_cast<double>((end - first) * shape.places);
   }
 
-  // Of the groups of an image; and for each channel its group's mean and inverse deviation.
+  // Of the groups of an image; and for each channel what its group makes of an element.
   static void FindStatistics(const GroupNormShape& shape, const float* x, Image* image, float* mean,
                              float* variance) {
     const auto sum_of = [image](int64_t c) { return image->sums[c]; };
@@ -192,11 +185,10 @@ class PlannedGroupNorm final : public GroupNorm {
       return distance * distance;
     });
     ForEachGroup(shape, [=](int64_t first, int64_t end, int64_t group) {
+      const double mean_square = Mean(shape, first, end, sum_of);
       mean[group] = static_cast<float>(image->means[first]);
-      variance[group] = static_cast<float>(Mean(shape, first, end, sum_of));
-      const double deviation = std::sqrt(static_cast<double>(variance[group]) + shape.epsilon);
-      Fill(&image->centers, first, end, mean[group]);
-      Fill(&image->inverses, first, end, static_cast<float>(1 / deviation));
+      variance[group] = static_cast<float>(mean_square);
+      Fill(&image->normals, first, end, Normal(image->means[first], mean_square, shape.epsilon));
     });
   }
 

@@ -9,6 +9,7 @@
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/normal.h"
 #include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/scale_and_bias.h"
 
@@ -37,18 +38,12 @@ class PlannedLayerNorm final : public LayerNorm {
                     const float* const x = x_all + r * width;
                     float* const y = y_all + r * width;
                     const double average = LaneSum(width, [=](int64_t i) { return x[i]; }) / width;
-                    const double squares = LaneSum(width, [=](int64_t i) {
-                      const double distance = static_cast<double>(x[i]) - average;
-                      return distance * distance;
-                    });
+                    const double mean_square = Variance(x, width, average);
                     mean[r] = static_cast<float>(average);
-                    variance[r] = static_cast<float>(squares / width);
-                    const float center = mean[r];
-                    const float inverse = InverseDeviation(variance[r], shape.epsilon);
+                    variance[r] = static_cast<float>(mean_square);
+                    const Normal normal(average, mean_square, shape.epsilon);
 #pragma GCC ivdep  // y may be x
-                    for (int64_t i = 0; i < width; ++i) {
-                      y[i] = (x[i] - center) * inverse * scale[i] + bias[i];
-                    }
+                    for (int64_t i = 0; i < width; ++i) y[i] = normal(x[i]) * scale[i] + bias[i];
                   }
                 });
   }
@@ -77,16 +72,20 @@ class PlannedLayerNorm final : public LayerNorm {
               const float* const x = x_all + r * width;
               const float* const dy = dy_all + r * width;
               float* const dx = dx_all + r * width;
-              const float center = mean[r];
-              const float inverse = InverseDeviation(variance[r], shape.epsilon);
-              const auto normal = [=](int64_t i) { return (x[i] - center) * inverse; };
+              // Floats do not hold the variance of numbers from 1e19 on.
+              const double mean_square = std::isinf(variance[r])
+                                             ? Variance(x, width, double{mean[r]})
+                                             : double{variance[r]};
+              const Normal normal(mean[r], mean_square, shape.epsilon);
+              const float inverse = normal.InverseDeviation();
               const float mean_g = static_cast<float>(
                   LaneSum(width, [=](int64_t i) { return dy[i] * scale[i]; }) / width);
               const float mean_gn = static_cast<float>(
-                  LaneSum(width, [=](int64_t i) { return dy[i] * scale[i] * normal(i); }) / width);
+                  LaneSum(width, [=](int64_t i) { return dy[i] * scale[i] * normal(x[i]); }) /
+                  width);
 #pragma GCC ivdep  // dx may be dy
               for (int64_t i = 0; i < width; ++i) {
-                const float n = normal(i);
+                const float n = normal(x[i]);
                 const float gradient = dy[i];
                 dscale[i] += static_cast<double>(gradient * n);
                 dbias[i] += static_cast<double>(gradient);
@@ -101,8 +100,13 @@ class PlannedLayerNorm final : public LayerNorm {
   std::string implementation() const override { return LoopsName(); }
 
  private:
-  static float InverseDeviation(float variance, float epsilon) {
-    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(variance) + epsilon));
+  static double Variance(const float* x, int64_t width, double mean) {
+    return LaneSum(width,
+                   [=](int64_t i) {
+                     const double distance = static_cast<double>(x[i]) - mean;
+                     return distance * distance;
+                   }) /
+           width;
   }
 
   using Spans = std::initializer_list<absl::Span<const float>>;

@@ -132,7 +132,7 @@ void DeferElements(OpPlanner& op, const NormalizedValue& y, const Value& result)
     builder.AddStep({y.name,
                      nullptr,
                      y.norm->implementation(),
-                     {y.x, y.mean, y.variance, y.factors, y.addends},
+                     {y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends},
                      {out},
                      0,
                      [=](const StepContext& run) {
@@ -163,34 +163,30 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
                        x,
                        op.WriteAs("SavedMean", channels),
                        scratch("variance", shape.channels),
+                       op.WriteAs("SavedVariance", channels),
                        scratch("factors", shape.channels),
                        scratch("addends", shape.channels),
                        scratch("range", 1),
                        behind ? "batch_norm + relu" : "batch_norm"};
-  const Buffer inverse_deviation = op.WriteAs("SavedVariance", channels);
   const Buffer mean_after = op.WriteOver("MeanOut", channels, Layout::kRowMajor, mean_before);
   const Buffer variance_after =
       op.WriteOver("VarianceOut", channels, Layout::kRowMajor, variance_before);
   const float momentum = op.Number("momentum");
-  op.AddStep(
-      {{x, scale, bias, mean_before, variance_before},
-       {y.mean, y.variance, y.factors, y.addends, y.range, inverse_deviation, mean_after,
-        variance_after},
-       [=, epsilon = shape.epsilon](const StepContext& run) {
-         norm->FindStatistics(run.Floats(x), run.Floats(scale), run.Floats(bias), y.Statistics(run),
-                              run.Floats(y.range).data());
-         const absl::Span<const float> variances = run.Floats(y.variance);
-         Follow(momentum, run.Floats(mean_before), run.Floats(y.mean), run.Floats(mean_after));
-         Follow(momentum, run.Floats(variance_before), variances, run.Floats(variance_after));
-         const absl::Span<float> inverse = run.Floats(inverse_deviation);
-         for (size_t c = 0; c < inverse.size(); ++c) {
-           inverse[c] = 1 / std::sqrt(variances[c] + epsilon);
-         }
-         return absl::OkStatus();
-       },
-       norm->implementation(),
-       0,
-       "batch_norm statistics"});
+  op.AddStep({{x, scale, bias, mean_before, variance_before},
+              {y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, y.range, mean_after,
+               variance_after},
+              [=](const StepContext& run) {
+                norm->FindStatistics(run.Floats(x), run.Floats(scale), run.Floats(bias),
+                                     y.Statistics(run), run.Floats(y.range).data());
+                Follow(momentum, run.Floats(mean_before), run.Floats(y.mean),
+                       run.Floats(mean_after));
+                Follow(momentum, run.Floats(variance_before), run.Floats(y.variance),
+                       run.Floats(variance_after));
+                return absl::OkStatus();
+              },
+              norm->implementation(),
+              0,
+              "batch_norm statistics"});
 
   const Argument* saved_variance = op.op().Output("SavedVariance");
   const ForwardNorm forward{norm, y, &op.InputValue("X"), &op.InputValue("Scale"),
@@ -313,7 +309,7 @@ absl::Status PlanGradient(OpPlanner& op) {
   const auto of_gradient = [=](const StepContext& run) {
     return kernels::GradientStatistics{run.Floats(means), run.Floats(slopes)};
   };
-  op.AddStep({{x, dy, y.mean, y.variance, y.factors, y.addends},
+  op.AddStep({{x, dy, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends},
               {means, slopes, dscale, dbias},
               [=, y = y, norm = forward->norm](const StepContext& run) {
                 norm->FindGradientStatistics(run.Floats(x), run.Floats(dy), y.Statistics(run),
@@ -324,7 +320,7 @@ absl::Status PlanGradient(OpPlanner& op) {
               forward->norm->implementation(),
               0,
               "batch_norm_grad statistics"});
-  op.AddStep({{x, dy, y.mean, y.variance, y.factors, y.addends, means, slopes},
+  op.AddStep({{x, dy, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, means, slopes},
               {dx},
               [=, y = y, norm = forward->norm](const StepContext& run) {
                 norm->Backward(run.Floats(x), run.Floats(dy), y.Statistics(run), of_gradient(run),
@@ -340,7 +336,8 @@ absl::Status PlanGradient(OpPlanner& op) {
 }  // namespace
 
 kernels::BatchStatistics NormalizedValue::Statistics(const StepContext& run) const {
-  return {run.Floats(mean), run.Floats(variance), run.Floats(factors), run.Floats(addends)};
+  return {run.Floats(mean), run.Floats(variance), run.Floats(inverse_deviation),
+          run.Floats(factors), run.Floats(addends)};
 }
 
 const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value) {

@@ -20,6 +20,7 @@ struct NormalizedValue {
   Buffer x;
   Buffer mean;
   Buffer variance;
+  Buffer inverse_deviation;
   Buffer factors;
   Buffer addends;
   Buffer range;      // the largest absolute value

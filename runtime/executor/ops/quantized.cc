@@ -39,7 +39,7 @@ void WithCodes(const Codes& codes, const StepContext& run, F f) {
 // Adds the step that quantizes what a batch_norm does not store.
 void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const kernels::CodeRule& rule,
                         const Codes& codes) {
-  op.AddStep({{y.x, y.mean, y.variance, y.factors, y.addends, codes.ranges},
+  op.AddStep({{y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, codes.ranges},
               {codes.codes},
               [=](const StepContext& run) {
                 const float range = run.Floats(codes.ranges)[0];

@@ -31,11 +31,16 @@ struct Case {
 // One of each for each channel.
 struct Statistics {
   explicit Statistics(int64_t channels)
-      : mean(channels), variance(channels), factors(channels), addends(channels) {}
+      : mean(channels),
+        variance(channels),
+        inverse_deviation(channels),
+        factors(channels),
+        addends(channels) {}
 
-  std::vector<float> mean, variance, factors, addends;
+  std::vector<float> mean, variance, inverse_deviation, factors, addends;
   const BatchStatistics spans = {absl::MakeSpan(mean), absl::MakeSpan(variance),
-                                 absl::MakeSpan(factors), absl::MakeSpan(addends)};
+                                 absl::MakeSpan(inverse_deviation), absl::MakeSpan(factors),
+                                 absl::MakeSpan(addends)};
 };
 
 class BatchNorms : public testing::TestWithParam<Case> {
@@ -189,6 +194,38 @@ INSTANTIATE_TEST_SUITE_P(
                     NearlyConstant{"OfOneRow", 256, 32, {0, 1, 127, 128, 16384, 30000}},
                     NearlyConstant{"OfPartsOfARow", 1100, 8, {0, 1, 127, 128, 7000}}),
     [](const auto& info) { return info.param.name; });
+
+// Floats do not hold the squares of such numbers.
+TEST(BatchNorm, NormalizesNumbersOfAnySize) {
+  BatchNormShape shape;
+  shape.batch = 4;
+  shape.channels = 2;
+  const auto norm = BatchNorm::Plan(shape);
+  ASSERT_TRUE(norm.ok()) << norm.status();
+  const std::vector<float> x = {1e20f, 3, -1e20f, 3, 1e20f, 5, -1e20f, 5};
+  Statistics statistics(2);
+  float range = 0;
+  (*norm)->FindStatistics(x, {2, 2}, {0.5f, 0.5f}, statistics.spans, &range);
+  std::vector<float> y(x.size());
+  (*norm)->Normalize(x, statistics.spans, absl::MakeSpan(y));
+  const std::vector<float> expected = {2.5f, -1.5f, -1.5f, -1.5f, 2.5f, 2.5f, -1.5f, 2.5f};
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-4) << i;
+  EXPECT_NEAR(range, 2.5f, 1e-4);
+  EXPECT_NEAR(statistics.inverse_deviation[0] * 1e20f, 1, 1e-6);
+
+  const std::vector<float> dy = {1e10f, 1, 0, 1, 0, 1, 0, 1};
+  std::vector<float> means(2), slopes(2), dscale(2), dbias(2), dx(x.size());
+  const GradientStatistics of_gradient = {absl::MakeSpan(means), absl::MakeSpan(slopes)};
+  (*norm)->FindGradientStatistics(x, dy, statistics.spans, of_gradient, absl::MakeSpan(dscale),
+                                  absl::MakeSpan(dbias));
+  (*norm)->Backward(x, dy, statistics.spans, of_gradient, absl::MakeSpan(dx));
+  // With n = 1, -1, 1, -1: dy less its mean and n times that of dy * n, times 2 / deviation.
+  EXPECT_NEAR(dscale[0], 1e10f, 1e4);
+  EXPECT_NEAR(dx[0] * 1e10, 1, 1e-5);
+  EXPECT_NEAR(dx[2] * 1e10, 0, 1e-5);
+  EXPECT_NEAR(dx[4] * 1e10, -1, 1e-5);
+  EXPECT_NEAR(dx[6] * 1e10, 0, 1e-5);
+}
 
 // Codes are those of y, whatever is not stored.
 TEST_P(BatchNorms, QuantizeWhatTheyDoNotStore) {

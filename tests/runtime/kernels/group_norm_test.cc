@@ -133,6 +133,26 @@ TEST(GroupNorm, GivesTheBiasWhereAGroupIsConstant) {
   EXPECT_TRUE(std::isnan(y[3]) && std::isnan(y[4]) && std::isnan(y[5]));
 }
 
+// Floats do not hold the variance of such groups.
+TEST(GroupNorm, NormalizesNumbersOfAnySize) {
+  GroupNormShape shape;
+  shape.channels = 2;
+  shape.groups = 2;
+  shape.places = 2;
+  const auto planned = GroupNorm::Plan(shape);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const std::vector<float> x = {1e20f, 3e20f, -3e38f, 2e38f};
+  std::vector<float> y(x.size());
+  std::vector<float> mean(2);
+  std::vector<float> variance(2);
+  (*planned)->Forward(x, {}, {}, absl::MakeSpan(y), absl::MakeSpan(mean), absl::MakeSpan(variance));
+  for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], i % 2 == 0 ? -1 : 1, 1e-6);
+  std::vector<float> dx(x.size());
+  (*planned)->Backward(x, {1e20f, 0, 0, 1e38f}, {}, absl::MakeSpan(dx), {}, {});
+  // Of two elements each is 1 or -1, whatever they are.
+  for (const float gradient : dx) EXPECT_NEAR(gradient, 0, 1e-6);
+}
+
 TEST(GroupNorm, RefusesWhatDoesNotFit) {
   EXPECT_EQ(GroupNorm::Plan({2, 6, 0, 2}).status(),
             absl::InvalidArgumentError("images [2, 6, 0]; want extents of 1 to 2^31 - 1"));

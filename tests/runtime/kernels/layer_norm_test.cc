@@ -119,6 +119,38 @@ TEST(LayerNorm, GivesTheBiasWhereARowIsConstant) {
   EXPECT_TRUE(std::isnan(y[3]) && std::isnan(y[4]) && std::isnan(y[5]));
 }
 
+// Floats hold neither the variance of such rows nor, of the last, all distances from the mean.
+TEST(LayerNorm, NormalizesNumbersOfAnySize) {
+  const LayerNormShape shape = {3, 4, 1e-5f};
+  const auto planned = LayerNorm::Plan(shape);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const std::vector<float> x = {1e20f, 2e20f, 3e20f, 6e20f,  1e30f, -1e30f,
+                                2e30f, 0,     3e38f, -3e38f, 3e38f, 3e38f};
+  const std::vector<float> dy = {1e20f, -2e20f, 1e20f, 0,     1e30f, 1e30f,
+                                 1e30f, 2e30f,  1e38f, 1e38f, 2e38f, 0};
+  std::vector<float> y(x.size());
+  std::vector<float> dx(x.size());
+  std::vector<float> mean(shape.rows);
+  std::vector<float> variance(shape.rows);
+  (*planned)->Forward(x, {}, {}, absl::MakeSpan(y), absl::MakeSpan(mean), absl::MakeSpan(variance));
+  (*planned)->Backward(x, dy, {}, mean, variance, absl::MakeSpan(dx), {}, {});
+  for (int64_t r = 0; r < shape.rows; ++r) {
+    const auto mean_of = [&](const auto& term) {
+      return (term(4 * r) + term(4 * r + 1) + term(4 * r + 2) + term(4 * r + 3)) / 4;
+    };
+    const double average = mean_of([&](int64_t i) { return double{x[i]}; });
+    const double deviation =
+        std::sqrt(mean_of([&](int64_t i) { return (x[i] - average) * (x[i] - average); }));
+    const auto n = [&](int64_t i) { return (x[i] - average) / deviation; };
+    const double mean_g = mean_of([&](int64_t i) { return double{dy[i]}; });
+    const double mean_gn = mean_of([&](int64_t i) { return dy[i] * n(i); });
+    for (int64_t i = 4 * r; i < 4 * r + 4; ++i) {
+      EXPECT_NEAR(y[i], n(i), 1e-6) << i;
+      EXPECT_NEAR(dx[i], (dy[i] - mean_g - n(i) * mean_gn) / deviation, 1e-6) << i;
+    }
+  }
+}
+
 TEST(LayerNorm, RefusesWhatIsEmpty) {
   EXPECT_EQ(LayerNorm::Plan({3, 0}).status(),
             absl::InvalidArgumentError("rows [3, 0]; want extents of 1 to 2^31 - 1"));

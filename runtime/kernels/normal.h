@@ -1,0 +1,29 @@
+// What a norm gives of an element, before the scale and the bias.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_NORMAL_H_
+#define FIXPOINT_RUNTIME_KERNELS_NORMAL_H_
+
+#include <cmath>
+
+namespace fixpoint::kernels {
+
+// (x - mean) / sqrt(variance + epsilon), of any floats: of quarters of x and of the mean, whose
+// difference is a float, and normal where the inverse of the deviation itself is not.
+class Normal {
+ public:
+  Normal() = default;
+  Normal(double mean, double variance, float epsilon)
+      : quarter_of_mean_(0.25f * static_cast<float>(mean)),
+        four_by_deviation_(static_cast<float>(4 / std::sqrt(variance + epsilon))) {}
+
+  float operator()(float x) const { return (0.25f * x - quarter_of_mean_) * four_by_deviation_; }
+  float InverseDeviation() const { return 0.25f * four_by_deviation_; }
+
+ private:
+  float quarter_of_mean_ = 0;
+  float four_by_deviation_ = 0;
+};
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_NORMAL_H_

@@ -10,6 +10,7 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/executor.h"
 #include "runtime/reference/interpreter.h"
+#include "runtime/thread_count.h"
 
 namespace fixpoint {
 namespace {
@@ -28,6 +29,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeExecutor(const Program& program, Sc
   of_executor.seed = options.seed;
   of_executor.threads = options.threads;
   of_executor.check_finite = options.check_finite;
+  of_executor.max_iterations = options.max_iterations;
   of_executor.profile = options.profile;
   return executor::Executor::Create(program, scope, of_executor);
 }
@@ -37,6 +39,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeInterpreter(const Program& program,
   reference::InterpreterOptions of_interpreter;
   of_interpreter.seed = options.seed;
   of_interpreter.check_finite = options.check_finite;
+  of_interpreter.max_iterations = options.max_iterations;
   ASSIGN_OR_RETURN(reference::Interpreter interpreter,
                    reference::Interpreter::Create(program, scope, of_interpreter));
   return std::make_unique<reference::Interpreter>(std::move(interpreter));
@@ -67,6 +70,7 @@ absl::StatusOr<BackendKind> BackendOfName(absl::string_view name) {
 
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
                                                      Scope* scope, const BackendOptions& options) {
+  RETURN_IF_ERROR(CheckThreadCount(options.threads));
   switch (kind) {
     case BackendKind::kOneDnn:
       return MakeExecutor(program, scope, options);

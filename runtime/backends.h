@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "proto/program.h"
 #include "runtime/backend.h"
+#include "runtime/loop_bound.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {
@@ -32,20 +33,23 @@ absl::StatusOr<BackendKind> BackendOfName(absl::string_view name);
 struct BackendOptions {
   // Of the random numbers of ops whose own seed is 0.
   uint64_t seed = 0;
-  // How many threads a run may use; the reference interpreter uses one. The same number gives the
-  // same bits.
+  // How many threads a run may use, 1 to kMostThreads (thread_count.h); the reference interpreter
+  // uses one. The same number gives the same bits.
   int threads = 1;
   // Whether a run looks at every value that an op of it writes, and ends with an error
   // (NotFiniteError) that names the first op with one that is not finite. The values are those
   // of a run that does not look; it may take longer.
+  // What is fed, and what ops read in the scope, is looked at too.
   bool check_finite = false;
+  // How often the loops (`while`) of one run go round, all together, before it ends with an error.
+  int64_t max_iterations = kDefaultMaxIterations;
   // Whether the time of each step is measured, for Backend::ProfileText.
   bool profile = false;
 };
 
 // `program` and `scope` outlive the backend. Errors: kUnimplemented: the backend does not run such
 // a program, with the place of the first op of each type that it lacks; kInvalidArgument: an op is
-// not as its type requires.
+// not as its type requires, or that is no number of threads.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
                                                      Scope* scope,
                                                      const BackendOptions& options = {});

@@ -12,6 +12,7 @@
 #include "proto/foreign_file.h"
 #include "proto/status_macros.h"
 #include "runtime/error_place.h"
+#include "runtime/guarded_call.h"
 #include "runtime/npy_header.h"
 #include "runtime/tensor_stream.h"
 
@@ -124,7 +125,7 @@ absl::StatusOr<Tensor> ReadWholeNpy(ByteReader& reader) {
 
 absl::StatusOr<Tensor> LoadNpy(const std::string& path) {
   ASSIGN_OR_RETURN(ByteReader reader, ByteReader::Open(path));
-  absl::StatusOr<Tensor> tensor = ReadWholeNpy(reader);
+  absl::StatusOr<Tensor> tensor = GuardedCall("the array", [&] { return ReadWholeNpy(reader); });
   if (!tensor.ok()) return Prefixed(absl::StrCat(path, ": "), tensor.status());
   return tensor;
 }

@@ -20,6 +20,7 @@
 #include "proto/tensor_desc.h"
 #include "runtime/byte_reader.h"
 #include "runtime/error_place.h"
+#include "runtime/guarded_call.h"
 #include "runtime/memory.h"
 #include "runtime/staged_directory.h"
 #include "runtime/tensor_stream.h"
@@ -343,11 +344,11 @@ std::vector<ParameterInfo> ParametersOf(const ProgramDesc& program) {
 }
 
 absl::StatusOr<Scope> LoadParameters(const ProgramDesc& program, const std::string& path) {
-  std::error_code error;
-  if (fs::is_directory(path, error)) {
-    return ReadSeparateParameters(ParametersOf(program), path);
-  }
-  return ReadCombinedParameters(program, path);
+  return GuardedCall(path, [&] {
+    std::error_code error;
+    return fs::is_directory(path, error) ? ReadSeparateParameters(ParametersOf(program), path)
+                                         : ReadCombinedParameters(program, path);
+  });
 }
 
 absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
@@ -360,7 +361,8 @@ absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
                  return fs::is_regular_file(fs::path(directory) / parameter.name, error);
                });
   // Without any, all of them are missed.
-  return ReadSeparateParameters(there.empty() ? all : there, directory);
+  return GuardedCall(
+      directory, [&] { return ReadSeparateParameters(there.empty() ? all : there, directory); });
 }
 
 absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& scope) {

@@ -9,6 +9,7 @@
 #include "proto/feeds_and_fetches.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
+#include "runtime/guarded_call.h"
 #include "runtime/inference_model.h"
 #include "runtime/parameter_file.h"
 
@@ -17,10 +18,14 @@ namespace {
 
 using executor::Executor;
 
-// In test mode statistics, which an op reads beside X, are handed on as they are.
+// In test mode statistics, which an op reads beside X, are handed on as they are; but not those
+// that a batch_norm says are trained all the same.
 bool HandsOn(const Op& op, const Variable& written) {
-  const bool is_test = BoolAttr(op.desc(), "is_test").value_or(false) ||
-                       BoolAttr(op.desc(), "use_global_stats").value_or(false);
+  const auto says = [&op](const char* attribute) {
+    return BoolAttr(op.desc(), attribute).value_or(false);
+  };
+  const bool is_test =
+      says("use_global_stats") || (says("is_test") && !says("trainable_statistics"));
   return is_test && std::any_of(op.inputs().begin(), op.inputs().end(), [&](const Argument* input) {
            return input->variable() == &written && input->slot_name() != "X";
          });
@@ -84,22 +89,26 @@ Predictor::Predictor(Program program, Scope scope, const PredictorOptions& optio
 
 absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Load(const std::string& path,
                                                            const PredictorOptions& options) {
-  ASSIGN_OR_RETURN(InferenceModel model, LoadInferenceModel(path));
-  return Create(std::move(model.program), std::move(model.parameters), options);
+  return GuardedCall(path, [&]() -> absl::StatusOr<std::unique_ptr<Predictor>> {
+    ASSIGN_OR_RETURN(InferenceModel model, LoadInferenceModel(path));
+    return Create(std::move(model.program), std::move(model.parameters), options);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(Program program, Scope scope,
                                                              const PredictorOptions& options) {
-  DropPersistableOfOneRun(&program);
-  auto predictor =
-      std::unique_ptr<Predictor>(new Predictor(std::move(program), std::move(scope), options));
-  RETURN_IF_ERROR(CheckWritesNoParameters(predictor->program_));
-  RETURN_IF_ERROR(predictor->NameInputsAndOutputs());
-  RETURN_IF_ERROR(predictor->CheckParameters());
-  // Ops that the executor does not run are an error here, and not of the first run.
-  ASSIGN_OR_RETURN(std::unique_ptr<Runner> runner, predictor->TakeRunner());
-  predictor->GiveBack(std::move(runner));
-  return predictor;
+  return GuardedCall("the predictor", [&]() -> absl::StatusOr<std::unique_ptr<Predictor>> {
+    DropPersistableOfOneRun(&program);
+    auto predictor =
+        std::unique_ptr<Predictor>(new Predictor(std::move(program), std::move(scope), options));
+    RETURN_IF_ERROR(CheckWritesNoParameters(predictor->program_));
+    RETURN_IF_ERROR(predictor->NameInputsAndOutputs());
+    RETURN_IF_ERROR(predictor->CheckParameters());
+    // Ops that the executor does not run are an error here, and not of the first run.
+    ASSIGN_OR_RETURN(std::unique_ptr<Runner> runner, predictor->TakeRunner());
+    predictor->GiveBack(std::move(runner));
+    return predictor;
+  });
 }
 
 absl::Status Predictor::NameInputsAndOutputs() {
@@ -137,7 +146,9 @@ absl::StatusOr<std::unique_ptr<Predictor::Runner>> Predictor::TakeRunner() {
   executor::ExecutorOptions options;
   options.threads = options_.threads;
   options.profile = options_.profile;
+  options.max_iterations = options_.max_iterations;
   options.constants = &constants_;
+  options.scope_is_shared = true;
   ASSIGN_OR_RETURN(runner->executor, Executor::Create(runner->program, &scope_, options));
   return runner;
 }

@@ -18,6 +18,7 @@
 #include "proto/program.h"
 #include "runtime/backend.h"
 #include "runtime/executor/executor.h"
+#include "runtime/loop_bound.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 
@@ -27,8 +28,9 @@ struct PredictorOptions {
   // Variables; none: what the program is fed and fetches (proto/feeds_and_fetches.h).
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  // Of one run.
+  // Of one run, as BackendOptions says (backends.h).
   int threads = 1;
+  int64_t max_iterations = kDefaultMaxIterations;
   // Whether the time of each step is measured.
   bool profile = false;
 };
@@ -43,7 +45,7 @@ class Predictor {
                                                          const PredictorOptions& options = {});
   // Errors: kFailedPrecondition: there is no output, or a parameter is not in the scope;
   // kInvalidArgument: an op writes a parameter that is read before, as in training; those of
-  // Executor::Create.
+  // Executor::Create. What the plan of a run writes all the same is an error of the run.
   static absl::StatusOr<std::unique_ptr<Predictor>> Create(Program program, Scope scope,
                                                            const PredictorOptions& options = {});
   Predictor(const Predictor&) = delete;

@@ -153,6 +153,7 @@ absl::StatusOr<ExitCode> RunBenchCommand(const BenchCommand& command) {
                    LoadScope(named.program, command.program, "params", command.params));
   PredictorOptions options;
   options.threads = command.threads;
+  options.max_iterations = command.max_iterations;
   options.profile = command.profile;
   ASSIGN_OR_RETURN(const NetworkEnds ends, FindNetworkEnds(named.program, command.program,
                                                            command.variables, "--scores=NAME"));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "runtime/loop_bound.h"
 #include "runtime/training/network_variables.h"
 #include "tools/command_line.h"
 #include "tools/inference_inputs.h"
@@ -25,6 +26,7 @@ struct BenchCommand {
 
   double seconds = 0;
   int threads = 1;
+  int64_t max_iterations = kDefaultMaxIterations;
   bool dump_plan = false;
   bool profile = false;
   bool json = false;

@@ -45,16 +45,17 @@ namespace fixpoint {
 namespace {
 
 std::vector<ModeFlags> Modes() {
-  return {{"arrays", {"feeds", "fetches", "backend", "seed", "dump_plan", "profile"}},
-          {"data",
-           {"data", "images", "labels", "loss", "scores", "batch_size", "json", "backend", "seed",
-            "dump_plan", "profile"}},
-          {"compare",
-           {"feeds", "data", "images", "labels", "batch_size", "json", "backend", "seed", "compare",
-            "compare_params", "compare_backend", "op_by_op", "batches"}},
-          {"bench",
-           {"feeds", "images", "scores", "batch_size", "json", "dump_plan", "profile", "bench",
-            "seconds"}}};
+  return {
+      {"arrays", {"feeds", "fetches", "backend", "seed", "dump_plan", "profile", "check_finite"}},
+      {"data",
+       {"data", "images", "labels", "loss", "scores", "batch_size", "json", "backend", "seed",
+        "dump_plan", "profile", "check_finite"}},
+      {"compare",
+       {"feeds", "data", "images", "labels", "batch_size", "json", "backend", "seed", "compare",
+        "compare_params", "compare_backend", "op_by_op", "batches"}},
+      {"bench",
+       {"feeds", "images", "scores", "batch_size", "json", "dump_plan", "profile", "bench",
+        "seconds"}}};
 }
 
 ToolHelp Help() {
@@ -67,7 +68,7 @@ ToolHelp Help() {
                 "infer PROGRAM --params=WHERE --compare=OTHER --compare_params=WHERE ...",
                 "                                                    two programs on one input",
                 "infer PROGRAM --params=WHERE --bench                how fast it is"};
-  help.flag_groups = {{"What runs:", {"params", "threads"}}};
+  help.flag_groups = {{"What runs:", {"params", "threads", "max_iterations"}}};
   for (FlagGroup& group : FlagGroupsOf(Modes())) help.flag_groups.push_back(std::move(group));
   help.examples = {
       "train examples/data/mlp.train.txt --startup=examples/data/mlp.startup.txt "
@@ -151,6 +152,7 @@ absl::StatusOr<ExitCode> Bench(const std::string& path, const NetworkFlags& flag
   command.batch_size = flags.batch_size;
   command.seconds = FLAGS_seconds;
   command.threads = flags.backend_options.threads;
+  command.max_iterations = flags.backend_options.max_iterations;
   command.dump_plan = flags.dump_plan;
   command.profile = flags.backend_options.profile;
   command.json = FLAGS_json;

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/loop_bound.h"
+#include "runtime/thread_count.h"
 #include "tools/command_line.h"
 
 DEFINE_string(images, "", "The fed variable of images; by default the only one of floats.");
@@ -18,6 +20,10 @@ DEFINE_uint64(seed, 0, "Of random ops and, in training, of initial values and th
 DEFINE_string(backend, "onednn",
               "What runs the program: onednn, or reference, which is slow and clear.");
 DEFINE_int32(threads, 1, "How many threads the backend may use.");
+DEFINE_bool(check_finite, false,
+            "Look at every value, and end with the first op that writes one that is not finite.");
+DEFINE_int64(max_iterations, fixpoint::kDefaultMaxIterations,
+             "How often the loops of one run go round, all together, before it ends.");
 DEFINE_bool(dump_plan, false, "Print the steps that the backend has planned.");
 DEFINE_bool(profile, false, "Measure each step of the backend, and print where the time went.");
 
@@ -25,7 +31,10 @@ namespace fixpoint {
 
 absl::StatusOr<NetworkFlags> ReadNetworkFlags() {
   RETURN_IF_ERROR(CheckAtLeast("batch_size", FLAGS_batch_size, 1));
-  RETURN_IF_ERROR(CheckAtLeast("threads", FLAGS_threads, 1));
+  RETURN_IF_ERROR(CheckAtLeast("max_iterations", FLAGS_max_iterations, 1));
+  if (!CheckThreadCount(FLAGS_threads).ok()) {
+    return UsageError(absl::StrCat("--threads=", FLAGS_threads, "; want 1 to ", kMostThreads));
+  }
   NetworkFlags flags;
   flags.variables = {FLAGS_images, FLAGS_labels, FLAGS_loss, FLAGS_scores};
   flags.batch_size = FLAGS_batch_size;
@@ -35,6 +44,8 @@ absl::StatusOr<NetworkFlags> ReadNetworkFlags() {
   flags.backend_options.seed = FLAGS_seed;
   flags.backend_options.threads = FLAGS_threads;
   flags.backend_options.profile = FLAGS_profile;
+  flags.backend_options.check_finite = FLAGS_check_finite;
+  flags.backend_options.max_iterations = FLAGS_max_iterations;
   flags.dump_plan = FLAGS_dump_plan;
   return flags;
 }

@@ -27,7 +27,8 @@ struct NetworkFlags {
   bool dump_plan = false;
 };
 
-// Errors (of usage): there is no such backend; a batch or threads of less than 1.
+// Errors (of usage): there is no such backend; a batch, iterations or threads of less than
+// 1, or more threads than kMostThreads.
 absl::StatusOr<NetworkFlags> ReadNetworkFlags();
 
 // The data set that --data names. Errors (of usage): those of ParseDataSetName.

@@ -47,7 +47,8 @@ ToolHelp Help() {
       {"Programs and data:",
        {"startup", "params", "data", "eval_program", "images", "labels", "loss", "scores"}},
       {"How to train:",
-       {"epochs", "steps", "batch_size", "seed", "eval_every", "backend", "threads"}},
+       {"epochs", "steps", "batch_size", "seed", "eval_every", "backend", "threads",
+        "max_iterations", "check_finite"}},
       {"What to write:", {"save", "metrics", "dump", "dump_output", "dump_plan", "profile"}},
       {"Checkpoints:", {"checkpoint_dir", "checkpoint_every", "keep_checkpoints", "resume"}}};
   help.examples = {

@@ -9,12 +9,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/bool_bytes.h"
 #include "runtime/executor/cost.h"
 #include "runtime/executor/pieces.h"
 #include "runtime/executor/planner.h"
 #include "runtime/executor/profile.h"
+#include "runtime/finite_values.h"
+#include "runtime/guarded_call.h"
 #include "runtime/kernels/peaks.h"
 #include "runtime/kernels/threads.h"
+#include "runtime/loop_bound.h"
+#include "runtime/thread_count.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -62,6 +67,46 @@ absl::StatusOr<Tensor> AllocateOutside(const Program& program, const std::string
                    Tensor::Allocate(type.dtype, DimsOutside(program, variable, type.dims)));
   tensor.set_lod(lod);
   return tensor;
+}
+
+// The error that there is no memory for the arena, with what takes the most of it.
+absl::Status AtLargestValue(const Plan& plan, const absl::Status& status) {
+  const Step* largest_step = nullptr;
+  const BufferInfo* largest = nullptr;
+  for (const Step& step : plan.steps) {
+    for (const Buffer written : step.writes) {
+      const BufferInfo& info = plan.buffers[written.index];
+      if (info.place != BufferInfo::Place::kArena || step.op == nullptr) continue;
+      if (largest != nullptr && info.bytes() <= largest->bytes()) continue;
+      largest_step = &step;
+      largest = &info;
+    }
+  }
+  if (largest == nullptr) return status;
+  return absl::Status(status.code(), absl::StrCat(Describe(*largest_step->op), ": ",
+                                                  status.message(), "; \"", largest->name, "\" ",
+                                                  DimsText(largest->type.dims), " takes the most"));
+}
+
+// Error (kInvalidArgument): a step writes a variable of the scope.
+absl::Status CheckKeepsScope(const Plan& plan) {
+  for (const Step& step : plan.steps) {
+    for (const Buffer written : step.writes) {
+      const BufferInfo& info = plan.buffers[written.index];
+      if (info.place != BufferInfo::Place::kScope) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          step.op != nullptr ? Describe(*step.op) : step.name, ": writes the parameter \"",
+          info.name, "\", which other runs read; want a program of inference"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What a run is given. Errors: a BOOL is none; NotFiniteError, where that is looked for.
+absl::Status CheckGiven(absl::string_view name, const Tensor& tensor, bool check_finite) {
+  absl::Status status = CheckBoolBytes(tensor);
+  if (status.ok() && check_finite) status = CheckFinite(tensor);
+  return status.ok() ? status : AtPlace(absl::StrCat("variable \"", name, "\""), status);
 }
 
 }  // namespace
@@ -147,9 +192,13 @@ Executor::~Executor() = default;
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Program& program, Scope* scope,
                                                            const ExecutorOptions& options) {
-  RETURN_IF_ERROR(CheckOps(program));
-  ASSIGN_OR_RETURN(Schedule schedule, Schedule::Of(program));
-  return std::unique_ptr<Executor>(new Executor(program, scope, std::move(schedule), options));
+  using Made = absl::StatusOr<std::unique_ptr<Executor>>;
+  return GuardedCall("the executor", [&]() -> Made {
+    RETURN_IF_ERROR(CheckThreadCount(options.threads));
+    RETURN_IF_ERROR(CheckOps(program));
+    ASSIGN_OR_RETURN(Schedule schedule, Schedule::Of(program));
+    return std::unique_ptr<Executor>(new Executor(program, scope, std::move(schedule), options));
+  });
 }
 
 absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed> feeds,
@@ -205,7 +254,10 @@ absl::StatusOr<std::unique_ptr<Executor::PlannedRun>> Executor::MakeRun(PlanRequ
   auto run =
       std::make_unique<PlannedRun>(PlannedRun{std::move(request), {std::move(planned.rest)}});
   if (planned.pieces) run->first.emplace(std::move(*planned.pieces));
-  RETURN_IF_ERROR(GrowArena(run->arena_bytes()));
+  if (options_.scope_is_shared) RETURN_IF_ERROR(CheckKeepsScope(run->rest.plan));
+  if (absl::Status status = GrowArena(run->arena_bytes()); !status.ok()) {
+    return AtLargestValue(run->rest.plan, status);
+  }
   for (const Plan::Persistable& persistable : run->rest.plan.persistables) {
     run->was_there.push_back(TensorInScope(persistable.name) != nullptr);
   }
@@ -233,6 +285,9 @@ absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
     uint8_t*& address = rest.addresses[persistable.buffer.index];
     if (Scope::Value* value = scope_->FindOrNull(persistable.name); value != nullptr) {
       Tensor& tensor = std::get<Tensor>(*value);
+      if (persistable.lod_before) {
+        RETURN_IF_ERROR(CheckGiven(persistable.name, tensor, options_.check_finite));
+      }
       address = tensor.mutable_bytes().data();
       const bool keeps_lod = !persistable.lod_after || *persistable.lod_after == tensor.lod();
       if (!keeps_lod) run->to_cut_anew.push_back(&persistable);
@@ -290,8 +345,10 @@ absl::Status Executor::ComputeConstants(PlacedPlan* placed) {
       placed->addresses[i] = scratch.get() + info.offset;
     }
   }
-  const RunState state{options_.seed, /*step=*/0, options_.check_finite, op_count_,
-                       absl::MakeSpan(block_runs_)};
+  LoopBound loops(options_.max_iterations);
+  const RunState state{
+      options_.seed, /*step=*/0, options_.check_finite, op_count_, absl::MakeSpan(block_runs_),
+      &loops};
   const StepContext context(placed->addresses, state);
   for (const Step& step : plan.constant_steps) RETURN_IF_ERROR(RunStep(plan, step, context));
   ASSIGN_OR_RETURN(placed->constants, options_.constants->Share(std::move(memory), computed));
@@ -333,6 +390,15 @@ absl::StatusOr<std::vector<Tensor>> Executor::Run(absl::Span<const Feed> feeds,
 
 absl::Status Executor::RunInto(absl::Span<const Feed> feeds, absl::Span<const std::string> fetches,
                                uint32_t step, std::vector<Tensor>* fetched) {
+  return GuardedCall("a run", [&] { return RunUnguarded(feeds, fetches, step, fetched); });
+}
+
+absl::Status Executor::RunUnguarded(absl::Span<const Feed> feeds,
+                                    absl::Span<const std::string> fetches, uint32_t step,
+                                    std::vector<Tensor>* fetched) {
+  for (const Feed& feed : feeds) {
+    RETURN_IF_ERROR(CheckGiven(feed.name, *feed.value, options_.check_finite));
+  }
   ASSIGN_OR_RETURN(PlannedRun * run, FindOrPlan(feeds, fetches));
   NewTensors created;
   RETURN_IF_ERROR(Bind(run, &created));
@@ -343,8 +409,9 @@ absl::Status Executor::RunInto(absl::Span<const Feed> feeds, absl::Span<const st
     run->rest.addresses[binding.buffer.index] = const_cast<uint8_t*>(feed->value->bytes().data());
   }
   std::fill(block_runs_.begin(), block_runs_.end(), 0);
-  const RunState state{options_.seed, step, options_.check_finite, op_count_,
-                       absl::MakeSpan(block_runs_)};
+  LoopBound loops(options_.max_iterations);
+  const RunState state{
+      options_.seed, step, options_.check_finite, op_count_, absl::MakeSpan(block_runs_), &loops};
   if (run->first) RETURN_IF_ERROR(RunPieces(run, state));
   RETURN_IF_ERROR(RunPlaced(&run->rest, state));
   const absl::Status status = Fetch(*run, fetched);
@@ -413,16 +480,21 @@ std::string Executor::ProfileText() const {
 
 absl::StatusOr<const Plan*> Executor::PlanOf(absl::Span<const Feed> feeds,
                                              absl::Span<const std::string> fetches) {
-  ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
-  return &run->rest.plan;
+  return GuardedCall("a plan", [&]() -> absl::StatusOr<const Plan*> {
+    ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
+    return &run->rest.plan;
+  });
 }
 
 absl::StatusOr<double> Executor::BytesMovedBy(absl::Span<const Feed> feeds,
                                               absl::Span<const std::string> fetches) {
-  ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
-  const double of_pieces =
-      run->first ? static_cast<double>(run->first->count) * BytesMoved(run->first->placed.plan) : 0;
-  return of_pieces + BytesMoved(run->rest.plan);
+  return GuardedCall("a plan", [&]() -> absl::StatusOr<double> {
+    ASSIGN_OR_RETURN(const PlannedRun* run, FindOrPlan(feeds, fetches));
+    const PlannedRun::First* const first = run->first ? &*run->first : nullptr;
+    const double of_pieces =
+        first != nullptr ? static_cast<double>(first->count) * BytesMoved(first->placed.plan) : 0;
+    return of_pieces + BytesMoved(run->rest.plan);
+  });
 }
 
 }  // namespace fixpoint::executor

@@ -21,6 +21,7 @@
 #include "runtime/executor/plan.h"
 #include "runtime/executor/planner.h"
 #include "runtime/executor/schedule.h"
+#include "runtime/loop_bound.h"
 #include "runtime/memory.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
@@ -34,27 +35,33 @@ struct ExecutorOptions {
   // Whether a step that writes an FP32 that is not finite ends the run; no step does the work of
   // two ops then.
   bool check_finite = false;
+  // How often the loops of a run go round together before it ends with an error.
+  int64_t max_iterations = kDefaultMaxIterations;
   // Whether the time of each step is measured.
   bool profile = false;
   // Not null: what the scope holds for variables that the program does not write stays as it is,
   // and what is computed of those alone is computed once and shared by the executors with that
   // store, which outlives them.
   ConstantStore* constants = nullptr;
+  // Whether the scope is others' too, so that a program that writes a variable of it is refused.
+  bool scope_is_shared = false;
 };
 
 // A run takes memory for the tensors that it gives, and beside them only for a few numbers: the
 // multipliers of quantized channels, the phase of a schedule. Not for two threads at once.
 class Executor final : public Backend {
  public:
-  // Errors: those of CheckOps (planner.h) and Schedule::Of.
+  // Errors: those of CheckOps (planner.h), Schedule::Of and CheckThreadCount.
   static absl::StatusOr<std::unique_ptr<Executor>> Create(const Program& program, Scope* scope,
                                                           const ExecutorOptions& options = {});
   ~Executor() override;
 
   // Plans where shapes or offsets of sequences come for the first time, or variables of the scope
   // have others than the last time; the last plans are kept. Errors: also those of MakePlan
-  // (planner.h) then; the scope is then as it was. After an error of an op, the variables that the
-  // scope held may have what the ops before it wrote, or what they had; it holds no other.
+  // (planner.h) then; the scope is then as it was. kInvalidArgument: also a BOOL that is neither 0
+  // nor 1, or a write to a scope that is shared. Nothing is thrown. After an error of an op, the
+  // variables that the scope held may have what the ops before it wrote, or what they had; it holds
+  // no other.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
@@ -81,6 +88,8 @@ class Executor final : public Backend {
 
   Executor(const Program& program, Scope* scope, Schedule schedule, const ExecutorOptions& options);
 
+  absl::Status RunUnguarded(absl::Span<const Feed> feeds, absl::Span<const std::string> fetches,
+                            uint32_t step, std::vector<Tensor>* fetched);
   absl::StatusOr<PlannedRun*> FindOrPlan(absl::Span<const Feed> feeds,
                                          absl::Span<const std::string> fetches);
   absl::StatusOr<std::unique_ptr<PlannedRun>> MakeRun(PlanRequest request);

@@ -1,6 +1,7 @@
 #include "runtime/executor/known_values.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/executor/ops/element_types.h"
 
@@ -26,11 +27,14 @@ void KnownValues::Note(const Step& step, absl::Span<const BufferInfo> buffers) {
   if (is_known) {
     addresses_.resize(buffers.size());
     for (const Buffer written : step.writes) {
-      elements_[written.index].resize(static_cast<size_t>(buffers[written.index].bytes()));
+      absl::StatusOr<Memory> memory =
+          AllocateMemory(buffers[written.index].bytes(), "known values");
+      if (!memory.ok()) return;
+      elements_[written.index] = *std::move(memory);
     }
     for (const auto* touched : {&step.reads, &step.writes}) {
       for (const Buffer buffer : *touched) {
-        addresses_[buffer.index] = elements_.at(buffer.index).data();
+        addresses_[buffer.index] = elements_.at(buffer.index).get();
       }
     }
   }
@@ -45,7 +49,7 @@ std::optional<std::vector<double>> KnownValues::Find(Buffer buffer,
   std::vector<double> numbers;
   const absl::Status status = WithElementType(buffers[buffer.index].type.dtype, [&](auto element) {
     using T = decltype(element);
-    const T* const begin = reinterpret_cast<const T*>(known->second.data());
+    const T* const begin = reinterpret_cast<const T*>(known->second.get());
     numbers.assign(begin, begin + buffer.size);
     return absl::OkStatus();
   });

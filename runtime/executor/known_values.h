@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "runtime/executor/plan.h"
+#include "runtime/memory.h"
 
 namespace fixpoint::executor {
 
@@ -24,7 +25,7 @@ class KnownValues {
                                           absl::Span<const BufferInfo> buffers) const;
 
  private:
-  absl::flat_hash_map<int, std::vector<uint8_t>> elements_;  // of buffers, by number
+  absl::flat_hash_map<int, Memory> elements_;  // of buffers, by number
   std::vector<uint8_t*> addresses_;  // of all buffers; those that the last step has are right
 };
 

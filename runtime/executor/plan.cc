@@ -11,6 +11,7 @@
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/backend.h"
+#include "runtime/guarded_call.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
@@ -105,7 +106,7 @@ int64_t BufferInfo::bytes() const {
 }
 
 absl::Status RunStep(const Plan& plan, const Step& step, const StepContext& run) {
-  absl::Status status = step.run(run);
+  absl::Status status = GuardedCall("its outputs", [&] { return step.run(run); });
   if (status.ok() && run.state().check_finite) status = CheckFinite(plan, step, run);
   return status.ok() ? status : AtStep(step, status);
 }

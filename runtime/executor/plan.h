@@ -18,6 +18,7 @@
 #include "ops/lod.h"
 #include "proto/program.h"
 #include "proto/program.pb.h"
+#include "runtime/loop_bound.h"
 #include "runtime/random.h"
 
 namespace fixpoint::executor {
@@ -87,6 +88,7 @@ struct RunState {
   bool check_finite = false;
   uint32_t op_count = 0;            // of the program
   absl::Span<uint32_t> block_runs;  // of each block of the program, how often it has run
+  LoopBound* loops = nullptr;       // of this run; null of steps that run no block
 };
 
 // What a step sees while it runs.
@@ -174,7 +176,8 @@ struct Plan {
 // Completes the addresses of buffers: those of kScope that lie in persistables' tensors.
 void AddressInTensors(const Plan& plan, absl::Span<uint8_t*> addresses);
 
-// Runs the steps in order. Error: that of a step, with its op in front.
+// Runs the steps in order. Error: that of a step, with its op in front; what a step throws is one
+// (runtime/guarded_call.h).
 absl::Status RunSteps(const Plan& plan, const StepContext& run);
 // One of them.
 absl::Status RunStep(const Plan& plan, const Step& step, const StepContext& run);

@@ -1,6 +1,7 @@
 #include "runtime/executor/plan_builder.h"
 
 #include <glog/logging.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -54,6 +55,12 @@ void NumbersFromCodes(absl::Span<const Code> codes, absl::Span<float> numbers) {
   std::copy(codes.begin(), codes.end(), numbers.begin());
 }
 
+// What no single buffer can take.
+int64_t MachineMemory() {
+  static const int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return bytes;
+}
+
 }  // namespace
 
 const PlanBuilder::PlannedValue& PlanBuilder::Find(const Value& value) const {
@@ -71,7 +78,7 @@ Buffer PlanBuilder::AddBuffer(BufferInfo info) {
   const absl::StatusOr<int64_t> bytes = TensorBytes(info.type.dtype, info.type.dims);
   // Of all together, so that no sum of them overflows.
   constexpr int64_t kMostBytes = int64_t{1} << 62;
-  if (bytes.ok() && *bytes <= kMostBytes - bytes_) {
+  if (bytes.ok() && *bytes <= std::min(kMostBytes - bytes_, MachineMemory())) {
     bytes_ += *bytes;
   } else if (status_.ok()) {
     status_ = absl::FailedPreconditionError(

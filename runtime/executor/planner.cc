@@ -18,6 +18,7 @@
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/plan_builder.h"
+#include "runtime/guarded_call.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -81,7 +82,8 @@ class Planner final : public BlockPlanner {
       }
     }
     for (const Op* op : live) {
-      if (absl::Status status = PlanOp(*op, planning); !status.ok()) return AtOp(*op, status);
+      const absl::Status status = GuardedCall("its outputs", [&] { return PlanOp(*op, planning); });
+      if (!status.ok()) return AtOp(*op, status);
     }
     return absl::OkStatus();
   }

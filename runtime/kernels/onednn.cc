@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/guarded_call.h"
 #include "runtime/kernels/deferred_primitives.h"
 
 namespace fixpoint::kernels {
@@ -67,13 +68,19 @@ Execution::Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Arg
 }
 
 void Execution::Run() const {
-  if (!primitive_->is_made()) primitive_->Make();
-  // Of each thread that plans and runs.
-  thread_local dnnl::stream stream(Engine());
-  const dnnl_status_t status = dnnl_primitive_execute(
-      primitive_->get(), stream.get(), static_cast<int>(arguments_.size()), arguments_.data());
-  CHECK_EQ(status, dnnl_success);
-  stream.wait();
+  try {
+    if (!primitive_->is_made()) primitive_->Make();
+    // Of each thread that plans and runs.
+    thread_local dnnl::stream stream(Engine());
+    dnnl::error::wrap_c_api(
+        dnnl_primitive_execute(primitive_->get(), stream.get(), static_cast<int>(arguments_.size()),
+                               arguments_.data()),
+        "it does not run the primitive that it planned");
+    stream.wait();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    throw KernelError(absl::StrCat("oneDNN refuses in a run: ", error.what()));
+  }
 }
 
 Execution Reordering(const Operand& from, const Operand& to) {

@@ -93,7 +93,8 @@ class Execution {
   };
   Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Argument> arguments);
 
-  // Runs it, and waits for it.
+  // Runs it, and waits for it. Throws KernelError where oneDNN refuses it now, or std::bad_alloc
+  // where it has no memory.
   void Run() const;
 
  private:

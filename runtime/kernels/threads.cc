@@ -3,6 +3,9 @@
 #include <glog/logging.h>
 #include <omp.h>
 
+#include <atomic>
+#include <exception>
+
 // Of the thread sanitizer, where it is there. It does not see that the threads of OpenMP begin with
 // what has been done before, and that what they do has been done behind the loop.
 extern "C" {
@@ -33,14 +36,22 @@ int GrantedThreads() { return omp_get_max_threads(); }
 void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f) {
   char begin;
   char end;
+  // An exception must not leave the loop: the first one is thrown again behind it.
+  std::atomic<bool> has_thrown{false};
+  std::exception_ptr thrown;
   Release(&begin);
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int i = 0; i < threads; ++i) {
     Acquire(&begin);
-    f(i, size * i / threads, size * (i + 1) / threads);
+    try {
+      f(i, size * i / threads, size * (i + 1) / threads);
+    } catch (...) {
+      if (!has_thrown.exchange(true)) thrown = std::current_exception();
+    }
     Release(&end);
   }
   Acquire(&end);
+  if (thrown != nullptr) std::rethrow_exception(thrown);
 }
 
 }  // namespace fixpoint::kernels

@@ -1,10 +1,14 @@
 #include "runtime/reference/frame.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
+#include "runtime/backend.h"
+#include "runtime/bool_bytes.h"
+#include "runtime/finite_values.h"
 
 namespace fixpoint::reference {
 
@@ -46,10 +50,15 @@ absl::Status Frame::Feed(absl::string_view name, const Tensor& value) {
 }
 
 absl::StatusOr<const Array*> Frame::Hold(absl::string_view name, const Tensor& tensor) {
+  const std::string place = absl::StrCat("variable \"", name, "\"");
+  if (absl::Status status = CheckBoolBytes(tensor); !status.ok()) return AtPlace(place, status);
+  if (check_finite_) {
+    if (absl::Status status = CheckFinite(tensor); !status.ok()) return AtPlace(place, status);
+  }
   absl::StatusOr<Array> array = ArrayOf(tensor);
   if (!array.ok()) {
     return absl::Status(array.status().code(),
-                        absl::StrCat("variable \"", name, "\" has ", array.status().message()));
+                        absl::StrCat(place, " has ", array.status().message()));
   }
   array->dtype = StoredType(array->dtype);
   return &entries_.emplace(name, Entry{*std::move(array), false}).first->second.value;

@@ -25,21 +25,23 @@ enum class Precision { kAsDeclared, kDouble };
 // a persistable one in block 0, wherever it is declared.
 class Frame {
  public:
-  // Of block 0. What no op has written yet is read from the scope, which outlives the frame.
-  Frame(Scope* scope, Precision precision) : scope_(scope), precision_(precision) {}
+  // Of block 0. What no op has written yet is read from the scope, which outlives the frame; where
+  // `check_finite`, what is not finite there, or fed, is an error (NotFiniteError).
+  Frame(Scope* scope, Precision precision, bool check_finite = false)
+      : scope_(scope), precision_(precision), check_finite_(check_finite) {}
   // Of a block that an op runs, in the frame of the op's block, which outlives this one.
   Frame(const Block& block, Frame* outer)
       : block_(&block), outer_(outer), precision_(outer->precision_) {}
 
   // Null where the variable has no value. Stays valid until the variable is set.
   // Errors: kUnimplemented: the scope holds it as something that is no Array; kFailedPrecondition:
-  // there is no memory for it.
+  // there is no memory for it; kInvalidArgument: a BOOL of it is neither 0 nor 1.
   absl::StatusOr<const Array*> Find(const Variable& variable);
   // The same of a variable of block 0, by its name. REQUIRES: this is the frame of block 0.
   absl::StatusOr<const Array*> FindGlobal(absl::string_view name);
 
-  // Gives a variable of block 0 its value when the run begins. Error (kUnimplemented): the tensor
-  // is no Array. REQUIRES: this is the frame of block 0.
+  // Gives a variable of block 0 its value when the run begins. Errors: those of Find. REQUIRES:
+  // this is the frame of block 0.
   absl::Status Feed(absl::string_view name, const Tensor& value);
 
   // Rounds the value to its type.
@@ -56,7 +58,7 @@ class Frame {
   };
 
   Frame& FrameOf(const Variable& variable);
-  // Holds what is given from outside. Error (kUnimplemented): `tensor` is no Array.
+  // Holds what is given from outside. Errors: those of Find.
   absl::StatusOr<const Array*> Hold(absl::string_view name, const Tensor& tensor);
   // The type that stands for a declared one.
   VarType::Type StoredType(VarType::Type dtype) const;
@@ -65,6 +67,7 @@ class Frame {
   const Block* block_ = nullptr;  // null of block 0, as outer_
   Frame* outer_ = nullptr;
   Precision precision_;
+  bool check_finite_ = false;
   std::map<std::string, Entry, std::less<>> entries_;
 };
 

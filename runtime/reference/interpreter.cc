@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <new>
-#include <stdexcept>
 #include <utility>
 
 #include "absl/container/flat_hash_set.h"
@@ -11,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "proto/status_macros.h"
+#include "runtime/guarded_call.h"
 
 namespace fixpoint::reference {
 namespace {
@@ -37,16 +36,6 @@ absl::Status CheckKernels(const Program& program) {
   if (missing.empty()) return absl::OkStatus();
   return absl::UnimplementedError(
       absl::StrCat("no reference kernel for op types ", absl::StrJoin(missing, ", ")));
-}
-
-// A kernel makes its arrays without asking whether there is memory for them.
-absl::Status CallKernel(const Kernel& kernel, OpRun& op) {
-  try {
-    return kernel(op);
-  } catch (const std::bad_alloc&) {
-  } catch (const std::length_error&) {
-  }
-  return absl::FailedPreconditionError("there is no memory for its outputs");
 }
 
 // Whether what the op has written is finite.
@@ -95,9 +84,11 @@ class Interpreter::Execution final : public BlockRunner {
  public:
   Execution(const Interpreter& interpreter, uint32_t step)
       : interpreter_(interpreter),
-        frame_(interpreter.scope_, interpreter.options_.precision),
+        frame_(interpreter.scope_, interpreter.options_.precision,
+               interpreter.options_.check_finite),
         state_{interpreter.options_.seed, step, 0},
-        block_runs_(interpreter.steps_.size(), 0) {}
+        block_runs_(interpreter.steps_.size(), 0),
+        loops_(interpreter.options_.max_iterations) {}
 
   Frame& frame() { return frame_; }
 
@@ -106,16 +97,22 @@ class Interpreter::Execution final : public BlockRunner {
     return RunBlock(interpreter_.program_->block(0), &frame_);
   }
 
+  LoopBound& loops() override { return loops_; }
+
   absl::Status RunBlock(const Block& block, Frame* frame) override {
     const uint32_t first = block_runs_[block.index()]++ * interpreter_.op_count_;
     for (const Step& step : interpreter_.steps_[block.index()]) {
       state_.op = first + step.number;
       OpRun op(*step.op, *step.schema, interpreter_.program_->version(), interpreter_.era_, state_,
                frame, this);
-      absl::Status status = op.ReadInputs();
-      if (status.ok()) status = CallKernel(*step.kernel, op);
+      // A kernel makes its arrays without asking whether there is memory for them.
+      absl::Status status = GuardedCall("its outputs", [&]() -> absl::Status {
+        RETURN_IF_ERROR(op.ReadInputs());
+        RETURN_IF_ERROR((*step.kernel)(op));
+        op.WriteOutputs();
+        return absl::OkStatus();
+      });
       if (!status.ok()) return AtOp(*step.op, status);
-      op.WriteOutputs();
       if (!interpreter_.options_.check_finite) continue;
       if (status = CheckFinite(*step.op, frame); !status.ok()) return AtOp(*step.op, status);
     }
@@ -127,11 +124,18 @@ class Interpreter::Execution final : public BlockRunner {
   Frame frame_;
   RunState state_;
   std::vector<uint32_t> block_runs_;  // how often each block has run
+  LoopBound loops_;
 };
 
 absl::StatusOr<std::vector<Tensor>> Interpreter::Run(absl::Span<const Feed> feeds,
                                                      absl::Span<const std::string> fetches,
                                                      uint32_t step) {
+  return GuardedCall("a run", [&] { return RunUnguarded(feeds, fetches, step); });
+}
+
+absl::StatusOr<std::vector<Tensor>> Interpreter::RunUnguarded(absl::Span<const Feed> feeds,
+                                                              absl::Span<const std::string> fetches,
+                                                              uint32_t step) {
   Execution execution(*this, step);
   RETURN_IF_ERROR(execution.Run(feeds));
   Frame& frame = execution.frame();

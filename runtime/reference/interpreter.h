@@ -14,6 +14,7 @@
 #include "ops/era.h"
 #include "proto/program.h"
 #include "runtime/backend.h"
+#include "runtime/loop_bound.h"
 #include "runtime/reference/frame.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/scope.h"
@@ -23,8 +24,10 @@ namespace fixpoint::reference {
 
 struct InterpreterOptions {
   Precision precision = Precision::kAsDeclared;
-  uint64_t seed = 0;          // of the numbers that ops draw whose own seed is 0
-  bool check_finite = false;  // as BackendOptions says (runtime/backends.h)
+  uint64_t seed = 0;  // of the numbers that ops draw whose own seed is 0
+  // As BackendOptions says (runtime/backends.h).
+  bool check_finite = false;
+  int64_t max_iterations = kDefaultMaxIterations;
 };
 
 class Interpreter final : public Backend {
@@ -36,8 +39,8 @@ class Interpreter final : public Backend {
   static absl::StatusOr<Interpreter> Create(const Program& program, Scope* scope,
                                             const InterpreterOptions& options = {});
 
-  // Sparse gradients are dense tensors here. A loop whose condition stays true does not end. After
-  // an error the scope is as it was.
+  // Sparse gradients are dense tensors here. After an error the scope is as it was. Nothing is
+  // thrown.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
@@ -51,6 +54,9 @@ class Interpreter final : public Backend {
   };
   class Execution;
 
+  absl::StatusOr<std::vector<Tensor>> RunUnguarded(absl::Span<const Feed> feeds,
+                                                   absl::Span<const std::string> fetches,
+                                                   uint32_t step);
   Interpreter(const Program& program, Scope* scope, const InterpreterOptions& options);
 
   const Program* program_;

@@ -16,6 +16,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/program.h"
+#include "runtime/loop_bound.h"
 #include "runtime/random.h"
 #include "runtime/reference/array.h"
 #include "runtime/reference/frame.h"
@@ -36,6 +37,8 @@ class BlockRunner {
  public:
   virtual ~BlockRunner() = default;
   virtual absl::Status RunBlock(const Block& block, Frame* frame) = 0;
+  // Of the run.
+  virtual LoopBound& loops() = 0;
 };
 
 // Slots, attributes and their defaults are those of the op's schema; asking for one that it does
@@ -75,6 +78,8 @@ class OpRun {
   absl::StatusOr<const Array*> FindNow(absl::string_view slot) const;
   // Runs a block of the op once, its variables in a frame of their own.
   absl::Status RunBlock(const Block& block);
+  // Counts that a loop goes round. Error: it has too often.
+  absl::Status BeginIteration() { return runner_.loops().BeginIteration(); }
 
   // Whether anyone wants output `index` of a slot.
   bool HasOutput(absl::string_view slot, int index = 0) const;

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "runtime/inference_model.h"
+#include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/temporary_folder.h"
 
@@ -184,6 +185,34 @@ TEST(Predictor, RefusesAnOpThatWritesAParameterInTestMode) {
             absl::InvalidArgumentError(
                 "block 0, op 0 (dropout): writes the parameter \"w\"; want a program of inference, "
                 "as transpile --mode=test and --mode=freeze make it"));
+}
+
+// In test mode, and yet it follows the statistics of each batch.
+TEST(Predictor, RefusesStatisticsThatAreTrainedInTestMode) {
+  const auto create = [](const std::string& attributes) {
+    return Predictor::Create(ParsedProgram(R"(program version=2006002
+block 0 {
+var feed feed_minibatch persistable
+var fetch fetch_list persistable
+var x f32[-1,2]
+var w f32[2] persistable
+var mean f32[2] persistable
+feed(X=feed) -> (Out=x) {col=0}
+batch_norm(X=x, Scale=w, Bias=w, Mean=mean, Variance=w) -> (Y=y, MeanOut=mean, VarianceOut=v,
+  SavedMean=m, SavedVariance=d) {is_test=true, )" +
+                                           attributes + R"(}
+fetch(X=y) -> (Out=fetch) {col=0}
+}
+)"),
+                             *ParseParameters("w f32[2] 1 2\nmean f32[2] 3 4\n", "scope"))
+        .status();
+  };
+  EXPECT_TRUE(create("trainable_statistics=false").ok());
+  EXPECT_TRUE(create("trainable_statistics=true, use_global_stats=true").ok());
+  EXPECT_EQ(create("trainable_statistics=true"),
+            absl::InvalidArgumentError(
+                "block 0, op 1 (batch_norm): writes the parameter \"mean\"; want a program of "
+                "inference, as transpile --mode=test and --mode=freeze make it"));
 }
 
 // As a test program has it: the range of a weight, which each run finds anew.

@@ -358,6 +358,7 @@ fetch(X=y) -> (Out=fetch) {col=0}
        2,
        "zero.txt has no cross entropy and not one fetch: which variable holds the scores of the "
        "classes? --scores=NAME"},
+      {{"net.txt", params, fetch, "--threads=200000"}, 2, "--threads=200000; want 1 to 1024"},
       {{"net.txt", params, "--bench", "--compare=net.txt"}, 2, "--bench and --compare: one of"},
       {{"net.txt", params, "--bench", "--seconds=-1"}, 2, "--seconds=-1; want 0 or more"},
       {{"net.txt", params, "--bench", "--feeds=y=x.npy"}, 2, "--feeds: net.txt is not fed \"y\""},
@@ -409,6 +410,54 @@ fetch(X=y) -> (Out=fetch) {col=0}
   }
 }
 
+// A NaN would be a code like any other, and nothing of it seen.
+TEST_F(Infer, ValuesThatAreNotFiniteAreLookedFor) {
+  folder_.Write("log.txt", R"(var x f32[-1,2]
+var y f32[-1,2]
+var q f32[-1,2]
+var s f32[1]
+log(X=x) -> (Out=y)
+fake_quantize_abs_max(X=y) -> (Out=q, OutScale=s) {bit_length=8}
+)");
+  Save("negative.npy", Tensor::FromValues<float>({1, 2}, {1, -1}));
+  const std::vector<std::string> arguments = {"log.txt", "--feeds=x=negative.npy",
+                                              "--fetches=q=q.npy"};
+  std::vector<std::string> looking = arguments;
+  looking.emplace_back("--check_finite");
+  for (const std::string& backend : BackendNames()) {
+    EXPECT_EQ(Run(arguments, backend).exit_code, 0);
+    const BinaryRun run = Run(looking, backend);
+    EXPECT_EQ(run.exit_code, 4);
+    EXPECT_THAT(run.err, HasSubstr("log.txt: block 0, op 0 (log): element 1 of "));
+    EXPECT_THAT(run.err, HasSubstr("nan; want finite numbers"));
+  }
+}
+
+TEST_F(Infer, ALoopWithoutAnEndEnds) {
+  folder_.Write("loop.txt", R"(program version=2006002
+block 0 {
+  var c bool[1]
+  var x f32[1]
+  var s step_scopes
+  fill_constant() -> (Out=x) {shape=[1L], dtype=5, value=1.0}
+  fill_constant() -> (Out=c) {shape=[1L], dtype=0, value=1.0}
+  while(X=x, Condition=c) -> (Out=x, StepScopes=s) {sub_block=block(1), is_test=true}
+}
+block 1 parent=0 {
+  relu(X=x) -> (Out=x)
+}
+)");
+  for (const std::string& backend : BackendNames()) {
+    const BinaryRun run = Run({"loop.txt", "--fetches=x=x.npy"}, backend);
+    EXPECT_EQ(run.exit_code, 4);
+    EXPECT_THAT(run.err,
+                HasSubstr("loop.txt: block 0, op 2 (while): the loops of this run have gone round "
+                          "100000 times, the most that --max_iterations"));
+    EXPECT_THAT(Run({"loop.txt", "--fetches=x=x.npy", "--max_iterations=7"}, backend).err,
+                HasSubstr("gone round 7 times"));
+  }
+}
+
 TEST_F(Infer, HelpTellsTheFlagsOfEachUse) {
   const BinaryRun run = Run({"--help"});
   EXPECT_EQ(run.exit_code, 0);
@@ -416,12 +465,12 @@ TEST_F(Infer, HelpTellsTheFlagsOfEachUse) {
   for (absl::string_view line : absl::StrSplit(run.out, '\n')) {
     if (absl::EndsWith(line, ":")) titles.emplace_back(line);
   }
-  EXPECT_THAT(titles,
-              ElementsAre("What runs:", "Flags of arrays, compare and bench:", "Flags of arrays:",
-                          "Flags of arrays, data and compare:", "Flags of arrays, data and bench:",
-                          "Flags of data and compare:", "Flags of data, compare and bench:",
-                          "Flags of data:", "Flags of data and bench:", "Flags of compare:",
-                          "Flags of bench:", "Examples:"));
+  EXPECT_THAT(titles, ElementsAre("What runs:", "Flags of arrays, compare and bench:",
+                                  "Flags of arrays:", "Flags of arrays, data and compare:",
+                                  "Flags of arrays, data and bench:", "Flags of arrays and data:",
+                                  "Flags of data and compare:", "Flags of data, compare and bench:",
+                                  "Flags of data:", "Flags of data and bench:", "Flags of compare:",
+                                  "Flags of bench:", "Examples:"));
 }
 
 }  // namespace

@@ -348,6 +348,22 @@ TEST_F(Train, ARunThatIsDoneIsResumedToWriteItsParameters) {
               absl::StrReplaceAll(BytesOf("second"), {{"second/", ""}}));
 }
 
+// The loss stays finite: nothing that it is computed of reads them.
+TEST_F(Train, ValuesThatAreNotFiniteAreLookedFor) {
+  const std::string program =
+      absl::StrReplaceAll(ReadFileOrDie("examples/data/mlp.train.txt"),
+                          {{"block 0 {\n", "block 0 {\n  var logs.scale f32[1] persistable\n"}});
+  folder_.Write("mlp.txt", absl::StrCat(program.substr(0, program.rfind('}')), R"(
+  log(X=image) -> (Out=logs)
+  fake_quantize_abs_max(X=logs) -> (Out=codes, OutScale=logs.scale) {bit_length=8}
+})"));
+  EXPECT_EQ(Run({"--steps=1"}).exit_code, 0);
+  const BinaryRun run = Run({"--steps=1", "--check_finite"});
+  EXPECT_EQ(run.exit_code, 4);
+  EXPECT_THAT(run.err, HasSubstr("mlp.txt: step 1: block 0, op "));
+  EXPECT_THAT(run.err, HasSubstr("(log): element 0 of \"logs\" is -inf; want finite numbers"));
+}
+
 TEST_F(Train, WhatIsWrongIsToldByExitCode) {
   ASSERT_EQ(Run({"--steps=1", "--checkpoint_dir=run"}).exit_code, 0);
   folder_.Write("file", "");
@@ -360,7 +376,9 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
       {{"--steps=0"}, 2, "--steps=0; want 1 or more"},
       {{"--steps=1", "--epochs=1"}, 2, "--steps and --epochs both say how long to train"},
       {{"--epochs=4000000000"}, 2, "a run has at most 4294967294 steps; ask for fewer"},
-      {{"--threads=0"}, 2, "--threads=0; want 1 or more"},
+      {{"--threads=0"}, 2, "--threads=0; want 1 to 1024"},
+      {{"--threads=200000"}, 2, "--threads=200000; want 1 to 1024"},
+      {{"--max_iterations=0"}, 2, "--max_iterations=0; want 1 or more"},
       {{"--backend=gpu"},
        2,
        "--backend: no backend is called \"gpu\"; there are onednn, reference"},

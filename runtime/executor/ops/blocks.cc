@@ -160,7 +160,6 @@ absl::Status PlanConditional(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-// Without an end where the condition stays true.
 absl::Status PlanWhile(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Block* block, BlockOf(op));
   ASSIGN_OR_RETURN(Buffer condition, ReadCondition(op, "Condition"));
@@ -171,7 +170,10 @@ absl::Status PlanWhile(OpPlanner& op) {
   }
   AddBlockStep(op, planned, condition, [=](const StepContext& run) {
     planned->Begin(run);
-    while (run.Of<bool>(condition)[0]) RETURN_IF_ERROR(planned->Run(run));
+    while (run.Of<bool>(condition)[0]) {
+      RETURN_IF_ERROR(run.state().loops->BeginIteration());
+      RETURN_IF_ERROR(planned->Run(run));
+    }
     return absl::OkStatus();
   });
   return absl::OkStatus();

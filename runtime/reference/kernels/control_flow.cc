@@ -25,12 +25,12 @@ absl::StatusOr<bool> Holds(const OpRun& op, absl::string_view slot) {
       "; want one element"));
 }
 
-// Without an end where the condition stays true.
 absl::Status While(OpRun& op) {
   ASSIGN_OR_RETURN(const Block* block, BlockOf(op));
   for (;;) {
     ASSIGN_OR_RETURN(const bool goes_on, Holds(op, "Condition"));
     if (!goes_on) return absl::OkStatus();
+    RETURN_IF_ERROR(op.BeginIteration());
     RETURN_IF_ERROR(op.RunBlock(*block));
   }
 }

@@ -5,6 +5,7 @@ load("//tests/runtime/kernels:instruction_sets.bzl", "instruction_sets_test")
 _DEPS = [
     "//ops:op_schema",
     "//proto:program",
+    "//runtime:guarded_call",
     "//runtime:random",
     "//runtime:scope",
     "//runtime:tensor",

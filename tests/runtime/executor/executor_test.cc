@@ -4,13 +4,18 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/guarded_call.h"
 #include "runtime/random.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
@@ -239,6 +244,70 @@ TEST(Executor, SaysWhatItDoesNotRun) {
         executor.ok() ? (*executor)->Run({}, {"z"}, 0).status() : executor.status();
     EXPECT_EQ(status.message(), error);
   }
+}
+
+// Of what the standard library and oneDNN throw nothing leaves a run.
+TEST(RunSteps, GivesWhatAStepThrowsAsItsError) {
+  const Program program = ParsedProgram("var x f32[1]\nvar y f32[1]\nrelu(X=x) -> (Out=y)\n");
+  const auto run = [&](std::function<void()> thrower) {
+    Plan plan;
+    Step step;
+    step.op = program.block(0).ops().begin().operator->();
+    step.run = [&](const StepContext&) {
+      thrower();
+      return absl::OkStatus();
+    };
+    plan.steps.push_back(step);
+    return RunSteps(plan, StepContext({}, RunState()));
+  };
+  EXPECT_EQ(
+      run([] { throw std::bad_alloc(); }),
+      absl::FailedPreconditionError("block 0, op 0 (relu): there is no memory for its outputs"));
+  EXPECT_EQ(run([] { throw KernelError("oneDNN refuses in a run: so it does"); }),
+            absl::UnimplementedError("block 0, op 0 (relu): oneDNN refuses in a run: so it does"));
+  EXPECT_EQ(run([] { throw std::out_of_range("at"); }),
+            absl::InternalError("block 0, op 0 (relu): an exception: at"));
+}
+
+// Each fits, and all together do not.
+TEST(Executor, NamesWhatTakesTheMostMemory) {
+  constexpr int kValues = 4096;
+  const int64_t size = (int64_t{256} << 20) / 4;
+  std::string ops = "program version=2006002\nblock 0 {\n";
+  std::vector<std::string> fetches;
+  for (int i = 0; i < kValues; ++i) {
+    absl::StrAppend(&ops, "fill_constant() -> (Out=x", i, ") {shape=[", size + (i == 7 ? 16 : 0),
+                    "L], dtype=5, value=1.0}\n");
+    fetches.push_back(absl::StrCat("x", i));
+  }
+  const Program program = ParsedProgram(ops + "}\n");
+  Scope scope;
+  const auto executor = Executor::Create(program, &scope);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  EXPECT_EQ((*executor)->Run({}, fetches, 0).status(),
+            absl::FailedPreconditionError(
+                "block 0, op 7 (fill_constant): there is no memory for 1099511627840 bytes of "
+                "intermediate values; \"x7\" [67108880] takes the most"));
+}
+
+// Whatever op it is that writes it: a plan knows.
+TEST(Executor, RefusesToWriteAScopeThatIsShared) {
+  const Program program = ParsedProgram(R"(
+    var x f32[2]
+    var w f32[2] persistable
+    elementwise_add(X=w, Y=x) -> (Out=w)
+  )");
+  Scope scope = *ParseParameters("w f32[2] 1 2\n", "scope");
+  ExecutorOptions options;
+  options.scope_is_shared = true;
+  const auto executor = Executor::Create(program, &scope, options);
+  ASSERT_TRUE(executor.ok()) << executor.status();
+  const Tensor x = Tensor::FromValues<float>({2}, {1, 2});
+  EXPECT_EQ((*executor)->Run({{"x", &x}}, {"w"}, 0).status(),
+            absl::InvalidArgumentError("block 0, op 0 (elementwise_add): writes the parameter "
+                                       "\"w\", which other runs read; want a program of "
+                                       "inference"));
+  EXPECT_EQ(PrintParameters(scope), "w f32[2] 1 2\n");
 }
 
 }  // namespace

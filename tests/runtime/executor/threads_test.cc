@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -71,6 +72,19 @@ TEST_P(Threads, OfOneNumberGiveTheSameGradients) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Numbers, Threads, testing::Values(1, 2, 3));
+
+// What is thrown in a loop of OpenMP, and not caught there, ends the process.
+TEST(RunOnThreads, ThrowsWhatOneOfThemThrows) {
+  std::vector<int> done(4);
+  const auto run = [&] {
+    kernels::RunOnThreads(4, 4, [&](int thread, int64_t, int64_t) {
+      if (thread == 2) throw std::bad_alloc();
+      done[thread] = 1;
+    });
+  };
+  EXPECT_THROW(run(), std::bad_alloc);
+  EXPECT_EQ(done, std::vector<int>({1, 1, 0, 1}));
+}
 
 // Ops whose kernels are loops of our own, over tensors that are worth three threads.
 struct Case {

@@ -1,0 +1,17 @@
+// Whether the numbers of a tensor are finite.
+
+#ifndef FIXPOINT_RUNTIME_FINITE_VALUES_H_
+#define FIXPOINT_RUNTIME_FINITE_VALUES_H_
+
+#include "absl/status/status.h"
+#include "runtime/tensor.h"
+
+namespace fixpoint {
+
+// Error (NotFiniteError, backend.h): an element of an FP32 or FP64 is not; which, without naming
+// the variable.
+absl::Status CheckFinite(const Tensor& tensor);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_FINITE_VALUES_H_

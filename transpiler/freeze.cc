@@ -15,6 +15,7 @@
 #include "transpiler/marks.h"
 #include "transpiler/quantization_sites.h"
 #include "transpiler/taken_parameters.h"
+#include "transpiler/known_ranges.h"
 
 namespace fixpoint {
 namespace {
@@ -143,6 +144,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
       options.quantizers != nullptr ? *options.quantizers : built_in.emplace();
   RETURN_IF_ERROR(CheckCanBeFrozen(program, quantizers));
   RETURN_IF_ERROR(CheckDeclared(program));
+  RETURN_IF_ERROR(CheckRangesAreKnown(program, scope, quantizers));
   std::optional<PassTable> built_in_passes;
   const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes.emplace();
   const std::string text =

@@ -67,8 +67,9 @@ struct FrozenModel {
 // range is not its own (the reference reads that of the last training step) has its own again.
 //
 // Errors name the op and the variable:
-//   kFailedPrecondition  nothing is quantized; it is frozen or lowered already; the range of an
-//                        activation is dynamic or computed; codes are read by an op that does not
+//   kFailedPrecondition  nothing is quantized; it is frozen or lowered already; neither training nor
+//                        a profile has told a range (known_ranges.h), or that of an activation is
+//                        dynamic or computed; codes are read by an op that does not
 //                        dequantize, or the range that a quantizer found by one that stays
 //   kInvalidArgument     those of ParseFreezePipeline; an op that quantizes is not valid; a feed or
 //                        fetch is not there; a scale or a weight is of a wrong type or shape, NaN,

@@ -93,6 +93,7 @@ absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& 
       const absl::StatusOr<float> range = ReadRange(*variable, scope);
       if (!range.ok()) return InFile(scale, range.status().code(), range.status().message());
       stored.value = std::max(stored.value, *range);
+      stored.read.push_back(variable);
       if (&argument == &scale && scope.Find(variable->name()).value()->size() == 1) {
         stored.variable = variable;
       }

@@ -17,6 +17,8 @@ struct StoredScale {
   // The persistable variable of one element that holds it; null where there is none, because it is
   // computed from others or is the first element of several.
   const Variable* variable = nullptr;
+  // The variables of the scope that it is the largest of.
+  std::vector<const Variable*> read;
 };
 
 // What the scale that a quantize op reads is, in a program in test mode: a persistable variable

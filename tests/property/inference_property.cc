@@ -49,9 +49,9 @@ absl::StatusOr<Scope> RandomParameters(const Program& program, Random& random) {
     absl::StatusOr<Tensor> tensor = Tensor::Allocate(parameter.dtype, parameter.dims);
     if (!tensor.ok()) return tensor.status();
     for (uint8_t& byte : tensor->mutable_bytes()) byte = 0;
-    // Ranges are not negative.
+    // Ranges are not negative, and one of 0 is what a quantizer begins with that nobody trained.
     const bool is_scalar = tensor->size() == 1;
-    const auto number = [&] { return (random.Below(2000) - (is_scalar ? 0 : 1000)) / 256.0; };
+    const auto number = [&] { return (random.Below(2000) + (is_scalar ? 1 : -1000)) / 256.0; };
     if (tensor->dtype() == VarType::FP32) {
       for (float& value : tensor->mutable_data<float>()) value = static_cast<float>(number());
     } else if (tensor->dtype() == VarType::FP64) {

@@ -6,11 +6,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "proto/feeds_and_fetches.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"
+#include "runtime/run_op_types.h"
 #include "runtime/scope.h"
 #include "runtime/training/network_variables.h"
 #include "tools/failing_program.h"
@@ -221,6 +223,18 @@ absl::Status CheckEnds(const ModelCommand& command, const Program& program,
   return absl::OkStatus();
 }
 
+// Says which ops of a portable program, all of which stay as they are, nothing here runs.
+void NoteOpsThatNothingRuns(const std::string& file, const Program& program) {
+  std::vector<std::string> ops;
+  for (const Op* op : FindOpsThatNothingRuns(program)) {
+    ops.push_back(
+        absl::StrCat(op->type(), " (block ", op->block().index(), ", op ", op->Index(), ")"));
+  }
+  if (ops.empty()) return;
+  WriteNotes(file, {absl::StrCat("infer cannot run the result: no backend runs op types ",
+                                 absl::StrJoin(ops, ", "))});
+}
+
 // The error of a freeze, and what there is to fetch where nothing says that.
 absl::Status WithScores(const absl::Status& error, const Program& program,
                         const std::vector<std::string>& fetches) {
@@ -297,6 +311,7 @@ absl::StatusOr<ExitCode> RunLowerCommand(const ModelCommand& command, const Lowe
                               return Lower(candidate, files.parameters, quiet).status();
                             });
   }
+  NoteOpsThatNothingRuns(command.program, files.read.program);
   ASSIGN_OR_RETURN(const Written written,
                    WriteModel(command, model->program, model->scope, &files));
   if (!command.json) WriteNotes(command.program, model->notes);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +15,8 @@
 #include "ops/quantizer_table.h"
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
+#include "runtime/executor/op_plans.h"
+#include "runtime/reference/kernels.h"
 #include "tests/testing/reference_data.h"
 #include "transpiler/freeze.h"
 #include "transpiler/lowering/reasons.h"
@@ -369,6 +373,20 @@ absl::StatusOr<GeneratedFile> WithMade(const GeneratedFile& page, absl::string_v
                                                "\n", page.bytes.substr(end))};
 }
 
+// With feed and fetch, which are done where a run is fed and fetched.
+std::string RunOpTypes() {
+  std::set<std::string> types = {"feed", "fetch"};
+  for (std::string& type : executor::TypesWithPlan()) types.insert(std::move(type));
+  for (std::string& type : reference::TypesWithKernel()) types.insert(std::move(type));
+  std::string rows =
+      "// The op types that a backend runs, the executor or the interpreter; run_op_types.h.\n"
+      "// Made from their kernels by ./bazelw run //tests/docs:update.\n";
+  for (const std::string& type : types) {
+    absl::StrAppend(&rows, "FIXPOINT_RUN_OP_TYPE(\"", type, "\")\n");
+  }
+  return rows;
+}
+
 std::string ReasonsPage() {
   std::string body =
       "Why an op with a quantizable slot is quantized or stays float. The list is closed.\n\n";
@@ -394,7 +412,8 @@ std::vector<GeneratedFile> ListPages() {
           {"docs/lists/passes.md", PassesPage()},
           {"docs/lists/quantizers.md", QuantizersPage()},
           {"docs/lists/targets.md", TargetsPage()},
-          {"docs/lists/reason_codes.md", ReasonsPage()}};
+          {"docs/lists/reason_codes.md", ReasonsPage()},
+          {"runtime/run_op_types.inc", RunOpTypes()}};
 }
 
 absl::StatusOr<GeneratedFile> ManualWithTargets(absl::string_view manual) {

@@ -1,5 +1,5 @@
 // The pages under docs/lists, and parts of others: what the registries and tables of the code hold,
-// as Markdown.
+// as Markdown; and a list for the code itself.
 
 #ifndef FIXPOINT_TESTS_DOCS_LISTS_H_
 #define FIXPOINT_TESTS_DOCS_LISTS_H_
@@ -18,7 +18,7 @@ struct GeneratedFile {
   std::string bytes;
 };
 
-// docs/lists/{ops,passes,quantizers,targets,reason_codes}.md.
+// docs/lists/{ops,passes,quantizers,targets,reason_codes}.md and runtime/run_op_types.inc.
 std::vector<GeneratedFile> ListPages();
 
 // docs/manual.md, given as it is, with the table of built-in targets in its place. Error

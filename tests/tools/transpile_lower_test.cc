@@ -104,6 +104,18 @@ TEST_F(TranspileLower, TellsOfEveryOpWhatBecameOfIt) {
                  "op type "));
 }
 
+TEST_F(TranspileLower, SaysOnStandardErrorWhichOpsNothingHereRuns) {
+  std::string program = kPortable;
+  program.replace(program.find("softmax"), 7, "their_own_softmax");
+  folder_.Write("net.txt", program);
+  const BinaryRun run = Run({"--params=net.params"});
+  EXPECT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err,
+            "net.txt: infer cannot run the result: no backend runs op types their_own_softmax "
+            "(block 0, op 4)\n");
+  EXPECT_THAT(run.out, HasSubstr("wrote net.lowered.txt\n"));
+}
+
 // The place is that in the program that is lowered, whatever was inserted before.
 TEST_F(TranspileLower, TellsOfEveryOpAsJson) {
   const BinaryRun run = Run({"--params=net.params", "--json", "--dry_run"});

@@ -1,0 +1,33 @@
+#include "runtime/run_op_types.h"
+
+#include <string>
+
+#include "absl/container/flat_hash_set.h"
+
+namespace fixpoint {
+namespace {
+
+const absl::flat_hash_set<std::string>& RunOpTypes() {
+  static const auto* const kTypes = new absl::flat_hash_set<std::string>{
+#define FIXPOINT_RUN_OP_TYPE(type) type,
+#include "runtime/run_op_types.inc"
+#undef FIXPOINT_RUN_OP_TYPE
+  };
+  return *kTypes;
+}
+
+}  // namespace
+
+std::vector<const Op*> FindOpsThatNothingRuns(const Program& program) {
+  std::vector<const Op*> found;
+  absl::flat_hash_set<std::string> seen;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (RunOpTypes().contains(op.type()) || !seen.insert(op.type()).second) continue;
+      found.push_back(&op);
+    }
+  }
+  return found;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,18 @@
+// Which ops the backends (backends.h) run, for who does not link them.
+
+#ifndef FIXPOINT_RUNTIME_RUN_OP_TYPES_H_
+#define FIXPOINT_RUNTIME_RUN_OP_TYPES_H_
+
+#include <vector>
+
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// The first op of each type that none of the backends runs, in program order. By run_op_types.inc,
+// which ./bazelw run //tests/docs:update makes from their kernels, and //tests/docs holds to them.
+std::vector<const Op*> FindOpsThatNothingRuns(const Program& program);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_RUNTIME_RUN_OP_TYPES_H_

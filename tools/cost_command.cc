@@ -23,9 +23,6 @@
 namespace fixpoint {
 namespace {
 
-// What oneDNN's int8 kernels compute, and so what runs faster on integers.
-constexpr char kTarget[] = "onednn_int8";
-
 absl::StatusOr<NetworkEnds> FindEnds(const CostCommand& command, const Program& program) {
   RETURN_IF_ERROR(CheckEndsAreDeclared(program, command.program));
   NetworkEnds ends;
@@ -102,8 +99,7 @@ absl::StatusOr<std::vector<NamedShape>> ParseShapes(const std::string& shapes) {
 
 absl::StatusOr<ExitCode> RunCostCommand(const CostCommand& command) {
   RETURN_IF_ERROR(CheckInputs({command.program, command.config, command.target}));
-  ASSIGN_OR_RETURN(NamedConfig config, LoadNamedConfig(command.config, command.target));
-  if (!config.config.has_target()) config.config.set_target(kTarget);
+  ASSIGN_OR_RETURN(const NamedConfig config, LoadNamedConfig(command.config, command.target));
   ASSIGN_OR_RETURN(const NamedProgram named, LoadNamedProgram(command.program));
   ASSIGN_OR_RETURN(const NetworkEnds ends, FindEnds(command, named.program));
   InferenceRequest request;

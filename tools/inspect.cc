@@ -44,7 +44,7 @@ DEFINE_bool(optimizer, true, "leaves out optimizer ops");
 DEFINE_int64(batch_size, 1, "of what is fed, where its first extent is open");
 DEFINE_string(shapes, "", "extents of what it is fed: x=1x3x224x224, ...");
 DEFINE_string(fetches, "", "what is computed, comma separated; else what it fetches, or scores");
-DEFINE_string(target, "", "target by which it would be quantized; else onednn_int8");
+DEFINE_string(target, "", "target by which it would be quantized; else the one of transpile");
 DEFINE_string(config, "", "configuration by which it would be quantized");
 DEFINE_string(output, "", "where the program goes; gzipped if that ends in .gz");
 DEFINE_string(to, "", "binary, text or protobuf_text; else what the output's name says");

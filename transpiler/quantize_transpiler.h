@@ -26,6 +26,8 @@ namespace fixpoint {
 
 inline constexpr char kTrainPipeline[] =
     "plan_quantizers,insert_quantizers,train_scales,freeze_batch_norm,initialize_state";
+// The target where a configuration names none: that whose programs run in the most runtimes
+// (docs/manual.md, "Targets").
 inline constexpr char kDefaultTarget[] = "paddle_2_6";
 
 // The pipeline of a transpile. Errors (kInvalidArgument): those of Pipeline::Parse; a pass that

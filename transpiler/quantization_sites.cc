@@ -148,8 +148,10 @@ class SiteFinder {
     float range = largest;
     if (const auto max_range = FloatAttr(op.desc(), "max_range"); max_range.has_value()) {
       range = static_cast<float>(*max_range);
-    } else if (const auto bits = IntsAttr(op.desc(), "quant_bits"); bits.has_value()) {
-      if (!bits->empty()) {
+    } else if (const OpDesc::Attr* attr = AttrOrDefault(op.desc(), "quant_bits", era_);
+               attr != nullptr) {
+      const auto bits = IntsValue(*attr);
+      if (bits.has_value() && !bits->empty()) {
         RETURN_IF_ERROR(CheckBits(op, "quant_bits", bits->front()));
         range = static_cast<float>(LargestCode(static_cast<int>(bits->front())));
       }

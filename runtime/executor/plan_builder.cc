@@ -38,15 +38,15 @@ kernels::Channels ChannelsOf(const TensorType& type, const Codes& codes) {
     channels.inner = type.size();
     return channels;
   }
-  const int axis = *codes.channel_axis;
-  channels.count = type.dims[axis];
+  Dims dims = type.dims;
+  int axis = *codes.channel_axis;
   if (codes.layout == Layout::kChannelsLast) {
-    CHECK_EQ(axis, kChannelAxis);
-    channels.outer = type.dims[0] * type.dims[2] * type.dims[3];
-    return channels;
+    dims = {dims[0], dims[2], dims[3], dims[1]};
+    axis = axis == 0 ? 0 : axis == kChannelAxis ? 3 : axis - 1;
   }
-  for (int i = 0; i < axis; ++i) channels.outer *= type.dims[i];
-  for (size_t i = axis + 1; i < type.dims.size(); ++i) channels.inner *= type.dims[i];
+  channels.count = dims[axis];
+  for (int i = 0; i < axis; ++i) channels.outer *= dims[i];
+  for (size_t i = axis + 1; i < dims.size(); ++i) channels.inner *= dims[i];
   return channels;
 }
 

@@ -13,8 +13,8 @@
 #include <memory>
 #include <optional>
 
-#include "proto/attributes.h"
 #include "proto/status_macros.h"
+#include "transpiler/lowering/move.h"
 #include "transpiler/lowering/rule.h"
 #include "transpiler/lowering/table.h"
 
@@ -23,20 +23,32 @@ namespace {
 
 using Kind = EpilogueStage::Kind;
 
-float Number(const Op& op, absl::string_view name, double value_if_absent) {
-  return static_cast<float>(FloatAttr(op.desc(), name).value_or(value_if_absent));
+// Whether nothing reads what an op gives but steps to codes, also after ops that move values. There
+// a NaN has the code of 0.
+bool EndsInCodes(const Argument& out) {
+  return out.value() != nullptr && out.value()->variable().values().size() == 1 &&
+         !out.value()->variable().persistable() && !out.value()->readers().empty() &&
+         IsQuantizedAlone(*out.value());
 }
 
 // Nothing where no stage computes it.
-std::optional<EpilogueStage> StageOf(const Op& op) {
-  if (op.type() == "relu") return EpilogueStage{Kind::kRelu};
-  if (op.type() == "relu6") return EpilogueStage{Kind::kClip, 0, Number(op, "threshold", 6)};
-  if (op.type() == "leaky_relu") return EpilogueStage{Kind::kLeakyRelu, Number(op, "alpha", 0.02)};
-  if (op.type() != "hard_swish") return std::nullopt;
-  const float threshold = Number(op, "threshold", 6);
-  const float scale = Number(op, "scale", 6);
-  if (threshold != scale) return std::nullopt;
-  return EpilogueStage{Kind::kHardSwish, 1 / scale, Number(op, "offset", 3) / scale};
+std::optional<EpilogueStage> StageOf(const Op& op, const Activation& activation) {
+  switch (activation.function) {
+    case ActivationFunction::kRelu:
+    case ActivationFunction::kReluKeepingNan:
+      return EpilogueStage{Kind::kRelu};
+    case ActivationFunction::kClip:
+      if (op.type() != "relu6") return std::nullopt;
+      return EpilogueStage{Kind::kClip, activation.a, activation.b};
+    case ActivationFunction::kLeakyRelu:
+      return EpilogueStage{Kind::kLeakyRelu, activation.a};
+    case ActivationFunction::kHardSwish:
+      // x * min(max(x + c, 0), a) / b
+      if (activation.a != activation.b) return std::nullopt;
+      return EpilogueStage{Kind::kHardSwish, 1 / activation.b, activation.c / activation.b};
+    default:
+      return std::nullopt;
+  }
 }
 
 class ActivationRule final : public LoweringRule {
@@ -52,15 +64,22 @@ class ActivationRule final : public LoweringRule {
     const Argument* const x = op.Input("X");
     const Argument* const out = op.Output("Out");
     if (x == nullptr || out == nullptr) return LoweringReason::kAttributes;
-    const std::optional<EpilogueStage> stage = StageOf(op);
+    const Activation activation =
+        ActivationOf(op.type(), lowering.AttributesOf(op), lowering.era());
+    const std::optional<EpilogueStage> stage = StageOf(op, activation);
+    // The stage makes a NaN 0.
+    const bool keeps_nan =
+        activation.function == ActivationFunction::kReluKeepingNan && !EndsInCodes(*out);
     const Op* const product = lowering.FindOpenProduct(*x);
-    if (product != nullptr && stage) {
+    if (product != nullptr && stage && !keeps_nan) {
       lowering.TakeUp(*product, op, *out, {*stage});
       return LoweringReason::kInEpilogue;
     }
     ASSIGN_OR_RETURN(const bool is_table, LowerToTable(op, lowering));
     if (is_table) return LoweringReason::kOnIntegers;
-    return stage ? LoweringReason::kNotBehindProduct : LoweringReason::kNotQuantized;
+    if (!stage) return LoweringReason::kNotQuantized;
+    return product != nullptr && keeps_nan ? LoweringReason::kKeepsNan
+                                           : LoweringReason::kNotBehindProduct;
   }
 };
 

@@ -12,8 +12,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/norm_factors.h"
+#include "ops/op_form.h"
 #include "ops/window.h"
-#include "proto/attributes.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/rule.h"
 #include "transpiler/passes/uses.h"
@@ -34,7 +34,8 @@ class BatchNormRule final : public LoweringRule {
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
     const Argument* const x = op.Input("X");
     const Argument* const y = op.Output("Y");
-    if (x == nullptr || y == nullptr || !UsesGivenStatistics(op)) {
+    const OpAttributes attributes = lowering.AttributesOf(op);
+    if (x == nullptr || y == nullptr || !UsesGivenStatistics(op, attributes)) {
       return LoweringReason::kAttributes;
     }
     const Op* const product = lowering.FindOpenProduct(*x);
@@ -57,7 +58,7 @@ class BatchNormRule final : public LoweringRule {
                          " elements and Scale ", tensors.front()->size(), "; want equal numbers"));
       }
     }
-    const auto epsilon = static_cast<float>(FloatAttr(op.desc(), "epsilon").value_or(1e-5));
+    const auto epsilon = static_cast<float>(attributes.Float("epsilon"));
     std::vector<float> factors;
     std::vector<float> addends;
     for (int64_t c = 0; c < tensors.front()->size(); ++c) {
@@ -77,17 +78,15 @@ class BatchNormRule final : public LoweringRule {
 
  private:
   // And nothing reads what it gives beside Y.
-  static bool UsesGivenStatistics(const Op& op) {
-    const OpDesc& desc = op.desc();
-    const bool given = BoolAttr(desc, "use_global_stats").value_or(false) ||
-                       (BoolAttr(desc, "is_test").value_or(false) &&
-                        !BoolAttr(desc, "trainable_statistics").value_or(false));
+  static bool UsesGivenStatistics(const Op& op, const OpAttributes& attributes) {
+    const bool given = attributes.Bool("use_global_stats") ||
+                       (attributes.Bool("is_test") && !attributes.Bool("trainable_statistics"));
     for (const Argument* output : op.outputs()) {
       const bool is_read = output->value() != nullptr && !IsUnread(*output->value());
       if (is_read && output != op.Output("Y")) return false;
     }
-    return given && !IsChannelsLast(StringAttr(desc, "data_layout").value_or("NCHW")) &&
-           !BoolAttr(desc, "fuse_with_relu").value_or(false);
+    return given && !IsChannelsLast(attributes.String("data_layout")) &&
+           !attributes.Bool("fuse_with_relu");
   }
 };
 

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "ops/dims.h"
-#include "proto/attributes.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -44,13 +43,11 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
                                                                          Lowering& lowering) {
   const Value* const value = input.value();
   const Op* const op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || op->type() != "fake_dequantize_bias") return std::nullopt;
-  ParameterBiasCodes found;
-  found.codes = op->Input("X");
-  if (found.codes == nullptr || op->Input("InputScale") == nullptr ||
-      op->Input("WeightScale") == nullptr) {
+  if (op == nullptr || op->type() != "fake_dequantize_bias" || !lowering.IsInForm(*op)) {
     return std::nullopt;
   }
+  ParameterBiasCodes found;
+  found.codes = op->Input("X");
   ASSIGN_OR_RETURN(found.tensor, FindOf(*found.codes, VarType::INT32, lowering));
   ASSIGN_OR_RETURN(const Tensor* input_range,
                    FindOf(*op->Input("InputScale"), VarType::FP32, lowering));
@@ -68,8 +65,9 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
   const std::string said =
       absl::StrCat(DescribeInFile(*op), ": X \"", std::string(found.codes->name()), "\" holds");
   for (const int32_t code : codes) RETURN_IF_ERROR(CheckBiasCode(code, said));
-  const auto largest_code = [op](absl::string_view name) {
-    return static_cast<int32_t>(IntAttr(op->desc(), name).value_or(0));
+  const OpAttributes attributes = lowering.AttributesOf(*op);
+  const auto largest_code = [&attributes](absl::string_view name) {
+    return static_cast<int32_t>(attributes.Int(name));
   };
   for (size_t c = 0; c < codes.size(); ++c) {
     found.steps.push_back(

@@ -10,13 +10,19 @@
 
 #include <memory>
 
+#include "ops/op_form.h"
 #include "ops/window.h"
-#include "proto/attributes.h"
 #include "transpiler/lowering/product_of_codes.h"
 #include "transpiler/lowering/rule.h"
 
 namespace fixpoint {
 namespace {
+
+// Whether it does more than convolve, as the reference's passes for oneDNN say it.
+bool DoesMore(const OpAttributes& op) {
+  return op.Bool("fuse_relu") || op.Bool("fuse_brelu") || !op.String("fuse_activation").empty() ||
+         op.Bool("fuse_residual_connection");
+}
 
 class ConvolutionRule final : public LoweringRule {
  public:
@@ -25,10 +31,11 @@ class ConvolutionRule final : public LoweringRule {
   std::vector<std::string> op_types() const override { return {"conv2d", "depthwise_conv2d"}; }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const OpAttributes attributes = lowering.AttributesOf(op);
     const bool is_other = op.Input("Bias") != nullptr || op.Input("ResidualData") != nullptr ||
-                          IsChannelsLast(StringAttr(op.desc(), "data_format").value_or("NCHW")) ||
-                          BoolAttr(op.desc(), "fuse_relu_before_depthwise_conv").value_or(false) ||
-                          BoolAttr(op.desc(), "fuse_brelu").value_or(false);
+                          IsChannelsLast(attributes.String("data_format")) ||
+                          attributes.Bool("fuse_relu_before_depthwise_conv") ||
+                          DoesMore(attributes);
     if (is_other) return LoweringReason::kAttributes;
     ProductOfCodes product;
     product.activation_slot = "Input";
@@ -36,7 +43,7 @@ class ConvolutionRule final : public LoweringRule {
     product.channel_axis = 0;
     product.type = "integer_conv2d";
     product.attributes =
-        AttributesOf(op, {"strides", "paddings", "padding_algorithm", "dilations", "groups"});
+        CopyAttributes(op, {"strides", "paddings", "padding_algorithm", "dilations", "groups"});
     return LowerProductOfCodes(op, product, lowering);
   }
 };

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "ops/op_form.h"
 #include "ops/quant_math.h"
-#include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/rule.h"
@@ -60,6 +60,7 @@ class DequantizeRule final : public LoweringRule {
         x->value()->op() != nullptr && codes != nullptr &&
         (codes->data_type() == VarType::INT8 || codes->data_type() == VarType::UINT8);
     if (!is_integers) return LoweringReason::kAtEdge;
+    if (!lowering.DequantizesTensor(op)) return LoweringReason::kAttributes;
     ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*scale));
     if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
       return LoweringReason::kGranularity;
@@ -70,7 +71,6 @@ class DequantizeRule final : public LoweringRule {
         .Output("Out", y->name())
         .FloatAttr("range", range->data<float>()[0]);
     if (is_affine) {
-      if (op.Input("ZeroPoint") == nullptr) return LoweringReason::kAttributes;
       ASSIGN_OR_RETURN(const Tensor* zero_point, lowering.FindParameter(*op.Input("ZeroPoint")));
       if (zero_point == nullptr || !IsCode(*zero_point, codes->data_type())) {
         return LoweringReason::kZeroPoint;
@@ -78,8 +78,7 @@ class DequantizeRule final : public LoweringRule {
       numbers.IntAttr("largest_code", 1)
           .IntAttr("zero_point", static_cast<int32_t>(zero_point->data<float>()[0]));
     } else {
-      const int64_t bits = IntAttr(op.desc(), "bit_length").value_or(8);
-      if (bits < 2 || bits > 9) return LoweringReason::kTooManyBits;
+      const int64_t bits = lowering.AttributesOf(op).Int("bit_length");
       numbers.IntAttr("largest_code", LargestCode(static_cast<int>(bits)));
     }
     lowering.Replace(op, numbers.Build());

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "proto/attributes.h"
+#include "ops/op_form.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/product_of_codes.h"
@@ -30,10 +30,9 @@ class FcRule final : public LoweringRule {
   std::vector<std::string> op_types() const override { return {"fc"}; }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
-    const std::string activation = StringAttr(op.desc(), "activation_type").value_or("");
-    const Argument* const w = op.Input("W");
-    if (BoolAttr(op.desc(), "padding_weights").value_or(false) || w == nullptr ||
-        (!activation.empty() && activation != "relu")) {
+    const OpAttributes attributes = lowering.AttributesOf(op);
+    const std::string activation = attributes.String("activation_type");
+    if (attributes.Bool("padding_weights") || (!activation.empty() && activation != "relu")) {
       return LoweringReason::kAttributes;
     }
     ProductOfCodes product;
@@ -43,8 +42,7 @@ class FcRule final : public LoweringRule {
     product.type = "integer_mul";
     product.integer_activation_slot = "X";
     product.integer_weight_slot = "Y";
-    product.attributes = {
-        MakeIntAttr("x_num_col_dims", IntAttr(op.desc(), "in_num_col_dims").value_or(1))};
+    product.attributes = {MakeIntAttr("x_num_col_dims", attributes.Int("in_num_col_dims"))};
     if (const Argument* const bias = op.Input("Bias"); bias != nullptr) {
       ASSIGN_OR_RETURN(product.bias, FindParameterBiasCodes(*bias, lowering));
     }

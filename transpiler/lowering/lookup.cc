@@ -43,7 +43,7 @@ class LookupRule final : public LoweringRule {
     if (w == nullptr || ids == nullptr || out == nullptr) return LoweringReason::kAttributes;
     OpBuilder integers(absl::StrCat("integer_", op.type()));
     integers.Input("Ids", ids->name()).Output("Out", out->name());
-    for (const OpDesc::Attr& attribute : AttributesOf(op, {"padding_idx"})) {
+    for (const OpDesc::Attr& attribute : CopyAttributes(op, {"padding_idx"})) {
       integers.Attr(attribute);
     }
     ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,

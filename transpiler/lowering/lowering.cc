@@ -1,5 +1,7 @@
 #include "transpiler/lowering/lowering.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -39,6 +41,8 @@ bool IsProductOfCodes(const Op& op) {
   const OpSchema* const schema = FindOpSchema(op.type());
   return schema != nullptr && schema->FindInput("Operands", Era::kPaddle2) != nullptr;
 }
+
+bool IsTable(const Op& op) { return op.type() == "integer_table"; }
 
 }  // namespace
 
@@ -100,6 +104,25 @@ std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const 
   return found;
 }
 
+bool Lowering::IsInForm(const Op& op) const {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  return schema != nullptr && CheckForm(op, *schema, era()).ok();
+}
+
+OpAttributes Lowering::AttributesOf(const Op& op) const {
+  return OpAttributes(op, *CHECK_NOTNULL(FindOpSchema(op.type())), era());
+}
+
+bool Lowering::DequantizesTensor(const Op& op) const {
+  if (!IsInForm(op)) return false;
+  if (op.type() == "fake_dequantize_affine") return true;
+  if (op.type() != "dequantize_linear") return false;
+  const OpAttributes attributes = AttributesOf(op);
+  const int64_t bits = attributes.Int("bit_length");
+  return !attributes.Bool("only_observer") && attributes.Int("quant_axis") == -1 && bits >= 2 &&
+         bits <= 9;
+}
+
 bool Lowering::IsUnwritten(const Variable& variable) {
   const auto [known, is_new] = unwritten_.try_emplace(&variable, false);
   if (is_new) {
@@ -136,7 +159,12 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
   if (op == nullptr || op->type() != "dequantize_linear") return std::nullopt;
-  if (op->Input("X") == nullptr || op->Input("Scale") == nullptr) return std::nullopt;
+  *reason = LoweringReason::kAttributes;
+  if (!IsInForm(*op)) return std::nullopt;
+  const OpAttributes attributes = AttributesOf(*op);
+  const int64_t axis = attributes.Int("quant_axis");
+  if (attributes.Bool("only_observer") || axis < -1) return std::nullopt;
+  *reason = LoweringReason::kNotQuantized;
   ParameterCodes found;
   found.codes = op->Input("X");
   ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
@@ -149,7 +177,7 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
         VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
         VarType::Type_Name(declared->data_type())));
   }
-  const int64_t bits = IntAttr(op->desc(), "bit_length").value_or(8);
+  const int64_t bits = attributes.Int("bit_length");
   if (bits > 8) *reason = LoweringReason::kTooManyBits;
   if (bits < 2 || bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
       ranges == nullptr || ranges->dtype() != VarType::FP32) {
@@ -157,15 +185,15 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   }
   RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
   found.ranges.assign(ranges->data<float>().begin(), ranges->data<float>().end());
-  found.channel_axis = static_cast<int>(IntAttr(op->desc(), "quant_axis").value_or(-1));
   found.largest_code = LargestCode(static_cast<int>(bits));
   const std::vector<int64_t>& dims = found.tensor->dims();
-  const bool has_axis = found.channel_axis < static_cast<int>(dims.size());
-  const int64_t channels = found.channel_axis < 0 || !has_axis ? 1 : dims[found.channel_axis];
+  const bool has_axis = axis < static_cast<int64_t>(dims.size());
+  if (has_axis) found.channel_axis = static_cast<int>(axis);
+  const int64_t channels = found.channel_axis < 0 ? 1 : dims[found.channel_axis];
   if (!has_axis || static_cast<int64_t>(found.ranges.size()) != channels) {
     return absl::InvalidArgumentError(absl::StrCat(
         DescribeInFile(*op), ": Scale has ", found.ranges.size(), " ranges, for codes ",
-        DimsText(dims), " along axis ", found.channel_axis, "; want ", channels));
+        DimsText(dims), " along axis ", axis, "; want ", channels));
   }
   return found;
 }
@@ -202,14 +230,15 @@ const Op* Lowering::FindOpenProduct(const Argument& reader) const {
 
 const Op* Lowering::FindOpenTable(const Argument& reader) const {
   const Op* const op = FindOpen(reader);
-  return op != nullptr && op->type() == "integer_table" ? op : nullptr;
+  return op != nullptr && IsTable(*op) ? op : nullptr;
 }
 
 const Op* Lowering::FindOpen(const Argument& reader) const {
   const Value* value = reader.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
   if (op == nullptr || value->written_by() == nullptr) return nullptr;
-  const bool is_open = IntAttr(op->desc(), "out_dtype").value_or(VarType::FP32) == VarType::FP32;
+  const bool is_open = (IsProductOfCodes(*op) || IsTable(*op)) &&
+                       AttributesOf(*op).Int("out_dtype") == VarType::FP32;
   const bool is_only = value->readers().size() == 1 && value->variable().values().size() == 1 &&
                        !value->variable().persistable();
   if (!is_open || !is_only || &op->block() != &reader.op().block()) return nullptr;

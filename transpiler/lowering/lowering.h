@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "ops/epilogue.h"
 #include "ops/era.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
@@ -85,6 +86,12 @@ class Lowering {
   Lowering(Program* program, PassContext* context, absl::string_view pass);
 
   Era era() const { return EraOf(program_); }
+  // Whether the slots and attributes of an op are as its schema says (CheckForm), so that it can be
+  // read. Every op that a rule is given is.
+  bool IsInForm(const Op& op) const;
+  // The attributes of an op, with the defaults of its type in this era. REQUIRES: IsInForm(op).
+  OpAttributes AttributesOf(const Op& op) const;
+
   // Whether no element of what an argument of the portable program reads or writes is below 0.
   bool IsNeverNegative(const Argument& argument) const {
     return never_negative_.contains(&argument);
@@ -98,6 +105,9 @@ class Lowering {
   void CountRoundingAwayFromZero() { ++rounding_away_from_zero_; }
   int rounding_away_from_zero() const { return rounding_away_from_zero_; }
 
+  // Whether an op makes numbers of all the codes of a tensor with one range, or one step and zero
+  // point, as integer_dequantize does.
+  bool DequantizesTensor(const Op& op) const;
   // The codes that an input's numbers stand for; nothing where they are none.
   std::optional<ActivationCodes> FindCodes(const Argument& input) const;
   // The same of a parameter. `reason` says why there are none. Errors: the range is not in the

@@ -28,10 +28,10 @@ std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
   return all;
 }
 
-// Whether nothing reads a value but steps to codes, also behind other moves: what they make of
-// numbers they make of the codes that these stand for.
-bool IsQuantizedAlone(const Value& moved) {
-  std::vector<const Value*> rest = {&moved};
+}  // namespace
+
+bool IsQuantizedAlone(const Value& value) {
+  std::vector<const Value*> rest = {&value};
   while (!rest.empty()) {
     const Value& next = *rest.back();
     rest.pop_back();
@@ -47,6 +47,8 @@ bool IsQuantizedAlone(const Value& moved) {
   }
   return true;
 }
+
+namespace {
 
 // Whether a run of the portable program holds what the op gives as the same codes.
 bool SharesCodes(const Op& op) { return op.type() == "assign"; }
@@ -122,7 +124,8 @@ absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
       return LoweringReason::kRewritten;
     }
     if (output->variable()->tensor() == nullptr) return LoweringReason::kUnknownShape;
-    // A product would compute on codes what training computed on numbers.
+    // A product would compute on codes what training computed on numbers; a step to codes makes of
+    // numbers what it makes of the codes that these stand for.
     if (!SharesCodes(op) && !IsQuantizedAlone(*output->value())) {
       return LoweringReason::kNotQuantized;
     }

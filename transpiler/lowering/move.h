@@ -1,6 +1,6 @@
 // Ops that give values of X in other places, and make none: reshape, transpose, concat, split,
-// maxima. Of codes of one kind they move the codes, where nothing but steps to codes reads what they
-// give:
+// maxima. Of codes of one kind they move the codes, where nothing but steps to codes reads what
+// they give:
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=127}
 //   integer_dequantize(X=r) -> (Out=y) {range=2.0, largest_code=127}
@@ -27,6 +27,9 @@ namespace fixpoint {
 
 // Whether the op is such.
 bool MovesValues(const Op& op);
+
+// Whether nothing reads a value but steps to codes, also after ops that move it.
+bool IsQuantizedAlone(const Value& value);
 
 // Declares codes of what a variable holds, and gives their name. REQUIRES: it is a declared tensor.
 absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtype,

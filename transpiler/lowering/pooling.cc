@@ -13,8 +13,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_form.h"
 #include "ops/window.h"
-#include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/move.h"
@@ -39,11 +39,11 @@ class PoolingRule final : public LoweringRule {
   std::vector<std::string> op_types() const override { return {"pool2d"}; }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
-    if (StringAttr(op.desc(), "pooling_type") != "avg") return LowerMove(op, lowering);
+    const OpAttributes attributes = lowering.AttributesOf(op);
+    if (attributes.String("pooling_type") != "avg") return LowerMove(op, lowering);
     const Argument* const x = op.Input("X");
     const Argument* const out = op.Output("Out");
-    if (x == nullptr || out == nullptr ||
-        IsChannelsLast(StringAttr(op.desc(), "data_format").value_or("NCHW"))) {
+    if (x == nullptr || out == nullptr || IsChannelsLast(attributes.String("data_format"))) {
       return LoweringReason::kAttributes;
     }
     const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);

@@ -17,7 +17,7 @@
 #include <optional>
 #include <utility>
 
-#include "proto/attributes.h"
+#include "ops/op_form.h"
 #include "proto/op_builder.h"
 #include "transpiler/lowering/product_of_codes.h"
 #include "transpiler/lowering/rule.h"
@@ -34,23 +34,15 @@ struct Product {
 };
 
 // Nothing where there is more to it.
-std::optional<Product> ProductOf(const OpDesc& op) {
-  if (op.type() == "mul") return Product{/*is_mul=*/true};
-  if (op.type() == "matmul_v2") {
-    return Product{false, BoolAttr(op, "trans_x").value_or(false),
-                   BoolAttr(op, "trans_y").value_or(false)};
-  }
-  const auto has_more = [&op](const char* name) {
-    const auto values = IntsAttr(op, name);
-    return values && !values->empty();
-  };
-  if (IntAttr(op, "head_number").value_or(1) != 1 || has_more("fused_reshape_Out") ||
-      has_more("fused_transpose_Out")) {
+std::optional<Product> ProductOf(absl::string_view type, const OpAttributes& op) {
+  if (type == "mul") return Product{/*is_mul=*/true};
+  if (type == "matmul_v2") return Product{false, op.Bool("trans_x"), op.Bool("trans_y")};
+  if (op.Int("head_number") != 1 || !op.Ints("fused_reshape_Out").empty() ||
+      !op.Ints("fused_transpose_Out").empty()) {
     return std::nullopt;
   }
-  return Product{false, BoolAttr(op, "transpose_X").value_or(false),
-                 BoolAttr(op, "transpose_Y").value_or(false),
-                 static_cast<float>(FloatAttr(op, "alpha").value_or(1))};
+  return Product{false, op.Bool("transpose_X"), op.Bool("transpose_Y"),
+                 static_cast<float>(op.Float("alpha"))};
 }
 
 // Null where it has none.
@@ -82,7 +74,8 @@ class ProductRule final : public LoweringRule {
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
     const Argument* const x = op.Input("X");
     const Argument* const y = op.Input("Y");
-    const std::optional<Product> product = ProductOf(op.desc());
+    const OpAttributes attributes = lowering.AttributesOf(op);
+    const std::optional<Product> product = ProductOf(op.type(), attributes);
     if (x == nullptr || y == nullptr || !product) return LoweringReason::kAttributes;
     const VarType::TensorDesc* const x_tensor = TensorOf(*x);
     const VarType::TensorDesc* const y_tensor = TensorOf(*y);
@@ -94,11 +87,11 @@ class ProductRule final : public LoweringRule {
     codes.alpha = product->alpha;
     if (product->is_mul) {
       // The columns are the last axis.
-      if (IntAttr(op.desc(), "y_num_col_dims").value_or(1) != codes.channel_axis) {
+      if (attributes.Int("y_num_col_dims") != codes.channel_axis) {
         return LoweringReason::kAttributes;
       }
       codes.type = "integer_mul";
-      codes.attributes = AttributesOf(op, {"x_num_col_dims", "y_num_col_dims"});
+      codes.attributes = CopyAttributes(op, {"x_num_col_dims", "y_num_col_dims"});
     } else {
       if (!HaveSameMatrices(*x_tensor, *y_tensor, *product)) return LoweringReason::kAttributes;
       codes.type = "integer_matmul";

@@ -82,7 +82,7 @@ bool CanAddBias(const ParameterBiasCodes& bias, const Weights& weights,
 
 }  // namespace
 
-std::vector<OpDesc::Attr> AttributesOf(const Op& op, std::initializer_list<const char*> names) {
+std::vector<OpDesc::Attr> CopyAttributes(const Op& op, std::initializer_list<const char*> names) {
   std::vector<OpDesc::Attr> attributes;
   for (const char* name : names) {
     if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) attributes.push_back(*attr);

@@ -40,8 +40,8 @@ struct ProductOfCodes {
   std::optional<ParameterBiasCodes> bias;
 };
 
-// Those attributes of an op that it has.
-std::vector<OpDesc::Attr> AttributesOf(const Op& op, std::initializer_list<const char*> names);
+// Copies of those attributes that an op has, for an op on integers with the same ones.
+std::vector<OpDesc::Attr> CopyAttributes(const Op& op, std::initializer_list<const char*> names);
 
 // Declares the scales of an op's sums as a parameter of what it gives, and gives their name. Error
 // (kInvalidArgument): one is more than a float holds.

@@ -17,6 +17,7 @@
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=r)
 //     {epilogue=["multiply", "round", "add"], out_dtype=20, out_zero_point=64, ...}
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -26,9 +27,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ops/op_schema.h"
+#include "ops/op_form.h"
 #include "ops/quant_math.h"
-#include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/move.h"
@@ -68,19 +68,19 @@ absl::StatusOr<const float*> FindNumber(const Op& op, absl::string_view slot, Lo
   return tensor->data<float>().data();
 }
 
-// How an affine quantizer in test mode makes codes; else nothing, and why.
-absl::StatusOr<std::optional<Quantization>> AffineQuantizationOf(const Op& op, Lowering& lowering,
+// How an affine quantizer makes codes; else nothing, and why.
+absl::StatusOr<std::optional<Quantization>> AffineQuantizationOf(const Op& op,
+                                                                 const OpAttributes& attributes,
+                                                                 Lowering& lowering,
                                                                  LoweringReason* reason) {
   *reason = LoweringReason::kNotParameter;
   ASSIGN_OR_RETURN(const float* const step, FindNumber(op, "InScale", lowering));
   ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(op, "InZeroPoint", lowering));
   if (step == nullptr || zero_point == nullptr) return std::nullopt;
-  *reason = LoweringReason::kAttributes;
-  if (!BoolAttr(op.desc(), "is_test").value_or(false)) return std::nullopt;
   *reason = LoweringReason::kTooManyBits;
-  const int64_t bits = IntAttr(op.desc(), "bit_length").value_or(8);
+  const int64_t bits = attributes.Int("bit_length");
   if (bits < 2 || bits > 8) return std::nullopt;
-  const bool is_unsigned = BoolAttr(op.desc(), "unsigned_codes").value_or(false);
+  const bool is_unsigned = attributes.Bool("unsigned_codes");
   const int32_t count = int32_t{1} << bits;
   const int32_t smallest = is_unsigned ? 0 : -count / 2;
   const int32_t largest = smallest + count - 1;
@@ -94,7 +94,7 @@ absl::StatusOr<std::optional<Quantization>> AffineQuantizationOf(const Op& op, L
                                                    *zero_point, "; want a code, ", smallest, " to ",
                                                    largest));
   }
-  if (IntAttr(op.desc(), "round_type").value_or(1) != 0) lowering.CountRoundingAwayFromZero();
+  if (attributes.Int("round_type") != 0) lowering.CountRoundingAwayFromZero();
   Quantization found;
   found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
   found.type.range = *step * static_cast<float>(largest);
@@ -173,12 +173,11 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
   return absl::OkStatus();
 }
 
-// Whether nothing reads the codes but what makes numbers of them.
-bool AreDequantizedOnly(const Value& codes) {
-  return std::all_of(codes.readers().begin(), codes.readers().end(), [](const Argument* reader) {
-    const OpSchema* schema = FindOpSchema(reader->op().type());
-    return schema != nullptr && schema->quant_op() == QuantOp::kDequantize;
-  });
+// Whether nothing reads the codes but what makes numbers of all of them.
+bool AreDequantizedOnly(const Value& codes, const Lowering& lowering) {
+  return std::all_of(
+      codes.readers().begin(), codes.readers().end(),
+      [&lowering](const Argument* reader) { return lowering.DequantizesTensor(reader->op()); });
 }
 
 std::vector<const Argument*> ReadersOf(const Value& value) {
@@ -198,20 +197,22 @@ class QuantizeRule final : public LoweringRule {
     const bool is_affine = op.type() == kAffine;
     const Argument* const x = op.Input("X");
     const Argument* const y = op.Output(is_affine ? "Out" : "Y");
+    const OpAttributes attributes = lowering.AttributesOf(op);
     if (x == nullptr || y == nullptr || y->variable() == nullptr || y->value() == nullptr ||
-        BoolAttr(op.desc(), "only_observer").value_or(false)) {
+        !attributes.Bool("is_test") || (!is_affine && attributes.Bool("only_observer"))) {
       return LoweringReason::kAttributes;
     }
+    if (!is_affine && attributes.Int("quant_axis") != -1) return LoweringReason::kGranularity;
     const Variable& codes = *y->variable();
     if (codes.values().size() != 1) return LoweringReason::kRewritten;
-    if (!AreDequantizedOnly(*y->value())) return LoweringReason::kCodesAreRead;
+    if (!AreDequantizedOnly(*y->value(), lowering)) return LoweringReason::kCodesAreRead;
     if (codes.desc() == nullptr || !codes.desc()->type().has_lod_tensor()) {
       return LoweringReason::kUnknownShape;
     }
     LoweringReason reason;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
-                     is_affine ? AffineQuantizationOf(op, lowering, &reason)
-                               : QuantizationOf(op, lowering, &reason));
+                     is_affine ? AffineQuantizationOf(op, attributes, lowering, &reason)
+                               : QuantizationOf(op, attributes, lowering, &reason));
     if (!quantization) return reason;
     lowering.SetElementType(codes, quantization->type.dtype);
     if (IsOpen(*x, lowering)) {
@@ -242,12 +243,10 @@ class QuantizeRule final : public LoweringRule {
 
  private:
   static absl::StatusOr<std::optional<Quantization>> QuantizationOf(const Op& op,
+                                                                    const OpAttributes& attributes,
                                                                     Lowering& lowering,
                                                                     LoweringReason* reason) {
     *reason = LoweringReason::kGranularity;
-    if (IntAttr(op.desc(), "quant_axis").value_or(-1) != -1 || op.Input("Scale") == nullptr) {
-      return std::nullopt;
-    }
     ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*op.Input("Scale")));
     if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
       return std::nullopt;
@@ -262,13 +261,13 @@ class QuantizeRule final : public LoweringRule {
       }
     }
     *reason = LoweringReason::kTooManyBits;
-    const int64_t bits = IntAttr(op.desc(), "bit_length").value_or(8);
+    const int64_t bits = attributes.Int("bit_length");
     // What signed codes hold is held so, as in training (runtime/executor/ops/quantized.h).
     const bool is_unsigned = bits == 9;
     if (bits < 2 || bits > 9) return std::nullopt;
     if (is_unsigned && !lowering.IsNeverNegative(*op.Input("X"))) return std::nullopt;
     const int32_t largest = LargestCode(static_cast<int>(bits));
-    const bool to_even = IntAttr(op.desc(), "round_type").value_or(1) == 0;
+    const bool to_even = attributes.Int("round_type") == 0;
     Quantization found;
     found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
     found.type.range = range->data<float>()[0];

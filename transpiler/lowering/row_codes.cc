@@ -2,7 +2,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
-#include "proto/attributes.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -28,18 +27,17 @@ absl::StatusOr<std::optional<ParameterRowCodes>> FindParameterRowCodes(const Arg
                                                                        Lowering& lowering) {
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || op->type() != "fake_row_wise_dequantize") return std::nullopt;
+  if (op == nullptr || op->type() != "fake_row_wise_dequantize" || !lowering.IsInForm(*op)) {
+    return std::nullopt;
+  }
   ParameterRowCodes found;
   found.codes = op->Input("X");
   found.scales = op->Input("Scale");
   found.zero_points = op->Input("ZeroPoint");
-  if (found.codes == nullptr || found.scales == nullptr || found.zero_points == nullptr) {
-    return std::nullopt;
-  }
   ASSIGN_OR_RETURN(found.tensor, lowering.FindParameter(*found.codes));
   if (found.tensor == nullptr || found.tensor->dtype() != VarType::INT8) return std::nullopt;
   const std::vector<int64_t>& dims = found.tensor->dims();
-  const int64_t axis = IntAttr(op->desc(), "quant_axis").value_or(0);
+  const int64_t axis = lowering.AttributesOf(*op).Int("quant_axis");
   if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) {
     return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(*op), ": quant_axis is ", axis,
                                                    " and the codes are ", DimsText(dims),

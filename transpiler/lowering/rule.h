@@ -30,9 +30,9 @@ class LoweringRule {
   virtual absl::string_view doc() const = 0;
   virtual std::vector<std::string> op_types() const = 0;
 
-  // Rewrites the op, which is gone then (kOnIntegers, kBiasAsNumbers), or leaves it as it is and
-  // says why. Errors name the op: kInvalidArgument: it contradicts itself, or what a parameter
-  // holds; kNotFound: there is no such parameter.
+  // Rewrites an op that is in form (Lowering::IsInForm), which is gone then (kOnIntegers,
+  // kBiasAsNumbers), or leaves it as it is and says why. Errors name the op: kInvalidArgument: it
+  // contradicts itself, or what a parameter holds; kNotFound: there is no such parameter.
   virtual absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const = 0;
 };
 

@@ -33,7 +33,6 @@
 #include "ops/dims.h"
 #include "ops/equal_shapes.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/bias_codes.h"
@@ -86,7 +85,7 @@ absl::StatusOr<bool> CanAddCodes(const Op& product, const ParameterBiasCodes& bi
   if (values == nullptr || weights == nullptr) return false;
   const VarType::TensorDesc* const input = TensorOf(*product.Input(is_image ? "Input" : "X"));
   const bool is_255 = input == nullptr || input->data_type() == VarType::UINT8 ||
-                      IntAttr(product.desc(), "input_zero_point").value_or(0) != 0;
+                      lowering.AttributesOf(product).Int("input_zero_point") != 0;
   return SumsWithBiasFit(weights->size() / bias.tensor->size(), 128 * (is_255 ? 255 : 128)) &&
          bias.IsOfSums(values->data<float>());
 }
@@ -182,7 +181,7 @@ class SumRule final : public LoweringRule {
       return LoweringReason::kInEpilogue;
     }
     const int channel_axis = ChannelAxisOf(product, dims->dims_size());
-    const int64_t axis = IntAttr(op.desc(), "axis").value_or(-1);
+    const int64_t axis = lowering.AttributesOf(op).Int("axis");
     ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> codes,
                      FindParameterBiasCodes(addend, lowering));
     if (codes) {

@@ -10,8 +10,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/activation.h"
-#include "ops/op_form.h"
-#include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
@@ -70,13 +68,11 @@ Tensor CodesOf(absl::Span<const float> numbers, const Quantization& quantization
 }  // namespace
 
 absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering) {
-  const OpSchema* const schema = FindOpSchema(op.type());
-  const Era era = lowering.era();
-  if (op.inputs().size() != 1 || !CheckForm(op, *schema, era).ok()) return false;
+  if (op.inputs().size() != 1) return false;
   const std::optional<ActivationCodes> codes = lowering.FindCodes(*op.Input("X"));
   const Argument& out = *op.Output("Out");
   if (!codes || out.value() == nullptr) return false;
-  const Activation activation = ActivationOf(op.type(), OpAttributes(op, *schema, era), era);
+  const Activation activation = ActivationOf(op.type(), lowering.AttributesOf(op), lowering.era());
   ASSIGN_OR_RETURN(
       const std::string table,
       lowering.AddParameter(absl::StrCat(out.name(), ".table"), NumbersOf(activation, *codes)));

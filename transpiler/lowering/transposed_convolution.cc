@@ -9,8 +9,8 @@
 
 #include <memory>
 
+#include "ops/op_form.h"
 #include "ops/window.h"
-#include "proto/attributes.h"
 #include "transpiler/lowering/product_of_codes.h"
 #include "transpiler/lowering/rule.h"
 
@@ -28,9 +28,12 @@ class TransposedConvolutionRule final : public LoweringRule {
   }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
-    const int64_t groups = IntAttr(op.desc(), "groups").value_or(1);
+    const OpAttributes attributes = lowering.AttributesOf(op);
+    const int64_t groups = attributes.Int("groups");
     const bool is_other = op.Input("Bias") != nullptr || groups < 1 ||
-                          IsChannelsLast(StringAttr(op.desc(), "data_format").value_or("NCHW"));
+                          IsChannelsLast(attributes.String("data_format")) ||
+                          attributes.Bool("fuse_relu") ||
+                          !attributes.String("fuse_activation").empty();
     if (is_other) return LoweringReason::kAttributes;
     ProductOfCodes product;
     product.activation_slot = "Input";
@@ -38,8 +41,9 @@ class TransposedConvolutionRule final : public LoweringRule {
     product.channel_axis = 1;
     product.channel_groups = groups;
     product.type = "integer_conv2d_transpose";
-    product.attributes = AttributesOf(op, {"strides", "paddings", "padding_algorithm", "dilations",
-                                           "groups", "output_size", "output_padding"});
+    product.attributes =
+        CopyAttributes(op, {"strides", "paddings", "padding_algorithm", "dilations", "groups",
+                            "output_size", "output_padding"});
     return LowerProductOfCodes(op, product, lowering);
   }
 };

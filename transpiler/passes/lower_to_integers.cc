@@ -71,7 +71,10 @@ class LowerToIntegers final : public Pass {
         LoweredOp lowered{b, index, op.type(),
                           op.outputs().empty() ? "" : std::string(op.outputs()[0]->name())};
         if (const auto rule = rules.find(lowered.type); rule != rules.end()) {
-          ASSIGN_OR_RETURN(lowered.reason, rule->second->Lower(op, lowering));
+          lowered.reason = LoweringReason::kAttributes;
+          if (lowering.IsInForm(op)) {
+            ASSIGN_OR_RETURN(lowered.reason, rule->second->Lower(op, lowering));
+          }
         }
         records[&op] = context.lowered.size();
         context.lowered.push_back(std::move(lowered));

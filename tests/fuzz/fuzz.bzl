@@ -1,5 +1,7 @@
 """A fuzz target: libFuzzer's program under --config=fuzz, else a replay of its seeds."""
 
+load("//tests/testing:binary_test.bzl", "binary_test")
+
 def fuzz_target(name, srcs, seeds, deps):
     """Declares the program `name` and the test `name`_seeds_test.
 
@@ -12,22 +14,21 @@ def fuzz_target(name, srcs, seeds, deps):
     native.cc_binary(
         name = name,
         testonly = True,
-        srcs = srcs + select({
-            "//tests/fuzz:fuzzing": [],
-            "//conditions:default": ["//tests/fuzz:replay_main.cc"],
-        }),
+        srcs = srcs,
         linkopts = select({
             "//tests/fuzz:fuzzing": ["-fsanitize=fuzzer"],
             "//conditions:default": [],
         }),
         visibility = ["//tests/docs:__pkg__"],
-        deps = deps,
+        deps = deps + select({
+            "//tests/fuzz:fuzzing": [],
+            "//conditions:default": ["//tests/fuzz:replay_main"],
+        }),
     )
-    native.cc_test(
+    binary_test(
         name = name + "_seeds_test",
         size = "small",
-        srcs = srcs + ["//tests/fuzz:replay_main.cc"],
         args = ["$(locations %s)" % seed for seed in seeds],
+        binary = ":" + name,
         data = seeds,
-        deps = deps,
     )

@@ -2,51 +2,89 @@
 
 #include "runtime/passive_waiting.h"
 
+#include <glog/logging.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include <cstdlib>
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
-#include "absl/types/span.h"
 
 namespace fixpoint {
 namespace {
 
-// What googletest leaves of those of main.
-absl::Span<char* const> arguments;
+constexpr char kChild[] = "--child";
 
-// What the process was begun with, whatever it has set since.
-std::string AtTheBeginning(const std::string& name) {
+// What this process was begun with, whatever it has set since: its arguments and what the
+// environment says of waiting, one on a line.
+int PrintBeginning(int argc, char** argv) {
+  for (int i = 2; i < argc; ++i) std::puts(argv[i]);
   std::ifstream file("/proc/self/environ");
   const std::string all{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> lines;
   for (const absl::string_view entry : absl::StrSplit(all, '\0')) {
-    const std::pair<absl::string_view, absl::string_view> variable =
-        absl::StrSplit(entry, absl::MaxSplits('=', 1));
-    if (variable.first == name) return std::string(variable.second);
+    if (absl::StartsWith(entry, "OMP_WAIT_POLICY=") || absl::StartsWith(entry, "GOMP_SPINCOUNT=")) {
+      lines.emplace_back(entry);
+    }
   }
-  return "";
+  std::sort(lines.begin(), lines.end());
+  for (const std::string& line : lines) std::puts(line.c_str());
+  return 0;
 }
 
-TEST(PassiveWaiting, IsInTheEnvironmentUnlessThatSaysOtherwise) {
-  EXPECT_EQ(AtTheBeginning("OMP_WAIT_POLICY"), arguments[1]);
-  EXPECT_EQ(AtTheBeginning("GOMP_SPINCOUNT"), arguments[2]);
+// What a child prints that is begun in an environment that says only this of waiting.
+std::string BeginningOfChild(const std::vector<std::string>& environment) {
+  int ends[2];
+  PCHECK(pipe(ends) == 0);
+  const pid_t child = fork();
+  PCHECK(child >= 0);
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[0]);
+    unsetenv("OMP_WAIT_POLICY");
+    unsetenv("GOMP_SPINCOUNT");
+    for (const std::string& entry : environment) putenv(const_cast<char*>(entry.c_str()));
+    execl("/proc/self/exe", "child", kChild, "two words", nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  std::string printed;
+  std::array<char, 256> buffer;
+  for (ssize_t count; (count = read(ends[0], buffer.data(), buffer.size())) > 0;) {
+    printed.append(buffer.data(), count);
+  }
+  close(ends[0]);
+  int status = 0;
+  PCHECK(waitpid(child, &status, 0) == child);
+  EXPECT_EQ(status, 0);
+  return printed;
 }
 
-TEST(PassiveWaiting, KeepsArguments) {
-  EXPECT_EQ(arguments.size(), 4);
-  EXPECT_STREQ(arguments[3], "two words");
+TEST(PassiveWaiting, IsInTheEnvironmentOfAProcessThatBeginsAnewWithItsArguments) {
+  EXPECT_EQ(BeginningOfChild({}), "two words\nOMP_WAIT_POLICY=passive\n");
+}
+
+TEST(PassiveWaiting, LeavesWhatTheEnvironmentSays) {
+  EXPECT_EQ(BeginningOfChild({"OMP_WAIT_POLICY=active"}), "two words\nOMP_WAIT_POLICY=active\n");
+  EXPECT_EQ(BeginningOfChild({"GOMP_SPINCOUNT=5"}), "two words\nGOMP_SPINCOUNT=5\n");
 }
 
 }  // namespace
 }  // namespace fixpoint
 
 int main(int argc, char** argv) {
-  fixpoint::WaitPassively(argv);
+  if (argc > 1 && std::string(argv[1]) == fixpoint::kChild) {
+    fixpoint::WaitPassively(argv);
+    return fixpoint::PrintBeginning(argc, argv);
+  }
   testing::InitGoogleTest(&argc, argv);
-  fixpoint::arguments = absl::MakeConstSpan(argv, argc);
   return RUN_ALL_TESTS();
 }

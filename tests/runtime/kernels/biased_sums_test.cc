@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "ops/bias_codes.h"
 #include "runtime/kernels/epilogue.h"
@@ -141,25 +140,27 @@ TEST_P(Biased, TransposedConvolutionIsExact) {
   ExpectExact(plan, coding, inputs, filters, sums, shape.channels);
 }
 
-// Those that fit in a cache.
-std::vector<ConvolutionCase> Cases() {
-  std::vector<ConvolutionCase> cases = IntegerConvolutionCases();
-  cases.erase(std::remove_if(cases.begin(), cases.end(),
-                             [](const ConvolutionCase& test) {
-                               return absl::StrContains(test.name, "Large");
-                             }),
-              cases.end());
-  return cases;
+std::string NameOf(const testing::TestParamInfo<Biased::ParamType>& info) {
+  const auto& [test, coding, codes] = info.param;
+  return test.name + coding.name + (codes == Codes::kMixed ? "Mixed" : "Largest");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, Biased,
-                         testing::Combine(testing::ValuesIn(Cases()),
+                         testing::Combine(testing::ValuesIn(SmallIntegerConvolutionCases()),
                                           testing::ValuesIn(CodingCases()),
                                           testing::Values(Codes::kMixed, Codes::kLargest)),
-                         [](const auto& info) {
-                           return std::get<0>(info.param).name + std::get<1>(info.param).name +
-                                  (std::get<2>(info.param) == Codes::kMixed ? "Mixed" : "Largest");
-                         });
+                         NameOf);
+
+// With a zero point and without.
+std::vector<CodingCase> TwoCodings() {
+  return {SymmetricCodings().front(), AffineCodings().front()};
+}
+
+INSTANTIATE_TEST_SUITE_P(LargeShapes, Biased,
+                         testing::Combine(testing::ValuesIn(LargeIntegerConvolutionCases()),
+                                          testing::ValuesIn(TwoCodings()),
+                                          testing::Values(Codes::kMixed)),
+                         NameOf);
 
 void ExpectExactProduct(const ProductShape& shape, const CodingCase& coding, Codes codes) {
   Draws draws(codes);

@@ -26,6 +26,16 @@ ConvolutionShape Shape(int64_t channels, int64_t filters, int64_t groups, int64_
   return shape;
 }
 
+std::vector<ConvolutionCase> IntegerConvolutionCases() {
+  std::vector<ConvolutionCase> cases = ConvolutionCases();
+  for (const ConvolutionCase& test : TiledConvolutionCases()) cases.push_back(test);
+  return cases;
+}
+
+bool IsLarge(const ConvolutionCase& test) {
+  return absl::StrContains(test.name, "Large") || absl::StrContains(test.name, "Chunks");
+}
+
 }  // namespace
 
 bool IsSlow(const std::string& implementation) {
@@ -67,9 +77,19 @@ std::vector<ConvolutionCase> ConvolutionCases() {
   };
 }
 
-std::vector<ConvolutionCase> IntegerConvolutionCases() {
-  std::vector<ConvolutionCase> cases = ConvolutionCases();
-  for (const ConvolutionCase& test : TiledConvolutionCases()) cases.push_back(test);
+std::vector<ConvolutionCase> SmallIntegerConvolutionCases() {
+  std::vector<ConvolutionCase> cases;
+  for (const ConvolutionCase& test : IntegerConvolutionCases()) {
+    if (!IsLarge(test)) cases.push_back(test);
+  }
+  return cases;
+}
+
+std::vector<ConvolutionCase> LargeIntegerConvolutionCases() {
+  std::vector<ConvolutionCase> cases;
+  for (const ConvolutionCase& test : IntegerConvolutionCases()) {
+    if (IsLarge(test)) cases.push_back(test);
+  }
   return cases;
 }
 

@@ -21,8 +21,10 @@ std::vector<ConvolutionCase> ConvolutionCases();
 // More of them, of the shapes that there are tiles for (tiled_convolution.h).
 std::vector<ConvolutionCase> TiledConvolutionCases();
 
-// Both.
-std::vector<ConvolutionCase> IntegerConvolutionCases();
+// Both. Large ones are more than the caches are expected to have, or long sums, and take longer
+// than all small ones: a test with a table of its own has few of its rows with them.
+std::vector<ConvolutionCase> SmallIntegerConvolutionCases();
+std::vector<ConvolutionCase> LargeIntegerConvolutionCases();
 
 // Whether oneDNN planned a kernel that is slow. With AVX2 alone it has no other than gemm for some
 // of the cases.

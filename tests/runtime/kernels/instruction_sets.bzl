@@ -1,5 +1,7 @@
 """A test of what runs on kernels, with several instruction sets."""
 
+load("//tests/testing:binary_test.bzl", "binary_test")
+
 # Those that there are loops for (runtime/kernels/vectorised.h).
 LOOP_INSTRUCTION_SETS = [
     "DEFAULT",
@@ -23,28 +25,28 @@ def instruction_sets_test(
         shard_count = None,
         srcs = None,
         **kwargs):
-    """Declares <name>_<instruction set>_test for each that oneDNN is limited to.
+    """Declares <name>_<instruction set>_test for each that oneDNN is limited to: one program.
 
     Args:
       name: what the tests have in front.
       instruction_sets: values of ONEDNN_MAX_CPU_ISA, DEFAULT for all that the machine has.
-      size: of each cc_test.
-      shard_count: of each cc_test.
-      srcs: their sources, if not <name>_test.cc.
-      **kwargs: of the library that they share, so that it is compiled once.
+      size: of each test.
+      shard_count: of each test.
+      srcs: the program's sources, if not <name>_test.cc.
+      **kwargs: of the program.
     """
-    native.cc_library(
-        name = name + "_test_cases",
+    native.cc_binary(
+        name = name + "_test_program",
         testonly = True,
         srcs = srcs or [name + "_test.cc"],
-        alwayslink = True,
+        linkstatic = False,
         **kwargs
     )
     for instruction_set in instruction_sets:
-        native.cc_test(
+        binary_test(
             name = "%s_%s_test" % (name, instruction_set.lower()),
             size = size,
-            shard_count = shard_count,
+            binary = ":%s_test_program" % name,
             env = {"ONEDNN_MAX_CPU_ISA": instruction_set},
-            deps = [":%s_test_cases" % name],
+            shard_count = shard_count,
         )

@@ -260,13 +260,33 @@ TEST_P(StoredConvolutions, HaveTheBitsOfOperationsOnNumbers) {
                shape.output_size(), &numbers);
 }
 
+std::string NameOf(const testing::TestParamInfo<StoredConvolutions::ParamType>& info) {
+  const auto& [shape, stored, coding] = info.param;
+  return shape.name + stored.name + "Of" + coding.name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, StoredConvolutions,
-                         testing::Combine(testing::ValuesIn(IntegerConvolutionCases()),
+                         testing::Combine(testing::ValuesIn(SmallIntegerConvolutionCases()),
                                           testing::ValuesIn(kCases), testing::ValuesIn(Codings())),
-                         [](const auto& info) {
-                           return std::get<0>(info.param).name + std::get<1>(info.param).name +
-                                  "Of" + std::get<2>(info.param).name;
-                         });
+                         NameOf);
+
+// Of each kind of operand one: of none, of channels, of elements, and of codes of both types.
+std::vector<StoredCase> CasesForLargeShapes() {
+  std::vector<StoredCase> cases;
+  for (const StoredCase& stored : kCases) {
+    for (const char* name :
+         {"Unsigned", "BatchNorm", "BiasedAffineResidual", "ResidualOfTheOtherTypeNearTies"}) {
+      if (stored.name == name) cases.push_back(stored);
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(LargeShapes, StoredConvolutions,
+                         testing::Combine(testing::ValuesIn(LargeIntegerConvolutionCases()),
+                                          testing::ValuesIn(CasesForLargeShapes()),
+                                          testing::ValuesIn(Codings())),
+                         NameOf);
 
 TEST(StoredConvolutions, HaveTilesWhereTheyAreFaster) {
   if (!HasExactIntegerProducts() || BestInstructionSet() != InstructionSet::kAvx512) {

@@ -6,14 +6,16 @@ would do, but it wants every repository that a rule names by default.)
 
 _SourceFiles = provider(fields = ["paths"])
 
-_ATTRS = ["data", "deps", "hdrs", "srcs", "textual_hdrs"]
+_ATTRS = ["binary", "data", "deps", "hdrs", "srcs", "textual_hdrs"]
 
 def _collect_impl(target, ctx):
     direct = []
     below = []
     for name in _ATTRS:
         value = getattr(ctx.rule.attr, name, None)
-        for dep in value if type(value) == "list" else []:
+        for dep in value if type(value) == "list" else [value]:
+            if type(dep) != "Target":
+                continue
             if _SourceFiles in dep:
                 below.append(dep[_SourceFiles].paths)
             elif not dep.label.workspace_name:

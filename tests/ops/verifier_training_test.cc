@@ -15,9 +15,9 @@
 namespace fixpoint {
 namespace {
 
-class VerifierFinds : public testing::TestWithParam<FindingCase> {};
+class VerifierFindsInTraining : public testing::TestWithParam<FindingCase> {};
 
-TEST_P(VerifierFinds, AndSaysWhere) { ExpectFindings(GetParam()); }
+TEST_P(VerifierFindsInTraining, AndSaysWhere) { ExpectFindings(GetParam()); }
 
 // By its type it is one, where ops have no roles.
 TEST(Verifier, LetsAGradientOpReadTheCopyThatItsForwardOpRead) {
@@ -176,7 +176,8 @@ relu(X=w) -> (Out=w) {op_role=1, op_role_var=["w"]}
     relu(X=w) -> (Out=w) {op_role=1, op_role_var=["w"]}
 )"},
 };
-INSTANTIATE_TEST_SUITE_P(Training, VerifierFinds, testing::ValuesIn(kTraining), FindingCaseName);
+INSTANTIATE_TEST_SUITE_P(Training, VerifierFindsInTraining, testing::ValuesIn(kTraining),
+                         FindingCaseName);
 
 constexpr FindingCase kQuantization[] = {
     {"WhatIsQuantizedTwice", R"(
@@ -280,7 +281,7 @@ error: p: block 0, op 0 (fake_quantize_moving_average_min_max): is_test is false
     fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z, InState=n, InAccumMin=a) -> (Out=q, OutScale=s, OutZeroPoint=y, OutState=n, OutAccumMin=a)
 )"},
 };
-INSTANTIATE_TEST_SUITE_P(Quantization, VerifierFinds, testing::ValuesIn(kQuantization),
+INSTANTIATE_TEST_SUITE_P(Quantization, VerifierFindsInTraining, testing::ValuesIn(kQuantization),
                          FindingCaseName);
 
 // Each of n dequantize ops' slots, times each of n readers of the copy, would be n * n findings.

@@ -179,6 +179,7 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
 }
 
 absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
+  RETURN_IF_ERROR(op.OutputType("Out").status());
   Quantization quantization;
   ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
   quantization.dequantizes = dequantizes;

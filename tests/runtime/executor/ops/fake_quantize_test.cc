@@ -48,6 +48,20 @@ TEST(ChannelWiseQuantizeDequantize, OfNoChannelsGivesNothing) {
   }
 }
 
+// The reference has ranges along the first two axes alone.
+TEST(ChannelWiseQuantize, RefusesAnotherAxisThanTheFirstTwo) {
+  for (const char* type :
+       {"fake_channel_wise_quantize_abs_max", "fake_channel_wise_quantize_dequantize_abs_max"}) {
+    EXPECT_THAT(OpDifferences(InRelease("2006002", absl::StrCat(type, R"((X=x) -> (
+        Out=y, OutScale=s) {quant_axis=2, bit_length=8})")),
+                              "x f32[1,1,2] 1 2\n"),
+                testing::HasSubstr(absl::StrCat("executor: block 0, op 0 (", type,
+                                                "): quant_axis is 2 and X is [1, 1, 2]; want 0 or "
+                                                "1, an axis of X")))
+        << type;
+  }
+}
+
 // The numbers are computed where they are read, from the codes and the scale of the time when the
 // op stood: both variables take other values before.
 TEST(Dequantize, OfWhatIsOverwrittenBeforeItIsRead) {

@@ -55,17 +55,19 @@ absl::Status MultiplyCodes(OpRun& op, MakeProduct make) {
   ASSIGN_OR_RETURN(const Product product, make(op));
   RETURN_IF_ERROR(CheckSums(op, "X", "Y", product.y.columns));
   RETURN_IF_ERROR(CheckBias(op));
-  if (product.out_dims.empty() || product.out_dims.back() != product.y.columns) {
-    return absl::UnimplementedError("Y is a vector; want columns");
-  }
   const Array& x = op.Input("X");
   const Array& y = op.Input("Y");
+  if (y.rank() < 2) return absl::UnimplementedError("Y is a vector; want columns");
   ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", x.dtype));
   Array sums(VarType::FP64, product.out_dims);
   ForEachTerm(product, [&](int64_t i, int64_t x_i, int64_t y_i) {
     sums[i] += (x[x_i] - zero_point) * y[y_i];
   });
-  ASSIGN_OR_RETURN(Array out, StoreSums(op, sums, static_cast<int>(sums.dims.size()) - 1));
+  // Of a Y whose columns are more than one dimension, too.
+  const int64_t rows = product.x.rows * static_cast<int64_t>(product.x.start.size());
+  sums.Reshape({rows, product.y.columns});
+  ASSIGN_OR_RETURN(Array out, StoreSums(op, std::move(sums), /*channel_axis=*/1));
+  out.Reshape(product.out_dims);
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
 }

@@ -97,6 +97,19 @@ TEST(QuantizedProduct, IsAsIfOnNumbers) {
             "");
 }
 
+// A channel is one of them all, whatever axes they lie along.
+TEST(IntegerMul, FlattensItsColumns) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        integer_mul(X=x, Y=w, Scales=s, Bias=b, Operands=[c]) -> (Out=y) {
+          epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]}
+      })",
+                          "x i8[3,2] 127 -1 5 6 -7 100\nw i8[2,2,2] 1 -2 3 -4 5 -6 7 -8\n"
+                          "s f32[4] 0.5 0.25 2 1\nb i32[4] 1 2 3 4\nc f32[4] 0.1 0.2 0.3 0.4\n",
+                          0, {"y"}),
+            "");
+}
+
 // As in attention.
 TEST(QuantizedProduct, OfManyMatricesIsAsIfOnNumbers) {
   constexpr char kProgram[] = R"(program version=2006002

@@ -1,0 +1,63 @@
+// Ops that run a block: a few steps of one value, once or until a count is reached.
+
+#include "tests/random/generators.h"
+
+namespace fixpoint::random_cases {
+namespace {
+
+// Ops of `value`, which they write.
+void AddSteps(CaseMaker& c, const std::string& value, const std::string& weights) {
+  for (int steps = c.Between(1, 3); steps > 0; --steps) {
+    switch (c.Between(0, 3)) {
+      case 0:
+        c.Block("  mul(X=", value, ", Y=", weights, ") -> (Out=", value, ")");
+        break;
+      case 1:
+        c.Block("  relu(X=", value, ") -> (Out=", value, ")");
+        break;
+      case 2:
+        c.Block("  scale(X=", value, ") -> (Out=", value,
+                ") {scale=", FloatText(c.Between(-1.0f, 1.0f)), ", bias=0.5}");
+        break;
+      default:
+        c.Block("  elementwise_add(X=", value, ", Y=", value, ") -> (Out=", value, ")");
+    }
+  }
+}
+
+void Conditional(CaseMaker& c) {
+  const int64_t size = c.Between(1, 20);
+  const std::string x = c.Numbers({c.Between(1, 9), size});
+  const std::string w = c.Numbers({size, size}, -0.5f, 0.5f);
+  const std::string condition = c.Integers(VarType::BOOL, {1}, 0, 1);
+  c.Op("conditional_block(Cond=", condition, ", Input=[", x, ", ", w, "]) -> (Out=[", x,
+       "], Scope=[]) {sub_block=block(1), is_scalar_condition=true}");
+  c.Block("block 1 parent=0 {");
+  AddSteps(c, x, w);
+  c.Block("}");
+  c.Fetch({x});
+  c.Sums(3 * size);
+}
+
+void While(CaseMaker& c) {
+  const int64_t size = c.Between(1, 20);
+  const std::string x = c.Numbers({c.Between(1, 9), size});
+  const std::string w = c.Numbers({size, size}, -0.5f, 0.5f);
+  const std::string last = c.Integers(VarType::INT64, {1}, 0, 4);
+  c.Op("fill_constant() -> (Out=turn) {shape=[1L], dtype=3, value=0.0}");
+  c.Op("less_than(X=turn, Y=", last, ") -> (Out=going)");
+  c.Op("while(X=[", x, ", ", w, ", ", last, ", turn], Condition=going) -> (Out=[", x,
+       ", going, turn], StepScopes=[]) {sub_block=block(1)}");
+  c.Block("block 1 parent=0 {");
+  AddSteps(c, x, w);
+  c.Block("  increment(X=turn) -> (Out=turn) {step=1.0}");
+  c.Block("  less_than(X=turn, Y=", last, ") -> (Out=going)\n}");
+  c.Fetch({x, "turn"});
+  c.Sums(12 * size);
+}
+
+}  // namespace
+
+Generators BlockGenerators() { return {{"conditional_block", Conditional}, {"while", While}}; }
+
+}  // namespace fixpoint::random_cases

@@ -4,6 +4,10 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "proto/attributes.h"
 #include "proto/program_text.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/random_program.h"
@@ -74,6 +78,44 @@ TEST(Reduce, LeavesNoOpThatCouldGo) {
   int ops = 0;
   for (const BlockDesc& block : reduced.blocks()) ops += block.ops_size();
   EXPECT_EQ(ops, products);
+}
+
+// Without this, looking for a smaller program takes a copy of it for each of its ops and
+// attributes.
+TEST(Reduce, IsDoneWhenTheTimeIsUp) {
+  ProgramDesc program;
+  BlockDesc* block = program.add_blocks();
+  OpDesc op;
+  op.set_type("scale");
+  for (int i = 0; i < 20; ++i) *op.add_attrs() = MakeStringAttr(absl::StrCat("attr_", i), "value");
+  for (int i = 0; i < 20000; ++i) *block->add_ops() = op;
+  ReduceOptions options;
+  options.seconds = 0.1;
+  const absl::Time start = absl::Now();
+  const ProgramDesc reduced = Reduce(
+      program, [](const ProgramDesc&) { return false; }, options);
+  EXPECT_LT(absl::Now() - start, absl::Seconds(20));
+  EXPECT_EQ(reduced.blocks(0).ops_size(), 20000);
+}
+
+// What fails is in one place: the candidates that find it are small.
+TEST(Reduce, TriesSmallPartsFirst) {
+  ProgramDesc program;
+  BlockDesc* block = program.add_blocks();
+  for (int i = 0; i < 4096; ++i) block->add_ops()->set_type(i == 1234 ? "relu" : "scale");
+  int64_t ops = 0;
+  const ProgramDesc reduced = Reduce(program, [&ops](const ProgramDesc& candidate) {
+    ops += candidate.blocks(0).ops_size();
+    return CountOps(candidate, "relu") == 1;
+  });
+  EXPECT_EQ(reduced.blocks(0).ops_size(), 1);
+  EXPECT_LT(ops, 2 * 4096);
+}
+
+TEST(Reduce, GivesTheProgramBackWhereNothingCanGo) {
+  const ProgramDesc program = RandomProgram(7);
+  const ProgramDesc reduced = Reduce(program, [](const ProgramDesc&) { return false; });
+  EXPECT_EQ(PrintProgram(reduced), PrintProgram(program));
 }
 
 TEST(Reduce, TriesNothingWithoutTime) {

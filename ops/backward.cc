@@ -7,7 +7,6 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/gradient_sums.h"
@@ -25,12 +24,6 @@ namespace {
 using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
 
 std::string GradientOf(absl::string_view name) { return absl::StrCat(name, kGradientSuffix); }
-
-bool IsGradient(absl::string_view name) { return absl::EndsWith(name, kGradientSuffix); }
-
-std::string WithoutGradient(const std::string& name) {
-  return name.substr(0, name.size() - (sizeof(kGradientSuffix) - 1));
-}
 
 template <typename Visit>
 void ForEachArgument(const Slots& slots, Visit visit) {
@@ -67,7 +60,7 @@ class BackwardPass {
     StopWhatNobodyReads();
     RETURN_IF_ERROR(TakeGradientOps());
     RETURN_IF_ERROR(RemoveWhatIsNotReached());
-    gradient_ops_ = SumGradients(std::move(gradient_ops_), block_.index());
+    SumParts();
     std::vector<ParameterGradient> parameters = FindParameters();
     if (parameters.empty()) {
       return absl::InvalidArgumentError(
@@ -96,10 +89,6 @@ class BackwardPass {
     if (tensor == nullptr || !IsFloat(tensor->data_type())) return false;
     return variable.desc()->has_stop_gradient() ? !variable.desc()->stop_gradient()
                                                 : !IsFed(variable);
-  }
-  bool HasGradient(const std::string& name) {
-    const Variable* variable = program_.Find(block_, name);
-    return variable != nullptr && HasGradient(*variable);
   }
 
   absl::Status FindLoss(absl::string_view name) {
@@ -234,7 +223,25 @@ class BackwardPass {
     }
   }
 
+  // Names of gradients are never taken apart: a variable may be called as a gradient is.
+  void NoteGradientsOf(const Op& op) {
+    for (const auto& arguments : {op.inputs(), op.outputs()}) {
+      for (const Argument* argument : arguments) {
+        if (argument->variable() == nullptr) continue;
+        gradients_.try_emplace(GradientOf(argument->name()), argument->variable());
+      }
+    }
+  }
+
+  // What a gradient is of; null where it is none.
+  const Variable* OfWhat(const std::string& gradient) const {
+    const auto found = gradients_.find(gradient);
+    return found == gradients_.end() ? nullptr : found->second;
+  }
+
   absl::Status TakeGradientOps() {
+    gradients_.emplace(GradientOf(loss_->name()), loss_);
+    for (const auto& [op, gradients] : path_) NoteGradientsOf(*op);
     for (auto& [op, gradients] : path_) {
       for (OpDesc& gradient : gradients) {
         DropUnwanted(gradient.mutable_outputs());
@@ -277,9 +284,8 @@ class BackwardPass {
   void DropUnwanted(Slots* outputs) {
     for (OpDesc::Var& slot : *outputs) {
       for (std::string& argument : *slot.mutable_arguments()) {
-        if (IsGradient(argument) && !HasGradient(WithoutGradient(argument))) {
-          argument = kEmptyArgument;
-        }
+        const Variable* of = OfWhat(argument);
+        if (of != nullptr && !HasGradient(*of)) argument = kEmptyArgument;
       }
       if (slot.arguments_size() == 1 && slot.arguments(0) == kEmptyArgument) slot.clear_arguments();
     }
@@ -300,7 +306,7 @@ class BackwardPass {
       std::vector<std::string> missing;
       bool any_made = false;
       ForEachArgument(op.inputs(), [&](const std::string& name) {
-        if (!absl::StrContains(name, kGradientSuffix)) return;
+        if (OfWhat(name) == nullptr) return;
         if (made.contains(name)) {
           any_made = true;
         } else {
@@ -310,13 +316,14 @@ class BackwardPass {
       if (!any_made) continue;
       for (const std::string& name : missing) {
         if (!made.insert(name).second) continue;
-        if (!IsDeclared(WithoutGradient(name))) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(Name(), "no block declares \"", WithoutGradient(name),
-                           "\", whose gradient ", op.type(), " reads"));
+        const Variable& of = *OfWhat(name);
+        if (of.desc() == nullptr) {
+          return absl::InvalidArgumentError(absl::StrCat(Name(), "no block declares \"", of.name(),
+                                                         "\", whose gradient ", op.type(),
+                                                         " reads"));
         }
         reached.push_back(OpBuilder("fill_zeros_like")
-                              .Input("X", WithoutGradient(name))
+                              .Input("X", of.name())
                               .Output("Out", name)
                               .IntAttr("op_role", kBackward)
                               .Build());
@@ -328,9 +335,14 @@ class BackwardPass {
     return absl::OkStatus();
   }
 
-  bool IsDeclared(const std::string& name) const {
-    const Variable* variable = program_.Find(block_, name);
-    return variable != nullptr && variable->desc() != nullptr;
+  void SumParts() {
+    absl::flat_hash_set<std::string> names;
+    for (const auto& [gradient, of] : gradients_) names.insert(gradient);
+    SummedGradients summed = SumGradients(std::move(gradient_ops_), names, block_.index());
+    gradient_ops_ = std::move(summed.ops);
+    for (const auto& [part, gradient] : summed.part_of) {
+      gradients_.emplace(part, gradients_.at(gradient));
+    }
   }
 
   std::vector<ParameterGradient> FindParameters() const {
@@ -338,9 +350,9 @@ class BackwardPass {
     absl::flat_hash_set<std::string> seen;
     for (const OpDesc& op : gradient_ops_) {
       ForEachArgument(op.outputs(), [&](const std::string& name) {
-        if (!IsGradient(name) || !seen.insert(name).second) return;
-        const Variable* of = program_.Find(block_, WithoutGradient(name));
-        if (of != nullptr && IsParameter(*of)) parameters.push_back({of->name(), name});
+        const Variable* of = OfWhat(name);
+        if (of == nullptr || name != GradientOf(of->name()) || !seen.insert(name).second) return;
+        if (IsParameter(*of)) parameters.push_back({of->name(), name});
       });
     }
     std::sort(parameters.begin(), parameters.end(),
@@ -417,8 +429,7 @@ class BackwardPass {
   // A gradient, or a part of one, is declared as its variable is.
   absl::Status Declare(Rewriter& rewriter, const std::string& name, bool is_sparse = false) {
     if (!declared_.insert(name).second) return absl::OkStatus();
-    const std::string of = name.substr(0, name.find(kGradientSuffix));
-    VarType type = program_.Find(block_, of)->desc()->type();
+    VarType type = gradients_.at(name)->desc()->type();
     if (is_sparse) MakeSelectedRows(&type);
     return rewriter.AddVariable(block_, name, type).status();
   }
@@ -445,6 +456,8 @@ class BackwardPass {
   std::vector<int64_t> loss_dims_;
   // The ops of the path with what differentiates them, last op first.
   std::vector<std::pair<const Op*, std::vector<OpDesc>>> path_;
+  // What each gradient, and each part of one, is of.
+  absl::flat_hash_map<std::string, const Variable*> gradients_;
   std::vector<OpDesc> gradient_ops_;
   absl::flat_hash_set<std::string> declared_;
 };

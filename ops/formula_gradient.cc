@@ -3,13 +3,17 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "ops/backward.h"
+#include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -22,26 +26,38 @@ constexpr char kLossName[] = "formula.loss";
 using Names = absl::flat_hash_set<std::string>;
 
 // The formula in a program of its own, whose loss depends on the result. What there is, is declared
-// as a vector: the gradient ops do not depend on shapes.
+// as a vector, of the type that follows: the gradient ops do not depend on shapes.
 Program ProgramOf(const Formula& formula, Era era) {
   ProgramDesc desc;
   desc.mutable_version()->set_version(era == Era::kFluid ? 1008005 : 2006002);
   BlockDesc* block = desc.add_blocks();
   block->set_idx(0);
   block->set_parent_idx(-1);
-  const auto declare = [block](const std::string& name, int64_t size) {
+  absl::flat_hash_map<std::string, VarDesc> declared;
+  const auto declare = [&](const std::string& name, DataType dtype, int64_t size) {
     VarDesc* variable = block->add_vars();
-    *variable = MakeTensorVar(name, VarType::FP32, {size});
+    *variable = MakeTensorVar(name, dtype, {size});
+    declared[name] = *variable;
     return variable;
   };
-  for (const std::string& input : formula.inputs) declare(input, -1)->set_persistable(true);
+  for (const std::string& input : formula.inputs) {
+    declare(input, VarType::FP32, -1)->set_persistable(true);
+  }
   for (const OpDesc& op : formula.ops) {
     *block->add_ops() = op;
+    const auto inferred = InferOutputs(op, era, [&declared](absl::string_view name) {
+      const auto found = declared.find(name);
+      return found == declared.end() ? nullptr : &found->second;
+    });
+    size_t output = 0;
     for (const OpDesc::Var& slot : op.outputs()) {
-      for (const std::string& name : slot.arguments()) declare(name, -1);
+      for (const std::string& name : slot.arguments()) {
+        const auto dtype = inferred.ok() ? (*inferred)[output++].dtype : std::nullopt;
+        declare(name, dtype.value_or(VarType::FP32), -1);
+      }
     }
   }
-  declare(kLossName, 1);
+  declare(kLossName, VarType::FP32, 1);
   *block->add_ops() = OpBuilder("mean").Input("X", formula.result).Output("Out", kLossName).Build();
   absl::StatusOr<Program> program = Program::Create(desc, "formula");
   CHECK(program.ok()) << program.status();

@@ -3,11 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ops/op_schema.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 
@@ -18,16 +14,17 @@ using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
 
 class GradientSums {
  public:
-  explicit GradientSums(int block) : block_(block) {}
+  GradientSums(const absl::flat_hash_set<std::string>& gradients, int block)
+      : gradients_(gradients), block_(block) {}
 
-  std::vector<OpDesc> Insert(std::vector<OpDesc> ops) {
+  SummedGradients Insert(std::vector<OpDesc> ops) {
     for (OpDesc& op : ops) {
       SumWhatIsRead(op);
       ops_.push_back(std::move(op));
       AddParts(ops_.size() - 1);
     }
     for (const std::string& gradient : order_) Sum(gradient);
-    return std::move(ops_);
+    return {std::move(ops_), std::move(part_of_)};
   }
 
  private:
@@ -44,9 +41,7 @@ class GradientSums {
     int renamed = 0;
   };
 
-  static bool IsGradient(const std::string& name) {
-    return absl::StrContains(name, kGradientSuffix);
-  }
+  bool IsGradient(const std::string& name) const { return gradients_.contains(name); }
 
   Parts& PartsOf(const std::string& gradient) {
     const auto [parts, is_new] = parts_.try_emplace(gradient);
@@ -95,8 +90,10 @@ class GradientSums {
     }
   }
 
-  std::string NewName(const std::string& gradient, Parts& parts) const {
-    return absl::StrCat(gradient, "@RENAME@block", block_, "@", parts.renamed++);
+  std::string NewName(const std::string& gradient, Parts& parts) {
+    std::string name = absl::StrCat(gradient, "@RENAME@block", block_, "@", parts.renamed++);
+    part_of_.emplace(name, gradient);
+    return name;
   }
 
   void RenameFirst(const std::string& gradient, Parts& parts) {
@@ -124,8 +121,10 @@ class GradientSums {
     ops_.push_back(sum.Build());
   }
 
+  const absl::flat_hash_set<std::string>& gradients_;
   const int block_;
   std::vector<OpDesc> ops_;
+  absl::flat_hash_map<std::string, std::string> part_of_;
   absl::flat_hash_map<std::string, Parts> parts_;
   std::vector<std::string> order_;         // in which gradients were first named
   absl::flat_hash_set<std::string> read_;  // by the op whose parts are added
@@ -133,8 +132,9 @@ class GradientSums {
 
 }  // namespace
 
-std::vector<OpDesc> SumGradients(std::vector<OpDesc> ops, int block) {
-  return GradientSums(block).Insert(std::move(ops));
+SummedGradients SumGradients(std::vector<OpDesc> ops,
+                             const absl::flat_hash_set<std::string>& gradients, int block) {
+  return GradientSums(gradients, block).Insert(std::move(ops));
 }
 
 }  // namespace fixpoint

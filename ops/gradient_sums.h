@@ -3,16 +3,26 @@
 #ifndef FIXPOINT_OPS_GRADIENT_SUMS_H_
 #define FIXPOINT_OPS_GRADIENT_SUMS_H_
 
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
 #include "proto/program.pb.h"
 
 namespace fixpoint {
 
-// Inserts the sums into the gradient ops of a block: before the first op that reads the gradient
-// once it is made of several parts, else behind all ops. An op that reads what it writes adds no
-// part. The parts of g are called g@RENAME@block<block>@0, ...@1, and so on. Linear in the ops.
-std::vector<OpDesc> SumGradients(std::vector<OpDesc> ops, int block);
+struct SummedGradients {
+  std::vector<OpDesc> ops;
+  absl::flat_hash_map<std::string, std::string> part_of;  // the gradient, by the name of a part
+};
+
+// Inserts the sums of `gradients` into the gradient ops of a block: before the first op that reads
+// the gradient once it is made of several parts, else after all ops. An op that reads what it
+// writes adds no part. The parts of g are called g@RENAME@block<block>@0, ...@1, and so on. Linear
+// in the ops.
+SummedGradients SumGradients(std::vector<OpDesc> ops,
+                             const absl::flat_hash_set<std::string>& gradients, int block);
 
 }  // namespace fixpoint
 

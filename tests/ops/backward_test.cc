@@ -99,6 +99,28 @@ TEST(Backward, SumsTheGradientsOfAValueThatIsReadTwice) {
             "relu_grad(Out=a, Out@GRAD=a@GRAD) -> (X@GRAD=w@GRAD)\n");
 }
 
+// A name says nothing: what is called as the gradient of h is a variable like any other.
+TEST(Backward, TakesAVariableThatIsCalledAsAGradientForWhatItIs) {
+  Program program = ProgramFromText(R"(
+    var w f32[2] persistable
+    var h@GRAD.x f32[2]
+    var y f32[2]
+    var loss f32[1]
+    scale(X=w) -> (Out=h@GRAD.x) {scale=2.0}
+    relu(X=h@GRAD.x) -> (Out=y)
+    mean(X=y) -> (Out=loss)
+  )");
+  ASSERT_TRUE(AppendBackward(&program, "loss").ok());
+  EXPECT_EQ(TrainingOps(program),
+            "fill_constant() -> (Out=loss@GRAD)\n"
+            "mean_grad(Out@GRAD=loss@GRAD, X=y) -> (X@GRAD=y@GRAD)\n"
+            "relu_grad(Out=y, Out@GRAD=y@GRAD) -> (X@GRAD=h@GRAD.x@GRAD)\n"
+            "scale(ScaleTensor=[], X=h@GRAD.x@GRAD) -> (Out=w@GRAD)\n");
+  const Variable* gradient = program.Find(program.block(0), "h@GRAD.x@GRAD");
+  ASSERT_NE(gradient, nullptr);
+  EXPECT_EQ(PrintVar(*gradient->desc()), "var h@GRAD.x@GRAD f32[2]");
+}
+
 TEST(Backward, SumsTheGradientsOfAParameterBehindAllOps) {
   EXPECT_EQ(BackwardOfMean("c", R"(
     tanh(X=w) -> (Out=a)

@@ -310,6 +310,35 @@ TEST_F(TrainedScales, AQuantizerMayTrainTwoStates) {
             "(ParamOut=x@center)\n");
 }
 
+// Passes on the gradient of what is positive, by a comparison.
+class MaskingQuantizer final : public LearnedQuantizer {
+ public:
+  absl::string_view name() const override { return "masking"; }
+  std::vector<OpDesc> GradientOps(const QuantSpec&, QuantPlan::Role, Era) const override {
+    return {OpBuilder("fill_zeros_like").Input("X", kValue).Output("Out", "zeros").Build(),
+            OpBuilder("greater_than")
+                .Input("X", kValue)
+                .Input("Y", "zeros")
+                .Output("Out", "mask")
+                .IntAttr("axis", -1)
+                .Build(),
+            OpBuilder("users_fake_quantize_masking_grad")
+                .Input("Mask", "mask")
+                .Input("Out@GRAD", kResultGradient)
+                .Output("X@GRAD", kValueGradient)
+                .Output("Scale@GRAD", "scale@GRAD")
+                .Build()};
+  }
+};
+
+TEST_F(TrainedScales, WhatIsBetweenGradientOpsHasItsOwnType) {
+  ASSERT_TRUE(quantizers_.Add(std::make_unique<MaskingQuantizer>()).ok());
+  options_.config.mutable_activations()->set_quantizer("masking");
+  const std::string text = PrintProgram(Transpiled(kTwoProducts).Proto());
+  EXPECT_THAT(text, HasSubstr("var x.zeros f32[-1,2]\n"));
+  EXPECT_THAT(text, HasSubstr("var x.mask bool[-1,2]\n"));
+}
+
 TEST_F(TrainedScales, APlanOfItIsFollowed) {
   Program once = ParsedProgram(kTwoProducts);
   const absl::StatusOr<TranspileResult> planned = Transpile(&once, options_);

@@ -30,13 +30,15 @@ absl::StatusOr<OpBuilder> OpTemplates::Fill(OpDesc op) {
   size_t output = 0;
   for (OpDesc::Var& slot : *op.mutable_outputs()) {
     for (std::string& name : *slot.mutable_arguments()) {
-      const Dims dims = inferred[output++].dims.value_or(Dims{1});
+      const Dims dims = inferred[output].dims.value_or(Dims{1});
+      const DataType dtype = inferred[output].dtype.value_or(VarType::FP32);
+      ++output;
       const auto [known, is_new] = names_.try_emplace(name);
       if (is_new) {
         ASSIGN_OR_RETURN(
             const Variable* variable,
             rewriter_.AddTensor(block_, rewriter_.FreshName(absl::StrCat(prefix_, ".", name)),
-                                VarType::FP32, dims));
+                                dtype, dims));
         known->second = variable->name();
       }
       name = known->second;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -51,6 +52,31 @@ std::vector<std::string> NamesSeenFrom(const Block& from) {
     }
   }
   return names;
+}
+
+// Whether an op reads a variable, or what quantizers make of it. The op may be as wide as the
+// program, so its inputs are not what is walked.
+bool ReadsOrQuantized(const Op& op, const Variable& variable) {
+  std::vector<const Variable*> open = {&variable};
+  absl::flat_hash_set<const Variable*> seen = {&variable};
+  while (!open.empty()) {
+    const Variable& read = *open.back();
+    open.pop_back();
+    for (const Argument* argument : read.arguments()) {
+      const Op& reader = argument->op();
+      if (argument->is_output()) continue;
+      if (&reader == &op) return true;
+      const OpSchema* schema = FindOpSchema(reader.type());
+      const bool quantizes = schema != nullptr && schema->quant_op() != QuantOp::kNone;
+      const bool is_scheduled = reader.Input(kStepSlot) != nullptr;
+      if (!quantizes && !is_scheduled) continue;
+      for (const Argument* output : reader.outputs()) {
+        const Variable* made = output->variable();
+        if (made != nullptr && seen.insert(made).second) open.push_back(made);
+      }
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -101,12 +127,8 @@ std::string NameCheck::Suggestion(const Op& op, absl::string_view name) {
 bool ReadCheck::MayBeFed(const Variable& variable, const Op& first_writer) {
   const auto [known, is_new] = may_be_fed_.try_emplace(&variable, false);
   if (!is_new) return known->second;
-  // The op may be as wide as the program, so its inputs are not what is walked.
-  const auto arguments = variable.arguments();
-  return known->second = variable.desc()->need_check_feed() ||
-                         std::any_of(arguments.begin(), arguments.end(), [&](const Argument* a) {
-                           return !a->is_output() && &a->op() == &first_writer;
-                         });
+  return known->second =
+             variable.desc()->need_check_feed() || ReadsOrQuantized(first_writer, variable);
 }
 
 void ReadCheck::Check(const Op& op) {

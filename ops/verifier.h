@@ -15,7 +15,8 @@
 //    8 dtype, shape        Inputs and attributes do not contradict each other, and outputs declare
 //                          what follows from them.
 //    9 unreached_read      What is read was written, fed, or is persistable.
-//   10 gradient_mismatch   A gradient op reads the values that its forward op read and wrote.
+//   10 gradient_mismatch   A gradient op reads the values that its forward op read and wrote, and
+//                          stands after it.
 //   11 role                op_role has known bits; gradient ops are Backward, optimizers Optimize.
 //   12 op_role_var        Its pairs name a parameter and its gradient.
 //   13 optimizer_update    An optimizer updates a persistable parameter in place.
@@ -87,8 +88,9 @@ struct Finding {
 
 struct VerifyOptions {
   const Program* startup = nullptr;
-  // Only the ops that were inserted or changed since Program::ForgetEdits, and without check 10:
-  // what a rewrite can afford after each of its steps.
+  // Only the ops that were inserted or changed since Program::ForgetEdits, but for check 10, which
+  // has to see the gradient ops that an edit left behind: what a rewrite can afford after each of
+  // its steps.
   bool edited_only = false;
 };
 

@@ -32,11 +32,7 @@ namespace fixpoint {
 namespace {
 
 absl::StatusOr<Program> EvaluationProgram(const TrainingCommand& command, const Program& training) {
-  if (command.eval_program.empty()) {
-    absl::StatusOr<Program> test = MakeTestProgram(training);
-    if (!test.ok()) return InFile(command.program, test.status());
-    return test;
-  }
+  if (command.eval_program.empty()) return MakeTestProgram(training);
   ASSIGN_OR_RETURN(NamedProgram named, LoadNamedProgram(command.eval_program));
   return std::move(named.program);
 }

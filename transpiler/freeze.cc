@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
-#include "ops/verifier.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/inference_invariants.h"
@@ -88,19 +87,6 @@ absl::Status CheckDeclared(const Program& program) {
   return absl::OkStatus();
 }
 
-// A pass that broke its own rules (kInternal) did so for a program that breaks them already, where
-// one of the ops that are replaced is not right.
-absl::Status BlameProgram(const Program& program, const absl::Status& status) {
-  for (const Finding& finding : Verify(program)) {
-    if (finding.severity != Severity::kError || finding.op == nullptr) continue;
-    if (!IsOfQuantization(*finding.op) && !ReadsQuantized(*finding.op)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(program.name(), ": ", Describe(*finding.op), ": ", finding.message));
-  }
-  return absl::Status(status.code(),
-                      absl::StrCat(program.name(), ": ", std::string(status.message())));
-}
-
 // What ops read before they were quantized is gone, so that no mark can lead back to it.
 void DropMarksOfChange(Program* program) {
   Rewriter rewriter(program, "freeze");
@@ -166,9 +152,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
     const auto& own_check = options.pipeline_options.check_at_end;
     return own_check ? own_check() : absl::OkStatus();
   };
-  if (absl::Status status = pipeline.Run(model.program, context, pipeline_options); !status.ok()) {
-    return status.code() == absl::StatusCode::kInternal ? BlameProgram(program, status) : status;
-  }
+  RETURN_IF_ERROR(pipeline.Run(model.program, context, pipeline_options));
   DropMarksOfChange(&model.program);
   model.program.ForgetEdits();
   ASSIGN_OR_RETURN(model.scope,

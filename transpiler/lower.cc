@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "ops/verifier.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
+#include "transpiler/edit_verifier.h"
 #include "transpiler/lowered_already.h"
 #include "transpiler/lowered_invariants.h"
 #include "transpiler/taken_parameters.h"
@@ -57,25 +57,12 @@ absl::Status CheckCanBeLowered(const Program& program) {
                    "program that was frozen in the portable form (transpile --mode=freeze)"));
 }
 
-// Error (kInvalidArgument): the verifier finds an error; the first one.
-absl::Status CheckIsRight(const Program& program) {
-  for (const Finding& finding : Verify(program)) {
-    if (finding.severity != Severity::kError) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(program.name(), program.name().empty() ? "" : ": ",
-                     finding.op != nullptr ? Describe(*finding.op)
-                                           : absl::StrCat("block ", finding.block->index()),
-                     ": ", finding.message));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
                                    const LowerOptions& options) {
   RETURN_IF_ERROR(CheckCanBeLowered(program));
-  RETURN_IF_ERROR(CheckIsRight(program));
+  RETURN_IF_ERROR(CheckVerifies(program));
   std::optional<PassTable> built_in;
   const PassTable& passes = options.passes != nullptr ? *options.passes : built_in.emplace();
   ASSIGN_OR_RETURN(const Pipeline pipeline,

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,64 +13,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ops/verifier.h"
-#include "proto/edit_log.pb.h"
 #include "proto/status_macros.h"
+#include "transpiler/edit_verifier.h"
 #include "transpiler/input_error.h"
 
 namespace fixpoint {
 namespace {
-
-// Verifies what was edited: what else is wrong with a program is its writer's.
-class EditVerifier {
- public:
-  // Error (kInternal): an inserted op is wrong, or a changed one where no such op was before.
-  absl::Status Check(const Program& program) {
-    VerifyOptions options;
-    options.edited_only = true;
-    std::vector<Finding> findings = Verify(program, options);
-    KindCounts left;
-    const auto is_not_ours = [&](const Finding& finding) {
-      if (finding.severity != Severity::kError || finding.op == nullptr) return true;
-      if (finding.op->inserted() && finding.code != FindingCode::kUnreachedRead) return false;
-      if (left.empty()) left = Before(program);
-      return left[KindOf(finding)]-- > 0;
-    };
-    findings.erase(std::remove_if(findings.begin(), findings.end(), is_not_ours), findings.end());
-    if (findings.empty()) return absl::OkStatus();
-    return absl::InternalError(FindingsText(program, findings));
-  }
-
- private:
-  // Block and op type: what stays of a finding where names and positions change. Not the code: an
-  // op's first error may hide others, which a pass uncovers.
-  using Kind = std::pair<int, std::string>;
-  using KindCounts = std::map<Kind, int>;
-
-  static Kind KindOf(const Finding& finding) {
-    // What nothing writes is read by a quantizer now, wherever that stands.
-    if (finding.code == FindingCode::kUnreachedRead) return {0, ""};
-    return {finding.block->index(), finding.op->type()};
-  }
-
-  // The errors of the program as it was before the first edit.
-  const KindCounts& Before(const Program& program) {
-    if (before_.has_value()) return *before_;
-    before_.emplace();
-    EditLog log;
-    program.MakeEditLog(&log);
-    absl::StatusOr<Program> original = Program::Create(program.Proto());
-    if (!original.ok() || !original->AdoptEditLog(log).ok()) return *before_;
-    original->RevertEdits();
-    for (const Finding& finding : Verify(*original)) {
-      if (finding.severity == Severity::kError && finding.op != nullptr) {
-        ++(*before_)[KindOf(finding)];
-      }
-    }
-    return *before_;
-  }
-
-  std::optional<KindCounts> before_;
-};
 
 // Whether a pass could establish the fact; else it is given or not.
 bool IsEstablished(const std::string& fact, const PassTable& passes) {
@@ -137,11 +84,14 @@ absl::Status Pipeline::Run(Program& program, PassContext& context,
                            const PipelineOptions& options) const {
   program.ForgetEdits();
   if (context.train != nullptr) context.train->startup.ForgetEdits();
-  absl::Status status = RunPasses(program, context, options);
-  if (!status.ok()) {
-    program.RevertEdits();
-    if (context.train != nullptr) context.train->startup.RevertEdits();
-  }
+  const absl::Status status = RunPasses(program, context, options);
+  if (status.ok()) return status;
+  program.RevertEdits();
+  if (context.train != nullptr) context.train->startup.RevertEdits();
+  if (status.code() != absl::StatusCode::kInternal) return status;
+  // It is a defect of ours if the programs were right.
+  RETURN_IF_ERROR(CheckVerifies(program));
+  if (context.train != nullptr) RETURN_IF_ERROR(CheckVerifies(context.train->startup));
   return status;
 }
 
@@ -160,9 +110,10 @@ absl::Status Pipeline::RunPasses(Program& program, PassContext& context,
     }
     if (options.verify && program.edit_count() != verified_edits) {
       verified_edits = program.edit_count();
-      if (absl::Status status = verifier.Check(program); !status.ok()) {
-        return absl::Status(status.code(), absl::StrCat(std::string(status.message()), " [after ",
-                                                        pass->name(), "]"));
+      const std::vector<Finding> errors = verifier.NewErrors(program);
+      if (!errors.empty()) {
+        return absl::InternalError(
+            absl::StrCat(FindingsText(program, errors), " [after ", pass->name(), "]"));
       }
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

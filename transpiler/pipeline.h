@@ -1,5 +1,6 @@
 // Runs passes in order: checks the order first, verifies after each, and undoes everything if one
-// fails.
+// fails. A program may be wrong already: that is carried as far as it goes. Where a pass stumbles
+// over it, the error is the program's, not the pass's.
 
 #ifndef FIXPOINT_TRANSPILER_PIPELINE_H_
 #define FIXPOINT_TRANSPILER_PIPELINE_H_
@@ -18,8 +19,8 @@
 namespace fixpoint {
 
 struct PipelineOptions {
-  // Verify what each pass inserted and changed: a new error there is a defect of the pass
-  // (kInternal).
+  // Verify after each pass what it inserted and changed, and the gradient ops of what it changed: a
+  // new error there is a defect of the pass (kInternal).
   bool verify = true;
   // End after the pass of this name; "" for the last one.
   std::string stop_after;
@@ -44,7 +45,8 @@ class Pipeline {
   absl::Span<const Pass* const> passes() const { return passes_; }
 
   // Runs the passes. If one fails, `program` and the startup program are as they were before, and
-  // the error names the pass.
+  // the error names the pass. An error is kInternal only if both verified before the first pass;
+  // else it is kInvalidArgument, and names what was wrong with them.
   absl::Status Run(Program& program, PassContext& context, const PipelineOptions& options) const;
 
  private:

@@ -17,7 +17,9 @@ inline constexpr char kTestPipeline[] = "strip_training,set_test_mode,remove_dea
 // result has no edit log (Untranspile goes by its marks). Works on programs of the reference too,
 // quantized or not. Linear in the program. `quantizers` null: the built-in ones.
 //
-// Error (kFailedPrecondition): an op that stays reads what an op of training computes.
+// Errors: kFailedPrecondition: an op that stays reads what an op of training computes;
+// kInvalidArgument: the program is wrong, and an edit came upon it; kInternal: a pass or an
+// invariant broke.
 absl::StatusOr<Program> MakeTestProgram(const Program& training,
                                         const QuantizerTable* quantizers = nullptr);
 

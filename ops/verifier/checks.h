@@ -91,7 +91,7 @@ class ReadCheck {
   FindingList* findings_;
   absl::flat_hash_map<const Variable*, bool> may_be_fed_;
 };
-// 10. Looks at each op once, while it is at hand anyway, and compares when all are known.
+// 10. Compares when all ops are known; a program without gradient ops costs next to nothing.
 class GradientCheck {
  public:
   GradientCheck(Era era, FindingList* findings);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -39,40 +38,42 @@ absl::Span<const Argument* const> SourceArguments(const Op& forward,
   return slot.source_is_output ? forward.Outputs(slot.source) : forward.Inputs(slot.source);
 }
 
-// What an op reads, or, as a forward op, has for its gradient op to read.
-struct Reads {
-  const Op* op;
-  Key key;
-};
-
 void Append(absl::Span<const Argument* const> arguments, Key* key) {
   for (const Argument* argument : arguments) key->push_back(Identity(*argument));
   key->push_back(nullptr);
 }
 
-SlotMask FilledSlots(const Key& key) {
+// What a gradient op reads in the slots that it repeats, and which of those it has.
+struct Repeated {
+  Key key;
   SlotMask mask = 0;
-  int slot = 0;
-  for (size_t i = 0; i < key.size() && slot < 64; ++i) {
-    if (key[i] == nullptr) {
-      ++slot;
-    } else {
-      mask |= SlotMask{1} << slot;
+};
+
+Repeated RepeatedBy(const Op& gradient, const GradientSchema& form) {
+  Repeated repeated;
+  SlotMask bit = 1;
+  for (const GradientSchema::Slot& slot : form.inputs) {
+    if (slot.is_gradient) continue;
+    const auto arguments = gradient.Inputs(slot.name);
+    if (!arguments.empty()) {
+      Append(arguments, &repeated.key);
+      repeated.mask |= bit;
     }
+    bit <<= 1;
   }
-  return mask;
+  return repeated;
 }
 
-// The key without the slots that are not in the mask.
-Key Select(const Key& key, SlotMask mask) {
-  Key selected;
-  int slot = 0;
-  for (const void* identity : key) {
-    const bool in_mask = slot < 64 && (mask >> slot & 1) != 0;
-    if (in_mask) selected.push_back(identity);
-    if (identity == nullptr) ++slot;
+// What a forward op has in those slots for its gradient op to read.
+Key KeyOf(const Op& forward, const GradientSchema& form, SlotMask mask) {
+  Key key;
+  SlotMask bit = 1;
+  for (const GradientSchema::Slot& slot : form.inputs) {
+    if (slot.is_gradient) continue;
+    if ((mask & bit) != 0) Append(SourceArguments(forward, slot), &key);
+    bit <<= 1;
   }
-  return selected;
+  return key;
 }
 
 }  // namespace
@@ -82,44 +83,40 @@ class GradientCheck::Impl {
   Impl(Era era, FindingList* findings) : era_(era), findings_(findings) {}
 
   void Add(const KnownOp& known) {
-    for (const GradientSchema& form : known.schema->gradients()) {
-      Reads reads{known.op, {}};
-      for (const GradientSchema::Slot& slot : form.inputs) {
-        if (!slot.is_gradient) Append(SourceArguments(*known.op, slot), &reads.key);
-      }
-      forward_ops_[&form].push_back(std::move(reads));
-    }
+    if (!known.schema->gradients().empty()) forward_ops_[known.schema].push_back(known.op);
     if (known.schema->gradient_of().empty()) return;
     const OpSchema* forward = FindOpSchema(known.schema->gradient_of());
     // The gradient op of one that runs a block reads what its scopes kept.
     if (forward == nullptr || !known.op->sub_blocks().empty()) return;
     const GradientSchema* form = FindForm(*forward, known.op->type());
-    if (form == nullptr) return;
-    Gradient gradient{forward, form, {known.op, {}}};
-    for (const GradientSchema::Slot& slot : form->inputs) {
-      if (!slot.is_gradient) Append(known.op->Inputs(slot.name), &gradient.reads.key);
-    }
-    gradients_.push_back(std::move(gradient));
+    if (form != nullptr) gradients_.push_back({known.op, forward, form});
   }
 
   void Finish() {
     for (const Gradient& gradient : gradients_) {
-      const SlotMask mask = FilledSlots(gradient.reads.key);
-      if (mask == 0) continue;
-      const Index* index = FindIndex(*gradient.form, mask);
-      if (index != nullptr && !index->contains(Select(gradient.reads.key, mask))) {
-        Report(*gradient.reads.op, *gradient.forward, *gradient.form);
+      const Repeated repeated = RepeatedBy(*gradient.op, *gradient.form);
+      if (repeated.mask == 0) continue;
+      const Index* index = FindIndex(gradient, repeated.mask);
+      if (index == nullptr) continue;
+      const auto forward = index->find(repeated.key);
+      if (forward == index->end()) {
+        Report(*gradient.op, *gradient.forward, *gradient.form);
+      } else if (gradient.op->block().index() == 0 && gradient.op->IsBefore(*forward->second)) {
+        findings_->Error(FindingCode::kGradientMismatch, *gradient.op,
+                         absl::StrCat("the op stands before ", findings_->Place(*forward->second),
+                                      ", of which it is the gradient; want it after"));
       }
     }
   }
 
  private:
   struct Gradient {
+    const Op* op;
     const OpSchema* forward;
     const GradientSchema* form;
-    Reads reads;
   };
-  using Index = absl::flat_hash_set<Key>;
+  // The first forward op with what a gradient op reads.
+  using Index = absl::flat_hash_map<Key, const Op*>;
 
   const GradientSchema* FindForm(const OpSchema& forward, const std::string& type) const {
     const GradientSchema* found = nullptr;
@@ -132,17 +129,17 @@ class GradientCheck::Impl {
   }
 
   // What each forward op has in those slots; null where there are more forms than are looked at.
-  const Index* FindIndex(const GradientSchema& form, SlotMask mask) {
-    const auto [known, is_new] = indexes_.try_emplace({&form, mask});
+  const Index* FindIndex(const Gradient& gradient, SlotMask mask) {
+    const auto [known, is_new] = indexes_.try_emplace({gradient.form, mask});
     if (!is_new) return &known->second;
     Index& index = known->second;
-    if (++forms_[&form] > kMostForms) {
+    if (++forms_[gradient.form] > kMostForms) {
       indexes_.erase(known);
       return nullptr;
     }
-    const auto ops = forward_ops_.find(&form);
+    const auto ops = forward_ops_.find(gradient.forward);
     if (ops == forward_ops_.end()) return &index;
-    for (const Reads& reads : ops->second) index.insert(Select(reads.key, mask));
+    for (const Op* op : ops->second) index.try_emplace(KeyOf(*op, *gradient.form, mask), op);
     return &index;
   }
 
@@ -211,7 +208,7 @@ class GradientCheck::Impl {
 
   const Era era_;
   FindingList* findings_;
-  absl::flat_hash_map<const GradientSchema*, std::vector<Reads>> forward_ops_;
+  absl::flat_hash_map<const OpSchema*, std::vector<const Op*>> forward_ops_;
   std::vector<Gradient> gradients_;
   absl::flat_hash_map<std::pair<const GradientSchema*, SlotMask>, Index> indexes_;
   absl::flat_hash_map<const GradientSchema*, int> forms_;

@@ -1,6 +1,7 @@
 #include "ops/verifier.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "ops/era.h"
@@ -111,12 +112,16 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
   ReadCheck reads(program, &findings);
   GradientCheck gradients(era, &findings);
   std::vector<KnownOp> quantization_ops;
+  std::vector<std::optional<const OpSchema*>> schemas(program.type_count());
   for (int b = 0; b < program.block_count(); ++b) {
     const Block& block = program.block(b);
     if (!options.edited_only) CheckBlock(block, &findings);
     for (const Op& op : block.ops()) {
+      std::optional<const OpSchema*>& schema = schemas[op.type_id()];
+      if (!schema.has_value()) schema = FindOpSchema(op.type());
+      const KnownOp known{&op, *schema};
+      if (known.schema != nullptr) gradients.Add(known);
       if (options.edited_only && !op.inserted() && !op.changed()) continue;
-      const KnownOp known{&op, FindOpSchema(op.type())};
       CheckSubBlocks(op, &findings);
       names.Check(op);
       reads.Check(op);
@@ -127,7 +132,6 @@ std::vector<Finding> Verify(const Program& program, const VerifyOptions& options
       }
       if (CheckForm(known, era, &findings)) CheckTypes(known, era, &findings);
       CheckRoles(program, known, &findings);
-      if (!options.edited_only) gradients.Add(known);
       if (known.schema->quant_op() != QuantOp::kNone) quantization_ops.push_back(known);
     }
   }

@@ -198,6 +198,19 @@ relu_grad(Out=y, Out@GRAD=y@GRAD) -> (X@GRAD=x@GRAD)
      R"(error: p: block 0, op 1 (relu_grad): input Out@GRAD reads "y@GRAD", a gradient that no op writes [unreached_read]
     relu_grad(Out=y, Out@GRAD=y@GRAD) -> (X@GRAD=x@GRAD)
 )"},
+    {"AGradientOpBeforeItsForwardOp", R"(
+var x f32[-1,4]
+var w f32[4,2] persistable
+var y f32[-1,2]
+var y@GRAD f32[-1,2]
+var w@GRAD f32[4,2]
+fill_constant() -> (Out=y@GRAD) {shape=[1L, 2L], dtype=5, value=1.0}
+mul_grad(Out@GRAD=y@GRAD, X=x, Y=w) -> (Y@GRAD=w@GRAD) {op_role=1}
+mul(X=x, Y=w) -> (Out=y)
+)",
+     R"(error: p: block 0, op 1 (mul_grad): the op stands before block 0, op 2 (mul), of which it is the gradient; want it after [gradient_mismatch]
+    mul_grad(Out@GRAD=y@GRAD, X=x, Y=w) -> (Y@GRAD=w@GRAD) {op_role=1}
+)"},
     {"ABlockThatNoOpRuns", R"(
 block 0 {
   var x f32[4]

@@ -36,6 +36,7 @@ constexpr char kTraining[] = R"(
   var w@GRAD f32[4,4]
   var learning_rate f32[1] persistable
   mul(X=x, Y=w) -> (Out=y)
+  fill_constant() -> (Out=y@GRAD) {shape=[1L, 4L], dtype=5, value=1.0, op_role=257}
   mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1, op_role_var=["w", "w@GRAD"]}
   sgd(Param=w, Grad=w@GRAD, LearningRate=learning_rate) -> (ParamOut=w) {op_role=2}
 )";
@@ -54,6 +55,8 @@ constexpr char kTrained[] = R"(
   var y.s f32[1] persistable
   var z f32[-1,2]
   var mask f32[-1,2]
+  var w@GRAD f32[2,2]
+  var learning_rate f32[1] persistable
   var feed feed_minibatch persistable
   var fetch fetch_list persistable
   feed(X=feed) -> (Out=x) {col=0}
@@ -65,6 +68,7 @@ constexpr char kTrained[] = R"(
   moving_average_abs_max_scale(X=y) -> (Out=y.seen, OutScale=y.s) {is_test=true}
   dropout(X=y.seen) -> (Out=z, Mask=mask) {dropout_implementation="upscale_in_train"}
   fetch(X=z) -> (Out=fetch) {col=0}
+  fill_zeros_like(X=w) -> (Out=w@GRAD) {op_role=1}
   sgd(Param=w, Grad=w@GRAD, LearningRate=learning_rate) -> (ParamOut=w) {op_role=2}
 )";
 constexpr char kParameters[] = "s f32[1] 2\nw f32[2,2] 0.5 -1 0.25 0.125\ny.s f32[1] 3\n";
@@ -96,23 +100,20 @@ std::vector<Defect> TrainingDefects() {
        [](Program&, PassContext& context) {
          for (Site& site : context.train->plan.sites) site.gradient_readers.clear();
        },
-       "invariant 1: block 0, op 5 (mul_grad) reads \"x\" in slot X where block 0, op 4 (mul) "
-       "reads "
-       "\"x.quantized.dequantized\"\n"
-       "invariant 1: block 0, op 5 (mul_grad) reads \"w\" in slot Y where block 0, op 4 (mul) "
-       "reads "
-       "\"w.quantized.dequantized\""},
+       "error: program.txt: block 0, op 6 (mul_grad): input X reads \"x\"; want "
+       "\"x.quantized.dequantized\", which block 0, op 4 (mul) reads [gradient_mismatch]\n"
+       "    mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1, op_role_var=[\"w\", "
+       "\"w@GRAD\"]}\n [after insert_quantizers]"},
       {"insert_quantizers", "leaves a reader behind",
        [](Program& program, PassContext& context) {
          Rewriter(&program, "wrong")
              .SetArgument(*context.train->plan.sites.back().readers.back(), "w");
        },
-       "invariant 1: block 0, op 5 (mul_grad) reads \"w.quantized.dequantized\" in slot Y where "
-       "block "
-       "0, op 4 (mul) reads \"w\"\n"
-       "invariant 3: block 0, op 5 (mul_grad) reads w.quantized.dequantized in slot Y, not the "
-       "quantized w\n"
-       "invariant 3: \"w\" has no quantizer"},
+       "error: program.txt: block 0, op 6 (mul_grad): input Y reads \"w.quantized.dequantized\"; "
+       "want \"w\", which block 0, op 4 (mul) reads [gradient_mismatch]\n"
+       "    mul_grad(X=x.quantized.dequantized, Y=w.quantized.dequantized, Out@GRAD=y@GRAD) -> "
+       "(Y@GRAD=w@GRAD) {op_role=1, op_role_var=[\"w\", \"w@GRAD\"], "
+       "fixpoint.rewired=[\"X.0=x\", \"Y.0=w\"]}\n [after wrong]"},
       {"initialize_state", "forgets a state",
        [](Program&, PassContext& context) {
          Program& startup = context.train->startup;
@@ -143,7 +144,7 @@ std::vector<Defect> InferenceDefects() {
        [](Program& program, PassContext&) {
          Rewriter(&program, "wrong").Remove(TheOp(program, "assign"));
        },
-       "program.txt: error: program.txt: block 0, op 6 (dropout): input X reads \"y.seen\", which "
+       "error: program.txt: block 0, op 6 (dropout): input X reads \"y.seen\", which "
        "no "
        "op writes and no feed op fills [unreached_read]\n"
        "    dropout(X=y.seen) -> (Out=z, Mask=mask) {dropout_implementation=\"upscale_in_train\", "
@@ -153,7 +154,7 @@ std::vector<Defect> InferenceDefects() {
          const Op* op = FindOp(program, "mul");
          if (op != nullptr) Rewriter(&program, "wrong").Remove(*op);
        },
-       "program.txt: error: program.txt: block 0, op 5 (assign): input X reads \"y\", which no op "
+       "error: program.txt: block 0, op 5 (assign): input X reads \"y\", which no op "
        "writes and no feed op fills [unreached_read]\n"
        "    assign(X=y) -> (Out=y.seen) {op_role=0, "
        "fixpoint.inserted_by=\"freeze_observers\"}\n [after wrong]"},

@@ -29,6 +29,7 @@ inline constexpr char kTwoProducts[] = R"(
   var z@GRAD f32[-1,2]
   var v@GRAD f32[2,2]
   var w@GRAD f32[2,2]
+  var fetched fetch_list persistable
   mul(X=x, Y=v) -> (Out=y)
   mul(X=y, Y=w) -> (Out=z)
   fill_constant() -> (Out=z@GRAD) {shape=[1L, 2L], dtype=5, value=1.0, op_role=257}

@@ -147,8 +147,7 @@ TEST_F(UntrainableScales, APlanThatAsksForWhatIsNotTrainableIsRefused) {
   Program trainable = ParsedProgram(kTwoProducts);
   const absl::StatusOr<TranspileResult> planned = Transpile(&trainable, options_);
   ASSERT_TRUE(planned.ok()) << planned.status();
-  Program program =
-      ParsedProgram(absl::StrReplaceAll(kTwoProducts, {{"{op_role=2}", "{op_role=0}"}}));
+  Program program = ParsedProgram(absl::StrReplaceAll(kTwoProducts, {{"LearningRate=rate, ", ""}}));
   TranspileOptions options;
   options.quantizers = &quantizers_;
   options.plan = &planned->plan;

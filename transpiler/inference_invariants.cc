@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "transpiler/parameters.h"
@@ -58,12 +59,16 @@ class Check {
   }
 
   absl::Status Result() const {
-    if (violations_.empty()) return absl::OkStatus();
-    return absl::InternalError(absl::StrJoin(violations_, "\n"));
+    if (violations_.empty() && refusals_.empty()) return absl::OkStatus();
+    if (violations_.empty()) {
+      return absl::FailedPreconditionError(absl::StrJoin(refusals_, "\n"));
+    }
+    return absl::InternalError(absl::StrCat(program_.name(), program_.name().empty() ? "" : ": ",
+                                            absl::StrJoin(violations_, "\n")));
   }
 
   void CheckOp(const Op& op) {
-    if ((op.role() & (kBackward | kOptimize | kLearningRate)) != 0) {
+    if (!IsForwardRole(op.role())) {
       Violated(1, Describe(op), " is of training: its op_role is ", op.role());
     }
     const OpDesc::Attr* is_test = AttrOrDefault(op.desc(), "is_test", era_);
@@ -75,7 +80,16 @@ class Check {
   }
 
   void CheckRead(const Op& op, const Argument& input) {
-    if (removed_writers_.WriterOf(input) == nullptr || fed_.contains(input.name())) return;
+    const Op* writer = removed_writers_.WriterOf(input);
+    if (writer == nullptr || fed_.contains(input.name())) return;
+    if (!IsForwardRole(writer->role())) {
+      // What is read after it in its block, strip_training has refused.
+      refusals_.push_back(absl::StrCat(program_.name(), program_.name().empty() ? "" : ": ",
+                                       DescribeInFile(op), ": reads \"", std::string(input.name()),
+                                       "\", which ", DescribeInFile(*writer),
+                                       " computes; a program for inference has no such op"));
+      return;
+    }
     Violated(3, Describe(op), " reads \"", std::string(input.name()),
              "\", which a removed op computed");
   }
@@ -133,6 +147,7 @@ class Check {
   const RemovedWriters removed_writers_;
   absl::flat_hash_set<std::string> fed_;
   std::vector<std::string> violations_;
+  std::vector<std::string> refusals_;  // of what no program for inference can be made of
 };
 
 }  // namespace

@@ -20,7 +20,8 @@
 namespace fixpoint {
 
 // The first three, then of a frozen program all of them. REQUIRES: the edits are still known to the
-// program. Error (kInternal): what is violated, a line each. Linear in the program.
+// program. Errors: kInternal: what is violated, a line each; kFailedPrecondition: an op reads what
+// only an op of training wrote, so that no such program can be made. Linear in the program.
 absl::Status CheckTestProgram(const Program& program, const PassContext& context);
 absl::Status CheckFrozenProgram(const Program& program, const PassContext& context);
 

@@ -9,9 +9,11 @@
 //   fetch(X=y) -> (Out=fetch) {col=0}
 //
 // An op stays where its output is persistable, or it or its input is written a second time, where
-// an attribute names it, and where the program has its gradient. Ops in sub-blocks stay: whoever
-// runs a block may call its variables by name.
+// an attribute names it, where the program has its gradient, and where a reader stands in a block
+// that has another variable of the input's name. Ops in sub-blocks stay: whoever runs a block may
+// call its variables by name.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -84,7 +86,13 @@ class RemoveIdentities final : public Pass {
         program.Find(copy.block(), absl::StrCat(copy.name(), kGradientSuffix)) != nullptr) {
       return;
     }
-    for (const Argument* argument : copy.arguments()) {
+    const std::vector<const Argument*> arguments = copy.arguments();
+    if (std::any_of(arguments.begin(), arguments.end(), [&](const Argument* argument) {
+          return !CanName(program, argument->op(), source);
+        })) {
+      return;
+    }
+    for (const Argument* argument : arguments) {
       if (argument != out) rewriter.SetArgument(*argument, source.name());
     }
     rewriter.Remove(op);

@@ -22,7 +22,9 @@
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/rewriter.h"
+#include "proto/status_macros.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/uses.h"
 #include "transpiler/quantization_sites.h"
 #include "transpiler/schedule.h"
 
@@ -39,16 +41,22 @@ class TestModeSetter {
         quantizers_(context.quantizers),
         rewriter_(program, pass) {}
 
-  void SetAll() {
+  absl::Status SetAll() {
     for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) Set(op);
+      for (const Op& op : program_.block(b).ops()) {
+        if (op.type() == kSelectFromStep) {
+          RETURN_IF_ERROR(ReadSelected(op));
+        } else {
+          Set(op);
+        }
+      }
     }
     for (const Variable* counter : counters_) RemoveCounter(*counter);
+    return absl::OkStatus();
   }
 
  private:
   void Set(const Op& op) {
-    if (op.type() == kSelectFromStep) return ReadSelected(op);
     DropSchedule(op);
     QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.type());
     if (match.recipe == nullptr) match = quantizers_.FindByObserveOp(op.type());
@@ -62,16 +70,31 @@ class TestModeSetter {
     }
   }
 
-  // What is quantized from a step on is quantized.
-  void ReadSelected(const Op& select) {
+  // What is quantized from a step on is quantized. Error (kFailedPrecondition): what reads it
+  // stands where the quantized variable's name means another, or that is written more than once.
+  absl::Status ReadSelected(const Op& select) {
     const Argument* selected = select.Input("X");
     const Argument* out = select.Output("Out");
-    if (selected == nullptr || out == nullptr || out->value() == nullptr) return;
+    if (selected == nullptr || out == nullptr || selected->variable() == nullptr ||
+        out->value() == nullptr) {
+      return absl::OkStatus();
+    }
     NoteCounters(select.Inputs(kStepSlot));
+    const Variable& variable = *selected->variable();
     const auto& readers = out->value()->readers();
-    const std::vector<const Argument*> to_redirect(readers.begin(), readers.end());
-    for (const Argument* reader : to_redirect) rewriter_.SetArgument(*reader, selected->name());
+    const bool is_state = &variable == out->variable();  // which is then read as it was
+    const std::vector<const Argument*> to_redirect(is_state ? readers.end() : readers.begin(),
+                                                   readers.end());
+    for (const Argument* reader : to_redirect) {
+      if (variable.values().size() == 1 && CanName(program_, reader->op(), variable)) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          DescribeInFile(reader->op()), ": is to read \"", variable.name(), "\", which ",
+          Describe(select), " selects, and which is ",
+          variable.values().size() == 1 ? "another variable there" : "written more than once"));
+    }
+    for (const Argument* reader : to_redirect) rewriter_.SetArgument(*reader, variable.name());
     rewriter_.Remove(select);
+    return absl::OkStatus();
   }
 
   void DropSchedule(const Op& op) {
@@ -161,8 +184,7 @@ class SetTestMode final : public Pass {
   std::vector<std::string> Establishes() const override { return {"test_mode"}; }
 
   absl::Status Run(Program& program, PassContext& context) const override {
-    TestModeSetter(&program, context, name()).SetAll();
-    return absl::OkStatus();
+    return TestModeSetter(&program, context, name()).SetAll();
   }
 };
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/forward_ops.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pass.h"
@@ -20,7 +21,7 @@
 namespace fixpoint {
 namespace {
 
-bool IsTraining(const Op& op) { return (op.role() & (kBackward | kOptimize | kLearningRate)) != 0; }
+bool IsTraining(const Op& op) { return !IsForwardRole(op.role()); }
 
 // Error (kFailedPrecondition): `op`, which stays, reads what a training op computes. A persistable
 // variable is there without the op that updates it.

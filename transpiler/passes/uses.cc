@@ -2,20 +2,10 @@
 
 #include <algorithm>
 
-#include "absl/strings/string_view.h"
+#include "proto/attributes.h"
 #include "transpiler/passes/captures.h"
 
 namespace fixpoint {
-namespace {
-
-// Whether `reader` can read what `writer` writes; of two ops of the main block, one that stands
-// before.
-bool CanSee(const Op& reader, const Op& writer) {
-  const bool both_in_main = reader.block().index() == 0 && writer.block().index() == 0;
-  return !both_in_main || writer.IsBefore(reader);
-}
-
-}  // namespace
 
 bool IsUnread(const Value& value) {
   if (!value.readers().empty()) return false;
@@ -24,6 +14,10 @@ bool IsUnread(const Value& value) {
     const auto merged = other->merged();
     return std::find(merged.begin(), merged.end(), &value) != merged.end();
   });
+}
+
+bool CanName(const Program& program, const Op& op, const Variable& variable) {
+  return program.Find(op.block(), variable.name()) == &variable;
 }
 
 absl::flat_hash_set<std::string> NamesInAllAttributes(const Program& program) {
@@ -36,13 +30,35 @@ absl::flat_hash_set<std::string> NamesInAllAttributes(const Program& program) {
   return names;
 }
 
-RemovedWriters::RemovedWriters(const Program& program) {
+RemovedWriters::Key RemovedWriters::KeyOf(const Variable* variable, absl::string_view name) {
+  const bool is_declared = variable != nullptr && variable->desc() != nullptr;
+  return {is_declared ? variable : nullptr, std::string(name)};
+}
+
+const Op* RemovedWriters::InMain(const Op& op) const {
+  return op.block().index() == 0 ? &op : owners_[op.block().index()];
+}
+
+RemovedWriters::RemovedWriters(const Program& program) : owners_(program.block_count(), nullptr) {
+  // A block comes after the one whose op runs it.
+  for (int b = 0; b < program.block_count(); ++b) {
+    const Block& block = program.block(b);
+    if (block.owner() != nullptr) owners_[b] = InMain(*block.owner());
+    for (const Op* op : block.removed_ops()) {
+      for (const auto& [attr, run] : BlocksOf(op->desc())) {
+        if (program.block(run).owner() == nullptr) owners_[run] = InMain(*op);
+      }
+    }
+  }
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op* op : program.block(b).removed_ops()) {
+      const Op* const in_main = InMain(*op);
+      if (in_main == nullptr) continue;
       for (const Argument* output : op->outputs()) {
-        const Op*& first = writers_[output->name()];
-        const bool is_in_main = first != nullptr && first->block().index() == 0;
-        if (first == nullptr || (is_in_main && CanSee(*first, *op))) first = op;
+        const absl::string_view name = output->name();
+        const Key key = KeyOf(program.Find(op->block(), name), name);
+        const auto [first, is_new] = writers_.try_emplace(key, Writer{op, in_main});
+        if (!is_new && in_main->IsBefore(*first->second.in_main)) first->second = {op, in_main};
       }
     }
   }
@@ -53,9 +69,13 @@ const Op* RemovedWriters::WriterOf(const Argument& read) const {
       read.variable()->persistable()) {
     return nullptr;
   }
-  const auto writer = writers_.find(read.variable()->name());
-  if (writer == writers_.end() || !CanSee(read.op(), *writer->second)) return nullptr;
-  return writer->second;
+  const auto found = writers_.find(KeyOf(read.variable(), read.name()));
+  const Op* const in_main = InMain(read.op());
+  if (found == writers_.end() || in_main == nullptr) return nullptr;
+  const auto& [writer, runs] = found->second;
+  // An op reads before it runs its blocks.
+  const bool is_before = in_main == runs ? in_main != &read.op() : runs->IsBefore(*in_main);
+  return is_before ? writer : nullptr;
 }
 
 }  // namespace fixpoint

@@ -4,9 +4,12 @@
 #define FIXPOINT_TRANSPILER_PASSES_USES_H_
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/string_view.h"
 #include "proto/program.h"
 
 namespace fixpoint {
@@ -14,6 +17,10 @@ namespace fixpoint {
 // Whether no op reads the value, nor what it may become behind a loop or a conditional. Linear in
 // the values of its variable.
 bool IsUnread(const Value& value);
+
+// Whether an op that names the variable means it: no block in between declares another of that
+// name.
+bool CanName(const Program& program, const Op& op, const Variable& variable);
 
 // What attributes of any op may name (NamesInAttributes of captures.h).
 absl::flat_hash_set<std::string> NamesInAllAttributes(const Program& program);
@@ -23,13 +30,25 @@ class RemovedWriters {
  public:
   explicit RemovedWriters(const Program& program);
 
-  // The removed op that computed what an op reads and nothing computes any more; null where there
-  // is none, or the variable keeps what it held before.
+  // A removed op that may have computed what an op reads and nothing computes any more: before it,
+  // or in the same loop. Null where there is none, or the variable keeps what it held before.
   const Op* WriterOf(const Argument& read) const;
 
  private:
-  // By variable: the first op that wrote it, or one in a block that others run.
-  absl::flat_hash_map<std::string, const Op*> writers_;
+  // A variable by its name where nothing declares it, else as it is declared.
+  using Key = std::pair<const Variable*, std::string>;
+  static Key KeyOf(const Variable* variable, absl::string_view name);
+
+  struct Writer {
+    const Op* op;
+    const Op* in_main;
+  };
+  // The op of the main block that is or runs an op, or did; null where none does.
+  const Op* InMain(const Op& op) const;
+
+  std::vector<const Op*> owners_;  // by block: as InMain
+  // The writer that runs first.
+  absl::flat_hash_map<Key, Writer> writers_;
 };
 
 }  // namespace fixpoint

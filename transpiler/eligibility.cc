@@ -62,6 +62,10 @@ std::optional<Reason> Eligibility::WhySkipped(const Op& op, std::string& detail)
 
 std::optional<Reason> Eligibility::WhyNotValue(const Argument& argument,
                                                std::string& detail) const {
+  if (argument.value() == nullptr) {
+    detail = std::string(argument.slot_name());
+    return Reason::kMissingInput;
+  }
   const Variable& variable = *argument.variable();
   detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
   if (variable.desc() == nullptr) return Reason::kUndeclared;
@@ -89,8 +93,9 @@ std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::Quant
                                                std::string& detail) {
   for (const Target::Condition& condition : entry.when()) {
     const OpDesc::Attr* attr = AttrOrDefault(op.desc(), condition.attr(), era_);
-    const bool met = attr != nullptr && (condition.has_equals() ? attr->s() == condition.equals()
-                                                                : attr->b() == condition.is());
+    const bool met =
+        attr != nullptr && (condition.has_equals() ? StringValue(*attr) == condition.equals()
+                                                   : BoolValue(*attr) == condition.is());
     if (!met) {
       detail = condition.attr();
       return Reason::kConditionNotMet;

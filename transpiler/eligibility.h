@@ -29,7 +29,7 @@ class Eligibility {
                                          Decision& decision);
   // Why an op stays float whatever the target can, with what says so in `detail`.
   std::optional<Reason> WhySkipped(const Op& op, std::string& detail) const;
-  // Why the value that an argument reads or writes cannot be quantized. REQUIRES: it has a value.
+  // Why the value that an argument reads or writes cannot be quantized.
   std::optional<Reason> WhyNotValue(const Argument& argument, std::string& detail) const;
   bool IsWeight(const Value& value) { return parameters_.IsWeight(value); }
 

@@ -156,6 +156,13 @@ void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
   }
   uncertain_.emplace(std::make_pair(forward_type, VariablesRead(gradient, signature.second)),
                      &gradient);
+  for (const Argument* argument : gradient.inputs()) {
+    absl::string_view slot = argument->slot_name();
+    if (!absl::ConsumeSuffix(&slot, kGradientSuffix)) continue;
+    uncertain_by_output_.try_emplace(
+        {forward_type, std::string(slot), std::string(WithoutGradientSuffix(argument->name()))},
+        &gradient);
+  }
   if (std::find(uncertain_signatures_.begin(), uncertain_signatures_.end(), signature) ==
       uncertain_signatures_.end()) {
     uncertain_signatures_.push_back(signature);
@@ -231,6 +238,12 @@ const Op* GradientLinks::UncertainGradientOf(const Op& forward) const {
     if (type != forward.type()) continue;
     const auto it = uncertain_.find(std::make_pair(type, VariablesRead(forward, slots)));
     if (it != uncertain_.end()) return it->second;
+  }
+  if (uncertain_by_output_.empty()) return nullptr;
+  for (const Argument* output : forward.outputs()) {
+    const auto it = uncertain_by_output_.find(
+        {forward.type(), std::string(output->slot_name()), std::string(output->name())});
+    if (it != uncertain_by_output_.end()) return it->second;
   }
   return nullptr;
 }

@@ -35,9 +35,10 @@ class GradientLinks {
   absl::Span<const Op* const> GradientsOf(const Op& forward) const;
   // The slots of those gradient ops that repeat an input of a forward op.
   std::vector<const Argument*> RepeatsOf(const Argument& input) const;
-  // A gradient op that repeats a value of `forward` by name, with no forward op that is certainly
-  // its own; or the op of the backward part that computes `forward` once more, for gradients that
-  // then read its result; null where there is neither. Rewriting `forward` would leave it behind.
+  // A gradient op that repeats a value of `forward` by name, or takes in the gradient of what it
+  // writes, with no forward op that is certainly its own; or the op of the backward part that
+  // computes `forward` once more, for gradients that then read its result; null where there is
+  // neither. Rewriting `forward` would leave it behind.
   const Op* UncertainGradientOf(const Op& forward) const;
   bool has_gradients() const { return has_gradients_; }
 
@@ -63,8 +64,11 @@ class GradientLinks {
   absl::flat_hash_map<std::string, std::vector<const Op*>> forward_ops_;
   absl::flat_hash_map<Signature, absl::flat_hash_map<Values, AlikeOps>> by_values_;
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
-  // Unlinked gradient ops, by forward type and the variables that they repeat.
+  // Unlinked gradient ops, by forward type and the variables that they repeat, and by the output
+  // whose gradient they take in, with its slot.
   absl::flat_hash_map<std::pair<std::string, std::vector<const Variable*>>, const Op*> uncertain_;
+  absl::flat_hash_map<std::tuple<std::string, std::string, std::string>, const Op*>
+      uncertain_by_output_;
   std::vector<Signature> uncertain_signatures_;
   // A gradient op that has an input slot twice, by forward type: it may belong to any of them.
   absl::flat_hash_map<std::string, const Op*> malformed_;

@@ -139,14 +139,16 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
 std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) {
   const Op* const product = ProductOfBias(bias);
   const bool is_own = product == &bias.op();
-  const std::string place = is_own ? Said(bias) : Said(*bias.op().Input("X"));
+  const Argument* const sums = is_own ? &bias : bias.op().Input("X");
+  if (sums == nullptr) return "X is missing";
+  const std::string place = Said(*sums);
   if (product == nullptr ||
       std::find(kProducts.begin(), kProducts.end(), product->type()) == kProducts.end() ||
       !sites_.Of(*product).are_of_product() || product->outputs().size() != 1) {
     return is_own ? "the product is none on integers"
                   : absl::StrCat(place, ", which no product on integers writes");
   }
-  if (!is_own && !IsOnlyReader(*bias.op().Input("X"))) {
+  if (!is_own && !IsOnlyReader(*sums)) {
     return absl::StrCat(place, ", which another op reads too");
   }
   const OperandSites::Operands operands = sites_.Of(*product);

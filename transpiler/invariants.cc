@@ -33,6 +33,9 @@ const std::string* NameIn(const google::protobuf::RepeatedPtrField<OpDesc::Var>&
   return argument.index() < slot.arguments_size() ? &slot.arguments(argument.index()) : nullptr;
 }
 
+// An op with the Optimize bit that runs a block is none: it lists what ops of the block read.
+bool IsOptimizer(const Op& op) { return (op.role() & kOptimize) != 0 && op.sub_blocks().empty(); }
+
 // Whether an attribute is one that a rewrite sets on the ops that it changes.
 bool IsMark(absl::string_view attr) {
   return attr == kRewiredAttr || attr == "quantization_type" || attr == "activation_bits" ||
@@ -132,7 +135,7 @@ void Check::OptimizersUpdateFloatParameters() {
                std::string(argument.name()), "\" in slot ", std::string(argument.slot_name()),
                ", which is made by quantizers; want the float parameter");
     };
-    if ((op.role() & kOptimize) != 0) {
+    if (IsOptimizer(op)) {
       for (const Argument* input : op.inputs()) check(*input);
       for (const Argument* output : op.outputs()) check(*output);
     }
@@ -371,7 +374,7 @@ void Check::TrainedScalesAreUpdated() {
 }
 
 void Check::OnlyPlannedArgumentsChanged(const Op& op) {
-  if ((op.role() & kOptimize) != 0) Violated(2, Describe(op), " was changed");
+  if (IsOptimizer(op)) Violated(2, Describe(op), " was changed");
   const auto is_named = [this](const Argument* input) { return site_of_.count(input) != 0; };
   const bool may_be_marked =
       !op.sub_blocks().empty() || std::any_of(op.inputs().begin(), op.inputs().end(), is_named);

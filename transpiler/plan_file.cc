@@ -164,6 +164,11 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, PlanResolver& re
     absl::flat_hash_set<const Argument*> wanted;
     for (const Argument* argument : site.readers) {
       const Op& op = argument->op();
+      if (const Op* gradient = links.UncertainGradientOf(op);
+          gradient != nullptr && !site.observe) {
+        resolver.Complain(place, ": ", Describe(op), " reads it, and ", Describe(*gradient),
+                          " may be its gradient op, or another op's; it has to stay float");
+      }
       if (!IsForward(op)) {
         resolver.Complain(place, ": ", Describe(op), " is no forward op, and cannot be a reader");
       }
@@ -428,10 +433,8 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
                                                         target.name(), " does not add"));
     }
     RETURN_IF_ERROR(CheckSite(site, quantizers));
-    const absl::Status status = CheckAbilities(
-        target,
-        site.role == QuantPlan::WEIGHT ? target.weight_abilities() : target.activation_abilities(),
-        *quantizers.Find(site.spec.quantizer()), site.spec);
+    const absl::Status status =
+        CheckAbilities(target, site.role, *quantizers.Find(site.spec.quantizer()), site.spec);
     if (!status.ok()) {
       return absl::Status(status.code(), absl::StrCat("\"", site.value->variable().name(),
                                                       "\": ", std::string(status.message())));
@@ -455,8 +458,9 @@ absl::Status MergeProfile(const RangeProfile& profile, const Program& program, P
     if (!is_known) return wrong("is no variable of the program");
   }
   for (Site& site : plan.sites) {
+    // A bias has the steps of the product that it is added to.
     const auto it = entries.find(site.value->variable().name());
-    if (it == entries.end()) continue;
+    if (it == entries.end() || site.role == QuantPlan::BIAS) continue;
     site.range.emplace();
     site.range->set_min(it->second->min());
     site.range->set_max(it->second->max());

@@ -424,8 +424,7 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
     if (action.skip) continue;
     for (const Argument* argument : op.Outputs(slot)) {
       std::string detail;
-      if (argument->value() == nullptr || eligibility_.WhyNotValue(*argument, detail).has_value())
-        continue;
+      if (eligibility_.WhyNotValue(*argument, detail).has_value()) continue;
       const Value& value = *argument->value();
       std::vector<const Argument*> readers;
       if (outputs.quantize()) {

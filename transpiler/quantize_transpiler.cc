@@ -57,7 +57,11 @@ absl::Status CheckDecidesNothing(const QuantConfig& config) {
 }
 
 absl::StatusOr<Target> TargetOf(const TranspileOptions& options, const QuantizerTable& quantizers) {
-  if (options.target.has_value()) return *options.target;
+  if (options.target.has_value()) {
+    const std::string& name = options.target->name();
+    RETURN_IF_ERROR(CheckTarget(*options.target, name.empty() ? "target" : name, quantizers));
+    return *options.target;
+  }
   const bool is_of_config = !options.config.target().empty();
   std::string name = options.config.target();
   if (name.empty() && options.plan != nullptr) name = options.plan->target();

@@ -37,7 +37,7 @@ absl::StatusOr<Pipeline> ParseTrainPipeline(absl::string_view text, const PassTa
 
 struct TranspileOptions {
   QuantConfig config;
-  // Instead of config.target: one that was read or made already.
+  // Instead of config.target: one that was read or made already. It is checked as a file is.
   std::optional<Target> target;
   // The startup program, which new persistable variables are initialised in.
   Program* startup = nullptr;
@@ -67,8 +67,8 @@ struct TranspileResult {
 // Rewrites a program in place. If it fails, `program` and the startup program are as before.
 // A program that Fixpoint has rewritten is left alone, and one that another tool has quantized
 // unless config.allow_quantized; the result says so. Linear in the program.
-// Errors: those of CheckConfig, LoadTarget, MakePlan and Pipeline; kInternal where a pass or an
-// invariant broke.
+// Errors: those of CheckConfig, LoadTarget, CheckTarget, MakePlan and Pipeline; kInternal where a
+// pass or an invariant broke.
 absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptions& options = {});
 
 // Gives the program back as it was before Transpile: byte for byte, from the edit log, where it is

@@ -67,7 +67,7 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
       return Reason::kAxisUnknown;
     }
     if (tensor.dims(spec.axis()) <= 0) return Reason::kUnknownShape;
-    if (quantizer != nullptr && !CheckAxis(target_, AbilitiesOf(role), *quantizer, spec).ok()) {
+    if (quantizer != nullptr && !CheckAxis(target_, role, *quantizer, spec).ok()) {
       absl::StrAppend(&detail, ", axis ", spec.axis());
       return Reason::kAxisUnknown;
     }
@@ -109,16 +109,7 @@ void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const Quan
       status = absl::Status(status.code(), absl::StrCat(status.message(), "; want one of ",
                                                         QuantizersOf(spec.granularity())));
     }
-    if (status.ok()) {
-      status = CheckAbilities(target_, AbilitiesOf(role), *quantizer, spec);
-    }
-    if (status.ok() && role == QuantPlan::WEIGHT && spec.scheme() == QuantSpec::AFFINE &&
-        !quantizer->is_dynamic()) {
-      status = absl::InvalidArgumentError(
-          absl::StrCat("quantizer ", spec.quantizer(),
-                       ": its zero point follows steps, and weights are stored with that of their "
-                       "values; want a symmetric quantizer, or a dynamic one"));
-    }
+    if (status.ok()) status = CheckAbilities(target_, role, *quantizer, spec);
   }
   if (status.ok()) return;
   complaints_.emplace_back(status.code(),

@@ -61,10 +61,6 @@ class SlotSpecs {
   const std::vector<absl::Status>& complaints() const { return complaints_; }
 
  private:
-  const Target::Abilities& AbilitiesOf(QuantPlan::Role role) const {
-    return role == QuantPlan::WEIGHT ? target_.weight_abilities() : target_.activation_abilities();
-  }
-
   // "abs_max, lsq".
   std::string QuantizersOf(QuantSpec::Granularity granularity) const;
   // Complains, once of each spec, of an activation that is to have a scale for each channel.

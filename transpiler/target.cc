@@ -156,15 +156,6 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
   return complaints;
 }
 
-// Error (kInvalidArgument): all complaints about the target that messages call `name`.
-absl::Status CheckTarget(const Target& target, absl::string_view name,
-                         const QuantizerTable& quantizers) {
-  const std::vector<std::string> complaints = Complaints(target, quantizers);
-  if (complaints.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, ": ", absl::StrJoin(complaints, absl::StrCat("\n", name, ": "))));
-}
-
 template <typename... Parts>
 absl::Status Cannot(const Target& target, const Parts&... parts) {
   return absl::FailedPreconditionError(absl::StrCat("target ", target.name(), ": ", parts...));
@@ -183,7 +174,19 @@ std::string Names(const List& list, Name name) {
   });
 }
 
+const Target::Abilities& AbilitiesOf(const Target& target, QuantPlan::Role role) {
+  return role == QuantPlan::WEIGHT ? target.weight_abilities() : target.activation_abilities();
+}
+
 }  // namespace
+
+absl::Status CheckTarget(const Target& target, absl::string_view name,
+                         const QuantizerTable& quantizers) {
+  const std::vector<std::string> complaints = Complaints(target, quantizers);
+  if (complaints.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": ", absl::StrJoin(complaints, absl::StrCat("\n", name, ": "))));
+}
 
 std::vector<std::string> QuantizableOpTypes() {
   std::vector<std::string> types;
@@ -229,8 +232,9 @@ absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view nam
   return target;
 }
 
-absl::Status CheckAbilities(const Target& target, const Target::Abilities& abilities,
-                            const Quantizer& quantizer, const QuantSpec& spec) {
+absl::Status CheckAbilities(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+                            const QuantSpec& spec) {
+  const Target::Abilities& abilities = AbilitiesOf(target, role);
   const auto cannot = [&target](const auto&... parts) { return Cannot(target, parts...); };
   if (!Allows(abilities.quantizers(), spec.quantizer())) {
     return cannot("quantizer ", spec.quantizer(), " is not among its ",
@@ -251,7 +255,7 @@ absl::Status CheckAbilities(const Target& target, const Target::Abilities& abili
                   }));
   }
   if (spec.granularity() == QuantSpec::PER_CHANNEL) {
-    RETURN_IF_ERROR(CheckAxis(target, abilities, quantizer, spec));
+    RETURN_IF_ERROR(CheckAxis(target, role, quantizer, spec));
   }
   if (!Allows(abilities.schemes(), spec.scheme())) {
     return cannot("scheme ", QuantSpec::Scheme_Name(spec.scheme()), "; it does ",
@@ -286,11 +290,18 @@ absl::Status CheckAbilities(const Target& target, const Target::Abilities& abili
       }
     }
   }
+  if (role == QuantPlan::WEIGHT && spec.scheme() == QuantSpec::AFFINE && !quantizer.is_dynamic()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("quantizer ", spec.quantizer(),
+                     ": its zero point follows steps, and weights are stored with that of their "
+                     "values; want a symmetric quantizer, or a dynamic one"));
+  }
   return absl::OkStatus();
 }
 
-absl::Status CheckAxis(const Target& target, const Target::Abilities& abilities,
-                       const Quantizer& quantizer, const QuantSpec& spec) {
+absl::Status CheckAxis(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+                       const QuantSpec& spec) {
+  const Target::Abilities& abilities = AbilitiesOf(target, role);
   if (!Allows(abilities.axes(), spec.axis())) {
     return Cannot(target, "axis ", spec.axis(), "; it does ",
                   absl::StrJoin(abilities.axes(), ", "));

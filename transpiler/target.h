@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
 #include "ops/quantizer_table.h"
+#include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"
 
 namespace fixpoint {
@@ -35,15 +36,20 @@ std::vector<std::string> QuantizableOpTypes();
 absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view name,
                                    const QuantizerTable& quantizers);
 
-// Whether the target can do a spec with no field absent. Error (kFailedPrecondition): what it
-// cannot, and what it can.
-absl::Status CheckAbilities(const Target& target, const Target::Abilities& abilities,
-                            const Quantizer& quantizer, const QuantSpec& spec);
+// Whether a target is complete, and what it says fits what there is. Error (kInvalidArgument): all
+// complaints, a line each, which begin with `name`.
+absl::Status CheckTarget(const Target& target, absl::string_view name,
+                         const QuantizerTable& quantizers);
+
+// Whether the target can quantize weights or activations by a spec with no field absent. Errors:
+// kFailedPrecondition: what it cannot, and what it can; kInvalidArgument: no target can.
+absl::Status CheckAbilities(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+                            const QuantSpec& spec);
 
 // The part of it that is about spec.axis(), of a spec per channel: what the target cannot, or the
 // quantizer's ops of its era.
-absl::Status CheckAxis(const Target& target, const Target::Abilities& abilities,
-                       const Quantizer& quantizer, const QuantSpec& spec);
+absl::Status CheckAxis(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+                       const QuantSpec& spec);
 
 inline Era EraOf(const Target& target) {
   return target.conventions().era() == Target::Conventions::FLUID ? Era::kFluid : Era::kPaddle2;

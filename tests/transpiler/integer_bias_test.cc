@@ -83,6 +83,25 @@ TEST(IntegerBias, IsTakenBack) {
   }
 }
 
+// The bias has the steps of its product: what a profile knows of its range is not used.
+TEST(IntegerBias, HasNoRangeOfAProfile) {
+  RangeProfile profile;
+  RangeProfile::Entry* entry = profile.add_entries();
+  entry->set_variable("b");
+  entry->set_min(-1);
+  entry->set_max(1);
+  TranspileOptions options = ForInt32();
+  options.profile = &profile;
+  Program program = ParsedProgram(kTraining);
+  const auto made = Transpile(&program, options);
+  ASSERT_TRUE(made.ok()) << made.status();
+  TranspileOptions with_plan = ForInt32();
+  with_plan.plan = &made->plan;
+  Program following = ParsedProgram(kTraining);
+  const auto followed = Transpile(&following, with_plan);
+  EXPECT_TRUE(followed.ok()) << followed.status();
+}
+
 // The optimizer goes on updating the float bias.
 TEST(IntegerBias, IsUpdatedAsAFloat) {
   Program program = ParsedProgram(kTraining);

@@ -1,5 +1,6 @@
 #include "transpiler/pipeline.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -144,6 +145,23 @@ constexpr char kProduct[] = R"(
   var y f32[-1,4]
   mul(X=x, Y=w) -> (Out=y)
 )";
+
+// A target need not come from a file.
+TEST(Transpile, RefusesATargetThatIsNotComplete) {
+  TranspileOptions options;
+  options.target.emplace();
+  options.target->set_name("mine");
+  options.target->add_ops()->add_types("mul");
+  Program program = ParsedProgram(R"(
+    var x f32[-1,4]
+    var w f32[4,2] persistable
+    var y f32[-1,2]
+    mul(X=x, Y=w) -> (Out=y)
+  )");
+  const absl::Status status = Transpile(&program, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("mine: ops[0].inputs is empty"));
+}
 
 TEST(Transpile, RefusesAStartupProgramOfAnotherRun) {
   Program program = ParsedProgram(kProduct);

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
 #include "proto/text_message.h"
@@ -106,6 +107,57 @@ TEST(PlanFile, BringsItsTarget) {
   const auto result = Transpile(&followed, with_plan);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(PrintProgram(followed.Proto()), PrintProgram(program.Proto()));
+}
+
+// As the planner has it: what cannot be frozen is not trained.
+TEST(PlanFile, GivesWeightsNoZeroPointThatFollowsSteps) {
+  TranspileOptions options;
+  options.config.set_target("onednn_int8");
+  Program program = ParsedProgram(kText);
+  const auto made = Transpile(&program, options);
+  ASSERT_TRUE(made.ok()) << made.status();
+  QuantPlan plan = made->plan;
+  ASSERT_EQ(plan.sites(1).role(), QuantPlan::WEIGHT);
+  QuantSpec& spec = *plan.mutable_sites(1)->mutable_spec();
+  spec.set_quantizer("moving_average_min_max");
+  spec.set_granularity(QuantSpec::PER_TENSOR);
+  spec.set_scheme(QuantSpec::AFFINE);
+  spec.clear_axis();
+  TranspileOptions with_plan;
+  with_plan.plan = &plan;
+  Program followed = ParsedProgram(kText);
+  EXPECT_EQ(std::string(Transpile(&followed, with_plan).status().message()),
+            "plan: \"w\": quantizer moving_average_min_max: its zero point follows steps, and "
+            "weights are stored with that of their values; want a symmetric quantizer, or a "
+            "dynamic one [in plan_quantizers]");
+}
+
+TEST(PlanFile, QuantizesNoOpWhoseGradientReadsAnotherValue) {
+  constexpr char kForward[] = R"(
+    var x f32[-1,4]
+    var r f32[-1,4]
+    var w f32[4,2] persistable
+    var y f32[-1,2]
+    var y@GRAD f32[-1,2]
+    var w@GRAD f32[4,2]
+    relu(X=x) -> (Out=r) {op_role=0}
+    mul(X=r, Y=w) -> (Out=y) {op_role=0}
+    fill_constant() -> (Out=y@GRAD) {shape=[1L, 2L], dtype=5, value=1.0, op_role=1}
+    mul_grad(Out@GRAD=y@GRAD, X=r, Y=w) -> (Y@GRAD=w@GRAD) {op_role=1}
+  )";
+  Program program = ParsedProgram(kForward);
+  QuantPlan plan = PlanOf(&program);
+  for (QuantPlan::Site& site : *plan.mutable_sites()) site.clear_gradient_readers();
+  TranspileOptions options;
+  options.plan = &plan;
+  Program other = ParsedProgram(absl::StrReplaceAll(
+      kForward, {{"mul_grad(Out@GRAD=y@GRAD, X=r", "mul_grad(Out@GRAD=y@GRAD, X=x"}}));
+  const absl::Status status = Transpile(&other, options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              testing::StartsWith("plan: site 0 (r): block 0, op 1 (mul) reads it, and block 0, op "
+                                  "3 (mul_grad) may be its gradient op, or another op's; it has "
+                                  "to stay float\n"));
 }
 
 struct BadPlan {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -73,6 +74,54 @@ constexpr char kReluAndReaders[] = R"(
   mul(X=r, Y=w) -> (Out=y)
   tanh(X=r) -> (Out=z)
 )";
+
+// Files of 2018 and 2019 hold booleans as INT, for conditions of targets too.
+TEST(Planner, ReadsBooleansThatAreInts) {
+  TranspileOptions options;
+  options.target = *BuiltInTarget("onednn_int8");
+  options.target->clear_ops();
+  Target::QuantizedOp& entry = *options.target->add_ops();
+  entry.add_types("matmul");
+  Target::Condition& condition = *entry.add_when();
+  condition.set_attr("transpose_Y");
+  condition.set_is(true);
+  for (const auto& [slot, role] :
+       {std::make_pair("X", Target::ACTIVATION), std::make_pair("Y", Target::WEIGHT)}) {
+    Target::Slot& input = *entry.add_inputs();
+    input.set_name(slot);
+    input.set_role(role);
+  }
+  Program program = ParsedProgram(R"(
+    var x f32[-1,4]
+    var w f32[4,4] persistable
+    var y f32[-1,4]
+    var z f32[-1,4]
+    matmul(X=x, Y=w) -> (Out=y) {transpose_Y=1}
+    matmul(X=x, Y=w) -> (Out=z) {transpose_Y=0}
+  )");
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->plan.decisions(0).quantized());
+  EXPECT_EQ(result->plan.decisions(1).reason(), "condition_not_met");
+}
+
+// An argument that stands for nothing has no value to be quantized.
+TEST(Planner, LeavesAnAddendThatIsNotThere) {
+  TranspileOptions options;
+  options.config = Config(R"(
+    target: "onednn_int8"
+    rules { op_type: "fc" slot: "Bias" spec { quantizer: "abs_max" } optional: true }
+  )");
+  Program program = ParsedProgram(R"(
+    var x f32[-1,4]
+    var w f32[4,4] persistable
+    var y f32[-1,4]
+    fc(Input=x, W=w, Bias=@EMPTY@) -> (Out=y)
+  )");
+  const absl::StatusOr<TranspileResult> result = Transpile(&program, options);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->plan.decisions(0).reason(), "missing_input");
+}
 
 TEST(Planner, QuantizesAnOutputOnceForAllThatReadIt) {
   EXPECT_THAT(SitesWithOutputs(kReluAndReaders, ""),

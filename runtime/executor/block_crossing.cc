@@ -34,6 +34,7 @@ WrittenAround Written(const Variable& variable, const Op& op) {
 
 BlockCrossing CrossingOf(const Op& op, const Block& block) {
   BlockCrossing crossing;
+  if (block.owner() != &op) return crossing;
   absl::flat_hash_set<const Variable*> variables;
   absl::flat_hash_set<const Value*> seen;
   for (const Op& inner : block.ops()) {

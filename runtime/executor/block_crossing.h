@@ -23,7 +23,8 @@ struct BlockCrossing {
   std::vector<WrittenAround> written;
 };
 
-// REQUIRES: the op runs this block, and no other op does.
+// REQUIRES: the op runs this block. Empty where another op of an earlier place runs it too: values
+// are told apart for one of them, and the executor refuses such a program (CheckOps).
 BlockCrossing CrossingOf(const Op& op, const Block& block);
 
 // What an op reads and writes of its own block and those around it, by itself or in blocks that it

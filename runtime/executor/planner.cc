@@ -223,6 +223,12 @@ absl::Status CheckOps(const Program& program) {
   absl::flat_hash_set<std::string> seen;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
+      for (const Block* block : op.sub_blocks()) {
+        if (block->owner() == &op) continue;
+        return absl::UnimplementedError(
+            absl::StrCat(Describe(op), ": runs block ", block->index(), ", and so does ",
+                         Describe(*block->owner()), "; the executor runs blocks that one op runs"));
+      }
       if (HasNothingToDo(op) || FindOpPlan(op.type()) != nullptr) continue;
       if (!seen.insert(op.type()).second) continue;
       missing.push_back(absl::StrCat(op.type(), " (block ", b, ", op ", op.Index(), ")"));

@@ -26,7 +26,7 @@ struct FeedType {
 using FindPersistable = std::function<std::optional<GivenType>(absl::string_view name)>;
 
 // Whether every op can be planned at all. Error (kUnimplemented): op types that the executor does
-// not run, each with the place of its first op.
+// not run, each with the place of its first op; a block that two ops run.
 absl::Status CheckOps(const Program& program);
 
 struct PlanRequest {

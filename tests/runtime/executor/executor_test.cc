@@ -228,6 +228,19 @@ TEST(Executor, SaysWhatItDoesNotRun) {
   const Refusal refusals[] = {
       {"lod_reset(X=x, Y=y) -> (Out=z)",
        "the executor does not run op types lod_reset (block 0, op 0)"},
+      {R"(
+        block 0 {
+          var y f32[1]
+          var c bool[1]
+          conditional_block(Cond=c, Input=[y]) -> (Out=y) {sub_block=block(1), is_scalar_condition=true}
+          conditional_block(Cond=c, Input=[y]) -> (Out=y) {sub_block=block(1), is_scalar_condition=true}
+        }
+        block 1 parent=0 {
+          relu(X=y) -> (Out=y)
+        }
+      )",
+       "block 0, op 1 (conditional_block): runs block 1, and so does block 0, op 0 "
+       "(conditional_block); the executor runs blocks that one op runs"},
       {"relu(X=absent) -> (Out=z)",
        "block 0, op 0 (relu): \"absent\" has no value; want it fed, initialised by the startup "
        "program, or written by an op before"},

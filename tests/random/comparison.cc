@@ -35,6 +35,7 @@ constexpr uint64_t kSeed = 1;
 // Roundings of an element besides those of its longest sum, of functions such as exp included.
 constexpr int kOtherRoundings = 16;
 constexpr double kUnit = 1.0 / (1 << 24);
+constexpr double kSmallestNormal = std::numeric_limits<float>::min();
 
 Scope CopyOf(const Scope& scope) {
   Scope copy;
@@ -314,7 +315,8 @@ Compared Compare(RandomCase random_case, uint64_t seed) {
     double bound = 0;
     if (!random_case.is_exact && reference::IsFloatingPoint(b.dtype())) {
       const auto roundings = static_cast<double>(random_case.summands + kOtherRoundings);
-      bound = roundings * kUnit * std::max(LargestFinite(y), random_case.magnitude);
+      bound =
+          kSmallestNormal + roundings * kUnit * std::max(LargestFinite(y), random_case.magnitude);
       if (distance > bound) {
         if (!effects) {
           effects = EffectOfRounding(*std::move(measured), random_case, *expected, seed);

@@ -38,7 +38,6 @@ Generator FunctionOf(const std::string& type) {
     const bool is_of_positive = type == "log" || type == "sqrt" || type == "rsqrt" || type == "pow";
     const std::string x = is_of_positive  ? c.Numbers(dims, 0.01f, 4)
                           : IsExact(type) ? c.AnyNumbers(dims)
-                          : c.OneIn(2)    ? c.AnyNumbers(dims)
                                           : c.WideNumbers(dims, 6);
     c.Op(type, "(X=", x, ") -> (Out=out) ", SomeAttributes(c, *FindOpSchema(type)));
     if (IsExact(type)) c.Exact();

@@ -38,9 +38,15 @@ Generator Arithmetic(const std::string& type) {
       c.Op(type, "(X=", x, ", Y=", y, ") -> (Out=out) {axis=", dims.axis, "}");
       return;
     }
-    const bool is_of_positive = is_power || (type == "elementwise_div" && c.OneIn(2));
-    const std::string x = is_power ? c.Numbers(dims.x, 0.1f, 3) : c.AnyNumbers(dims.x);
-    const std::string y = is_of_positive ? c.Numbers(dims.y, 0.1f, 3) : c.AnyNumbers(dims.y);
+    // Floats hold what the gradient of a quotient computes on the way.
+    const bool is_quotient = type == "elementwise_div";
+    const bool is_of_positive = is_power || (is_quotient && c.OneIn(2));
+    const std::string x = is_power      ? c.Numbers(dims.x, 0.1f, 3)
+                          : is_quotient ? c.Numbers(dims.x)
+                                        : c.AnyNumbers(dims.x);
+    const std::string y = is_of_positive ? c.Numbers(dims.y, 0.1f, 3)
+                          : is_quotient  ? c.Numbers(dims.y)
+                                         : c.AnyNumbers(dims.y);
     c.Op(type, "(X=", x, ", Y=", y, ") -> (Out=out) {axis=", dims.axis, "}");
     c.Sums(SizeOf(dims.x));
   };

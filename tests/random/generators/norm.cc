@@ -39,6 +39,23 @@ double LargestProduct(const Tensor& x, const Tensor& scale, int channel_axis, fl
   return product;
 }
 
+// The largest 1 / sqrt(variance + epsilon) of `rows` rows. Where the elements of a row cancel in
+// its gradient, that has the rounding errors of what cancels: of the gradient of Y, which is below
+// 1, times the scale and this.
+double LargestInverseDeviation(const Tensor& x, int64_t rows, float epsilon) {
+  const int64_t width = x.size() / rows;
+  double largest = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto values = x.data<float>().subspan(row * width, width);
+    double mean = 0;
+    for (const float value : values) mean += static_cast<double>(value) / width;
+    double variance = 0;
+    for (const float value : values) variance += (value - mean) * (value - mean) / width;
+    largest = std::max(largest, 1 / std::sqrt(variance + epsilon));
+  }
+  return largest;
+}
+
 void BatchNorm(CaseMaker& c) {
   const bool is_images = !c.OneIn(4);
   Dims dims = is_images ? c.SomeDims(4, 4) : c.SomeDims(2, 2, 20);
@@ -71,12 +88,16 @@ void LayerNorm(CaseMaker& c) {
   const int axis = c.Between(1, static_cast<int>(dims.size()) - 1);
   const Dims normalized = {SizeOf(Dims(dims.begin() + axis, dims.end()))};
   const std::string x = c.WideNumbers(dims, 30);
-  const std::string scale = c.OneIn(3) ? "" : absl::StrCat(", Scale=", c.Numbers(normalized));
+  const std::string scale =
+      c.OneIn(3) ? "" : absl::StrCat(", Scale=", c.Numbers(normalized, -2, 2));
   const std::string bias = c.OneIn(3) ? "" : absl::StrCat(", Bias=", c.Numbers(normalized));
+  const float epsilon = SomeEpsilon(c);
   c.Op("layer_norm(X=", x, scale, bias,
-       ") -> (Y=out, Mean=mean, Variance=variance) {epsilon=", FloatText(SomeEpsilon(c)),
+       ") -> (Y=out, Mean=mean, Variance=variance) {epsilon=", FloatText(epsilon),
        ", begin_norm_axis=", axis, "}");
   c.Sums(SizeOf(dims));
+  const int64_t rows = SizeOf(dims) / normalized[0];
+  c.Magnitude(2 * LargestInverseDeviation(c.Input(x), rows, epsilon));
 }
 
 void InstanceNorm(CaseMaker& c) {
@@ -84,13 +105,14 @@ void InstanceNorm(CaseMaker& c) {
   const std::string x = c.WideNumbers(dims, 12);
   const bool has_scale = !c.is_2x() || !c.OneIn(3);
   const std::string scale =
-      has_scale ? absl::StrCat(", Scale=", c.Numbers({dims[1]})) : std::string();
+      has_scale ? absl::StrCat(", Scale=", c.Numbers({dims[1]}, -2, 2)) : std::string();
   const std::string bias =
       has_scale ? absl::StrCat(", Bias=", c.Numbers({dims[1]})) : std::string();
+  const float epsilon = SomeEpsilon(c);
   c.Op("instance_norm(X=", x, scale, bias,
-       ") -> (Y=out, SavedMean=mean, SavedVariance=variance) {epsilon=", FloatText(SomeEpsilon(c)),
-       "}");
+       ") -> (Y=out, SavedMean=mean, SavedVariance=variance) {epsilon=", FloatText(epsilon), "}");
   c.Sums(SizeOf(dims));
+  c.Magnitude(2 * LargestInverseDeviation(c.Input(x), dims[0] * dims[1], epsilon));
 }
 
 void GroupNorm(CaseMaker& c) {

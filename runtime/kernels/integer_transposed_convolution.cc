@@ -266,17 +266,19 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanPhases(const ConvolutionShape& 
                                                         const Epilogue& epilogue,
                                                         OutputType output) {
   std::vector<PhaseKernel> kernels;
+  std::vector<size_t> shapes;  // the first kernel of each; a large filter has many phases of few
   for (const Phase& phase : phases) {
     PhaseKernel kernel{phase, nullptr, nullptr, nullptr, nullptr};
     RETURN_IF_ERROR(PlanCopies(shape, &kernel));
-    const auto same = std::find_if(kernels.begin(), kernels.end(), [&](const PhaseKernel& other) {
-      return other.phase.HasShapeOf(phase);
+    const auto same = std::find_if(shapes.begin(), shapes.end(), [&](size_t first) {
+      return kernels[first].phase.HasShapeOf(phase);
     });
-    if (same != kernels.end()) {
-      kernel.sums = same->sums;
+    if (same != shapes.end()) {
+      kernel.sums = kernels[*same].sums;
     } else {
       ASSIGN_OR_RETURN(kernel.sums,
                        PlanIntegerConvolution(phase.ShapeIn(shape), inputs, epilogue, output));
+      shapes.push_back(kernels.size());
     }
     kernels.push_back(std::move(kernel));
   }

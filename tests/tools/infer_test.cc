@@ -146,6 +146,20 @@ scale(X=ink) -> (Out=no_ink) {scale=0.0}
 concat(X=[ink, no_ink]) -> (Out=scores) {axis=1}
 )";
 
+// A disk that is full after 100 bytes of a file.
+TEST_F(Infer, AnArrayThatDoesNotFitOnTheDiskIsNotHalfWritten) {
+  RunBinaryOptions options;
+  options.callers_directory = folder_.Path();
+  options.largest_file = 100;
+  const std::vector<std::string> before = folder_.Files();
+  const BinaryRun run =
+      RunBinary("tools/infer",
+                {"net.txt", "--params=params", "--feeds=x=x.npy", "--fetches=y=y.npy"}, options);
+  EXPECT_EQ(run.exit_code, 5);
+  EXPECT_EQ(run.err, "infer: y.npy: cannot be written: File too large\n");
+  EXPECT_EQ(folder_.Files(), before);
+}
+
 TEST_F(Infer, ADataSetIsMeasured) {
   folder_.Write("zero.txt", kAlwaysZero);
   const BinaryRun run = Run({"zero.txt", "--data=digits:500", "--scores=scores", "--json"});

@@ -505,6 +505,17 @@ TEST_F(Inspect, StandardOutputThatIsClosedCannotBeWritten) {
   EXPECT_EQ(Run({"diff", "program.txt", "program.txt"}, options).exit_code, 0);
 }
 
+// A disk that is full after 60 bytes of a file.
+TEST_F(Inspect, WhatDoesNotFitOnTheDiskIsNotHalfWritten) {
+  folder_.Write("program.txt", kProgram);
+  RunBinaryOptions options;
+  options.largest_file = 60;
+  const BinaryRun run = Run({"convert", "program.txt", "--output=p.pb"}, options);
+  EXPECT_EQ(run.exit_code, 5);
+  EXPECT_EQ(run.err, "inspect: p.pb: cannot be written: File too large\n");
+  EXPECT_THAT(folder_.Files(), ElementsAre("program.txt"));
+}
+
 TEST_F(Inspect, AReaderThatGoesAwayIsNoError) {
   folder_.Write("program.txt", kProgram);
   RunBinaryOptions options;

@@ -234,10 +234,10 @@ TEST_F(Train, NamesThatCannotBeFilesAreToldBeforeTraining) {
   }
   const BinaryRun run = Run({"--steps=2", "--save=params", "--metrics=m.jsonl"});
   EXPECT_EQ(run.exit_code, 4);
-  EXPECT_EQ(
-      run.err,
-      "train: mlp.txt: variable \"in/../../evil\": the name cannot be that of a file in the folder; "
-      "use a combined parameter file\n");
+  EXPECT_EQ(run.err,
+            "train: mlp.txt: variable \"in/../../evil\": the name cannot be that of a file in the "
+            "folder; "
+            "use a combined parameter file\n");
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(folder_.Files(), ElementsAre("mlp.startup.txt", "mlp.txt"));
 }

@@ -103,6 +103,23 @@ TEST_F(TranspileInference, WhatIsNotAllFrozenIsSaidToBeSo) {
                                  "not all frozen, and not checked\n"));
 }
 
+// A disk that is full after 40 bytes of a file.
+TEST_F(TranspileInference, WhatDoesNotFitOnTheDiskIsNotHalfWritten) {
+  RunBinaryOptions options;
+  options.callers_directory = folder_.Path();
+  options.largest_file = 40;
+  const std::vector<std::string> before = folder_.Files();
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--mode=test"},
+                                                {"--mode=freeze", "--params=net.params"},
+                                                {"--mode=freeze", "--params=params"},
+                                                {"--output=out.txt", "--save_plan=out.plan"}}) {
+    std::vector<std::string> arguments = {"net.txt"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    EXPECT_EQ(RunBinary("tools/transpile", arguments, options).exit_code, 5) << flags[0];
+    EXPECT_EQ(folder_.Files(), before) << flags[0];
+  }
+}
+
 TEST_F(TranspileInference, DryRunWritesNothing) {
   const BinaryRun run = Run({"--mode=freeze", "--params=params", "--dry_run", "--json"});
   EXPECT_EQ(run.exit_code, 0) << run.err;

@@ -15,6 +15,7 @@
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/integer_bias.h"
+#include "transpiler/parameters.h"
 #include "transpiler/schedule.h"
 #include "transpiler/target.h"
 #include "transpiler/unknown_quantizer.h"
@@ -424,6 +425,7 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
   }
   RETURN_IF_ERROR(CheckSchedule(plan.schedule, target));
   const OperandSites sites(plan);
+  Parameters parameters;
   for (const Site& site : plan.sites) {
     if (site.role == QuantPlan::BIAS) {
       RETURN_IF_ERROR(CheckBias(site, sites));
@@ -433,6 +435,14 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
                                                         target.name(), " does not add"));
     }
     RETURN_IF_ERROR(CheckSite(site, quantizers));
+    // What computes from a parameter, a cast say, may be an output that is observed.
+    const bool is_weight = parameters.IsWeight(*site.value);
+    const bool is_parameter = is_weight && site.value->op() == nullptr;
+    if (site.role == QuantPlan::WEIGHT ? !is_weight : is_parameter) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", site.value->variable().name(), "\": role ", QuantPlan::Role_Name(site.role),
+          "; want WEIGHT of a parameter, and of ", "nothing else"));
+    }
     const absl::Status status =
         CheckAbilities(target, site.role, *quantizers.Find(site.spec.quantizer()), site.spec);
     if (!status.ok()) {

@@ -75,7 +75,8 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
 // as Transpile left it; where it was loaded and saved by another tool since, from the marks on its
 // ops, up to what that tool changed.
 // Errors: kFailedPrecondition: the program carries neither log nor marks, or a log that does not
-// fit it; kInvalidArgument: a mark does not fit its op. The program is then as before.
+// fit it, or marks that lead back to a wrong program; kInvalidArgument: a mark does not fit its op.
+// The program is then as before.
 absl::Status Untranspile(Program* program);
 
 }  // namespace fixpoint

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/verifier.h"
 #include "proto/attributes.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
@@ -107,6 +108,21 @@ absl::Status CheckReaders(const Variable& variable) {
       "\", which Fixpoint's ops compute, and has no mark of what it read before", kNoWayBack));
 }
 
+// Error (kFailedPrecondition): what was undone is wrong. An attribute is what it was before, of
+// whatever type that was.
+absl::Status CheckUndone(const Program& program) {
+  for (const Finding& finding : Verify(program)) {
+    if (finding.severity != Severity::kError || finding.code == FindingCode::kAttrType) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the program was edited since it was rewritten, or was wrong before, and what its marks "
+        "lead back to is wrong: ",
+        finding.op != nullptr ? Describe(*finding.op)
+                              : absl::StrCat("block ", finding.block->index()),
+        ": ", finding.message));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Undo(Program* program) {
   Rewriter rewriter(program, "undo_by_marks");
   std::vector<const Variable*> written;
@@ -141,7 +157,7 @@ absl::Status Undo(Program* program) {
       rewriter.Remove(*variable);
     }
   }
-  return absl::OkStatus();
+  return CheckUndone(*program);
 }
 
 }  // namespace

@@ -10,7 +10,8 @@ namespace fixpoint {
 
 // Removes what marked ops inserted, and puts back what stood in the slots of marked ops.
 // Errors: kFailedPrecondition: there is no mark, or what the marks lead back to is gone, as in a
-// frozen program; kInvalidArgument: a mark does not fit its op.
+// frozen program, or is wrong, because the program was edited since; kInvalidArgument: a mark does
+// not fit its op.
 // The program is then as before.
 absl::Status UndoByMarks(Program* program);
 

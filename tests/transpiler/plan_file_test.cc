@@ -132,6 +132,19 @@ TEST(PlanFile, GivesWeightsNoZeroPointThatFollowsSteps) {
             "dynamic one [in plan_quantizers]");
 }
 
+TEST(PlanFile, SaysOfParametersThatTheyAreWeights) {
+  Program program = ParsedProgram(kText);
+  QuantPlan plan = PlanOf(&program);
+  plan.mutable_sites(1)->set_role(QuantPlan::ACTIVATION);
+  // An op whose weight is none has no decision to be quantized against.
+  TranspileOptions options;
+  options.plan = &plan;
+  Program followed = ParsedProgram(kText);
+  EXPECT_EQ(std::string(Transpile(&followed, options).status().message()),
+            "plan: \"w\": role ACTIVATION; want WEIGHT of a parameter, and of nothing else "
+            "[in plan_quantizers]");
+}
+
 TEST(PlanFile, QuantizesNoOpWhoseGradientReadsAnotherValue) {
   constexpr char kForward[] = R"(
     var x f32[-1,4]

@@ -119,6 +119,7 @@ TEST_F(TrainedScales, TrainsTheScaleOfAWeight) {
     var y@GRAD f32[-1,2]
     var w@GRAD f32[2,2]
     mul(X=x, Y=w) -> (Out=y)
+    fill_constant() -> (Out=y@GRAD) {shape=[1L, 2L], dtype=5, value=1.0, op_role=257}
     mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1, op_role_var=["w", "w@GRAD"]}
     sgd(Grad=w@GRAD, LearningRate=rate, Param=w) -> (ParamOut=w) {op_role=2}
   )";

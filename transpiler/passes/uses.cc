@@ -30,9 +30,17 @@ absl::flat_hash_set<std::string> NamesInAllAttributes(const Program& program) {
   return names;
 }
 
-RemovedWriters::Key RemovedWriters::KeyOf(const Variable* variable, absl::string_view name) {
-  const bool is_declared = variable != nullptr && variable->desc() != nullptr;
-  return {is_declared ? variable : nullptr, std::string(name)};
+const Variable* RemovedWriters::Meant(const Program& program, const RemovedVariables& removed,
+                                      const Block& block, absl::string_view name) {
+  const Block* at = &block;
+  while (at != nullptr) {
+    const auto gone = removed.find(std::make_pair(at, std::string(name)));
+    if (gone != removed.end()) return gone->second;
+    const Variable* there = program.Find(*at, name);
+    if (there != nullptr && there->desc() != nullptr && &there->block() == at) return there;
+    at = at->forward() != nullptr ? at->forward() : at->parent();
+  }
+  return nullptr;
 }
 
 const Op* RemovedWriters::InMain(const Op& op) const {
@@ -50,13 +58,19 @@ RemovedWriters::RemovedWriters(const Program& program) : owners_(program.block_c
       }
     }
   }
+  RemovedVariables removed;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Variable* variable : program.block(b).removed_variables()) {
+      removed.emplace(std::make_pair(&program.block(b), variable->name()), variable);
+    }
+  }
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op* op : program.block(b).removed_ops()) {
       const Op* const in_main = InMain(*op);
       if (in_main == nullptr) continue;
       for (const Argument* output : op->outputs()) {
         const absl::string_view name = output->name();
-        const Key key = KeyOf(program.Find(op->block(), name), name);
+        const Key key{Meant(program, removed, op->block(), name), std::string(name)};
         const auto [first, is_new] = writers_.try_emplace(key, Writer{op, in_main});
         if (!is_new && in_main->IsBefore(*first->second.in_main)) first->second = {op, in_main};
       }
@@ -69,7 +83,9 @@ const Op* RemovedWriters::WriterOf(const Argument& read) const {
       read.variable()->persistable()) {
     return nullptr;
   }
-  const auto found = writers_.find(KeyOf(read.variable(), read.name()));
+  const Variable& variable = *read.variable();
+  const auto found =
+      writers_.find({variable.desc() != nullptr ? &variable : nullptr, variable.name()});
   const Op* const in_main = InMain(read.op());
   if (found == writers_.end() || in_main == nullptr) return nullptr;
   const auto& [writer, runs] = found->second;

@@ -37,12 +37,17 @@ class RemovedWriters {
  private:
   // A variable by its name where nothing declares it, else as it is declared.
   using Key = std::pair<const Variable*, std::string>;
-  static Key KeyOf(const Variable* variable, absl::string_view name);
 
   struct Writer {
     const Op* op;
     const Op* in_main;
   };
+  using RemovedVariables =
+      absl::flat_hash_map<std::pair<const Block*, std::string>, const Variable*>;
+
+  // What a name meant in a block before variables were removed; null where nothing declared it.
+  static const Variable* Meant(const Program& program, const RemovedVariables& removed,
+                               const Block& block, absl::string_view name);
   // The op of the main block that is or runs an op, or did; null where none does.
   const Op* InMain(const Op& op) const;
 

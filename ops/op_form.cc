@@ -2,7 +2,9 @@
 
 #include <glog/logging.h>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
@@ -60,6 +62,22 @@ absl::Status CheckSlots(const Op& op, absl::Span<const SlotSchema> slots, Era er
   return absl::OkStatus();
 }
 
+// `fuse_relu is true` of an attribute that says work of other ops; nothing of any other. The
+// numbers beside it, as fuse_alpha, say none.
+std::optional<std::string> FusedText(const OpDesc::Attr& attr) {
+  if (!absl::StartsWith(attr.name(), "fuse")) return std::nullopt;
+  if (const auto text = StringValue(attr); text && !text->empty()) {
+    return absl::StrCat(attr.name(), " is \"", *text, "\"");
+  }
+  if (attr.type() == AttrType::BOOLEAN && BoolValue(attr).value_or(false)) {
+    return absl::StrCat(attr.name(), " is true");
+  }
+  if (const auto list = IntsValue(attr); list && !list->empty()) {
+    return absl::StrCat(attr.name(), " is [", absl::StrJoin(*list, ", "), "]");
+  }
+  return std::nullopt;
+}
+
 bool IsElementType(int64_t type) {
   switch (type) {
     case VarType::BOOL:
@@ -100,7 +118,21 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
                                                      AttrTypeName(attr.type)));
     }
   }
+  for (const OpDesc::Attr& attr : op.desc().attrs()) {
+    if (schema.FindAttr(attr.name(), era) != nullptr) continue;
+    if (const std::optional<std::string> fused = FusedText(attr); fused) {
+      return absl::UnimplementedError(absl::StrCat(
+          "attribute ", *fused, ", which nothing here computes; want that as an op of its own"));
+    }
+  }
   return absl::OkStatus();
+}
+
+std::optional<std::string> FindFusedAttribute(const OpDesc& op) {
+  for (const OpDesc::Attr& attr : op.attrs()) {
+    if (std::optional<std::string> fused = FusedText(attr); fused) return fused;
+  }
+  return std::nullopt;
 }
 
 const OpDesc::Attr& OpAttributes::Attr(absl::string_view name) const {

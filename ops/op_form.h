@@ -5,6 +5,7 @@
 #define FIXPOINT_OPS_OP_FORM_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,13 @@ namespace fixpoint {
 // that is no list has one argument, and each attribute, or its default, has a value of the type
 // that the schema says. Error (kInvalidArgument; kUnimplemented for an attribute whose value comes
 // from a variable): what is wrong, without naming the op.
+// Error (kUnimplemented): also an attribute that the schema does not have, and that says work which
+// the op has taken over.
 absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
+
+// An attribute that says work of other ops, which the reference's passes folded into this one:
+// `fuse_activation = "relu"`, `fused_transpose_Out` that is not empty. Nothing where there is none.
+std::optional<std::string> FindFusedAttribute(const OpDesc& op);
 
 // The attributes of an op. Those that its schema does not have may not be asked for.
 class OpAttributes {

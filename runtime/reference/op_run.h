@@ -89,6 +89,7 @@ class OpRun {
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
 
+  const OpAttributes& attributes() const { return attributes_; }
   int64_t Int(absl::string_view name) const { return attributes_.Int(name); }
   double Float(absl::string_view name) const { return attributes_.Float(name); }
   // is_test is true also from the step on that kTestFromStepAttr says.

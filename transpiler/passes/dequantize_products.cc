@@ -27,6 +27,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
@@ -62,11 +63,7 @@ bool IsPlainProduct(const Op& op, const OpSchema& schema) {
       return false;
     }
   }
-  if (!StringAttr(op.desc(), "fuse_activation").value_or("").empty()) return false;
-  for (const char* fused : {"fuse_relu", "fuse_brelu", "fuse_residual_connection"}) {
-    if (BoolAttr(op.desc(), fused) == true) return false;
-  }
-  return true;
+  return !FindFusedAttribute(op.desc());
 }
 
 bool HasOneWriter(const Variable& variable) {

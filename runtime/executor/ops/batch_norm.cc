@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/image_form.h"
 #include "runtime/kernels/batch_norm.h"
 #include "runtime/kernels/channel_affine.h"
 
@@ -26,6 +26,7 @@ struct ForwardNorm {
   const Value* x;
   const Value* scale;
   const Value* inverse_deviation;  // SavedVariance
+  Layout layout;
 };
 
 // What stands for the gradient of the norm's output where the relu's gradient is found in the step
@@ -36,20 +37,21 @@ struct GradientOfRelu {
 
 using Relu = kernels::BatchNormShape::Relu;
 
+ImageForm FormOf(const OpPlanner& op) { return ImageForm(op.attributes().String("data_layout")); }
+
 absl::StatusOr<kernels::BatchNormShape> ShapeOf(const OpPlanner& op) {
   const Dims& dims = op.InputDims("X");
-  if ((dims.size() != 4 && dims.size() != 2) ||
-      IsChannelsLast(op.attributes().String("data_layout"))) {
-    return absl::UnimplementedError(absl::StrCat("X is ", DimsText(dims), " in ",
-                                                 op.attributes().String("data_layout"),
-                                                 "; want [N, C] or [N, C, H, W]"));
+  if (dims.size() != 4 && dims.size() != 2) {
+    return absl::UnimplementedError(absl::StrCat(
+        "X is ", DimsText(dims), "; want 2 or 4 dimensions (the interpreter takes any number)"));
   }
   kernels::BatchNormShape shape;
   shape.batch = dims[0];
-  shape.channels = dims[1];
+  shape.channels = dims[FormOf(op).channel_axis(static_cast<int>(dims.size()))];
   if (dims.size() == 4) {
-    shape.height = dims[2];
-    shape.width = dims[3];
+    const Dims nchw = FormOf(op).ToNchw(dims);
+    shape.height = nchw[2];
+    shape.width = nchw[3];
   }
   shape.epsilon = op.Number("epsilon");
   for (const char* slot : {"Scale", "Bias"}) {
@@ -128,7 +130,7 @@ void Follow(float momentum, absl::Span<const float> before, absl::Span<const flo
 // The elements are computed where somebody reads more of them than their codes.
 void DeferElements(OpPlanner& op, const NormalizedValue& y, const Value& result) {
   PlanBuilder& builder = op.builder();
-  builder.Defer(result, op.InputType("X"), Layout::kChannelsLast, [=, &builder](Buffer out) {
+  builder.Defer(result, op.InputType("X"), FormOf(op).layout(), [=, &builder](Buffer out) {
     builder.AddStep({y.name,
                      nullptr,
                      y.norm->implementation(),
@@ -147,7 +149,8 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
   const std::optional<ReluBehind> behind = FindRelu(op);
   if (behind) shape.relu = op.era() == Era::kFluid ? Relu::kKeepingNan : Relu::kOfNumbers;
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::BatchNorm> norm, kernels::BatchNorm::Plan(shape));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
+  const Layout layout = FormOf(op).layout();
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
   ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
   ASSIGN_OR_RETURN(const Buffer mean_before, op.ReadFloats("Mean"));
@@ -168,9 +171,13 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
                        scratch("addends", shape.channels),
                        scratch("range", 1),
                        behind ? "batch_norm + relu" : "batch_norm"};
-  const Buffer mean_after = op.WriteOver("MeanOut", channels, Layout::kRowMajor, mean_before);
-  const Buffer variance_after =
-      op.WriteOver("VarianceOut", channels, Layout::kRowMajor, variance_before);
+  // Where one variable is both, neither may be written before the other is read.
+  const auto write_over = [&](absl::string_view slot, Buffer before) {
+    return mean_before == variance_before ? op.WriteAs(slot, channels)
+                                          : op.WriteOver(slot, channels, Layout::kRowMajor, before);
+  };
+  const Buffer mean_after = write_over("MeanOut", mean_before);
+  const Buffer variance_after = write_over("VarianceOut", variance_before);
   const float momentum = op.Number("momentum");
   op.AddStep({{x, scale, bias, mean_before, variance_before},
               {y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, y.range, mean_after,
@@ -189,8 +196,12 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
               "batch_norm statistics"});
 
   const Argument* saved_variance = op.op().Output("SavedVariance");
-  const ForwardNorm forward{norm, y, &op.InputValue("X"), &op.InputValue("Scale"),
-                            saved_variance != nullptr ? saved_variance->value() : nullptr};
+  const ForwardNorm forward{norm,
+                            y,
+                            &op.InputValue("X"),
+                            &op.InputValue("Scale"),
+                            saved_variance != nullptr ? saved_variance->value() : nullptr,
+                            layout};
   const Value* result = op.Wants("Y") ? &op.OutputValue("Y") : nullptr;
   if (behind) {
     result = behind->relu->Output("Out")->value();
@@ -207,9 +218,10 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
 }
 
 absl::Status PlanInference(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
+  const Layout layout = FormOf(op).layout();
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   ASSIGN_OR_RETURN(const AffineNorm norm, AddAffineNorm(op));
-  const Buffer y = op.WriteOver("Y", op.InputType("X"), Layout::kChannelsLast, x);
+  const Buffer y = op.WriteOver("Y", op.InputType("X"), layout, x);
   op.AddStep({{x, norm.a, norm.b}, {y}, [=](const StepContext& run) {
                 kernels::ChannelAffine(run.Floats(x), run.Floats(norm.a), run.Floats(norm.b),
                                        run.Floats(y));
@@ -241,14 +253,15 @@ absl::Status PlanGradientOfGiven(OpPlanner& op, const kernels::BatchNormShape& s
   RETURN_IF_ERROR(op.CheckSize("Mean", shape.channels));
   RETURN_IF_ERROR(op.CheckSize("Variance", shape.channels));
   RETURN_IF_ERROR(op.CheckDims("Y@GRAD", op.InputDims("X")));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
-  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Y@GRAD", Layout::kChannelsLast));
+  const Layout layout = FormOf(op).layout();
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Y@GRAD", layout));
   ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
   ASSIGN_OR_RETURN(const Buffer mean, op.ReadFloats("Mean"));
   ASSIGN_OR_RETURN(const Buffer variance, op.ReadFloats("Variance"));
   const Buffer sums = op.Scratch("sums", VarType::FP64, 2 * shape.channels);
   const Buffer factors = op.Scratch("factors", VarType::FP32, 2 * shape.channels);
-  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), Layout::kChannelsLast, dy);
+  const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), layout, dy);
   const Buffer dscale = op.WriteAs("Scale@GRAD", op.InputType("Scale"));
   const Buffer dbias = op.WriteAs("Bias@GRAD", op.InputType("Scale"));
   op.AddStep({{x, dy, scale, mean, variance},
@@ -296,9 +309,14 @@ absl::Status PlanGradient(OpPlanner& op) {
                                                    DimsText(op.builder().TypeOf(dy_value).dims),
                                                    "; want ", DimsText(op.InputDims("X"))));
   }
-  ASSIGN_OR_RETURN(const Buffer dy, op.builder().Read(dy_value, Layout::kChannelsLast));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
-  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), Layout::kChannelsLast);
+  const Layout layout = FormOf(op).layout();
+  if (forward->layout != layout) {
+    return absl::InvalidArgumentError(
+        "data_layout is not that of the batch_norm that wrote SavedMean");
+  }
+  ASSIGN_OR_RETURN(const Buffer dy, op.builder().Read(dy_value, layout));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), layout);
   op.builder().MayLieIn(dx, dy);
   const Buffer dscale = op.WriteAs("Scale@GRAD", op.InputType("Scale"));
   const Buffer dbias = op.WriteAs("Bias@GRAD", op.InputType("Scale"));
@@ -344,11 +362,12 @@ const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value) 
   return builder.IsDeferred(value) ? builder.Attached<NormalizedValue>(value) : nullptr;
 }
 
-bool IsAffine(const OpPlanner& op, int64_t channels) {
-  if (UsesBatch(op) || !CheckAttributes(op).ok() ||
-      IsChannelsLast(op.attributes().String("data_layout"))) {
+bool IsAffine(const OpPlanner& op, const Dims& dims, int channel_axis) {
+  const int rank = static_cast<int>(dims.size());
+  if (UsesBatch(op) || !CheckAttributes(op).ok() || FormOf(op).channel_axis(rank) != channel_axis) {
     return false;
   }
+  const int64_t channels = dims[channel_axis];
   for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
     if (!op.IsPlanned(slot) || !op.CheckSize(slot, channels).ok() ||
         op.InputType(slot).dtype != VarType::FP32) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ops/dims.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/kernels/batch_norm.h"
 
@@ -31,9 +32,9 @@ struct NormalizedValue {
 // Null where a value is none, or its elements are held too.
 const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value);
 
-// Whether a batch_norm is y = x * a + b of each channel: by given statistics, for that many
-// channels. X need not be planned.
-bool IsAffine(const OpPlanner& op, int64_t channels);
+// Whether a batch_norm of an X of `dims` is y = x * a + b of each channel: by given statistics, of
+// channels on that axis. X need not be planned.
+bool IsAffine(const OpPlanner& op, const Dims& dims, int channel_axis);
 
 // a = Scale / sqrt(Variance + epsilon) and b = Bias - Mean * a, every operation rounded to FP32.
 struct AffineNorm {

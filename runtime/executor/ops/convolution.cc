@@ -10,12 +10,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/fused_work.h"
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
+#include "runtime/executor/ops/image_form.h"
 #include "runtime/executor/ops/integer_operands.h"
 #include "runtime/executor/ops/packed_weights.h"
+#include "runtime/kernels/activation.h"
 #include "runtime/kernels/convolution.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
@@ -23,22 +26,87 @@
 namespace fixpoint::executor {
 namespace {
 
-constexpr int kChannelAxis = 1;
+ImageForm FormOf(const OpPlanner& op) { return ImageForm(op.attributes().String("data_format")); }
 
-TensorType OutputOf(const kernels::ConvolutionShape& shape) {
-  return {VarType::FP32, {shape.batch, shape.filters, shape.out_height, shape.out_width}};
+TensorType OutputOf(const kernels::ConvolutionShape& shape, const ImageForm& form) {
+  return {VarType::FP32,
+          form.FromNchw({shape.batch, shape.filters, shape.out_height, shape.out_width})};
 }
 
 int64_t OperationsOf(const kernels::ConvolutionShape& shape) {
   return 2 * shape.output_size() * shape.taps();
 }
 
+// What the reference's passes have the op do with its sums.
+struct FusedStages {
+  OwnStages own;
+  std::optional<Activation> function;  // in the end, one that is no stage
+
+  bool any() const { return !own.epilogue.empty() || function; }
+};
+
+absl::StatusOr<FusedStages> ReadFusedStages(OpPlanner& op, const EpilogueInput& output) {
+  ASSIGN_OR_RETURN(const FusedWork work, FusedWorkOf(op.op(), op.attributes()));
+  FusedStages stages;
+  using Kind = kernels::EpilogueStage::Kind;
+  if (work.adds_bias) {
+    RETURN_IF_ERROR(op.CheckSize("Bias", output.type.dims[output.channel_axis]));
+    ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
+    stages.own.Add({Kind::kAddChannel}, bias);
+  }
+  if (work.adds_residual) {
+    RETURN_IF_ERROR(op.CheckDims("ResidualData", output.type.dims));
+    ASSIGN_OR_RETURN(const Buffer residual, op.ReadFloats("ResidualData", output.layout));
+    stages.own.Add({Kind::kAddElement}, residual);
+  }
+  if (!work.activation) return stages;
+  switch (work.activation->function) {
+    case ActivationFunction::kRelu:
+      stages.own.Add({Kind::kRelu});
+      break;
+    case ActivationFunction::kClip:
+      stages.own.Add({Kind::kClip, work.activation->a, work.activation->b});
+      break;
+    case ActivationFunction::kLeakyRelu:
+      stages.own.Add({Kind::kLeakyRelu, work.activation->a});
+      break;
+    default:
+      stages.function = work.activation;
+  }
+  return stages;
+}
+
+// Where the kernel writes. A function that follows is computed of what it wrote.
+absl::StatusOr<PlannedEpilogue> PlanEpilogue(OpPlanner& op, const EpilogueInput& output,
+                                             const FusedStages& fused, const OpsBehind& behind) {
+  if (!fused.function) return AbsorbOpsBehind(op, output, fused.own, behind);
+  PlannedEpilogue planned;
+  planned.out = op.Scratch("sums", output.type.dtype, output.type.size());
+  planned.operands = fused.own.operands;
+  return planned;
+}
+
+void AddFunction(OpPlanner& op, const EpilogueInput& output, const FusedStages& fused,
+                 Buffer sums) {
+  if (!fused.function) return;
+  const Buffer y = op.WriteOver(output.slot, output.type, output.layout, sums);
+  op.AddStep({{sums},
+              {y},
+              [sums, y, function = *fused.function](const StepContext& run) {
+                kernels::Activate(function, run.Floats(sums), run.Floats(y));
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              absl::StrCat(op.op().type(), " activation")});
+}
+
 // Adds the step that computes `output`, and what is behind it.
 absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
-                        Buffer filter, const EpilogueInput& output, OpsBehind behind,
-                        std::string name = "") {
-  behind.adds_to_output = MayLieOverResidual(op, behind);
-  const kernels::Epilogue stages = behind.epilogue();
+                        Buffer filter, const EpilogueInput& output, const FusedStages& fused,
+                        OpsBehind behind, std::string name = "") {
+  behind.adds_to_output = fused.own.epilogue.empty() && MayLieOverResidual(op, behind);
+  const kernels::Epilogue stages = fused.own.Before(behind.epilogue());
   auto planned = kernels::ConvolutionForward::Plan(shape, stages, behind.adds_to_output);
   if (absl::IsUnimplemented(planned.status()) && behind.adds_to_output) {
     behind.adds_to_output = false;
@@ -46,7 +114,7 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::ConvolutionForward> convolution,
                    std::move(planned));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, behind));
   if (name.empty()) name = op.op().type();
   const Buffer packed = AddPacking<float>(op, convolution, filter);
   op.AddStep({epilogue.WithOperands({x, packed}),
@@ -60,6 +128,7 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
               convolution->implementation(),
               OperationsOf(shape),
               absl::StrCat(name, epilogue.names)});
+  AddFunction(op, output, fused, epilogue.out);
   return absl::OkStatus();
 }
 
@@ -98,24 +167,18 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
   return absl::OkStatus();
 }
 
-absl::Status CheckPlain(const OpPlanner& op) {
-  if (!op.attributes().Bool("fuse_relu_before_depthwise_conv")) return absl::OkStatus();
-  return absl::UnimplementedError("fuse_relu_before_depthwise_conv is true; want false");
-}
-
 absl::Status PlanConvolution(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("Bias"));
-  RETURN_IF_ERROR(op.CheckAbsent("ResidualData"));
-  RETURN_IF_ERROR(CheckPlain(op));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
-  const EpilogueInput output{"Output", OutputOf(shape), kChannelAxis, Layout::kChannelsLast};
-  const OpsBehind behind = FindOpsBehind(op, output);
-  ASSIGN_OR_RETURN(
-      const std::optional<IntegerOperands> integers,
-      ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/0));
+  const ImageForm form = FormOf(op);
+  const EpilogueInput output{"Output", OutputOf(shape, form), form.channel_axis(), form.layout()};
+  ASSIGN_OR_RETURN(const FusedStages fused, ReadFusedStages(op, output));
+  const OpsBehind behind = fused.function ? OpsBehind() : FindOpsBehind(op, output);
+  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
+                   ReadIntegerOperands(op, "Input", form.layout(), "Filter", /*channel_axis=*/0));
   if (integers) {
-    if (const OpsBehind of_sums = FindOpsBehindSums(op, output, integers->SumsOf(shape.taps()));
-        of_sums.bias) {
+    const OpsBehind of_sums =
+        fused.any() ? OpsBehind() : FindOpsBehindSums(op, output, integers->SumsOf(shape.taps()));
+    if (of_sums.bias) {
       return PlanBiasedSums(
           op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
           [&](const kernels::Epilogue& epilogue) {
@@ -123,34 +186,36 @@ absl::Status PlanConvolution(OpPlanner& op) {
           },
           [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, absorbed); });
     }
-    auto sums =
-        kernels::PlanIntegerConvolution(shape, integers->inputs.coding(), behind.epilogue());
+    auto sums = kernels::PlanIntegerConvolution(shape, integers->inputs.coding(),
+                                                fused.own.Before(behind.epilogue()));
     if (sums.ok()) {
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, behind));
       AddIntegerSums(op, *integers, *std::move(sums), shape.filters, OperationsOf(shape), epilogue);
+      AddFunction(op, output, fused, epilogue.out);
       return absl::OkStatus();
     }
     // A sum that may not fit in 32 bits is one of floats.
     if (!absl::IsInvalidArgument(sums.status())) return sums.status();
   }
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", Layout::kChannelsLast));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-  return AddForward(op, shape, x, filter, output, behind);
+  return AddForward(op, shape, x, filter, output, fused, behind);
 }
 
 absl::Status PlanGradient(OpPlanner& op) {
-  RETURN_IF_ERROR(CheckPlain(op));
+  RETURN_IF_ERROR(CheckNothingFused(op.op()));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
-  RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape).dims));
-  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", Layout::kChannelsLast));
+  const ImageForm form = FormOf(op);
+  RETURN_IF_ERROR(op.CheckDims("Output@GRAD", OutputOf(shape, form).dims));
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Output@GRAD", form.layout()));
   if (op.Wants("Filter@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", Layout::kChannelsLast));
+    ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
     RETURN_IF_ERROR(AddBackwardFilters(op, shape, x, dy, dfilter));
   }
   if (op.Wants("Input@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-    const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), Layout::kChannelsLast);
+    const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), form.layout());
     RETURN_IF_ERROR(
         AddBackwardImages(op, shape, dy, filter, dx, absl::StrCat(op.op().type(), " of images")));
   }
@@ -158,14 +223,14 @@ absl::Status PlanGradient(OpPlanner& op) {
 }
 
 absl::Status PlanTransposed(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("Bias"));
+  RETURN_IF_ERROR(CheckNothingFused(op.op()));
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Output"));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
-  ASSIGN_OR_RETURN(
-      const std::optional<IntegerOperands> integers,
-      ReadIntegerOperands(op, "Input", Layout::kChannelsLast, "Filter", /*channel_axis=*/1));
+  const ImageForm form = FormOf(op);
+  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
+                   ReadIntegerOperands(op, "Input", form.layout(), "Filter", /*channel_axis=*/1));
   if (integers) {
-    const EpilogueInput output{"Output", type, kChannelAxis, Layout::kChannelsLast};
+    const EpilogueInput output{"Output", type, form.channel_axis(), form.layout()};
     const int64_t products =
         shape.filters / shape.groups * shape.window[0].kernel * shape.window[1].kernel;
     if (const OpsBehind of_sums = FindOpsBehindSums(op, output, integers->SumsOf(products));
@@ -188,27 +253,28 @@ absl::Status PlanTransposed(OpPlanner& op) {
     // A sum that may not fit in 32 bits is one of floats.
     if (!absl::IsInvalidArgument(sums.status())) return sums.status();
   }
-  ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", Layout::kChannelsLast));
+  ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-  const Buffer output = op.WriteAs("Output", type, Layout::kChannelsLast);
+  const Buffer output = op.WriteAs("Output", type, form.layout());
   return AddBackwardImages(op, shape, input, filter, output);
 }
 
 absl::Status PlanTransposedGradient(OpPlanner& op) {
-  RETURN_IF_ERROR(op.CheckAbsent("Bias"));
+  RETURN_IF_ERROR(CheckNothingFused(op.op()));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape,
                    TransposedShapeOf(op, op.InputDims("Output@GRAD")));
-  ASSIGN_OR_RETURN(const Buffer doutput, op.ReadFloats("Output@GRAD", Layout::kChannelsLast));
+  const ImageForm form = FormOf(op);
+  ASSIGN_OR_RETURN(const Buffer doutput, op.ReadFloats("Output@GRAD", form.layout()));
   if (op.Wants("Filter@GRAD")) {
-    ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", Layout::kChannelsLast));
+    ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", form.layout()));
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
     RETURN_IF_ERROR(AddBackwardFilters(op, shape, doutput, input, dfilter));
   }
   if (op.Wants("Input@GRAD")) {
     ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-    const EpilogueInput dinput{"Input@GRAD", op.InputType("Input"), kChannelAxis,
-                               Layout::kChannelsLast};
-    RETURN_IF_ERROR(AddForward(op, shape, doutput, filter, dinput, {},
+    const EpilogueInput dinput{"Input@GRAD", op.InputType("Input"), form.channel_axis(),
+                               form.layout()};
+    RETURN_IF_ERROR(AddForward(op, shape, doutput, filter, dinput, {}, {},
                                absl::StrCat(op.op().type(), " of images")));
   }
   return absl::OkStatus();
@@ -218,17 +284,16 @@ absl::Status PlanTransposedGradient(OpPlanner& op) {
 
 absl::StatusOr<kernels::ConvolutionShape> ConvolutionShapeOf(const OpPlanner& op) {
   const OpAttributes& attributes = op.attributes();
-  const Dims& image = op.InputDims("Input");
+  const Dims& input = op.InputDims("Input");
   const Dims& filter = op.InputDims("Filter");
-  if (IsChannelsLast(attributes.String("data_format"))) {
-    return absl::UnimplementedError("data_format is NHWC; want NCHW");
-  }
+  const bool are_images = input.size() == 4 && filter.size() == 4;
+  const Dims image = are_images ? FormOf(op).ToNchw(input) : input;
   kernels::ConvolutionShape shape;
   shape.groups = attributes.Int("groups");
-  const bool fits = image.size() == 4 && filter.size() == 4 && shape.groups >= 1 &&
-                    filter[1] * shape.groups == image[1] && filter[0] % shape.groups == 0;
+  const bool fits = are_images && shape.groups >= 1 && filter[1] * shape.groups == image[1] &&
+                    filter[0] % shape.groups == 0;
   if (!fits) {
-    return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(image), " and Filter ",
+    return absl::InvalidArgumentError(absl::StrCat("Input is ", DimsText(input), " and Filter ",
                                                    DimsText(filter), " in ", shape.groups,
                                                    " groups; want channels that fit"));
   }
@@ -248,26 +313,28 @@ absl::StatusOr<kernels::ConvolutionShape> ConvolutionShapeOf(const OpPlanner& op
 absl::StatusOr<kernels::ConvolutionShape> TransposedShapeOf(const OpPlanner& op,
                                                             const Dims& images) {
   const OpAttributes& attributes = op.attributes();
-  if (IsChannelsLast(attributes.String("data_format"))) {
-    return absl::UnimplementedError("data_format is NHWC; want NCHW");
-  }
+  const ImageForm form = FormOf(op);
   const Dims& input = op.InputDims("Input");
   const Dims& filter = op.InputDims("Filter");
   kernels::ConvolutionShape shape;
   shape.groups = attributes.Int("groups");
   const WindowAttrs window{attributes.Ints("strides"), attributes.Ints("paddings"),
                            attributes.Ints("dilations"), attributes.String("padding_algorithm")};
-  if (input.size() == 4 && filter.size() == 4 && images.size() == 4) {
-    shape.batch = images[0];
-    shape.channels = images[1];
-    shape.height = images[2];
-    shape.width = images[3];
+  const bool are_images = input.size() == 4 && filter.size() == 4 && images.size() == 4;
+  if (are_images) {
+    const Dims made = form.ToNchw(images);
+    const Dims read = form.ToNchw(input);
+    shape.batch = made[0];
+    shape.channels = made[1];
+    shape.height = made[2];
+    shape.width = made[3];
     shape.filters = filter[0];
     ASSIGN_OR_RETURN(shape.window,
-                     MakeWindow(window, DimsView(filter).subspan(2), DimsView(input).subspan(2)));
+                     MakeWindow(window, DimsView(filter).subspan(2), DimsView(read).subspan(2)));
     RETURN_IF_ERROR(kernels::CompleteShape(&shape));
   }
-  if (OutputOf(shape).dims != input || filter[1] * shape.groups != images[1]) {
+  if (!are_images || OutputOf(shape, form).dims != input ||
+      filter[1] * shape.groups != shape.channels) {
     return absl::InvalidArgumentError(absl::StrCat(
         "Input is ", DimsText(input), ", Filter ", DimsText(filter), " in ", shape.groups,
         " groups and the output ", DimsText(images), "; want sizes that fit"));

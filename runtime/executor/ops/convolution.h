@@ -9,8 +9,8 @@
 
 namespace fixpoint::executor {
 
-// From Input, Filter and the attributes of conv2d. Errors: kInvalidArgument: they do not fit each
-// other; kUnimplemented: channels are last in the program.
+// From Input, Filter and the attributes of conv2d. Error (kInvalidArgument): they do not fit each
+// other.
 absl::StatusOr<kernels::ConvolutionShape> ConvolutionShapeOf(const OpPlanner& op);
 
 // The same of conv2d_transpose, whose output has the dims `images`: the convolution whose output is

@@ -56,7 +56,7 @@ std::optional<OpBehind> FindOpBehind(const OpPlanner& op, const Value& value,
   const std::string& type = op.op().type();
   if (type == "elementwise_add") return FindSum(op, value, input);
   if (type == "batch_norm") {
-    if (input.channel_axis != 1 || !IsAffine(op, input.type.dims[1])) return std::nullopt;
+    if (!IsAffine(op, input.type.dims, input.channel_axis)) return std::nullopt;
     return OpBehind{&op.op(), {{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
   }
   // That of 1.x lets a NaN pass.
@@ -180,6 +180,19 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInp
   }
   planned.out = builder.Write(*value, input.type, input.layout);
   if (planned.residual) builder.MayLieIn(planned.out, *planned.residual);
+  return planned;
+}
+
+kernels::Epilogue OwnStages::Before(const kernels::Epilogue& behind) const {
+  kernels::Epilogue all = epilogue;
+  all.insert(all.end(), behind.begin(), behind.end());
+  return all;
+}
+
+absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
+                                                const OwnStages& own, const OpsBehind& behind) {
+  ASSIGN_OR_RETURN(PlannedEpilogue planned, AbsorbOpsBehind(op, input, behind));
+  planned.operands.insert(planned.operands.begin(), own.operands.begin(), own.operands.end());
   return planned;
 }
 

@@ -61,6 +61,18 @@ OpsBehind FindOpsBehindSums(const OpPlanner& op, const EpilogueInput& input,
 // Whether there is one residual, which nothing reads from the op on but its sum.
 bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind);
 
+// What the op itself does with its sums, before the ops behind do their work.
+struct OwnStages {
+  kernels::Epilogue epilogue;
+  std::vector<std::optional<Buffer>> operands;  // one for each stage
+
+  void Add(kernels::EpilogueStage stage, std::optional<Buffer> operand = std::nullopt) {
+    epilogue.push_back(stage);
+    operands.push_back(operand);
+  }
+  kernels::Epilogue Before(const kernels::Epilogue& behind) const;
+};
+
 // An epilogue that is planned: where the last result goes, and what the stages read.
 struct PlannedEpilogue {
   Buffer out;
@@ -78,6 +90,9 @@ struct PlannedEpilogue {
 // Absorbs the ops, and adds the steps that make the operands.
 absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
                                                 const OpsBehind& behind);
+// The same of an op with stages of its own, whose operands come first.
+absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
+                                                const OwnStages& own, const OpsBehind& behind);
 
 }  // namespace fixpoint::executor
 

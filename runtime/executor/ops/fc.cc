@@ -32,31 +32,17 @@ absl::StatusOr<ProductShape> ShapeOf(const OpPlanner& op) {
   return FullyConnectedShape(op, "Input", op.attributes().Int("in_num_col_dims"), "W");
 }
 
-// What the op itself does behind the product.
-struct OwnStages {
-  kernels::Epilogue epilogue;
-  std::vector<std::optional<Buffer>> operands;
-
-  kernels::Epilogue Before(const kernels::Epilogue& behind) const {
-    kernels::Epilogue all = epilogue;
-    all.insert(all.end(), behind.begin(), behind.end());
-    return all;
-  }
-};
-
-// Those of the op's bias, as numbers, and of its activation.
+// The stages of the op's bias, as numbers, and of its activation.
 absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns, bool adds_numbers) {
   OwnStages own;
   if (op.HasInput("Bias")) RETURN_IF_ERROR(op.CheckSize("Bias", columns));
   if (op.HasInput("Bias") && adds_numbers) {
     ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));
-    own.epilogue.push_back({EpilogueStage::Kind::kAddChannel});
-    own.operands.push_back(bias);
+    own.Add({EpilogueStage::Kind::kAddChannel}, bias);
   }
   const std::string activation = op.attributes().String("activation_type");
   if (activation == "relu") {
-    own.epilogue.push_back({EpilogueStage::Kind::kRelu});
-    own.operands.push_back(std::nullopt);
+    own.Add({EpilogueStage::Kind::kRelu});
   } else if (!activation.empty()) {
     return absl::UnimplementedError(
         absl::StrCat("activation_type is \"", activation, "\"; want \"relu\" or none"));
@@ -69,14 +55,6 @@ const BiasCodes* FindBiasCodesOf(const OpPlanner& op) {
   return op.HasInput("Bias") ? FindBiasCodes(op.builder(), op.InputValue("Bias")) : nullptr;
 }
 
-// Absorbs the ops behind; their stages follow those of the op.
-absl::StatusOr<PlannedEpilogue> PlanEpilogue(OpPlanner& op, const EpilogueInput& output,
-                                             const OwnStages& own, const OpsBehind& behind) {
-  ASSIGN_OR_RETURN(PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
-  epilogue.operands.insert(epilogue.operands.begin(), own.operands.begin(), own.operands.end());
-  return epilogue;
-}
-
 absl::Status AddRowWise(OpPlanner& op, const ProductShape& shape, const RowWiseOperands& operands,
                         const EpilogueInput& output, OwnStages own, const OpsBehind& behind) {
   std::optional<Buffer> bias;
@@ -87,7 +65,7 @@ absl::Status AddRowWise(OpPlanner& op, const ProductShape& shape, const RowWiseO
   }
   ASSIGN_OR_RETURN(auto product, kernels::RowWiseProduct::Plan(shape, operands.inputs.type,
                                                                own.Before(behind.epilogue())));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, own, behind));
   AddRowWiseProduct(op, shape, operands, std::move(product), bias, epilogue);
   return absl::OkStatus();
 }
@@ -111,7 +89,7 @@ absl::Status PlanFc(OpPlanner& op) {
         [&](const kernels::Epilogue& epilogue) {
           return kernels::PlanBiasedProduct(shape, integers->inputs.coding(), own.Before(epilogue));
         },
-        [&](const OpsBehind& absorbed) { return PlanEpilogue(op, output, own, absorbed); });
+        [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, own, absorbed); });
   }
   ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
                    ReadRowWiseOperands(op, "Input", "W", shape));
@@ -120,7 +98,7 @@ absl::Status PlanFc(OpPlanner& op) {
     auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.coding(),
                                             own.Before(behind.epilogue()));
     if (sums.ok()) {
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, own, behind));
       AddIntegerSums(op, *integers, *std::move(sums), shape.columns, operations, epilogue);
       return absl::OkStatus();
     }
@@ -131,7 +109,7 @@ absl::Status PlanFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer w, op.ReadFloats("W"));
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,
                    kernels::Product::Plan(shape, own.Before(behind.epilogue())));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, own, behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, own, behind));
   const Buffer packed = AddPacking<float>(op, product, w);
   op.AddStep({epilogue.WithOperands({input, packed}),
               {epilogue.out},

@@ -19,8 +19,8 @@ namespace {
 using kernels::GroupNorm;
 using kernels::GroupNormShape;
 
-// X [batch, channels, ...].
-absl::StatusOr<GroupNormShape> ShapeOf(const OpPlanner& op, Layout layout) {
+// X [batch, channels, ...] or, `is_nhwc`, [batch, ..., channels].
+absl::StatusOr<GroupNormShape> ShapeOf(const OpPlanner& op, Layout layout, bool is_nhwc = false) {
   const Dims& dims = op.InputDims("X");
   if (dims.size() < 2) {
     return absl::InvalidArgumentError(
@@ -28,10 +28,13 @@ absl::StatusOr<GroupNormShape> ShapeOf(const OpPlanner& op, Layout layout) {
   }
   GroupNormShape shape;
   shape.batch = dims[0];
-  shape.channels = dims[1];
-  for (size_t i = 2; i < dims.size(); ++i) shape.places *= dims[i];
+  const size_t channel_axis = is_nhwc ? dims.size() - 1 : 1;
+  shape.channels = dims[channel_axis];
+  for (size_t i = 1; i < dims.size(); ++i) {
+    if (i != channel_axis) shape.places *= dims[i];
+  }
   shape.groups = shape.channels;
-  shape.channels_last = layout == Layout::kChannelsLast;
+  shape.channels_last = is_nhwc || layout == Layout::kChannelsLast;
   shape.epsilon = op.Number("epsilon");
   return shape;
 }
@@ -89,11 +92,9 @@ absl::Status AddNorm(OpPlanner& op, const GroupNormShape& shape, Layout layout,
 }
 
 absl::Status PlanGroupNorm(OpPlanner& op) {
-  if (IsChannelsLast(op.attributes().String("data_layout"))) {
-    return absl::UnimplementedError("data_layout is NHWC; want NCHW");
-  }
-  const Layout layout = op.InputLayout("X");
-  ASSIGN_OR_RETURN(GroupNormShape shape, ShapeOf(op, layout));
+  const bool is_nhwc = IsChannelsLast(op.attributes().String("data_layout"));
+  const Layout layout = is_nhwc ? Layout::kRowMajor : op.InputLayout("X");
+  ASSIGN_OR_RETURN(GroupNormShape shape, ShapeOf(op, layout, is_nhwc));
   shape.groups = op.attributes().Int("groups");
   return AddNorm(op, shape, layout, {"Mean", "Variance", {shape.batch, shape.groups}, false});
 }

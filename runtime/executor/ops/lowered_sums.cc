@@ -15,6 +15,7 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
+#include "runtime/executor/ops/image_form.h"
 #include "runtime/executor/ops/lowered_codes.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/pooling.h"
@@ -315,10 +316,14 @@ absl::Status AddSumsWithBias(OpPlanner& op, const Sums& sums, const Plan& plan,
   return AddSums<kernels::BiasedSums, BiasedScales>(op, sums, plan_biased);
 }
 
+Layout LayoutOfImages(const OpPlanner& op) {
+  return ImageForm(op.attributes().String("data_format")).layout();
+}
+
 absl::Status PlanConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const Sums sums = {"Input",       "Filter",
-                     "Output",      Layout::kChannelsLast,
+                     "Output",      LayoutOfImages(op),
                      shape.filters, 2 * shape.output_size() * shape.taps()};
   return AddSumsWithBias(
       op, sums,
@@ -334,7 +339,7 @@ absl::Status PlanTransposedConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Output"));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
   const Sums sums = {"Input",        "Filter",
-                     "Output",       Layout::kChannelsLast,
+                     "Output",       LayoutOfImages(op),
                      shape.channels, 2 * shape.output_size() * shape.taps()};
   return AddSumsWithBias(
       op, sums,
@@ -394,7 +399,7 @@ absl::Status PlanAveragePooling(OpPlanner& op) {
   const SplitEpilogue split = Split(epilogue, output_type);
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerPooling> pooling,
                    kernels::IntegerPooling::Plan(shape, input_type, split.fused, output_type));
-  const Sums sums = {"X", "", "Out", Layout::kChannelsLast, shape.channels, 0};
+  const Sums sums = {"X", "", "Out", LayoutOfImages(op), shape.channels, 0};
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", op.InputType("X").dtype, sums.layout));
   RETURN_IF_ERROR(op.CheckSize("Scales", 1));
   ASSIGN_OR_RETURN(const Buffer scales, op.ReadFloats("Scales"));

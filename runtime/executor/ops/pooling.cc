@@ -14,6 +14,7 @@
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
+#include "runtime/executor/ops/image_form.h"
 #include "runtime/kernels/code_pooling.h"
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/pooling.h"
@@ -29,6 +30,7 @@ struct ForwardPooling {
   std::shared_ptr<kernels::Pooling> pooling;
   Buffer mask;
   Dims x_dims;
+  Layout layout;
 };
 
 absl::StatusOr<kernels::PoolingType> PoolingTypeOf(const OpPlanner& op) {
@@ -39,8 +41,11 @@ absl::StatusOr<kernels::PoolingType> PoolingTypeOf(const OpPlanner& op) {
       absl::StrCat("pooling_type is \"", type, "\"; want max or avg"));
 }
 
-TensorType OutputOf(const PoolingShape& shape, VarType::Type dtype = VarType::FP32) {
-  return {dtype, {shape.batch, shape.channels, shape.out_height, shape.out_width}};
+ImageForm FormOf(const OpPlanner& op) { return ImageForm(op.attributes().String("data_format")); }
+
+TensorType OutputOf(const PoolingShape& shape, const ImageForm& form,
+                    VarType::Type dtype = VarType::FP32) {
+  return {dtype, form.FromNchw({shape.batch, shape.channels, shape.out_height, shape.out_width})};
 }
 
 // Of codes as integers.
@@ -50,10 +55,11 @@ absl::Status PlanCodePooling(OpPlanner& op, const PoolingShape& shape) {
     return absl::UnimplementedError("X is integers; want FP32 for an average");
   }
   const VarType::Type dtype = DataTypeOf<Code>();
-  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype, Layout::kChannelsLast));
+  const ImageForm form = FormOf(op);
+  ASSIGN_OR_RETURN(const Buffer x, op.Read("X", dtype, form.layout()));
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::CodePooling> pooling,
                    kernels::CodePooling::Plan(shape));
-  const Buffer y = op.WriteAs("Out", OutputOf(shape, dtype), Layout::kChannelsLast);
+  const Buffer y = op.WriteAs("Out", OutputOf(shape, form, dtype), form.layout());
   op.AddStep({{x},
               {y},
               [=](const StepContext& run) {
@@ -69,7 +75,7 @@ absl::StatusOr<std::optional<Codes>> ReadAveragedCodes(OpPlanner& op) {
   const Value& x = op.InputValue("X");
   if (op.builder().HoldsCodes(x)) return std::nullopt;
   ASSIGN_OR_RETURN(const std::optional<Codes> codes,
-                   op.builder().ReadCodes(x, Layout::kChannelsLast));
+                   op.builder().ReadCodes(x, FormOf(op).layout()));
   return codes && !codes->channel_axis ? codes : std::nullopt;
 }
 
@@ -98,10 +104,12 @@ absl::Status PlanPooling(OpPlanner& op) {
   if (dtype == VarType::INT8) return PlanCodePooling<int8_t>(op, shape);
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::Pooling> pooling, kernels::Pooling::Plan(shape));
   const Buffer mask = op.Scratch("mask", VarType::INT32, pooling->mask_size());
+  const ImageForm form = FormOf(op);
   const auto write = [&] {
-    const Buffer y = op.WriteAs("Out", OutputOf(shape), Layout::kChannelsLast);
+    const Buffer y = op.WriteAs("Out", OutputOf(shape, form), form.layout());
     if (op.Wants("Out"))
-      op.builder().Attach(op.OutputValue("Out"), ForwardPooling{pooling, mask, op.InputDims("X")});
+      op.builder().Attach(op.OutputValue("Out"),
+                          ForwardPooling{pooling, mask, op.InputDims("X"), form.layout()});
     return y;
   };
   std::optional<Codes> codes;
@@ -117,7 +125,7 @@ absl::Status PlanPooling(OpPlanner& op) {
     // A sum that may not fit in 32 bits is one of floats.
     if (!absl::IsInvalidArgument(integers.status())) return integers.status();
   }
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", Layout::kChannelsLast));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", form.layout()));
   const Buffer y = write();
   op.AddStep({{x},
               {y, mask},
@@ -137,8 +145,12 @@ absl::Status PlanGradient(OpPlanner& op) {
   }
   RETURN_IF_ERROR(op.CheckDims("X", forward->x_dims));
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", op.InputDims("Out")));
-  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", Layout::kChannelsLast));
-  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), Layout::kChannelsLast);
+  const Layout layout = FormOf(op).layout();
+  if (forward->layout != layout) {
+    return absl::InvalidArgumentError("data_format is not that of the pool2d that wrote Out");
+  }
+  ASSIGN_OR_RETURN(const Buffer dy, op.ReadFloats("Out@GRAD", layout));
+  const Buffer dx = op.WriteAs("X@GRAD", op.InputType("X"), layout);
   op.AddStep({{dy, forward->mask},
               {dx},
               [dy, dx, forward = *forward](const StepContext& run) {
@@ -154,11 +166,11 @@ absl::Status PlanGradient(OpPlanner& op) {
 
 absl::StatusOr<PoolingShape> PoolingShapeOf(const OpPlanner& op, kernels::PoolingType type) {
   const OpAttributes& attributes = op.attributes();
-  const Dims& x = op.InputDims("X");
-  if (x.size() != 4 || IsChannelsLast(attributes.String("data_format"))) {
-    return absl::UnimplementedError(absl::StrCat(
-        "X is ", DimsText(x), " in ", attributes.String("data_format"), "; want [N, C, H, W]"));
+  if (op.InputDims("X").size() != 4) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("X is ", DimsText(op.InputDims("X")), "; want images of 4 dimensions"));
   }
+  const Dims x = FormOf(op).ToNchw(op.InputDims("X"));
   PoolingShape shape;
   shape.batch = x[0];
   shape.channels = x[1];

@@ -9,8 +9,8 @@
 
 namespace fixpoint::executor {
 
-// From X and the attributes of pool2d but pooling_type. Errors: kInvalidArgument: they do not fit
-// each other; kUnimplemented: X is no image whose channels are on axis 1.
+// From X and the attributes of pool2d but pooling_type. Error (kInvalidArgument): they do not fit
+// each other.
 absl::StatusOr<kernels::PoolingShape> PoolingShapeOf(const OpPlanner& op,
                                                      kernels::PoolingType type);
 

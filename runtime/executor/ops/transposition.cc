@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
+#include "runtime/executor/ops/image_form.h"
 #include "runtime/executor/ops/in_memory.h"
 #include "runtime/kernels/strided_copy.h"
 
@@ -90,22 +90,22 @@ absl::Status PlanShuffleChannel(OpPlanner& op) {
 
 // Of X [N, C*r*r, H, W]: out[n, c, h*r + i, w*r + j] = x[n, (c*r + i)*r + j, h, w].
 absl::Status PlanPixelShuffle(OpPlanner& op) {
-  const Dims& dims = op.InputDims("X");
   const int64_t r = op.attributes().Int("upscale_factor");
-  if (IsChannelsLast(op.attributes().String("data_format"))) {
-    return absl::UnimplementedError("data_format is NHWC; want NCHW");
-  }
-  if (dims.size() != 4 || r < 1 || r > (1 << 15) || dims[1] % (r * r) != 0) {
+  const ImageForm form(op.attributes().String("data_format"));
+  const bool are_images = op.InputDims("X").size() == 4;
+  const Dims dims = are_images ? form.ToNchw(op.InputDims("X")) : op.InputDims("X");
+  if (!are_images || r < 1 || r > (1 << 15) || dims[1] % (r * r) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("upscale_factor is ", r, " and X is ", DimsText(dims),
-                     "; want [batch, channels, height, width] and its square to divide the "
-                     "channels"));
+        absl::StrCat("upscale_factor is ", r, " and X is ", DimsText(op.InputDims("X")),
+                     "; want images and its square to divide their channels"));
   }
   const int64_t channels = dims[1] / (r * r);
-  const Dims out_dims{dims[0], channels, dims[2] * r, dims[3] * r};
-  const Layout layout = op.InputLayout("X");
-  const ImageStrides at(dims, layout);
-  if (layout == Layout::kRowMajor) {
+  const Dims out_dims = form.FromNchw({dims[0], channels, dims[2] * r, dims[3] * r});
+  const bool is_nhwc = form.layout() == Layout::kRowMajor;
+  const Layout layout = is_nhwc ? Layout::kRowMajor : op.InputLayout("X");
+  const bool channels_last = is_nhwc || layout == Layout::kChannelsLast;
+  const ImageStrides at(dims, channels_last ? Layout::kChannelsLast : Layout::kRowMajor);
+  if (!channels_last) {
     return AddReorder(op, layout, {dims[0], channels, dims[2], r, dims[3], r},
                       {at.batch, at.channel * r * r, at.row, at.channel * r, at.column, at.channel},
                       out_dims);

@@ -1,10 +1,15 @@
 // Convolution and transposed convolution. Both are one set of products: a transposed convolution
 // is the convolution that makes its input out of its output, run against its direction.
 
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/activation.h"
+#include "ops/fused_work.h"
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
@@ -149,28 +154,52 @@ absl::StatusOr<Convolution> TransposedConvolution(const OpRun& op) {
   return c;
 }
 
-// Ops that the reference's inference passes have fused are not what training programs hold.
-absl::Status CheckNotFused(const OpRun& op) {
-  for (const char* slot : {"Bias", "ResidualData"}) {
-    if (op.HasInputSlot(slot) && op.FindInput(slot) != nullptr) {
-      return absl::UnimplementedError(absl::StrCat("input ", slot, "; want none"));
-    }
+// Those of FusedWork.
+double Activated(const Activation& activation, double x) {
+  switch (activation.function) {
+    case ActivationFunction::kRelu:
+      return x > 0 ? x : 0;
+    case ActivationFunction::kClip:
+      return x > activation.a ? std::min<double>(x, activation.b) : activation.a;
+    case ActivationFunction::kLeakyRelu:
+      return x >= 0 ? x : activation.a * x;
+    case ActivationFunction::kSwish:
+      return x / (1 + std::exp(-activation.a * x));
+    case ActivationFunction::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case ActivationFunction::kTanh:
+      return std::tanh(x);
+    default:
+      LOG(FATAL) << "no function of FusedWork";
   }
-  if (!absl::StrContains(op.op().type(), "transpose") &&
-      op.Bool("fuse_relu_before_depthwise_conv")) {
-    return absl::UnimplementedError("fuse_relu_before_depthwise_conv is true; want false");
+}
+
+// What the reference's inference passes have the op do with its sums.
+absl::Status AddFusedWork(const OpRun& op, const Image& to, Array* output) {
+  ASSIGN_OR_RETURN(const FusedWork work, FusedWorkOf(op.op(), op.attributes()));
+  if (!work.any()) return absl::OkStatus();
+  const Array* bias = work.adds_bias ? op.FindInput("Bias") : nullptr;
+  const Array* residual = work.adds_residual ? op.FindInput("ResidualData") : nullptr;
+  if (bias != nullptr) RETURN_IF_ERROR(op.CheckSize("Bias", to.channels));
+  if (residual != nullptr) RETURN_IF_ERROR(op.CheckDims("ResidualData", output->dims));
+  const AxisView view = ViewAround(output->dims, to.channels_last ? 3 : 1);
+  for (int64_t i = 0; i < output->size(); ++i) {
+    double& x = (*output)[i];
+    if (bias != nullptr) x += (*bias)[i / view.inner % view.size];
+    if (residual != nullptr) x += (*residual)[i];
+    if (work.activation) x = Activated(*work.activation, x);
   }
   return absl::OkStatus();
 }
 
 absl::Status Conv2d(OpRun& op) {
-  RETURN_IF_ERROR(CheckNotFused(op));
   ASSIGN_OR_RETURN(const Convolution c, ForwardConvolution(op));
   const Array& input = op.Input("Input");
   const Array& filter = op.Input("Filter");
   Array output(input.dtype, c.to.dims());
   ForEachProduct(
       c, [&](int64_t to, int64_t from, int64_t f) { output[to] += input[from] * filter[f]; });
+  RETURN_IF_ERROR(AddFusedWork(op, c.to, &output));
   op.SetOutput("Output", std::move(output));
   return absl::OkStatus();
 }
@@ -193,7 +222,7 @@ absl::Status IntegerConv2d(OpRun& op) {
 }
 
 absl::Status Conv2dGradient(OpRun& op) {
-  RETURN_IF_ERROR(CheckNotFused(op));
+  RETURN_IF_ERROR(CheckNothingFused(op.op()));
   ASSIGN_OR_RETURN(const Convolution c, ForwardConvolution(op));
   RETURN_IF_ERROR(op.CheckDims("Output@GRAD", c.to.dims()));
   const Array& input = op.Input("Input");
@@ -211,7 +240,7 @@ absl::Status Conv2dGradient(OpRun& op) {
 }
 
 absl::Status Conv2dTranspose(OpRun& op) {
-  RETURN_IF_ERROR(CheckNotFused(op));
+  RETURN_IF_ERROR(CheckNothingFused(op.op()));
   ASSIGN_OR_RETURN(const Convolution c, TransposedConvolution(op));
   const Array& input = op.Input("Input");
   const Array& filter = op.Input("Filter");
@@ -240,7 +269,7 @@ absl::Status IntegerConv2dTranspose(OpRun& op) {
 }
 
 absl::Status Conv2dTransposeGradient(OpRun& op) {
-  RETURN_IF_ERROR(CheckNotFused(op));
+  RETURN_IF_ERROR(CheckNothingFused(op.op()));
   ASSIGN_OR_RETURN(const Convolution c, TransposedConvolution(op));
   RETURN_IF_ERROR(op.CheckDims("Output@GRAD", c.from.dims()));
   const Array& input = op.Input("Input");

@@ -47,8 +47,7 @@ absl::Status CheckParameters(const OpRun& op, const Rows& rows, bool has_bias) {
   return has_bias ? op.CheckSize("Bias", rows.parameters()) : absl::OkStatus();
 }
 
-Array Normalized(const OpRun& op, const Rows& rows, const Statistics& s) {
-  const Array& x = op.Input("X");
+Array Normalized(const OpRun& op, const Array& x, const Rows& rows, const Statistics& s) {
   const Array* scale = op.FindInput("Scale");
   const Array* bias = op.FindInput("Bias");
   const double epsilon = op.Float("epsilon");
@@ -126,7 +125,7 @@ absl::Status LayerNorm(OpRun& op) {
   RETURN_IF_ERROR(CheckParameters(op, rows, /*has_bias=*/true));
   const VarType::Type dtype = op.Input("X").dtype;
   Statistics s = StatisticsOf(op.Input("X"), rows);
-  op.SetOutput("Y", Normalized(op, rows, s));
+  op.SetOutput("Y", Normalized(op, op.Input("X"), rows, s));
   op.SetOutput("Mean", Vector(dtype, std::move(s.mean)));
   op.SetOutput("Variance", Vector(dtype, std::move(s.variance)));
   return absl::OkStatus();
@@ -154,7 +153,7 @@ absl::Status InstanceNorm(OpRun& op) {
   RETURN_IF_ERROR(CheckParameters(op, rows, /*has_bias=*/true));
   const VarType::Type dtype = op.Input("X").dtype;
   Statistics s = StatisticsOf(op.Input("X"), rows);
-  op.SetOutput("Y", Normalized(op, rows, s));
+  op.SetOutput("Y", Normalized(op, op.Input("X"), rows, s));
   for (double& variance : s.variance) variance = 1 / std::sqrt(variance + op.Float("epsilon"));
   op.SetOutput("SavedMean", Vector(dtype, std::move(s.mean)));
   op.SetOutput("SavedVariance", Vector(dtype, std::move(s.variance)));
@@ -166,22 +165,37 @@ absl::Status InstanceNormGradient(OpRun& op) {
   return SetGradients(op, rows, /*has_bias_input=*/false);
 }
 
+// X with axis `from` at `to`.
+Array WithAxisMoved(const Array& x, int from, int to) {
+  Dims dims = x.dims;
+  Dims strides = Strides(x.dims);
+  for (Dims* moved : {&dims, &strides}) {
+    const int64_t entry = (*moved)[from];
+    moved->erase(moved->begin() + from);
+    moved->insert(moved->begin() + to, entry);
+  }
+  Array out(x.dtype, dims);
+  ForEachPlace(dims, strides, [&](int64_t i, int64_t x_i) { out[i] = x[x_i]; });
+  return out;
+}
+
 // Mean and Variance [N, groups].
 absl::Status GroupNorm(OpRun& op) {
-  const Array& x = op.Input("X");
   const int64_t groups = op.Int("groups");
-  if (x.rank() < 2 || groups < 1 || x.dims[1] % groups != 0 ||
-      IsChannelsLast(op.String("data_layout"))) {
-    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " ",
-                                                   op.String("data_layout"), " and groups ", groups,
-                                                   "; want NCHW and a divisor of the channels"));
+  const int rank = op.Input("X").rank();
+  const int channel_axis = IsChannelsLast(op.String("data_layout")) ? rank - 1 : 1;
+  if (rank < 2 || groups < 1 || op.Input("X").dims[channel_axis] % groups != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(op.Input("X").dims),
+                                                   " and groups ", groups,
+                                                   "; want a divisor of the channels"));
   }
+  const Array x = WithAxisMoved(op.Input("X"), channel_axis, 1);
   const AxisView view = ViewAround(x.dims, 1);
   const Rows rows{view.outer * groups, view.size / groups * view.inner,
                   std::max<int64_t>(view.inner, 1), groups};
   RETURN_IF_ERROR(CheckParameters(op, rows, /*has_bias=*/true));
   Statistics s = StatisticsOf(x, rows);
-  op.SetOutput("Y", Normalized(op, rows, s));
+  op.SetOutput("Y", WithAxisMoved(Normalized(op, x, rows, s), 1, channel_axis));
   Array mean = Vector(x.dtype, std::move(s.mean));
   Array variance = Vector(x.dtype, std::move(s.variance));
   mean.dims = variance.dims = {view.outer, groups};

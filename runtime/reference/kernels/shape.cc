@@ -203,20 +203,27 @@ absl::Status PixelShuffle(OpRun& op) {
   RETURN_IF_ERROR(op.CheckRank("X", 4));
   const Array& x = op.Input("X");
   const int64_t r = op.Int("upscale_factor");
-  if (IsChannelsLast(op.String("data_format"))) {
-    return absl::UnimplementedError("data_format is NHWC; want NCHW");
-  }
-  if (r < 1 || r > (1 << 15) || x.dims[1] % (r * r) != 0) {
+  const bool channels_last = IsChannelsLast(op.String("data_format"));
+  const int c = channels_last ? 3 : 1;
+  const int h = channels_last ? 1 : 2;
+  const int w = h + 1;
+  if (r < 1 || r > (1 << 15) || x.dims[c] % (r * r) != 0) {
     return absl::InvalidArgumentError(absl::StrCat("upscale_factor is ", r, " and X is ",
                                                    DimsText(x.dims),
                                                    "; want its square to divide the channels"));
   }
-  const Dims x_strides = Strides(x.dims);
-  // [N, C, H, r, W, r], and where that is in X.
-  const Dims places{x.dims[0], x.dims[1] / (r * r), x.dims[2], r, x.dims[3], r};
-  const Dims strides{x_strides[0],     x_strides[1] * r * r, x_strides[2],
-                     x_strides[1] * r, x_strides[3],         x_strides[1]};
-  Array out(x.dtype, Dims{x.dims[0], x.dims[1] / (r * r), x.dims[2] * r, x.dims[3] * r});
+  const Dims at = Strides(x.dims);
+  const int64_t channels = x.dims[c] / (r * r);
+  Dims out_dims = x.dims;
+  out_dims[c] = channels;
+  out_dims[h] *= r;
+  out_dims[w] *= r;
+  // [N, C, H, r, W, r] or [N, H, r, W, r, C], and where that is in X.
+  const Dims places = channels_last ? Dims{x.dims[0], x.dims[h], r, x.dims[w], r, channels}
+                                    : Dims{x.dims[0], channels, x.dims[h], r, x.dims[w], r};
+  const Dims strides = channels_last ? Dims{at[0], at[h], at[c] * r, at[w], at[c], at[c] * r * r}
+                                     : Dims{at[0], at[c] * r * r, at[h], at[c] * r, at[w], at[c]};
+  Array out(x.dtype, out_dims);
   ForEachPlace(places, strides, [&](int64_t i, int64_t x_i) { out[i] = x[x_i]; });
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();

@@ -4,17 +4,14 @@ from op_case import SUMMED, Case, floats
 
 TOLERANCE = SUMMED
 
-_NCHW_ALONE = "data_format is NHWC; want NCHW"
-
 
 def _conv2d(image, weights, op="conv2d", **attributes):
-    refused = _NCHW_ALONE if attributes.get("data_format") == "NHWC" else ""
-    return Case(op, {"Input": floats(*image), "Filter": floats(*weights)}, attributes,
-                executor_refuses=refused)
+    return Case(op, {"Input": floats(*image), "Filter": floats(*weights)}, attributes)
 
 
 def _depthwise(image, weights, **attributes):
-    return _conv2d(image, weights, "depthwise_conv2d", groups=image[1], **attributes)
+    channels = image[3] if attributes.get("data_format") == "NHWC" else image[1]
+    return _conv2d(image, weights, "depthwise_conv2d", groups=channels, **attributes)
 
 
 def _transposed(image, weights, op="conv2d_transpose", **attributes):
@@ -48,6 +45,12 @@ def cases():
     yield _conv2d((2, 5, 6, 3), (4, 3, 3, 3), data_format="NHWC", paddings=[1, 1])
     yield _conv2d((1, 6, 7, 4), (4, 2, 3, 2), data_format="NHWC", groups=2, strides=[2, 1])
 
+    for algorithm in ("SAME", "VALID"):
+        yield _conv2d((2, 8, 7, 3), (4, 3, 3, 2), data_format="NHWC", padding_algorithm=algorithm,
+                      strides=[2, 1])
+    yield _conv2d((1, 9, 8, 2), (3, 2, 3, 3), data_format="NHWC", dilations=[2, 1],
+                  paddings=[1, 0, 2, 1])
+
     yield _depthwise((2, 4, 6, 6), (4, 1, 3, 3))
     yield _depthwise((2, 4, 6, 6), (4, 1, 3, 3), paddings=[1, 1])
     yield _depthwise((1, 16, 9, 9), (16, 1, 3, 3), paddings=[1, 1], strides=[2, 2])
@@ -57,6 +60,10 @@ def cases():
     yield _depthwise((1, 4, 8, 8), (4, 1, 3, 3), padding_algorithm="SAME", strides=[2, 2])
     yield _depthwise((1, 4, 8, 7), (4, 1, 3, 3), padding_algorithm="VALID", strides=[2, 1])
     yield _depthwise((1, 4, 8, 8), (4, 1, 3, 3), paddings=[0, 1, 0, 1], strides=[2, 2])
+
+    yield _depthwise((2, 6, 5, 4), (4, 1, 3, 3), data_format="NHWC", paddings=[1, 1])
+    yield _depthwise((1, 9, 9, 4), (8, 1, 3, 3), data_format="NHWC", paddings=[1, 1],
+                     strides=[2, 2])
 
     yield _transposed((2, 3, 4, 4), (3, 4, 3, 3))
     yield _transposed((2, 3, 4, 4), (3, 4, 3, 3), strides=[2, 2], paddings=[1, 1])
@@ -70,5 +77,7 @@ def cases():
                       output_padding=[1, 1])
     yield _transposed((1, 3, 4, 4), (3, 2, 3, 3), strides=[2, 2], padding_algorithm="SAME")
     yield _transposed((1, 3, 4, 4), (3, 2, 3, 3), strides=[2, 2], padding_algorithm="VALID")
+    yield _transposed((2, 4, 5, 3), (3, 4, 3, 3), data_format="NHWC", strides=[2, 2],
+                      paddings=[1, 0])
     yield _transposed((1, 4, 5, 5), (4, 1, 3, 3), "depthwise_conv2d_transpose", groups=4,
                       strides=[2, 2], paddings=[1, 1])

@@ -6,15 +6,12 @@ TOLERANCE = SUMMED
 
 
 def _batch_norm(shape, channels, ignored=(), **attributes):
-    refused = ""
-    if attributes.get("data_layout") == "NHWC" and len(shape) == 4:
-        refused = "in NHWC; want [N, C] or [N, C, H, W]"
     return Case("batch_norm",
                 {"X": floats(*shape, low=-2, high=3), "Scale": floats(channels, low=0.5, high=2),
                  "Bias": floats(channels), "Mean": floats(channels),
                  "Variance": floats(channels, low=0.5, high=2)},
                 # 2.6.2 wants a place for it wherever it trains.
-                attributes, counts={"ReserveSpace": 1}, ignored=ignored, executor_refuses=refused)
+                attributes, counts={"ReserveSpace": 1}, ignored=ignored)
 
 
 def _layer_norm(shape, weights, slots=("Scale", "Bias"), **attributes):
@@ -23,10 +20,10 @@ def _layer_norm(shape, weights, slots=("Scale", "Bias"), **attributes):
                  **{slot: floats(weights, low=0.5, high=2) for slot in slots}}, attributes)
 
 
-def _group_norm(shape, slots, refused="", **attributes):
+def _group_norm(shape, slots, **attributes):
     channels = shape[-1] if attributes.get("data_layout") == "NHWC" else shape[1]
     return Case("group_norm", {"X": floats(*shape), **{slot: floats(channels) for slot in slots}},
-                attributes, refused=refused)
+                attributes)
 
 
 def cases():
@@ -40,6 +37,7 @@ def cases():
         yield _batch_norm(shape, shape[1], is_test=True, trainable_statistics=True)
     yield _batch_norm((1, 3, 4, 4), 3)
     yield _batch_norm((4, 5, 5, 3), 3, data_layout="NHWC")
+    yield _batch_norm((8, 6), 6, data_layout="NHWC")
     yield _batch_norm((4, 5, 5, 3), 3, saved, data_layout="NHWC", is_test=True)
     yield _batch_norm((4, 5, 5, 3), 3, saved, data_layout="NHWC", use_global_stats=True)
 
@@ -57,5 +55,4 @@ def cases():
                    {"X": floats(2, 3, 4, 5), **{slot: floats(3) for slot in slots}},
                    refused="" if slots else "input Scale is absent")
         yield _group_norm((2, 6, 4, 5), slots, groups=3)
-    yield _group_norm((2, 4, 5, 6), ("Scale", "Bias"), groups=2, data_layout="NHWC",
-                      refused="want NCHW")
+    yield _group_norm((2, 4, 5, 6), ("Scale", "Bias"), groups=2, data_layout="NHWC")

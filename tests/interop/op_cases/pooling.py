@@ -29,6 +29,11 @@ def cases():
         for algorithm in ("SAME", "VALID"):
             yield _pool2d(kind, (1, 2, 7, 6), ksize=[3, 2], strides=[2, 2],
                           padding_algorithm=algorithm)
+        yield _pool2d(kind, (2, 6, 5, 3), data_format="NHWC", strides=[2, 1])
+        yield _pool2d(kind, (1, 7, 6, 4), data_format="NHWC", ksize=[3, 2], strides=[2, 2],
+                      paddings=[1, 0], ceil_mode=True)
+        yield _pool2d(kind, (2, 5, 4, 3), data_format="NHWC", global_pooling=True)
+        yield _pool2d(kind, (2, 8, 6, 3), data_format="NHWC", ksize=[3, 4], adaptive=True)
     yield _pool2d("avg", (2, 3, 7, 7), ksize=[3, 3], strides=[2, 2], paddings=[1, 1],
                   exclusive=False)
     yield _pool2d("avg", (1, 2, 4, 4), ksize=[3, 3], strides=[2, 2], paddings=[1, 1],

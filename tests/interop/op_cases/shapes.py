@@ -35,6 +35,8 @@ def _permutations():
         yield Case(op, {"X": floats(2, 3, 4, 5)}, {"axis": [0, 2, 3, 1]})
     yield Case("transpose2", {"X": floats(2, 3, 4, 5)}, {"axis": [3, 1, 0, 2]})
     yield Case("pixel_shuffle", {"X": floats(2, 8, 3, 3)}, {"upscale_factor": 2})
+    yield Case("pixel_shuffle", {"X": floats(2, 3, 4, 8)},
+               {"upscale_factor": 2, "data_format": "NHWC"})
     yield Case("shuffle_channel", {"X": floats(2, 6, 3, 3)}, {"group": 2})
 
 

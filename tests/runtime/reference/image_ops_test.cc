@@ -50,6 +50,54 @@ TEST(Convolution, ChannelsMayBeLast) {
             "y f32[1,1,2,1] 21 43\n");
 }
 
+// What the reference's inference passes fold into a convolution: 12, 23, 45 and 56 are its sums.
+TEST(Convolution, DoesTheWorkThatWasFoldedIntoIt) {
+  const auto run = [](const std::string& attrs, const std::string& slots = "",
+                      int version = 1008005) {
+    return RunOps(absl::StrCat("program version=", version, "\nblock 0 {\nconv2d(Input=x, Filter=w",
+                               slots, ") -> (Output=y) {", attrs, "}\n}"),
+                  "x f32[1,1,2,3] 1 2 3 4 5 6\nw f32[1,1,1,2] 10 1\nb f32[1] -40\n"
+                  "r f32[1,1,2,2] 1 2 -20 4\n");
+  };
+  EXPECT_EQ(run("", ", Bias=b"), "y f32[1,1,2,2] -28 -17 5 16\n");
+  EXPECT_EQ(run("fuse_relu=true", ", Bias=b"), "y f32[1,1,2,2] 0 0 5 16\n");
+  EXPECT_EQ(run("fuse_activation=\"relu\", fuse_relu=true", ", Bias=b"),
+            "y f32[1,1,2,2] 0 0 5 16\n");
+  EXPECT_EQ(run("fuse_activation=\"relu\"", ", Bias=b", 2001000), "y f32[1,1,2,2] 0 0 5 16\n");
+  EXPECT_EQ(run("fuse_brelu=true, fuse_brelu_threshold=6.0", ", Bias=b"),
+            "y f32[1,1,2,2] 0 0 5 6\n");
+  EXPECT_EQ(run("fuse_activation=\"relu6\", fuse_alpha=15.0", ", Bias=b"),
+            "y f32[1,1,2,2] 0 0 5 15\n");
+  EXPECT_EQ(run("fuse_activation=\"leaky_relu\", fuse_alpha=0.5", ", Bias=b"),
+            "y f32[1,1,2,2] -14 -8.5 5 16\n");
+  EXPECT_EQ(run("fuse_residual_connection=true, fuse_relu=true", ", Bias=b, ResidualData=r"),
+            "y f32[1,1,2,2] 0 0 0 20\n");
+}
+
+TEST(Convolution, NamesFoldedWorkThatItDoesNotDo) {
+  const auto run = [](const std::string& op) {
+    return RunOps("program version=1008005\nblock 0 {\n" + op + "\n}",
+                  "x f32[1,1,1,1] 1\nw f32[1,1,1,1] 1\n");
+  };
+  const std::string conv = "conv2d(Input=x, Filter=w) -> (Output=y) ";
+  EXPECT_EQ(run(conv + "{fuse_activation=\"mish\"}"),
+            "block 0, op 0 (conv2d): fuse_activation is \"mish\"; want relu, relu6, leaky_relu, "
+            "swish, sigmoid, tanh, or the activation as an op");
+  EXPECT_EQ(run(conv + "{fuse_brelu=true, fuse_activation=\"relu\"}"),
+            "block 0, op 0 (conv2d): more than one of fuse_relu, fuse_brelu and fuse_activation is "
+            "set; want one");
+  EXPECT_EQ(run(conv + "{fuse_residual_connection=true}"),
+            "block 0, op 0 (conv2d): fuse_residual_connection is true and input ResidualData is "
+            "absent; want both or neither");
+  EXPECT_EQ(run("conv2d_transpose(Input=x, Filter=w) -> (Output=y) {fuse_relu=true}"),
+            "block 0, op 0 (conv2d_transpose): attribute fuse_relu is true; want the op alone, and "
+            "that as an op of its own");
+  // An attribute that the op's schema does not have.
+  EXPECT_EQ(run("elementwise_add(X=x, Y=w) -> (Out=y) {fuse_activation=\"relu\"}"),
+            "block 0, op 0 (elementwise_add): attribute fuse_activation is \"relu\", which nothing "
+            "here computes; want that as an op of its own");
+}
+
 TEST(Convolution, RefusesWhatDoesNotFit) {
   EXPECT_EQ(Conv("", "x f32[1,2,1,1] 1 2\nw f32[1,1,1,1] 1\n"),
             "block 0, op 0 (conv2d): Input is [1, 2, 1, 1] and Filter [1, 1, 1, 1] in 1 groups; "

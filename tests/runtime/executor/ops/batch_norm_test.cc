@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "tests/runtime/executor/both_backends.h"
@@ -126,6 +127,55 @@ TEST(BatchNorm, HasAGradientForEachOfItsReaders) {
                           "m f32[2] 0 0\nv f32[2] 1 1\ng f32[3,2] 1 -1 2 3 -4 5\n"
                           "h f32[3,2] 7 2 -3 4 -5 6\n",
                           1e-4, {"z", "dx", "ds", "db", "dx2", "ds2", "db2"}),
+            "");
+}
+
+TEST(BatchNorm, MayHaveOneVariableAsMeanAndVariance) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        scale(X=s) -> (Out=t) {scale=2.0}
+        batch_norm(X=x, Scale=s, Bias=s, Mean=t, Variance=t) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv)
+      })",
+                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\n", 1e-6, {"y", "m2", "v2"}),
+            "");
+}
+
+// Channels that lie last in the program; the quantizer takes its codes in the pass that normalizes.
+TEST(BatchNormOfNhwc, AndItsGradient) {
+  for (const std::string attributes :
+       {"data_layout=\"NHWC\"", "data_layout=\"NHWC\", use_global_stats=true"}) {
+    SCOPED_TRACE(attributes);
+    const std::string program = absl::StrCat(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=m, SavedVariance=v) {)",
+                                             attributes, R"(}
+        relu(X=y) -> (Out=z)
+        fake_quantize_dequantize_abs_max(X=z) -> (Out=q, OutScale=s) {bit_length=8}
+        relu_grad(Out=z, Out@GRAD=dz) -> (X@GRAD=dy)
+        batch_norm_grad(X=x, Scale=scale, Bias=bias, Mean=mean, Variance=variance, MeanOut=m2,
+          VarianceOut=v2, SavedMean=m, SavedVariance=v, Y@GRAD=dy) -> (
+          X@GRAD=dx, Scale@GRAD=dscale, Bias@GRAD=dbias) {)",
+                                             attributes, R"(}
+      })");
+    EXPECT_EQ(OpDifferences(program,
+                            Drawn("x", {4, 3, 2, 5}) + Drawn("scale", {5}) + Drawn("bias", {5}) +
+                                Drawn("mean", {5}) + "variance f32[5] 1 2 3 4 0.5\n" +
+                                Drawn("dz", {4, 3, 2, 5}),
+                            1e-5, {"z", "q", "dx", "dscale", "dbias", "m2", "v2"}),
+              "");
+  }
+}
+
+TEST(BatchNormOfNhwc, OfAMatrixIsAsOfNchw) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (
+          Y=y, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv) {data_layout="NHWC"}
+      })",
+                          "x f32[3,2] 1 2 3 4 6 9\ns f32[2] 1 2\nb f32[2] 0 -1\n"
+                          "m f32[2] 3 4\nv f32[2] 1 4\n"),
             "");
 }
 

@@ -38,5 +38,18 @@ TEST(GroupNorm, NormalizesGroupsOfChannels) {
             "");
 }
 
+TEST(GroupNorm, OfChannelsThatLieLast) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        group_norm(X=x, Scale=s, Bias=b) -> (Y=y, Mean=m, Variance=v) {groups=3,
+          data_layout="NHWC"}
+        group_norm(X=rows, Scale=s, Bias=b) -> (Y=z, Mean=m2, Variance=v2) {groups=2,
+          data_layout="NHWC"}
+      })",
+                          Drawn("x", {2, 4, 5, 6}) + Drawn("rows", {3, 7, 6}) + Drawn("s", {6}) +
+                              Drawn("b", {6})),
+            "");
+}
+
 }  // namespace
 }  // namespace fixpoint::executor

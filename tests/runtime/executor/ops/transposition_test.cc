@@ -33,5 +33,16 @@ TEST(Images, AreShuffledAsTheyLie) {
             "");
 }
 
+TEST(PixelShuffle, OfChannelsThatLieLast) {
+  EXPECT_EQ(OpDifferences(R"(program version=2006002
+      block 0 {
+        pixel_shuffle(X=x) -> (Out=y) {upscale_factor=2, data_format="NHWC"}
+        pixel_shuffle(X=z) -> (Out=y2) {upscale_factor=2}
+        transpose2(X=y2) -> (Out=y3, XShape=s) {axis=[0, 2, 3, 1]}
+      })",
+                          Drawn("x", {2, 3, 4, 8}) + Drawn("z", {2, 8, 3, 4})),
+            "");
+}
+
 }  // namespace
 }  // namespace fixpoint::executor

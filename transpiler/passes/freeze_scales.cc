@@ -26,6 +26,7 @@
 #include "transpiler/passes/captures.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/passes/parameter_writer.h"
+#include "transpiler/passes/uses.h"
 #include "transpiler/quantization_sites.h"
 #include "transpiler/stored_scale.h"
 
@@ -48,6 +49,7 @@ class ScaleFreezer {
     for (const QuantizationSite& site : sites) {
       if (!weights.IsWeight(*site.input->value())) RETURN_IF_ERROR(Freeze(site));
     }
+    RETURN_IF_ERROR(CheckReads(program_));
     UpdateCaptures(program_, &rewriter_);
     if (affine_ > 0) {
       context_.notes.push_back(absl::StrCat(

@@ -212,12 +212,7 @@ class Pruner {
               input->variable()->tensor() == nullptr || !IsWrittenWhole(*input->variable())) {
             continue;
           }
-          const Op* writer = removed.WriterOf(*input);
-          if (writer != nullptr && !fed_.contains(input->variable())) {
-            return absl::FailedPreconditionError(absl::StrCat(
-                DescribeInFile(op), ": reads \"", input->name(), "\", which ",
-                DescribeInFile(*writer), " computes; a program for inference has no such op"));
-          }
+          if (!fed_.contains(input->variable())) RETURN_IF_ERROR(removed.Check(*input));
           if (seen.insert(input->variable()).second) inputs.push_back(input->variable());
         }
         for (const absl::string_view name : VariablesInAttrs(op.desc())) {

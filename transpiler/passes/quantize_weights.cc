@@ -96,6 +96,7 @@ class WeightQuantizer {
       if (weights.IsWeight(*site.input->value())) weight_sites.push_back(&site);
     }
     for (const QuantizationSite* site : weight_sites) RETURN_IF_ERROR(Quantize(*site));
+    RETURN_IF_ERROR(CheckReads(program_));
     UpdateCaptures(program_, &rewriter_);
     if (outdated_ > 0) {
       context_.notes.push_back(absl::StrCat(

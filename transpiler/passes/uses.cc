@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
+#include "proto/status_macros.h"
 #include "transpiler/passes/captures.h"
 
 namespace fixpoint {
@@ -92,6 +94,24 @@ const Op* RemovedWriters::WriterOf(const Argument& read) const {
   // An op reads before it runs its blocks.
   const bool is_before = in_main == runs ? in_main != &read.op() : runs->IsBefore(*in_main);
   return is_before ? writer : nullptr;
+}
+
+absl::Status RemovedWriters::Check(const Argument& read) const {
+  const Op* const writer = WriterOf(read);
+  if (writer == nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(DescribeInFile(read.op()), ": reads \"", read.name(), "\", which ",
+                   DescribeInFile(*writer), " computes; a program for inference has no such op"));
+}
+
+absl::Status CheckReads(const Program& program) {
+  const RemovedWriters removed(program);
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      for (const Argument* input : op.inputs()) RETURN_IF_ERROR(removed.Check(*input));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace fixpoint

@@ -9,6 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "proto/program.h"
 
@@ -34,6 +35,9 @@ class RemovedWriters {
   // or in the same loop. Null where there is none, or the variable keeps what it held before.
   const Op* WriterOf(const Argument& read) const;
 
+  // Error (kFailedPrecondition): it reads what such an op computed.
+  absl::Status Check(const Argument& read) const;
+
  private:
   // A variable by its name where nothing declares it, else as it is declared.
   using Key = std::pair<const Variable*, std::string>;
@@ -55,6 +59,9 @@ class RemovedWriters {
   // The writer that runs first.
   absl::flat_hash_map<Key, Writer> writers_;
 };
+
+// Error (kFailedPrecondition): an op reads what a removed op computed.
+absl::Status CheckReads(const Program& program);
 
 }  // namespace fixpoint
 

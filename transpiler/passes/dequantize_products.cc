@@ -13,7 +13,8 @@
 //
 // max_range is 127 * 127 / 1.5. A weight with a scale per channel gives
 // fake_channel_wise_dequantize_max_abs with both scales. A product that is not only that (a bias or
-// an activation function inside, channels that are not the output's) stays as it is.
+// an activation function inside, channels that are not the output's, another output that is read)
+// stays as it is.
 
 #include <algorithm>
 #include <memory>
@@ -64,6 +65,14 @@ bool IsPlainProduct(const Op& op, const OpSchema& schema) {
     }
   }
   return !FindFusedAttribute(op.desc());
+}
+
+// Whether an op reads what `op` writes beside `result`: of a product of codes it is no real number.
+bool IsReadBeside(const Argument& result, const Op& op) {
+  const auto outputs = op.outputs();
+  return std::any_of(outputs.begin(), outputs.end(), [&result](const Argument* output) {
+    return output != &result && output->value() != nullptr && !IsUnread(*output->value());
+  });
 }
 
 bool HasOneWriter(const Variable& variable) {
@@ -119,7 +128,7 @@ class ProductDequantizer {
     }
     const Argument* output = op.Output(schema->quantizable_outputs()[0]);
     if (!is_product || factors.size() != 2 || output == nullptr || output->variable() == nullptr ||
-        !IsPlainProduct(op, *schema)) {
+        !IsPlainProduct(op, *schema) || IsReadBeside(*output, op)) {
       return absl::OkStatus();
     }
     // The scale that the dequantize op reads, and the one that goes into its max_range, or is read

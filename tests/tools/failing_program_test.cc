@@ -72,6 +72,8 @@ TEST(WithFailingProgram, WritesTheSmallestProgramThatFailsAlike) {
   EXPECT_EQ(folder.Read("out.failing.txt"),
             "program\n"
             "block 0 {\n"
+            "  var y f32[-1,4]\n"
+            "  var z f32[-1,4]\n"
             "  tanh(X=y) -> (Out=z)\n"
             "}\n");
   EXPECT_EQ(LoseTanh(ParsedProgram(folder.Read("out.failing.txt")).Proto()), error);

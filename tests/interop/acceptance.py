@@ -130,7 +130,9 @@ def _frozen_rows(environment, net):
     for name, (config, form) in _FROZEN.items():
         main, startup = environment.transpiler.transpile(net.main, config, net.startup)
         folder = environment.transpiler.new_folder()
-        paddle_run.save_parameters(paddle_run.load(main), paddle_run.start(startup), folder)
+        trained = paddle_run.start(startup)
+        paddle_run.train(paddle_run.load(main), trained, net, 1)
+        paddle_run.save_parameters(paddle_run.load(main), trained, folder)
         frozen, path = environment.transpiler.freeze(
             main, folder, ["image"], [net.prediction], form)
         program = without_feeds(frozen)

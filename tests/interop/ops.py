@@ -41,6 +41,8 @@ EXPECTED = {
         ({"Out", "X@GRAD"}, _ADAPTIVE_MAX),
     "pool2d: X[2,3,7,5] ksize=[3, 4] adaptive=True pooling_type=max":
         ({"Out", "X@GRAD"}, _ADAPTIVE_MAX),
+    "pool2d: X[2,8,6,3] data_format=NHWC ksize=[3, 4] adaptive=True pooling_type=max":
+        ({"Out", "X@GRAD"}, _ADAPTIVE_MAX),
     "sequence_conv: X[7,5] cut at 0 2 2 3 7 Filter[10,6] contextLength=2 contextStart=1 "
     "contextStride=1 paddingTrainable=False": ({"Filter@GRAD"}, _STALE_CONTEXT),
 }

@@ -31,21 +31,30 @@ bool EndsInCodes(const Argument& out) {
          IsQuantizedAlone(*out.value());
 }
 
+struct StageOfActivation {
+  EpilogueStage stage;
+  bool loses_nan = false;  // the op gives NaN for NaN, the stage 0
+};
+
 // Nothing where no stage computes it.
-std::optional<EpilogueStage> StageOf(const Op& op, const Activation& activation) {
+std::optional<StageOfActivation> StageOf(const Op& op, const Activation& activation) {
   switch (activation.function) {
     case ActivationFunction::kRelu:
+      return StageOfActivation{{Kind::kRelu}};
     case ActivationFunction::kReluKeepingNan:
-      return EpilogueStage{Kind::kRelu};
+      return StageOfActivation{{Kind::kRelu}, /*loses_nan=*/true};
     case ActivationFunction::kClip:
-      if (op.type() != "relu6") return std::nullopt;
-      return EpilogueStage{Kind::kClip, activation.a, activation.b};
+      // With a threshold below 0 the stage would make a NaN that.
+      if (op.type() != "relu6" || !(activation.b >= 0)) return std::nullopt;
+      return StageOfActivation{{Kind::kClip, activation.a, activation.b}, /*loses_nan=*/true};
     case ActivationFunction::kLeakyRelu:
-      return EpilogueStage{Kind::kLeakyRelu, activation.a};
+      // With a slope of 0, to which a negative infinity is NaN too.
+      if (activation.a == 0) return StageOfActivation{{Kind::kRelu}, /*loses_nan=*/true};
+      return StageOfActivation{{Kind::kLeakyRelu, activation.a}};
     case ActivationFunction::kHardSwish:
       // x * min(max(x + c, 0), a) / b
       if (activation.a != activation.b) return std::nullopt;
-      return EpilogueStage{Kind::kHardSwish, 1 / activation.b, activation.c / activation.b};
+      return StageOfActivation{{Kind::kHardSwish, 1 / activation.b, activation.c / activation.b}};
     default:
       return std::nullopt;
   }
@@ -66,13 +75,11 @@ class ActivationRule final : public LoweringRule {
     if (x == nullptr || out == nullptr) return LoweringReason::kAttributes;
     const Activation activation =
         ActivationOf(op.type(), lowering.AttributesOf(op), lowering.era());
-    const std::optional<EpilogueStage> stage = StageOf(op, activation);
-    // The stage makes a NaN 0.
-    const bool keeps_nan =
-        activation.function == ActivationFunction::kReluKeepingNan && !EndsInCodes(*out);
+    const std::optional<StageOfActivation> stage = StageOf(op, activation);
+    const bool keeps_nan = stage && stage->loses_nan && !EndsInCodes(*out);
     const Op* const product = lowering.FindOpenProduct(*x);
     if (product != nullptr && stage && !keeps_nan) {
-      lowering.TakeUp(*product, op, *out, {*stage});
+      lowering.TakeUp(*product, op, *out, {stage->stage});
       return LoweringReason::kInEpilogue;
     }
     ASSIGN_OR_RETURN(const bool is_table, LowerToTable(op, lowering));

@@ -10,6 +10,7 @@
 
 #include <memory>
 
+#include "ops/fused_work.h"
 #include "ops/op_form.h"
 #include "ops/window.h"
 #include "transpiler/lowering/product_of_codes.h"
@@ -17,12 +18,6 @@
 
 namespace fixpoint {
 namespace {
-
-// Whether it does more than convolve, as the reference's passes for oneDNN say it.
-bool DoesMore(const OpAttributes& op) {
-  return op.Bool("fuse_relu") || op.Bool("fuse_brelu") || !op.String("fuse_activation").empty() ||
-         op.Bool("fuse_residual_connection");
-}
 
 class ConvolutionRule final : public LoweringRule {
  public:
@@ -32,11 +27,9 @@ class ConvolutionRule final : public LoweringRule {
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
     const OpAttributes attributes = lowering.AttributesOf(op);
-    const bool is_other = op.Input("Bias") != nullptr || op.Input("ResidualData") != nullptr ||
-                          IsChannelsLast(attributes.String("data_format")) ||
-                          attributes.Bool("fuse_relu_before_depthwise_conv") ||
-                          DoesMore(attributes);
-    if (is_other) return LoweringReason::kAttributes;
+    const absl::StatusOr<FusedWork> fused = FusedWorkOf(op, attributes);
+    if (!fused.ok() || fused->any()) return LoweringReason::kFusedWork;
+    if (IsChannelsLast(attributes.String("data_format"))) return LoweringReason::kAttributes;
     ProductOfCodes product;
     product.activation_slot = "Input";
     product.weight_slot = "Filter";

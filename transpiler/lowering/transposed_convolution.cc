@@ -9,6 +9,7 @@
 
 #include <memory>
 
+#include "ops/fused_work.h"
 #include "ops/op_form.h"
 #include "ops/window.h"
 #include "transpiler/lowering/product_of_codes.h"
@@ -30,11 +31,10 @@ class TransposedConvolutionRule final : public LoweringRule {
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
     const OpAttributes attributes = lowering.AttributesOf(op);
     const int64_t groups = attributes.Int("groups");
-    const bool is_other = op.Input("Bias") != nullptr || groups < 1 ||
-                          IsChannelsLast(attributes.String("data_format")) ||
-                          attributes.Bool("fuse_relu") ||
-                          !attributes.String("fuse_activation").empty();
-    if (is_other) return LoweringReason::kAttributes;
+    if (!CheckNothingFused(op).ok()) return LoweringReason::kFusedWork;
+    if (groups < 1 || IsChannelsLast(attributes.String("data_format"))) {
+      return LoweringReason::kAttributes;
+    }
     ProductOfCodes product;
     product.activation_slot = "Input";
     product.weight_slot = "Filter";

@@ -59,11 +59,8 @@ std::optional<OpBehind> FindOpBehind(const OpPlanner& op, const Value& value,
     if (!IsAffine(op, input.type.dims, input.channel_axis)) return std::nullopt;
     return OpBehind{&op.op(), {{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
   }
-  // That of 1.x lets a NaN pass.
+  // That of 1.x lets a NaN pass, as relu6 does; a kernel's clip does not.
   if (type == "relu" && op.era() != Era::kFluid) return OpBehind{&op.op(), {{Kind::kRelu}}};
-  if (type == "relu6") {
-    return OpBehind{&op.op(), {{Kind::kClip, 0, op.Number("threshold")}}};
-  }
   return std::nullopt;
 }
 

@@ -21,7 +21,7 @@ bool MayAddCodes(const OpPlanner& sum, absl::string_view slot);
 // is held so.
 std::optional<absl::string_view> FindAddedCodes(const OpPlanner& sum);
 
-// Adds the step of that sum, and of the relu or relu6 that alone reads it.
+// Adds the step of that sum, and of the relu that alone reads it.
 absl::Status PlanSumWithCodes(OpPlanner& op, absl::string_view slot_of_codes);
 
 }  // namespace fixpoint::executor

@@ -58,9 +58,9 @@ const Case kCases[] = {
      "batch_norm(X=y, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=n, MeanOut=m2, VarianceOut=v2,\n"
      "  SavedMean=sm, SavedVariance=sv) {is_test=true}\n"
      "elementwise_add(X=residual, Y=n) -> (Out=sum)\n"
-     "relu6(X=sum) -> (Out=out)\n",
+     "relu(X=sum) -> (Out=out)\n",
      QUANTIZED_STEPS "to channels last\nbatch_norm factors\nto channels last\n"
-                     "conv2d on integers + batch_norm + elementwise_add + relu6\nto row major"},
+                     "conv2d on integers + batch_norm + elementwise_add + relu\nto row major"},
     // Codes are added by one rounding, and their range is not known before the run.
     {"ResidualOfCodes",
      "var n f32[-1,9,4,5]\nvar rq f32[-1,9,4,5]\n" QUANTIZED_OPERANDS
@@ -69,10 +69,10 @@ const Case kCases[] = {
      "batch_norm(X=y, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=n, MeanOut=m2, VarianceOut=v2,\n"
      "  SavedMean=sm, SavedVariance=sv) {is_test=true}\n"
      "elementwise_add(X=rq, Y=n) -> (Out=sum)\n"
-     "relu6(X=sum) -> (Out=out)\n",
+     "relu(X=sum) -> (Out=out)\n",
      QUANTIZED_STEPS "find range\nfake_quantize_dequantize_abs_max\nto channels last\n"
                      "batch_norm factors\nconv2d on integers + batch_norm\nto channels last\n"
-                     "elementwise_add of codes + relu6\nto row major"},
+                     "elementwise_add of codes + relu\nto row major"},
     {"ResidualUnderTheOutput",
      "relu(X=residual) -> (Out=r)\n"
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
@@ -153,6 +153,10 @@ const Case kCases[] = {
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "relu(X=y) -> (Out=out)\n}\n",
      "to channels last\nconv2d\nrelu\nto row major"},
+    {"ANanPassesRelu6",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "relu6(X=y) -> (Out=out)\n",
+     "to channels last\nconv2d\nrelu6\nto row major"},
 };
 
 std::string Whole(const std::string& ops) {

@@ -13,6 +13,7 @@
 #include "proto/status_macros.h"
 #include "runtime/byte_reader.h"
 #include "runtime/error_place.h"
+#include "runtime/guarded_call.h"
 #include "runtime/npy.h"
 #include "runtime/tensor.h"
 #include "runtime/zip_archive.h"
@@ -58,20 +59,7 @@ absl::Status AddMember(const std::string& name, const Scope::Value& value, ZipWr
       {preamble, absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size())});
 }
 
-}  // namespace
-
-absl::StatusOr<Scope> ParseNpz(absl::string_view bytes, absl::string_view file_name) {
-  absl::StatusOr<Scope> scope = ReadMembers(bytes);
-  if (!scope.ok()) return Prefixed(absl::StrCat(file_name, ": "), scope.status());
-  return scope;
-}
-
-absl::StatusOr<Scope> LoadNpz(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string bytes, ReadInputFile(path, kMaxZipBytes));
-  return ParseNpz(bytes, InputName(path));
-}
-
-absl::Status WriteNpz(const Scope& scope, const ByteSink& sink) {
+absl::Status WriteMembers(const Scope& scope, const ByteSink& sink) {
   ZipWriter writer(sink);
   for (const auto& [name, value] : scope) {
     const absl::Status status = AddMember(name, value, writer);
@@ -83,12 +71,35 @@ absl::Status WriteNpz(const Scope& scope, const ByteSink& sink) {
   return writer.Finish();
 }
 
+}  // namespace
+
+absl::StatusOr<Scope> ParseNpz(absl::string_view bytes, absl::string_view file_name) {
+  return GuardedCall(file_name, [&] {
+    absl::StatusOr<Scope> scope = ReadMembers(bytes);
+    if (!scope.ok()) scope = Prefixed(absl::StrCat(file_name, ": "), scope.status());
+    return scope;
+  });
+}
+
+absl::StatusOr<Scope> LoadNpz(const std::string& path) {
+  return GuardedCall(InputName(path), [&]() -> absl::StatusOr<Scope> {
+    ASSIGN_OR_RETURN(const std::string bytes, ReadInputFile(path, kMaxZipBytes));
+    return ParseNpz(bytes, InputName(path));
+  });
+}
+
+absl::Status WriteNpz(const Scope& scope, const ByteSink& sink) {
+  return GuardedCall("an archive of arrays", [&] { return WriteMembers(scope, sink); });
+}
+
 absl::StatusOr<AtomicFile> StageNpz(const Scope& scope, const std::string& path) {
   ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   const absl::Status status =
       WriteNpz(scope, [&](absl::string_view bytes) { return file.Append(bytes); });
   // An error of the file has its name already.
-  if (IsOfTensor(status)) return Prefixed(absl::StrCat(path, ": "), status);
+  if (IsOfTensor(status) || absl::IsFailedPrecondition(status)) {
+    return Prefixed(absl::StrCat(path, ": "), status);
+  }
   RETURN_IF_ERROR(status);
   return file;
 }

@@ -16,7 +16,8 @@ namespace fixpoint {
 
 // The tensors of an archive, of numpy.savez or numpy.savez_compressed. Errors: as ListZipMembers,
 // ZipContents and ReadNpy, with the name of the member, and kInvalidArgument for a member that is
-// no .npy; of them all, the name of the file first.
+// no .npy; of them all, the name of the file first. kFailedPrecondition, here and below: there is no
+// memory.
 absl::StatusOr<Scope> ParseNpz(absl::string_view bytes, absl::string_view file_name);
 
 // The same of the file at `path`, "-" for standard input, and kNotFound. The whole file is in

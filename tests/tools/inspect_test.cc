@@ -13,7 +13,6 @@
 namespace fixpoint {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -394,61 +393,6 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
   }
 }
 
-TEST_F(Inspect, ConvertGivesTheSameProgramInAnotherForm) {
-  folder_.Write("program.txt", kProgram);
-  const std::vector<std::vector<std::string>> chains = {{"p.pdmodel"},
-                                                        {"__model__"},
-                                                        {"p.pbtxt"},
-                                                        {"p.pdmodel.gz"},
-                                                        {"p.pb", "p.textproto", "p.txt.gz"}};
-  for (const std::vector<std::string>& chain : chains) {
-    SCOPED_TRACE(chain.back());
-    std::string last = "program.txt";
-    for (const std::string& next : chain) {
-      const BinaryRun run = Run({"convert", last, "--output=" + next});
-      EXPECT_EQ(run.exit_code, 0) << run.err;
-      EXPECT_EQ(run.out, "wrote " + next + "\n");
-      last = next;
-    }
-    const BinaryRun strict = Run({"diff", "--strict", "program.txt", last});
-    EXPECT_EQ(strict.exit_code, 0) << strict.out;
-    EXPECT_EQ(Run({"convert", last, "--output=-", "--to=text"}).out,
-              Run({"text", "program.txt"}).out);
-  }
-  EXPECT_THAT(Run({"stats", "p.pdmodel"}).out, HasSubstr("format      binary\n"));
-  EXPECT_THAT(Run({"stats", "p.pdmodel.gz"}).out, HasSubstr("format      binary, gzipped\n"));
-}
-
-TEST_F(Inspect, ConvertGoesByWhatIsAskedForBeforeTheName) {
-  folder_.Write("program.txt", kProgram);
-  EXPECT_EQ(Run({"convert", "program.txt", "--output=p.txt", "--to=binary"}).exit_code, 0);
-  EXPECT_THAT(Run({"stats", "p.txt"}).out, HasSubstr("format      binary\n"));
-}
-
-TEST_F(Inspect, ConvertSaysWhatItLacks) {
-  folder_.Write("program.txt", kProgram);
-  const struct {
-    std::vector<std::string> flags;
-    int exit_code;
-    std::string message;
-  } kCases[] = {
-      {{}, 2, "convert: where the program goes is wanted: --output=FILE"},
-      {{"--output=-"}, 2, "--output=- does not say the form; want --to=binary"},
-      {{"--output=p.onnx"}, 2, "--output=p.onnx does not say the form; want --to=binary"},
-      {{"--output=p.pb", "--to=onnx"}, 2, "--to=onnx; there are binary, text and protobuf_text"},
-      {{"--output=./program.txt"}, 2, "would replace the input program.txt"},
-      {{"--output=nowhere/p.pb"}, 5, "nowhere/p.pb: cannot be written"},
-  };
-  for (const auto& c : kCases) {
-    std::vector<std::string> arguments = {"convert", "program.txt"};
-    arguments.insert(arguments.end(), c.flags.begin(), c.flags.end());
-    const BinaryRun run = Run(arguments);
-    EXPECT_EQ(run.exit_code, c.exit_code) << c.message;
-    EXPECT_THAT(run.err, HasSubstr(c.message));
-    EXPECT_THAT(folder_.Files(), ElementsAre("program.txt"));
-  }
-}
-
 TEST_F(Inspect, BadProgramsEndWithThreeAndNameTheFile) {
   folder_.Write("bad.txt", "relu(X=x -> (Out=y)\n");
   folder_.Write("cycle.txt", R"(program
@@ -492,28 +436,13 @@ TEST_F(Inspect, StandardOutputThatIsClosedCannotBeWritten) {
   folder_.Write("program.txt", kProgram);
   RunBinaryOptions options;
   options.output = "closed";
-  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"text", "program.txt"},
-                                                    {"convert", "program.txt", "--output=p.pb"}}) {
-    const BinaryRun run = Run(arguments, options);
-    EXPECT_EQ(run.exit_code, 5);
-    EXPECT_EQ(run.err,
-              "inspect: standard output: cannot be written: it is closed, or open for reading "
-              "alone\n");
-    EXPECT_THAT(folder_.Files(), ElementsAre("program.txt"));
-  }
+  const BinaryRun run = Run({"text", "program.txt"}, options);
+  EXPECT_EQ(run.exit_code, 5);
+  EXPECT_EQ(run.err,
+            "inspect: standard output: cannot be written: it is closed, or open for reading "
+            "alone\n");
   // A diff of what is alike writes nothing.
   EXPECT_EQ(Run({"diff", "program.txt", "program.txt"}, options).exit_code, 0);
-}
-
-// A disk that is full after 60 bytes of a file.
-TEST_F(Inspect, WhatDoesNotFitOnTheDiskIsNotHalfWritten) {
-  folder_.Write("program.txt", kProgram);
-  RunBinaryOptions options;
-  options.largest_file = 60;
-  const BinaryRun run = Run({"convert", "program.txt", "--output=p.pb"}, options);
-  EXPECT_EQ(run.exit_code, 5);
-  EXPECT_EQ(run.err, "inspect: p.pb: cannot be written: File too large\n");
-  EXPECT_THAT(folder_.Files(), ElementsAre("program.txt"));
 }
 
 TEST_F(Inspect, AReaderThatGoesAwayIsNoError) {

@@ -365,11 +365,13 @@ absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
       directory, [&] { return ReadSeparateParameters(there.empty() ? all : there, directory); });
 }
 
-absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& scope) {
+absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& scope,
+                                     const std::string& directory) {
   const std::vector<ParameterInfo> parameters = ParametersOf(program);
   RETURN_IF_ERROR(CheckKinds(parameters, /*combined=*/false));
   RETURN_IF_ERROR(CheckFileNames(parameters));
   for (const ParameterInfo& parameter : parameters) {
+    RETURN_IF_ERROR(StagedDirectory::CheckFile(directory, parameter.name));
     if (scope.FindOrNull(parameter.name) == nullptr) continue;
     RETURN_IF_ERROR(ValueToSave(parameter, scope).status());
   }

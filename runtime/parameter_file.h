@@ -50,9 +50,10 @@ absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
                                                  const std::string& directory);
 
 // Whether StageSeparateParameters would take the program's parameters, as far as the scope has
-// them: their names, their kinds and dims. Errors: kFailedPrecondition and kUnimplemented, as
-// there.
-absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& scope);
+// them: their names, their kinds and dims, and whether their files can stand in the folder
+// `directory`, which need not be there. Errors: as there.
+absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& scope,
+                                     const std::string& directory);
 
 // Writes the program's parameters, but for taking their place; what else the scope holds is left
 // out. The file is replaced whole or stays as it was (AtomicFile). kFailedPrecondition where the

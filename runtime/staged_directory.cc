@@ -62,6 +62,27 @@ StagedDirectory::~StagedDirectory() {
   if (!stage_.empty()) fs::remove_all(stage_, ignored);
 }
 
+absl::Status StagedDirectory::CheckFile(const std::string& directory, const std::string& name) {
+  const fs::path target = fs::path(directory) / name;
+  std::error_code ignored;
+  if (fs::is_directory(target, ignored)) {
+    return CannotBeWritten(target.string(), std::make_error_code(std::errc::is_a_directory));
+  }
+  // The first of the folders around it that is there holds what is made.
+  for (fs::path around = target.parent_path(); around.has_filename();
+       around = around.parent_path()) {
+    if (!fs::exists(fs::symlink_status(around, ignored))) continue;
+    if (!fs::is_directory(around, ignored)) {
+      return CannotBeWritten(target.string(), std::make_error_code(std::errc::not_a_directory));
+    }
+    if (access(around.c_str(), W_OK | X_OK) != 0) {
+      return CannotBeWritten(target.string(), LastError());
+    }
+    break;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<AtomicFile> StagedDirectory::CreateFile(const std::string& name) {
   const fs::path path = fs::path(stage_) / name;
   std::error_code error;
@@ -82,13 +103,11 @@ absl::Status StagedDirectory::Commit() {
   }
 
   // What would stop a rename is looked for before the first one.
+  for (const std::string& name : names_) RETURN_IF_ERROR(CheckFile(directory_, name));
   for (const std::string& name : names_) {
     const fs::path target = fs::path(directory_) / name;
     fs::create_directories(target.parent_path(), error);
     if (error) return CannotBeWritten(target.string(), error);
-    if (fs::is_directory(target, error)) {
-      return CannotBeWritten(target.string(), std::make_error_code(std::errc::is_a_directory));
-    }
   }
   for (const std::string& name : names_) {
     const fs::path target = fs::path(directory_) / name;

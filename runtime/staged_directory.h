@@ -18,7 +18,7 @@ namespace fixpoint {
 // leaves it as it was, and a crash between two renames leaves old files beside new ones, each of
 // them whole. A crash may leave a folder ".fixpoint-<process>-<number>" in it or beside it.
 //
-// Every error is kUnavailable, "<path>: cannot be written: <the system's reason>".
+// Every error, here and below, is kUnavailable, "<path>: cannot be written: <the system's reason>".
 class StagedDirectory {
  public:
   // The folder that is to hold `directory` must be there.
@@ -28,6 +28,10 @@ class StagedDirectory {
   StagedDirectory& operator=(StagedDirectory&& other) = delete;
   // Without Commit, nothing changes.
   ~StagedDirectory();
+
+  // Whether a file of that name can stand in the folder `directory`, which need not be there: no
+  // folder is where the file goes, and no file or read-only folder where a folder around it goes.
+  static absl::Status CheckFile(const std::string& directory, const std::string& name);
 
   // A file of the folder, to be committed before the folder is. Slashes in `name` are sub-folders,
   // which are made. REQUIRES: `name` is relative and has no "..", and is new.

@@ -115,9 +115,12 @@ absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std
   return text + "\n";
 }
 
-absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope) {
+absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope,
+                             const std::string& folder) {
   const Program& program = trained.program;
-  const absl::Status status = CheckSeparateParameters(program.Proto(), scope);
+  const absl::Status status = CheckSeparateParameters(program.Proto(), scope, folder);
+  // What cannot be written has its name already.
+  if (absl::IsUnavailable(status)) return status;
   if (!status.ok()) return InFile(trained.program_file, status);
   const Names lacking = Without(NamesOf(ParametersOf(program.Proto())), scope);
   std::set<std::string> written;

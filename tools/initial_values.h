@@ -34,8 +34,10 @@ absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std
                                            Scope* scope);
 
 // Error (kFailedPrecondition): a parameter has no value in the scope and no op of the program gives
-// it one, so that it cannot be saved after training; or those of CheckSeparateParameters.
-absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope);
+// it one, so that it cannot be saved in a folder after training; or those of
+// CheckSeparateParameters.
+absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope,
+                             const std::string& folder);
 
 // The error of a first step; where it names a parameter that has no value, with which ones have
 // none, and why that may be.

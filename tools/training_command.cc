@@ -104,7 +104,9 @@ class TrainingRun {
 
   absl::Status Begin() {
     RETURN_IF_ERROR(InitializeScope());
-    if (!command_.save.empty()) RETURN_IF_ERROR(CheckCanBeSaved(Trained(), scope_));
+    if (!command_.save.empty()) {
+      RETURN_IF_ERROR(CheckCanBeSaved(Trained(), scope_, command_.save));
+    }
     RETURN_IF_ERROR(CheckDumped());
     DescribeRun();
     RETURN_IF_ERROR(OpenCheckpoints());

@@ -83,6 +83,25 @@ TEST(StagedDirectory, WhatIsInTheWayIsFoundBeforeTheFirstRename) {
   EXPECT_THAT(folder.Files(), ElementsAre("out/a", "out/b/c"));
 }
 
+TEST(StagedDirectory, WhatWouldBeInTheWayIsKnownBeforeAFileIsMade) {
+  const TemporaryFolder folder;
+  folder.Write("out/a", "a file");
+  folder.Write("out/b/c", "in the way");
+  const auto check = [&](const std::string& name) {
+    return StagedDirectory::CheckFile(folder.Path("out"), name);
+  };
+  EXPECT_EQ(check("a"), absl::OkStatus());
+  EXPECT_EQ(check("b/d"), absl::OkStatus());
+  EXPECT_EQ(check("new/sub/d"), absl::OkStatus());
+  EXPECT_EQ(StagedDirectory::CheckFile(folder.Path("none"), "a"), absl::OkStatus());
+  EXPECT_EQ(check("b"), absl::UnavailableError(absl::StrCat(
+                            folder.Path("out/b"), ": cannot be written: Is a directory")));
+  EXPECT_EQ(check("a/sub/d"),
+            absl::UnavailableError(
+                absl::StrCat(folder.Path("out/a/sub/d"), ": cannot be written: Not a directory")));
+  EXPECT_THAT(folder.Files(), ElementsAre("out/a", "out/b/c"));
+}
+
 TEST(StagedDirectory, SaysWhyAFolderCannotBeWritten) {
   const TemporaryFolder folder;
   folder.Write("file", "");

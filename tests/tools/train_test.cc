@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -242,6 +243,15 @@ TEST_F(Train, NamesThatCannotBeFilesAreToldBeforeTraining) {
   EXPECT_THAT(folder_.Files(), ElementsAre("mlp.startup.txt", "mlp.txt"));
 }
 
+TEST_F(Train, AFolderWhereAParameterGoesIsToldBeforeTraining) {
+  folder_.Write("params/fc_0.w_0/older", "");
+  const BinaryRun run = Run({"--steps=2", "--metrics=metrics", "--save=params"});
+  EXPECT_EQ(run.exit_code, 5);
+  EXPECT_EQ(run.out, "");
+  EXPECT_EQ(run.err, "train: params/fc_0.w_0: cannot be written: Is a directory\n");
+  EXPECT_THAT(folder_.Files(), ElementsAre("mlp.startup.txt", "mlp.txt", "params/fc_0.w_0/older"));
+}
+
 TEST_F(Train, AParameterThatNobodyGivesAValueIsToldBeforeTraining) {
   folder_.Write("mlp.txt",
                 absl::StrReplaceAll(folder_.Read("mlp.txt"), {{"  var fc_0.b_0 ",
@@ -324,6 +334,41 @@ TEST_F(Train, AStartupProgramOfBeforeTheProgramWasQuantizedDoesNotFit) {
   EXPECT_THAT(train("mlp.startup.txt").err,
               EndsWith("before it was quantized? There is mlp.startup.quantized.txt\n"));
   EXPECT_EQ(train("mlp.startup.quantized.txt").exit_code, 0);
+}
+
+// What runs on integers is refused as the program of floats is.
+TEST_F(Train, ABiasOfAnotherSizeIsNamed) {
+  for (const char* file : {"mlp.txt", "mlp.startup.txt"}) {
+    folder_.Write(file, absl::StrReplaceAll(folder_.Read(file),
+                                            {{"fc_1.b_0 f32[10]", "fc_1.b_0 f32[12]"},
+                                             {"fc_1.b_0@GRAD f32[10]", "fc_1.b_0@GRAD f32[12]"},
+                                             {"velocity_0 f32[10]", "velocity_0 f32[12]"},
+                                             {"shape=[10L]", "shape=[12L]"}}));
+  }
+  BinaryRun run = Run({"--steps=2"});
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_EQ(run.err,
+            "train: mlp.txt: step 1: block 0, op 4 (elementwise_add): X [20, 10] and Y [12] do not "
+            "broadcast: want equal dimensions or 1, got 10 and 12\n");
+
+  folder_.Write("int32.textproto", ReadFileOrDie("examples/int32_bias.textproto"));
+  RunBinaryOptions here;
+  here.callers_directory = folder_.Path();
+  run = RunBinary("tools/transpile",
+                  {"--target=int32.textproto", "--startup=mlp.startup.txt",
+                   "--startup_output=q.startup.txt", "--output=q.txt", "mlp.txt"},
+                  here);
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  for (const char* backend : {"onednn", "reference"}) {
+    run = RunBinary("tools/train",
+                    {"q.txt", "--startup=q.startup.txt", "--data=digits:20",
+                     absl::StrCat("--backend=", backend)},
+                    here);
+    EXPECT_EQ(run.exit_code, 3);
+    EXPECT_THAT(run.err,
+                MatchesRegex("train: q.txt: step 1: block 0, op [0-9]+ \\(elementwise_add\\): X "
+                             "\\[20, 10\\] and Y \\[12\\] do not broadcast: .*\n"));
+  }
 }
 
 TEST_F(Train, AProgramThatIsFedIsNoStartupProgram) {

@@ -79,6 +79,24 @@ void AddReads(const OpDesc& op, Names* names) {
   }
 }
 
+// Whether a gradient op reads again what the op reads and writes, so that it is a gradient of it.
+bool IsGradientOf(const OpDesc& gradient, const OpDesc& op) {
+  const OpSchema* const schema = FindOpSchema(gradient.type());
+  if (schema == nullptr || schema->gradient_of() != op.type()) return false;
+  for (const OpDesc::Var& read : gradient.inputs()) {
+    for (const auto* slots : {&op.inputs(), &op.outputs()}) {
+      for (const OpDesc::Var& slot : *slots) {
+        if (slot.parameter() != read.parameter()) continue;
+        if (!std::equal(slot.arguments().begin(), slot.arguments().end(), read.arguments().begin(),
+                        read.arguments().end())) {
+          return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
 // Without what an op says of its place in a program.
 OpDesc WithoutRole(OpDesc op) {
   auto& attrs = *op.mutable_attrs();
@@ -106,7 +124,10 @@ std::vector<OpDesc> GradientOpsOf(const Formula& formula, Era era) {
   for (const OpDesc& op : backward) AddReads(op, &read);
   std::vector<OpDesc> ops;
   for (auto op = formula.ops.rbegin(); op != formula.ops.rend(); ++op) {
-    if (!WritesOneOf(*op, read)) continue;
+    const bool has_gradient =
+        std::any_of(backward.begin(), backward.end(),
+                    [op](const OpDesc& gradient) { return IsGradientOf(gradient, *op); });
+    if (!has_gradient && !WritesOneOf(*op, read)) continue;
     AddReads(*op, &read);
     ops.push_back(*op);
   }

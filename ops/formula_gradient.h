@@ -24,8 +24,9 @@ struct Formula {
 };
 
 // From the inputs and `<result>@GRAD` to `<input>@GRAD` of each input that the result depends on:
-// those ops of the formula that are read again, then what AppendBackward makes of them.
-// REQUIRES: the release that stands for the era has the ops, and they have gradients.
+// those ops of the formula that are read again or have gradient ops, without which these would be
+// of nothing, then what AppendBackward makes of them. REQUIRES: the release that stands for the era
+// has the ops, and they have gradients.
 std::vector<OpDesc> GradientOpsOf(const Formula& formula, Era era);
 
 }  // namespace fixpoint

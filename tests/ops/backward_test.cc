@@ -10,7 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "proto/program.h"
@@ -97,6 +100,44 @@ TEST(Backward, SumsTheGradientsOfAValueThatIsReadTwice) {
             "tanh_grad(Out=b, Out@GRAD=b@GRAD) -> (X@GRAD=a@GRAD@RENAME@block0@1)\n"
             "sum(X=[a@GRAD@RENAME@block0@0, a@GRAD@RENAME@block0@1]) -> (Out=a@GRAD)\n"
             "relu_grad(Out=a, Out@GRAD=a@GRAD) -> (X@GRAD=w@GRAD)\n");
+}
+
+// Gradients, the parts of one that are summed, and zeros in its place are what the value is.
+TEST(Backward, DeclaresWhatItAddsWithTheTypeOfTheValue) {
+  for (const std::string type : {"f64", "f16", "bf16"}) {
+    Program program = ProgramFromText(absl::StrReplaceAll(R"(
+      var w T[4] persistable
+      var a T[4]
+      var b T[4]
+      var c T[4]
+      var l T[2]
+      var r T[2]
+      var loss T[1]
+      relu(X=w) -> (Out=a)
+      tanh(X=a) -> (Out=b)
+      elementwise_mul(X=a, Y=b) -> (Out=c)
+      split(X=c) -> (Out=[l, r]) {num=2, axis=0}
+      mean(X=l) -> (Out=loss)
+    )",
+                                                          {{" T[", absl::StrCat(" ", type, "[")}}));
+    ASSERT_TRUE(AppendBackward(&program, "loss").ok());
+    std::string added;
+    for (const absl::string_view line : absl::StrSplit(PrintProgram(program.Proto()), '\n')) {
+      if (absl::StartsWith(line, "  var ") && absl::StrContains(line, '@')) {
+        absl::StrAppend(&added, absl::StripPrefix(line, "  var "), "\n");
+      }
+    }
+    EXPECT_EQ(absl::StrReplaceAll(added, {{absl::StrCat(" ", type, "["), " T["}}), R"(loss@GRAD T[1]
+l@GRAD T[2]
+r@GRAD T[2]
+c@GRAD T[4]
+a@GRAD@RENAME@block0@0 T[4]
+b@GRAD T[4]
+a@GRAD@RENAME@block0@1 T[4]
+a@GRAD T[4]
+w@GRAD T[4]
+)");
+  }
 }
 
 // A name says nothing: what is called as the gradient of h is a variable like any other.

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "ops/formula_gradient.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
@@ -338,6 +339,45 @@ TEST_F(TrainedScales, WhatIsBetweenGradientOpsHasItsOwnType) {
   const std::string text = PrintProgram(Transpiled(kTwoProducts).Proto());
   EXPECT_THAT(text, HasSubstr("var x.zeros f32[-1,2]\n"));
   EXPECT_THAT(text, HasSubstr("var x.mask bool[-1,2]\n"));
+}
+
+// x^2 * scale by way of doubles, with the gradient that is derived of that.
+class WideQuantizer final : public LearnedQuantizer {
+ public:
+  absl::string_view name() const override { return "wide"; }
+  std::vector<OpDesc> GradientOps(const QuantSpec&, QuantPlan::Role, Era era) const override {
+    const auto cast = [](const char* x, const char* out, int from, int to) {
+      return OpBuilder("cast")
+          .Input("X", x)
+          .Output("Out", out)
+          .IntAttr("in_dtype", from)
+          .IntAttr("out_dtype", to)
+          .Build();
+    };
+    Formula formula;
+    formula.inputs = {kValue, "scale"};
+    formula.result = "out";
+    formula.ops = {cast(kValue, "wide", VarType::FP32, VarType::FP64),
+                   OpBuilder("square").Input("X", "wide").Output("Out", "squared").Build(),
+                   cast("squared", "narrow", VarType::FP64, VarType::FP32),
+                   OpBuilder("elementwise_mul")
+                       .Input("X", "narrow")
+                       .Input("Y", "scale")
+                       .Output("Out", "out")
+                       .IntAttr("axis", -1)
+                       .Build()};
+    return GradientOpsOf(formula, era);
+  }
+};
+
+TEST_F(TrainedScales, WhatIsBetweenDerivedGradientOpsHasItsOwnType) {
+  ASSERT_TRUE(quantizers_.Add(std::make_unique<WideQuantizer>()).ok());
+  options_.config.mutable_activations()->set_quantizer("wide");
+  const std::string text = PrintProgram(Transpiled(kTwoProducts).Proto());
+  EXPECT_THAT(text, HasSubstr("var y.wide f64[-1,2]\n"));
+  EXPECT_THAT(text, HasSubstr("var y.squared@GRAD f64[-1,2]\n"));
+  EXPECT_THAT(text, HasSubstr("var y.wide@GRAD f64[-1,2]\n"));
+  EXPECT_THAT(text, HasSubstr("var y.narrow@GRAD f32[-1,2]\n"));
 }
 
 TEST_F(TrainedScales, APlanOfItIsFollowed) {

@@ -21,17 +21,24 @@ void Map(absl::Span<const float> from, absl::Span<float> to, Function function) 
   });
 }
 
-template <typename Slope>
+// dx[i] = gradient(source[i], dy[i])
+template <typename Gradient>
 void MapGradient(absl::Span<const float> source, absl::Span<const float> from, absl::Span<float> to,
-                 Slope slope) {
+                 Gradient gradient) {
   CHECK_EQ(from.size(), source.size());
   CHECK_EQ(to.size(), source.size());
   ParallelFor(
       to.size(), 12,
       [=, source = source.data(), dy = from.data(), dx = to.data()](int64_t begin, int64_t end) {
 #pragma GCC ivdep  // dx may be dy
-        for (int64_t i = begin; i < end; ++i) dx[i] = dy[i] * slope(source[i]);
+        for (int64_t i = begin; i < end; ++i) dx[i] = gradient(source[i], dy[i]);
       });
+}
+
+template <typename Slope>
+void MapSlope(absl::Span<const float> source, absl::Span<const float> dy, absl::Span<float> dx,
+              Slope slope) {
+  MapGradient(source, dy, dx, [slope](float x, float dy) { return dy * slope(x); });
 }
 
 float GeluInnerSlope(float x) { return 2.0f * kRootOf2OverPi * (1.0f + 3.0f * 0.044715f * x * x); }
@@ -52,7 +59,7 @@ struct SigmoidWithSlope {
 
 float SwishSlope(float x, float beta) {
   const SigmoidWithSlope s(beta * x);
-  return s.value + beta * x * s.slope;
+  return s.value + beta * (x * s.slope);  // the product of beta and x may be infinite
 }
 
 float GeluByTanhSlope(float x) {
@@ -106,38 +113,37 @@ void ActivateBackward(const Activation& activation, absl::Span<const float> sour
   switch (activation.function) {
     case ActivationFunction::kRelu:
     case ActivationFunction::kReluKeepingNan:
-      return MapGradient(source, dy, dx, [](float y) { return y > 0.0f ? 1.0f : 0.0f; });
+      return MapSlope(source, dy, dx, [](float y) { return y > 0.0f ? 1.0f : 0.0f; });
     case ActivationFunction::kLeakyRelu:
-      return MapGradient(source, dy, dx, [a](float x) { return x >= 0.0f ? 1.0f : a; });
+      return MapSlope(source, dy, dx, [a](float x) { return x >= 0.0f ? 1.0f : a; });
     case ActivationFunction::kClip:
-      return MapGradient(source, dy, dx,
-                         [a, b](float y) { return (y > a) & (y < b) ? 1.0f : 0.0f; });
+      return MapSlope(source, dy, dx, [a, b](float y) { return (y > a) & (y < b) ? 1.0f : 0.0f; });
     case ActivationFunction::kSigmoid:
-      return MapGradient(source, dy, dx, [](float y) { return y * (1.0f - y); });
+      return MapSlope(source, dy, dx, [](float y) { return y * (1.0f - y); });
     case ActivationFunction::kTanh:
-      return MapGradient(source, dy, dx, [](float y) { return 1.0f - y * y; });
+      return MapSlope(source, dy, dx, [](float y) { return 1.0f - y * y; });
     case ActivationFunction::kHardSigmoid:
-      return MapGradient(source, dy, dx,
-                         [a](float y) { return (y > 0.0f) & (y < 1.0f) ? a : 0.0f; });
+      return MapSlope(source, dy, dx, [a](float y) { return (y > 0.0f) & (y < 1.0f) ? a : 0.0f; });
     case ActivationFunction::kHardSwish:
-      return MapGradient(source, dy, dx, [a, b, c](float x) { return HardSwishSlope(x, a, b, c); });
+      return MapSlope(source, dy, dx, [a, b, c](float x) { return HardSwishSlope(x, a, b, c); });
     case ActivationFunction::kSwish:
-      return MapGradient(source, dy, dx, [a](float x) { return SwishSlope(x, a); });
+      return MapSlope(source, dy, dx, [a](float x) { return SwishSlope(x, a); });
     case ActivationFunction::kGelu:
-      return MapGradient(source, dy, dx,
-                         [](float x) { return NormalBelow(x) + x * NormalDensity(x); });
+      return MapSlope(source, dy, dx,
+                      [](float x) { return NormalBelow(x) + x * NormalDensity(x); });
     case ActivationFunction::kGeluByTanh:
-      return MapGradient(source, dy, dx, [](float x) { return GeluByTanhSlope(x); });
+      return MapSlope(source, dy, dx, [](float x) { return GeluByTanhSlope(x); });
     case ActivationFunction::kAbs:
-      return MapGradient(source, dy, dx, [](float x) { return Sign(x); });
+      return MapSlope(source, dy, dx, [](float x) { return Sign(x); });
     case ActivationFunction::kExp:
-      return MapGradient(source, dy, dx, [](float y) { return y; });
+      return MapSlope(source, dy, dx, [](float y) { return y; });
     case ActivationFunction::kLog:
-      return MapGradient(source, dy, dx, [](float x) { return 1.0f / x; });
+      return MapSlope(source, dy, dx, [](float x) { return 1.0f / x; });
     case ActivationFunction::kSqrt:
-      return MapGradient(source, dy, dx, [](float y) { return 0.5f / y; });
+      return MapSlope(source, dy, dx, [](float y) { return 0.5f / y; });
     case ActivationFunction::kSquare:
-      return MapGradient(source, dy, dx, [](float x) { return 2.0f * x; });
+      // Twice x may be infinite.
+      return MapGradient(source, dy, dx, [](float x, float dy) { return 2.0f * dy * x; });
     default:
       LOG(FATAL) << "a gradient without a kernel; want one that GradientSourceOf has";
   }

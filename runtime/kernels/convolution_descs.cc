@@ -1,5 +1,7 @@
 #include "runtime/kernels/convolution_descs.h"
 
+#include <glog/logging.h>
+
 #include <string>
 
 #include "absl/strings/match.h"
@@ -29,6 +31,10 @@ constexpr auto kFloat = memory::data_type::f32;
 
 dnnl::convolution_forward::primitive_desc FloatForwardDesc(const ConvolutionShape& shape) {
   return ForwardDesc(shape, kFloat, kFloat, kFloat);
+}
+
+bool StepsOverImages(const ConvolutionShape& shape) {
+  return shape.window[0].stride > 1 || shape.window[1].stride > 1;
 }
 
 }  // namespace
@@ -85,16 +91,18 @@ dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const Convolu
 dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
     const ConvolutionShape& shape) {
   const WindowDims window(shape.window);
-  return {Engine(),
-          kDirect,
-          ImagesDesc(shape, kFloat),
-          AnyLayout(FilterDims(shape), kFloat),
-          OutputDesc(shape),
-          window.strides,
-          window.gaps,
-          window.before,
-          window.after,
-          FloatForwardDesc(shape)};
+  // next_impl reads it again.
+  const auto forward = FloatForwardDesc(shape);
+  dnnl::convolution_backward_weights::primitive_desc desc(
+      Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
+      OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward);
+  if (StepsOverImages(shape) && shape.channels % 8 != 0 &&
+      absl::StartsWith(desc.impl_info_str(), "jit_1x1:avx2")) {
+    // oneDNN 3.2's copies the pixels that the filter reads, eight channels at a time, to memory
+    // that ends after the last channel.
+    CHECK(desc.next_impl());
+  }
+  return desc;
 }
 
 }  // namespace fixpoint::kernels

@@ -3,7 +3,6 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
 
 #include "proto/status_macros.h"
@@ -37,11 +36,10 @@ class PlannedLayerNorm final : public LayerNorm {
                   for (int64_t r = begin; r < end; ++r) {
                     const float* const x = x_all + r * width;
                     float* const y = y_all + r * width;
-                    const double average = LaneSum(width, [=](int64_t i) { return x[i]; }) / width;
-                    const double mean_square = Variance(x, width, average);
-                    mean[r] = static_cast<float>(average);
-                    variance[r] = static_cast<float>(mean_square);
-                    const Normal normal(average, mean_square, shape.epsilon);
+                    const Statistics row = StatisticsOf(x, width);
+                    mean[r] = static_cast<float>(row.mean);
+                    variance[r] = static_cast<float>(row.variance);
+                    const Normal normal(row.mean, row.variance, shape.epsilon);
 #pragma GCC ivdep  // y may be x
                     for (int64_t i = 0; i < width; ++i) y[i] = normal(x[i]) * scale[i] + bias[i];
                   }
@@ -51,17 +49,15 @@ class PlannedLayerNorm final : public LayerNorm {
   // With n = (x - mean) / deviation and g = dy * scale: dx = (g - mean(g) - n * mean(g * n)) /
   // deviation, the means over the row.
   void Backward(absl::Span<const float> x, absl::Span<const float> dy,
-                absl::Span<const float> scale, absl::Span<const float> mean,
-                absl::Span<const float> variance, absl::Span<float> dx, absl::Span<float> dscale,
+                absl::Span<const float> scale, absl::Span<float> dx, absl::Span<float> dscale,
                 absl::Span<float> dbias) override {
     scale = scale_and_bias_.ScaleOf(scale);
-    CheckSizes({x, dy, dx}, {mean, variance});
+    CheckSizes({x, dy, dx}, {});
     scale_and_bias_.ClearSums();
     ParallelFor(
         pieces_, 12 * shape_.size() / pieces_,
         [shape = shape_, pieces = pieces_, x_all = x.data(), dy_all = dy.data(),
-         scale = scale.data(), mean = mean.data(), variance = variance.data(), dx_all = dx.data(),
-         dscale_sums = scale_and_bias_.dscale_sums(),
+         scale = scale.data(), dx_all = dx.data(), dscale_sums = scale_and_bias_.dscale_sums(),
          dbias_sums = scale_and_bias_.dbias_sums()](int64_t first, int64_t last) {
           const int64_t width = shape.width;
           for (int64_t piece = first; piece < last; ++piece) {
@@ -72,11 +68,10 @@ class PlannedLayerNorm final : public LayerNorm {
               const float* const x = x_all + r * width;
               const float* const dy = dy_all + r * width;
               float* const dx = dx_all + r * width;
-              // Floats do not hold the variance of numbers from 1e19 on.
-              const double mean_square = std::isinf(variance[r])
-                                             ? Variance(x, width, double{mean[r]})
-                                             : double{variance[r]};
-              const Normal normal(mean[r], mean_square, shape.epsilon);
+              // Floats do not hold the variance of numbers from 1e19 on, nor the mean of elements
+              // that are all near it.
+              const Statistics row = StatisticsOf(x, width);
+              const Normal normal(row.mean, row.variance, shape.epsilon);
               const float inverse = normal.InverseDeviation();
               const float mean_g = static_cast<float>(
                   LaneSum(width, [=](int64_t i) { return dy[i] * scale[i]; }) / width);
@@ -100,13 +95,17 @@ class PlannedLayerNorm final : public LayerNorm {
   std::string implementation() const override { return LoopsName(); }
 
  private:
-  static double Variance(const float* x, int64_t width, double mean) {
-    return LaneSum(width,
-                   [=](int64_t i) {
-                     const double distance = static_cast<double>(x[i]) - mean;
-                     return distance * distance;
-                   }) /
-           width;
+  struct Statistics {
+    double mean;
+    double variance;
+  };
+  static Statistics StatisticsOf(const float* x, int64_t width) {
+    const double mean = LaneSum(width, [=](int64_t i) { return x[i]; }) / width;
+    const auto squared_distance = [=](int64_t i) {
+      const double distance = static_cast<double>(x[i]) - mean;
+      return distance * distance;
+    };
+    return {mean, LaneSum(width, squared_distance) / width};
   }
 
   using Spans = std::initializer_list<absl::Span<const float>>;

@@ -38,8 +38,7 @@ class LayerNorm {
                        absl::Span<float> variance) = 0;
   // dx may be dy.
   virtual void Backward(absl::Span<const float> x, absl::Span<const float> dy,
-                        absl::Span<const float> scale, absl::Span<const float> mean,
-                        absl::Span<const float> variance, absl::Span<float> dx,
+                        absl::Span<const float> scale, absl::Span<float> dx,
                         absl::Span<float> dscale, absl::Span<float> dbias) = 0;
 
   // As LoopsName says (vectorised.h).

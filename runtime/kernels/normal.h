@@ -8,19 +8,24 @@
 namespace fixpoint::kernels {
 
 // (x - mean) / sqrt(variance + epsilon), of any floats: of quarters of x and of the mean, whose
-// difference is a float, and normal where the inverse of the deviation itself is not.
+// difference is a float, and normal where the inverse of the deviation itself is not. The mean is
+// two floats, for elements that are all near it.
 class Normal {
  public:
   Normal() = default;
   Normal(double mean, double variance, float epsilon)
       : quarter_of_mean_(0.25f * static_cast<float>(mean)),
+        rest_of_mean_(static_cast<float>(0.25 * mean - static_cast<double>(quarter_of_mean_))),
         four_by_deviation_(static_cast<float>(4 / std::sqrt(variance + epsilon))) {}
 
-  float operator()(float x) const { return (0.25f * x - quarter_of_mean_) * four_by_deviation_; }
+  float operator()(float x) const {
+    return (0.25f * x - quarter_of_mean_ - rest_of_mean_) * four_by_deviation_;
+  }
   float InverseDeviation() const { return 0.25f * four_by_deviation_; }
 
  private:
   float quarter_of_mean_ = 0;
+  float rest_of_mean_ = 0;  // of the quarter
   float four_by_deviation_ = 0;
 };
 

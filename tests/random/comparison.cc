@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ops/op_schema.h"
@@ -241,8 +242,8 @@ std::string FarthestText(const Array& got, const Array& expected) {
       at = i;
     }
   }
-  return absl::StrCat(count, " of ", got.size(), " elements differ; element ", at, " is ", got[at],
-                      ", on the interpreter ", expected[at]);
+  return absl::StrFormat("%d of %d elements differ; element %d is %.9g, on the interpreter %.9g",
+                         count, got.size(), at, got[at], expected[at]);
 }
 
 // A line each, of which the end is left out where it is long.

@@ -79,9 +79,7 @@ absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
   ASSIGN_OR_RETURN(const std::optional<Buffer> dy, ReadVector(op, "Y@GRAD", shape.size()));
   ASSIGN_OR_RETURN(const std::optional<Buffer> scale, ReadVector(op, "Scale", shape.width));
-  ASSIGN_OR_RETURN(const std::optional<Buffer> mean, ReadVector(op, "Mean", shape.rows));
-  ASSIGN_OR_RETURN(const std::optional<Buffer> variance, ReadVector(op, "Variance", shape.rows));
-  std::vector<Buffer> reads = {x, *dy, *mean, *variance};
+  std::vector<Buffer> reads = {x, *dy};
   AddIfThere(scale, &reads);
   const TensorType row{VarType::FP32, {shape.width}};
   const Buffer dx = op.WriteOver("X@GRAD", op.InputType("X"), Layout::kRowMajor, *dy);
@@ -95,8 +93,8 @@ absl::Status PlanGradient(OpPlanner& op) {
   op.AddStep({reads, writes,
               [=](const StepContext& run) {
                 layer_norm->Backward(run.Floats(x), run.Floats(*dy), FloatsOrNone(run, scale),
-                                     run.Floats(*mean), run.Floats(*variance), run.Floats(dx),
-                                     FloatsOrNone(run, dscale), FloatsOrNone(run, dbias));
+                                     run.Floats(dx), FloatsOrNone(run, dscale),
+                                     FloatsOrNone(run, dbias));
                 return absl::OkStatus();
               },
               layer_norm->implementation()});

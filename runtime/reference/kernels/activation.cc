@@ -76,7 +76,7 @@ double GeluInner(double x) { return std::sqrt(2 / M_PI) * (x + 0.044715 * x * x 
 
 Function Gelu(const OpRun& op) {
   if (op.Bool("approximate")) {
-    return [](double x) { return 0.5 * x * (1 + std::tanh(GeluInner(x))); };
+    return [](double x) { return x * Sigmoid(2 * GeluInner(x)); };
   }
   return [](double x) { return x * NormalBelow(x); };
 }

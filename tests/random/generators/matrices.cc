@@ -61,6 +61,8 @@ SomeProduct DrawProduct(CaseMaker& c, const std::string& type) {
   for (int64_t& dim : y_batch) dim = is_v2 && c.OneIn(4) ? 1 : dim;
   drawn.y = Joined(y_batch,
                    turns_y ? Dims{drawn.columns, drawn.inner} : Dims{drawn.inner, drawn.columns});
+  // One Y stands for all matrices of X, if their rows lie one after the other.
+  drawn.is_repeated = SizeOf(y_batch) != SizeOf(batch) && (turns_x || SizeOf(y_batch) != 1);
   drawn.column_axis = static_cast<int>(drawn.y.size()) - (turns_y ? 2 : 1);
   drawn.is_transposed = turns_x || turns_y;
   drawn.attributes = absl::StrCat(is_v2 ? "trans_x=" : "transpose_X=", BoolText(turns_x),

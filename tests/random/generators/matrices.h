@@ -20,6 +20,7 @@ struct SomeProduct {
   int64_t summands = 0;        // of an element of the output, or of a gradient
   int column_axis = 1;         // of y
   bool is_transposed = false;  // x or y
+  bool is_repeated = false;    // y, for the matrices of x: that product is one of numbers
 };
 
 // Of mul, matmul, matmul_v2 or fc.

@@ -174,6 +174,7 @@ Generator Product(const std::string& type) {
                                 : "product";
     const double gain = AddBehindProduct(c, sum, dims, axis);
     CompareSums(c, drawn.inner, input.operand, weights.operand, gain);
+    if (drawn.is_repeated) c.Sums(drawn.inner);
   };
 }
 

@@ -289,6 +289,15 @@ TEST(Activation, TakesAnySize) {
   }
 }
 
+TEST(Activation, HasAGradientThatFloatsHoldOfTheLargestNumbers) {
+  std::vector<float> dx = {0.25f, -0.5f};
+  ActivateBackward({F::kSquare}, {3e38f, 3e38f}, dx, absl::MakeSpan(dx));
+  EXPECT_EQ(dx, (std::vector<float>{1.5e38f, -3e38f}));
+  dx = {1, 1};
+  ActivateBackward({F::kSwish, 1.5f}, {-3e38f, 3e38f}, dx, absl::MakeSpan(dx));
+  EXPECT_EQ(dx, (std::vector<float>{0, 1}));
+}
+
 TEST(Activation, MultipliesTheGradientThatComesIn) {
   std::vector<float> dx = {2, -3, 5};
   ActivateBackward({ActivationFunction::kRelu}, {1.0f, 1.0f, 0.0f}, dx, absl::MakeSpan(dx));

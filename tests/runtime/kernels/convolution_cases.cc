@@ -47,6 +47,8 @@ bool IsSlow(const std::string& implementation) {
 std::vector<ConvolutionCase> ConvolutionCases() {
   return {
       {"Pointwise", Shape(16, 24, 1, 7, kOne, kOne)},
+      {"PointwiseStridedFewChannels", Shape(4, 4, 1, 12, {1, 2, 1, 0, 0}, {1, 2, 1, 0, 0})},
+      {"PointwiseStridedOddChannels", Shape(6, 8, 1, 14, kOne, {1, 2, 1, 0, 0})},
       {"Padded", Shape(3, 16, 1, 9, kThree, kThree)},
       {"Strided", Shape(16, 32, 1, 9, kThreeByTwo, kThreeByTwo)},
       {"Dilated", Shape(8, 8, 1, 11, {3, 1, 2, 2, 2}, {3, 1, 2, 2, 2})},

@@ -153,6 +153,22 @@ TEST(GroupNorm, NormalizesNumbersOfAnySize) {
   for (const float gradient : dx) EXPECT_NEAR(gradient, 0, 1e-6);
 }
 
+// One float does not hold the mean of such groups.
+TEST(GroupNorm, KeepsTheDigitsOfElementsThatAreNearTheirMean) {
+  const auto planned = GroupNorm::Plan({1, 1, 2, 1, false, 1e-5f});
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  const float next = std::nextafter(1000.0f, 2000.0f);
+  const double half = (double{next} - 1000) / 2;
+  const double n = half / std::sqrt(half * half + 1e-5);
+  std::vector<float> y(2);
+  std::vector<float> mean(1);
+  std::vector<float> variance(1);
+  (*planned)->Forward({1000, next}, {}, {}, absl::MakeSpan(y), absl::MakeSpan(mean),
+                      absl::MakeSpan(variance));
+  EXPECT_NEAR(y[0], -n, 1e-7 * n);
+  EXPECT_NEAR(y[1], n, 1e-7 * n);
+}
+
 TEST(GroupNorm, RefusesWhatDoesNotFit) {
   EXPECT_EQ(GroupNorm::Plan({2, 6, 0, 2}).status(),
             absl::InvalidArgumentError("images [2, 6, 0]; want extents of 1 to 2^31 - 1"));

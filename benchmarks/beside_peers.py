@@ -7,7 +7,7 @@ and the process's peak memory.
 
 python3 on the PATH has torch, onnx, onnxruntime, openvino and nncf. Prints two tables in Markdown.
 What a process takes before it loads a model, with its libraries and the peers' interpreter, stands
-behind a plus.
+after a plus.
 """
 
 import argparse

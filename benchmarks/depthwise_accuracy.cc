@@ -6,7 +6,7 @@
 //   [rows]]]]
 //
 // The network stays the same function: what the filters of a channel are multiplied by, the batch
-// norm behind them divides by, as its mean and variance are those of the larger numbers.
+// norm after them divides by, as its mean and variance are those of the larger numbers.
 
 #include <glog/logging.h>
 

@@ -5,7 +5,7 @@
 //   [rows]]]]
 //
 // FOLDER holds the four files of the data set, gzipped or not; `rows` is a part of the names of the
-// rows that are wanted. "signed" are codes of both signs behind a relu too, as the reference has
+// rows that are wanted. "signed" are codes of both signs after a relu too, as the reference has
 // them.
 
 #include "benchmarks/accuracy.h"

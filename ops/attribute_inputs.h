@@ -10,7 +10,7 @@
 namespace fixpoint {
 
 struct AttributeInput {
-  absl::string_view slot;  // its elements, those of one argument behind those of another
+  absl::string_view slot;  // its elements, those of one argument after those of another
   absl::string_view attribute;
 };
 

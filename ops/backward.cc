@@ -160,7 +160,7 @@ class BackwardPass {
     return absl::OkStatus();
   }
 
-  // What the gradients of ops behind pass: the ops that made the values which those read; of an
+  // What the gradients of later ops pass: the ops that made the values which those read; of an
   // array of tensors, which holds what was written before too, all that write it.
   struct Wanted {
     absl::flat_hash_set<const Op*> makers;
@@ -253,7 +253,7 @@ class BackwardPass {
     return absl::OkStatus();
   }
 
-  // A gradient op runs behind all forward ops: what it reads of them must not be overwritten.
+  // A gradient op runs after all forward ops: what it reads of them must not be overwritten.
   absl::Status CheckReadsWhatItRepeats(const Op& op, const OpDesc& gradient) const {
     for (const OpDesc::Var& slot : gradient.inputs()) {
       for (const std::string& name : slot.arguments()) {

@@ -20,7 +20,7 @@ class LearningRate {
   // ("Attention Is All You Need", section 5.3). Error (kInvalidArgument): a size is not positive.
   static LearningRate Noam(int model_width, int warmup_steps, float scale = 1);
   // values[i] for steps below boundaries[i] (and not below those before), steps counted from 0;
-  // the last value behind the last boundary. Error (kInvalidArgument): the boundaries do not
+  // the last value after the last boundary. Error (kInvalidArgument): the boundaries do not
   // ascend; there are none, or not one value more.
   static LearningRate Piecewise(std::vector<int64_t> boundaries, std::vector<float> values);
 

@@ -20,7 +20,7 @@ std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema) {
 }  // namespace
 
 bool NeverNegative::Holds(const Value& value) {
-  // A value is met before its sources and again behind them. Until then it counts as one that may
+  // A value is met before its sources and again after them. Until then it counts as one that may
   // be negative, which is what one that depends on itself (in a loop) stays.
   struct Visit {
     const Value* value;

@@ -19,7 +19,7 @@ using ::google::protobuf::UnknownFieldSet;
 
 constexpr int kTypeField = 2;  // in VarDesc of every layout
 
-// What the old numbers, 1 to 9, are behind today's.
+// What the old numbers, 1 to 9, are after today's.
 constexpr int kTypeOffset = VarType::LOD_TENSOR - 1;
 constexpr int kLastLegacyType = VarType::READER - kTypeOffset;
 

@@ -30,7 +30,7 @@ absl::StatusOr<Tensor> ReadWholeNpy(ByteReader& reader);
 absl::StatusOr<Tensor> LoadNpy(const std::string& path);
 
 // What stands before the elements in a file of version 1.0, padded with blanks so that the elements
-// start at a multiple of 64. Later releases of NumPy leave more of them behind a long header.
+// start at a multiple of 64. Later releases of NumPy leave more of them after a long header.
 // Errors: as NpyHeaderText; kUnimplemented for levels of detail, which an array does not have.
 absl::StatusOr<std::string> NpyPreamble(const Tensor& tensor);
 

@@ -17,7 +17,7 @@
 namespace fixpoint {
 namespace {
 
-// What NumPy calls an element behind the mark of the byte order: its kind and its bytes.
+// What NumPy calls an element after the mark of the byte order: its kind and its bytes.
 struct ElementCode {
   absl::string_view code;
   VarType::Type dtype;
@@ -138,7 +138,7 @@ absl::StatusOr<VarType::Type> ParseDescr(HeaderScanner& scanner) {
   return dtype;
 }
 
-// "()", "(3,)", "(2, 3)"; as in Python a comma may stand behind the last.
+// "()", "(3,)", "(2, 3)"; as in Python a comma may stand after the last.
 absl::StatusOr<std::vector<int64_t>> ParseShape(HeaderScanner& scanner) {
   const uint64_t position = scanner.position();
   RETURN_IF_ERROR(scanner.Expect("("));

@@ -31,7 +31,7 @@ bool HandsOn(const Op& op, const Variable& written) {
          });
 }
 
-// Whether ops write the variable, and none reads what it held before, also behind a loop or a
+// Whether ops write the variable, and none reads what it held before, also after a loop or a
 // conditional: a range that a quantizer finds anew in each run, say.
 bool IsOfOneRun(const Variable& variable) {
   bool is_written = false;

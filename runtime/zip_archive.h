@@ -46,7 +46,7 @@ class ZipWriter {
  public:
   explicit ZipWriter(ByteSink sink) : sink_(std::move(sink)) {}
 
-  // Adds a member whose contents are `pieces` one behind another. kUnimplemented where the archive
+  // Adds a member whose contents are `pieces` one after another. kUnimplemented where the archive
   // would be larger than kMaxZipBytes or have more than 65534 members; kInvalidArgument for an
   // empty name, one over 65535 bytes, or one with a zero byte; the errors of the sink. REQUIRES:
   // the name is new.

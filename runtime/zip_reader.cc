@@ -215,7 +215,7 @@ absl::StatusOr<absl::string_view> ZipContents(const ZipMember& member, std::stri
   absl::string_view contents = member.stored;
   const std::string place = absl::StrCat("member ", Quoted(member.name));
   if (member.deflated) {
-    // A gzip member is such a stream too, behind ten bytes and before the checksum and the size.
+    // A gzip member is such a stream too, after ten bytes and before the checksum and the size.
     std::string gzipped("\x1f\x8b\x08\0\0\0\0\0\0\xff", 10);
     gzipped.append(member.stored.data(), member.stored.size());
     for (const uint32_t number : {member.crc32, member.size}) {

@@ -38,7 +38,7 @@ T& KeepUntilExit(T value) {
 // output.
 std::string Beside(const std::string& path, const std::string& word);
 
-// The error, behind the name of the file that it is about.
+// The error, after the name of the file that it is about.
 absl::Status InFile(const std::string& path, const absl::Status& status);
 
 // The variable of block 0 that a flag names. Error (of usage): there is none; which it may be, or

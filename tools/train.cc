@@ -25,13 +25,13 @@ DEFINE_string(eval_program, "",
               "Program to evaluate, of the same variables; by default the program in test mode.");
 DEFINE_int64(epochs, 1, "How often to train on the whole data set.");
 DEFINE_int64(steps, 0, "How many batches to train on, instead of --epochs.");
-DEFINE_int64(eval_every, 0, "Evaluate every so many steps; always behind the last.");
+DEFINE_int64(eval_every, 0, "Evaluate every so many steps; always after the last.");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
 DEFINE_string(metrics, "", "File for what is measured, a line of JSON each; - for stdout.");
 DEFINE_string(dump, "", "Variables or gradients of the last step to write, comma separated.");
 DEFINE_string(dump_output, "", "Where they go, an .npz file.");
 DEFINE_string(checkpoint_dir, "", "Folder for checkpoints.");
-DEFINE_int64(checkpoint_every, 0, "Write one every so many steps; always behind the last.");
+DEFINE_int64(checkpoint_every, 0, "Write one every so many steps; always after the last.");
 DEFINE_int32(keep_checkpoints, 3, "How many of them stay.");
 DEFINE_bool(resume, false, "Go on from the last checkpoint of --checkpoint_dir, if it has one.");
 

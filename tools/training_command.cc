@@ -64,7 +64,7 @@ class TrainingRun {
 
   TrainedFrom Trained() const { return {training_, startup_, command_.program, command_.startup}; }
 
-  // What cannot be written is told before the work, not behind it.
+  // What cannot be written is told before the work, not after it.
   absl::Status ClaimOutputs() {
     RETURN_IF_ERROR(CheckStandardOutput());
     if (!command_.save.empty()) {

@@ -27,7 +27,7 @@ struct TrainingCommand {
   int64_t epochs = 0;
   int64_t steps = 0;  // 0: as many as the epochs have
   int64_t batch_size = 0;
-  int64_t eval_every = 0;  // steps; 0: behind the last alone
+  int64_t eval_every = 0;  // steps; 0: after the last alone
   BackendKind backend = kDefaultBackend;
   BackendOptions backend_options;
   bool dump_plan = false;
@@ -38,7 +38,7 @@ struct TrainingCommand {
   std::string dump_output;
 
   std::string checkpoint_dir;
-  int64_t checkpoint_every = 0;  // steps; 0: behind the last alone
+  int64_t checkpoint_every = 0;  // steps; 0: after the last alone
   int keep_checkpoints = 0;
   bool resume = false;
 };

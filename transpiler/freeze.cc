@@ -49,7 +49,7 @@ absl::Status CheckBiasesAreStored(const Program& program, const Pipeline& pipeli
       if (op.type() != "fake_quantize_dequantize_bias") continue;
       return absl::InvalidArgumentError(absl::StrCat(
           "pipeline: ", DescribeInFile(op), " rounds a bias to integers, and no pass ", "of ",
-          pipeline.ToText(), " stores them; add quantize_biases behind quantize_weights"));
+          pipeline.ToText(), " stores them; add quantize_biases after quantize_weights"));
     }
   }
   return absl::OkStatus();
@@ -116,7 +116,7 @@ absl::StatusOr<Pipeline> ParseFreezePipeline(absl::string_view text, FrozenForm 
   for (const char* fact :
        {"test_mode", "observers_frozen", "scales_frozen", "weights_quantized", "pruned"}) {
     if (hold.count(fact) == 0) {
-      return wrong("behind ", pipeline.ToText(), ", \"", fact, "\" does not hold; ",
+      return wrong("after ", pipeline.ToText(), ", \"", fact, "\" does not hold; ",
                    FreezePipelineOf(form), " freezes a program");
     }
   }

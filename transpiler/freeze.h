@@ -75,7 +75,7 @@ struct FrozenModel {
 //                        fetch is not there; a scale or a weight is of a wrong type or shape, NaN,
 //                        infinite or negative
 //   kNotFound            the scope lacks a parameter
-//   kUnimplemented       a weight behind a cast to another type than FP32, or with a zero point
+//   kUnimplemented       a weight after a cast to another type than FP32, or with a zero point
 absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
                                    const FreezeOptions& options = {});
 

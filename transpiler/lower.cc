@@ -14,7 +14,7 @@
 namespace fixpoint {
 namespace {
 
-// The parameter of codes of more than 8 bits that an op reads, behind the cast which frozen
+// The parameter of codes of more than 8 bits that an op reads, after the cast which frozen
 // programs have there; null where there is none.
 const Variable* WideCodes(const Argument* x) {
   const Value* const value = x != nullptr ? x->value() : nullptr;

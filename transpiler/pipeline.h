@@ -24,7 +24,7 @@ struct PipelineOptions {
   bool verify = true;
   // End after the pass of this name; "" for the last one.
   std::string stop_after;
-  // Called after the last pass, behind the caller's own checks; an error undoes everything.
+  // Called after the last pass, after the caller's own checks; an error undoes everything.
   std::function<absl::Status()> check_at_end;
   // Called after each pass with the program as it then is.
   std::function<void(const Pass& pass, Program& program, double seconds)> after_pass;

@@ -273,7 +273,7 @@ absl::Status CheckBias(const Site& site, const OperandSites& sites) {
   const Op* const product = ProductOfBias(*site.readers.front());
   if (product == nullptr || !sites.Of(*product).are_of_product()) {
     return wrong(
-        "is Y of an elementwise_add behind a product, or Bias of one, whose activation and "
+        "is Y of an elementwise_add after a product, or Bias of one, whose activation and "
         "weight have sites");
   }
   if (product->block().index() != 0 || site.readers.front()->op().block().index() != 0) {

@@ -120,7 +120,7 @@ absl::Status CheckScalesAreTrained(const Pipeline& pipeline, const Plan& plan) {
     return absl::InvalidArgumentError(
         absl::StrCat("pipeline: quantizer ", site.spec.quantizer(), " trains the scale of \"",
                      site.value->variable().name(), "\", and no pass of ", pipeline.ToText(),
-                     " gives it a gradient; add train_scales behind insert_quantizers"));
+                     " gives it a gradient; add train_scales after insert_quantizers"));
   }
   return absl::OkStatus();
 }
@@ -133,7 +133,7 @@ absl::Status CheckBatchNormIsScheduled(const Pipeline& pipeline, const Plan& pla
   }
   return absl::InvalidArgumentError(
       absl::StrCat("pipeline: the schedule freezes batch norm, and no pass of ", pipeline.ToText(),
-                   " does; add freeze_batch_norm behind insert_quantizers"));
+                   " does; add freeze_batch_norm after insert_quantizers"));
 }
 
 void StoreEditLog(Program* program, const QuantPlan* plan) {

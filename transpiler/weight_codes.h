@@ -34,7 +34,7 @@ struct WeightCodesOptions {
 
 // Codes of an FP32 tensor, rounded as the fake-quantize ops round (quant_math.h). A tensor or
 // channel whose scale is 0 has codes 0 and scale 1.
-// Errors (kInvalidArgument), to be put behind the name of the weight: it is not FP32, has no
+// Errors (kInvalidArgument), to be put after the name of the weight: it is not FP32, has no
 // elements or no such axis, or holds NaN or infinity; there are more or fewer scales than channels;
 // find_scale gives no scale.
 absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
@@ -48,7 +48,7 @@ absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
     const std::function<AffineParams(absl::Span<const float>)>& find);
 
 // The numbers of a tensor as FP32: exact from FP16, BF16, INT8 and INT16, rounded from FP64.
-// Errors: kInvalidArgument, to be put behind a name: it is of another type; kFailedPrecondition:
+// Errors: kInvalidArgument, to be put after a name: it is of another type; kFailedPrecondition:
 // there is no memory.
 absl::StatusOr<Tensor> AsFloat(const Tensor& tensor);
 

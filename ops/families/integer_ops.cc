@@ -68,7 +68,7 @@ bool StoresUnsigned(const OpDesc& op) {
   return IntAttr(op, "out_dtype").value_or(VarType::FP32) == VarType::UINT8;
 }
 
-// Whether no number or code below 0 is stored behind the epilogue.
+// Whether no number or code below 0 is stored after the epilogue.
 bool IsNeverNegative(const OpDesc& op) {
   if (StoresUnsigned(op)) return true;
   const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op);

@@ -17,7 +17,7 @@ int64_t FlattenedSize(ProgramBuilder& net, absl::string_view layer, const std::s
   }
   net.Fail(absl::InvalidArgumentError(
       absl::StrCat(layer, ": \"", x, "\" is ", DimsText(dims), ", flattened from axis ", first_axis,
-                   " on; want an axis behind the first, and known sizes of fewer than 2^63 "
+                   " on; want an axis after the first, and known sizes of fewer than 2^63 "
                    "elements")));
   return 0;
 }

@@ -26,8 +26,8 @@ inline std::string AddParameter(ProgramBuilder& net, const std::string& name,
   return name;
 }
 
-// The number of elements behind `first_axis`, which a layer takes as one axis. 0 after an error
-// (kInvalidArgument): that axis is not behind the first one, a size from there on is not known, or
+// The number of elements after `first_axis`, which a layer takes as one axis. 0 after an error
+// (kInvalidArgument): that axis is not after the first one, a size from there on is not known, or
 // the product is too large.
 int64_t FlattenedSize(ProgramBuilder& net, absl::string_view layer, const std::string& x,
                       int first_axis);

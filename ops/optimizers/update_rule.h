@@ -17,7 +17,7 @@ namespace fixpoint {
 // State of one parameter, FP32, that lives from step to step.
 struct Accumulator {
   enum class Shape { kParameter, kOne };
-  std::string suffix;  // behind the parameter's name: "_velocity_0"
+  std::string suffix;  // after the parameter's name: "_velocity_0"
   std::string input;   // slots of the op; output: "" for none
   std::string output;
   Shape shape = Shape::kParameter;

@@ -21,7 +21,7 @@ struct BatchOptions {
   // for measurements.
   bool shuffle = true;
   uint64_t seed = 0;
-  // Whether what is left of an epoch behind its last whole batch is left out, not a smaller batch.
+  // Whether what is left of an epoch after its last whole batch is left out, not a smaller batch.
   bool drop_last = false;
   // The extents of an image in a batch, [784] for what takes rows; empty: the set's, [C,H,W].
   std::vector<int64_t> image_dims;
@@ -56,7 +56,7 @@ class Batcher {
   // Goes on at `position`. kInvalidArgument where an epoch has no such batch.
   absl::Status Seek(BatchPosition position);
 
-  // The next batch; behind the last one of an epoch, the first of the next epoch. An epoch takes
+  // The next batch; after the last one of an epoch, the first of the next epoch. An epoch takes
   // each image once. kFailedPrecondition where the system has no memory.
   absl::StatusOr<Batch> Next();
 
@@ -70,7 +70,7 @@ class Batcher {
   BatchOptions options_;
   std::array<float, 256> values_;  // Of the pixels.
   BatchPosition position_;
-  std::vector<int64_t> order_;  // The images of ordered_epoch_ one behind another.
+  std::vector<int64_t> order_;  // The images of ordered_epoch_ one after another.
   int64_t ordered_epoch_ = -1;
 };
 

@@ -22,7 +22,7 @@ enum class DataSetKind {
 
 struct DataSetName {
   DataSetKind kind = DataSetKind::kDigits;
-  std::string folder;     // of files, each of which may be gzipped, with ".gz" behind its name
+  std::string folder;     // of files, each of which may be gzipped, with ".gz" after its name
   int64_t count = 10000;  // of digits: that many images to train on, and a fifth as many to test on
 };
 

@@ -21,7 +21,7 @@ WrittenAround Written(const Variable& variable, const Op& op) {
   const auto exit = std::find_if(values.begin(), values.end(), [&](const Value* value) {
     return value->origin() == Value::Origin::kExit && value->op() == &op;
   });
-  CHECK(exit != values.end()) << variable.name() << " has no value behind " << Describe(op);
+  CHECK(exit != values.end()) << variable.name() << " has no value after " << Describe(op);
   // A conditional's merges what was before and what its block ends with; a loop's is its head,
   // which merges these two.
   const bool is_loop = (*exit)->merged().size() == 1;

@@ -82,7 +82,7 @@ OpPlanner::OpPlanner(const Op& op, const Planning& planning)
       resolved_(Resolved(op, schema_, planning)),
       attributes_(desc(), schema_, planning.era) {}
 
-std::optional<OpPlanner> OpPlanner::Behind(const Op& op) const {
+std::optional<OpPlanner> OpPlanner::After(const Op& op) const {
   const OpSchema* schema = FindOpSchema(op.type());
   if (schema == nullptr || !CheckForm(op, *schema, era()).ok()) return std::nullopt;
   return std::optional<OpPlanner>(std::in_place, op, planning_);

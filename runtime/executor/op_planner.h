@@ -70,9 +70,9 @@ class OpPlanner {
   // REQUIRES: CheckForm. Both arguments outlive the object.
   OpPlanner(const Op& op, const Planning& planning);
 
-  // Of an op behind, whose work this op's steps may do. Nothing where CheckForm says that it has
+  // Of a later op, whose work this op's steps may do. Nothing where CheckForm says that it has
   // not the form of its type.
-  std::optional<OpPlanner> Behind(const Op& op) const;
+  std::optional<OpPlanner> After(const Op& op) const;
 
   const Op& op() const { return op_; }
   Era era() const { return planning_.era; }

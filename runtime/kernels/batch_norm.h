@@ -1,4 +1,4 @@
-// Batch normalization in training, with or without the relu behind it, in loops of our own. Images
+// Batch normalization in training, with or without the relu after it, in loops of our own. Images
 // lie channels last. What is between the statistics and the result need not be stored: it is
 // x * factor + addend of each channel, also for what is quantized, and for the gradient.
 

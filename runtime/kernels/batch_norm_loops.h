@@ -97,7 +97,7 @@ struct GradientSums {
 
 // Adds to sums of `size` elements of wide rows those of a piece's rows from `first` to `end`. Whole
 // rows are asked for in the order of memory and well before they are wanted, because several at
-// once are many streams to foresee; what is asked for behind the end does nothing.
+// once are many streams to foresee; what is asked for after the end does nothing.
 template <typename Sums>
 inline void AddAllRows(const Sums& sums, int64_t first, int64_t end, int64_t width, int64_t size) {
   constexpr int kRows = Sums::kRowsAtOnce;

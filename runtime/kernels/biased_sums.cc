@@ -31,7 +31,7 @@ class SumsInParts final : public BiasedSums {
         ones_(channels, 1.0f),
         bias_(channels) {}
 
-  // Behind the number of parts: of one the packed weights, of more the plain ones.
+  // After the number of parts: of one the packed weights, of more the plain ones.
   int64_t packed_bytes() const override {
     return kHeaderBytes + std::max(whole_->packed_bytes(), part_ == nullptr ? 0 : weight_count_);
   }

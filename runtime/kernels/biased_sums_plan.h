@@ -19,7 +19,7 @@ namespace fixpoint::kernels {
 // Sums with a bias, of kernels that `plan` makes. Errors: kInvalidArgument: 32 bits may not hold
 // a sum with its bias; those of `plan`.
 //
-// Floats hold the bias, and up to 2^24 the sum: then both are added behind a scale of 1, where the
+// Floats hold the bias, and up to 2^24 the sum: then both are added after a scale of 1, where the
 // sum of two floats is rounded once as that of two integers is, and multiplied in the epilogue.
 // Where the weights, once they are packed, are so large that a sum may be more, the sums of parts
 // of them are added as integers.

@@ -152,7 +152,7 @@ class BroadcastLoops {
 
     LineBegin begin() const { return begin_; }
 
-    // False behind the last line.
+    // False after the last line.
     bool Next() {
       Move(next_, 1);
       return --lines_left_ > 0 || NextOfOuterLevels();

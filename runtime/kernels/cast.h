@@ -26,7 +26,7 @@ inline To Converted(From value) {
     const int64_t least = wide < Limits::max() ? wide : Limits::max();
     return static_cast<To>(least > Limits::lowest() ? least : Limits::lowest());
   } else {
-    // All but the largest are converted below the power of two behind them.
+    // All but the largest are converted below the power of two after them.
     constexpr From kAbove = From{2} * static_cast<From>(Limits::max() / 2 + 1);
     constexpr From kBelow = kAbove * (1 - std::numeric_limits<From>::epsilon() / 2);
     constexpr From kLowest = static_cast<From>(Limits::lowest());

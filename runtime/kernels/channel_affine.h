@@ -7,7 +7,7 @@
 
 namespace fixpoint::kernels {
 
-// y = x * factor + addend of each channel, rounded behind each operation. Channels lie last.
+// y = x * factor + addend of each channel, rounded after each operation. Channels lie last.
 // REQUIRES: as many addends as factors, and a multiple of that of x and y. y may be x.
 void ChannelAffine(absl::Span<const float> x, absl::Span<const float> factors,
                    absl::Span<const float> addends, absl::Span<float> y);

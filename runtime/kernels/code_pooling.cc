@@ -14,7 +14,7 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Channels are often few, but those of the next pixel lie behind them: this many codes are compared
+// Channels are often few, but those of the next pixel lie after them: this many codes are compared
 // at once, and what is written beyond a pixel is written again by the next one.
 constexpr int64_t kBlock = 16;
 

@@ -21,11 +21,11 @@ Operand RowMajorFilters(const ConvolutionShape& shape) {
 
 class Forward final : public ConvolutionForward {
  public:
-  // `behind` are loops behind the primitive, which has `epilogue`; one of both is empty.
+  // `after` are loops after the primitive, which has `epilogue`; one of both is empty.
   Forward(const ConvolutionShape& shape, const Epilogue& epilogue, bool adds_to_output,
-          const Epilogue& behind)
+          const Epilogue& after)
       : epilogue_(epilogue, OutputDesc(shape), kChannelAxis, adds_to_output),
-        behind_(behind),
+        after_(after),
         desc_(ForwardDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         filters_(RowMajorFilters(shape)),
         packed_(Operand::Elsewhere(desc_.weights_desc())),
@@ -48,19 +48,19 @@ class Forward final : public ConvolutionForward {
            absl::Span<float> y) override {
     x_.PointTo(x);
     packed_.PointTo(filters);
-    if (behind_.empty()) epilogue_.PointTo(operands);
+    if (after_.empty()) epilogue_.PointTo(operands);
     y_.PointTo(y);
     convolve_.Run();
-    if (!behind_.empty()) Apply(behind_, operands, y);
+    if (!after_.empty()) Apply(after_, operands, y);
   }
 
   std::string implementation() const override {
-    return absl::StrCat(desc_.impl_info_str(), behind_.empty() ? "" : "+loops");
+    return absl::StrCat(desc_.impl_info_str(), after_.empty() ? "" : "+loops");
   }
 
  private:
   EpiloguePostOps epilogue_;
-  const Epilogue behind_;
+  const Epilogue after_;
   dnnl::convolution_forward::primitive_desc desc_;
   Operand filters_;
   Operand packed_;
@@ -157,7 +157,7 @@ absl::StatusOr<std::unique_ptr<ConvolutionForward>> ConvolutionForward::Plan(
     ConvolutionShape shape, const Epilogue& epilogue, bool adds_to_output) {
   auto fused =
       CheckFused(epilogue, PlanFor<ConvolutionForward, Forward>(shape, epilogue, adds_to_output,
-                                                                /*behind=*/Epilogue()));
+                                                                /*after=*/Epilogue()));
   if (!absl::IsUnimplemented(fused.status()) || epilogue.empty() || adds_to_output) return fused;
   return PlanFor<ConvolutionForward, Forward>(shape, Epilogue(), false, epilogue);
 }

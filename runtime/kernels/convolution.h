@@ -25,7 +25,7 @@ class ConvolutionPrimitive {
   virtual std::string implementation() const = 0;
 };
 
-// y = x with each packed filter, and the epilogue: what oneDNN does not do behind its sums, or does
+// y = x with each packed filter, and the epilogue: what oneDNN does not do after its sums, or does
 // element by element, are loops of our own.
 class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<float> {
  public:

@@ -18,7 +18,7 @@
 
 namespace fixpoint::kernels {
 
-// The stages of an epilogue behind a primitive, and where their operands are.
+// The stages of an epilogue after a primitive, and where their operands are.
 class EpiloguePostOps {
  public:
   // `out` is what the primitive writes, with its channels on `channel_axis`. `adds_to_output`: the

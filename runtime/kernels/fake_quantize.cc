@@ -27,7 +27,7 @@ std::vector<float> ValuesOf(absl::Span<const float> x, const Channels& channels,
 }
 
 // The bits of the largest absolute value of each channel, once or several times: of some parts of
-// it, one row of the channels behind the other.
+// it, one row of the channels after the other.
 std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
   const auto [outer, count, inner] = channels;
   std::vector<uint32_t> all_bits;

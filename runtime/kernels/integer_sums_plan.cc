@@ -172,9 +172,9 @@ class InFloats final : public IntegerSums {
   std::vector<int32_t> sums_;
 };
 
-class LoopsBehind final : public IntegerSums {
+class LoopsAfter final : public IntegerSums {
  public:
-  LoopsBehind(std::unique_ptr<IntegerSums> sums, int64_t out_size, const Epilogue& epilogue)
+  LoopsAfter(std::unique_ptr<IntegerSums> sums, int64_t out_size, const Epilogue& epilogue)
       : sums_(std::move(sums)), epilogue_(epilogue), elements_(out_size) {}
 
   int64_t packed_bytes() const override { return sums_->packed_bytes(); }
@@ -242,14 +242,14 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(
   }
   return Planned(what, [&] {
     if (sums == nullptr) sums = floats();
-    return WithLoopsBehind(std::move(sums), out_size, epilogue, output);
+    return WithLoopsAfter(std::move(sums), out_size, epilogue, output);
   });
 }
 
-std::unique_ptr<IntegerSums> WithLoopsBehind(std::unique_ptr<IntegerSums> sums, int64_t out_size,
-                                             const Epilogue& epilogue, OutputType output) {
+std::unique_ptr<IntegerSums> WithLoopsAfter(std::unique_ptr<IntegerSums> sums, int64_t out_size,
+                                            const Epilogue& epilogue, OutputType output) {
   if (epilogue.empty() && output == OutputType::kFloat) return sums;
-  return std::make_unique<LoopsBehind>(std::move(sums), out_size, epilogue);
+  return std::make_unique<LoopsAfter>(std::move(sums), out_size, epilogue);
 }
 
 }  // namespace fixpoint::kernels

@@ -77,7 +77,7 @@ inline dnnl::primitive_attr AttrOf(const InputCoding& inputs, int mask,
   return attr;
 }
 
-// Of codes, with scales of the weights, and with the epilogue behind it: by instructions that add
+// Of codes, with scales of the weights, and with the epilogue after it: by instructions that add
 // products of 8 bits in 32.
 std::unique_ptr<IntegerSums> ExactInstructions(const SumsPrimitive& primitive,
                                                const InputCoding& inputs,
@@ -90,7 +90,7 @@ std::unique_ptr<IntegerSums> ExactFloats(const SumsPrimitive& primitive, const I
                                          const WeightsOfSums& sums);
 
 // Sums with an epilogue: by `instructions`, which gives null where it has none for it, else by
-// `floats`. What is not done behind a product, or element by element, are loops of our own. Errors:
+// `floats`. What is not done after a product, or element by element, are loops of our own. Errors:
 // those of Planned.
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(
     absl::string_view what,
@@ -100,8 +100,8 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(
 
 // `sums`, which are numbers without an epilogue, with it as loops, if there is anything to do.
 // Throws std::bad_alloc.
-std::unique_ptr<IntegerSums> WithLoopsBehind(std::unique_ptr<IntegerSums> sums, int64_t out_size,
-                                             const Epilogue& epilogue, OutputType output);
+std::unique_ptr<IntegerSums> WithLoopsAfter(std::unique_ptr<IntegerSums> sums, int64_t out_size,
+                                            const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels
 

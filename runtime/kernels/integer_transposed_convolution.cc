@@ -66,7 +66,7 @@ struct Phase {
   }
 };
 
-// A phase with what computes it, by way of memory where its elements lie one behind the other.
+// A phase with what computes it, by way of memory where its elements lie one after the other.
 // Phases of one shape share their kernel.
 struct PhaseKernel {
   Phase phase;
@@ -304,9 +304,8 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerTransposedConvolution(
   if (covered == shape.input_size()) return PlanPhases(shape, inputs, phases, epilogue, output);
   ASSIGN_OR_RETURN(std::unique_ptr<IntegerSums> sums,
                    PlanPhases(shape, inputs, phases, {}, OutputType::kFloat));
-  return Planned(kWhat, [&] {
-    return WithLoopsBehind(std::move(sums), shape.input_size(), epilogue, output);
-  });
+  return Planned(
+      kWhat, [&] { return WithLoopsAfter(std::move(sums), shape.input_size(), epilogue, output); });
 }
 
 absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedTransposedConvolution(

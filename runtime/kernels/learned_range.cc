@@ -33,7 +33,7 @@ struct ByRange {
   bool IsInside(float u) const { return u > lowest && u < n; }
 };
 
-// Calls f(start, size) with each run of elements of a channel that lie one behind the other.
+// Calls f(start, size) with each run of elements of a channel that lie one after the other.
 template <typename F>
 inline void ForEachRun(const Channels& channels, int64_t channel, F f) {
   for (int64_t o = 0; o < channels.outer; ++o) {

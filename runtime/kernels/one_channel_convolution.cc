@@ -246,7 +246,7 @@ class OneChannelConvolution final : public IntegerSums {
   const OutputType output_;
   const int64_t groups_;  // of taps
   const int64_t period_;  // elements, after which a vector has the filters of the first one again
-  // What belongs to filters, and behind it its beginning again.
+  // What belongs to filters, and after it its beginning again.
   const int64_t wrapped_;
   std::vector<int32_t> pixels_;  // by which a lane is further on than the first
   std::vector<float> scales_;

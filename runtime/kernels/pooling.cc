@@ -167,7 +167,7 @@ struct AverageSpread {
 // Goes over the elements of a window, row by row.
 class WindowWalk {
  public:
-  // An element's channels begin `step` behind those of its left neighbour, `row` behind those of
+  // An element's channels begin `step` after those of its left neighbour, `row` after those of
   // the one above it.
   WindowWalk(int64_t begin, int64_t columns, int64_t step, int64_t row)
       : at_(begin), columns_(columns), step_(step), to_next_row_(row - columns * step) {}
@@ -191,7 +191,7 @@ class WindowWalk {
 };
 
 // How many channels are computed: whole vectors where all that is read and written, which begins at
-// these places, stays in front of their ends. What is behind a pixel's own channels belongs to the
+// these places, stays in front of their ends. What is after a pixel's own channels belongs to the
 // next pixels, which are written later.
 int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_end,
                          int64_t last_written, int64_t written_end) {
@@ -279,7 +279,7 @@ class PlannedPooling : public Pooling {
             const auto input_at = [&](int64_t row, int64_t column) {
               return ((n * shape.height + row) * shape.width + column) * shape.channels;
             };
-            // The pixels behind in the image's row are written later; the next row may have been.
+            // The pixels after it in the image's row are written later; the next row may have been.
             const int64_t row_end = input_at(rows.end - 1, shape.width);
             const int64_t channels =
                 ComputedChannels(shape.channels, out_at, shape.output_size(),

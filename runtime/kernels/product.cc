@@ -16,10 +16,10 @@ constexpr auto kFloat = memory::data_type::f32;
 
 class FloatProduct final : public Product {
  public:
-  // `behind` are loops behind the primitive, which has `epilogue`; one of both is empty.
-  FloatProduct(const ProductShape& shape, const Epilogue& epilogue, const Epilogue& behind)
+  // `after` are loops after the primitive, which has `epilogue`; one of both is empty.
+  FloatProduct(const ProductShape& shape, const Epilogue& epilogue, const Epilogue& after)
       : epilogue_(epilogue, OutDesc(shape), kColumnAxis),
-        behind_(behind),
+        after_(after),
         desc_(ProductDesc(shape, kFloat, kFloat, kFloat, epilogue_.attr())),
         x_(Operand::Elsewhere(desc_.src_desc())),
         y_(Operand::Elsewhere(YDesc(shape, memory::data_type::f32))),
@@ -41,19 +41,19 @@ class FloatProduct final : public Product {
            absl::Span<float> out) override {
     x_.PointTo(x);
     packed_.PointTo(y);
-    if (behind_.empty()) epilogue_.PointTo(operands);
+    if (after_.empty()) epilogue_.PointTo(operands);
     out_.PointTo(out);
     multiply_.Run();
-    if (!behind_.empty()) Apply(behind_, operands, out);
+    if (!after_.empty()) Apply(after_, operands, out);
   }
 
   std::string implementation() const override {
-    return absl::StrCat(desc_.impl_info_str(), behind_.empty() ? "" : "+loops");
+    return absl::StrCat(desc_.impl_info_str(), after_.empty() ? "" : "+loops");
   }
 
  private:
   EpiloguePostOps epilogue_;
-  const Epilogue behind_;
+  const Epilogue after_;
   dnnl::matmul::primitive_desc desc_;
   Operand x_;
   Operand y_;
@@ -68,9 +68,9 @@ class FloatProduct final : public Product {
 absl::StatusOr<std::unique_ptr<Product>> Product::Plan(const ProductShape& shape,
                                                        const Epilogue& epilogue) {
   RETURN_IF_ERROR(CheckShape(shape));
-  const auto plan = [&](const Epilogue& stages, const Epilogue& behind) {
+  const auto plan = [&](const Epilogue& stages, const Epilogue& after) {
     return Planned("a product", [&]() -> std::unique_ptr<Product> {
-      return std::make_unique<FloatProduct>(shape, stages, behind);
+      return std::make_unique<FloatProduct>(shape, stages, after);
     });
   };
   auto fused = CheckFused(epilogue, plan(epilogue, {}));

@@ -18,7 +18,7 @@ namespace fixpoint::kernels {
 // Not for two threads at once.
 class Product : public PacksWeights<float> {
  public:
-  // What oneDNN does not do behind its sums, or does element by element, are loops of our own.
+  // What oneDNN does not do after its sums, or does element by element, are loops of our own.
   // Errors: those of CheckShape and Planned (onednn.h).
   static absl::StatusOr<std::unique_ptr<Product>> Plan(const ProductShape& shape,
                                                        const Epilogue& epilogue = {});

@@ -15,7 +15,7 @@ struct WeightColumns {
   absl::Span<const float> scales;  // of sums
   absl::Span<const int32_t> zero_points;
   absl::Span<const int32_t> bias;   // added to sums; none: 0
-  absl::Span<const float> addends;  // added to numbers behind the scale; none: 0
+  absl::Span<const float> addends;  // added to numbers after the scale; none: 0
 };
 
 // sums [rows, columns] of x [rows, inner] and y [inner, columns].

@@ -28,7 +28,7 @@ class ScaleAndBias {
     return OfSize(given.empty() ? zeros_ : given);
   }
 
-  // What the gradients are summed up in: of each piece `size`, one piece behind the other.
+  // What the gradients are summed up in: of each piece `size`, one piece after the other.
   void ClearSums() {
     std::fill(dscale_.begin(), dscale_.end(), 0.0);
     std::fill(dbias_.begin(), dbias_.end(), 0.0);

@@ -15,7 +15,7 @@
 namespace fixpoint::kernels {
 namespace {
 
-// One behind the last element that a layout reaches. Error: it reaches in front of the first.
+// One after the last element that a layout reaches. Error: it reaches in front of the first.
 absl::StatusOr<int64_t> ReachOf(DimsView dims, const StridedLayout& layout) {
   if (layout.strides.size() != dims.size()) {
     return absl::InvalidArgumentError(absl::StrCat("strides ", DimsText(layout.strides), " of ",

@@ -21,7 +21,7 @@ struct StridedLayout {
   Dims strides;
 };
 
-// Elements of those dims one behind the other, the last dimension fastest.
+// Elements of those dims one after the other, the last dimension fastest.
 StridedLayout RowMajorLayout(DimsView dims);
 
 // Of a transposition: the result's dimension i is x's dimension permutation[i].

@@ -15,7 +15,7 @@ inline int LargestMagnitude(const InputCoding& inputs) {
   return inputs.has_zero_point || inputs.type == CodeType::kUint8 ? 255 : 128;
 }
 
-// Which weights are added up: `groups` of them lie one behind the other, and sum i of a group is of
+// Which weights are added up: `groups` of them lie one after the other, and sum i of a group is of
 // the `size` runs of `run` weights from i * sum_stride on, `stride` apart.
 struct WeightsOfSums {
   int64_t groups;

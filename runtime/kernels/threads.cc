@@ -7,7 +7,7 @@
 #include <exception>
 
 // Of the thread sanitizer, where it is there. It does not see that the threads of OpenMP begin with
-// what has been done before, and that what they do has been done behind the loop.
+// what has been done before, and that what they do has been done after the loop.
 extern "C" {
 __attribute__((weak)) void __tsan_acquire(void* place);
 __attribute__((weak)) void __tsan_release(void* place);
@@ -36,7 +36,7 @@ int GrantedThreads() { return omp_get_max_threads(); }
 void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f) {
   char begin;
   char end;
-  // An exception must not leave the loop: the first one is thrown again behind it.
+  // An exception must not leave the loop: the first one is thrown again after it.
   std::atomic<bool> has_thrown{false};
   std::exception_ptr thrown;
   Release(&begin);

@@ -360,7 +360,7 @@ class TiledConvolution final : public IntegerSums {
   const Epilogue epilogue_;
   const OutputType output_;
   const FoldedEpilogue folded_;
-  // Taps lie one behind the other in runs: those of a row of a window, or, where it is dilated, of
+  // Taps lie one after the other in runs: those of a row of a window, or, where it is dilated, of
   // a pixel.
   const bool is_row_a_run_;
   const int64_t run_;

@@ -52,7 +52,7 @@ class Trainer {
   // younger one were finite, so that the value is younger than the older copy.
   absl::StatusOr<BatchResult> Step(absl::Span<const std::string> also_fetch = {});
 
-  // Goes on behind `step` steps, when the scope holds what it held then.
+  // Goes on after `step` steps, when the scope holds what it held then.
   absl::Status GoTo(int64_t step);
 
   static constexpr int64_t kStepsBetweenCopies = 32;

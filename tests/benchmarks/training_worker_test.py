@@ -54,7 +54,7 @@ class TrainingWorkerTest(unittest.TestCase):
         self.assertEqual(answers, [{"ok": False, "err": "the line is no JSON object"},
                                    {"ok": True, "tool": "fixpoint"}])
 
-    def test_nothing_is_answered_behind_exit(self):
+    def test_nothing_is_answered_after_exit(self):
         self.assertEqual(self._ask({"cmd": "exit"}, {"cmd": "info"}), [])
 
 

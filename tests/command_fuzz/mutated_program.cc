@@ -52,7 +52,7 @@ VarType::TensorDesc* AnyTensor(Random* random, ProgramDesc* program) {
   return variable->mutable_type()->mutable_lod_tensor()->mutable_tensor();
 }
 
-// Takes the last element to `place`, and moves what stands there and behind it by one.
+// Takes the last element to `place`, and moves what stands there and after it by one.
 template <typename T>
 void MoveLastTo(int place, RepeatedPtrField<T>* list) {
   for (int i = list->size() - 1; i > place; --i) list->SwapElements(i, i - 1);

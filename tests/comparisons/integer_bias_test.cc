@@ -50,7 +50,7 @@ Network BuildBiased(int64_t batch) {
 }
 
 // Ops of a lowered program that add a bias to their sums, and those that add numbers to each
-// channel behind them.
+// channel after them.
 int CountOf(const Program& lowered, absl::string_view what) {
   int count = 0;
   for (const Op& op : lowered.block(0).ops()) {

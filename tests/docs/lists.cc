@@ -204,7 +204,7 @@ std::string OpsPage() {
 std::string PassesPage() {
   std::string body =
       "A pipeline is passes by name, with commas between them; it is checked for what each pass "
-      "requires before anything runs. What a pass consumes holds no longer behind it, and it comes "
+      "requires before anything runs. What a pass consumes holds no longer after it, and it comes "
       "before whatever establishes the facts of the last column.\n\n";
   body += TableHead({"pipeline", "passes"});
   body += Row({"`transpile`", Code(kTrainPipeline)});

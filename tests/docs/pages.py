@@ -1,6 +1,6 @@
 """What a Markdown page says that a program can check: commands, flags, targets and file names.
 
-A command stands in a block that is marked `console`, behind `$ `; a line behind `> ` goes on with
+A command stands in a block that is marked `console`, after `$ `; a line after `> ` goes on with
 it. The lines below are what it prints, standard error and output together; a line `...` stands for
 any lines, and at the end of a line ` ...` for the rest of it. A command without lines below it is
 run and has to end with exit code 0, like all of them.

@@ -28,7 +28,7 @@ class PagesTest(unittest.TestCase):
         page.check_names({"transpile": {"json"}}, {"//tools:transpile"}, {"ops/era.h"})
         return page.complaints
 
-    def test_a_command_goes_on_behind_a_bracket_and_is_followed_by_its_output(self):
+    def test_a_command_goes_on_after_a_bracket_and_is_followed_by_its_output(self):
         page = self._page(_CONSOLE.format("$ cat <<END\n> a\n> END\na\n$ true\n"))
         self.assertEqual([(c.line, c.text, c.output) for c in page.commands],
                          [(1, "cat <<END\na\nEND", ["a"]), (5, "true", [])])

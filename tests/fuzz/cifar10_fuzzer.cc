@@ -1,4 +1,4 @@
-// Any bytes as a batch of CIFAR-10, once alone and once behind a copy of itself.
+// Any bytes as a batch of CIFAR-10, once alone and once after a copy of itself.
 
 #include <cstddef>
 #include <cstdint>

@@ -13,7 +13,7 @@
 //   ---- prints
 //   (what standard output says; no such section where that is nothing)
 //
-// A file's kind stands behind its name: (hex) bytes; (parameters) a combined parameter file, a
+// A file's kind stands after its name: (hex) bytes; (parameters) a combined parameter file, a
 // tensor a line as in parameter_text.h; (npz) the same as an archive of NumPy; (binary) a program's
 // text as the protobuf message; (gzip) compressed; (nested N) the section's first line N times and
 // its second line N times, with {i} for the number of the repetition, {i-1} for the one before and

@@ -30,7 +30,7 @@ def need_models(environment):
 
 
 def run(cases, counts_path):
-    """Runs (name, function) pairs; a function's result is shown behind its name.
+    """Runs (name, function) pairs; a function's result is shown after its name.
 
     Writes [passed, failed, skipped] as JSON to `counts_path` after each case, so that the cases
     before a crash are known.

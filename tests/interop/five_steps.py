@@ -37,7 +37,7 @@ _WRONG_RATE = 3.0
 @dataclasses.dataclass
 class Trained:
     losses: numpy.ndarray
-    variables: dict  # that persist, behind the last step
+    variables: dict  # that persist, after the last step
 
 
 @dataclasses.dataclass(frozen=True)

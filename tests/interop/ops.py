@@ -64,7 +64,7 @@ EXPECTED_OF_EXECUTOR = {
 _OURS = "no op of the reference"
 _RANDOM = "draws other random numbers, from the seed, the op and the step (docs/numerics.md)"
 _BLOCKS = "runs blocks of a program: tests/runtime/reference/control_flow_ops_test.cc"
-_OF_OTHERS = "no op of 2.6, but of releases before or behind it"
+_OF_OTHERS = "no op of 2.6, but of releases before or after it"
 NOT_JUDGED = {
     "fake_channel_wise_quantize_dequantize_lsq": _OURS,
     "fake_channel_wise_quantize_dequantize_lsq_grad": _OURS,

@@ -35,7 +35,7 @@ class Runner:
         return frozenset(self._ask(f"types {backend}").split(" "))
 
     def run(self, backend, program, scope, feeds, fetches, lods=None):
-        """What each run fetched, the offsets that it has, and what the scope holds behind the last.
+        """What each run fetched, the offsets that it has, and what the scope holds after the last.
 
         `program` is serialized; `scope` and each of the `feeds`, one per run, are arrays by name.
         Offsets of sequences are lists by name, one for each level; of what is fed `lods` has them.

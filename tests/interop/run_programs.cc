@@ -10,7 +10,7 @@
 //   fetches           names, one on a line
 //
 // and in it writes fetched.<i>.npz of each run, fetched.<i>.lod with the offsets of that, and
-// left.npz, the scope behind the last. The answer is a line: "done", or "failed: " and why.
+// left.npz, the scope after the last. The answer is a line: "done", or "failed: " and why.
 
 #include <glog/logging.h>
 

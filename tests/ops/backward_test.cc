@@ -1,4 +1,4 @@
-// The backward pass on small programs: which gradient ops stand behind which forward ops, and what
+// The backward pass on small programs: which gradient ops stand after which forward ops, and what
 // is refused.
 
 #include "ops/backward.h"
@@ -162,7 +162,7 @@ TEST(Backward, TakesAVariableThatIsCalledAsAGradientForWhatItIs) {
   EXPECT_EQ(PrintVar(*gradient->desc()), "var h@GRAD.x@GRAD f32[2]");
 }
 
-TEST(Backward, SumsTheGradientsOfAParameterBehindAllOps) {
+TEST(Backward, SumsTheGradientsOfAParameterAfterAllOps) {
   EXPECT_EQ(BackwardOfMean("c", R"(
     tanh(X=w) -> (Out=a)
     sigmoid(X=w) -> (Out=b)

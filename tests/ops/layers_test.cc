@@ -194,14 +194,14 @@ INSTANTIATE_TEST_SUITE_P(
                 "INVALID_ARGUMENT: Conv2dTranspose: 4 filters in 3 groups; want as many in each"},
         Refusal{"AProductOfTheBatch", [](ProgramBuilder& net) { Fc(net, "row", 4, 0); },
                 "INVALID_ARGUMENT: Fc: \"row\" is [-1, 5], flattened from axis 0 on; want an axis "
-                "behind the first, and known sizes of fewer than 2^63 elements"},
+                "after the first, and known sizes of fewer than 2^63 elements"},
         Refusal{
             "MoreElementsThanANumberHolds",
             [](ProgramBuilder& net) {
               LayerNorm(net, Data(net, "endless", {-1, int64_t{1} << 62, 4}));
             },
             "INVALID_ARGUMENT: LayerNorm: \"endless\" is [-1, 4611686018427387904, 4], flattened "
-            "from axis 1 on; want an axis behind the first, and known sizes of fewer than 2^63 "
+            "from axis 1 on; want an axis after the first, and known sizes of fewer than 2^63 "
             "elements"},
         Refusal{"AWeightThatIsTooLarge",
                 [](ProgramBuilder& net) {

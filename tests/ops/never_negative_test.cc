@@ -67,7 +67,7 @@ TEST(NeverNegative, EndsWithTheEpilogueOfASumOfCodes) {
   EXPECT_TRUE(HoldsOf("c", ops));
 }
 
-// So that what a test program has behind quantizers is what the float program had.
+// So that what a test program has after quantizers is what the float program had.
 TEST(NeverNegative, HoldsOfCodesOfWhatIsNot) {
   const std::string ops = R"(
       var x f32[2,3,4,4]

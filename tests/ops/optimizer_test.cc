@@ -1,4 +1,4 @@
-// Minimize on small networks: what stands behind the forward part, what the startup program
+// Minimize on small networks: what stands after the forward part, what the startup program
 // initialises, and what is refused.
 
 #include "ops/optimizer.h"
@@ -108,7 +108,7 @@ TEST(Minimize, ClipsByTheGlobalNormInTheWordsOfFluid) {
 // The gradient of a table holds the rows that were looked up.
 class MinimizeSparse : public testing::Test {
  protected:
-  // The ops behind the backward part.
+  // The ops after the backward part.
   std::string Minimize(const Optimizer& optimizer) {
     ProgramBuilder net(&main_, &startup_);
     const auto parameters = optimizer.Minimize(net, "loss");

@@ -388,7 +388,7 @@ TEST(Verifier, TakesAWideOpThatUpdatesWhatIsFed) {
 
 // The message about a name that stands for nothing, where so many others are declared before the
 // one that is near to it.
-std::string MessageBehindNames(int names) {
+std::string MessageAfterNames(int names) {
   std::string text = "block 0 {\nvar hidden f32[4]\n";
   absl::StrAppend(&text, "var cond bool[1]\nvar scopes step_scopes\n",
                   "while(Condition=cond) -> (StepScopes=scopes) {sub_block=block(1)}\n}\n",
@@ -405,8 +405,8 @@ std::string MessageBehindNames(int names) {
 TEST(Verifier, LooksForANearNameAmongSoManyOnly) {
   const std::string message =
       "input X reads \"hiden\", which neither block 1 nor one that it stands in declares";
-  EXPECT_EQ(MessageBehindNames(1999), message + "; did you mean \"hidden\"?");
-  EXPECT_EQ(MessageBehindNames(2000), message);
+  EXPECT_EQ(MessageAfterNames(1999), message + "; did you mean \"hidden\"?");
+  EXPECT_EQ(MessageAfterNames(2000), message);
 }
 
 }  // namespace

@@ -351,7 +351,7 @@ TEST(ProgramText, DebugAttributesCanBeLeftOut) {
 TEST(ProgramText, LinesAloneAreTheOneBlockOfAProgram) {
   const absl::StatusOr<ProgramDesc> program = ParseProgramText(R"(
 # A comment line.
-var x f32[1,2]   # a comment behind a line
+var x f32[1,2]   # a comment after a line
 
 relu(X=x) -> (Out=[y])
 concat(X=[

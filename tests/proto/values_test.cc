@@ -359,7 +359,7 @@ TEST(Values, StayTheSameThroughEditsElsewhere) {
   EXPECT_EQ(std::vector<const Value*>(after.begin(), after.end()), before);
 }
 
-TEST(Values, ANewWriteTakesTheReadersBehindIt) {
+TEST(Values, ANewWriteTakesTheReadersAfterIt) {
   Program program = ParsedProgram(R"(
     var x f32[4]
     relu(X=x) -> (Out=a)

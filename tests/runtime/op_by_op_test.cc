@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// 0.5 is a tie, which even.txt rounds otherwise; the sum behind it is twice that.
+// 0.5 is a tie, which even.txt rounds otherwise; the sum after it is twice that.
 constexpr char kAway[] = R"(var x f32[-1,2]
 var s f32[1] persistable
 var zero i32[1] persistable

@@ -5,7 +5,7 @@
 namespace fixpoint {
 namespace {
 
-TEST(OpenEnds, CutOffWhatGoesOnBehindThem) {
+TEST(OpenEnds, CutOffWhatGoesOnAfterThem) {
   EXPECT_EQ(WithOpenEndsOf("there are ...\nb\n", "there are a, c\nb\n"), "there are ...\nb\n");
 }
 

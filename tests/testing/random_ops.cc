@@ -22,7 +22,7 @@ void ProgramGenerator::AddProduct(Frame& frame) {
   OpBuilder product(type);
   product.Input("X", x.name);
   if (type == "mul") {
-    // A weight behind a cast is a weight too.
+    // A weight after a cast is a weight too.
     std::string weight;
     if (random_.OneIn(6)) {
       weight = Append(frame, OpBuilder("cast")

@@ -9,7 +9,7 @@
 
 namespace fixpoint {
 
-// The ops of block 0 behind the forward part, or those whose op_role has one of these bits. A line
+// The ops of block 0 after the forward part, or those whose op_role has one of these bits. A line
 // each, without the attributes.
 std::string TrainingOps(const Program& program, int roles = kBackward | kOptimize | kLearningRate);
 

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::IsEmpty;
 
-TEST(MetricsLog, GoesOnBehindWhatACheckpointKnowsOf) {
+TEST(MetricsLog, GoesOnAfterWhatACheckpointKnowsOf) {
   const TemporaryFolder folder;
   const std::string path = folder.Path("metrics");
   {

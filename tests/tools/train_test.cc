@@ -53,7 +53,7 @@ class Train : public testing::Test {
     return RunBinary("tools/train", arguments, options);
   }
 
-  // All files of a folder, one behind another.
+  // All files of a folder, one after another.
   std::string BytesOf(const std::string& name) const {
     std::string bytes;
     for (const std::string& file : folder_.Files()) {
@@ -120,7 +120,7 @@ TEST_F(Train, AResumedRunEqualsTheUninterruptedOne) {
     return Run(more);
   };
   ASSERT_EQ(run_to("4").exit_code, 0);
-  // What a run writes behind its last checkpoint before it is killed is written again.
+  // What a run writes after its last checkpoint before it is killed is written again.
   folder_.Write("parts.jsonl", folder_.Read("parts.jsonl") + "{\"step\": 5}\n");
   const BinaryRun resumed = run_to("13", {"--save=parts"});
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
@@ -179,7 +179,7 @@ TEST_F(Train, BeginsWithParametersOfACombinedFile) {
   RunBinaryOptions here;
   here.callers_directory = folder_.Path();
   ASSERT_EQ(Run({"--steps=5", "--save=trained"}).exit_code, 0);
-  // A combined file is the separate ones behind each other, by name.
+  // A combined file is the separate ones after each other, by name.
   std::string combined;
   for (const std::string& file : folder_.Files()) {
     if (absl::StartsWith(file, "trained/")) combined += folder_.Read(file);

@@ -105,7 +105,7 @@ invariant 3: block 0, op 8 (sgd) reads "w.quantized.dequantized"; want only forw
      R"(invariant 4: block 0, op 0 (fake_quantize_moving_average_abs_max): no block declares "x.quantized"
 invariant 4: block 0, op 1 (fake_dequantize_max_abs): no block declares "x.quantized"
 )"},
-    {"TheQuantizerStandsBehindItsReader", "  mul(X=x, Y=w) -> (Out=z)\n",
+    {"TheQuantizerStandsAfterItsReader", "  mul(X=x, Y=w) -> (Out=z)\n",
      R"(  var v f32[-1,4]
   var v.q f32[-1,4]
   var v.s f32[1]

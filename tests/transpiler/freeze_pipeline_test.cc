@@ -41,12 +41,12 @@ struct Wrong {
 
 TEST(FreezePipeline, WhatLeavesAStepOutIsTheCallersMistake) {
   const auto missing = [](const char* text, const char* fact, const char* whole) {
-    return absl::StrCat("pipeline: behind ", text, ", \"", fact, "\" does not hold; ", whole,
+    return absl::StrCat("pipeline: after ", text, ", \"", fact, "\" does not hold; ", whole,
                         " freezes a program");
   };
   constexpr char kNoWeights[] =
       "strip_training,set_test_mode,freeze_observers,freeze_scales,prune_to_inference";
-  constexpr char kNoPruneBehind[] =
+  constexpr char kNoPruneAfter[] =
       "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
       "quantize_weights";
   const std::vector<Wrong> cases = {
@@ -55,7 +55,7 @@ TEST(FreezePipeline, WhatLeavesAStepOutIsTheCallersMistake) {
        missing("strip_training", "test_mode", kFreezePipeline)},
       {kNoWeights, FrozenForm::kLegacy,
        missing(kNoWeights, "weights_quantized", kLegacyFreezePipeline)},
-      {kNoPruneBehind, FrozenForm::kPortable, missing(kNoPruneBehind, "pruned", kFreezePipeline)},
+      {kNoPruneAfter, FrozenForm::kPortable, missing(kNoPruneAfter, "pruned", kFreezePipeline)},
       {"strip_training,set_test_mode,freeze_observers,quantize_weights,freeze_scales",
        FrozenForm::kPortable,
        "pipeline: freeze_scales comes before whatever establishes \"weights_quantized\"; put it "

@@ -60,7 +60,7 @@ const Op& QuantizeOpOf(const Program& program, absl::string_view variable) {
   LOG(FATAL) << "no quantizer of " << variable;
 }
 
-// What Transpile says of its pipeline with a wrong pass behind. The program must then be as before.
+// What Transpile says of its pipeline with a wrong pass after. The program must then be as before.
 std::string ErrorOf(const Edit& edit) {
   PassTable passes;
   EXPECT_TRUE(passes.Add(std::make_unique<WrongPass>(nullptr, edit)).ok());
@@ -212,7 +212,7 @@ std::vector<PlantedDefect> PlantedDefects() {
          Rewriter(&startup, "wrong").Append(startup.block(0), first.desc());
        },
        "invariant 4: \"w@scale\" is initialised 2 times in the startup program"},
-      {"TheQuantizerStandsBehindItsReader",
+      {"TheQuantizerStandsAfterItsReader",
        [](Program& program, PassContext&) {
          Rewriter rewriter(&program, "wrong");
          const Op& dequantize = *QuantizeOpOf(program, "w").next();

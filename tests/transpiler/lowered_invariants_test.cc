@@ -1,4 +1,4 @@
-// Each invariant of lowered programs, broken by an edit behind the lowering.
+// Each invariant of lowered programs, broken by an edit after the lowering.
 
 #include "transpiler/lowered_invariants.h"
 
@@ -195,7 +195,7 @@ constexpr char kFed[] = R"(
 )";
 constexpr char kFedParameters[] = "zero i32[1] 0\ns f32[1] 127\nw.int8 i8[2,2] 1 2 3 4\n";
 
-// What Lower says if the edit is made behind it.
+// What Lower says if the edit is made after it.
 std::string ViolationsOf(const char* program, const char* parameter_text, const Edit& edit) {
   const Program portable = ParsedProgram(program);
   const absl::StatusOr<Scope> parameters = ParseParameters(parameter_text, "parameters");

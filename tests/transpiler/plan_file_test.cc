@@ -62,7 +62,7 @@ TEST(PlanFile, EditedByHandIsFollowed) {
 }
 
 // Positions are those of the program that plan_quantizers finds, whatever passes did before it.
-TEST(PlanFile, IsOfTheProgramBehindThePassesBeforeIt) {
+TEST(PlanFile, IsOfTheProgramAfterThePassesBeforeIt) {
   constexpr char kCopies[] = R"(
     var x f32[-1,4]
     var x2 f32[-1,4]

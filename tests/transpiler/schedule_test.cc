@@ -158,7 +158,7 @@ TEST_P(Scheduled, WantsAPassThatFreezesBatchNorm) {
   EXPECT_THAT(std::string(Transpile(&program, options_).status().message()),
               HasSubstr("the schedule freezes batch norm, and no pass of "
                         "plan_quantizers,insert_quantizers,train_scales,initialize_state does; add "
-                        "freeze_batch_norm behind insert_quantizers"));
+                        "freeze_batch_norm after insert_quantizers"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Quantizers, Scheduled, testing::Values("lsq", "moving_average_abs_max"),

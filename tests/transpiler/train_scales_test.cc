@@ -1,4 +1,4 @@
-// Quantizers whose scale is trained: what stands in the backward part and behind the optimizer.
+// Quantizers whose scale is trained: what stands in the backward part and after the optimizer.
 
 #include <glog/logging.h>
 #include <gmock/gmock.h>

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                     {"  var rate f32[1] persistable\n", ""},
                     "X is y: no block declares the LearningRate \"rate\""},
         Untrainable{
-            "WhereTheGradientComesBehindTheOptimizer",
+            "WhereTheGradientComesAfterTheOptimizer",
             {"  mul_grad(X=y, Y=w, Out@GRAD=z@GRAD) -> (X@GRAD=y@GRAD, Y@GRAD=w@GRAD) {op_role=1}\n"
              "  mul_grad(X=x, Y=v, Out@GRAD=y@GRAD) -> (Y@GRAD=v@GRAD) {op_role=1}\n"
              "  sgd(Grad=v@GRAD, LearningRate=rate, Param=v) -> (ParamOut=v) {op_role=2}\n"
@@ -140,7 +140,7 @@ TEST_F(UntrainableScales, APipelineWithoutThePassIsRefused) {
   EXPECT_EQ(status.message(),
             "pipeline: quantizer learned trains the scale of \"x\", and no pass of "
             "plan_quantizers,insert_quantizers,initialize_state gives it a gradient; add "
-            "train_scales behind insert_quantizers");
+            "train_scales after insert_quantizers");
 }
 
 TEST_F(UntrainableScales, APlanThatAsksForWhatIsNotTrainableIsRefused) {

@@ -1,4 +1,4 @@
-// An activation behind a product of codes:
+// An activation after a product of codes:
 //
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y)
 //   relu6(X=y) -> (Out=z) {threshold=6.0}
@@ -86,7 +86,7 @@ class ActivationRule final : public LoweringRule {
     if (is_table) return LoweringReason::kOnIntegers;
     if (!stage) return LoweringReason::kNotQuantized;
     return product != nullptr && keeps_nan ? LoweringReason::kKeepsNan
-                                           : LoweringReason::kNotBehindProduct;
+                                           : LoweringReason::kNotAfterProduct;
   }
 };
 

@@ -1,4 +1,4 @@
-// A batch norm by given statistics behind a product of codes: a multiplication and an addition for
+// A batch norm by given statistics after a product of codes: a multiplication and an addition for
 // each channel, as simulated inference computes it (ops/norm_factors.h):
 //
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y)
@@ -39,7 +39,7 @@ class BatchNormRule final : public LoweringRule {
       return LoweringReason::kAttributes;
     }
     const Op* const product = lowering.FindOpenProduct(*x);
-    if (product == nullptr) return LoweringReason::kNotBehindProduct;
+    if (product == nullptr) return LoweringReason::kNotAfterProduct;
     const VarType::TensorDesc* const normalized = x->variable()->tensor();
     if (normalized == nullptr) return LoweringReason::kUnknownShape;
     if (ChannelAxisOf(*product, normalized->dims_size()) != 1) return LoweringReason::kAttributes;

@@ -1,4 +1,4 @@
-// Convolutions of codes, whatever they are behind; a depthwise one has as many groups as channels:
+// Convolutions of codes, whatever comes before them; a depthwise one has as many groups as channels:
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255}
 //   dequantize_linear(Scale=w.scale, X=w.int8, ZeroPoint=...) -> (Y=w) {quant_axis=0}

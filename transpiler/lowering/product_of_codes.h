@@ -33,7 +33,7 @@ struct ProductOfCodes {
   absl::string_view integer_activation_slot;
   absl::string_view integer_weight_slot;
   std::vector<OpDesc::Attr> attributes;
-  // What the op itself does behind the product, and the variables of stages that have an operand.
+  // What the op itself does after the product, and the variables of stages that have an operand.
   Epilogue epilogue;
   std::vector<std::string> operands;
   // The codes of its bias, which are added to the sums.

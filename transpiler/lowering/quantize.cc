@@ -1,4 +1,4 @@
-// The step from numbers to codes. Behind a product of codes it ends the epilogue; behind ops that
+// The step from numbers to codes. After a product of codes it ends the epilogue; after ops that
 // move values and make none it goes before them, because rounding keeps their order:
 //
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y) {epilogue=["relu"]}
@@ -133,7 +133,7 @@ bool IsOpen(const Argument& input, const Lowering& lowering) {
   return true;
 }
 
-// Makes the products and tables behind an input store codes, and what is between them move codes,
+// Makes the products and tables after an input store codes, and what is between them move codes,
 // to `codes`.
 absl::Status StoreAsCodes(const Argument& input, const Quantization& quantization,
                           const std::string& codes, Lowering& lowering) {
@@ -157,7 +157,7 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
       all.push_back({x, std::move(moved), nullptr, {}});
     }
   }
-  // An op goes behind what it reads, which is found by its reading it.
+  // An op goes after what it reads, which is found by its reading it.
   for (auto stored = all.rbegin(); stored != all.rend(); ++stored) {
     if (stored->move != nullptr) {
       MoveCodes(*stored->move, stored->from, {stored->codes}, quantization.type.dtype, lowering);
@@ -188,7 +188,7 @@ class QuantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "quantize"; }
   absl::string_view doc() const override {
-    return "The step to codes ends an epilogue or a table, also behind ops that move values; else "
+    return "The step to codes ends an epilogue or a table, also after ops that move values; else "
            "it is an edge.";
   }
   std::vector<std::string> op_types() const override { return {"quantize_linear", kAffine}; }

@@ -1,4 +1,4 @@
-// A sum behind a product of codes, with a bias or with a residual. A residual that is codes is
+// A sum after a product of codes, with a bias or with a residual. A residual that is codes is
 // added as such, by one fma with the step between them, which is what simulation does too
 // (runtime/executor/ops/residual.h):
 //
@@ -17,7 +17,7 @@
 //
 //   integer_conv2d(Bias=b.int32, Filter=w.int8, Input=q, Scales=s) -> (Output=z)
 //
-// Behind anything else:
+// After anything else:
 //
 //   elementwise_add(X=x, Y=y) -> (Out=z)
 //
@@ -135,7 +135,7 @@ class SumRule final : public LoweringRule {
     bool is_x = product == nullptr;
     if (product_of_x != nullptr && product != nullptr) is_x = product->IsBefore(*product_of_x);
     if (is_x) product = product_of_x;
-    if (product == nullptr) return AddCodes(op, LoweringReason::kNotBehindProduct, lowering);
+    if (product == nullptr) return AddCodes(op, LoweringReason::kNotAfterProduct, lowering);
     return TakeUp(op, *product, is_x ? *x : *y, is_x ? *y : *x, is_x, *out, lowering);
   }
 

@@ -1,5 +1,5 @@
 // dequantize_products: the legacy form computes products on codes, and takes them back to real
-// numbers behind the product, whose output keeps its name and value. For a convolution of an
+// numbers after the product, whose output keeps its name and value. For a convolution of an
 // activation and a weight with one scale, 1.5:
 //
 //   fake_quantize_moving_average_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
@@ -183,7 +183,7 @@ class ProductDequantizer {
     return stored->value;
   }
 
-  // A weight that quantize_weights left behind a dequantize op.
+  // A weight that quantize_weights left after a dequantize op.
   std::optional<Factor> WeightFactor(const Op& op, Factor factor) const {
     const Argument* codes = op.Input("X");
     const Argument* scale = op.Input("Scale");

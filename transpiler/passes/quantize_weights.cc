@@ -47,7 +47,7 @@
 namespace fixpoint {
 namespace {
 
-// The casts that a weight is behind, the last one first.
+// The casts after which a weight stands, the last one first.
 std::vector<const Op*> CastsBefore(const Value& weight) {
   std::vector<const Op*> casts;
   const Value* at = &weight;
@@ -163,7 +163,7 @@ class WeightQuantizer {
     if (!source.has_value()) {
       return absl::UnimplementedError(
           absl::StrCat(DescribeInFile(*site.quantize), ": quantizes \"", site.input->name(),
-                       "\", a parameter behind a cast to another type than FP32; want the "
+                       "\", a parameter after a cast to another type than FP32; want the "
                        "parameter itself, or casts to FP32 alone"));
     }
     const Variable* weight = source->parameter;

@@ -13,7 +13,7 @@
 //   sgd(Param=w, Grad=w@GRAD, LearningRate=rate) -> (ParamOut=w)
 //   sgd(Param=s, Grad=s@GRAD, LearningRate=rate) -> (ParamOut=s)
 //
-// Each gradient op of a reader has a gradient op of the quantizer behind it: what is computed of
+// Each gradient op of a reader has a gradient op of the quantizer after it: what is computed of
 // x's gradient is summed where it was before. Weight decay and clipping, which are ops between the
 // gradients of parameters and their updates, are none of a scale's. Where a schedule selects what
 // readers read, the gradient of that stands before the quantizer's; where it freezes scales, the
@@ -102,7 +102,7 @@ class ScaleTrainer {
     return names;
   }
 
-  // Inserts the quantizer's gradient ops behind a gradient op of a reader; gives the last of them.
+  // Inserts the quantizer's gradient ops after a gradient op of a reader; gives the last of them.
   absl::StatusOr<const Op*> WriteGradient(const Site& site, const Quantizer& quantizer,
                                           const GradientOutput& output, const StateNames& states,
                                           std::vector<std::vector<std::string>>& parts) {
@@ -281,7 +281,7 @@ class ScaleTrainer {
     return name;
   }
 
-  // Inserts ops one behind the other; gives the last.
+  // Inserts ops one after the other; gives the last.
   absl::StatusOr<const Op*> Write(OpTemplates& templates, std::vector<OpDesc> ops, int role,
                                   const std::vector<std::string>& op_role_var, const Op& after) {
     const Op* last = &after;

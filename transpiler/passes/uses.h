@@ -15,7 +15,7 @@
 
 namespace fixpoint {
 
-// Whether no op reads the value, nor what it may become behind a loop or a conditional. Linear in
+// Whether no op reads the value, nor what it may become after a loop or a conditional. Linear in
 // the values of its variable.
 bool IsUnread(const Value& value);
 

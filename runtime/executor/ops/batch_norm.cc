@@ -1,4 +1,4 @@
-// batch_norm, with the relu behind it where nothing else reads what is between them.
+// batch_norm, with the relu after it where nothing else reads what is between them.
 
 #include "runtime/executor/ops/batch_norm.h"
 
@@ -86,17 +86,17 @@ bool Reads(const Op& op, absl::string_view slot, const Value& value) {
 
 // A relu that reads the output alone, and its gradient op, if there is one; the only gradient of
 // the norm, which is by the batch, then reads that one's result alone.
-struct ReluBehind {
+struct ReluAfter {
   const Op* relu;
   const Op* gradient = nullptr;
 };
-std::optional<ReluBehind> FindRelu(const OpPlanner& op) {
+std::optional<ReluAfter> FindRelu(const OpPlanner& op) {
   if (!op.Wants("Y")) return std::nullopt;
   const Op* relu = op.demand().OnlyReader(op.OutputValue("Y"));
   if (relu == nullptr || relu->type() != "relu" || relu->Output("Out") == nullptr) {
     return std::nullopt;
   }
-  ReluBehind found{relu};
+  ReluAfter found{relu};
   for (const Op* reader : op.demand().Readers(*relu->Output("Out")->value())) {
     if (reader->type() != "relu_grad" || !Reads(*reader, "Out", *relu->Output("Out")->value())) {
       continue;
@@ -114,7 +114,7 @@ std::optional<ReluBehind> FindRelu(const OpPlanner& op) {
       !Reads(*gradients[0], "Y@GRAD", dy)) {
     return std::nullopt;
   }
-  const std::optional<OpPlanner> gradient = op.Behind(*gradients[0]);
+  const std::optional<OpPlanner> gradient = op.After(*gradients[0]);
   if (!gradient || !UsesBatch(*gradient)) return std::nullopt;
   return found;
 }
@@ -146,8 +146,8 @@ void DeferElements(OpPlanner& op, const NormalizedValue& y, const Value& result)
 }
 
 absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
-  const std::optional<ReluBehind> behind = FindRelu(op);
-  if (behind) shape.relu = op.era() == Era::kFluid ? Relu::kKeepingNan : Relu::kOfNumbers;
+  const std::optional<ReluAfter> after = FindRelu(op);
+  if (after) shape.relu = op.era() == Era::kFluid ? Relu::kKeepingNan : Relu::kOfNumbers;
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::BatchNorm> norm, kernels::BatchNorm::Plan(shape));
   const Layout layout = FormOf(op).layout();
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
@@ -170,7 +170,7 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
                        scratch("factors", shape.channels),
                        scratch("addends", shape.channels),
                        scratch("range", 1),
-                       behind ? "batch_norm + relu" : "batch_norm"};
+                       after ? "batch_norm + relu" : "batch_norm"};
   // Where one variable is both, neither may be written before the other is read.
   const auto write_over = [&](absl::string_view slot, Buffer before) {
     return mean_before == variance_before ? op.WriteAs(slot, channels)
@@ -203,13 +203,13 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
                             saved_variance != nullptr ? saved_variance->value() : nullptr,
                             layout};
   const Value* result = op.Wants("Y") ? &op.OutputValue("Y") : nullptr;
-  if (behind) {
-    result = behind->relu->Output("Out")->value();
-    op.builder().Absorb(*behind->relu, op.OutputValue("Y"), op.InputType("X"));
-    if (behind->gradient != nullptr) {
-      const Value& dy = *behind->gradient->Output("X@GRAD")->value();
-      op.builder().Absorb(*behind->gradient, dy, op.InputType("X"));
-      op.builder().Attach(dy, GradientOfRelu{behind->gradient->Input("Out@GRAD")->value()});
+  if (after) {
+    result = after->relu->Output("Out")->value();
+    op.builder().Absorb(*after->relu, op.OutputValue("Y"), op.InputType("X"));
+    if (after->gradient != nullptr) {
+      const Value& dy = *after->gradient->Output("X@GRAD")->value();
+      op.builder().Absorb(*after->gradient, dy, op.InputType("X"));
+      op.builder().Attach(dy, GradientOfRelu{after->gradient->Input("Out@GRAD")->value()});
     }
   }
   if (op.Wants("SavedMean")) op.builder().Attach(op.OutputValue("SavedMean"), forward);

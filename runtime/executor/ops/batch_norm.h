@@ -1,4 +1,4 @@
-// What other ops know of a batch_norm: a convolution in front of it, and a quantizer behind it.
+// What other ops know of a batch_norm: a convolution in front of it, and a quantizer after it.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_BATCH_NORM_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_BATCH_NORM_H_
@@ -14,7 +14,7 @@
 
 namespace fixpoint::executor {
 
-// What is behind a batch_norm by the batch's statistics, held as no elements but as what they are
+// What is after a batch_norm by the batch's statistics, held as no elements but as what they are
 // computed from.
 struct NormalizedValue {
   std::shared_ptr<kernels::BatchNorm> norm;

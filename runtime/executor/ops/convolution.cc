@@ -1,6 +1,6 @@
 // conv2d, conv2d_transpose and their depthwise forms. Images lie channels last. Where both inputs
 // are codes the sums are those of integers; the gradients read the numbers that the codes stand
-// for. A conv2d does the work of what is behind it too (epilogue.h).
+// for. A conv2d does the work of what is after it too (epilogue.h).
 
 #include "runtime/executor/ops/convolution.h"
 
@@ -78,8 +78,8 @@ absl::StatusOr<FusedStages> ReadFusedStages(OpPlanner& op, const EpilogueInput& 
 
 // Where the kernel writes. A function that follows is computed of what it wrote.
 absl::StatusOr<PlannedEpilogue> PlanEpilogue(OpPlanner& op, const EpilogueInput& output,
-                                             const FusedStages& fused, const OpsBehind& behind) {
-  if (!fused.function) return AbsorbOpsBehind(op, output, fused.own, behind);
+                                             const FusedStages& fused, const OpsAfter& after) {
+  if (!fused.function) return AbsorbOpsAfter(op, output, fused.own, after);
   PlannedEpilogue planned;
   planned.out = op.Scratch("sums", output.type.dtype, output.type.size());
   planned.operands = fused.own.operands;
@@ -101,20 +101,20 @@ void AddFunction(OpPlanner& op, const EpilogueInput& output, const FusedStages& 
               absl::StrCat(op.op().type(), " activation")});
 }
 
-// Adds the step that computes `output`, and what is behind it.
+// Adds the step that computes `output`, and what is after it.
 absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
                         Buffer filter, const EpilogueInput& output, const FusedStages& fused,
-                        OpsBehind behind, std::string name = "") {
-  behind.adds_to_output = fused.own.epilogue.empty() && MayLieOverResidual(op, behind);
-  const kernels::Epilogue stages = fused.own.Before(behind.epilogue());
-  auto planned = kernels::ConvolutionForward::Plan(shape, stages, behind.adds_to_output);
-  if (absl::IsUnimplemented(planned.status()) && behind.adds_to_output) {
-    behind.adds_to_output = false;
+                        OpsAfter after, std::string name = "") {
+  after.adds_to_output = fused.own.epilogue.empty() && MayLieOverResidual(op, after);
+  const kernels::Epilogue stages = fused.own.Before(after.epilogue());
+  auto planned = kernels::ConvolutionForward::Plan(shape, stages, after.adds_to_output);
+  if (absl::IsUnimplemented(planned.status()) && after.adds_to_output) {
+    after.adds_to_output = false;
     planned = kernels::ConvolutionForward::Plan(shape, stages);
   }
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::ConvolutionForward> convolution,
                    std::move(planned));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, behind));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, after));
   if (name.empty()) name = op.op().type();
   const Buffer packed = AddPacking<float>(op, convolution, filter);
   op.AddStep({epilogue.WithOperands({x, packed}),
@@ -172,24 +172,24 @@ absl::Status PlanConvolution(OpPlanner& op) {
   const ImageForm form = FormOf(op);
   const EpilogueInput output{"Output", OutputOf(shape, form), form.channel_axis(), form.layout()};
   ASSIGN_OR_RETURN(const FusedStages fused, ReadFusedStages(op, output));
-  const OpsBehind behind = fused.function ? OpsBehind() : FindOpsBehind(op, output);
+  const OpsAfter after = fused.function ? OpsAfter() : FindOpsAfter(op, output);
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                    ReadIntegerOperands(op, "Input", form.layout(), "Filter", /*channel_axis=*/0));
   if (integers) {
-    const OpsBehind of_sums =
-        fused.any() ? OpsBehind() : FindOpsBehindSums(op, output, integers->SumsOf(shape.taps()));
+    const OpsAfter of_sums =
+        fused.any() ? OpsAfter() : FindOpsAfterSums(op, output, integers->SumsOf(shape.taps()));
     if (of_sums.bias) {
       return PlanBiasedSums(
           op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
           [&](const kernels::Epilogue& epilogue) {
             return kernels::PlanBiasedConvolution(shape, integers->inputs.coding(), epilogue);
           },
-          [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, absorbed); });
+          [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); });
     }
     auto sums = kernels::PlanIntegerConvolution(shape, integers->inputs.coding(),
-                                                fused.own.Before(behind.epilogue()));
+                                                fused.own.Before(after.epilogue()));
     if (sums.ok()) {
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, behind));
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, after));
       AddIntegerSums(op, *integers, *std::move(sums), shape.filters, OperationsOf(shape), epilogue);
       AddFunction(op, output, fused, epilogue.out);
       return absl::OkStatus();
@@ -199,7 +199,7 @@ absl::Status PlanConvolution(OpPlanner& op) {
   }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
-  return AddForward(op, shape, x, filter, output, fused, behind);
+  return AddForward(op, shape, x, filter, output, fused, after);
 }
 
 absl::Status PlanGradient(OpPlanner& op) {
@@ -233,7 +233,7 @@ absl::Status PlanTransposed(OpPlanner& op) {
     const EpilogueInput output{"Output", type, form.channel_axis(), form.layout()};
     const int64_t products =
         shape.filters / shape.groups * shape.window[0].kernel * shape.window[1].kernel;
-    if (const OpsBehind of_sums = FindOpsBehindSums(op, output, integers->SumsOf(products));
+    if (const OpsAfter of_sums = FindOpsAfterSums(op, output, integers->SumsOf(products));
         of_sums.bias) {
       return PlanBiasedSums(
           op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
@@ -241,11 +241,11 @@ absl::Status PlanTransposed(OpPlanner& op) {
             return kernels::PlanBiasedTransposedConvolution(shape, integers->inputs.coding(),
                                                             epilogue);
           },
-          [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, absorbed); });
+          [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); });
     }
     auto sums = kernels::PlanIntegerTransposedConvolution(shape, integers->inputs.coding());
     if (sums.ok()) {
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, {}));
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, {}));
       AddIntegerSums(op, *integers, *std::move(sums), shape.channels, OperationsOf(shape),
                      epilogue);
       return absl::OkStatus();

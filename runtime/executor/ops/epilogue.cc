@@ -15,7 +15,7 @@ namespace {
 
 using kernels::EpilogueStage;
 using Kind = EpilogueStage::Kind;
-using OpBehind = OpsBehind::OpBehind;
+using OpAfter = OpsAfter::OpAfter;
 
 // Whether Y of a sum has one element for each channel of an X of `dims`.
 bool IsOfChannels(const Dims& y, int64_t axis, Dims dims, int channel_axis) {
@@ -29,38 +29,38 @@ bool IsOfChannels(const Dims& y, int64_t axis, Dims dims, int channel_axis) {
 }
 
 // A sum with a bias or a residual.
-std::optional<OpBehind> FindSum(const OpPlanner& sum, const Value& value,
-                                const EpilogueInput& input) {
+std::optional<OpAfter> FindSum(const OpPlanner& sum, const Value& value,
+                               const EpilogueInput& input) {
   const bool is_x = &sum.InputValue("X") == &value;
   const char* const slot = is_x ? "Y" : "X";
   // What is computed later cannot be read by the kernel.
   if (!sum.IsPlanned(slot)) return std::nullopt;
   const TensorType& type = sum.InputType(slot);
-  OpBehind behind{&sum.op(), {}, &sum.InputValue(slot)};
+  OpAfter after{&sum.op(), {}, &sum.InputValue(slot)};
   if (type == input.type) {
     // The range is not known before the run, and so no stage can have the step between codes.
     if (MayAddCodes(sum, slot)) return std::nullopt;
-    behind.stages = {{Kind::kAddElement}};
+    after.stages = {{Kind::kAddElement}};
   } else if (is_x && type.dtype == VarType::FP32 &&
              IsOfChannels(type.dims, sum.attributes().Int("axis"), input.type.dims,
                           input.channel_axis)) {
-    behind.stages = {{Kind::kAddChannel}};
+    after.stages = {{Kind::kAddChannel}};
   } else {
     return std::nullopt;
   }
-  return behind;
+  return after;
 }
 
-std::optional<OpBehind> FindOpBehind(const OpPlanner& op, const Value& value,
-                                     const EpilogueInput& input) {
+std::optional<OpAfter> FindOpAfter(const OpPlanner& op, const Value& value,
+                                   const EpilogueInput& input) {
   const std::string& type = op.op().type();
   if (type == "elementwise_add") return FindSum(op, value, input);
   if (type == "batch_norm") {
     if (!IsAffine(op, input.type.dims, input.channel_axis)) return std::nullopt;
-    return OpBehind{&op.op(), {{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
+    return OpAfter{&op.op(), {{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
   }
   // That of 1.x lets a NaN pass, as relu6 does; a kernel's clip does not.
-  if (type == "relu" && op.era() != Era::kFluid) return OpBehind{&op.op(), {{Kind::kRelu}}};
+  if (type == "relu" && op.era() != Era::kFluid) return OpAfter{&op.op(), {{Kind::kRelu}}};
   return std::nullopt;
 }
 
@@ -83,35 +83,35 @@ std::optional<BiasCodes> FindBias(const OpPlanner& sum, const Value& value,
 // The op that alone reads a value of `op`, if it can be planned with it.
 std::optional<OpPlanner> FindNext(const OpPlanner& op, const Value& value) {
   const Op* const next = op.demand().OnlyReader(value);
-  return next != nullptr ? op.Behind(*next) : std::nullopt;
+  return next != nullptr ? op.After(*next) : std::nullopt;
 }
 
-// Adds the ops behind `value`.
+// Adds the ops after `value`.
 void FindFurther(const OpPlanner& op, const EpilogueInput& input, const Value* value,
-                 OpsBehind* found) {
+                 OpsAfter* found) {
   for (;;) {
     const std::optional<OpPlanner> planner = FindNext(op, *value);
     if (!planner) return;
-    std::optional<OpBehind> behind = FindOpBehind(*planner, *value, input);
+    std::optional<OpAfter> after = FindOpAfter(*planner, *value, input);
     const char* const slot = planner->op().type() == "batch_norm" ? "Y" : "Out";
-    if (!behind || !planner->Wants(slot)) return;
-    value = behind->out = &planner->OutputValue(slot);
-    found->ops.push_back(*std::move(behind));
+    if (!after || !planner->Wants(slot)) return;
+    value = after->out = &planner->OutputValue(slot);
+    found->ops.push_back(*std::move(after));
   }
 }
 
 }  // namespace
 
-kernels::Epilogue OpsBehind::epilogue() const {
+kernels::Epilogue OpsAfter::epilogue() const {
   kernels::Epilogue epilogue;
-  for (const OpBehind& op : ops) {
+  for (const OpAfter& op : ops) {
     epilogue.insert(epilogue.end(), op.stages.begin(), op.stages.end());
   }
   return epilogue;
 }
 
-OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input) {
-  OpsBehind found;
+OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input) {
+  OpsAfter found;
   if (op.Wants(input.slot)) FindFurther(op, input, &op.OutputValue(input.slot), &found);
   return found;
 }
@@ -120,26 +120,26 @@ bool SumsOfCodes::CanAdd(const BiasCodes& bias) const {
   return bias.IsOfSums(inputs, weights) && kernels::BiasedSumsFit(products, inputs.coding());
 }
 
-OpsBehind FindOpsBehindSums(const OpPlanner& op, const EpilogueInput& input,
-                            const SumsOfCodes& sums) {
+OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input,
+                          const SumsOfCodes& sums) {
   if (!op.Wants(input.slot)) return {};
   const Value& value = op.OutputValue(input.slot);
   const std::optional<OpPlanner> sum = FindNext(op, value);
-  OpsBehind found;
+  OpsAfter found;
   if (sum) found.bias = FindBias(*sum, value, input, sums);
-  if (!found.bias) return FindOpsBehind(op, input);
+  if (!found.bias) return FindOpsAfter(op, input);
   const Value* const out = &sum->OutputValue("Out");
   found.ops.push_back({&sum->op(), {}, nullptr, out});
   FindFurther(op, input, out, &found);
   return found;
 }
 
-bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind) {
-  const auto is_residual = [](const OpBehind& next) {
+bool MayLieOverResidual(const OpPlanner& op, const OpsAfter& after) {
+  const auto is_residual = [](const OpAfter& next) {
     return next.operand != nullptr && next.stages.front().kind == Kind::kAddElement;
   };
-  const auto sum = std::find_if(behind.ops.begin(), behind.ops.end(), is_residual);
-  if (sum == behind.ops.end() || std::any_of(sum + 1, behind.ops.end(), is_residual)) return false;
+  const auto sum = std::find_if(after.ops.begin(), after.ops.end(), is_residual);
+  if (sum == after.ops.end() || std::any_of(sum + 1, after.ops.end(), is_residual)) return false;
   // What a run is given stays as it is.
   if (sum->operand->op() == nullptr) return false;
   const std::vector<const Op*> readers = op.demand().Readers(*sum->operand);
@@ -148,18 +148,18 @@ bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind) {
   });
 }
 
-absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
-                                                const OpsBehind& behind) {
+absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
+                                               const OpsAfter& after) {
   PlanBuilder& builder = op.builder();
   PlannedEpilogue planned;
-  if (behind.ops.empty()) {
+  if (after.ops.empty()) {
     planned.out = op.WriteAs(input.slot, input.type, input.layout);
     return planned;
   }
   const Value* value = &op.OutputValue(input.slot);
-  for (const OpBehind& next : behind.ops) {
+  for (const OpAfter& next : after.ops) {
     if (next.op->type() == "batch_norm") {
-      OpPlanner norm = *op.Behind(*next.op);
+      OpPlanner norm = *op.After(*next.op);
       ASSIGN_OR_RETURN(const AffineNorm factors, AddAffineNorm(norm));
       planned.operands.insert(planned.operands.end(), {factors.a, factors.b});
     } else if (next.operand != nullptr) {
@@ -167,7 +167,7 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInp
       ASSIGN_OR_RETURN(const Buffer operand,
                        builder.Read(*next.operand, is_element ? input.layout : Layout::kRowMajor));
       planned.operands.push_back(operand);
-      if (is_element && behind.adds_to_output) planned.residual = operand;
+      if (is_element && after.adds_to_output) planned.residual = operand;
     } else if (!next.stages.empty()) {
       planned.operands.push_back(std::nullopt);
     }
@@ -180,15 +180,15 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInp
   return planned;
 }
 
-kernels::Epilogue OwnStages::Before(const kernels::Epilogue& behind) const {
+kernels::Epilogue OwnStages::Before(const kernels::Epilogue& after) const {
   kernels::Epilogue all = epilogue;
-  all.insert(all.end(), behind.begin(), behind.end());
+  all.insert(all.end(), after.begin(), after.end());
   return all;
 }
 
-absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
-                                                const OwnStages& own, const OpsBehind& behind) {
-  ASSIGN_OR_RETURN(PlannedEpilogue planned, AbsorbOpsBehind(op, input, behind));
+absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
+                                               const OwnStages& own, const OpsAfter& after) {
+  ASSIGN_OR_RETURN(PlannedEpilogue planned, AbsorbOpsAfter(op, input, after));
   planned.operands.insert(planned.operands.begin(), own.operands.begin(), own.operands.end());
   return planned;
 }

@@ -1,4 +1,4 @@
-// The ops behind a convolution or a product whose work its kernel does before it stores an element:
+// The ops after a convolution or a product whose work its kernel does before it stores an element:
 // the sum with a bias or a residual, batch_norm by given statistics, and relu. Each is absorbed
 // where nothing else reads what it reads.
 
@@ -29,15 +29,15 @@ struct EpilogueInput {
   Layout layout;
 };
 
-// Ops that may be absorbed, from the first behind on. Nothing is planned yet.
-struct OpsBehind {
-  struct OpBehind {
+// Ops that may be absorbed, from the first one on. Nothing is planned yet.
+struct OpsAfter {
+  struct OpAfter {
     const Op* op;
     std::vector<kernels::EpilogueStage> stages;
     const Value* operand = nullptr;  // of the one stage of a sum
     const Value* out = nullptr;
   };
-  std::vector<OpBehind> ops;
+  std::vector<OpAfter> ops;
   // What the first of the ops adds, which has no stage: a bias in steps of the sums.
   std::optional<BiasCodes> bias;
   // Whether the kernel adds the elements of the residual to the output, which lies where they are.
@@ -45,7 +45,7 @@ struct OpsBehind {
 
   kernels::Epilogue epilogue() const;
 };
-OpsBehind FindOpsBehind(const OpPlanner& op, const EpilogueInput& input);
+OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input);
 // Sums of so many products of codes.
 struct SumsOfCodes {
   const Codes& inputs;
@@ -56,12 +56,11 @@ struct SumsOfCodes {
   bool CanAdd(const BiasCodes& bias) const;
 };
 // The same of an op that computes such sums, and so can add a bias in their steps.
-OpsBehind FindOpsBehindSums(const OpPlanner& op, const EpilogueInput& input,
-                            const SumsOfCodes& sums);
+OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input, const SumsOfCodes& sums);
 // Whether there is one residual, which nothing reads from the op on but its sum.
-bool MayLieOverResidual(const OpPlanner& op, const OpsBehind& behind);
+bool MayLieOverResidual(const OpPlanner& op, const OpsAfter& after);
 
-// What the op itself does with its sums, before the ops behind do their work.
+// What the op itself does with its sums, before the ops after it do theirs.
 struct OwnStages {
   kernels::Epilogue epilogue;
   std::vector<std::optional<Buffer>> operands;  // one for each stage
@@ -70,7 +69,7 @@ struct OwnStages {
     epilogue.push_back(stage);
     operands.push_back(operand);
   }
-  kernels::Epilogue Before(const kernels::Epilogue& behind) const;
+  kernels::Epilogue Before(const kernels::Epilogue& after) const;
 };
 
 // An epilogue that is planned: where the last result goes, and what the stages read.
@@ -88,11 +87,11 @@ struct PlannedEpilogue {
   absl::InlinedVector<absl::Span<const float>, 8> OperandsOf(const StepContext& run) const;
 };
 // Absorbs the ops, and adds the steps that make the operands.
-absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
-                                                const OpsBehind& behind);
+absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
+                                               const OpsAfter& after);
 // The same of an op with stages of its own, whose operands come first.
-absl::StatusOr<PlannedEpilogue> AbsorbOpsBehind(OpPlanner& op, const EpilogueInput& input,
-                                                const OwnStages& own, const OpsBehind& behind);
+absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
+                                               const OwnStages& own, const OpsAfter& after);
 
 }  // namespace fixpoint::executor
 

@@ -1,5 +1,5 @@
 // fc: a product with the weights, the bias and the activation in one op. Where input and weights
-// are codes the sums are those of integers, as of mul; what is behind the op goes into the same
+// are codes the sums are those of integers, as of mul; what is after the op goes into the same
 // epilogue. Weights with a zero point for each column have their bias in int32.
 
 #include <memory>
@@ -56,7 +56,7 @@ const BiasCodes* FindBiasCodesOf(const OpPlanner& op) {
 }
 
 absl::Status AddRowWise(OpPlanner& op, const ProductShape& shape, const RowWiseOperands& operands,
-                        const EpilogueInput& output, OwnStages own, const OpsBehind& behind) {
+                        const EpilogueInput& output, OwnStages own, const OpsAfter& after) {
   std::optional<Buffer> bias;
   if (op.HasInput("Bias")) {
     bias = own.operands.front();
@@ -64,8 +64,8 @@ absl::Status AddRowWise(OpPlanner& op, const ProductShape& shape, const RowWiseO
     own.operands.erase(own.operands.begin());
   }
   ASSIGN_OR_RETURN(auto product, kernels::RowWiseProduct::Plan(shape, operands.inputs.type,
-                                                               own.Before(behind.epilogue())));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, own, behind));
+                                                               own.Before(after.epilogue())));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, own, after));
   AddRowWiseProduct(op, shape, operands, std::move(product), bias, epilogue);
   return absl::OkStatus();
 }
@@ -76,7 +76,7 @@ absl::Status PlanFc(OpPlanner& op) {
   const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
                              Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
-  const OpsBehind behind = FindOpsBehind(op, output);
+  const OpsAfter after = FindOpsAfter(op, output);
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                    ReadIntegerOperands(op, "Input", Layout::kRowMajor, "W", /*channel_axis=*/1));
   const BiasCodes* const bias = FindBiasCodesOf(op);
@@ -85,20 +85,20 @@ absl::Status PlanFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns, !adds_codes));
   if (adds_codes) {
     return PlanBiasedSums(
-        op, *integers, *bias, behind, operations,
+        op, *integers, *bias, after, operations,
         [&](const kernels::Epilogue& epilogue) {
           return kernels::PlanBiasedProduct(shape, integers->inputs.coding(), own.Before(epilogue));
         },
-        [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, own, absorbed); });
+        [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, own, absorbed); });
   }
   ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
                    ReadRowWiseOperands(op, "Input", "W", shape));
-  if (rows) return AddRowWise(op, shape, *rows, output, own, behind);
+  if (rows) return AddRowWise(op, shape, *rows, output, own, after);
   if (integers) {
-    auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.coding(),
-                                            own.Before(behind.epilogue()));
+    auto sums =
+        kernels::PlanIntegerProduct(shape, integers->inputs.coding(), own.Before(after.epilogue()));
     if (sums.ok()) {
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, own, behind));
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, own, after));
       AddIntegerSums(op, *integers, *std::move(sums), shape.columns, operations, epilogue);
       return absl::OkStatus();
     }
@@ -108,8 +108,8 @@ absl::Status PlanFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
   ASSIGN_OR_RETURN(const Buffer w, op.ReadFloats("W"));
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,
-                   kernels::Product::Plan(shape, own.Before(behind.epilogue())));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, own, behind));
+                   kernels::Product::Plan(shape, own.Before(after.epilogue())));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, own, after));
   const Buffer packed = AddPacking<float>(op, product, w);
   op.AddStep({epilogue.WithOperands({input, packed}),
               {epilogue.out},

@@ -47,13 +47,13 @@ void AddBiasedSums(OpPlanner& op, const IntegerOperands& operands, const BiasCod
                    std::shared_ptr<kernels::BiasedSums> sums, int64_t operations,
                    const PlannedEpilogue& epilogue);
 
-// Adds that step for a kernel that `plan` makes of an epilogue, behind which `absorb` absorbs ops.
+// Adds that step for a kernel that `plan` makes of an epilogue, after which `absorb` absorbs ops.
 template <typename Plan, typename Absorb>
 absl::Status PlanBiasedSums(OpPlanner& op, const IntegerOperands& operands, const BiasCodes& bias,
-                            const OpsBehind& behind, int64_t operations, const Plan& plan,
+                            const OpsAfter& after, int64_t operations, const Plan& plan,
                             const Absorb& absorb) {
-  ASSIGN_OR_RETURN(auto sums, plan(behind.epilogue()));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, absorb(behind));
+  ASSIGN_OR_RETURN(auto sums, plan(after.epilogue()));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, absorb(after));
   AddBiasedSums(op, operands, bias, std::move(sums), operations, epilogue);
   return absl::OkStatus();
 }

@@ -107,12 +107,12 @@ std::string NameOf(const OpPlanner& op, const Epilogue& epilogue) {
   });
 }
 
-// What is done with a sum by the kernel that adds it up, and by loops behind it: those add codes to
+// What is done with a sum by the kernel that adds it up, and by loops after it: those add codes to
 // what is stored as numbers.
 struct SplitEpilogue {
   Epilogue fused;
   std::optional<EpilogueStage> sum_with_codes;
-  Epilogue behind;
+  Epilogue after;
 };
 
 SplitEpilogue Split(const Epilogue& epilogue, OutputType output) {
@@ -146,7 +146,7 @@ struct StoredSums {
     if (split.sum_with_codes) {
       const absl::Span<float> out = run.Floats(output);
       AddCodes(*split.sum_with_codes, run.Of<uint8_t>(*operands.codes), out, out);
-      kernels::Apply(split.behind, spans.last(split.behind.size()), out);
+      kernels::Apply(split.after, spans.last(split.after.size()), out);
     }
   }
 };

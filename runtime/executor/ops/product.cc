@@ -129,12 +129,12 @@ absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
   return repeated;
 }
 
-// Adds the step that computes out = x * y, and what is behind it.
+// Adds the step that computes out = x * y, and what is after it.
 absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buffer y,
-                        const EpilogueInput& output, const OpsBehind& behind) {
+                        const EpilogueInput& output, const OpsAfter& after) {
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,
-                   kernels::Product::Plan(shape, behind.epilogue()));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+                   kernels::Product::Plan(shape, after.epilogue()));
+  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, after));
   const Buffer packed = AddPacking<float>(op, product, y);
   op.AddStep({epilogue.WithOperands({x, packed}),
               {epilogue.out},
@@ -163,8 +163,8 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
                              Layout::kRowMajor};
   // The columns are the last axis, but of a vector.
   const bool has_columns = type.dims.back() == shape.columns;
-  OpsBehind behind;
-  if (product.alpha == 1 && has_columns) behind = FindOpsBehind(op, output);
+  OpsAfter after;
+  if (product.alpha == 1 && has_columns) after = FindOpsAfter(op, output);
   const int column_axis = ColumnAxis(op.InputDims("Y"), shape);
   const bool is_repeated = product.x || product.y;
   if (!is_repeated && product.alpha == 1) {
@@ -172,8 +172,8 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
                      ReadRowWiseOperands(op, "X", "Y", shape));
     if (rows) {
       ASSIGN_OR_RETURN(auto row_wise,
-                       kernels::RowWiseProduct::Plan(shape, rows->inputs.type, behind.epilogue()));
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+                       kernels::RowWiseProduct::Plan(shape, rows->inputs.type, after.epilogue()));
+      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, after));
       AddRowWiseProduct(op, shape, *rows, std::move(row_wise), /*bias=*/std::nullopt, epilogue);
       return absl::OkStatus();
     }
@@ -182,20 +182,20 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
     ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                      ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis));
     if (integers && product.alpha == 1 && has_columns) {
-      if (const OpsBehind of_sums = FindOpsBehindSums(op, output, integers->SumsOf(shape.inner));
+      if (const OpsAfter of_sums = FindOpsAfterSums(op, output, integers->SumsOf(shape.inner));
           of_sums.bias) {
         return PlanBiasedSums(
             op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
             [&](const kernels::Epilogue& epilogue) {
               return kernels::PlanBiasedProduct(shape, integers->inputs.coding(), epilogue);
             },
-            [&](const OpsBehind& absorbed) { return AbsorbOpsBehind(op, output, absorbed); });
+            [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); });
       }
     }
     if (integers) {
-      auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.coding(), behind.epilogue());
+      auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.coding(), after.epilogue());
       if (sums.ok()) {
-        ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsBehind(op, output, behind));
+        ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, after));
         AddIntegerSums(op, *integers, *std::move(sums), shape.columns, OperationsOf(shape),
                        epilogue, product.alpha);
         return absl::OkStatus();
@@ -206,7 +206,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   }
   ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
   ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));
-  if (product.alpha == 1) return AddForward(op, shape, x, y, output, behind);
+  if (product.alpha == 1) return AddForward(op, shape, x, y, output, after);
   ASSIGN_OR_RETURN(const Buffer out, op.Write("Out"));
   return AddProduct(op, shape, product.alpha, x, y, out);
 }

@@ -19,24 +19,24 @@ constexpr size_t kBlock = 4096;
 
 template <typename Code>
 void AddAndApply(absl::Span<const float> x, absl::Span<const Code> codes, float step,
-                 float zero_point, const kernels::Epilogue& behind,
+                 float zero_point, const kernels::Epilogue& after,
                  kernels::EpilogueOperands no_operands, absl::Span<float> out) {
   for (size_t begin = 0; begin < out.size(); begin += kBlock) {
     const absl::Span<float> block = out.subspan(begin, kBlock);
     kernels::AddCodes(x.subspan(begin, kBlock), codes.subspan(begin, kBlock), step, zero_point,
                       block);
-    kernels::Apply(behind, no_operands, block);
+    kernels::Apply(after, no_operands, block);
   }
 }
 
 // Those of one element each.
-OpsBehind FindActivations(const OpPlanner& op, const EpilogueInput& input) {
-  OpsBehind behind = FindOpsBehind(op, input);
+OpsAfter FindActivations(const OpPlanner& op, const EpilogueInput& input) {
+  OpsAfter after = FindOpsAfter(op, input);
   const auto first_other = std::find_if(
-      behind.ops.begin(), behind.ops.end(),
-      [](const OpsBehind::OpBehind& other) { return other.stages.front().has_operand(); });
-  behind.ops.erase(first_other, behind.ops.end());
-  return behind;
+      after.ops.begin(), after.ops.end(),
+      [](const OpsAfter::OpAfter& other) { return other.stages.front().has_operand(); });
+  after.ops.erase(first_other, after.ops.end());
+  return after;
 }
 
 }  // namespace
@@ -62,8 +62,8 @@ absl::Status PlanSumWithCodes(OpPlanner& op, absl::string_view slot_of_codes) {
                    op.builder().ReadCodes(op.InputValue(slot_of_codes), layout));
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   const EpilogueInput sum = {"Out", type, /*channel_axis=*/1, layout};
-  const OpsBehind behind = FindActivations(op, sum);
-  ASSIGN_OR_RETURN(const PlannedEpilogue planned, AbsorbOpsBehind(op, sum, behind));
+  const OpsAfter after = FindActivations(op, sum);
+  ASSIGN_OR_RETURN(const PlannedEpilogue planned, AbsorbOpsAfter(op, sum, after));
   op.builder().MayLieIn(planned.out, x);
   const std::vector<absl::Span<const float>> no_operands(planned.operands.size());
   std::vector<Buffer> reads = codes->buffers();
@@ -71,7 +71,7 @@ absl::Status PlanSumWithCodes(OpPlanner& op, absl::string_view slot_of_codes) {
   op.AddStep(
       {std::move(reads),
        {planned.out},
-       [=, codes = *codes, stages = behind.epilogue(), out = planned.out](const StepContext& run) {
+       [=, codes = *codes, stages = after.epilogue(), out = planned.out](const StepContext& run) {
          const float step = codes.StepIn(run);
          const float zero_point = codes.ZeroPointIn(run);
          if (codes.type == kernels::CodeType::kInt8) {

@@ -1,4 +1,4 @@
-// The quantizer that finds a step and a zero point for each row of a weight, and the op behind it.
+// The quantizer that finds a step and a zero point for each row of a weight, and the op after it.
 // Codes of up to 8 bits are held as integers: lookups and products read them as such, and numbers
 // are made of them where somebody asks for them.
 

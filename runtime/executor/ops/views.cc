@@ -27,7 +27,7 @@ absl::Status PlanViewWithShape(OpPlanner& op) {
   return PlanView(op);
 }
 
-// The gradient has the shape of X, or of XShape behind its leading 0.
+// The gradient has the shape of X, or of XShape after its leading 0.
 absl::Status PlanGradient(OpPlanner& op, absl::string_view shape_slot) {
   if (!op.Wants("X@GRAD")) return absl::OkStatus();
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("X@GRAD"));

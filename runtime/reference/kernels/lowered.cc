@@ -1,5 +1,5 @@
 // What the ops of lowered programs are: sums of products of codes, scales and epilogues, in plain
-// loops. Sums are integers; every operation behind them is one of float.
+// loops. Sums are integers; every operation after them is one of float.
 
 #include "runtime/reference/kernels/lowered.h"
 

@@ -33,7 +33,7 @@ absl::Status CheckBias(const OpRun& op);
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis);
 
 // What it stores of its sums, which are integers: with the bias of their channel, times its scale,
-// behind the epilogue. Errors: the same.
+// after the epilogue. Errors: the same.
 absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis);
 
 }  // namespace fixpoint::reference

@@ -20,7 +20,7 @@ namespace {
 // What one output takes of one axis of the image.
 struct Span {
   int64_t begin;   // in the image
-  int64_t end;     // behind the last, in the image
+  int64_t end;     // after the last, in the image
   int64_t padded;  // how long the window is with the padding that counts
 };
 // By the place on the output's axis.

@@ -30,7 +30,7 @@ absl::Status SetReshaped(OpRun& op, const Dims& dims) {
   return absl::OkStatus();
 }
 
-// The dims of what a gradient op's forward op read: X's, or those in XShape behind the 0.
+// The dims of what a gradient op's forward op read: X's, or those in XShape after the 0.
 absl::StatusOr<Dims> ForwardDims(const OpRun& op) {
   if (op.HasInputSlot("X")) return op.Input("X").dims;
   const Array* x_shape = op.FindInput("XShape");

@@ -1,9 +1,9 @@
-// Convolutions of floats, by themselves and with what is fused behind them.
+// Convolutions of floats, by themselves and with what is fused after them.
 
 #include <algorithm>
 
 #include "tests/random/generators.h"
-#include "tests/random/generators/behind_product.h"
+#include "tests/random/generators/after_product.h"
 #include "tests/random/generators/windows.h"
 
 namespace fixpoint::random_cases {
@@ -30,7 +30,7 @@ Generator WithEpilogue(const std::string& type, ConvolutionOptions options) {
                      ") -> (Output=product) {", drawn.attributes, "}");
     const Dims dims = c.OutputDims(product);
     c.Op(product);
-    AddBehindProduct(c, "product", dims, /*axis=*/1);
+    AddAfterProduct(c, "product", dims, /*axis=*/1);
     c.Sums(drawn.taps);
   };
 }

@@ -25,14 +25,14 @@ Coding SomeCoding(CaseMaker& c, bool may_be_affine);
 // Signed, as weights are.
 Coding SomeWeightCoding(CaseMaker& c);
 
-// The inputs `Scales`, of all channels or, where it may, one, and `Bias`, in text to stand behind
+// The inputs `Scales`, of all channels or, where it may, one, and `Bias`, in text to stand after
 // another input. Sums of `taps` products come to a few units as a rule; scales that are powers of
 // two make ties.
 std::string SomeScales(CaseMaker& c, int64_t channels, int64_t taps, bool may_be_one = true);
 
 struct SomeEpilogue {
   std::string operands;    // "" or ", Operands=[...]"
-  std::string attributes;  // behind others: ", epilogue=[...], ..."
+  std::string attributes;  // after others: ", epilogue=[...], ..."
 };
 
 // What is done with values of `dims`, with channels along `axis`, and how they are stored: as

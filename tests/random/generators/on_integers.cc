@@ -2,7 +2,7 @@
 // executor computes on the codes, and the interpreter on the numbers.
 
 #include "tests/random/generators.h"
-#include "tests/random/generators/behind_product.h"
+#include "tests/random/generators/after_product.h"
 #include "tests/random/generators/epilogues.h"
 #include "tests/random/generators/matrices.h"
 #include "tests/random/generators/windows.h"
@@ -128,7 +128,7 @@ std::string AddBiasInSteps(CaseMaker& c, const Activation& input, const Weights&
 }
 
 // Both sides' numbers are rounded, and so is what is done with the sum: each a few times. What
-// stands behind a sum multiplies its error by `gain`, at most.
+// stands after a sum multiplies its error by `gain`, at most.
 void CompareSums(CaseMaker& c, int64_t taps, const Operand& a, const Operand& b, double gain = 1) {
   c.Magnitude(gain * static_cast<double>(taps) * a.largest * b.largest);
 }
@@ -151,7 +151,7 @@ Generator Convolution(const std::string& type, const ConvolutionOptions& options
     const std::string sum = c.OneIn(4) && drawn.groups == 1
                                 ? AddBiasInSteps(c, input, weights, "product", dims, /*axis=*/1)
                                 : "product";
-    const double gain = AddBehindProduct(c, sum, dims, /*axis=*/1);
+    const double gain = AddAfterProduct(c, sum, dims, /*axis=*/1);
     CompareSums(c, drawn.taps, input.operand, weights.operand, gain);
   };
 }
@@ -172,7 +172,7 @@ Generator Product(const std::string& type) {
     const std::string sum = c.OneIn(4) && dims[axis] == drawn.columns
                                 ? AddBiasInSteps(c, input, weights, "product", dims, axis)
                                 : "product";
-    const double gain = AddBehindProduct(c, sum, dims, axis);
+    const double gain = AddAfterProduct(c, sum, dims, axis);
     CompareSums(c, drawn.inner, input.operand, weights.operand, gain);
     if (drawn.is_repeated) c.Sums(drawn.inner);
   };

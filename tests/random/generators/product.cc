@@ -1,7 +1,7 @@
 // Products of floats.
 
 #include "tests/random/generators.h"
-#include "tests/random/generators/behind_product.h"
+#include "tests/random/generators/after_product.h"
 #include "tests/random/generators/matrices.h"
 
 namespace fixpoint::random_cases {
@@ -24,7 +24,7 @@ Generator WithEpilogue(const std::string& type) {
                                              ") -> (Out=product) {", drawn.attributes, "}");
     const Dims dims = c.OutputDims(product);
     c.Op(product);
-    AddBehindProduct(c, "product", dims, static_cast<int>(dims.size()) - 1);
+    AddAfterProduct(c, "product", dims, static_cast<int>(dims.size()) - 1);
     c.Sums(drawn.summands);
   };
 }

@@ -25,7 +25,7 @@ std::string Record(char label, char red, char green, char blue) {
                       std::string(kPlane, blue));
 }
 
-TEST(Cifar10, BatchesAreReadOneBehindAnother) {
+TEST(Cifar10, BatchesAreReadOneAfterAnother) {
   const TemporaryFolder folder;
   const std::string one = folder.Write("one.bin", Record(3, 1, 2, '\xff') + Record(9, 4, 5, 6));
   const std::string two = folder.Write("two.bin.gz", GzipBytes(Record(0, 7, 8, 9)));

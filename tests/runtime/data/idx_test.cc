@@ -55,7 +55,7 @@ TEST(Idx, ASetMayBeEmpty) {
 struct BadFile {
   std::string hex;
   absl::StatusCode code;
-  const char* message;  // Behind the name of the file.
+  const char* message;  // After the name of the file.
 };
 
 TEST(Idx, SaysWhatIsWrongWithImages) {

@@ -90,7 +90,7 @@ TEST(ConditionalBlock, WantsAValueWhereItDoesNotRun) {
               testing::HasSubstr("block 0, op 0 (conditional_block): \"y\" has no value"));
 }
 
-// What is dropped behind a block depends on no condition, and each time in a loop on which it is.
+// What is dropped after a block depends on no condition, and each time in a loop on which it is.
 TEST(Blocks, DrawTheSameNumbers) {
   for (const char* holds : {"0", "1"}) {
     EXPECT_EQ(OpDifferences(R"(program version=2006002

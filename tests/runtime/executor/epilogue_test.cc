@@ -1,4 +1,4 @@
-// What is behind a convolution or a product is done by its kernel, with the bits of steps of its
+// What is after a convolution or a product is done by its kernel, with the bits of steps of its
 // own, and only where nothing else reads what it reads.
 
 #include <gtest/gtest.h>
@@ -138,7 +138,7 @@ const Case kCases[] = {
      "mul(X=squarerows, Y=squarematrix) -> (Out=y)\n"
      "elementwise_add(X=y, Y=tworows) -> (Out=out) {axis=1}\n",
      "mul\nelementwise_add"},
-    {"WhatIsBehindPersists",
+    {"WhatIsAfterPersists",
      "var out f32[4,9] persistable\n"
      "mul(X=rows, Y=matrix) -> (Out=y)\n"
      "relu(X=y) -> (Out=out)\n",

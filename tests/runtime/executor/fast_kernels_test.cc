@@ -43,7 +43,7 @@ TEST_P(FastKernels, AreAllThatIsPlanned) {
   int products_on_floats = 0;
   for (const Step& step : (*plan)->steps) {
     EXPECT_FALSE(kernels::IsSlow(step.implementation)) << step.name << " " << step.implementation;
-    // With what is behind it: "conv2d + elementwise_add".
+    // With what is after it: "conv2d + elementwise_add".
     const std::string name = step.name.substr(0, step.name.find(" + "));
     if (name == "conv2d" || name == "mul" || name == "depthwise_conv2d") {
       ++products_on_floats;

@@ -20,7 +20,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Both ops, of the same codes, behind each other: what the second gives is what the first gave.
+// Both ops, of the same codes, after each other: what the second gives is what the first gave.
 TEST(QuantizedBias, IsTheSameToTheBit) {
   for (const char* values : {
            "xs f32[1] 0.8\nws f32[4] 0.5 2 0.01 1\n",
@@ -84,7 +84,7 @@ std::string CodesText(const std::string& name, const std::string& dims, int coun
   return text + "\n";
 }
 
-// What a product, and the sum behind it, compute on integers, as an op of lowered programs says it.
+// What a product, and the sum after it, compute on integers, as an op of lowered programs says it.
 struct ProductCase {
   std::string product;  // of xd and wd
   std::string sum;      // "": the product's own Bias

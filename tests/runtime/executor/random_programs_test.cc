@@ -89,7 +89,7 @@ const Names kOps = {
 // Ops that stand in this order with others between them, which do not write <x>.
 //
 // What reaches x of a channel of two values is a multiple of epsilon: with the default, rounding is
-// most of it, and a norm or a quantizer behind it would magnify that.
+// most of it, and a norm or a quantizer after it would magnify that.
 const Names kNormWithGradients = {
     "scale(X=<a>) -> (Out=<x>) {scale=0.5}",
     "batch_norm(X=<x>, Scale=gain, Bias=shift, Mean=mean, Variance=var) -> (Y=<b>, MeanOut=mean, "

@@ -33,7 +33,7 @@ struct Network {
   // Of the loss and of each state, over the larger of 1 and its largest element. Noise of 3e-7 in
   // the weights moves gradients of a batch norm of two images by 4e-4 on the interpreter itself.
   double tolerance = 1e-3;
-  // A code that noise flips flips more behind it, and the same noise moves the loss by 4e-3 and
+  // A code that noise flips flips more after it, and the same noise moves the loss by 4e-3 and
   // gradients by a quarter: then the loss alone is compared.
   bool is_chaotic = false;
   uint32_t steps = 2;

@@ -23,7 +23,7 @@ constexpr int64_t kSize = kRows * kColumns;
 // What is added, and the codes and numbers that are: all of them elements of [7, 1000].
 struct Sum {
   const char* name;
-  const char* ops;  // behind those that quantize r, of both signs, and p, which is not negative
+  const char* ops;  // after those that quantize r, of both signs, and p, which is not negative
   float (*element)(float x, float r_code, float r_range, float p_code, float p_range);
 };
 
@@ -40,7 +40,7 @@ const Sum kSums[] = {
      [](float, float r, float r_range, float p, float p_range) {
        return std::fma(p, p_range / 255, Dequantized(r, r_range));
      }},
-    {"ReluBehind", "elementwise_add(X=x, Y=rd) -> (Out=sum)\nrelu(X=sum) -> (Out=out)\n",
+    {"ReluAfter", "elementwise_add(X=x, Y=rd) -> (Out=sum)\nrelu(X=sum) -> (Out=out)\n",
      [](float x, float r, float r_range, float, float) {
        return std::fmax(std::fma(r, r_range / 127, x), 0.0f);
      }},

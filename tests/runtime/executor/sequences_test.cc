@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Ops, Sequences,
             input_dim_idx=1, output_dim_idx=1})"}),
                          [](const auto& info) { return info.param.name; });
 
-// A bias and a relu are the product's work, and what is between them is nowhere; the value behind
+// A bias and a relu are the product's work, and what is between them is nowhere; the value after
 // them has the offsets.
 TEST(Sequences, GoThroughFusedSteps) {
   const std::string inputs =
@@ -224,7 +224,7 @@ TEST(SequencesInBlocks, AreThoseOfAround) {
   EXPECT_EQ(OpDifferences(InConditional("x"), kCut, 1e-6, {"y", "z"}), "");
 }
 
-// Whether a block has run is not known when what is behind it is planned.
+// Whether a block has run is not known when what is after it is planned.
 TEST(SequencesInBlocks, StayAsTheyWereBefore) {
   EXPECT_THAT(OpDifferences(InConditional("plain"), kCut, 1e-6, {"y"}),
               testing::HasSubstr("block 0, op 1 (conditional_block): block 1 writes \"y\" with "

@@ -68,7 +68,7 @@ std::vector<float> ScalesOf(int64_t channels) {
   return scales;
 }
 
-// Numbers, and codes behind an epilogue, of sums of which 64 bits hold all.
+// Numbers, and codes after an epilogue, of sums of which 64 bits hold all.
 template <typename Plan>
 void ExpectExact(const Plan& plan, const CodingCase& coding, const std::vector<uint8_t>& inputs,
                  const std::vector<int8_t>& weights, const std::vector<int64_t>& sums,

@@ -133,7 +133,7 @@ testing::AssertionResult HaveEqualBits(const std::vector<float>& a, const std::v
 
 class Epilogues : public testing::TestWithParam<std::tuple<ConvolutionCase, EpilogueCase>> {};
 
-TEST_P(Epilogues, AreOperationsBehindAConvolution) {
+TEST_P(Epilogues, AreOperationsAfterAConvolution) {
   const ConvolutionShape& shape = std::get<0>(GetParam()).shape;
   const Epilogue& epilogue = std::get<1>(GetParam()).epilogue;
   const auto plain = ConvolutionForward::Plan(shape);
@@ -177,7 +177,7 @@ TEST(AddElement, IsTheSameOfWhatTheOutputHas) {
   EXPECT_TRUE(kernels > 4 || BestInstructionSet() == InstructionSet::kAvx2) << kernels;
 }
 
-TEST_P(Epilogues, AreOperationsBehindAConvolutionOfCodes) {
+TEST_P(Epilogues, AreOperationsAfterAConvolutionOfCodes) {
   const ConvolutionShape& shape = std::get<0>(GetParam()).shape;
   const Epilogue& epilogue = std::get<1>(GetParam()).epilogue;
   for (const CodeType type : {CodeType::kUint8, CodeType::kInt8}) {
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Epilogues,
 
 class ProductEpilogues : public testing::TestWithParam<EpilogueCase> {};
 
-TEST_P(ProductEpilogues, AreOperationsBehindAProduct) {
+TEST_P(ProductEpilogues, AreOperationsAfterAProduct) {
   const Epilogue& epilogue = GetParam().epilogue;
   const ProductShape shape = {2, 9, 33, 21};
   const auto plain = Product::Plan(shape);
@@ -229,7 +229,7 @@ TEST_P(ProductEpilogues, AreOperationsBehindAProduct) {
   EXPECT_TRUE(HaveEqualBits(fused_out, Operated(epilogue, operands.spans(), out)));
 }
 
-TEST_P(ProductEpilogues, AreOperationsBehindAProductOfCodes) {
+TEST_P(ProductEpilogues, AreOperationsAfterAProductOfCodes) {
   const Epilogue& epilogue = GetParam().epilogue;
   const ProductShape shape = {1, 9, 33, 21};
   const auto plain = PlanIntegerProduct(shape, CodeType::kUint8);

@@ -19,7 +19,7 @@ TEST(FiniteRange, HoldsZero) {
   EXPECT_EQ(FindFiniteRange({-5, -2}).largest, 0);
 }
 
-// Wherever the ends are, in whole vectors and behind them, with what is not finite around them.
+// Wherever the ends are, in whole vectors and after them, with what is not finite around them.
 TEST(FiniteRange, IsFoundAnywhere) {
   for (size_t size = 3; size < 200; size += 7) {
     for (size_t at = 1; at + 1 < size; ++at) {

@@ -71,7 +71,7 @@ TEST_P(IntegerPoolings, AreOneMultiplicationOfTheSum) {
   EXPECT_EQ(y, averages_);
 }
 
-TEST_P(IntegerPoolings, AreStoredAsCodesBehindAnEpilogue) {
+TEST_P(IntegerPoolings, AreStoredAsCodesAfterAnEpilogue) {
   using Kind = EpilogueStage::Kind;
   const Epilogue epilogue = {{Kind::kAddElement}, {Kind::kMultiplyChannel}, {Kind::kMultiply, 60}};
   const auto planned =

@@ -54,7 +54,7 @@ TEST(LayoutConversion, RefusesOtherElements) {
 }
 
 // 1 + 2^-12 squared has a bit that a float has not: a fused multiply-add would keep it.
-TEST(ChannelAffine, RoundsBehindEachOperation) {
+TEST(ChannelAffine, RoundsAfterEachOperation) {
   const float almost_one = 1.0f + 0x1p-12f;
   const std::vector<float> x = {almost_one, 2, 3, 4};
   std::vector<float> y(4);

@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Reductions,
                            return NameOf(std::get<0>(info.param)) + std::get<1>(info.param).name;
                          });
 
-// Along lines and across them, in front and behind.
+// Along lines and across them, in front and after.
 TEST(Reduction, KeepsANan) {
   for (const ReductionType type : {ReductionType::kSum, ReductionType::kMean, ReductionType::kMax,
                                    ReductionType::kMin, ReductionType::kProduct}) {
@@ -165,7 +165,7 @@ TEST(Reduction, KeepsANan) {
   }
 }
 
-// Four sums of lines, one behind the other: 1e17 takes in what is added to it. With a thread for
+// Four sums of lines, one after the other: 1e17 takes in what is added to it. With a thread for
 // each place, lines of one place would lie side by side.
 TEST(Reduction, AddsInOneOrderOnAnyNumberOfThreads) {
   constexpr int64_t kPlaces = 2;

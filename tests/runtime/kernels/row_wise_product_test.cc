@@ -100,7 +100,7 @@ TEST(RowWiseProduct, IsExact) {
   }
 }
 
-TEST(RowWiseProduct, AddsNumbersBehindTheScale) {
+TEST(RowWiseProduct, AddsNumbersAfterTheScale) {
   const Problem problem = Draw({1, 4, 50, 6}, CodeType::kInt8, false);
   const std::vector<float> addends = {1, -2, 3, -4, 5, -6};
   const std::vector<float> out = Multiplied(

@@ -12,7 +12,7 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Around its row, before it, behind it, and beyond every sequence.
+// Around its row, before it, after it, and beyond every sequence.
 class Contexts : public testing::TestWithParam<int64_t> {
  protected:
   static constexpr int64_t kRows = 8;

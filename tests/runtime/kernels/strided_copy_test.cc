@@ -67,7 +67,7 @@ const Case kCases[] = {
     Sliced("Steps", {9, 7}, {1, 0}, {3, 2}, {3, 4}),
     Sliced("Backwards", {5, 4}, {4, 3}, {-2, -1}, {3, 4}),
     PutInto("JoinedInFront", {5, 9, 3}, {0, 0, 0}, {5, 4, 3}),
-    PutInto("JoinedBehind", {5, 9, 3}, {0, 4, 0}, {5, 5, 3}),
+    PutInto("JoinedAfter", {5, 9, 3}, {0, 4, 0}, {5, 5, 3}),
     {"Expanded", {4, 3, 5}, {0, {0, 1, 0}}, RowMajorLayout({4, 3, 5}), 3, 60},
     {"Scalar", {}, {2, {}}, {1, {}}, 3, 2},
 };

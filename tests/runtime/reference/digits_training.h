@@ -21,7 +21,7 @@ namespace fixpoint::reference {
 
 struct DigitsOptions {
   Optimizer optimizer = Optimizer(Momentum(0.9f), 0.05f);
-  bool batch_norm = false;  // behind the first layer
+  bool batch_norm = false;  // after the first layer
   float loss_factor = 1;
   const QuantizerTable* quantizers = nullptr;  // null: the built-in ones
   Precision precision = Precision::kAsDeclared;

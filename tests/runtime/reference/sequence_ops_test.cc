@@ -9,7 +9,7 @@
 namespace fixpoint::reference {
 namespace {
 
-// Rows 0 and 1 are a sequence, row 2 is one, and there is an empty one behind them.
+// Rows 0 and 1 are a sequence, row 2 is one, and there is an empty one after them.
 constexpr char kSequences[] = "x f32[3,2] lod={0,2,3,3} 1 8 3 4 5 6\n";
 
 TEST(SequenceOps, OffsetsGoAlongWithTheRows) {

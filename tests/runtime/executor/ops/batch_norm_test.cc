@@ -1,4 +1,4 @@
-// batch_norm, with and without the relu behind it, on the executor and on the reference
+// batch_norm, with and without the relu after it, on the executor and on the reference
 // interpreter.
 
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ TEST(BatchNorm, WantsStatisticsOfItsChannels) {
       absl::InvalidArgumentError("block 0, op 0 (batch_norm): input Mean is [1]; want 2 elements"));
 }
 
-// One of them is behind the relu's gradient, the other is not.
+// One of them is after the relu's gradient, the other is not.
 TEST(BatchNorm, HasAGradientForEachOfItsReaders) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

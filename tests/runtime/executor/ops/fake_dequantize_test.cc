@@ -7,7 +7,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// As the reference freezes a convolution and a product: of codes, whose ranges come behind them.
+// As the reference freezes a convolution and a product: of codes, whose ranges come after them.
 TEST(DequantizedProduct, IsByBothRanges) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

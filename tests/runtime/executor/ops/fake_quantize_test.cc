@@ -176,7 +176,7 @@ TEST(Quantize, ByWhatNoVariableHolds) {
   }
 }
 
-// In test mode a quantizer names its state and leaves it as it is, for the ops behind it too.
+// In test mode a quantizer names its state and leaves it as it is, for the ops after it too.
 TEST(Quantizers, LeaveTheirStateInTestMode) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

@@ -9,7 +9,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Whatever oneDNN has behind a product of these instructions.
+// Whatever oneDNN has after a product of these instructions.
 TEST(Fc, OfNumbersAddsItsBiasAndAppliesItsRelu) {
   const std::string inputs =
       Drawn("x", {5, 2, 15}) + Drawn("w", {30, 6}) + Drawn("b", {6}) + Drawn("r", {5, 6});

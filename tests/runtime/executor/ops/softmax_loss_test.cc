@@ -1,4 +1,4 @@
-// Softmax and the losses behind it, on the executor and on the reference interpreter.
+// Softmax and the losses after it, on the executor and on the reference interpreter.
 
 #include <gtest/gtest.h>
 

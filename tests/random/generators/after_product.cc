@@ -1,4 +1,4 @@
-#include "tests/random/generators/behind_product.h"
+#include "tests/random/generators/after_product.h"
 
 #include <cmath>
 
@@ -16,13 +16,13 @@ std::string SomeResidualOfCodes(CaseMaker& c, const Dims& dims) {
 
 }  // namespace
 
-double AddBehindProduct(CaseMaker& c, std::string value, const Dims& dims, int axis) {
+double AddAfterProduct(CaseMaker& c, std::string value, const Dims& dims, int axis) {
   const Dims channels = {dims[axis]};
   constexpr float kSmallestVariance = 0.1f;
   constexpr float kLargestScale = 2;
   double gain = 1;
   int ops = 0;
-  const auto next = [&] { return absl::StrCat("behind", ++ops); };
+  const auto next = [&] { return absl::StrCat("after", ++ops); };
   // By its own value, so that inputs are drawn in the order in which they stand.
   const auto step = [&](const std::string& op_of, const std::string& rest) {
     const std::string out = next();

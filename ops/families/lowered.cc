@@ -41,7 +41,7 @@ absl::Status InferDequantize(InferContext& op) {
 absl::Status InferAdd(InferContext& op) {
   const TensorInfo x = op.Input("X");
   const TensorInfo y = op.Input("Y");
-  if (x.has_dims() && y.has_dims() && x.dims != y.dims) {
+  if (x.has_dims() && y.has_dims() && !MayBeEqual(x.dims, y.dims)) {
     return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " and Y ",
                                                    DimsText(y.dims), "; want equal dimensions"));
   }

@@ -154,6 +154,10 @@ constexpr InferCase kLowered[] = {
         var q u8[12]
         integer_add(X=x, Y=q) -> (Out=y) {range=2.0, largest_code=255})",
      "error: X is [-1, 12] and Y [12]; want equal dimensions"},
+    {R"(var x f32[-1,12]
+        var q u8[-1,-1]
+        integer_add(X=x, Y=q) -> (Out=y) {range=2.0, largest_code=255})",
+     "Out=FP32[-1, 12]"},
 };
 INSTANTIATE_TEST_SUITE_P(Lowered, Infer, testing::ValuesIn(kLowered));
 

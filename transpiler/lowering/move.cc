@@ -85,6 +85,10 @@ bool MovesValues(const Op& op) {
          !op.Inputs("X").empty() && !op.Outputs("Out").empty();
 }
 
+bool CanHoldCodes(const Variable& variable) {
+  return variable.tensor() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR;
+}
+
 absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtype,
                                      Lowering& lowering) {
   VarDesc desc = *numbers.desc();
@@ -107,7 +111,7 @@ void MoveCodes(const Op& move, const std::vector<std::string>& from,
   }
   for (const Argument* output : move.outputs()) {
     const bool is_other = output->slot_name() != "Out" && output->variable() != nullptr;
-    if (is_other && output->variable()->desc() != nullptr) {
+    if (is_other && CanHoldCodes(*output->variable())) {
       lowering.SetElementType(*output->variable(), dtype);
     }
   }
@@ -123,7 +127,7 @@ absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
     if (output->value() == nullptr || output->variable()->values().size() != 1) {
       return LoweringReason::kRewritten;
     }
-    if (output->variable()->tensor() == nullptr) return LoweringReason::kUnknownShape;
+    if (!CanHoldCodes(*output->variable())) return LoweringReason::kUnknownShape;
     // A product would compute on codes what training computed on numbers; a step to codes makes of
     // numbers what it makes of the codes that these stand for.
     if (!SharesCodes(op) && !IsQuantizedAlone(*output->value())) {

@@ -31,7 +31,10 @@ bool MovesValues(const Op& op);
 // Whether nothing reads a value but steps to codes, also after ops that move it.
 bool IsQuantizedAlone(const Value& value);
 
-// Declares codes of what a variable holds, and gives their name. REQUIRES: it is a declared tensor.
+// Whether the variable is declared as a tensor, so that codes can be declared like it.
+bool CanHoldCodes(const Variable& variable);
+
+// Declares codes of what a variable holds, and gives their name. REQUIRES: CanHoldCodes(numbers).
 absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtype,
                                      Lowering& lowering);
 

@@ -128,6 +128,10 @@ bool IsOpen(const Argument& input, const Lowering& lowering) {
     const Op* const move = FindMove(next);
     if (move == nullptr) return false;
     const auto moved = move->Inputs("X");
+    const bool can_move = std::all_of(moved.begin(), moved.end(), [](const Argument* x) {
+      return x->variable() != nullptr && CanHoldCodes(*x->variable());
+    });
+    if (!can_move) return false;
     rest.insert(rest.end(), moved.begin(), moved.end());
   }
   return true;
@@ -206,9 +210,7 @@ class QuantizeRule final : public LoweringRule {
     const Variable& codes = *y->variable();
     if (codes.values().size() != 1) return LoweringReason::kRewritten;
     if (!AreDequantizedOnly(*y->value(), lowering)) return LoweringReason::kCodesAreRead;
-    if (codes.desc() == nullptr || !codes.desc()->type().has_lod_tensor()) {
-      return LoweringReason::kUnknownShape;
-    }
+    if (!CanHoldCodes(codes)) return LoweringReason::kUnknownShape;
     LoweringReason reason;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
                      is_affine ? AffineQuantizationOf(op, attributes, lowering, &reason)

@@ -82,7 +82,7 @@ class Planner {
         eligibility_(program, config, target),
         shortcuts_(&types_, &eligibility_),
         quantizers_(quantizers),
-        specs_(program, config, target, quantizers, &types_) {
+        specs_(program, config, target, quantizers) {
     for (const Target::ObservedOutputs& outputs : target.outputs()) {
       for (const std::string& type : outputs.types()) target_outputs_[type] = &outputs;
     }

@@ -19,7 +19,6 @@
 #include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"
-#include "transpiler/op_types.h"
 #include "transpiler/plan.h"
 
 namespace fixpoint {
@@ -28,12 +27,8 @@ class SlotSpecs {
  public:
   // REQUIRES: all outlive this object.
   SlotSpecs(const Program& program, const QuantConfig& config, const Target& target,
-            const QuantizerTable& quantizers, OpTypes* types)
-      : config_(config),
-        target_(target),
-        quantizers_(quantizers),
-        era_(EraOf(program)),
-        types_(*types) {}
+            const QuantizerTable& quantizers)
+      : config_(config), target_(target), quantizers_(quantizers), era_(EraOf(program)) {}
 
   // The target's spec for the role, under the configuration's, under that of the target's entry for
   // the op, under the configuration's for the weights of fully connected layers.
@@ -70,7 +65,6 @@ class SlotSpecs {
   const Target& target_;
   const QuantizerTable& quantizers_;
   const Era era_;
-  OpTypes& types_;
   NeverNegative never_negative_;
   absl::btree_set<std::string> checked_;
   // Whether the quantizer of fc_weights is that of a layer, and whether it is not.

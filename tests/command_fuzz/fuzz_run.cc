@@ -97,6 +97,7 @@ int FuzzRun::Go(ExitCodes* exit_codes) {
                                     &FuzzRun::FromTrainingToIntegers,
                                     &FuzzRun::Train,
                                     &FuzzRun::Train,
+                                    &FuzzRun::Train,
                                     &FuzzRun::Infer,
                                     &FuzzRun::Infer,
                                     &FuzzRun::Infer,
@@ -189,7 +190,8 @@ std::string FuzzRun::WriteParameters(const ProgramDesc& program, const Scope& kn
   const std::optional<std::map<std::string, Tensor>> parameters =
       MakeParameters(program, known, &random_);
   if (!parameters.has_value()) return "";
-  const std::string path = absl::StrCat("params", random_.Below(1000));
+  // A name of its own: a path that is a file already can be no folder.
+  const std::string path = absl::StrCat("params", parameter_sets_++);
   WriteFiles(OneIn(3) ? SeparateFiles(*parameters, path) : CombinedFile(*parameters, path));
   return path;
 }

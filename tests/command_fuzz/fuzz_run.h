@@ -64,10 +64,17 @@ class FuzzRun {
   // Parts of them.
   std::vector<std::string> QuantizeFlags(const SeedProgram& seed, const ProgramDesc& program);
   void AfterQuantizing(const std::string& original, const std::string& quantized);
-  std::optional<Model> Freeze(const ProgramDesc& program, const SeedProgram& seed);
+  // Writes the program, or a changed one, with parameters, and freezes it.
+  std::optional<Model> Freeze(const ProgramDesc& quantized, const SeedProgram& seed);
+  std::optional<Model> Freeze(const Model& trained, const SeedProgram& seed);
   std::optional<Model> Lower(const Model& model);
   void RunModel(const Model& model);
+  void Bench(const Model& model, std::vector<std::string> arguments);
+  void Compare(const Model& model, std::vector<std::string> arguments);
+  // Runs what `train` has saved the parameters of.
+  void RunTrained(const std::string& path);
   std::vector<std::string> BackendFlags();
+  std::vector<std::string> PlanFlags();
   std::optional<std::string> FeedFlag(const ProgramDesc& program);
   std::string FetchNames(const ProgramDesc& program, int most);
   std::string DataFlag();
@@ -107,6 +114,7 @@ class FuzzRun {
   TemporaryFolder folder_;
   ExitCodes* exit_codes_ = nullptr;
   int findings_ = 0;
+  int parameter_sets_ = 0;  // that WriteParameters wrote
 };
 
 }  // namespace fixpoint

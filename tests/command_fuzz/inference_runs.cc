@@ -28,18 +28,25 @@ bool FeedsImages(const ProgramDesc& program) {
   return false;
 }
 
+bool FetchesAnything(const ProgramDesc& program) {
+  const auto& ops = program.blocks(0).ops();
+  return std::any_of(ops.begin(), ops.end(), [](const OpDesc& op) { return op.type() == "fetch"; });
+}
+
 }  // namespace
 
 std::vector<std::string> FuzzRun::BackendFlags() {
   std::vector<std::string> flags;
   Sometimes(8, "--seed=7", &flags);
-  if (OneIn(4)) {
-    flags.emplace_back("--backend=reference");
-    return flags;
-  }
-  Sometimes(6, "--threads=2", &flags);
-  Sometimes(10, "--dump_plan", &flags);
-  Sometimes(10, "--profile", &flags);
+  if (OneIn(4)) flags.emplace_back("--backend=reference");
+  Sometimes(8, "--threads=2", &flags);
+  return flags;
+}
+
+std::vector<std::string> FuzzRun::PlanFlags() {
+  std::vector<std::string> flags;
+  Sometimes(12, "--dump_plan", &flags);
+  Sometimes(12, "--profile", &flags);
   return flags;
 }
 
@@ -103,38 +110,23 @@ std::optional<std::string> FuzzRun::FeedFlag(const ProgramDesc& desc) {
 }
 
 void FuzzRun::RunModel(const Model& model) {
-  std::vector<std::string> arguments = BackendFlags();
-  arguments.push_back(model.path);
+  if (model.program.blocks().empty()) return;
+  std::vector<std::string> arguments = {model.path};
   if (!model.params.empty()) arguments.push_back(absl::StrCat("--params=", model.params));
-  const bool on_images = model.program.blocks_size() > 0 && FeedsImages(model.program) && OneIn(2);
+  const int what = random_.Below(8);
+  if (what < 2) return Bench(model, std::move(arguments));
+  for (std::string& flag : BackendFlags()) arguments.push_back(std::move(flag));
+  const bool on_images = FeedsImages(model.program) && OneIn(2);
   const std::optional<std::string> feeds = on_images ? DataFlag() : FeedFlag(model.program);
   if (!feeds.has_value()) return;
-  Sometimes(8, "--json", &arguments);
-  const int what = random_.Below(8);
-  if (what == 0) {
-    arguments.insert(arguments.end(), {"--bench", "--seconds=0"});
-    if (!on_images && OneIn(2)) arguments.push_back(*feeds);
-    Sometimes(2, "--batch_size=3", &arguments);
-    if (OneIn(3)) arguments.push_back(absl::StrCat("--scores=", FetchNames(model.program, 1)));
-    Try("infer", "--bench", arguments);
-    return;
-  }
   arguments.push_back(*feeds);
-  if (on_images) Sometimes(1, "--batch_size=4", &arguments);
-  if (what < 4) {
-    const std::string other = OneIn(2) ? model.path : WriteProgram("other", Mutated(model.program));
-    arguments.push_back(absl::StrCat("--compare=", other));
-    Sometimes(2, "--compare_backend=reference", &arguments);
-    Sometimes(2, "--op_by_op", &arguments);
-    if (OneIn(4)) {
-      arguments.push_back(
-          absl::StrCat("--compare_params=", WriteParameters(model.program, Scope())));
-    }
-    Try("infer", "--compare", arguments);
-    return;
-  }
+  if (on_images) arguments.emplace_back("--batch_size=4");
+  if (what < 5) return Compare(model, std::move(arguments));
+  for (std::string& flag : PlanFlags()) arguments.push_back(std::move(flag));
+  Sometimes(8, "--check_finite", &arguments);
   if (on_images) {
-    if (OneIn(2)) arguments.push_back(absl::StrCat("--scores=", FetchNames(model.program, 1)));
+    Sometimes(8, "--json", &arguments);
+    if (OneIn(4)) arguments.push_back(absl::StrCat("--scores=", FetchNames(model.program, 1)));
     Try("infer", "--data", arguments);
     return;
   }
@@ -144,6 +136,36 @@ void FuzzRun::RunModel(const Model& model) {
   }
   arguments.push_back(absl::StrCat("--fetches=", absl::StrJoin(fetches, ",")));
   Try("infer", "--fetches", arguments);
+}
+
+void FuzzRun::Bench(const Model& model, std::vector<std::string> arguments) {
+  arguments.insert(arguments.end(), {"--bench", "--seconds=0"});
+  for (std::string& flag : PlanFlags()) arguments.push_back(std::move(flag));
+  Sometimes(8, "--threads=2", &arguments);
+  Sometimes(8, "--json", &arguments);
+  Sometimes(2, "--batch_size=3", &arguments);
+  if (OneIn(2)) {
+    const std::optional<std::string> feeds = FeedFlag(model.program);
+    if (!feeds.has_value()) return;
+    arguments.push_back(*feeds);
+  }
+  // A program that fetches nothing has to be told what is computed.
+  if (OneIn(FetchesAnything(model.program) ? 8 : 2)) {
+    arguments.push_back(absl::StrCat("--scores=", FetchNames(model.program, 1)));
+  }
+  Try("infer", "--bench", arguments);
+}
+
+void FuzzRun::Compare(const Model& model, std::vector<std::string> arguments) {
+  const std::string other = OneIn(2) ? model.path : WriteProgram("other", Mutated(model.program));
+  arguments.push_back(absl::StrCat("--compare=", other));
+  Sometimes(2, "--compare_backend=reference", &arguments);
+  Sometimes(2, "--op_by_op", &arguments);
+  Sometimes(8, "--json", &arguments);
+  if (OneIn(4)) {
+    arguments.push_back(absl::StrCat("--compare_params=", WriteParameters(model.program, Scope())));
+  }
+  Try("infer", "--compare", arguments);
 }
 
 void FuzzRun::Infer() {
@@ -164,7 +186,7 @@ void FuzzRun::Train() {
   const std::vector<SeedProgram>& seeds = of_reference ? seeds_.reference : seeds_.examples;
   const SeedProgram& seed = seeds[random_.Below(static_cast<int>(seeds.size()))];
   if (!FeedsImages(seed.program)) return Infer();
-  ProgramDesc program = OneIn(3) ? seed.program : Mutated(seed.program);
+  ProgramDesc program = OneIn(2) ? seed.program : Mutated(seed.program);
   if (program.blocks().empty()) return;
   std::string path = WriteProgram("p", program);
   std::vector<std::string> arguments;
@@ -186,8 +208,11 @@ void FuzzRun::Train() {
     arguments.push_back(absl::StrCat("--startup=", startup_path));
   }
   arguments.insert(arguments.end(), {path, "--steps=2", "--batch_size=4", DataFlag()});
-  for (std::string& flag : BackendFlags()) arguments.push_back(std::move(flag));
-  Sometimes(3, "--save=saved", &arguments);
+  for (auto& flags : {BackendFlags(), PlanFlags()}) {
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+  }
+  const bool saves = OneIn(2);
+  if (saves) arguments.emplace_back("--save=saved");
   Sometimes(4, "--metrics=metrics", &arguments);
   Sometimes(6, "--eval_every=1", &arguments);
   if (OneIn(4)) {
@@ -205,9 +230,27 @@ void FuzzRun::Train() {
   }
   if (OneIn(6)) arguments.push_back(absl::StrCat("--params=", WriteParameters(program, Scope())));
   if (OneIn(12)) arguments.push_back(absl::StrCat("--loss=", FetchNames(program, 1)));
-  if (!Try("train", "", arguments) || OneIn(2)) return;
+  if (!Try("train", "", arguments)) return;
+  if (saves && !OneIn(4)) return RunTrained(path);
   // Once more, from what is there now.
-  Try("train", "", arguments);
+  if (OneIn(2)) Try("train", "", arguments);
+}
+
+void FuzzRun::RunTrained(const std::string& path) {
+  if (!Try("transpile", "--mode=test", {path, "--mode=test", "--output=e"})) return;
+  const std::optional<ProgramDesc> test = ReadProgram("e");
+  if (!test.has_value()) return;
+  Model model = {"e", "saved", *test};
+  if (OneIn(3)) {
+    model.program = Mutated(*test);
+    model.path = WriteProgram("e2", model.program);
+  }
+  if (OneIn(2)) {
+    if (std::optional<Model> frozen = Freeze(model, SeedProgram())) model = *std::move(frozen);
+    if (std::optional<Model> lowered = Lower(model)) model = *std::move(lowered);
+  }
+  RunModel(model);
+  RunModel(model);
 }
 
 }  // namespace fixpoint

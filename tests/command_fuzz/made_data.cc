@@ -7,6 +7,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "runtime/npy.h"
 #include "runtime/parameter_file.h"
 #include "runtime/tensor_stream.h"
@@ -73,9 +75,18 @@ std::string StreamOf(const Tensor& tensor) {
 }
 
 bool StaysInItsFolder(const std::string& name) {
-  return !name.empty() && name.size() < 200 && name.front() != '/' && name.back() != '/' &&
-         name.find('\0') == std::string::npos && !absl::StrContains(name, "..") &&
-         !absl::StrContains(name, "//");
+  if (name.size() >= 200 || name.find('\0') != std::string::npos) return false;
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '/');
+  return std::none_of(parts.begin(), parts.end(), [](absl::string_view part) {
+    return part.empty() || part == "." || part == "..";
+  });
+}
+
+// Whether the name is that of a folder which another name needs: "a" beside "a/b".
+bool IsFolderOfAnother(const std::string& name, const std::map<std::string, Tensor>& parameters) {
+  const std::string prefix = name + "/";
+  const auto next = parameters.lower_bound(prefix);
+  return next != parameters.end() && absl::StartsWith(next->first, prefix);
 }
 
 std::string BigEndian(uint32_t value) {
@@ -121,7 +132,10 @@ Files CombinedFile(const std::map<std::string, Tensor>& parameters, const std::s
 Files SeparateFiles(const std::map<std::string, Tensor>& parameters, const std::string& folder) {
   Files files;
   for (const auto& [name, tensor] : parameters) {
-    if (StaysInItsFolder(name)) files[absl::StrCat(folder, "/", name)] = StreamOf(tensor);
+    const bool is_folder = IsFolderOfAnother(name, parameters);
+    if (StaysInItsFolder(name) && !is_folder) {
+      files[absl::StrCat(folder, "/", name)] = StreamOf(tensor);
+    }
   }
   return files;
 }

@@ -27,7 +27,7 @@ std::optional<std::map<std::string, Tensor>> MakeParameters(const ProgramDesc& p
 
 // A combined file `path`.
 Files CombinedFile(const std::map<std::string, Tensor>& parameters, const std::string& path);
-// A folder with a file for each, but for names that lead elsewhere.
+// A folder with a file for each, but for names that lead elsewhere or are the folders of others.
 Files SeparateFiles(const std::map<std::string, Tensor>& parameters, const std::string& folder);
 
 // An array file of elements of that type; open extents get a few elements. Nothing where they are

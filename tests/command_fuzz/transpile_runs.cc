@@ -181,13 +181,18 @@ std::optional<FuzzRun::Model> FuzzRun::Freeze(const ProgramDesc& quantized,
   const std::string path = WriteProgram("f", program);
   const std::string params = WriteParameters(OneIn(4) ? quantized : program, seed.parameters);
   if (params.empty()) return std::nullopt;
-  std::vector<std::string> arguments = {path, "--mode=freeze", absl::StrCat("--params=", params),
+  return Freeze({path, params, program}, seed);
+}
+
+std::optional<FuzzRun::Model> FuzzRun::Freeze(const Model& trained, const SeedProgram& seed) {
+  std::vector<std::string> arguments = {trained.path, "--mode=freeze",
+                                        absl::StrCat("--params=", trained.params),
                                         "--output=frozen", "--params_output=frozen.params"};
   const std::string fetches = SettingOf(seed, "fetches");
   if (!fetches.empty() && !OneIn(6)) {
     arguments.push_back(absl::StrCat("--fetches=", fetches));
   } else if (!OneIn(4)) {
-    arguments.push_back(absl::StrCat("--fetches=", FetchNames(program, 2)));
+    arguments.push_back(absl::StrCat("--fetches=", FetchNames(trained.program, 2)));
   }
   const std::string feeds = SettingOf(seed, "feeds");
   if (!feeds.empty() && !OneIn(6)) arguments.push_back(absl::StrCat("--feeds=", feeds));

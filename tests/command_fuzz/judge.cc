@@ -33,6 +33,12 @@ std::string ValueOf(const ToolCommand& command, absl::string_view name) {
   return "";
 }
 
+// Whether a flag without a value is given, or one that says yes.
+bool IsOn(const ToolCommand& command, absl::string_view name) {
+  const std::string value = ValueOf(command, name);
+  return Has(command, absl::StrCat("--", name)) || value == "1" || value == "true";
+}
+
 bool IsSanitizerReport(const std::string& err) {
   for (const char* mark : {"ERROR: AddressSanitizer", "ERROR: LeakSanitizer",
                            "runtime error: ", "AddressSanitizer:"}) {
@@ -77,8 +83,8 @@ bool FilesWereChanged(const ToolCommand& command, const ToolRun& run, const File
 bool LacksItsOutput(const ToolCommand& command, const Files& after) {
   const std::string output = ValueOf(command, "output");
   if (output.empty() || output == "-") return false;
-  if (Has(command, "--dry_run") || Has(command, "--help") || Has(command, "--version")) {
-    return false;
+  for (const char* flag : {"dry_run", "help", "version"}) {
+    if (IsOn(command, flag)) return false;
   }
   return after.count(output) == 0;
 }

@@ -66,6 +66,10 @@ TEST(Judge, AnErrorLeavesTheFilesAsTheyWere) {
 TEST(Judge, WhatIsDoneLeavesTheOutputThatWasNamed) {
   EXPECT_EQ(Wrong(Command("transpile", {"--output=q", "p.txt"}), Ended(0)), "no output");
   EXPECT_EQ(Wrong(Command("transpile", {"--output=q", "--dry_run", "p.txt"}), Ended(0)), "nothing");
+  EXPECT_EQ(Wrong(Command("transpile", {"--output=q", "--dry_run=1", "p.txt"}), Ended(0)),
+            "nothing");
+  EXPECT_EQ(Wrong(Command("transpile", {"--output=q", "--dry_run=false", "p.txt"}), Ended(0)),
+            "no output");
 }
 
 TEST(Judge, ASanitizersReportIsAFinding) {

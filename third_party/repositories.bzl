@@ -91,6 +91,7 @@ proto_lang_toolchain(
             "gtest": "gtest",
             "gtest_main": "gtest_main",
         },
+        precompiled = "@fixpoint//third_party:precompiled_test_headers",
     )
 
     system_library(

@@ -30,11 +30,12 @@ std::string OutputOf(const OpDesc& op, const std::string& slot) {
   return "";
 }
 
-// The op of `block` in which `op` runs: itself, or the one that runs the block that it is in.
-const Op& AncestorIn(const Block& block, const Op& op) {
+// The op of `block` in which `op` runs: itself, or the one that runs the block that it is in; null
+// where `op` is in a block that no op runs.
+const Op* AncestorIn(const Block& block, const Op& op) {
   const Op* at = &op;
-  while (&at->block() != &block && at->block().owner() != nullptr) at = at->block().owner();
-  return *at;
+  while (at != nullptr && &at->block() != &block) at = at->block().owner();
+  return at;
 }
 
 }  // namespace
@@ -108,8 +109,9 @@ QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
     case Value::Origin::kEntry:
       // Before the first reader, out of the loops that it is in.
       for (const Argument* reader : site.readers) {
-        const Op& op = AncestorIn(value.block(), reader->op());
-        if (place.before == nullptr || op.IsBefore(*place.before)) place.before = &op;
+        const Op* op = AncestorIn(value.block(), reader->op());
+        if (op == nullptr) continue;
+        if (place.before == nullptr || op->IsBefore(*place.before)) place.before = op;
       }
       break;
   }

@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_OPS_VERIFIER_CHECKS_H_
 #define FIXPOINT_OPS_VERIFIER_CHECKS_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,18 +78,20 @@ void CheckTypes(const KnownOp& known, Era era, FindingList* findings);
 // 9.
 class ReadCheck {
  public:
-  ReadCheck(const Program& program, FindingList* findings)
-      : program_(program), findings_(findings) {}
+  ReadCheck(const Program& program, FindingList* findings);
   void Check(const Op& op);
 
  private:
   void CheckAttributes(const Op& op);
   bool HasFeedOps();
   bool MayBeFed(const Variable& variable, const Op& first_writer);
+  // Whether an op reads a variable, or what quantizers make of it.
+  bool ReadsOrQuantized(const Op& op, const Variable& variable);
 
   const Program& program_;
   std::optional<bool> has_feed_ops_;
   FindingList* findings_;
+  int64_t quantized_arguments_left_;
   absl::flat_hash_map<const Variable*, bool> may_be_fed_;
 };
 // 10. Compares when all ops are known; a program without gradient ops costs next to nothing.

@@ -43,6 +43,10 @@ void Append(absl::Span<const Argument* const> arguments, Key* key) {
   key->push_back(nullptr);
 }
 
+bool AreInMain(const Op& op, const Op& other) {
+  return op.block().index() == 0 && other.block().index() == 0;
+}
+
 // What a gradient op reads in the slots that it repeats, and which of those it has.
 struct Repeated {
   Key key;
@@ -101,7 +105,8 @@ class GradientCheck::Impl {
       const auto forward = index->find(repeated.key);
       if (forward == index->end()) {
         Report(*gradient.op, *gradient.forward, *gradient.form);
-      } else if (gradient.op->block().index() == 0 && gradient.op->IsBefore(*forward->second)) {
+      } else if (AreInMain(*gradient.op, *forward->second) &&
+                 gradient.op->IsBefore(*forward->second)) {
         findings_->Error(FindingCode::kGradientMismatch, *gradient.op,
                          absl::StrCat("the op stands before ", findings_->Place(*forward->second),
                                       ", of which it is the gradient; want it after"));

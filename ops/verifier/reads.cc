@@ -1,6 +1,7 @@
 // Names and the values that they stand for.
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ namespace {
 constexpr int kMostSuggestions = 10;
 constexpr size_t kMostCandidates = 2000;
 constexpr size_t kLongestSuggestion = 64;
+
+// Of all walks through what quantizers make of variables: more than a program that is quantized
+// takes, and so few that one of nothing but quantizers is still verified in time.
+constexpr int64_t kMostQuantizedArguments = int64_t{1} << 20;
 
 // Kinds of variable that are there without an op's writing them.
 bool ExistsByItself(const Variable& variable) {
@@ -52,31 +57,6 @@ std::vector<std::string> NamesSeenFrom(const Block& from) {
     }
   }
   return names;
-}
-
-// Whether an op reads a variable, or what quantizers make of it. The op may be as wide as the
-// program, so its inputs are not what is walked.
-bool ReadsOrQuantized(const Op& op, const Variable& variable) {
-  std::vector<const Variable*> open = {&variable};
-  absl::flat_hash_set<const Variable*> seen = {&variable};
-  while (!open.empty()) {
-    const Variable& read = *open.back();
-    open.pop_back();
-    for (const Argument* argument : read.arguments()) {
-      const Op& reader = argument->op();
-      if (argument->is_output()) continue;
-      if (&reader == &op) return true;
-      const OpSchema* schema = FindOpSchema(reader.type());
-      const bool quantizes = schema != nullptr && schema->quant_op() != QuantOp::kNone;
-      const bool is_scheduled = reader.Input(kStepSlot) != nullptr;
-      if (!quantizes && !is_scheduled) continue;
-      for (const Argument* output : reader.outputs()) {
-        const Variable* made = output->variable();
-        if (made != nullptr && seen.insert(made).second) open.push_back(made);
-      }
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -121,6 +101,37 @@ std::string NameCheck::Suggestion(const Op& op, absl::string_view name) {
   --suggestions_left_;
   const std::string nearest = NearestName(name, NamesSeenFrom(op.block()));
   return nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?");
+}
+
+ReadCheck::ReadCheck(const Program& program, FindingList* findings)
+    : program_(program), findings_(findings), quantized_arguments_left_(kMostQuantizedArguments) {}
+
+// The op may be as wide as the program, so its inputs are not what is walked.
+bool ReadCheck::ReadsOrQuantized(const Op& op, const Variable& variable) {
+  std::vector<const Variable*> open = {&variable};
+  absl::flat_hash_set<const Variable*> seen = {&variable};
+  while (!open.empty()) {
+    const Variable& read = *open.back();
+    open.pop_back();
+    if (&read != &variable && quantized_arguments_left_ <= 0) return false;
+    const std::vector<const Argument*> arguments = read.arguments();
+    if (&read != &variable) quantized_arguments_left_ -= static_cast<int64_t>(arguments.size());
+    for (const Argument* argument : arguments) {
+      const Op& reader = argument->op();
+      if (argument->is_output()) continue;
+      if (&reader == &op) return true;
+      const OpSchema* schema = FindOpSchema(reader.type());
+      const bool quantizes = schema != nullptr && schema->quant_op() != QuantOp::kNone;
+      const bool is_scheduled = reader.Input(kStepSlot) != nullptr;
+      if ((!quantizes && !is_scheduled) || quantized_arguments_left_ <= 0) continue;
+      quantized_arguments_left_ -= static_cast<int64_t>(reader.outputs().size());
+      for (const Argument* output : reader.outputs()) {
+        const Variable* made = output->variable();
+        if (made != nullptr && seen.insert(made).second) open.push_back(made);
+      }
+    }
+  }
+  return false;
 }
 
 // Whether a variable looks like one that is fed and then updated in place.

@@ -386,6 +386,24 @@ TEST(Verifier, TakesAWideOpThatUpdatesWhatIsFed) {
   EXPECT_EQ(findings[0].code, FindingCode::kUnknownOp);
 }
 
+// Were a chain of quantizers walked to its end from each of its links, this would not end.
+TEST(Verifier, TakesAChainOfQuantizersAgainstTheirOrder) {
+  constexpr int kQuantizers = 20000;
+  std::string variables = "var v0 f32[4]\n";
+  std::string ops;
+  for (int i = 0; i < kQuantizers; ++i) {
+    absl::StrAppend(&variables, "var v", i + 1, " f32[4]\nvar s", i, " f32[1]\n");
+    absl::StrAppend(&ops, "fake_quantize_dequantize_abs_max(X=v", i + 1, ") -> (Out=v", i,
+                    ", OutScale=s", i, ")\n");
+  }
+  int unreached_reads = 0;
+  for (const Finding& finding : Verify(ProgramFromText(absl::StrCat(variables, ops)))) {
+    unreached_reads += finding.code == FindingCode::kUnreachedRead;
+  }
+  // All but what is fed, the end of the chain.
+  EXPECT_EQ(unreached_reads, kQuantizers - 1);
+}
+
 // The message about a name that stands for nothing, where so many others are declared before the
 // one that is near to it.
 std::string MessageAfterNames(int names) {

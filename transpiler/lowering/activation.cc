@@ -76,8 +76,8 @@ class ActivationRule final : public LoweringRule {
     const Activation activation =
         ActivationOf(op.type(), lowering.AttributesOf(op), lowering.era());
     const std::optional<StageOfActivation> stage = StageOf(op, activation);
-    const bool keeps_nan = stage && stage->loses_nan && !EndsInCodes(*out);
     const Op* const product = lowering.FindOpenProduct(*x);
+    const bool keeps_nan = product != nullptr && stage && stage->loses_nan && !EndsInCodes(*out);
     if (product != nullptr && stage && !keeps_nan) {
       lowering.TakeUp(*product, op, *out, {stage->stage});
       return LoweringReason::kInEpilogue;
@@ -85,8 +85,7 @@ class ActivationRule final : public LoweringRule {
     ASSIGN_OR_RETURN(const bool is_table, LowerToTable(op, lowering));
     if (is_table) return LoweringReason::kOnIntegers;
     if (!stage) return LoweringReason::kNotQuantized;
-    return product != nullptr && keeps_nan ? LoweringReason::kKeepsNan
-                                           : LoweringReason::kNotAfterProduct;
+    return keeps_nan ? LoweringReason::kKeepsNan : LoweringReason::kNotAfterProduct;
   }
 };
 

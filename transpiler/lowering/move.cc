@@ -1,10 +1,12 @@
 #include "transpiler/lowering/move.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/op_builder.h"
@@ -15,6 +17,10 @@ namespace fixpoint {
 namespace {
 
 constexpr char kConcat[] = "concat";
+
+// Values that are followed from one: more than networks have, and so few that a program of nothing
+// but moves is lowered in time.
+constexpr size_t kMostMoved = 256;
 
 // Those that every X has; nothing where one has none, or others.
 std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
@@ -32,7 +38,10 @@ std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
 
 bool IsQuantizedAlone(const Value& value) {
   std::vector<const Value*> rest = {&value};
+  // An op may read a value several times, and give several that are read together.
+  absl::flat_hash_set<const Value*> seen = {&value};
   while (!rest.empty()) {
+    if (seen.size() > kMostMoved) return false;
     const Value& next = *rest.back();
     rest.pop_back();
     for (const Argument* reader : next.readers()) {
@@ -41,7 +50,7 @@ bool IsQuantizedAlone(const Value& value) {
       if (!MovesValues(reader->op()) || reader->slot_name() != "X") return false;
       for (const Argument* output : reader->op().Outputs("Out")) {
         if (output->value() == nullptr) return false;
-        rest.push_back(output->value());
+        if (seen.insert(output->value()).second) rest.push_back(output->value());
       }
     }
   }

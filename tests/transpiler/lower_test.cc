@@ -1,0 +1,70 @@
+// Lowering of programs that are made to take long.
+
+#include "transpiler/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/scope.h"
+#include "tests/testing/parameter_text.h"
+#include "tests/testing/parsed_program.h"
+#include "transpiler/pass.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kVariables[] = R"(
+  var feed feed_minibatch persistable
+  var fetch fetch_list persistable
+  var zero i32[1] persistable
+  var s f32[1] persistable
+  var w.int8 i8[2,2] persistable
+  var w f32[2,2]
+  var q i8[-1,2]
+  var x f32[-1,2]
+  var y f32[-1,2]
+  var x0 f32[-1,2]
+  var z.q f32[-1,2]
+  var z f32[-1,2]
+)";
+constexpr char kOps[] = R"(
+  feed(X=feed) -> (Out=q) {col=0}
+  dequantize_linear(Scale=s, X=q, ZeroPoint=zero) -> (Y=x) {bit_length=8, quant_axis=-1, round_type=0}
+  dequantize_linear(Scale=s, X=w.int8, ZeroPoint=zero) -> (Y=w) {bit_length=8, quant_axis=-1, round_type=0}
+  mul(X=x, Y=w) -> (Out=y)
+  relu6(X=y) -> (Out=x0)
+)";
+constexpr char kParameters[] = "zero i32[1] 0\ns f32[1] 127\nw.int8 i8[2,2] 1 2 3 4\n";
+
+// Each concat reads twice what the one before it gives: there are more ways to the end than could
+// be walked.
+TEST(Lower, TakesOpsThatMoveAValueTwiceEach) {
+  constexpr int kConcats = 100;
+  std::string variables = kVariables;
+  std::string ops = kOps;
+  for (int i = 0; i < kConcats; ++i) {
+    absl::StrAppend(&variables, "  var x", i + 1, " f32[-1,2]\n");
+    absl::StrAppend(&ops, "  concat(X=[x", i, ", x", i, "]) -> (Out=x", i + 1, ") {axis=0}\n");
+  }
+  absl::StrAppend(&ops, "  quantize_linear(Scale=s, X=x", kConcats,
+                  ", ZeroPoint=zero) -> (Y=z.q) {bit_length=8, quant_axis=-1, round_type=0}\n",
+                  "  dequantize_linear(Scale=s, X=z.q, ZeroPoint=zero) -> (Y=z) {bit_length=8, "
+                  "quant_axis=-1, round_type=0}\n",
+                  "  fetch(X=z) -> (Out=fetch) {col=0}\n");
+  const absl::StatusOr<Scope> parameters = ParseParameters(kParameters, "parameters");
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  const absl::StatusOr<LoweredModel> model =
+      Lower(ParsedProgram(absl::StrCat(variables, ops)), *parameters);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto relu6 = std::find_if(model->ops.begin(), model->ops.end(),
+                                  [](const LoweredOp& op) { return op.type == "relu6"; });
+  ASSERT_NE(relu6, model->ops.end());
+  EXPECT_EQ(relu6->reason, LoweringReason::kInEpilogue);
+}
+
+}  // namespace
+}  // namespace fixpoint

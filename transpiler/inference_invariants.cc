@@ -85,9 +85,7 @@ class Check {
     if (!IsForwardRole(writer->role())) {
       // What is read after it in its block, strip_training has refused.
       refusals_.push_back(absl::StrCat(program_.name(), program_.name().empty() ? "" : ": ",
-                                       DescribeInFile(op), ": reads \"", std::string(input.name()),
-                                       "\", which ", DescribeInFile(*writer),
-                                       " computes; a program for inference has no such op"));
+                                       removed_writers_.Check(input).message()));
       return;
     }
     Violated(3, Describe(op), " reads \"", std::string(input.name()),

@@ -34,11 +34,11 @@ absl::flat_hash_set<std::string> NamesInAllAttributes(const Program& program) {
 
 const Variable* RemovedWriters::Meant(const Program& program, const RemovedVariables& removed,
                                       const Block& block, absl::string_view name) {
+  const Variable* const there = program.Find(block, name);
   const Block* at = &block;
   while (at != nullptr) {
     const auto gone = removed.find(std::make_pair(at, std::string(name)));
     if (gone != removed.end()) return gone->second;
-    const Variable* there = program.Find(*at, name);
     if (there != nullptr && there->desc() != nullptr && &there->block() == at) return there;
     at = at->forward() != nullptr ? at->forward() : at->parent();
   }

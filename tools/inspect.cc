@@ -4,6 +4,7 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
 #include "ops/verifier.h"
@@ -313,7 +315,9 @@ absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   std::vector<std::string> names;
   for (const Subcommand& subcommand : subcommands) names.push_back(subcommand.name);
   if (line.arguments.empty()) {
-    return UsageError("a subcommand is missing: stats, text, verify, diff, dot, convert or cost");
+    const auto last = std::prev(names.end());
+    return UsageError(absl::StrCat(
+        "a subcommand is missing: ", absl::StrJoin(names.begin(), last, ", "), " or ", *last));
   }
   const std::string& name = line.arguments[0];
   const auto chosen =

@@ -10,11 +10,11 @@
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/inference_invariants.h"
+#include "transpiler/known_ranges.h"
 #include "transpiler/lowered_already.h"
 #include "transpiler/marks.h"
 #include "transpiler/quantization_sites.h"
 #include "transpiler/taken_parameters.h"
-#include "transpiler/known_ranges.h"
 
 namespace fixpoint {
 namespace {

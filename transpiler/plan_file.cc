@@ -441,7 +441,7 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
     if (site.role == QuantPlan::WEIGHT ? !is_weight : is_parameter) {
       return absl::InvalidArgumentError(absl::StrCat(
           "\"", site.value->variable().name(), "\": role ", QuantPlan::Role_Name(site.role),
-          "; want WEIGHT of a parameter, and of ", "nothing else"));
+          "; want WEIGHT of a parameter, and of nothing else"));
     }
     const absl::Status status =
         CheckAbilities(target, site.role, *quantizers.Find(site.spec.quantizer()), site.spec);

@@ -2,6 +2,8 @@
 
 #include <glog/logging.h>
 
+#include <cstddef>
+
 #include "ops/dims.h"
 
 namespace fixpoint::kernels {
@@ -21,6 +23,9 @@ memory::desc OfChannels(const memory::desc& out, int channel_axis) {
 memory::desc WithType(const memory::desc& desc, memory::data_type type) {
   return memory::desc(desc.get_dims(), type, desc.get_strides());
 }
+
+// Of one primitive. Of more, oneDNN says that there is no memory for them.
+constexpr size_t kMostPostOps = 32;
 
 int32_t ZeroPointOf(const EpilogueStage& stage) { return static_cast<int32_t>(stage.b); }
 
@@ -43,6 +48,9 @@ EpiloguePostOps::EpiloguePostOps(const Epilogue& epilogue, const memory::desc& o
 }
 
 dnnl::primitive_attr EpiloguePostOps::attr() const {
+  if (epilogue_.size() > kMostPostOps) {
+    throw dnnl::error(dnnl_unimplemented, "an epilogue of more stages than it takes");
+  }
   dnnl::post_ops post_ops;
   for (size_t i = 0; i < epilogue_.size(); ++i) {
     const EpilogueStage& stage = epilogue_[i];

@@ -26,7 +26,8 @@ class EpiloguePostOps {
   EpiloguePostOps(const Epilogue& epilogue, const dnnl::memory::desc& out, int channel_axis,
                   bool adds_to_output = false);
 
-  // Attributes of the primitive, without any but these.
+  // Attributes of the primitive, without any but these. Throws dnnl::error (dnnl_unimplemented)
+  // where there are more stages than oneDNN takes.
   dnnl::primitive_attr attr() const;
   // What the primitive is executed with: its own arguments, and the operands.
   std::vector<Execution::Argument> With(std::vector<Execution::Argument> arguments) const;

@@ -45,6 +45,7 @@ const EpilogueCase kEpilogues[] = {
     {"LeakyRelu", {{Kind::kAddChannel}, {Kind::kLeakyRelu, 0.1f}, {Kind::kMultiply, 0.3f}}},
     {"HardSwish", {{Kind::kAddChannel}, {Kind::kHardSwish, 1 / 6.0f, 0.5f}}},
     {"Steps", {{Kind::kMultiply, 7.3f}, {Kind::kRound}, {Kind::kAdd, 64}}},
+    {"MoreThanOneDnnTakes", Epilogue(33, {Kind::kAddChannel})},
 };
 
 // Numbers between -2 and 2 that look random.

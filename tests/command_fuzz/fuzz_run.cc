@@ -32,7 +32,8 @@ constexpr int kOddsOfDamage = 12;
 constexpr int64_t kMostFileBytes = int64_t{256} << 20;
 
 // Flags that say how long a tool is to work: a large number there is no defect.
-constexpr const char* kAmountsOfWork[] = {"steps", "epochs", "seconds", "batches", "data"};
+constexpr const char* kAmountsOfWork[] = {"steps",   "epochs", "seconds",
+                                          "batches", "data",   "max_iterations"};
 
 std::vector<std::string> FlagsIn(const std::string& help) {
   std::vector<std::string> flags;

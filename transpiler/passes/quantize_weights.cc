@@ -100,8 +100,7 @@ class WeightQuantizer {
     UpdateCaptures(program_, &rewriter_);
     if (outdated_ > 0) {
       context_.notes.push_back(absl::StrCat(
-          "weights whose stored scale is older than they are, so that they have one of "
-          "their own again: ",
+          "weights that were updated after their scale was stored, so that it is computed anew: ",
           outdated_));
     }
     return absl::OkStatus();

@@ -230,6 +230,18 @@ std::string OtherFiles(const std::string& directory, const std::vector<Parameter
   return absl::StrCat("of other files the folder has ", FirstNames(quoted));
 }
 
+// The file of the folder that is named as combined files are; "" if there is none.
+std::string CombinedFileIn(const std::string& directory) {
+  std::error_code error;
+  const fs::path fluid = fs::path(directory) / "__params__";
+  if (fs::is_regular_file(fluid, error)) return fluid.string();
+  absl::btree_set<std::string> found;
+  for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".pdiparams") found.insert(it->path().string());
+  }
+  return found.empty() ? "" : *found.begin();
+}
+
 absl::Status CheckAllThere(const std::string& directory,
                            const std::vector<ParameterInfo>& parameters) {
   std::vector<absl::string_view> missing;
@@ -240,9 +252,14 @@ absl::Status CheckAllThere(const std::string& directory,
     }
   }
   if (missing.empty()) return absl::OkStatus();
+  const std::string combined =
+      missing.size() == parameters.size() ? CombinedFileIn(directory) : std::string();
   return absl::NotFoundError(absl::StrCat(
       "there is no file for variable ", Quoted(missing[0]), " (", missing.size(), " of ",
-      Counted(parameters.size(), "parameter"), " missing); ", OtherFiles(directory, parameters)));
+      Counted(parameters.size(), "parameter"), " missing); ",
+      combined.empty()
+          ? OtherFiles(directory, parameters)
+          : absl::StrCat("a combined file is named itself, not its folder: ", combined)));
 }
 
 absl::StatusOr<Scope> ReadSeparateParameters(const std::vector<ParameterInfo>& parameters,

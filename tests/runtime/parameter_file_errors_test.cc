@@ -170,6 +170,21 @@ TEST(LoadParameters, SaysWhatIsWrongWithAFolder) {
   }
 }
 
+TEST(LoadParameters, NamesTheCombinedFileWhereItsFolderIsNamed) {
+  const std::string missing =
+      "DIR: there is no file for variable \"a\" (1 of 1 parameter missing); a combined file is "
+      "named itself, not its folder: ";
+  const TemporaryFolder folder;
+  const auto load = [&] {
+    return Portable(LoadParameters(ProgramWith({{"a", {2}}}), folder.Path()).status(), folder);
+  };
+  folder.Write("net.pdmodel", "a program");
+  folder.Write("net.pdiparams", Pairs(1));
+  EXPECT_EQ(load(), absl::NotFoundError(missing + "DIR/net.pdiparams"));
+  folder.Write("__params__", Pairs(1));
+  EXPECT_EQ(load(), absl::NotFoundError(missing + "DIR/__params__"));
+}
+
 TEST(LoadParameters, SaysThatThereIsNoFile) {
   const TemporaryFolder folder;
   EXPECT_EQ(Portable(LoadParameters(ProgramDesc(), folder.Path("p")).status(), folder),

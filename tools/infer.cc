@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -91,6 +92,17 @@ absl::StatusOr<std::vector<NamedFile>> ParseNamedFiles(absl::string_view flag,
   return files;
 }
 
+// Error (of usage): also a variable that is named twice.
+absl::StatusOr<std::vector<NamedFile>> ReadFeeds() {
+  ASSIGN_OR_RETURN(std::vector<NamedFile> feeds, ParseNamedFiles("feeds", FLAGS_feeds));
+  absl::flat_hash_set<absl::string_view> names;
+  for (const NamedFile& feed : feeds) {
+    if (names.insert(feed.name).second) continue;
+    return UsageError(absl::StrCat("--feeds: \"", feed.name, "\" is named twice; want one file"));
+  }
+  return feeds;
+}
+
 absl::StatusOr<std::optional<DataSetName>> ReadDataSet() {
   if (FLAGS_data.empty()) return std::nullopt;
   return DataSetOfFlag(FLAGS_data);
@@ -100,7 +112,7 @@ absl::StatusOr<ExitCode> RunProgram(const std::string& path, const NetworkFlags&
   InferenceCommand command;
   command.program = path;
   command.params = FLAGS_params;
-  ASSIGN_OR_RETURN(command.feeds, ParseNamedFiles("feeds", FLAGS_feeds));
+  ASSIGN_OR_RETURN(command.feeds, ReadFeeds());
   ASSIGN_OR_RETURN(command.fetches, ParseNamedFiles("fetches", FLAGS_fetches));
   ASSIGN_OR_RETURN(command.data_set, ReadDataSet());
   command.variables = flags.variables;
@@ -128,7 +140,7 @@ absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& fl
   }
   command.op_by_op = FLAGS_op_by_op;
   command.backend_options = flags.backend_options;
-  ASSIGN_OR_RETURN(command.feeds, ParseNamedFiles("feeds", FLAGS_feeds));
+  ASSIGN_OR_RETURN(command.feeds, ReadFeeds());
   ASSIGN_OR_RETURN(command.data_set, ReadDataSet());
   if (command.data_set && !command.feeds.empty()) {
     return UsageError("--feeds and --data: what is compared runs on one of them");
@@ -147,7 +159,7 @@ absl::StatusOr<ExitCode> Bench(const std::string& path, const NetworkFlags& flag
   BenchCommand command;
   command.program = path;
   command.params = FLAGS_params;
-  ASSIGN_OR_RETURN(command.feeds, ParseNamedFiles("feeds", FLAGS_feeds));
+  ASSIGN_OR_RETURN(command.feeds, ReadFeeds());
   command.variables = flags.variables;
   command.batch_size = flags.batch_size;
   command.seconds = FLAGS_seconds;
@@ -166,7 +178,12 @@ absl::StatusOr<std::string> ReadMode() {
   }
   if (FLAGS_bench) return "bench";
   if (!FLAGS_compare.empty()) return "compare";
-  if (FLAGS_data.empty() == FLAGS_fetches.empty()) {
+  if (!FLAGS_data.empty() && !FLAGS_fetches.empty()) {
+    return UsageError(
+        "--fetches and --data: one of them at a time; --fetches runs once on arrays (--feeds), "
+        "--data measures on a data set");
+  }
+  if (FLAGS_data.empty() && FLAGS_fetches.empty()) {
     return UsageError(
         "what to do is wanted: --fetches=NAME=FILE.npy, --data=mnist:FOLDER or another, "
         "--compare=OTHER, or --bench");

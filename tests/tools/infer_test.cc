@@ -355,6 +355,12 @@ fetch(X=y) -> (Out=fetch) {col=0}
        2,
        "what to do is wanted: --fetches=NAME=FILE.npy, --data=mnist:FOLDER or another, "
        "--compare=OTHER, or --bench"},
+      {{"net.txt", params, fetch, "--data=digits:50"},
+       2,
+       "--fetches and --data: one of them at a time"},
+      {{"net.txt", params, "--feeds=x=x.npy,x=row.npy", fetch},
+       2,
+       "--feeds: \"x\" is named twice; want one file"},
       {{"net.txt", fetch, "--json"},
        2,
        "--json is not a flag of arrays; it is one of data, compare and bench"},

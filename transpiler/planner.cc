@@ -154,7 +154,8 @@ absl::StatusOr<Plan> Planner::Make() {
     for (const Op& op : program_.block(b).ops()) {
       const OpSchema* schema = types_.SchemaOf(op);
       if (schema == nullptr || !types_.IsForward(op)) continue;
-      if (schema->quantizable_inputs().empty() && schema->quantizable_outputs().empty()) continue;
+      const bool has_outputs = config_.observe_outputs() && !schema->quantizable_outputs().empty();
+      if (schema->quantizable_inputs().empty() && !has_outputs) continue;
       Rules::OpMatches matches = rules_.Match(op);
       if (!schema->quantizable_inputs().empty()) PlanOp(op, *schema, matches);
       if (!config_.observe_outputs()) continue;

@@ -277,17 +277,20 @@ TEST(Planner, NamesNoRuleWhereNoneDecided) {
             "axis_unknown ()");
 }
 
-TEST(Planner, RefusesARuleOfASlotThatIsNeverQuantized) {
-  Program program = ParsedProgram(kReluAndReaders);
-  TranspileOptions options;
-  options.config = Config("rules { op_type: 'relu' slot: 'Out' skip: true }");
-  EXPECT_EQ(std::string(Transpile(&program, options).status().message()),
-            "configuration: no quantizable op matches rule 1 { op_type: \"relu\" "
-            "slot: \"Out\" "
-            "skip: true }; correct it, or set `optional: true` where that is meant [in "
-            "plan_quantizers]");
-  options.config.set_observe_outputs(true);
-  EXPECT_TRUE(Transpile(&program, options).ok());
+// The output of a relu is observed on request, and never quantized.
+TEST(Planner, RefusesARuleAboutWhatIsNeverQuantized) {
+  for (const std::string slot : {"", "slot: \"Out\" "}) {
+    Program program = ParsedProgram(kReluAndReaders);
+    TranspileOptions options;
+    options.config = Config(absl::StrCat("rules { op_type: 'relu' ", slot, "skip: true }"));
+    EXPECT_EQ(
+        std::string(Transpile(&program, options).status().message()),
+        absl::StrCat("configuration: no quantizable op matches rule 1 { op_type: \"relu\" ", slot,
+                     "skip: true }; correct it, or set `optional: true` where that is meant "
+                     "[in plan_quantizers]"));
+    options.config.set_observe_outputs(true);
+    EXPECT_TRUE(Transpile(&program, options).ok());
+  }
 }
 
 TEST(Planner, NamesTheQuantizersThatThereAreForOneThatIsNot) {

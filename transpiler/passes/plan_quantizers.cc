@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/quantizer.h"
 #include "proto/status_macros.h"
@@ -75,6 +76,9 @@ class PlanQuantizers final : public Pass {
   static absl::Status ReadPlan(const Program& program, const QuantizerTable& quantizers,
                                TrainContext& train) {
     ASSIGN_OR_RETURN(train.plan, PlanFromProto(*train.given_plan, program));
+    if (train.plan.target.empty() && train.plan.sites.empty() && train.plan.decisions.empty()) {
+      return absl::InvalidArgumentError("has no target, no sites and no decisions; want a plan");
+    }
     RETURN_IF_ERROR(CheckPlan(train.plan, train.target, quantizers));
     FindTrainedScales(quantizers, train);
     return CheckTrainedScales(program, train.plan);

@@ -15,7 +15,7 @@ absl::Status InferScalarInt64(InferContext& op) {
 void LeaveToBackwardPass(const OpDesc&, Era, std::vector<OpDesc>* gradients) { gradients->clear(); }
 
 void DefineBlocks(OpList& ops) {
-  ops.Define("while(X*, Condition*) -> (Out*, StepScopes)")
+  ops.Define("while(X*?, Condition*) -> (Out*, StepScopes)")
       .Doc(
           "Runs sub_block as long as Condition, BOOL [1], holds. X: what the block reads from "
           "outside; Out: what it writes outside.")
@@ -24,7 +24,7 @@ void DefineBlocks(OpList& ops) {
       .Gradient("while_grad(X, Out, StepScopes, Out@GRAD) -> (X@GRAD)")
       .GradientBy(LeaveToBackwardPass)
       .GradientNotKnown();
-  ops.Define("conditional_block(Cond*, Input*) -> (Out*, Scope)")
+  ops.Define("conditional_block(Cond*, Input*?) -> (Out*, Scope)")
       .Doc("Runs sub_block if Cond holds (is_scalar_condition), or if no Cond is empty.")
       .Attr("sub_block", Required(BLOCK))
       .Attr("is_scalar_condition", Bool(false))
@@ -32,7 +32,7 @@ void DefineBlocks(OpList& ops) {
       .Gradient("conditional_block_grad(Cond, Input, Out, Out@GRAD, Scope) -> (Input@GRAD)")
       .GradientBy(LeaveToBackwardPass)
       .GradientNotKnown();
-  ops.Define("recurrent(inputs*, initial_states*, parameters*) -> (outputs*, step_scopes)")
+  ops.Define("recurrent(inputs*, initial_states*, parameters*?) -> (outputs*, step_scopes)")
       .Doc("Runs sub_block once per time step of inputs.")
       .Attr("has_states", Bool(false))
       .Attr("ex_states", Required(STRINGS))

@@ -198,6 +198,16 @@ std::vector<std::string> Differences(const std::string& op, const std::set<std::
 
 class OpProtos : public testing::TestWithParam<Era> {};
 
+// What the registry requires and files leave empty: a block may read nothing from outside.
+const char* const kOurDifferences[] = {
+    "conditional_block: has in Input*?",
+    "conditional_block: lacks in Input*",
+    "recurrent: has in parameters*?",
+    "recurrent: lacks in parameters*",
+    "while: has in X*?",
+    "while: lacks in X*",
+};
+
 TEST_P(OpProtos, SlotsAndAttributesAreTheReferences) {
   SKIP_WITHOUT_REFERENCE_DATA();
   const ReferenceOps reference = ReadReference(GetParam());
@@ -211,7 +221,7 @@ TEST_P(OpProtos, SlotsAndAttributesAreTheReferences) {
         Differences(op, lines, OursOf(*schema, GetParam(), lines));
     differences.insert(differences.end(), of_op.begin(), of_op.end());
   }
-  EXPECT_THAT(differences, testing::IsEmpty());
+  EXPECT_THAT(differences, testing::UnorderedElementsAreArray(kOurDifferences));
   EXPECT_GE(compared, 190);
 }
 

@@ -211,6 +211,20 @@ mul(X=x, Y=w) -> (Out=y)
      R"(error: p: block 0, op 1 (mul_grad): the op stands before block 0, op 2 (mul), of which it is the gradient; want it after [gradient_mismatch]
     mul_grad(Out@GRAD=y@GRAD, X=x, Y=w) -> (Y@GRAD=w@GRAD) {op_role=1}
 )"},
+    {"NothingInABlockThatReadsNothingFromOutside", R"(
+block 0 {
+  var c bool[1]
+  var s step_scopes
+  var o f32[1]
+  fill_constant() -> (Out=c) {shape=[1], dtype=0, value=1.0}
+  fill_constant() -> (Out=o) {shape=[1], dtype=5, value=1.0}
+  conditional_block(Cond=c, Input=[]) -> (Out=o, Scope=s) {sub_block=block(1), is_scalar_condition=true}
+}
+block 1 parent=0 {
+  fill_constant() -> (Out=o) {shape=[1], dtype=5, value=2.0}
+}
+)",
+     ""},
     {"ABlockThatNoOpRuns", R"(
 block 0 {
   var x f32[4]

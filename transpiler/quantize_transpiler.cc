@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -136,6 +137,42 @@ absl::Status CheckBatchNormIsScheduled(const Pipeline& pipeline, const Plan& pla
                    " does; add freeze_batch_norm after insert_quantizers"));
 }
 
+bool NamesOneOf(const OpDesc& op, const std::set<std::string>& names) {
+  for (const auto* slots : {&op.inputs(), &op.outputs()}) {
+    for (const OpDesc::Var& slot : *slots) {
+      for (const std::string& argument : slot.arguments()) {
+        if (names.count(argument) > 0) return true;
+      }
+    }
+  }
+  return false;
+}
+
+// Whether an op that the log does not tell of names a variable that the log takes away. The
+// fingerprint does not see it: it is of what was rewritten.
+bool NamesWhatLogTakesAway(const ProgramDesc& program, const EditLog& log) {
+  std::set<std::string> inserted;
+  std::set<std::pair<int, int>> told;
+  for (const EditLog::BlockEdits& edits : log.blocks()) {
+    if (edits.block() < 0 || edits.block() >= program.blocks_size()) continue;
+    const BlockDesc& block = program.blocks(edits.block());
+    for (const EditLog::VarEdit& edit : edits.vars()) {
+      if (!edit.has_inserted_by() || edit.index() < 0 || edit.index() >= block.vars_size())
+        continue;
+      inserted.insert(block.vars(edit.index()).name());
+    }
+    for (const EditLog::OpEdit& edit : edits.ops()) {
+      if (!edit.has_removed()) told.insert({edits.block(), edit.index()});
+    }
+  }
+  for (int b = 0; b < program.blocks_size(); ++b) {
+    for (int i = 0; i < program.blocks(b).ops_size(); ++i) {
+      if (told.count({b, i}) == 0 && NamesOneOf(program.blocks(b).ops(i), inserted)) return true;
+    }
+  }
+  return false;
+}
+
 void StoreEditLog(Program* program, const QuantPlan* plan) {
   program->ClearEditLog();
   EditLog& log = *program->mutable_edit_log();
@@ -256,7 +293,8 @@ absl::Status Untranspile(Program* program) {
   if (!program->Proto().has_edit_log()) return UndoByMarks(program);
   const EditLog log = program->Proto().edit_log();
   program->ClearEditLog();
-  const bool is_the_same = Fingerprint(program->Proto(), log) == log.fingerprint();
+  const bool is_the_same = Fingerprint(program->Proto(), log) == log.fingerprint() &&
+                           !NamesWhatLogTakesAway(program->Proto(), log);
   absl::Status adopted;
   if (is_the_same) {
     adopted = program->AdoptEditLog(log);
@@ -273,7 +311,7 @@ absl::Status Untranspile(Program* program) {
         absl::StrCat(program->name(), program->name().empty() ? "" : ": ", why));
   };
   if (is_the_same) return refused(adopted.message());
-  if (undone.code() != absl::StatusCode::kFailedPrecondition) return undone;
+  if (HasMarks(*program)) return undone;
   return refused(
       "the edit log is of another program, or this one was changed since, and no op has a mark of "
       "Fixpoint that could be undone");

@@ -124,14 +124,16 @@ absl::Status CheckUndone(const Program& program) {
 }
 
 absl::Status Undo(Program* program) {
+  if (!HasMarks(*program)) {
+    return absl::FailedPreconditionError(
+        "there is nothing to undo: the program has neither an edit log nor marks of Fixpoint");
+  }
   Rewriter rewriter(program, "undo_by_marks");
   std::vector<const Variable*> written;
   std::vector<const Variable*> unused;
-  bool marked = false;
   for (int b = 0; b < program->block_count(); ++b) {
     for (const Op& op : program->block(b).ops()) {
       if (op.FindAttr(kInsertedByAttr) != nullptr) {
-        marked = true;
         for (const Argument* output : op.outputs()) {
           if (output->variable() != nullptr) written.push_back(output->variable());
         }
@@ -140,14 +142,9 @@ absl::Status Undo(Program* program) {
         }
         rewriter.Remove(op);
       } else if (StringsAttr(op.desc(), kRewiredAttr).has_value()) {
-        marked = true;
         RETURN_IF_ERROR(RestoreOp(*program, op, rewriter));
       }
     }
-  }
-  if (!marked) {
-    return absl::FailedPreconditionError(
-        "there is nothing to undo: the program has neither an edit log nor marks of Fixpoint");
   }
   for (const Variable* variable : written) RETURN_IF_ERROR(CheckReaders(*variable));
   unused.insert(unused.end(), written.begin(), written.end());
@@ -161,6 +158,16 @@ absl::Status Undo(Program* program) {
 }
 
 }  // namespace
+
+bool HasMarks(const Program& program) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (op.FindAttr(kInsertedByAttr) != nullptr) return true;
+      if (StringsAttr(op.desc(), kRewiredAttr).has_value()) return true;
+    }
+  }
+  return false;
+}
 
 absl::Status UndoByMarks(Program* program) {
   program->ForgetEdits();

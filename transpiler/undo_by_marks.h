@@ -8,6 +8,9 @@
 
 namespace fixpoint {
 
+// Whether an op has a mark of Fixpoint.
+bool HasMarks(const Program& program);
+
 // Removes what marked ops inserted, and puts back what stood in the slots of marked ops.
 // Errors: kFailedPrecondition: there is no mark, or what the marks lead back to is gone, as in a
 // frozen program, or is wrong, because the program was edited since; kInvalidArgument: a mark does

@@ -52,6 +52,26 @@ TEST(UndoByMarksOfAProgram, KeepsWhatAnotherToolChangedSince) {
   EXPECT_EQ(Undone(changed), with_users_op) << "the log is of another program";
 }
 
+TEST(UndoOfAnEditedProgram, RefusesAnOpThatReadsWhatIsTakenAway) {
+  ProgramDesc edited = Transpiled();
+  OpDesc& relu = *edited.mutable_blocks(0)->mutable_ops(edited.blocks(0).ops_size() - 1);
+  ASSERT_EQ(relu.type(), "relu");
+  relu.mutable_inputs(0)->set_arguments(0, "x.quantized.dequantized");
+  EXPECT_THAT(Undone(edited),
+              testing::HasSubstr("(relu): reads \"x.quantized.dequantized\", which Fixpoint's ops "
+                                 "compute, and has no mark of what it read before"));
+}
+
+TEST(UndoOfAnEditedProgram, SaysWhatIsWrongWhereTheLogFitsNoMore) {
+  ProgramDesc edited = Transpiled();
+  BlockDesc& block = *edited.mutable_blocks(0);
+  OpDesc& mul = *block.mutable_ops(block.ops_size() - 2);
+  ASSERT_EQ(mul.type(), "mul");
+  block.mutable_ops()->DeleteSubrange(0, 1);
+  mul.clear_attrs();
+  EXPECT_THAT(Undone(edited), testing::HasSubstr("which Fixpoint's ops compute"));
+}
+
 struct BadMark {
   const char* name;
   const char* text;

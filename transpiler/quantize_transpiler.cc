@@ -157,9 +157,8 @@ bool NamesWhatLogTakesAway(const ProgramDesc& program, const EditLog& log) {
     if (edits.block() < 0 || edits.block() >= program.blocks_size()) continue;
     const BlockDesc& block = program.blocks(edits.block());
     for (const EditLog::VarEdit& edit : edits.vars()) {
-      if (!edit.has_inserted_by() || edit.index() < 0 || edit.index() >= block.vars_size())
-        continue;
-      inserted.insert(block.vars(edit.index()).name());
+      const bool is_there = edit.index() >= 0 && edit.index() < block.vars_size();
+      if (edit.has_inserted_by() && is_there) inserted.insert(block.vars(edit.index()).name());
     }
     for (const EditLog::OpEdit& edit : edits.ops()) {
       if (!edit.has_removed()) told.insert({edits.block(), edit.index()});

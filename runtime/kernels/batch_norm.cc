@@ -71,13 +71,12 @@ template <typename F>
 void BatchNorm::ForEachPiece(int64_t bytes_of_element, F f) const {
   const int64_t size = shape_.size();
   const int64_t size_of_piece = Parts(Parts(size, width_), pieces_) * width_;
-  ParallelFor(pieces_, bytes_of_element * size_of_piece,
-              [=, pieces = pieces_](int64_t begin, int64_t end) {
-                for (int64_t piece = begin; piece < end; ++piece) {
-                  const int64_t first = piece * size_of_piece;
-                  f(piece, first, std::min(size, first + size_of_piece));
-                }
-              });
+  ParallelFor(pieces_, bytes_of_element * size_of_piece, [=](int64_t begin, int64_t end) {
+    for (int64_t piece = begin; piece < end; ++piece) {
+      const int64_t first = piece * size_of_piece;
+      f(piece, first, std::min(size, first + size_of_piece));
+    }
+  });
 }
 
 template <typename F>

@@ -121,10 +121,10 @@ class WeightQuantizer {
       rewriter_.SetArgument(*read, written->scales);
     }
     if (site.fused) {
-      RETURN_IF_ERROR(WriteDequantize(site, *written, *site.quantize, site.result->name()));
+      RETURN_IF_ERROR(WriteDequantize(site, *written, *site.result));
     }
     for (const Op* op : site.dequantize) {
-      RETURN_IF_ERROR(WriteDequantize(site, *written, *op, op->outputs().front()->name()));
+      RETURN_IF_ERROR(WriteDequantize(site, *written, *op->outputs().front()));
     }
     const std::vector<const Op*> casts = CastsBefore(*site.input->value());
     for (const Op* op : site.ops()) rewriter_.Remove(*op);
@@ -202,7 +202,7 @@ class WeightQuantizer {
                                               ": the parameters have no weight \"", weight.name(),
                                               "\""));
     }
-    RETURN_IF_ERROR(CheckExtents(*site.quantize, weight, *tensor));
+    RETURN_IF_ERROR(CheckDims(*site.quantize, weight, *tensor));
     absl::StatusOr<WeightCodes> made = source.is_cast ? MakeCodesOfCast(site, *tensor, options)
                                                       : MakeCodes(site, *tensor, options);
     if (!made.ok()) {
@@ -252,19 +252,14 @@ class WeightQuantizer {
     return MakeCodes(site, numbers, options);
   }
 
-  static absl::Status CheckExtents(const Op& quantize, const Variable& weight,
-                                   const Tensor& tensor) {
-    if (weight.tensor() == nullptr) return absl::OkStatus();
-    const auto& declared = weight.tensor()->dims();
-    bool equal = declared.size() == static_cast<int>(tensor.dims().size());
-    for (int i = 0; equal && i < declared.size(); ++i) {
-      equal = declared[i] < 0 || declared[i] == tensor.dims()[i];
-    }
-    if (equal || declared.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(DescribeInFile(quantize), ": the weight \"", weight.name(), "\" is ",
-                     DimsText(tensor.dims()), "; the program declares ",
-                     DimsText(std::vector<int64_t>(declared.begin(), declared.end()))));
+  // Whether what the parameters hold is what `variable` is declared to hold.
+  static absl::Status CheckDims(const Op& op, const Variable& variable, const Tensor& held) {
+    if (variable.tensor() == nullptr) return absl::OkStatus();
+    const Dims declared(variable.tensor()->dims().begin(), variable.tensor()->dims().end());
+    if (declared.empty() || MayBeEqual(declared, held.dims())) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": the weight \"",
+                                                   variable.name(), "\" is ", DimsText(held.dims()),
+                                                   "; the program declares ", DimsText(declared)));
   }
 
   // Counts scales that training stored before its last update of the weight.
@@ -277,8 +272,13 @@ class WeightQuantizer {
     outdated_ += stored->data<float>() != scales.data<float>();
   }
 
+  // The op that takes the codes back to `numbers`, where the op stands that does so in training.
   absl::Status WriteDequantize(const QuantizationSite& site, const Written& written,
-                               const Op& place, absl::string_view out) {
+                               const Argument& numbers) {
+    const Op& place = numbers.op();
+    const absl::string_view out = numbers.name();
+    ASSIGN_OR_RETURN(const Tensor* held, context_.freeze.new_parameters.Find(written.codes));
+    RETURN_IF_ERROR(CheckDims(place, *numbers.variable(), *held));
     OpDesc op;
     if (!written.zero_points.empty()) {
       op = MakeAffineDequantize(site, written, out);

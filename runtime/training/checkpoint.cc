@@ -164,6 +164,8 @@ absl::Status CheckpointFolder::Write(const TrainingState& state, const Scope& sc
   std::error_code error;
   // The same step has the same values.
   if (fs::exists(path, error)) return absl::OkStatus();
+  // Runs that were killed may have left one too many each.
+  RETURN_IF_ERROR(RemoveOldest());
   ASSIGN_OR_RETURN(StagedDirectory folder, StagedDirectory::Create(path));
   RETURN_IF_ERROR(Append(kStateFile, &folder,
                          [&](const ByteSink& sink) { return sink(PrintTextMessage(state)); }));

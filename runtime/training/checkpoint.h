@@ -56,10 +56,10 @@ class CheckpointFolder {
   absl::StatusOr<std::vector<int64_t>> Steps() const;
   std::string PathOf(int64_t step) const;
 
-  // Writes one, synced, then removes those that are too many, the oldest first. Whenever the
-  // process is killed, each checkpoint is whole or not there, and those that were to stay are
-  // there. Errors: kUnavailable; kUnimplemented for selected rows and for what NumPy has no type
-  // for.
+  // Writes one, synced, and before and after that removes those that are too many, the oldest
+  // first. Whenever the process is killed, each checkpoint is whole or not there, those that were
+  // to stay are there, and at most one is too many. Errors: kUnavailable; kUnimplemented for
+  // selected rows and for what NumPy has no type for.
   absl::Status Write(const TrainingState& state, const Scope& scope);
 
  private:

@@ -64,6 +64,20 @@ TEST(CheckpointFolder, KeepsTheLastOnes) {
   EXPECT_THAT(*checkpoints.Steps(), ElementsAre(12));
 }
 
+TEST(CheckpointFolder, RemovesThoseThatAreTooManyBeforeItWritesAnother) {
+  const TemporaryFolder folder;
+  CheckpointFolder checkpoints = *CheckpointFolder::Open(folder.Path(), 9);
+  for (const int64_t step : {8, 9, 10, 11}) {
+    ASSERT_EQ(checkpoints.Write(StateAt(step), Scope()), absl::OkStatus());
+  }
+  checkpoints = *CheckpointFolder::Open(folder.Path(), 2);
+  EXPECT_THAT(*checkpoints.Steps(), ElementsAre(8, 9, 10, 11));
+  Scope unwritten;
+  unwritten.Set("bf16", *Tensor::Allocate(VarType::BF16, {1}));
+  EXPECT_EQ(checkpoints.Write(StateAt(12), unwritten).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(*checkpoints.Steps(), ElementsAre(10, 11));
+}
+
 TEST(CheckpointFolder, RemovesWhatAKilledRunLeftAndNothingElse) {
   const TemporaryFolder folder;
   folder.Write(".fixpoint-77-0/values.npz", "half");

@@ -32,6 +32,12 @@ int FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots, absl:
   return empty;
 }
 
+int CountAttrs(const OpDesc& op, absl::string_view name) {
+  return static_cast<int>(
+      std::count_if(op.attrs().begin(), op.attrs().end(),
+                    [name](const OpDesc::Attr& attr) { return attr.name() == name; }));
+}
+
 }  // namespace
 
 Rewriter::Rewriter(Program* program, absl::string_view pass)
@@ -209,6 +215,7 @@ void Rewriter::RemoveSlot(const Op& op, bool is_output, absl::string_view slot_n
 
 void Rewriter::SetAttr(const Op& op, OpDesc::Attr attr) {
   CHECK(attr.type() != AttrType::BLOCK && attr.type() != AttrType::BLOCKS) << attr.name();
+  if (CountAttrs(op.desc(), attr.name()) > 1) RemoveAttr(op, attr.name());
   ++state_.edit_count;
   Op& changed = Writable(op);
   OpEdits* edits = EditsOfOriginal(changed);
@@ -231,15 +238,17 @@ void Rewriter::SetAttr(const Op& op, OpDesc::Attr attr) {
 }
 
 void Rewriter::RemoveAttr(const Op& op, absl::string_view name) {
-  Op& changed = Writable(op);
-  auto* attrs = changed.desc_->mutable_attrs();
-  const auto attr = std::find_if(attrs->begin(), attrs->end(),
-                                 [&](const OpDesc::Attr& a) { return a.name() == name; });
-  if (attr == attrs->end()) return;
-  CHECK(attr->type() != AttrType::BLOCK && attr->type() != AttrType::BLOCKS) << attr->name();
+  if (CountAttrs(op.desc(), name) == 0) return;
   ++state_.edit_count;
+  Op& changed = Writable(op);
   KeepWhole(changed);
-  attrs->erase(attr);
+  auto* attrs = changed.desc_->mutable_attrs();
+  const auto is_removed = [name](const OpDesc::Attr& attr) {
+    if (attr.name() != name) return false;
+    CHECK(attr.type() != AttrType::BLOCK && attr.type() != AttrType::BLOCKS) << name;
+    return true;
+  };
+  attrs->erase(std::remove_if(attrs->begin(), attrs->end(), is_removed), attrs->end());
   state_.ReadOp(changed);
 }
 

@@ -33,8 +33,8 @@ block 0 {
 }
 block 1 parent=0 {
   var t f32[4]
-  mul(X=w, Y=w) -> (Out=t)
-  relu(X=t) -> (Out=w)
+  mul(X=w, Y=w) -> (Out=t) {is_test=false, axis=1, is_test=false}
+  relu(X=t) -> (Out=w) {is_test=false, axis=1, is_test=false}
 }
 )";
 
@@ -130,6 +130,12 @@ std::vector<EditCase> EditCases() {
          rewriter.SetAttr(OpAt(program, 0, 0), MakeFloatAttr("new", 1));
          rewriter.RemoveAttr(OpAt(program, 0, 0), "axis");
          rewriter.SetAttr(OpAt(program, 0, 0), MakeIntAttr("axis", 9));
+       }},
+      {"AnAttributeThatIsThereTwice",
+       [](Program& program, Rewriter& rewriter) {
+         rewriter.SetAttr(OpAt(program, 1, 1), MakeFloatAttr("new", 1));
+         rewriter.SetAttr(OpAt(program, 1, 1), MakeBoolAttr("is_test", true));
+         rewriter.RemoveAttr(OpAt(program, 1, 0), "is_test");
        }},
       {"AnotherType",
        [](Program& program, Rewriter& rewriter) {

@@ -1,6 +1,7 @@
 // strip_training: removes what only training runs: ops with the Backward, Optimize or LRSched bit,
-// in every block. A gradient block that nothing runs any more stays as an empty block, because
-// ops name blocks by their position.
+// in every block, and what an op that stays says by op_role_var of a parameter's gradient. A
+// gradient block that nothing runs any more stays as an empty block, because ops name blocks by
+// their position.
 //
 //   mul(X=x, Y=w) -> (Out=y) {op_role=0}
 //   mul_grad(Out@GRAD=y@GRAD, X=x, Y=w) -> (Y@GRAD=w@GRAD) {op_role=1}
@@ -14,12 +15,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
+#include "proto/attributes.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pass.h"
 
 namespace fixpoint {
 namespace {
+
+constexpr char kRoleVarAttr[] = "op_role_var";
 
 bool IsTraining(const Op& op) { return !IsForwardRole(op.role()); }
 
@@ -50,6 +54,7 @@ class StripTraining final : public Pass {
 
   absl::Status Run(Program& program, PassContext&) const override {
     std::vector<const Op*> removed;
+    std::vector<const Op*> naming_gradients;
     // A block comes after the one whose op runs it.
     std::vector<bool> runs(program.block_count(), true);
     for (int b = 0; b < program.block_count(); ++b) {
@@ -59,6 +64,9 @@ class StripTraining final : public Pass {
       for (const Op& op : block.ops()) {
         if (runs[b] && !IsTraining(op)) {
           RETURN_IF_ERROR(CheckReads(op));
+          if (!StringsAttr(op.desc(), kRoleVarAttr).value_or(std::vector<std::string>()).empty()) {
+            naming_gradients.push_back(&op);
+          }
         } else {
           removed.push_back(&op);
         }
@@ -66,6 +74,7 @@ class StripTraining final : public Pass {
     }
     Rewriter rewriter(&program, name());
     for (const Op* op : removed) rewriter.Remove(*op);
+    for (const Op* op : naming_gradients) rewriter.RemoveAttr(*op, kRoleVarAttr);
     return absl::OkStatus();
   }
 };

@@ -33,19 +33,26 @@ RulesByType IndexRules() {
 // Of no interest to an account of what is computed.
 bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
-// Ops between numbers and codes that nothing reads any more.
+bool IsRead(const Op& op) {
+  return std::any_of(op.outputs().begin(), op.outputs().end(), [](const Argument* output) {
+    return output->value() != nullptr &&
+           (!IsUnread(*output->value()) || output->variable()->persistable());
+  });
+}
+
+// Removes ops between numbers and codes that nothing reads any more: the last first, which may have
+// been all that read another.
 void RemoveUnread(const Program& program, Rewriter& rewriter) {
+  std::vector<const Op*> dequantizers;
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
       const OpSchema* schema = FindOpSchema(op.type());
       if (schema == nullptr || schema->quant_op() != QuantOp::kDequantize) continue;
-      const bool is_read =
-          std::any_of(op.outputs().begin(), op.outputs().end(), [](const Argument* output) {
-            return output->value() != nullptr &&
-                   (!IsUnread(*output->value()) || output->variable()->persistable());
-          });
-      if (!is_read) rewriter.Remove(op);
+      dequantizers.push_back(&op);
     }
+  }
+  for (auto op = dequantizers.rbegin(); op != dequantizers.rend(); ++op) {
+    if (!IsRead(**op)) rewriter.Remove(**op);
   }
 }
 

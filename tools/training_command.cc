@@ -16,6 +16,7 @@
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/staged_directory.h"
+#include "runtime/training/batch_runner.h"
 #include "runtime/training/checkpoint.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/trainer.h"
@@ -99,7 +100,9 @@ class TrainingRun {
 
     ASSIGN_OR_RETURN(training_set_, LoadTrainingSet(command_.data_set));
     ASSIGN_OR_RETURN(test_set_, LoadTestSet(command_.data_set));
-    return absl::OkStatus();
+    // Told before a large network is initialised.
+    const absl::Status batches = BatchesFor(training_, &*training_set_, options_).status();
+    return batches.ok() ? batches : InFile(command_.program, batches);
   }
 
   absl::Status Begin() {

@@ -49,12 +49,17 @@ BatchRunner::BatchRunner(NetworkVariables variables, std::unique_ptr<Backend> ba
       backend_(std::move(backend)),
       batcher_(std::move(batcher)) {}
 
+absl::StatusOr<Batcher> BatchesFor(const Program& program, const ImageSet* set,
+                                   const BatchRunOptions& options) {
+  BatchOptions batches = options.batches;
+  batches.image_dims = DeclaredImage(program, options.variables.images);
+  return Batcher::Create(set, batches);
+}
+
 absl::StatusOr<BatchRunner> BatchRunner::Create(const Program& program, Scope* scope,
                                                 const ImageSet* set,
                                                 const BatchRunOptions& options) {
-  BatchOptions batches = options.batches;
-  batches.image_dims = DeclaredImage(program, options.variables.images);
-  ASSIGN_OR_RETURN(Batcher batcher, Batcher::Create(set, batches));
+  ASSIGN_OR_RETURN(Batcher batcher, BatchesFor(program, set, options));
   ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend,
                    MakeBackend(options.backend, program, scope, options.backend_options));
   return BatchRunner(options.variables, std::move(backend), std::move(batcher));

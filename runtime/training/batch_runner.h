@@ -37,11 +37,15 @@ struct BatchResult {
   std::vector<Tensor> fetched;     // what was asked for beside them
 };
 
+// The batches of a set that the program takes: images have the shape that it declares, where that
+// is known. The set outlives the batcher. Errors: those of Batcher::Create; kInvalidArgument: the
+// program declares another number of pixels.
+absl::StatusOr<Batcher> BatchesFor(const Program& program, const ImageSet* set,
+                                   const BatchRunOptions& options);
+
 class BatchRunner {
  public:
-  // All that is pointed to outlives the runner. Images have the shape that the program declares,
-  // where that is known. Errors: those of MakeBackend and Batcher::Create; kInvalidArgument: the
-  // program declares another number of pixels.
+  // All that is pointed to outlives the runner. Errors: those of MakeBackend and BatchesFor.
   static absl::StatusOr<BatchRunner> Create(const Program& program, Scope* scope,
                                             const ImageSet* set, const BatchRunOptions& options);
 

@@ -13,7 +13,7 @@ namespace {
 // Which buffers and steps of a plan depend on more than parameters.
 class Varying {
  public:
-  explicit Varying(const Plan& plan) : plan_(plan), buffers_(plan.buffers.size(), false) {
+  explicit Varying(const Plan& plan) : buffers_(plan.buffers.size(), false) {
     std::vector<int> tensor_of(plan.buffers.size());
     for (size_t i = 0; i < tensor_of.size(); ++i) tensor_of[i] = static_cast<int>(i);
     for (const Plan::InTensor& in : plan.in_tensors) tensor_of[in.buffer.index] = in.tensor.index;
@@ -50,7 +50,6 @@ class Varying {
                        [this](Buffer buffer) { return buffers_[buffer.index]; });
   }
 
-  const Plan& plan_;
   std::vector<bool> buffers_;
 };
 

@@ -341,12 +341,14 @@ class Check {
   }
 
   void CheckIsRead(const Op& op) {
+    const Argument* unread = nullptr;
     for (const Argument* output : op.outputs()) {
-      if (output->value() == nullptr || output->variable()->persistable()) continue;
-      if (IsUnread(*output->value())) {
-        Violated(6, Describe(op), " writes \"", output->name(), "\", which nothing reads");
-      }
+      if (output->value() == nullptr) continue;
+      if (output->variable()->persistable() || !IsUnread(*output->value())) return;
+      unread = output;
     }
+    if (unread == nullptr) return;
+    Violated(6, Describe(op), " writes \"", unread->name(), "\", which nothing reads");
   }
 
   void CheckAccount() {

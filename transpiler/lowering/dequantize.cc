@@ -56,8 +56,9 @@ class DequantizeRule final : public LoweringRule {
       return LoweringReason::kAttributes;
     }
     const VarType::TensorDesc* const codes = x->variable()->tensor();
+    // What is kept from run to run stays as it is.
     const bool is_integers =
-        x->value()->op() != nullptr && codes != nullptr &&
+        x->value()->op() != nullptr && !x->variable()->persistable() && codes != nullptr &&
         (codes->data_type() == VarType::INT8 || codes->data_type() == VarType::UINT8);
     if (!is_integers) return LoweringReason::kAtEdge;
     if (!lowering.DequantizesTensor(op)) return LoweringReason::kAttributes;

@@ -75,6 +75,12 @@ bool IsReadBeside(const Argument& result, const Op& op) {
   });
 }
 
+bool IsReadSomewhere(const Variable& variable) {
+  const std::vector<const Argument*> arguments = variable.arguments();
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const Argument* argument) { return !argument->is_output(); });
+}
+
 bool HasOneWriter(const Variable& variable) {
   int writes = 0;
   for (const Argument* argument : variable.arguments()) writes += argument->is_output();
@@ -296,7 +302,11 @@ class ProductDequantizer {
     const absl::flat_hash_set<std::string> named = NamesInAllAttributes(program_);
     for (const Op* op : replaced_) {
       const Argument& output = *op->outputs().front();
-      if (IsUnread(*output.value()) && !named.contains(output.name())) rewriter_.Remove(*op);
+      // An op of a loop may stand before the one that writes what it reads.
+      if (IsUnread(*output.value()) && !IsReadSomewhere(*output.variable()) &&
+          !named.contains(output.name())) {
+        rewriter_.Remove(*op);
+      }
     }
   }
 

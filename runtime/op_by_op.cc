@@ -19,8 +19,10 @@ bool IsPlainTensor(const Variable* variable) {
 
 // Other integers may be shapes, which a plan has to know.
 bool HoldsNumbersOrCodes(const Variable& variable) {
-  const VarType::Type dtype = variable.tensor()->data_type();
-  return dtype == VarType::FP32 || dtype == VarType::INT8 || dtype == VarType::UINT8;
+  const VarType::TensorDesc* const tensor = variable.tensor();
+  return tensor != nullptr &&
+         (tensor->data_type() == VarType::FP32 || tensor->data_type() == VarType::INT8 ||
+          tensor->data_type() == VarType::UINT8);
 }
 
 }  // namespace

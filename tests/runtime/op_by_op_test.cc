@@ -123,6 +123,19 @@ reshape(X=x, Shape=extents) -> (Out=y) {shape=[0]}
   EXPECT_EQ(given.program.block(0).last_op()->Input("Shape")->name(), "extents");
 }
 
+TEST(MakeOpByOp, LeavesTensorsOfNoDeclaredType) {
+  const Program program = ParsedProgram(R"(var x f32[2]
+var h lod_tensor
+var y f32[2]
+relu(X=x) -> (Out=h)
+relu(X=h) -> (Out=y)
+)");
+  const OpByOpProgram given = MakeOpByOp(program, program);
+  ASSERT_EQ(given.given.size(), 1);
+  EXPECT_EQ(given.given[0].name, "y");
+  EXPECT_EQ(given.program.block(0).last_op()->Input("X")->name(), "h");
+}
+
 TEST(MakeOpByOp, LeavesWhatIsWrittenTwiceAndWhatTheOtherLacks) {
   const Program program = ParsedProgram(R"(var x f32[2]
 var once f32[2]

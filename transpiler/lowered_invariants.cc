@@ -341,14 +341,9 @@ class Check {
   }
 
   void CheckIsRead(const Op& op) {
-    const Argument* unread = nullptr;
-    for (const Argument* output : op.outputs()) {
-      if (output->value() == nullptr) continue;
-      if (output->variable()->persistable() || !IsUnread(*output->value())) return;
-      unread = output;
-    }
-    if (unread == nullptr) return;
-    Violated(6, Describe(op), " writes \"", unread->name(), "\", which nothing reads");
+    if (op.outputs().empty() || !IsUnread(op)) return;
+    Violated(6, Describe(op), " writes \"", op.outputs().front()->name(),
+             "\", which nothing reads");
   }
 
   void CheckAccount() {

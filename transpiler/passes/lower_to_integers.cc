@@ -1,7 +1,6 @@
 // lower_to_integers: what the ops of a portable program compute of codes is computed on integers,
 // by the rules of transpiler/lowering. Each of those files shows a program before and after.
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -33,13 +32,6 @@ RulesByType IndexRules() {
 // Of no interest to an account of what is computed.
 bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
-bool IsRead(const Op& op) {
-  return std::any_of(op.outputs().begin(), op.outputs().end(), [](const Argument* output) {
-    return output->value() != nullptr &&
-           (!IsUnread(*output->value()) || output->variable()->persistable());
-  });
-}
-
 // Removes ops between numbers and codes that nothing reads any more: the last first, which may have
 // been all that read another.
 void RemoveUnread(const Program& program, Rewriter& rewriter) {
@@ -52,7 +44,7 @@ void RemoveUnread(const Program& program, Rewriter& rewriter) {
     }
   }
   for (auto op = dequantizers.rbegin(); op != dequantizers.rend(); ++op) {
-    if (!IsRead(**op)) rewriter.Remove(**op);
+    if (IsUnread(**op)) rewriter.Remove(**op);
   }
 }
 

@@ -18,6 +18,13 @@ bool IsUnread(const Value& value) {
   });
 }
 
+bool IsUnread(const Op& op) {
+  return std::all_of(op.outputs().begin(), op.outputs().end(), [](const Argument* output) {
+    return output->value() == nullptr ||
+           (!output->variable()->persistable() && IsUnread(*output->value()));
+  });
+}
+
 bool CanName(const Program& program, const Op& op, const Variable& variable) {
   return program.Find(op.block(), variable.name()) == &variable;
 }

@@ -19,6 +19,9 @@ namespace fixpoint {
 // the values of its variable.
 bool IsUnread(const Value& value);
 
+// Whether no op reads any value that the op writes, and none of them is kept from run to run.
+bool IsUnread(const Op& op);
+
 // Whether an op that names the variable means it: no block in between declares another of that
 // name.
 bool CanName(const Program& program, const Op& op, const Variable& variable);

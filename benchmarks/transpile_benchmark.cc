@@ -42,9 +42,11 @@
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "transpiler/invariants.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/planner.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/target.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 namespace {
@@ -106,7 +108,7 @@ int TranspileSteps() {
   const Target target = *BuiltInTarget(kDefaultTarget);
   const QuantizerTable quantizers;
   const QuantConfig config;
-  const PassTable passes;
+  const PassTable passes = TrainPasses();
   for (int repetition = 0; repetition < 2; ++repetition) {
     ProgramMessage message;
     Measure("parse into an arena", [&] { CHECK(message->ParseFromString(bytes)); });
@@ -114,8 +116,7 @@ int TranspileSteps() {
     Measure("index", [&] { indexed = *Program::Create(std::move(message)); });
     Program& program = *indexed;
     Program startup;
-    TrainContext train(config, target, &startup);
-    PassContext context(quantizers, &train);
+    TrainContext context(quantizers, config, target, &startup);
     Measure("plan", [&] { CHECK(passes.Find("plan_quantizers")->Run(program, context).ok()); });
     Measure("edits", [&] {
       CHECK(passes.Find("insert_quantizers")->Run(program, context).ok());
@@ -123,7 +124,7 @@ int TranspileSteps() {
       program.Proto();
     });
     Measure("verify", [&] { CHECK(!HasErrors(Verify(program))); });
-    Measure("invariants", [&] { CHECK(CheckInvariants(program, train.plan, startup).empty()); });
+    Measure("invariants", [&] { CHECK(CheckInvariants(program, context.plan, startup).empty()); });
     Measure("undo", [&] { program.RevertEdits(); });
   }
   return 0;

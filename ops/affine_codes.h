@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "ops/quant_math.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
 

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
 

@@ -17,8 +17,8 @@
 #include "ops/op_schema.h"
 #include "proto/op_builder.h"
 #include "proto/program.pb.h"
-#include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
+#include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
 

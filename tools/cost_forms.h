@@ -15,7 +15,7 @@
 #include "runtime/executor/plan.h"
 #include "runtime/executor/planner.h"
 #include "tools/named_config.h"
-#include "transpiler/pass.h"
+#include "transpiler/lowering/lowered_op.h"
 
 namespace fixpoint {
 

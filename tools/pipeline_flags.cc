@@ -10,6 +10,9 @@
 #include "proto/status_macros.h"
 #include "tools/command_line.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/freeze_passes.h"
+#include "transpiler/passes/lower_passes.h"
+#include "transpiler/passes/train_passes.h"
 
 namespace fixpoint {
 namespace {
@@ -23,14 +26,15 @@ bool Has(const Names& names, const std::string& name) {
 // A pass that a flag names.
 absl::Status CheckPass(absl::string_view flag, const std::string& name, const Names& pipeline) {
   if (Has(pipeline, name)) return absl::OkStatus();
-  const PassTable passes;
-  if (passes.Find(name) != nullptr) {
+  Names known;
+  for (const PassTable& passes : {TrainPasses(), FreezePasses(), LowerPasses()}) {
+    for (const auto& pass : passes.all()) known.push_back(std::string(pass->name()));
+  }
+  if (Has(known, name)) {
     return UsageError(absl::StrCat("--", flag, "=", name,
                                    ": the pipeline does not run this pass; it runs ",
                                    absl::StrJoin(pipeline, ", ")));
   }
-  Names known;
-  for (const auto& pass : passes.all()) known.push_back(std::string(pass->name()));
   const std::string nearest = DidYouMean(name, known);
   return UsageError(absl::StrCat(
       "--", flag, "=", name, ": there is no such pass",

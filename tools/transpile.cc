@@ -18,7 +18,7 @@
 #include "tools/train_modes.h"
 #include "transpiler/freeze.h"
 #include "transpiler/lower.h"
-#include "transpiler/pass.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 
 DEFINE_string(mode, "train",
@@ -108,7 +108,7 @@ absl::StatusOr<ExitCode> Train(const std::string& path) {
   command.save_plan = FLAGS_save_plan;
   command.pipeline = FLAGS_pass_pipeline;
   if (!command.pipeline.empty()) {
-    const absl::Status status = ParseTrainPipeline(command.pipeline, PassTable()).status();
+    const absl::Status status = ParseTrainPipeline(command.pipeline, TrainPasses()).status();
     if (!status.ok()) return UsageError(absl::StrCat("--pass_pipeline: ", status.message()));
   }
   ASSIGN_OR_RETURN(

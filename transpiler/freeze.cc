@@ -9,10 +9,12 @@
 #include "ops/op_schema.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/inference_invariants.h"
 #include "transpiler/known_ranges.h"
 #include "transpiler/lowered_already.h"
 #include "transpiler/marks.h"
+#include "transpiler/passes/freeze_passes.h"
 #include "transpiler/quantization_sites.h"
 #include "transpiler/taken_parameters.h"
 
@@ -131,18 +133,17 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   RETURN_IF_ERROR(CheckCanBeFrozen(program, quantizers));
   RETURN_IF_ERROR(CheckDeclared(program));
   RETURN_IF_ERROR(CheckRangesAreKnown(program, scope, quantizers));
-  std::optional<PassTable> built_in_passes;
-  const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes.emplace();
+  const PassTable built_in_passes = FreezePasses();
+  const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes;
   const std::string text =
       options.pipeline.empty() ? FreezePipelineOf(options.form) : options.pipeline;
   ASSIGN_OR_RETURN(const Pipeline pipeline, ParseFreezePipeline(text, options.form, passes));
   RETURN_IF_ERROR(CheckBiasesAreStored(program, pipeline));
-  PassContext context(quantizers);
-  context.freeze.trained = &scope;
-  context.freeze.feeds = options.feeds;
-  context.freeze.fetches = options.fetches;
-  context.freeze.form = options.form;
-  context.freeze.allow_dynamic = options.allow_dynamic;
+  FreezeContext context(quantizers, &scope);
+  context.feeds = options.feeds;
+  context.fetches = options.fetches;
+  context.form = options.form;
+  context.allow_dynamic = options.allow_dynamic;
 
   FrozenModel model{program.Clone(), Scope(), {}, {}};
   model.program.ClearEditLog();
@@ -156,8 +157,8 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   DropMarksOfChange(&model.program);
   model.program.ForgetEdits();
   ASSIGN_OR_RETURN(model.scope,
-                   TakeParameters(model.program, context.freeze.new_parameters, scope));
-  model.weights = context.freeze.quantized_weights;
+                   TakeParameters(model.program, context.parameters.added, scope));
+  model.weights = context.quantized_weights;
   model.notes = std::move(context.notes);
   const std::string& last = options.pipeline_options.stop_after;
   const auto is_last = [&last](const Pass* pass) { return pass->name() == last; };

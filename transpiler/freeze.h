@@ -12,7 +12,7 @@
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
 #include "runtime/scope.h"
-#include "transpiler/pass.h"
+#include "transpiler/frozen_form.h"
 #include "transpiler/pipeline.h"
 
 namespace fixpoint {
@@ -29,8 +29,8 @@ inline const char* FreezePipelineOf(FrozenForm form) {
   return form == FrozenForm::kPortable ? kFreezePipeline : kLegacyFreezePipeline;
 }
 
-// The pipeline of a freeze. Errors (kInvalidArgument): those of Pipeline::Parse; a pass that makes
-// a program for training; no pass for what a frozen program of the form has to be.
+// The pipeline of a freeze. Errors (kInvalidArgument): those of Pipeline::Parse; no pass for what a
+// frozen program of the form has to be.
 absl::StatusOr<Pipeline> ParseFreezePipeline(absl::string_view text, FrozenForm form,
                                              const PassTable& passes);
 

@@ -21,9 +21,9 @@ namespace {
 
 class Check {
  public:
-  Check(const Program& program, const PassContext& context)
+  Check(const Program& program, const FreezeContext& context)
       : program_(program), context_(context), era_(EraOf(program)), removed_writers_(program) {
-    fed_.insert(context.freeze.feeds.begin(), context.freeze.feeds.end());
+    fed_.insert(context.feeds.begin(), context.feeds.end());
   }
 
   absl::Status TestProgram() {
@@ -37,7 +37,7 @@ class Check {
       CheckFrozenOp(op);
       CheckCaptures(op);
     });
-    if (context_.freeze.form == FrozenForm::kPortable) {
+    if (context_.form == FrozenForm::kPortable) {
       const absl::Status sites = FindQuantizationSites(program_, context_.quantizers).status();
       if (!sites.ok()) Violated(5, std::string(sites.message()));
     }
@@ -100,7 +100,7 @@ class Check {
     if (x != nullptr && x->value() != nullptr && parameters_.IsWeight(*x->value())) {
       Violated(4, Describe(op), " quantizes the parameter \"", std::string(x->name()), "\"");
     }
-    if (quant_op == QuantOp::kQuantize && context_.freeze.form != FrozenForm::kPortable) {
+    if (quant_op == QuantOp::kQuantize && context_.form != FrozenForm::kPortable) {
       CheckProductsOf(op);
     }
   }
@@ -139,7 +139,7 @@ class Check {
   }
 
   const Program& program_;
-  const PassContext& context_;
+  const FreezeContext& context_;
   const Era era_;
   Parameters parameters_;
   const RemovedWriters removed_writers_;
@@ -150,11 +150,11 @@ class Check {
 
 }  // namespace
 
-absl::Status CheckTestProgram(const Program& program, const PassContext& context) {
+absl::Status CheckTestProgram(const Program& program, const FreezeContext& context) {
   return Check(program, context).TestProgram();
 }
 
-absl::Status CheckFrozenProgram(const Program& program, const PassContext& context) {
+absl::Status CheckFrozenProgram(const Program& program, const FreezeContext& context) {
   return Check(program, context).FrozenProgram();
 }
 

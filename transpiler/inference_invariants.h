@@ -15,15 +15,15 @@
 
 #include "absl/status/status.h"
 #include "proto/program.h"
-#include "transpiler/pass.h"
+#include "transpiler/freeze_context.h"
 
 namespace fixpoint {
 
 // The first three, then of a frozen program all of them. REQUIRES: the edits are still known to the
 // program. Errors: kInternal: what is violated, a line each; kFailedPrecondition: an op reads what
 // only an op of training wrote, so that no such program can be made. Linear in the program.
-absl::Status CheckTestProgram(const Program& program, const PassContext& context);
-absl::Status CheckFrozenProgram(const Program& program, const PassContext& context);
+absl::Status CheckTestProgram(const Program& program, const FreezeContext& context);
+absl::Status CheckFrozenProgram(const Program& program, const FreezeContext& context);
 
 }  // namespace fixpoint
 

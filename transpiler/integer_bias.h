@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 #include "transpiler/eligibility.h"
 #include "transpiler/op_types.h"
 #include "transpiler/plan.h"

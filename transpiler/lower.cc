@@ -1,6 +1,5 @@
 #include "transpiler/lower.h"
 
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +8,8 @@
 #include "transpiler/edit_verifier.h"
 #include "transpiler/lowered_already.h"
 #include "transpiler/lowered_invariants.h"
+#include "transpiler/lowering/context.h"
+#include "transpiler/passes/lower_passes.h"
 #include "transpiler/taken_parameters.h"
 
 namespace fixpoint {
@@ -63,14 +64,13 @@ absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
                                    const LowerOptions& options) {
   RETURN_IF_ERROR(CheckCanBeLowered(program));
   RETURN_IF_ERROR(CheckVerifies(program));
-  std::optional<PassTable> built_in;
-  const PassTable& passes = options.passes != nullptr ? *options.passes : built_in.emplace();
+  const PassTable built_in_passes = LowerPasses();
+  const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes;
   ASSIGN_OR_RETURN(const Pipeline pipeline,
                    Pipeline::Parse(options.pipeline.empty() ? kLowerPipeline : options.pipeline,
                                    passes, {"frozen", "training_stripped", "trained_parameters"}));
   const QuantizerTable quantizers;
-  PassContext context(quantizers);
-  context.freeze.trained = &scope;
+  LowerContext context(quantizers, scope);
   LoweredModel model{program.Clone(), Scope(), {}, {}};
   model.program.ClearEditLog();
   PipelineOptions pipeline_options = options.pipeline_options;
@@ -85,7 +85,7 @@ absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
   RETURN_IF_ERROR(pipeline.Run(model.program, context, pipeline_options));
   model.program.ForgetEdits();
   ASSIGN_OR_RETURN(model.scope,
-                   TakeParameters(model.program, context.freeze.new_parameters, scope));
+                   TakeParameters(model.program, context.parameters.added, scope));
   model.ops = std::move(context.lowered);
   model.notes = std::move(context.notes);
   return model;

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "proto/program.h"
 #include "runtime/scope.h"
-#include "transpiler/pass.h"
+#include "transpiler/lowering/lowered_op.h"
 #include "transpiler/pipeline.h"
 
 namespace fixpoint {

@@ -77,11 +77,11 @@ std::optional<CodesWritten> StoredBy(const Op& op) {
 
 class Check {
  public:
-  Check(const Program& portable, const Program& lowered, const PassContext& context)
+  Check(const Program& portable, const Program& lowered, const LowerContext& context)
       : portable_(portable),
         lowered_(lowered),
         context_(context),
-        portable_codes_(portable, context.freeze) {}
+        portable_codes_(portable, context.parameters) {}
 
   absl::Status Run() {
     CheckFeedsAndFetches();
@@ -264,7 +264,7 @@ class Check {
   // Those that it has, finite, and not negative but by the factor of a matmul; null where there are
   // none.
   const Tensor* FindScales(const Op& op) {
-    const Tensor* const scales = FindNumbers(context_.freeze, op.Input("Scales")->name());
+    const Tensor* const scales = FindNumbers(context_.parameters, op.Input("Scales")->name());
     if (scales == nullptr) {
       Violated(5, Describe(op), " has no scales");
       return nullptr;
@@ -367,7 +367,7 @@ class Check {
 
   const Program& portable_;
   const Program& lowered_;
-  const PassContext& context_;
+  const LowerContext& context_;
   const PortableCodes portable_codes_;
   absl::flat_hash_map<const Value*, CodesWritten> codes_;
   std::vector<std::string> violations_;
@@ -376,7 +376,7 @@ class Check {
 }  // namespace
 
 absl::Status CheckLoweredProgram(const Program& portable, const Program& lowered,
-                                 const PassContext& context) {
+                                 const LowerContext& context) {
   return Check(portable, lowered, context).Run();
 }
 

@@ -19,14 +19,14 @@
 
 #include "absl/status/status.h"
 #include "proto/program.h"
-#include "transpiler/pass.h"
+#include "transpiler/lowering/context.h"
 
 namespace fixpoint {
 
 // `context` is that of the pipeline that lowered the program. Error (kInternal): what is violated,
 // a line each. Linear in both programs.
 absl::Status CheckLoweredProgram(const Program& portable, const Program& lowered,
-                                 const PassContext& context);
+                                 const LowerContext& context);
 
 }  // namespace fixpoint
 

@@ -6,14 +6,9 @@
 
 namespace fixpoint {
 
-#define FIXPOINT_PASS(name) std::unique_ptr<Pass> Make##name();
-#include "transpiler/passes/all_passes.inc"
-#undef FIXPOINT_PASS
-
-PassTable::PassTable() {
-#define FIXPOINT_PASS(name) passes_.push_back(Make##name());
-#include "transpiler/passes/all_passes.inc"
-#undef FIXPOINT_PASS
+absl::Status WrongStage(absl::string_view pass) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(pass, " is a pass of another stage than that of this pipeline"));
 }
 
 absl::Status PassTable::Add(std::unique_ptr<Pass> pass) {

@@ -4,7 +4,6 @@
 #ifndef FIXPOINT_TRANSPILER_PASS_H_
 #define FIXPOINT_TRANSPILER_PASS_H_
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,96 +14,21 @@
 #include "absl/types/span.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
-#include "proto/quant_config.pb.h"
-#include "proto/quant_plan.pb.h"
-#include "proto/target.pb.h"
-#include "runtime/scope.h"
-#include "transpiler/input_error.h"
-#include "transpiler/lowering/reasons.h"
-#include "transpiler/plan.h"
 
 namespace fixpoint {
 
-// A persistable variable that a pass declared, and what it starts from.
-struct NewState {
-  const Variable* variable = nullptr;
-  double initial_value = 0;
-};
+// What the passes of one pipeline share. Each stage has a context of its own: TrainContext
+// (train_context.h), FreezeContext (freeze_context.h), LowerContext (lowering/context.h).
+class PassContext {
+ public:
+  // REQUIRES: the table outlives this object.
+  explicit PassContext(const QuantizerTable& quantizers) : quantizers(quantizers) {}
+  virtual ~PassContext() = default;
 
-// How a frozen program says what was quantized.
-enum class FrozenForm {
-  kPortable,    // int8 weights; quantize_linear and dequantize_linear around what stays float
-  kLegacy,      // codes as FP32 numbers, and one dequantize op behind each product
-  kLegacyInt8,  // the same with codes stored as INT8, as the reference's convert_to_int8
-};
-
-// Weights that became codes.
-struct QuantizedWeights {
-  int count = 0;
-  int64_t float_bytes = 0;
-  int64_t code_bytes = 0;
-};
-
-// What the passes that freeze a program share.
-struct FreezeContext {
-  FrozenForm form = FrozenForm::kPortable;
-  // Whether a frozen program may still find ranges of activations anew at every run.
-  bool allow_dynamic = false;
-  // What a pruned program computes from what; empty: what it fetches and feeds.
-  std::vector<std::string> feeds;
-  std::vector<std::string> fetches;
-  // What was trained; not null where the fact "trained_parameters" is given.
-  const Scope* trained = nullptr;
-
-  // The values of parameters that passes declare.
-  Scope new_parameters;
-  QuantizedWeights quantized_weights;
-};
-
-// What became of an op of a portable program.
-struct LoweredOp {
-  int block = 0;
-  int op = 0;  // its index in the portable program
-  std::string type;
-  std::string output;  // the first one; "" of an op without
-  LoweringReason reason = LoweringReason::kNoRule;
-};
-
-// What the passes that rewrite a training program share.
-struct TrainContext {
-  // REQUIRES: all outlive this object.
-  TrainContext(const QuantConfig& config, const Target& target, Program* startup)
-      : config(config), target(target), startup(*startup) {}
-
-  const QuantConfig& config;
-  const Target& target;
-  Program& startup;
-
-  // What messages call the configuration, the plan and the profile.
-  InputNames names;
-  // Ranges that quantizers begin with; null where none were given.
-  const RangeProfile* profile = nullptr;
-
-  // A plan to follow instead of making one; null where none was given. Its positions are those of
-  // the program that plan_quantizers finds.
-  const QuantPlan* given_plan = nullptr;
-  Plan plan;
-  // The plan as a file, of the program as plan_quantizers found it.
-  QuantPlan plan_as_made;
-  std::vector<NewState> new_state;
-};
-
-// What the passes of one pipeline share.
-struct PassContext {
-  explicit PassContext(const QuantizerTable& quantizers, TrainContext* train = nullptr)
-      : quantizers(quantizers), train(train) {}
+  // A second program, which the passes edit along; null where there is none.
+  virtual Program* startup_program() { return nullptr; }
 
   const QuantizerTable& quantizers;
-  // Not null where the facts "target" and "startup_program" are given: a pass that looks at it
-  // requires one of them.
-  TrainContext* const train;
-  FreezeContext freeze;
-  std::vector<LoweredOp> lowered;  // in program order, without feeds and fetches
   // What the user is told in a line each.
   std::vector<std::string> notes;
 };
@@ -133,11 +57,30 @@ class Pass {
   virtual absl::Status Run(Program& program, PassContext& context) const = 0;
 };
 
-// The passes that a pipeline can name: the built-in ones, and a user's own.
+// The error of a pass that is run in the pipeline of another stage.
+absl::Status WrongStage(absl::string_view pass);
+
+// A pass of one stage, which is given the context of that stage. Error of Run
+// (kFailedPrecondition): the pipeline is of another stage.
+template <typename Context>
+class StagePass : public Pass {
+ public:
+  absl::Status Run(Program& program, PassContext& context) const final {
+    auto* const stage = dynamic_cast<Context*>(&context);
+    if (stage == nullptr) return WrongStage(name());
+    return RunIn(program, *stage);
+  }
+
+ protected:
+  virtual absl::Status RunIn(Program& program, Context& context) const = 0;
+};
+
+// The passes that a pipeline can name: the built-in ones of its stage (passes/train_passes.h,
+// freeze_passes.h, lower_passes.h), and a user's own.
 class PassTable {
  public:
-  // Those of passes/all_passes.inc.
-  PassTable();
+  // REQUIRES: no two passes have one name.
+  explicit PassTable(std::vector<std::unique_ptr<Pass>> passes) : passes_(std::move(passes)) {}
   PassTable(PassTable&&) = default;
   PassTable& operator=(PassTable&&) = default;
 

@@ -16,6 +16,7 @@
 #include "proto/status_macros.h"
 #include "transpiler/edit_verifier.h"
 #include "transpiler/input_error.h"
+#include "transpiler/pass.h"
 
 namespace fixpoint {
 namespace {
@@ -83,15 +84,16 @@ std::string Pipeline::ToText() const {
 absl::Status Pipeline::Run(Program& program, PassContext& context,
                            const PipelineOptions& options) const {
   program.ForgetEdits();
-  if (context.train != nullptr) context.train->startup.ForgetEdits();
+  Program* const startup = context.startup_program();
+  if (startup != nullptr) startup->ForgetEdits();
   const absl::Status status = RunPasses(program, context, options);
   if (status.ok()) return status;
   program.RevertEdits();
-  if (context.train != nullptr) context.train->startup.RevertEdits();
+  if (startup != nullptr) startup->RevertEdits();
   if (status.code() != absl::StatusCode::kInternal) return status;
   // It is a defect of ours if the programs were right.
   RETURN_IF_ERROR(CheckVerifies(program));
-  if (context.train != nullptr) RETURN_IF_ERROR(CheckVerifies(context.train->startup));
+  if (startup != nullptr) RETURN_IF_ERROR(CheckVerifies(*startup));
   return status;
 }
 

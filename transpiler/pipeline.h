@@ -14,9 +14,12 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/program.h"
-#include "transpiler/pass.h"
 
 namespace fixpoint {
+
+class Pass;
+class PassContext;
+class PassTable;
 
 struct PipelineOptions {
   // Verify after each pass what it inserted and changed, and the gradient ops of what it changed: a

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "proto/program.h"
-#include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
+#include "proto/quant_spec.pb.h"
 #include "transpiler/reasons.h"
 
 namespace fixpoint {

@@ -29,9 +29,8 @@ bool ReadAlike(const Op& a, const Op& b) {
 
 }  // namespace
 
-const Tensor* FindNumbers(const FreezeContext& context, absl::string_view parameter) {
-  const Scope::Value* value = context.new_parameters.FindOrNull(parameter);
-  if (value == nullptr) value = context.trained->FindOrNull(parameter);
+const Tensor* FindNumbers(const EditedParameters& parameters, absl::string_view name) {
+  const Scope::Value* const value = parameters.FindOrNull(name);
   const Tensor* const tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
   return tensor == nullptr || tensor->dtype() != VarType::FP32 ? nullptr : tensor;
 }
@@ -41,8 +40,8 @@ bool ReadsCodes(const Op& op) {
          op.type() == kRowWiseRead || op.type() == kBiasRead;
 }
 
-PortableCodes::PortableCodes(const Program& portable, const FreezeContext& context)
-    : context_(context) {
+PortableCodes::PortableCodes(const Program& portable, const EditedParameters& parameters)
+    : parameters_(parameters) {
   for (int b = 0; b < portable.block_count(); ++b) {
     for (const Op& op : portable.block(b).ops()) NoteRead(op);
   }
@@ -67,7 +66,7 @@ const Op* PortableCodes::FindReader(const Argument& codes) const {
 }
 
 std::optional<float> PortableCodes::FindNumber(const Op& op, absl::string_view slot) const {
-  const Tensor* const tensor = FindNumbers(context_, NameIn(op, slot));
+  const Tensor* const tensor = FindNumbers(parameters_, NameIn(op, slot));
   if (tensor == nullptr || tensor->size() != 1) return std::nullopt;
   return tensor->data<float>()[0];
 }
@@ -86,7 +85,7 @@ std::optional<CodesRead> PortableCodes::FindRead(const Argument& codes) const {
 std::optional<float> PortableCodes::FindStep(const Argument& codes, size_t channel) const {
   const Op* const reader = FindReader(codes);
   if (reader == nullptr) return std::nullopt;
-  const Tensor* const ranges = FindNumbers(context_, NameIn(*reader, "Scale"));
+  const Tensor* const ranges = FindNumbers(parameters_, NameIn(*reader, "Scale"));
   if (ranges == nullptr || ranges->size() == 0) return std::nullopt;
   const bool are_steps = reader->type() == kRowWiseRead;
   return StepOf(ranges->data<float>()[channel % ranges->size()],
@@ -97,7 +96,7 @@ std::optional<float> PortableCodes::FindBiasStep(const Argument& codes, size_t c
   const Op* const reader = FindReader(codes);
   if (reader == nullptr || reader->type() != kBiasRead) return std::nullopt;
   const std::optional<float> range = FindNumber(*reader, "InputScale");
-  const Tensor* const ranges = FindNumbers(context_, NameIn(*reader, "WeightScale"));
+  const Tensor* const ranges = FindNumbers(parameters_, NameIn(*reader, "WeightScale"));
   if (!range || ranges == nullptr || ranges->size() == 0) return std::nullopt;
   const auto largest_code = [reader](absl::string_view name) {
     return static_cast<int32_t>(IntAttr(reader->desc(), name).value_or(0));

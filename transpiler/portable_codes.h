@@ -15,7 +15,7 @@
 #include "proto/program.h"
 #include "runtime/tensor.h"
 #include "transpiler/code_type.h"
-#include "transpiler/pass.h"
+#include "transpiler/edited_parameters.h"
 
 namespace fixpoint {
 
@@ -39,7 +39,7 @@ struct CodesRead {
 };
 
 // A parameter of FP32 that a pass declared or that was trained; null where there is none.
-const Tensor* FindNumbers(const FreezeContext& context, absl::string_view parameter);
+const Tensor* FindNumbers(const EditedParameters& parameters, absl::string_view name);
 
 // Whether an op of a portable program is the step from codes to numbers.
 bool ReadsCodes(const Op& op);
@@ -47,7 +47,7 @@ bool ReadsCodes(const Op& op);
 class PortableCodes {
  public:
   // REQUIRES: both outlive the object, and are not edited.
-  PortableCodes(const Program& portable, const FreezeContext& context);
+  PortableCodes(const Program& portable, const EditedParameters& parameters);
 
   // How the portable program reads codes that an argument of the lowered program names too. Nothing
   // where it does not read them, reads them in several ways, or not by parameters of one number.
@@ -72,7 +72,7 @@ class PortableCodes {
   // Nothing where an input is no parameter of one number.
   std::optional<float> FindNumber(const Op& op, absl::string_view slot) const;
 
-  const FreezeContext& context_;
+  const EditedParameters& parameters_;
   absl::flat_hash_map<Key, const Op*> readers_;  // null: several, which read otherwise
 };
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
 

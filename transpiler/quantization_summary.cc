@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/quant_plan.pb.h"
 #include "transpiler/marks.h"
 #include "transpiler/parameters.h"
 
@@ -57,8 +58,11 @@ class WriterFinder {
 };
 
 std::string Ours(const Program& program) {
-  const std::string& target = program.Proto().edit_log().plan().target();
-  return target.empty() ? "Fixpoint" : absl::StrCat("Fixpoint, target ", target);
+  QuantPlan plan;
+  if (!plan.ParsePartialFromString(program.Proto().edit_log().plan()) || plan.target().empty()) {
+    return "Fixpoint";
+  }
+  return absl::StrCat("Fixpoint, target ", plan.target());
 }
 
 void Count(const Op& op, bool is_weight, Era era, std::vector<QuantizationSummary::Count>* counts) {

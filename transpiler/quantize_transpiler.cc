@@ -8,14 +8,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/era.h"
+#include "proto/deterministic_bytes.h"
 #include "proto/fingerprint.h"
 #include "proto/status_macros.h"
 #include "transpiler/invariants.h"
 #include "transpiler/marks.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quant_config.h"
 #include "transpiler/quantized_already.h"
 #include "transpiler/schedule.h"
 #include "transpiler/target.h"
+#include "transpiler/train_context.h"
 #include "transpiler/undo_by_marks.h"
 
 namespace fixpoint {
@@ -177,7 +180,7 @@ void StoreEditLog(Program* program, const QuantPlan* plan) {
   EditLog& log = *program->mutable_edit_log();
   program->MakeEditLog(&log);
   log.set_fingerprint(Fingerprint(program->Proto(), log));
-  if (plan != nullptr) *log.mutable_plan() = *plan;
+  if (plan != nullptr) log.set_plan(DeterministicBytes(*plan));
   program->ForgetEdits();
 }
 
@@ -191,9 +194,6 @@ absl::StatusOr<Pipeline> ParseTrainPipeline(absl::string_view text, const PassTa
   std::set<std::string> established;
   for (const Pass* pass : pipeline.passes()) {
     for (const std::string& fact : pass->Establishes()) {
-      if (fact == "training_stripped") {
-        return wrong(pass->name(), " makes a program for inference, which is no transpile");
-      }
       if (!established.insert(fact).second) {
         return wrong(pass->name(), " is there again; \"", fact, "\" holds already");
       }
@@ -229,7 +229,7 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
         "one"));
   }
   const QuantizerTable built_in_quantizers;
-  const PassTable built_in_passes;
+  const PassTable built_in_passes = TrainPasses();
   const QuantizerTable& quantizers =
       options.quantizers == nullptr ? built_in_quantizers : *options.quantizers;
   const PassTable& passes = options.passes == nullptr ? built_in_passes : *options.passes;
@@ -242,12 +242,11 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   }
 
   Program own_startup;
-  TrainContext train(options.config, target,
-                     options.startup == nullptr ? &own_startup : options.startup);
-  train.names = options.names;
-  train.profile = options.profile;
-  train.given_plan = options.plan;
-  PassContext context(quantizers, &train);
+  TrainContext context(quantizers, options.config, target,
+                       options.startup == nullptr ? &own_startup : options.startup);
+  context.names = options.names;
+  context.profile = options.profile;
+  context.given_plan = options.plan;
   std::string startup_note =
       options.startup == nullptr ? "" : StartupNote(*program, *options.startup);
   PipelineOptions pipeline_options = options.pipeline_options;
@@ -256,17 +255,17 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
     if (!pass->IsHeldToPlan()) free_passes.emplace_back(pass->name());
   }
   pipeline_options.check_at_end = [&]() {
-    RETURN_IF_ERROR(CheckScalesAreTrained(pipeline, train.plan));
-    RETURN_IF_ERROR(CheckBatchNormIsScheduled(pipeline, train.plan));
-    RETURN_IF_ERROR(InvariantsHold(*program, train, free_passes));
+    RETURN_IF_ERROR(CheckScalesAreTrained(pipeline, context.plan));
+    RETURN_IF_ERROR(CheckBatchNormIsScheduled(pipeline, context.plan));
+    RETURN_IF_ERROR(InvariantsHold(*program, context, free_passes));
     const auto& own_check = options.pipeline_options.check_at_end;
     return own_check ? own_check() : absl::OkStatus();
   };
   RETURN_IF_ERROR(pipeline.Run(*program, context, pipeline_options));
 
-  result.plan = std::move(train.plan_as_made);
+  result.plan = std::move(context.plan_as_made);
   if (program->edited()) StoreEditLog(program, &result.plan);
-  if (train.startup.edited()) StoreEditLog(&train.startup, nullptr);
+  if (context.startup.edited()) StoreEditLog(&context.startup, nullptr);
   if (options.startup == nullptr) result.new_startup = std::move(own_startup);
   if (std::string note = EraNote(*program, target); !note.empty()) {
     result.notes.push_back(std::move(note));

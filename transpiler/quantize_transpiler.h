@@ -19,7 +19,6 @@
 #include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"
 #include "transpiler/input_error.h"
-#include "transpiler/pass.h"
 #include "transpiler/pipeline.h"
 
 namespace fixpoint {
@@ -30,9 +29,8 @@ inline constexpr char kTrainPipeline[] =
 // (docs/manual.md, "Targets").
 inline constexpr char kDefaultTarget[] = "paddle_2_6";
 
-// The pipeline of a transpile. Errors (kInvalidArgument): those of Pipeline::Parse; a pass that
-// makes a program for inference; a pass twice whose effect holds already; quantizers whose state
-// nothing initialises.
+// The pipeline of a transpile. Errors (kInvalidArgument): those of Pipeline::Parse; a pass twice
+// whose effect holds already; quantizers whose state nothing initialises.
 absl::StatusOr<Pipeline> ParseTrainPipeline(absl::string_view text, const PassTable& passes);
 
 struct TranspileOptions {

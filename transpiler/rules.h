@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "proto/program.h"
 #include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
 

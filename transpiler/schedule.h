@@ -4,7 +4,7 @@
 #define FIXPOINT_TRANSPILER_SCHEDULE_H_
 
 #include "absl/status/status.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 #include "transpiler/plan.h"
 #include "transpiler/target.h"
 

@@ -18,6 +18,7 @@
 #include "proto/program.h"
 #include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
+#include "proto/quant_spec.pb.h"
 #include "proto/target.pb.h"
 #include "transpiler/plan.h"
 

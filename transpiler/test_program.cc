@@ -4,8 +4,9 @@
 #include <utility>
 
 #include "proto/status_macros.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/inference_invariants.h"
-#include "transpiler/pass.h"
+#include "transpiler/passes/freeze_passes.h"
 #include "transpiler/pipeline.h"
 
 namespace fixpoint {
@@ -13,9 +14,9 @@ namespace fixpoint {
 absl::StatusOr<Program> MakeTestProgram(const Program& training, const QuantizerTable* quantizers) {
   std::optional<QuantizerTable> built_in;
   if (quantizers == nullptr) quantizers = &built_in.emplace();
-  const PassTable passes;
+  const PassTable passes = FreezePasses();
   ASSIGN_OR_RETURN(const Pipeline pipeline, Pipeline::Parse(kTestPipeline, passes));
-  PassContext context(*quantizers);
+  FreezeContext context(*quantizers);
   Program program = training.Clone();
   program.ClearEditLog();
   PipelineOptions options;

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/affine_codes.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {

@@ -14,6 +14,7 @@
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
 #include "transpiler/account.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace {
@@ -22,7 +23,7 @@ absl::Status Transpile(const std::string& input, const std::string& config,
                        const std::string& output, const std::string& startup_output) {
   fixpoint::QuantizerTable quantizers;
   RETURN_IF_ERROR(quantizers.Add(out_of_tree::MakeMovingAverageSigma()));
-  fixpoint::PassTable passes;
+  fixpoint::PassTable passes = fixpoint::TrainPasses();
   RETURN_IF_ERROR(passes.Add(out_of_tree::MakeDropCallstacks()));
 
   fixpoint::TranspileOptions options;

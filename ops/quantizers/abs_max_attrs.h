@@ -5,7 +5,7 @@
 
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
 

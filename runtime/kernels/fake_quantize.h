@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 
 namespace fixpoint::kernels {
 

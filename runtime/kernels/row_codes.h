@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 #include "runtime/kernels/fake_quantize.h"
 
 namespace fixpoint::kernels {

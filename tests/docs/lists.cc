@@ -19,8 +19,12 @@
 #include "runtime/reference/kernels.h"
 #include "tests/testing/reference_data.h"
 #include "transpiler/freeze.h"
+#include "transpiler/lower.h"
 #include "transpiler/lowering/reasons.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/freeze_passes.h"
+#include "transpiler/passes/lower_passes.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 #include "transpiler/reasons.h"
 #include "transpiler/target.h"
@@ -201,9 +205,20 @@ std::string OpsPage() {
           tables));
 }
 
+std::string PassesOf(absl::string_view pipelines, const PassTable& passes) {
+  std::string text = absl::StrCat("\n", std::string(pipelines), " can name:\n\n");
+  text += TableHead({"pass", "what it does", "requires", "establishes", "consumes", "comes before"});
+  for (const auto& pass : passes.all()) {
+    text += Row({Code(pass->name()), std::string(pass->doc()), CodeList(pass->Requires()),
+                 CodeList(pass->Establishes()), CodeList(pass->Consumes()),
+                 CodeList(pass->ComesBefore())});
+  }
+  return text;
+}
+
 std::string PassesPage() {
   std::string body =
-      "A pipeline is passes by name, with commas between them; it is checked for what each pass "
+      "A pipeline is passes of its stage by name, with commas between them; it is checked for what each pass "
       "requires before anything runs. What a pass consumes holds no longer after it, and it comes "
       "before whatever establishes the facts of the last column.\n\n";
   body += TableHead({"pipeline", "passes"});
@@ -211,14 +226,10 @@ std::string PassesPage() {
   body += Row({"`transpile --mode=test`", Code(kTestPipeline)});
   body += Row({"`transpile --mode=freeze`", Code(kFreezePipeline)});
   body += Row({"the same, legacy forms", Code(kLegacyFreezePipeline)});
-  body += "\n" + TableHead({"pass", "what it does", "requires", "establishes", "consumes",
-                            "comes before"});
-  const PassTable passes;
-  for (const auto& pass : passes.all()) {
-    body += Row({Code(pass->name()), std::string(pass->doc()), CodeList(pass->Requires()),
-                 CodeList(pass->Establishes()), CodeList(pass->Consumes()),
-                 CodeList(pass->ComesBefore())});
-  }
+  body += Row({"`transpile --mode=lower`", Code(kLowerPipeline)});
+  body += PassesOf("A transpile", TrainPasses());
+  body += PassesOf("A freeze, and a test program", FreezePasses());
+  body += PassesOf("A lowering", LowerPasses());
   return Page("Passes", body);
 }
 

@@ -9,11 +9,11 @@
 #include "absl/status/statusor.h"
 #include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
-#include "transpiler/pass.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/pipeline.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static const fixpoint::PassTable& passes = *new fixpoint::PassTable;
+  static const fixpoint::PassTable& passes = *new fixpoint::PassTable(fixpoint::TrainPasses());
   fixpoint::TranspileOptions options;
   options.pipeline = std::string(reinterpret_cast<const char*>(data), size);
   const auto pipeline = fixpoint::ParseTrainPipeline(options.pipeline, passes);

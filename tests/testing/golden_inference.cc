@@ -8,8 +8,10 @@
 #include "proto/status_macros.h"
 #include "tests/testing/parameter_text.h"
 #include "transpiler/freeze.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/lower.h"
 #include "transpiler/lowering/account.h"
+#include "transpiler/passes/freeze_passes.h"
 #include "transpiler/pipeline.h"
 #include "transpiler/test_program.h"
 
@@ -29,15 +31,14 @@ absl::StatusOr<FrozenModel> RunPasses(const Program& program, const Scope& scope
                                       const std::string& passes_text,
                                       const FreezeOptions& options) {
   const QuantizerTable quantizers;
-  const PassTable passes;
+  const PassTable passes = FreezePasses();
   ASSIGN_OR_RETURN(const Pipeline pipeline,
                    Pipeline::Parse(passes_text, passes, {"trained_parameters"}));
-  PassContext context(quantizers);
+  FreezeContext context(quantizers, &scope);
   ASSIGN_OR_RETURN(Scope held, CopyOf(scope));
   FrozenModel made{program.Clone(), std::move(held), {}, {}};
-  context.freeze.trained = &scope;
-  context.freeze.feeds = options.feeds;
-  context.freeze.fetches = options.fetches;
+  context.feeds = options.feeds;
+  context.fetches = options.fetches;
   RETURN_IF_ERROR(pipeline.Run(made.program, context, options.pipeline_options));
   made.notes = std::move(context.notes);
   return made;

@@ -13,6 +13,7 @@
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/temporary_folder.h"
 #include "tools/outputs.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
@@ -33,7 +34,7 @@ class LosesTanh final : public Pass {
 };
 
 absl::Status LoseTanh(const ProgramDesc& desc) {
-  PassTable passes;
+  PassTable passes = TrainPasses();
   EXPECT_TRUE(passes.Add(std::make_unique<LosesTanh>()).ok());
   auto program = Program::Create(desc);
   if (!program.ok()) return program.status();

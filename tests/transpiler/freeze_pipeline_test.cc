@@ -63,7 +63,7 @@ TEST(FreezePipeline, WhatLeavesAStepOutIsTheCallersMistake) {
       {kLegacyFreezePipeline, FrozenForm::kPortable,
        "pipeline: dequantize_products is for the legacy forms"},
       {"plan_quantizers", FrozenForm::kPortable,
-       "pipeline: plan_quantizers requires \"target\", which this pipeline is not given"},
+       "pipeline: there is no pass \"plan_quantizers\"; there are "},
       {"freeze", FrozenForm::kPortable, "pipeline: there is no pass \"freeze\"; there are "},
   };
   for (const Wrong& wrong : cases) {

@@ -21,6 +21,7 @@
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/wrong_pass.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
@@ -62,7 +63,7 @@ const Op& QuantizeOpOf(const Program& program, absl::string_view variable) {
 
 // What Transpile says of its pipeline with a wrong pass after. The program must then be as before.
 std::string ErrorOf(const Edit& edit) {
-  PassTable passes;
+  PassTable passes = TrainPasses();
   EXPECT_TRUE(passes.Add(std::make_unique<WrongPass>(nullptr, edit)).ok());
   Program program = ParsedProgram(kTrainingProgram);
   const std::string bytes = program.Proto().SerializeAsString();
@@ -207,7 +208,7 @@ std::vector<PlantedDefect> PlantedDefects() {
        "invariant 4: \"state\" is initialised 0 times in the startup program"},
       {"NewStateIsInitialisedTwice",
        [](Program&, PassContext& context) {
-         Program& startup = context.train->startup;
+         Program& startup = *context.startup_program();
          const Op& first = *startup.block(0).first_op();
          Rewriter(&startup, "wrong").Append(startup.block(0), first.desc());
        },
@@ -354,7 +355,7 @@ class UsersPass : public testing::TestWithParam<const char*> {};
 
 TEST_P(UsersPass, MayEditWhatNoPlanNamesIfItSaysSo) {
   for (const bool held : {true, false}) {
-    PassTable passes;
+    PassTable passes = TrainPasses();
     ASSERT_TRUE(passes.Add(std::make_unique<DropCallStacks>(held)).ok());
     Program program = ParsedProgram(kTrainingProgram);
     const std::string bytes = program.Proto().SerializeAsString();

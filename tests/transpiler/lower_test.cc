@@ -12,7 +12,7 @@
 #include "runtime/scope.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/pass.h"
+#include "transpiler/lowering/reasons.h"
 
 namespace fixpoint {
 namespace {

@@ -28,7 +28,9 @@
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/wrong_pass.h"
 #include "transpiler/lower.h"
+#include "transpiler/lowering/context.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/lower_passes.h"
 
 namespace fixpoint {
 namespace {
@@ -200,7 +202,7 @@ std::string ViolationsOf(const char* program, const char* parameter_text, const 
   const Program portable = ParsedProgram(program);
   const absl::StatusOr<Scope> parameters = ParseParameters(parameter_text, "parameters");
   EXPECT_TRUE(parameters.ok()) << parameters.status();
-  PassTable passes;
+  PassTable passes = LowerPasses();
   CHECK(passes.Add(std::make_unique<WrongPass>(nullptr, edit)).ok());
   LowerOptions options;
   options.passes = &passes;
@@ -226,8 +228,9 @@ const Op& WriterOf(const Program& program, absl::string_view name) {
 
 void SetScales(const Program& program, absl::string_view of, const std::vector<float>& scales,
                PassContext& context) {
-  context.freeze.new_parameters.Set(std::string(WriterOf(program, of).Input("Scales")->name()),
-                                    Tensor::FromValues<float>({2}, absl::MakeConstSpan(scales)));
+  dynamic_cast<LowerContext&>(context).parameters.added.Set(
+      std::string(WriterOf(program, of).Input("Scales")->name()),
+      Tensor::FromValues<float>({2}, absl::MakeConstSpan(scales)));
 }
 
 TEST(LoweredInvariants, HoldOfWhatIsLowered) {
@@ -406,13 +409,15 @@ TEST(LoweredInvariants, ABiasIsInTheStepsOfItsSums) {
 
 TEST(LoweredInvariants, TheAccountHasEveryOpOnce) {
   EXPECT_EQ(Violations([](Program&, PassContext& context) {
-              const auto relu = std::find_if(context.lowered.begin(), context.lowered.end(),
-                                             [](const LoweredOp& op) { return op.type == "relu"; });
-              context.lowered.erase(relu);
+              std::vector<LoweredOp>& ops = dynamic_cast<LowerContext&>(context).lowered;
+              ops.erase(std::find_if(ops.begin(), ops.end(), [](const LoweredOp& op) {
+                return op.type == "relu";
+              }));
             }),
             "invariant 7 of lowered programs: the account lacks block 0, op 5 (relu)");
   EXPECT_EQ(Violations([](Program&, PassContext& context) {
-              context.lowered.push_back(context.lowered.back());
+              std::vector<LoweredOp>& ops = dynamic_cast<LowerContext&>(context).lowered;
+              ops.push_back(ops.back());
             }),
             "invariant 7 of lowered programs: the account has 1 ops too many, from pool2d on");
 }

@@ -23,7 +23,10 @@
 #include "tests/testing/wrong_pass.h"
 #include "transpiler/freeze.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/freeze_passes.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 namespace {
@@ -94,11 +97,13 @@ struct Defect {
   const char* message;  // "": no check sees it, but what the pipeline makes is another program
 };
 
+Plan& PlanOf(PassContext& context) { return dynamic_cast<TrainContext&>(context).plan; }
+
 std::vector<Defect> TrainingDefects() {
   return {
       {"plan_quantizers", "forgets the gradients",
        [](Program&, PassContext& context) {
-         for (Site& site : context.train->plan.sites) site.gradient_readers.clear();
+         for (Site& site : PlanOf(context).sites) site.gradient_readers.clear();
        },
        "error: program.txt: block 0, op 6 (mul_grad): input X reads \"x\"; want "
        "\"x.quantized.dequantized\", which block 0, op 4 (mul) reads [gradient_mismatch]\n"
@@ -107,7 +112,7 @@ std::vector<Defect> TrainingDefects() {
       {"insert_quantizers", "leaves a reader behind",
        [](Program& program, PassContext& context) {
          Rewriter(&program, "wrong")
-             .SetArgument(*context.train->plan.sites.back().readers.back(), "w");
+             .SetArgument(*PlanOf(context).sites.back().readers.back(), "w");
        },
        "error: program.txt: block 0, op 6 (mul_grad): input Y reads \"w.quantized.dequantized\"; "
        "want \"w\", which block 0, op 4 (mul) reads [gradient_mismatch]\n"
@@ -116,7 +121,7 @@ std::vector<Defect> TrainingDefects() {
        "fixpoint.rewired=[\"X.0=x\", \"Y.0=w\"]}\n [after wrong]"},
       {"initialize_state", "forgets a state",
        [](Program&, PassContext& context) {
-         Program& startup = context.train->startup;
+         Program& startup = *context.startup_program();
          Rewriter(&startup, "wrong").Remove(*startup.block(0).first_op());
        },
        "invariant 4: \"w@scale\" is initialised 0 times in the startup program"},
@@ -223,8 +228,8 @@ std::vector<Defect> InferenceDefects() {
 
 // A pipeline with "wrong" in the place of a pass, which then does what that does and the edit.
 struct WrongPipeline {
-  WrongPipeline(const Defect& defect, absl::string_view pipeline)
-      : text(absl::StrReplaceAll(pipeline, {{defect.pass, "wrong"}})) {
+  WrongPipeline(const Defect& defect, absl::string_view pipeline, PassTable built_in)
+      : passes(std::move(built_in)), text(absl::StrReplaceAll(pipeline, {{defect.pass, "wrong"}})) {
     const Pass* pass = passes.Find(defect.pass);
     CHECK(pass != nullptr && absl::StrContains(text, "wrong")) << defect.pass;
     CHECK(passes.Add(std::make_unique<WrongPass>(pass, defect.edit)).ok());
@@ -237,7 +242,7 @@ struct WrongPipeline {
 TEST(PassDefects, OfTrainingPassesAreReported) {
   for (const Defect& defect : TrainingDefects()) {
     SCOPED_TRACE(std::string(defect.pass) + " " + defect.what);
-    const WrongPipeline wrong(defect, kTrainPipeline);
+    const WrongPipeline wrong(defect, kTrainPipeline, TrainPasses());
     TranspileOptions options;
     options.config.mutable_weights()->set_quantizer("abs_max");
     options.config.mutable_activations()->set_quantizer("abs_max");
@@ -261,7 +266,8 @@ TEST(PassDefects, OfInferencePassesAreReported) {
     const absl::StatusOr<FrozenModel> right = Freeze(program, *scope, options);
     ASSERT_TRUE(right.ok()) << right.status();
 
-    const WrongPipeline wrong(defect, is_legacy ? kLegacyFreezePipeline : kFreezePipeline);
+    const WrongPipeline wrong(defect, is_legacy ? kLegacyFreezePipeline : kFreezePipeline,
+                              FreezePasses());
     options.passes = &wrong.passes;
     options.pipeline = wrong.text;
     const absl::StatusOr<FrozenModel> model = Freeze(program, *scope, options);
@@ -272,10 +278,7 @@ TEST(PassDefects, OfInferencePassesAreReported) {
   }
 }
 
-TEST(PassDefects, ArePlantedInEveryPass) {
-  std::vector<Defect> defects = TrainingDefects();
-  for (Defect& defect : InferenceDefects()) defects.push_back(std::move(defect));
-  const PassTable passes;
+void ExpectPlantedInEvery(const PassTable& passes, const std::vector<Defect>& defects) {
   for (const auto& pass : passes.all()) {
     // What such a pass edits no pipeline checks; its goldens do.
     if (!pass->IsHeldToPlan()) continue;
@@ -283,6 +286,15 @@ TEST(PassDefects, ArePlantedInEveryPass) {
       return pass->name() == defect.pass;
     })) << pass->name();
   }
+}
+
+TEST(PassDefects, ArePlantedInEveryPass) {
+  std::vector<Defect> of_inference = InferenceDefects();
+  ExpectPlantedInEvery(FreezePasses(), of_inference);
+  std::vector<Defect> of_training = TrainingDefects();
+  // The passes over any program are run in a freeze.
+  std::move(of_inference.begin(), of_inference.end(), std::back_inserter(of_training));
+  ExpectPlantedInEvery(TrainPasses(), of_training);
 }
 
 }  // namespace

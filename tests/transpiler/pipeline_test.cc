@@ -12,7 +12,10 @@
 #include "ops/quantizer.h"
 #include "proto/program.h"
 #include "tests/testing/parsed_program.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/freeze_passes.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
@@ -33,6 +36,16 @@ TEST(Pipeline, RefusesAWrongOrderBeforeAnythingRuns) {
        "insert_quantizers"},
       {"plan_quantizers,insert_quantizers,initialize_state",
        "pipeline: initialize_state requires \"startup_program\", which this pipeline is not given"},
+  };
+  for (const WrongText& wrong : cases) {
+    const absl::Status status = Pipeline::Parse(wrong.text, TrainPasses(), {"target"}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << wrong.text;
+    EXPECT_EQ(std::string(status.message()), wrong.message);
+  }
+}
+
+TEST(Pipeline, RefusesAPassOfParametersWhereNoneAreGiven) {
+  const std::vector<WrongText> cases = {
       {"strip_training,set_test_mode,freeze_observers",
        "pipeline: freeze_observers requires \"trained_parameters\", which this pipeline is not "
        "given"},
@@ -41,10 +54,24 @@ TEST(Pipeline, RefusesAWrongOrderBeforeAnythingRuns) {
        "given"},
   };
   for (const WrongText& wrong : cases) {
-    const absl::Status status = Pipeline::Parse(wrong.text, PassTable(), {"target"}).status();
+    const absl::Status status = Pipeline::Parse(wrong.text, FreezePasses()).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << wrong.text;
     EXPECT_EQ(std::string(status.message()), wrong.message);
   }
+}
+
+TEST(Pipeline, RefusesToRunAPassInTheContextOfAnotherStage) {
+  const PassTable passes = TrainPasses();
+  const absl::StatusOr<Pipeline> pipeline =
+      Pipeline::Parse(kTrainPipeline, passes, {"target", "startup_program"});
+  ASSERT_TRUE(pipeline.ok()) << pipeline.status();
+  Program program = ParsedProgram("var x f32[-1,4]\nrelu(X=x) -> (Out=x)");
+  const QuantizerTable quantizers;
+  FreezeContext context(quantizers);
+  const absl::Status status = pipeline->Run(program, context, PipelineOptions());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr("plan_quantizers is a pass of another stage"));
 }
 
 // Says that there is a plan, and makes none.
@@ -57,7 +84,7 @@ class ClaimsAPlan final : public Pass {
 };
 
 TEST(Pipeline, RefusesAPassOfTrainingWhereNothingIsTrained) {
-  PassTable passes;
+  PassTable passes = TrainPasses();
   ASSERT_TRUE(passes.Add(std::make_unique<ClaimsAPlan>()).ok());
   const std::vector<WrongText> cases = {
       {"plan_quantizers",
@@ -74,14 +101,14 @@ TEST(Pipeline, RefusesAPassOfTrainingWhereNothingIsTrained) {
 }
 
 TEST(Pipeline, RunsWithoutTrainingWhatRequiresNothingOfIt) {
-  const PassTable passes;
+  const PassTable passes = FreezePasses();
   const QuantizerTable quantizers;
   int run = 0;
   for (const auto& pass : passes.all()) {
     const auto pipeline = Pipeline::Parse(pass->name(), passes, {"training_stripped", "test_mode"});
     if (!pipeline.ok()) continue;
     Program program = ParsedProgram("var x f32[-1,4]\nrelu(X=x) -> (Out=x)");
-    PassContext context(quantizers);
+    FreezeContext context(quantizers);
     pipeline->Run(program, context, PipelineOptions()).IgnoreError();
     ++run;
   }
@@ -89,7 +116,7 @@ TEST(Pipeline, RunsWithoutTrainingWhatRequiresNothingOfIt) {
 }
 
 TEST(Pipeline, NamesThePassesThatThereAreForOneThatIsNot) {
-  const PassTable passes;
+  const PassTable passes = TrainPasses();
   std::string message = "pipeline: there is no pass \"plan_quantizer\"; there are ";
   const char* separator = "";
   for (const auto& pass : passes.all()) {
@@ -100,9 +127,8 @@ TEST(Pipeline, NamesThePassesThatThereAreForOneThatIsNot) {
 }
 
 TEST(Pipeline, TakesFactsThatTheCallerGives) {
-  const PassTable passes;
-  EXPECT_TRUE(Pipeline::Parse(kTrainPipeline, passes, {"target", "startup_program"}).ok());
-  EXPECT_TRUE(Pipeline::Parse("strip_training,set_test_mode,quantize_weights", passes,
+  EXPECT_TRUE(Pipeline::Parse(kTrainPipeline, TrainPasses(), {"target", "startup_program"}).ok());
+  EXPECT_TRUE(Pipeline::Parse("strip_training,set_test_mode,quantize_weights", FreezePasses(),
                               {"trained_parameters"})
                   .ok());
 }
@@ -110,10 +136,9 @@ TEST(Pipeline, TakesFactsThatTheCallerGives) {
 TEST(Pipeline, OfATranspileLeavesATrainingProgramWithItsStateInitialised) {
   const std::vector<WrongText> cases = {
       {"strip_training",
-       "pipeline: strip_training makes a program for inference, which is no transpile"},
-      {"plan_quantizers,insert_quantizers,strip_training,set_test_mode,quantize_weights",
-       "pipeline: quantize_weights requires \"trained_parameters\", which this pipeline is not "
-       "given"},
+       "pipeline: there is no pass \"strip_training\"; there are plan_quantizers, "
+       "insert_quantizers, train_scales, freeze_batch_norm, initialize_state, "
+       "remove_dead_variables, remove_identities"},
       {"plan_quantizers,plan_quantizers",
        "pipeline: plan_quantizers is there again; \"planned\" holds already"},
       {"plan_quantizers",

@@ -31,6 +31,7 @@
 #include "transpiler/freeze.h"
 #include "transpiler/invariants.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
@@ -408,7 +409,7 @@ const Op& TheOp(const Program& program, absl::string_view type) {
 class ScaleDefect : public TrainedScales, public testing::WithParamInterface<PlantedDefect> {};
 
 TEST_P(ScaleDefect, IsFound) {
-  PassTable passes;
+  PassTable passes = TrainPasses();
   ASSERT_TRUE(passes.Add(std::make_unique<WrongPass>(nullptr, GetParam().edit)).ok());
   options_.passes = &passes;
   options_.pipeline = absl::StrCat(kTrainPipeline, ",wrong");

@@ -15,6 +15,7 @@
 #include "proto/status_macros.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
@@ -48,7 +49,7 @@ TEST(UsersInsertingPass, MayWriteWhatIsThenQuantized) {
     var y f32[-1,2]
     mul(X=x, Y=w) -> (Out=y)
   )");
-  PassTable passes;
+  PassTable passes = TrainPasses();
   ASSERT_TRUE(passes.Add(std::make_unique<InsertBeforeMul>()).ok());
   TranspileOptions options;
   options.passes = &passes;

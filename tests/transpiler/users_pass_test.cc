@@ -11,6 +11,7 @@
 #include "proto/status_macros.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/pass.h"
+#include "transpiler/passes/train_passes.h"
 #include "transpiler/quantize_transpiler.h"
 
 namespace fixpoint {
@@ -45,7 +46,7 @@ TEST(UsersPass, MayInsertAnOpThatIsQuantized) {
     var y f32[-1,2]
     mul(X=x, Y=w) -> (Out=y) {op_role=0}
   )");
-  PassTable passes;
+  PassTable passes = TrainPasses();
   ASSERT_TRUE(passes.Add(std::make_unique<AddDoubled>()).ok());
   TranspileOptions options;
   options.passes = &passes;
@@ -91,7 +92,7 @@ TEST(UsersPass, DoesNotLeaveAGradientOpBehind) {
     fill_constant() -> (Out=y@GRAD) {shape=[1L, 2L], dtype=5, value=1.0, op_role=1}
     mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
   )");
-  PassTable passes;
+  PassTable passes = TrainPasses();
   ASSERT_TRUE(passes.Add(std::make_unique<RewireMulAlone>()).ok());
   TranspileOptions options;
   options.passes = &passes;

@@ -10,7 +10,7 @@
 #include "absl/types/span.h"
 #include "transpiler/account.h"
 #include "transpiler/lowering/reasons.h"
-#include "transpiler/pass.h"
+#include "transpiler/lowering/lowered_op.h"
 
 namespace fixpoint {
 

@@ -68,12 +68,12 @@ int ChannelAxisOf(const Op& product, int rank) {
   return gives_images ? 1 : rank - 1;
 }
 
-Lowering::Lowering(Program* program, PassContext* context, absl::string_view pass)
+Lowering::Lowering(Program* program, LowerContext* context, absl::string_view pass)
     : context_(*context),
       program_(*program),
       pass_(pass),
       rewriter_(program, pass),
-      parameters_(*program, context, &rewriter_) {
+      parameters_(*program, &context->parameters, &rewriter_) {
   NeverNegative never_negative;
   for (int b = 0; b < program->block_count(); ++b) {
     for (const Op& op : program->block(b).ops()) {
@@ -144,8 +144,7 @@ absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) {
     });
     if (!is_kept || input.value()->origin() != Value::Origin::kEntry) return nullptr;
   }
-  const Scope::Value* value = context_.freeze.new_parameters.FindOrNull(variable->name());
-  if (value == nullptr) value = context_.freeze.trained->FindOrNull(variable->name());
+  const Scope::Value* value = context_.parameters.FindOrNull(variable->name());
   if (value == nullptr) {
     return absl::NotFoundError(absl::StrCat(DescribeInFile(input.op()), ": reads \"",
                                             variable->name(), "\", which the parameters lack"));

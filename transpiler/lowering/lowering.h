@@ -24,8 +24,8 @@
 #include "proto/program.h"
 #include "proto/rewriter.h"
 #include "transpiler/code_type.h"
+#include "transpiler/lowering/context.h"
 #include "transpiler/lowering/reasons.h"
-#include "transpiler/pass.h"
 #include "transpiler/passes/parameter_writer.h"
 
 namespace fixpoint {
@@ -83,7 +83,7 @@ int ChannelAxisOf(const Op& product, int rank);
 class Lowering {
  public:
   // REQUIRES: all outlive the object.
-  Lowering(Program* program, PassContext* context, absl::string_view pass);
+  Lowering(Program* program, LowerContext* context, absl::string_view pass);
 
   Era era() const { return EraOf(program_); }
   // Whether the slots and attributes of an op are as its schema says (CheckForm), so that it can be
@@ -152,7 +152,7 @@ class Lowering {
   OpDesc Extended(const Op& product, absl::string_view output, const Epilogue& stages,
                   const std::vector<std::string>& operands) const;
 
-  PassContext& context_;
+  LowerContext& context_;
   Program& program_;
   const absl::string_view pass_;
   Rewriter rewriter_;

@@ -35,7 +35,7 @@
 #include "proto/op_builder.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
-#include "transpiler/pass.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/passes/captures.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/passes/parameter_writer.h"
@@ -89,7 +89,7 @@ bool HasOneWriter(const Variable& variable) {
 
 class ProductDequantizer {
  public:
-  ProductDequantizer(Program* program, PassContext* context, absl::string_view pass)
+  ProductDequantizer(Program* program, FreezeContext* context, absl::string_view pass)
       : program_(*program), context_(*context), pass_(pass), rewriter_(program, pass) {}
 
   absl::Status DequantizeAll() {
@@ -107,7 +107,7 @@ class ProductDequantizer {
     // What a loop lists and its block no longer reads is not to keep the ops that make it.
     UpdateCaptures(program_, &rewriter_);
     RemoveUnreadDequantizeOps();
-    if (context_.freeze.form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
+    if (context_.form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
     for (const QuantizationSite& site : sites_) {
       if (codes_of_fused_.contains(&site) && site.result->value()->readers().empty()) {
         rewriter_.Remove(*site.quantize);
@@ -182,9 +182,9 @@ class ProductDequantizer {
 
   // Nothing where it is not known before the program runs.
   std::optional<float> ScaleValue(const Argument& scale) const {
-    const auto made = context_.freeze.new_parameters.Find(scale.name());
+    const auto made = context_.parameters.added.Find(scale.name());
     if (made.ok()) return (*made)->data<float>()[0];
-    const auto stored = FindStoredScale(scale, *context_.freeze.trained, context_.quantizers);
+    const auto stored = FindStoredScale(scale, context_.parameters.trained(), context_.quantizers);
     if (!stored.ok()) return std::nullopt;
     return stored->value;
   }
@@ -195,7 +195,7 @@ class ProductDequantizer {
     const Argument* scale = op.Input("Scale");
     if (scale == nullptr) scale = op.Input("Scales");
     if (QuantOpOf(op) != QuantOp::kDequantize || op.outputs().size() != 1 || codes == nullptr ||
-        scale == nullptr || context_.freeze.new_parameters.FindOrNull(codes->name()) == nullptr) {
+        scale == nullptr || context_.parameters.added.FindOrNull(codes->name()) == nullptr) {
       return std::nullopt;
     }
     factor.codes = std::string(codes->name());
@@ -313,7 +313,7 @@ class ProductDequantizer {
   // Codes that only products read become INT8, or INT16 where they are larger: what a dequantize
   // op reads has to be FP32.
   absl::Status StoreAsIntegers() {
-    ParameterWriter parameters(program_, &context_, &rewriter_);
+    ParameterWriter parameters(program_, &context_.parameters, &rewriter_);
     for (const std::string& name : weight_codes_) {
       const Variable& codes = *program_.Find(program_.block(0), name);
       const std::vector<const Argument*> readers = codes.arguments();
@@ -321,12 +321,12 @@ class ProductDequantizer {
         return QuantOpOf(reader->op()) == QuantOp::kDequantize;
       };
       if (std::any_of(readers.begin(), readers.end(), dequantizes)) continue;
-      ASSIGN_OR_RETURN(const Tensor* numbers, context_.freeze.new_parameters.Find(name));
+      ASSIGN_OR_RETURN(const Tensor* numbers, context_.parameters.added.Find(name));
       const absl::Span<const float> values = numbers->data<float>();
       const bool is_short = AbsMax(values) > 128;
       ASSIGN_OR_RETURN(Tensor integers, is_short ? As<int16_t>(*numbers) : As<int8_t>(*numbers));
-      context_.freeze.quantized_weights.code_bytes += integers.bytes().size();
-      context_.freeze.quantized_weights.code_bytes -= numbers->bytes().size();
+      context_.quantized_weights.code_bytes += integers.bytes().size();
+      context_.quantized_weights.code_bytes -= numbers->bytes().size();
       const absl::string_view base = absl::StripSuffix(name, ".codes");
       ASSIGN_OR_RETURN(
           const std::string stored,
@@ -345,7 +345,7 @@ class ProductDequantizer {
   }
 
   Program& program_;
-  PassContext& context_;
+  FreezeContext& context_;
   const absl::string_view pass_;
   Rewriter rewriter_;
   std::vector<QuantizationSite> sites_;
@@ -357,7 +357,7 @@ class ProductDequantizer {
   absl::btree_set<std::string> weight_codes_;
 };
 
-class DequantizeProducts final : public Pass {
+class DequantizeProducts final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "dequantize_products"; }
   absl::string_view doc() const override {
@@ -368,7 +368,7 @@ class DequantizeProducts final : public Pass {
   }
   std::vector<std::string> Establishes() const override { return {"products_dequantized"}; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, FreezeContext& context) const override {
     return ProductDequantizer(&program, &context, name()).DequantizeAll();
   }
 };

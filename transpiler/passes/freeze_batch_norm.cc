@@ -22,10 +22,10 @@
 #include "proto/status_macros.h"
 #include "transpiler/gradient_links.h"
 #include "transpiler/marks.h"
-#include "transpiler/pass.h"
 #include "transpiler/passes/state_writer.h"
 #include "transpiler/passes/step_counter.h"
 #include "transpiler/schedule.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 namespace {
@@ -89,7 +89,7 @@ class BatchNormFreezer {
   StateWriter state_;
 };
 
-class FreezeBatchNorm final : public Pass {
+class FreezeBatchNorm final : public StagePass<TrainContext> {
  public:
   absl::string_view name() const override { return "freeze_batch_norm"; }
   absl::string_view doc() const override {
@@ -101,9 +101,9 @@ class FreezeBatchNorm final : public Pass {
   // The plan says nothing of ops that are not quantized.
   bool IsHeldToPlan() const override { return false; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
-    if (!ScheduleOf(context.train->plan).has_freeze_batch_norm_from_step()) return absl::OkStatus();
-    return BatchNormFreezer(&program, context.train, name()).FreezeAll();
+  absl::Status RunIn(Program& program, TrainContext& context) const override {
+    if (!ScheduleOf(context.plan).has_freeze_batch_norm_from_step()) return absl::OkStatus();
+    return BatchNormFreezer(&program, &context, name()).FreezeAll();
   }
 };
 

@@ -16,14 +16,14 @@
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/rewriter.h"
-#include "transpiler/pass.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/stored_scale.h"
 
 namespace fixpoint {
 namespace {
 
-class FreezeObservers final : public Pass {
+class FreezeObservers final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "freeze_observers"; }
   absl::string_view doc() const override {
@@ -32,7 +32,7 @@ class FreezeObservers final : public Pass {
   std::vector<std::string> Requires() const override { return {"test_mode", "trained_parameters"}; }
   std::vector<std::string> Establishes() const override { return {"observers_frozen"}; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, FreezeContext& context) const override {
     Rewriter rewriter(&program, name());
     int unknown = 0;
     std::string first_unknown;
@@ -49,7 +49,7 @@ class FreezeObservers final : public Pass {
                            match.recipe->scale_output));
         }
         if (x->value()->origin() == Value::Origin::kWrite && x->value()->op()->type() != "feed") {
-          const auto range = ReadRange(*scale->variable(), *context.freeze.trained);
+          const auto range = ReadRange(*scale->variable(), context.parameters.trained());
           if (range.ok()) {
             rewriter.SetAttr(*x->value()->op(), MakeFloatAttr("out_threshold", *range));
           } else if (unknown++ == 0) {

@@ -21,8 +21,8 @@
 #include "absl/strings/str_cat.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/parameters.h"
-#include "transpiler/pass.h"
 #include "transpiler/passes/captures.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/passes/parameter_writer.h"
@@ -35,12 +35,12 @@ namespace {
 
 class ScaleFreezer {
  public:
-  ScaleFreezer(Program* program, PassContext* context, absl::string_view pass)
+  ScaleFreezer(Program* program, FreezeContext* context, absl::string_view pass)
       : program_(*program),
         context_(*context),
         pass_(pass),
         rewriter_(program, pass),
-        parameters_(*program, context, &rewriter_) {}
+        parameters_(*program, &context->parameters, &rewriter_) {}
 
   absl::Status FreezeAll() {
     ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,
@@ -67,7 +67,7 @@ class ScaleFreezer {
                        "\" has a range for each channel; want one for all of it"));
     }
     ASSIGN_OR_RETURN(const StoredScale scale,
-                     FindStoredScale(*site.scale, *context_.freeze.trained, context_.quantizers));
+                     FindStoredScale(*site.scale, context_.parameters.trained(), context_.quantizers));
     if (scale.value == 0) {
       // Without its place in the block, which costs the length of the block to count.
       context_.notes.push_back(absl::StrCat(
@@ -80,7 +80,7 @@ class ScaleFreezer {
     }
     ASSIGN_OR_RETURN(const std::string name, ParameterOf(site, scale));
     for (const Argument* read : ScalesOfBiases(site)) rewriter_.SetArgument(*read, name);
-    if (context_.freeze.form == FrozenForm::kPortable) return WritePortable(site, name);
+    if (context_.form == FrozenForm::kPortable) return WritePortable(site, name);
     KeepReading(site, name);
     return absl::OkStatus();
   }
@@ -101,7 +101,7 @@ class ScaleFreezer {
   }
 
   absl::Status CheckDynamic(const QuantizationSite& site) const {
-    if (context_.freeze.allow_dynamic) return absl::OkStatus();
+    if (context_.allow_dynamic) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
         DescribeInFile(*site.quantize), ": finds the range of \"", site.input->name(),
         "\" anew at every run, so there is none to freeze; train with a quantizer that keeps one "
@@ -153,7 +153,7 @@ class ScaleFreezer {
   }
 
   Program& program_;
-  PassContext& context_;
+  FreezeContext& context_;
   const absl::string_view pass_;
   Rewriter rewriter_;
   ParameterWriter parameters_;
@@ -161,7 +161,7 @@ class ScaleFreezer {
   int affine_ = 0;
 };
 
-class FreezeScales final : public Pass {
+class FreezeScales final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "freeze_scales"; }
   absl::string_view doc() const override {
@@ -176,7 +176,7 @@ class FreezeScales final : public Pass {
   // What computed a range that is a parameter now is left.
   std::vector<std::string> Consumes() const override { return {"pruned"}; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, FreezeContext& context) const override {
     return ScaleFreezer(&program, &context, name()).FreezeAll();
   }
 };

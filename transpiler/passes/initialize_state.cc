@@ -14,12 +14,12 @@
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/marks.h"
-#include "transpiler/pass.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 namespace {
 
-class InitializeState final : public Pass {
+class InitializeState final : public StagePass<TrainContext> {
  public:
   absl::string_view name() const override { return "initialize_state"; }
   absl::string_view doc() const override {
@@ -30,11 +30,11 @@ class InitializeState final : public Pass {
   }
   std::vector<std::string> Establishes() const override { return {"state_initialized"}; }
 
-  absl::Status Run(Program&, PassContext& context) const override {
-    Program& startup = context.train->startup;
+  absl::Status RunIn(Program&, TrainContext& context) const override {
+    Program& startup = context.startup;
     Rewriter rewriter(&startup, name());
     const Block& block = startup.block(0);
-    for (const NewState& state : context.train->new_state) {
+    for (const NewState& state : context.new_state) {
       const VarType::TensorDesc& tensor = *state.variable->tensor();
       RETURN_IF_ERROR(rewriter
                           .AddTensor(block, state.variable->name(), tensor.data_type(),

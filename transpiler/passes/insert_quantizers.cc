@@ -19,13 +19,13 @@
 #include <utility>
 #include <vector>
 
-#include "transpiler/pass.h"
 #include "transpiler/passes/quantizer_writer.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 namespace {
 
-class InsertQuantizers final : public Pass {
+class InsertQuantizers final : public StagePass<TrainContext> {
  public:
   absl::string_view name() const override { return "insert_quantizers"; }
   absl::string_view doc() const override {
@@ -35,7 +35,7 @@ class InsertQuantizers final : public Pass {
   std::vector<std::string> Establishes() const override { return {"quantizers_inserted"}; }
   std::vector<std::string> Consumes() const override { return {"planned"}; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, TrainContext& context) const override {
     QuantizerWriter writer(&program, &context, name());
     return writer.WriteAll();
   }

@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/status_macros.h"
+#include "transpiler/lowering/context.h"
 #include "transpiler/lowering/lowering.h"
 #include "transpiler/lowering/rule.h"
-#include "transpiler/pass.h"
 #include "transpiler/passes/captures.h"
 #include "transpiler/passes/uses.h"
 
@@ -48,7 +48,7 @@ void RemoveUnread(const Program& program, Rewriter& rewriter) {
   }
 }
 
-class LowerToIntegers final : public Pass {
+class LowerToIntegers final : public StagePass<LowerContext> {
  public:
   absl::string_view name() const override { return "lower_to_integers"; }
   absl::string_view doc() const override {
@@ -58,7 +58,7 @@ class LowerToIntegers final : public Pass {
   std::vector<std::string> Establishes() const override { return {"lowered"}; }
   bool IsHeldToPlan() const override { return false; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, LowerContext& context) const override {
     const RulesByType rules = IndexRules();
     Lowering lowering(&program, &context, name());
     absl::flat_hash_map<const Op*, size_t> records;  // of context.lowered
@@ -68,7 +68,8 @@ class LowerToIntegers final : public Pass {
         ++index;
         if (IsFeedOrFetch(op)) continue;
         LoweredOp lowered{b, index, op.type(),
-                          op.outputs().empty() ? "" : std::string(op.outputs()[0]->name())};
+                          op.outputs().empty() ? "" : std::string(op.outputs()[0]->name()),
+                          LoweringReason::kNoRule};
         if (const auto rule = rules.find(lowered.type); rule != rules.end()) {
           lowered.reason = LoweringReason::kAttributes;
           if (lowering.IsInForm(op)) {

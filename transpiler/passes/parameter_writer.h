@@ -12,14 +12,14 @@
 #include "proto/program.pb.h"
 #include "proto/rewriter.h"
 #include "runtime/tensor.h"
-#include "transpiler/pass.h"
+#include "transpiler/edited_parameters.h"
 
 namespace fixpoint {
 
 class ParameterWriter {
  public:
   // REQUIRES: all outlive the writer.
-  ParameterWriter(const Program& program, PassContext* context, Rewriter* rewriter);
+  ParameterWriter(const Program& program, EditedParameters* parameters, Rewriter* rewriter);
 
   // Declares a persistable variable of block 0 named `base`, or like it, of the tensor's type and
   // extents, which holds the tensor. Returns its name.
@@ -31,7 +31,7 @@ class ParameterWriter {
 
  private:
   const Program& program_;
-  PassContext& context_;
+  EditedParameters& parameters_;
   Rewriter& rewriter_;
   absl::flat_hash_map<std::string, std::string> zero_points_;
 };

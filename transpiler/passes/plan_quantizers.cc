@@ -17,16 +17,16 @@
 #include "ops/quantizer.h"
 #include "proto/status_macros.h"
 #include "transpiler/input_error.h"
-#include "transpiler/pass.h"
 #include "transpiler/plan_file.h"
 #include "transpiler/planner.h"
 #include "transpiler/scale_training.h"
 #include "transpiler/target.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 namespace {
 
-class PlanQuantizers final : public Pass {
+class PlanQuantizers final : public StagePass<TrainContext> {
  public:
   absl::string_view name() const override { return "plan_quantizers"; }
   absl::string_view doc() const override {
@@ -35,33 +35,32 @@ class PlanQuantizers final : public Pass {
   std::vector<std::string> Requires() const override { return {"target"}; }
   std::vector<std::string> Establishes() const override { return {"planned"}; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
-    TrainContext& train = *context.train;
-    if (train.given_plan != nullptr) {
-      RETURN_IF_ERROR(InputError(train.names.plan, ReadPlan(program, context.quantizers, train)));
+  absl::Status RunIn(Program& program, TrainContext& context) const override {
+    if (context.given_plan != nullptr) {
+      RETURN_IF_ERROR(InputError(context.names.plan, ReadPlan(program, context)));
     } else {
-      ASSIGN_OR_RETURN(train.plan, MakePlan(program, train.config, train.target, context.quantizers,
-                                            train.names.config));
-      FindTrainedScales(context.quantizers, train);
+      ASSIGN_OR_RETURN(context.plan, MakePlan(program, context.config, context.target,
+                                              context.quantizers, context.names.config));
+      FindTrainedScales(context);
     }
-    if (train.plan.is_inference) {
+    if (context.plan.is_inference) {
       context.notes.push_back("the program has no backward op: it is rewritten for inference");
     }
-    if (train.profile != nullptr) {
+    if (context.profile != nullptr) {
       RETURN_IF_ERROR(
-          InputError(train.names.profile, MergeProfile(*train.profile, program, train.plan)));
+          InputError(context.names.profile, MergeProfile(*context.profile, program, context.plan)));
     }
-    if (train.plan.is_inference) NoteMissingRanges(context);
-    train.plan_as_made = PlanToProto(train.plan);
+    if (context.plan.is_inference) NoteMissingRanges(context);
+    context.plan_as_made = PlanToProto(context.plan);
     return absl::OkStatus();
   }
 
  private:
   // Nothing trains the ranges of a program of inference.
-  static void NoteMissingRanges(PassContext& context) {
+  static void NoteMissingRanges(TrainContext& context) {
     int count = 0;
     std::string first;
-    for (const Site& site : context.train->plan.sites) {
+    for (const Site& site : context.plan.sites) {
       if (site.role != QuantPlan::ACTIVATION || site.range) continue;
       if (context.quantizers.Find(site.spec.quantizer())->is_dynamic()) continue;
       if (count++ == 0) first = site.value->variable().name();
@@ -73,22 +72,21 @@ class PlanQuantizers final : public Pass {
         count, ", the first is ", first));
   }
 
-  static absl::Status ReadPlan(const Program& program, const QuantizerTable& quantizers,
-                               TrainContext& train) {
-    ASSIGN_OR_RETURN(train.plan, PlanFromProto(*train.given_plan, program));
-    if (train.plan.target.empty() && train.plan.sites.empty() && train.plan.decisions.empty()) {
+  static absl::Status ReadPlan(const Program& program, TrainContext& context) {
+    ASSIGN_OR_RETURN(context.plan, PlanFromProto(*context.given_plan, program));
+    if (context.plan.target.empty() && context.plan.sites.empty() && context.plan.decisions.empty()) {
       return absl::InvalidArgumentError("has no target, no sites and no decisions; want a plan");
     }
-    RETURN_IF_ERROR(CheckPlan(train.plan, train.target, quantizers));
-    FindTrainedScales(quantizers, train);
-    return CheckTrainedScales(program, train.plan);
+    RETURN_IF_ERROR(CheckPlan(context.plan, context.target, context.quantizers));
+    FindTrainedScales(context);
+    return CheckTrainedScales(program, context.plan);
   }
 
-  static void FindTrainedScales(const QuantizerTable& quantizers, TrainContext& train) {
-    for (Site& site : train.plan.sites) {
-      site.trained_inputs = train.plan.is_inference || site.observe || site.role == QuantPlan::BIAS
+  static void FindTrainedScales(TrainContext& context) {
+    for (Site& site : context.plan.sites) {
+      site.trained_inputs = context.plan.is_inference || site.observe || site.role == QuantPlan::BIAS
                                 ? std::vector<std::string>()
-                                : TrainedInputs(quantizers, site.spec, EraOf(train.target));
+                                : TrainedInputs(context.quantizers, site.spec, EraOf(context.target));
     }
   }
 };

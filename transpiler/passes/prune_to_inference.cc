@@ -25,7 +25,7 @@
 #include "proto/op_builder.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
-#include "transpiler/pass.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/passes/uses.h"
 
 namespace fixpoint {
@@ -49,7 +49,7 @@ bool IsWritten(const Variable& variable) {
 
 class Pruner {
  public:
-  Pruner(Program* program, PassContext* context, absl::string_view pass)
+  Pruner(Program* program, FreezeContext* context, absl::string_view pass)
       : program_(*program), context_(*context), rewriter_(program, pass) {}
 
   absl::Status Prune() {
@@ -58,8 +58,8 @@ class Pruner {
     RETURN_IF_ERROR(CheckFeeds());
     ASSIGN_OR_RETURN(const std::vector<const Variable*> inputs, FedInOrder());
     RemoveDeadOps();
-    if (!context_.freeze.fetches.empty()) RETURN_IF_ERROR(WriteFetches());
-    if (!context_.freeze.feeds.empty() || !has_feed_ops_) return WriteFeeds(inputs);
+    if (!context_.fetches.empty()) RETURN_IF_ERROR(WriteFetches());
+    if (!context_.feeds.empty() || !has_feed_ops_) return WriteFeeds(inputs);
     return absl::OkStatus();
   }
 
@@ -77,11 +77,11 @@ class Pruner {
 
   // Where following begins: the fetched values; and where it ends: the fed variables.
   absl::Status FindEnds() {
-    for (const std::string& name : context_.freeze.feeds) {
+    for (const std::string& name : context_.feeds) {
       ASSIGN_OR_RETURN(const Variable* variable, FindInMain(name, "feed"));
       fed_.insert(variable);
     }
-    for (const std::string& name : context_.freeze.fetches) {
+    for (const std::string& name : context_.fetches) {
       ASSIGN_OR_RETURN(const Variable* variable, FindInMain(name, "fetch"));
       const Value* last = nullptr;
       for (const Value* value : variable->values()) {
@@ -99,14 +99,14 @@ class Pruner {
     for (const Op& op : main().ops()) {
       if (op.type() == kFeed) {
         has_feed_ops_ = true;
-        if (context_.freeze.feeds.empty()) Keep(op);
+        if (context_.feeds.empty()) Keep(op);
       }
-      if (op.type() == kFetch && context_.freeze.fetches.empty()) {
+      if (op.type() == kFetch && context_.fetches.empty()) {
         has_fetch_ops_ = true;
         Keep(op);
       }
     }
-    if (has_fetch_ops_ || !context_.freeze.fetches.empty()) return absl::OkStatus();
+    if (has_fetch_ops_ || !context_.fetches.empty()) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("the program has no fetch op; name the variables that it is to compute "
                      "(--fetches)"));
@@ -180,7 +180,7 @@ class Pruner {
   // (kInvalidArgument): something else is needed.
   absl::StatusOr<std::vector<const Variable*>> FedInOrder() const {
     ASSIGN_OR_RETURN(std::vector<const Variable*> inputs, InputsInOrder());
-    if (context_.freeze.feeds.empty()) return inputs;
+    if (context_.feeds.empty()) return inputs;
     for (const Variable* input : inputs) {
       if (fed_.contains(input)) continue;
       return absl::InvalidArgumentError(absl::StrCat("the fetches need \"", input->name(),
@@ -189,7 +189,7 @@ class Pruner {
     }
     std::vector<const Variable*> fed;
     absl::flat_hash_set<const Variable*> seen;
-    for (const std::string& name : context_.freeze.feeds) {
+    for (const std::string& name : context_.feeds) {
       const Variable* variable = program_.Find(main(), name);
       if (seen.insert(variable).second) fed.push_back(variable);
     }
@@ -252,7 +252,7 @@ class Pruner {
   absl::Status WriteFetches() {
     ASSIGN_OR_RETURN(const std::string holder, Holder(kFetch, VarType::FETCH_LIST));
     int column = 0;
-    for (const std::string& name : context_.freeze.fetches) {
+    for (const std::string& name : context_.fetches) {
       rewriter_.Append(main(), OpBuilder(kFetch)
                                    .Input("X", name)
                                    .Output("Out", holder)
@@ -279,7 +279,7 @@ class Pruner {
   }
 
   Program& program_;
-  PassContext& context_;
+  FreezeContext& context_;
   Rewriter rewriter_;
   bool has_feed_ops_ = false;
   bool has_fetch_ops_ = false;
@@ -290,14 +290,14 @@ class Pruner {
   std::vector<const Op*> open_ops_;
 };
 
-class PruneToInference final : public Pass {
+class PruneToInference final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "prune_to_inference"; }
   absl::string_view doc() const override { return "Removes what the fetches do not need."; }
   std::vector<std::string> Requires() const override { return {"training_stripped"}; }
   std::vector<std::string> Establishes() const override { return {"pruned"}; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, FreezeContext& context) const override {
     return Pruner(&program, &context, name()).Prune();
   }
 };

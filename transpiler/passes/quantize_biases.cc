@@ -21,7 +21,7 @@
 #include "proto/attributes.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
-#include "transpiler/pass.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/passes/parameter_writer.h"
 #include "transpiler/quantization_sites.h"
@@ -32,12 +32,12 @@ namespace {
 
 class BiasQuantizer {
  public:
-  BiasQuantizer(Program* program, PassContext* context, absl::string_view pass)
+  BiasQuantizer(Program* program, FreezeContext* context, absl::string_view pass)
       : program_(*program),
         context_(*context),
         pass_(pass),
         rewriter_(program, pass),
-        parameters_(*program, context, &rewriter_) {}
+        parameters_(*program, &context->parameters, &rewriter_) {}
 
   absl::Status QuantizeAll() {
     for (int b = 0; b < program_.block_count(); ++b) {
@@ -56,7 +56,7 @@ class BiasQuantizer {
 
  private:
   absl::Status Quantize(const Op& op) {
-    if (context_.freeze.form != FrozenForm::kPortable) {
+    if (context_.form != FrozenForm::kPortable) {
       return absl::UnimplementedError(absl::StrCat(
           DescribeInFile(op),
           ": rounds a bias to integers, which the legacy forms have no op for; want the portable "
@@ -120,8 +120,7 @@ class BiasQuantizer {
       return wrong(absl::StatusCode::kFailedPrecondition,
                    "is computed when the program runs; want a parameter");
     }
-    const Scope::Value* value = context_.freeze.new_parameters.FindOrNull(variable->name());
-    if (value == nullptr) value = context_.freeze.trained->FindOrNull(variable->name());
+    const Scope::Value* value = context_.parameters.FindOrNull(variable->name());
     const Tensor* const tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (tensor == nullptr) return wrong(absl::StatusCode::kNotFound, "is not in the parameters");
     if (tensor->dtype() != VarType::FP32 || tensor->size() == 0) {
@@ -147,14 +146,14 @@ class BiasQuantizer {
       }
       // In test mode other quantizers hand on what they read.
       ASSIGN_OR_RETURN(const StoredScale stored,
-                       FindStoredScale(input, *context_.freeze.trained, context_.quantizers));
+                       FindStoredScale(input, context_.parameters.trained(), context_.quantizers));
       return std::vector<float>{stored.value};
     }
     return NumbersOf(input);
   }
 
   Program& program_;
-  PassContext& context_;
+  FreezeContext& context_;
   const absl::string_view pass_;
   Rewriter rewriter_;
   ParameterWriter parameters_;
@@ -162,7 +161,7 @@ class BiasQuantizer {
   std::string first_clipped_;
 };
 
-class QuantizeBiases final : public Pass {
+class QuantizeBiases final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "quantize_biases"; }
   absl::string_view doc() const override {
@@ -175,7 +174,7 @@ class QuantizeBiases final : public Pass {
   // What computed the biases may be left.
   std::vector<std::string> Consumes() const override { return {"pruned"}; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, FreezeContext& context) const override {
     return BiasQuantizer(&program, &context, name()).QuantizeAll();
   }
 };

@@ -34,8 +34,8 @@
 #include "proto/op_builder.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
+#include "transpiler/freeze_context.h"
 #include "transpiler/parameters.h"
-#include "transpiler/pass.h"
 #include "transpiler/passes/captures.h"
 #include "transpiler/passes/linear_ops.h"
 #include "transpiler/passes/parameter_writer.h"
@@ -79,12 +79,12 @@ std::optional<WeightSource> SourceOf(const Value& weight) {
 
 class WeightQuantizer {
  public:
-  WeightQuantizer(Program* program, PassContext* context, absl::string_view pass)
+  WeightQuantizer(Program* program, FreezeContext* context, absl::string_view pass)
       : program_(*program),
         context_(*context),
         pass_(pass),
         rewriter_(program, pass),
-        parameters_(*program, context, &rewriter_) {}
+        parameters_(*program, &context->parameters, &rewriter_) {}
 
   absl::Status QuantizeAll() {
     ASSIGN_OR_RETURN(const std::vector<QuantizationSite> sites,
@@ -150,7 +150,7 @@ class WeightQuantizer {
   }
 
   absl::StatusOr<std::vector<float>> StoredScales(const QuantizationSite& site) const {
-    const Scope& trained = *context_.freeze.trained;
+    const Scope& trained = context_.parameters.trained();
     if (site.axis != -1) return FindStoredScales(*site.scale, trained, context_.quantizers);
     ASSIGN_OR_RETURN(const StoredScale stored,
                      FindStoredScale(*site.scale, trained, context_.quantizers));
@@ -166,7 +166,7 @@ class WeightQuantizer {
                        "parameter itself, or casts to FP32 alone"));
     }
     const Variable* weight = source->parameter;
-    if (site.is_affine && (!site.is_dynamic || context_.freeze.form != FrozenForm::kPortable)) {
+    if (site.is_affine && (!site.is_dynamic || context_.form != FrozenForm::kPortable)) {
       return absl::UnimplementedError(
           absl::StrCat(DescribeInFile(*site.quantize), ": quantizes the weight \"", weight->name(),
                        "\" with a zero point; want a symmetric quantizer for weights, or "
@@ -195,7 +195,7 @@ class WeightQuantizer {
   absl::StatusOr<Written> WriteCodes(const QuantizationSite& site, const WeightSource& source,
                                      const WeightCodesOptions& options) {
     const Variable& weight = *source.parameter;
-    const Scope::Value* value = context_.freeze.trained->FindOrNull(weight.name());
+    const Scope::Value* value = context_.parameters.trained().FindOrNull(weight.name());
     const Tensor* tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (tensor == nullptr) {
       return absl::NotFoundError(absl::StrCat(DescribeInFile(*site.quantize),
@@ -211,14 +211,14 @@ class WeightQuantizer {
                                        weight.name(), "\" ", std::string(made.status().message())));
     }
     if (site.is_dynamic) CountOutdated(site, made->scales);
-    ++context_.freeze.quantized_weights.count;
-    context_.freeze.quantized_weights.float_bytes += tensor->bytes().size();
+    ++context_.quantized_weights.count;
+    context_.quantized_weights.float_bytes += tensor->bytes().size();
     absl::string_view suffix = made->codes.dtype() == VarType::INT16 ? ".int16" : ".int8";
-    if (context_.freeze.form != FrozenForm::kPortable) {
+    if (context_.form != FrozenForm::kPortable) {
       ASSIGN_OR_RETURN(made->codes, AsFloat(made->codes));
       suffix = ".codes";
     }
-    context_.freeze.quantized_weights.code_bytes += made->codes.bytes().size();
+    context_.quantized_weights.code_bytes += made->codes.bytes().size();
     Written written;
     ASSIGN_OR_RETURN(written.codes,
                      parameters_.Add(absl::StrCat(weight.name(), suffix), std::move(made->codes)));
@@ -264,7 +264,7 @@ class WeightQuantizer {
 
   // Counts scales that training stored before its last update of the weight.
   void CountOutdated(const QuantizationSite& site, const Tensor& scales) {
-    const Scope::Value* value = context_.freeze.trained->FindOrNull(site.scale->name());
+    const Scope::Value* value = context_.parameters.trained().FindOrNull(site.scale->name());
     const Tensor* stored = value == nullptr ? nullptr : std::get_if<Tensor>(value);
     if (stored == nullptr || stored->dtype() != VarType::FP32 || stored->size() != scales.size()) {
       return;
@@ -277,12 +277,12 @@ class WeightQuantizer {
                                const Argument& numbers) {
     const Op& place = numbers.op();
     const absl::string_view out = numbers.name();
-    ASSIGN_OR_RETURN(const Tensor* held, context_.freeze.new_parameters.Find(written.codes));
+    ASSIGN_OR_RETURN(const Tensor* held, context_.parameters.added.Find(written.codes));
     RETURN_IF_ERROR(CheckDims(place, *numbers.variable(), *held));
     OpDesc op;
     if (!written.zero_points.empty()) {
       op = MakeAffineDequantize(site, written, out);
-    } else if (context_.freeze.form == FrozenForm::kPortable) {
+    } else if (context_.form == FrozenForm::kPortable) {
       std::string codes = written.codes;
       if (site.bits > 8) {
         ASSIGN_OR_RETURN(codes, WriteCast(written, place));
@@ -314,7 +314,7 @@ class WeightQuantizer {
 
   // The codes as FP32.
   absl::StatusOr<std::string> WriteCast(const Written& written, const Op& place) {
-    ASSIGN_OR_RETURN(const Tensor* codes, context_.freeze.new_parameters.Find(written.codes));
+    ASSIGN_OR_RETURN(const Tensor* codes, context_.parameters.added.Find(written.codes));
     ASSIGN_OR_RETURN(const Variable* as_float,
                      rewriter_.AddTensor(place.block(),
                                          rewriter_.FreshName(absl::StrCat(written.codes, ".float")),
@@ -330,7 +330,7 @@ class WeightQuantizer {
   }
 
   Program& program_;
-  PassContext& context_;
+  FreezeContext& context_;
   const absl::string_view pass_;
   Rewriter rewriter_;
   ParameterWriter parameters_;
@@ -339,7 +339,7 @@ class WeightQuantizer {
   int outdated_ = 0;
 };
 
-class QuantizeWeights final : public Pass {
+class QuantizeWeights final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "quantize_weights"; }
   absl::string_view doc() const override {
@@ -350,7 +350,7 @@ class QuantizeWeights final : public Pass {
   // What computed the ranges of weights may be left.
   std::vector<std::string> Consumes() const override { return {"pruned"}; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, FreezeContext& context) const override {
     return WeightQuantizer(&program, &context, name()).QuantizeAll();
   }
 };

@@ -40,13 +40,13 @@ const Op* AncestorIn(const Block& block, const Op& op) {
 
 }  // namespace
 
-QuantizerWriter::QuantizerWriter(Program* program, PassContext* context, absl::string_view pass)
+QuantizerWriter::QuantizerWriter(Program* program, TrainContext* context, absl::string_view pass)
     : program_(*program),
       quantizers_(context->quantizers),
-      context_(*context->train),
+      context_(*context),
       pass_(pass),
       rewriter_(program, pass),
-      state_(program, context->train, &rewriter_),
+      state_(program, context, &rewriter_),
       schedule_(ScheduleOf(context_.plan)) {}
 
 absl::Status QuantizerWriter::WriteAll() {

@@ -17,16 +17,16 @@
 #include "proto/program.h"
 #include "proto/rewriter.h"
 #include "transpiler/integer_bias.h"
-#include "transpiler/pass.h"
 #include "transpiler/passes/state_writer.h"
 #include "transpiler/plan.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 
 class QuantizerWriter {
  public:
-  // REQUIRES: both outlive the writer; the context is of training.
-  QuantizerWriter(Program* program, PassContext* context, absl::string_view pass);
+  // REQUIRES: both outlive the writer.
+  QuantizerWriter(Program* program, TrainContext* context, absl::string_view pass);
 
   // Writes every site of the plan, and marks what was changed.
   absl::Status WriteAll();

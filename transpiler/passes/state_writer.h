@@ -11,8 +11,8 @@
 #include "ops/quantizer.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
-#include "transpiler/pass.h"
 #include "transpiler/plan.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 

@@ -34,13 +34,13 @@
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/marks.h"
-#include "transpiler/pass.h"
 #include "transpiler/passes/op_templates.h"
 #include "transpiler/passes/state_writer.h"
 #include "transpiler/passes/step_counter.h"
 #include "transpiler/scale_training.h"
 #include "transpiler/schedule.h"
 #include "transpiler/target.h"
+#include "transpiler/train_context.h"
 
 namespace fixpoint {
 namespace {
@@ -50,17 +50,17 @@ constexpr char kRoleVarAttr[] = "op_role_var";
 
 class ScaleTrainer {
  public:
-  ScaleTrainer(Program* program, const PassContext& context, absl::string_view pass)
+  ScaleTrainer(Program* program, TrainContext* context, absl::string_view pass)
       : program_(*program),
-        quantizers_(context.quantizers),
+        quantizers_(context->quantizers),
         pass_(pass),
-        era_(EraOf(context.train->target)),
+        era_(EraOf(context->target)),
         rewriter_(program, pass),
-        states_(program, context.train, &rewriter_),
+        states_(program, context, &rewriter_),
         training_(*program),
-        gradients_(GradientsByForwardOp(context.train->plan)),
+        gradients_(GradientsByForwardOp(context->plan)),
         last_update_(training_.last_optimizer()),
-        schedule_(ScheduleOf(context.train->plan)) {}
+        schedule_(ScheduleOf(context->plan)) {}
 
   absl::Status Train(const Site& site) {
     const Quantizer& quantizer = *quantizers_.Find(site.spec.quantizer());
@@ -312,7 +312,7 @@ class ScaleTrainer {
   std::string learning_rate_;  // of the updates, once it is known
 };
 
-class TrainScales final : public Pass {
+class TrainScales final : public StagePass<TrainContext> {
  public:
   absl::string_view name() const override { return "train_scales"; }
   absl::string_view doc() const override {
@@ -324,11 +324,11 @@ class TrainScales final : public Pass {
   // Invariant 7 is about what it does.
   bool IsHeldToPlan() const override { return false; }
 
-  absl::Status Run(Program& program, PassContext& context) const override {
+  absl::Status RunIn(Program& program, TrainContext& context) const override {
     std::optional<ScaleTrainer> trainer;
-    for (const Site& site : context.train->plan.sites) {
+    for (const Site& site : context.plan.sites) {
       if (!site.trains_scale()) continue;
-      if (!trainer.has_value()) trainer.emplace(&program, context, name());
+      if (!trainer.has_value()) trainer.emplace(&program, &context, name());
       RETURN_IF_ERROR(trainer->Train(site));
     }
     return absl::OkStatus();

@@ -15,6 +15,7 @@
 #include "ops/quantizer_table.h"
 #include "proto/op_builder.h"
 #include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 #include "runtime/reference/interpreter.h"
 #include "tests/runtime/reference/differentiated_program.h"
 #include "tests/runtime/reference/digits_training.h"

@@ -11,6 +11,7 @@
 
 #include "ops/optimizer.h"
 #include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 #include "tests/runtime/reference/digits_training.h"
 
 namespace fixpoint::reference {

@@ -23,8 +23,8 @@
 #include "runtime/training/evaluator.h"
 #include "runtime/training/network_variables.h"
 #include "runtime/training/trainer.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/program.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -7,9 +7,9 @@
 #include "absl/status/statusor.h"
 #include "benchmarks/networks.h"
 #include "benchmarks/timed_trainer.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
 
 namespace fixpoint {
 namespace {

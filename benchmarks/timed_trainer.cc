@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/random.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 

@@ -41,12 +41,12 @@
 #include "ops/verifier.h"
 #include "proto/program.h"
 #include "proto/program_file.h"
-#include "transpiler/invariants.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/planner.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/target.h"
-#include "transpiler/train_context.h"
+#include "transpiler/plan/planner.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/train/invariants.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_context.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {

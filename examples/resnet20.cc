@@ -29,10 +29,10 @@
 #include "runtime/tensor.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/trainer.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -15,11 +15,11 @@
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/lowering/account.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/report/lowering_account.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -15,7 +15,7 @@
 #include "runtime/executor/plan.h"
 #include "runtime/executor/planner.h"
 #include "tools/named_config.h"
-#include "transpiler/lowering/lowered_op.h"
+#include "transpiler/lower/lowered_op.h"
 
 namespace fixpoint {
 
@@ -34,7 +34,7 @@ struct PlannedForm {
 // An op that stays on numbers.
 struct FloatOp {
   LoweredOp lowered;  // as the portable program has it
-  // Why it was not quantized in training, where that is why: a code of transpiler/reasons.inc.
+  // Why it was not quantized in training, where that is why: a code of transpiler/plan/reasons.inc.
   std::string not_quantized;
 };
 
@@ -49,9 +49,9 @@ struct ProgramForms {
 };
 
 // `program` stays as it is. What a lowering asks of parameters it is told by made-up ones.
-// Errors: those of MakeTestProgram, executor::CheckOps and executor::MakePlan; kInvalidArgument: the
-// extents of a parameter are not known; the configuration or the program is wrong. What else keeps
-// the program from being quantized, frozen or lowered is `why_not`.
+// Errors: those of MakeTestProgram, executor::CheckOps and executor::MakePlan; kInvalidArgument:
+// the extents of a parameter are not known; the configuration or the program is wrong. What else
+// keeps the program from being quantized, frozen or lowered is `why_not`.
 absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const NamedConfig& config,
                                               const InferenceRequest& request);
 

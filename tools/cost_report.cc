@@ -9,7 +9,7 @@
 #include "runtime/kernels/instruction_set.h"
 #include "tools/form_cost.h"
 #include "tools/json.h"
-#include "transpiler/lowering/reasons.h"
+#include "transpiler/lower/lowering_reasons.h"
 
 namespace fixpoint {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/atomic_file.h"
 #include "proto/program_text.h"
-#include "transpiler/reduce.h"
+#include "transpiler/report/reduce.h"
 
 namespace fixpoint {
 namespace {

@@ -19,10 +19,10 @@
 #include "tools/json.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
-#include "transpiler/account.h"
-#include "transpiler/lowering/account.h"
-#include "transpiler/lowering/reasons.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lowering_reasons.h"
+#include "transpiler/report/account.h"
+#include "transpiler/report/lowering_account.h"
 
 namespace fixpoint {
 namespace {

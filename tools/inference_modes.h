@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "tools/command_line.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/lower/lower.h"
 
 namespace fixpoint {
 

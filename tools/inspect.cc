@@ -33,8 +33,8 @@
 #include "tools/mode_flags.h"
 #include "tools/program_stats.h"
 #include "tools/verify_json.h"
-#include "transpiler/found_rewrite.h"
-#include "transpiler/invariants.h"
+#include "transpiler/train/found_rewrite.h"
+#include "transpiler/train/invariants.h"
 
 DEFINE_bool(json, false, "one JSON document instead of text for people");
 DEFINE_bool(debug_attributes, true, "leaves out op_callstack, op_namescope and op_device");

@@ -6,7 +6,7 @@
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
 #include "tools/command_line.h"
-#include "transpiler/target.h"
+#include "transpiler/plan/target.h"
 
 namespace fixpoint {
 

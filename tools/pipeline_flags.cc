@@ -9,10 +9,10 @@
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
 #include "tools/command_line.h"
-#include "transpiler/pass.h"
-#include "transpiler/passes/freeze_passes.h"
-#include "transpiler/passes/lower_passes.h"
-#include "transpiler/passes/train_passes.h"
+#include "transpiler/freeze/freeze_passes.h"
+#include "transpiler/lower/lower_passes.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "transpiler/pipeline.h"
+#include "transpiler/pipeline/pipeline.h"
 
 namespace fixpoint {
 

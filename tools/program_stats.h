@@ -9,7 +9,7 @@
 
 #include "proto/program.h"
 #include "tools/json.h"
-#include "transpiler/quantization_summary.h"
+#include "transpiler/report/quantization_summary.h"
 
 namespace fixpoint {
 

@@ -15,9 +15,9 @@
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "tools/transpile_report.h"
-#include "transpiler/ops_left_out.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/rules.h"
+#include "transpiler/plan/rules.h"
+#include "transpiler/report/ops_left_out.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "tools/command_line.h"
-#include "transpiler/pipeline.h"
+#include "transpiler/pipeline/pipeline.h"
 
 namespace fixpoint {
 

@@ -27,7 +27,7 @@
 #include "tools/network_ends.h"
 #include "tools/outputs.h"
 #include "tools/progress_line.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/test_program.h"
 
 namespace fixpoint {
 namespace {

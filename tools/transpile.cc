@@ -16,10 +16,10 @@
 #include "tools/mode_flags.h"
 #include "tools/pipeline_flags.h"
 #include "tools/train_modes.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
 
 DEFINE_string(mode, "train",
               "train: quantize a program; test: make a test program from it; "

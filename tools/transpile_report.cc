@@ -2,7 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tools/json.h"
-#include "transpiler/account.h"
+#include "transpiler/report/account.h"
 
 namespace fixpoint {
 

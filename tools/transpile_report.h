@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "proto/quant_plan.pb.h"
-#include "transpiler/ops_left_out.h"
+#include "transpiler/report/ops_left_out.h"
 
 namespace fixpoint {
 

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "transpiler/pass.h"
+#include "transpiler/pipeline/pass.h"
 
 namespace out_of_tree {
 

@@ -13,9 +13,9 @@
 #include "proto/program_file.h"
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
-#include "transpiler/account.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/report/account.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
 
 namespace {
 

@@ -111,7 +111,7 @@ Seeds LoadSeeds(bool with_reference) {
     if (config != golden.settings.end()) seeds.configs.push_back(config->second);
   }
   seeds.configs.push_back(Read("examples/data/rules.textproto"));
-  for (const fs::path& path : FilesBelow("transpiler/targets", ".textproto")) {
+  for (const fs::path& path : FilesBelow("transpiler/plan/targets", ".textproto")) {
     seeds.targets.push_back(Read(path));
   }
   for (const char* path :

@@ -22,7 +22,7 @@
 #include "tests/comparisons/network_forms.h"
 #include "tests/testing/npy.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -18,7 +18,7 @@
 #include "proto/program.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
-#include "transpiler/target.h"
+#include "transpiler/plan/target.h"
 
 namespace fixpoint {
 namespace {

@@ -19,7 +19,7 @@
 #include "runtime/tensor.h"
 #include "tests/testing/golden.h"
 #include "tests/testing/parameter_text.h"
-#include "transpiler/lower.h"
+#include "transpiler/lower/lower.h"
 
 namespace fixpoint {
 namespace {

@@ -20,7 +20,7 @@
 #include "runtime/tensor.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/lower.h"
+#include "transpiler/lower/lower.h"
 
 namespace fixpoint {
 namespace {

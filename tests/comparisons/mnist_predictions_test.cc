@@ -21,10 +21,10 @@
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

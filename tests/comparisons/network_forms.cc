@@ -13,9 +13,9 @@
 #include "runtime/op_by_op.h"
 #include "runtime/random.h"
 #include "runtime/reference/interpreter.h"
-#include "transpiler/lowering/account.h"
-#include "transpiler/lowering/reasons.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lowering_reasons.h"
+#include "transpiler/report/lowering_account.h"
 
 namespace fixpoint {
 namespace {

@@ -15,9 +15,9 @@
 #include "proto/program.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 

@@ -25,12 +25,12 @@
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/lowering/account.h"
-#include "transpiler/lowering/reasons.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/lower/lowering_reasons.h"
+#include "transpiler/report/lowering_account.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -11,7 +11,7 @@
 #include "tests/testing/reference_data.h"
 #include "tests/testing/saved_parameters.h"
 #include "tests/testing/temporary_folder.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 

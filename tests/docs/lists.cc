@@ -18,17 +18,17 @@
 #include "runtime/executor/op_plans.h"
 #include "runtime/reference/kernels.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/lowering/reasons.h"
-#include "transpiler/pass.h"
-#include "transpiler/passes/freeze_passes.h"
-#include "transpiler/passes/lower_passes.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/reasons.h"
-#include "transpiler/target.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/freeze_passes.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/lower/lower_passes.h"
+#include "transpiler/lower/lowering_reasons.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/plan/reasons.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {
@@ -207,7 +207,8 @@ std::string OpsPage() {
 
 std::string PassesOf(absl::string_view pipelines, const PassTable& passes) {
   std::string text = absl::StrCat("\n", std::string(pipelines), " can name:\n\n");
-  text += TableHead({"pass", "what it does", "requires", "establishes", "consumes", "comes before"});
+  text +=
+      TableHead({"pass", "what it does", "requires", "establishes", "consumes", "comes before"});
   for (const auto& pass : passes.all()) {
     text += Row({Code(pass->name()), std::string(pass->doc()), CodeList(pass->Requires()),
                  CodeList(pass->Establishes()), CodeList(pass->Consumes()),
@@ -218,7 +219,8 @@ std::string PassesOf(absl::string_view pipelines, const PassTable& passes) {
 
 std::string PassesPage() {
   std::string body =
-      "A pipeline is passes of its stage by name, with commas between them; it is checked for what each pass "
+      "A pipeline is passes of its stage by name, with commas between them; it is checked for what "
+      "each pass "
       "requires before anything runs. What a pass consumes holds no longer after it, and it comes "
       "before whatever establishes the facts of the last column.\n\n";
   body += TableHead({"pipeline", "passes"});
@@ -329,7 +331,8 @@ std::string WhenText(const Target::QuantizedOp& op) {
 
 std::string TargetsPage() {
   std::string body =
-      "What `--target` and `QuantConfig.target` can name; the files are in `transpiler/targets`. "
+      "What `--target` and `QuantConfig.target` can name; the files are in "
+      "`transpiler/plan/targets`. "
       "What is not said there is not limited. *On request*: only where `also_quantize` or a rule "
       "asks.\n";
   for (const std::string& name : BuiltInTargets()) {

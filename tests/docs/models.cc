@@ -15,8 +15,8 @@
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/account.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/report/account.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

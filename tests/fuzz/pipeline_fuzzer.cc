@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/pipeline.h"
+#include "transpiler/pipeline/pipeline.h"
+#include "transpiler/train/train_passes.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const fixpoint::PassTable& passes = *new fixpoint::PassTable(fixpoint::TrainPasses());

@@ -19,9 +19,9 @@
 #include "runtime/scope.h"
 #include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
-#include "transpiler/freeze.h"
-#include "transpiler/lower.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
 
 namespace fixpoint {
 namespace {

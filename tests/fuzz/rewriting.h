@@ -5,7 +5,7 @@
 #define FIXPOINT_TESTS_FUZZ_REWRITING_H_
 
 #include "proto/program.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 

@@ -9,7 +9,7 @@
 #include "ops/quantizer_table.h"
 #include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
-#include "transpiler/target.h"
+#include "transpiler/plan/target.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   google::protobuf::LogSilencer names_need_not_be_utf8;

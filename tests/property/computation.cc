@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
-#include "transpiler/marks.h"
+#include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {
 namespace {

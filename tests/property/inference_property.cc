@@ -19,11 +19,11 @@
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/testing/random_program.h"
-#include "transpiler/freeze.h"
-#include "transpiler/marks.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/reduce.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/pipeline/marks.h"
+#include "transpiler/report/reduce.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -19,9 +19,9 @@
 #include "proto/text_message.h"
 #include "tests/property/computation.h"
 #include "tests/testing/random_program.h"
-#include "transpiler/marks.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/reduce.h"
+#include "transpiler/pipeline/marks.h"
+#include "transpiler/report/reduce.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "proto/program.pb.h"
 #include "proto/quant_config.pb.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 

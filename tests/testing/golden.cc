@@ -15,8 +15,8 @@
 #include "proto/text_message.h"
 #include "tests/testing/golden_inference.h"
 #include "tests/testing/open_ends.h"
-#include "transpiler/account.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/report/account.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 

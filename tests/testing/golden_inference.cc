@@ -7,13 +7,13 @@
 #include "absl/strings/str_split.h"
 #include "proto/status_macros.h"
 #include "tests/testing/parameter_text.h"
-#include "transpiler/freeze.h"
-#include "transpiler/freeze_context.h"
-#include "transpiler/lower.h"
-#include "transpiler/lowering/account.h"
-#include "transpiler/passes/freeze_passes.h"
-#include "transpiler/pipeline.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/freeze_context.h"
+#include "transpiler/freeze/freeze_passes.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/pipeline/pipeline.h"
+#include "transpiler/report/lowering_account.h"
 
 namespace fixpoint {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
-#include "transpiler/pass.h"
+#include "transpiler/pipeline/pass.h"
 
 namespace fixpoint {
 

@@ -13,8 +13,8 @@
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/temporary_folder.h"
 #include "tools/outputs.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {

@@ -12,8 +12,8 @@
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/found_rewrite.h"
-#include "transpiler/invariants.h"
+#include "transpiler/train/found_rewrite.h"
+#include "transpiler/train/invariants.h"
 
 namespace fixpoint {
 namespace {

@@ -1,6 +1,6 @@
 // The invariants of a program that somebody else quantized, each with a defect that breaks it.
 
-#include "transpiler/found_rewrite.h"
+#include "transpiler/train/found_rewrite.h"
 
 #include <glog/logging.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/invariants.h"
+#include "transpiler/train/invariants.h"
 
 namespace fixpoint {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/freeze.h"
+#include "transpiler/freeze/freeze.h"
 
 namespace fixpoint {
 namespace {

@@ -19,8 +19,8 @@
 #include "proto/program_file.h"
 #include "runtime/parameter_file.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/freeze.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
 
 namespace fixpoint {
 namespace {

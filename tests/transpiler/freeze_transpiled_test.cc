@@ -13,10 +13,10 @@
 #include "proto/program_file.h"
 #include "runtime/parameter_file.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/freeze.h"
-#include "transpiler/parameters.h"
-#include "transpiler/quantization_sites.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/plan/parameters.h"
+#include "transpiler/sites/quantization_sites.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

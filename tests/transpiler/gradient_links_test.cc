@@ -1,4 +1,4 @@
-#include "transpiler/gradient_links.h"
+#include "transpiler/plan/gradient_links.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

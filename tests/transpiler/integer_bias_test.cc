@@ -1,7 +1,7 @@
 // A bias in int32: the plan as a text file, and the rewrite taken back. What it becomes is in
 // tests/golden.
 
-#include "transpiler/integer_bias.h"
+#include "transpiler/plan/integer_bias.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 #include "proto/quant_plan.pb.h"
 #include "proto/text_message.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/target.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

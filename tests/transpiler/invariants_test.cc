@@ -1,6 +1,6 @@
 // Planted defects: for each invariant passes that break it.
 
-#include "transpiler/invariants.h"
+#include "transpiler/train/invariants.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,9 +20,9 @@
 #include "proto/rewriter.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/wrong_pass.h"
-#include "transpiler/pass.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {

@@ -1,6 +1,6 @@
 // Lowering of programs that are made to take long.
 
-#include "transpiler/lower.h"
+#include "transpiler/lower/lower.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "runtime/scope.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/lowering/reasons.h"
+#include "transpiler/lower/lowering_reasons.h"
 
 namespace fixpoint {
 namespace {

@@ -1,6 +1,6 @@
 // Each invariant of lowered programs, broken by an edit after the lowering.
 
-#include "transpiler/lowered_invariants.h"
+#include "transpiler/lower/lowered_invariants.h"
 
 #include <glog/logging.h>
 #include <gtest/gtest.h>
@@ -27,10 +27,10 @@
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/wrong_pass.h"
-#include "transpiler/lower.h"
-#include "transpiler/lowering/context.h"
-#include "transpiler/pass.h"
-#include "transpiler/passes/lower_passes.h"
+#include "transpiler/lower/lower.h"
+#include "transpiler/lower/lower_context.h"
+#include "transpiler/lower/lower_passes.h"
+#include "transpiler/pipeline/pass.h"
 
 namespace fixpoint {
 namespace {
@@ -410,9 +410,8 @@ TEST(LoweredInvariants, ABiasIsInTheStepsOfItsSums) {
 TEST(LoweredInvariants, TheAccountHasEveryOpOnce) {
   EXPECT_EQ(Violations([](Program&, PassContext& context) {
               std::vector<LoweredOp>& ops = dynamic_cast<LowerContext&>(context).lowered;
-              ops.erase(std::find_if(ops.begin(), ops.end(), [](const LoweredOp& op) {
-                return op.type == "relu";
-              }));
+              ops.erase(std::find_if(ops.begin(), ops.end(),
+                                     [](const LoweredOp& op) { return op.type == "relu"; }));
             }),
             "invariant 7 of lowered programs: the account lacks block 0, op 5 (relu)");
   EXPECT_EQ(Violations([](Program&, PassContext& context) {

@@ -1,6 +1,6 @@
 // Transpile before Minimize gives the program that Transpile after Minimize gives.
 
-#include "transpiler/minimize_quantized.h"
+#include "transpiler/train/minimize_quantized.h"
 
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@
 #include "tests/ops/reference_program.h"
 #include "tests/testing/learned_quantizer.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {
@@ -165,7 +165,7 @@ TEST(MinimizeQuantized, IsNamedWhereMinimizeIsAskedOfATranspiledProgram) {
                 "block 0, op 10 (fake_channel_wise_dequantize_max_abs): the gradient of "
                 "\"mean_0.tmp_0\" would have to pass an op that quantizes; minimize before the "
                 "program is quantized, or by MinimizeQuantized "
-                "(transpiler/minimize_quantized.h)"));
+                "(transpiler/train/minimize_quantized.h)"));
 }
 
 struct Net {

@@ -1,4 +1,4 @@
-#include "transpiler/ops_left_out.h"
+#include "transpiler/report/ops_left_out.h"
 
 #include <gtest/gtest.h>
 

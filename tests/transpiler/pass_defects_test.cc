@@ -21,12 +21,12 @@
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/wrong_pass.h"
-#include "transpiler/freeze.h"
-#include "transpiler/pass.h"
-#include "transpiler/passes/freeze_passes.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/train_context.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/freeze_passes.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_context.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {
@@ -111,8 +111,7 @@ std::vector<Defect> TrainingDefects() {
        "\"w@GRAD\"]}\n [after insert_quantizers]"},
       {"insert_quantizers", "leaves a reader behind",
        [](Program& program, PassContext& context) {
-         Rewriter(&program, "wrong")
-             .SetArgument(*PlanOf(context).sites.back().readers.back(), "w");
+         Rewriter(&program, "wrong").SetArgument(*PlanOf(context).sites.back().readers.back(), "w");
        },
        "error: program.txt: block 0, op 6 (mul_grad): input Y reads \"w.quantized.dequantized\"; "
        "want \"w\", which block 0, op 4 (mul) reads [gradient_mismatch]\n"

@@ -1,4 +1,4 @@
-#include "transpiler/pipeline.h"
+#include "transpiler/pipeline/pipeline.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,11 +12,11 @@
 #include "ops/quantizer.h"
 #include "proto/program.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/freeze_context.h"
-#include "transpiler/pass.h"
-#include "transpiler/passes/freeze_passes.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/freeze/freeze_context.h"
+#include "transpiler/freeze/freeze_passes.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {

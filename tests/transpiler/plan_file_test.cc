@@ -1,4 +1,4 @@
-#include "transpiler/plan_file.h"
+#include "transpiler/plan/plan_file.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
@@ -14,7 +14,7 @@
 #include "proto/program_text.h"
 #include "proto/text_message.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

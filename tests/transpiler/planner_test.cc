@@ -1,4 +1,4 @@
-#include "transpiler/planner.h"
+#include "transpiler/plan/planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 #include "proto/program.h"
 #include "proto/text_message.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/target.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -1,4 +1,4 @@
-#include "transpiler/quantization_summary.h"
+#include "transpiler/report/quantization_summary.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/program.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

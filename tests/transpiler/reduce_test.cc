@@ -1,4 +1,4 @@
-#include "transpiler/reduce.h"
+#include "transpiler/report/reduce.h"
 
 #include <gtest/gtest.h>
 

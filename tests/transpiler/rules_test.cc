@@ -1,4 +1,4 @@
-#include "transpiler/rules.h"
+#include "transpiler/plan/rules.h"
 
 #include <gtest/gtest.h>
 

@@ -16,9 +16,9 @@
 #include "proto/program.h"
 #include "proto/program_text.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/found_rewrite.h"
-#include "transpiler/invariants.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/found_rewrite.h"
+#include "transpiler/train/invariants.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

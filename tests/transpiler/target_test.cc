@@ -1,4 +1,4 @@
-#include "transpiler/target.h"
+#include "transpiler/plan/target.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -27,12 +27,12 @@
 #include "tests/testing/training_ops.h"
 #include "tests/testing/wrong_pass.h"
 #include "tests/transpiler/trained_scales.h"
-#include "transpiler/found_rewrite.h"
-#include "transpiler/freeze.h"
-#include "transpiler/invariants.h"
-#include "transpiler/pass.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/train/found_rewrite.h"
+#include "transpiler/train/invariants.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {

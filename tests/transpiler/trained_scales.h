@@ -13,7 +13,7 @@
 #include "proto/program.h"
 #include "tests/testing/learned_quantizer.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 

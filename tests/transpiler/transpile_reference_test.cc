@@ -13,10 +13,10 @@
 #include "proto/program.h"
 #include "proto/program_file.h"
 #include "tests/testing/reference_data.h"
-#include "transpiler/found_rewrite.h"
-#include "transpiler/invariants.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/target.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/train/found_rewrite.h"
+#include "transpiler/train/invariants.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -10,7 +10,7 @@
 #include "proto/program.h"
 #include "proto/program_text.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -14,7 +14,7 @@
 #include "tests/testing/norm_quantizer.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/transpiler/trained_scales.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

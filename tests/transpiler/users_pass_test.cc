@@ -10,9 +10,9 @@
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/pass.h"
-#include "transpiler/passes/train_passes.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/train/quantize_transpiler.h"
+#include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {

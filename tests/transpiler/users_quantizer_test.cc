@@ -20,8 +20,8 @@
 #include "runtime/tensor.h"
 #include "tests/testing/norm_quantizer.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/freeze.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 namespace {

@@ -1,4 +1,4 @@
-#include "transpiler/weight_codes.h"
+#include "transpiler/freeze/weight_codes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,7 +11,7 @@
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "tests/runtime/kernels/convolution_cases.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint::executor {
 namespace {

@@ -21,7 +21,7 @@
 #include "tests/runtime/executor/both_backends.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/quantize_transpiler.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint::executor {
 namespace {

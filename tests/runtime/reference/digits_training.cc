@@ -12,8 +12,8 @@
 #include "runtime/reference/interpreter.h"
 #include "runtime/tensor.h"
 #include "tests/testing/parameter_text.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint::reference {
 namespace {

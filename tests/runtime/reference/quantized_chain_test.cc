@@ -15,9 +15,9 @@
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
-#include "transpiler/freeze.h"
-#include "transpiler/quantize_transpiler.h"
-#include "transpiler/test_program.h"
+#include "transpiler/freeze/freeze.h"
+#include "transpiler/freeze/test_program.h"
+#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint::reference {
 namespace {

@@ -1,0 +1,107 @@
+// remove_identities: takes out the ops of an inference program that change nothing, so that their
+// readers read what they copied. Exporters leave many:
+//
+//   softmax(X=x) -> (Out=y)
+//   scale(X=y) -> (Out=save_infer_model/scale_0) {bias=0.0, scale=1.0}
+//   fetch(X=save_infer_model/scale_0) -> (Out=fetch) {col=0}
+//
+//   softmax(X=x) -> (Out=y)
+//   fetch(X=y) -> (Out=fetch) {col=0}
+//
+// An op stays where its output is persistable, or it or its input is written a second time, where
+// an attribute names it, where the program has its gradient, and where a reader stands in a block
+// that has another variable of the input's name. Ops in sub-blocks stay: whoever runs a block may
+// call its variables by name.
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "proto/rewriter.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/pipeline/uses.h"
+
+namespace fixpoint {
+namespace {
+
+double Number(const Op& op, absl::string_view attr, Era era) {
+  const OpDesc::Attr* found = AttrOrDefault(op.desc(), attr, era);
+  return found == nullptr ? 0 : FloatValue(*found).value_or(0);
+}
+
+bool ChangesNothing(const Op& op, Era era) {
+  if (op.type() == "assign") return true;
+  if (op.type() == "scale") {
+    return op.Inputs("ScaleTensor").empty() && Number(op, "scale", era) == 1 &&
+           Number(op, "bias", era) == 0;
+  }
+  if (op.type() == "dropout") {
+    return BoolAttr(op.desc(), "is_test") == true &&
+           StringAttr(op.desc(), "dropout_implementation") == "upscale_in_train";
+  }
+  return false;
+}
+
+bool HasOneValue(const Variable& variable) {
+  return variable.values().size() == 1 && variable.desc() != nullptr;
+}
+
+class RemoveIdentities final : public Pass {
+ public:
+  absl::string_view name() const override { return "remove_identities"; }
+  absl::string_view doc() const override {
+    return "Takes out ops of an inference program that change nothing (assign, scale by 1).";
+  }
+  std::vector<std::string> ComesBefore() const override { return {"planned"}; }
+  bool IsHeldToPlan() const override { return false; }
+
+  absl::Status Run(Program& program, PassContext&) const override {
+    Rewriter rewriter(&program, name());
+    const Era era = EraOf(program);
+    const absl::flat_hash_set<std::string> named = NamesInAllAttributes(program);
+    for (const Op& op : program.block(0).ops()) {
+      if (ChangesNothing(op, era)) TakeOut(program, op, named, rewriter);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static void TakeOut(const Program& program, const Op& op,
+                      const absl::flat_hash_set<std::string>& named, Rewriter& rewriter) {
+    const Argument* x = op.Input("X");
+    const Argument* out = op.Output("Out");
+    if (x == nullptr || out == nullptr || x->variable() == nullptr || out->variable() == nullptr) {
+      return;
+    }
+    const Variable& source = *x->variable();
+    const Variable& copy = *out->variable();
+    if (!HasOneValue(source) || !HasOneValue(copy) || copy.persistable() ||
+        named.contains(copy.name()) ||
+        source.desc()->type().SerializeAsString() != copy.desc()->type().SerializeAsString() ||
+        program.Find(copy.block(), absl::StrCat(copy.name(), kGradientSuffix)) != nullptr) {
+      return;
+    }
+    const std::vector<const Argument*> arguments = copy.arguments();
+    if (std::any_of(arguments.begin(), arguments.end(), [&](const Argument* argument) {
+          return !CanName(program, argument->op(), source);
+        })) {
+      return;
+    }
+    for (const Argument* argument : arguments) {
+      if (argument != out) rewriter.SetArgument(*argument, source.name());
+    }
+    rewriter.Remove(op);
+    rewriter.Remove(copy);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeRemoveIdentities() { return std::make_unique<RemoveIdentities>(); }
+
+}  // namespace fixpoint

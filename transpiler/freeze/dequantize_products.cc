@@ -1,0 +1,380 @@
+// dequantize_products: the legacy form computes products on codes, and takes them back to real
+// numbers after the product, whose output keeps its name and value. For a convolution of an
+// activation and a weight with one scale, 1.5:
+//
+//   fake_quantize_moving_average_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
+//   fake_dequantize_max_abs(Scale=s, X=q) -> (Out=d) {max_range=127.0}
+//   fake_dequantize_max_abs(Scale=w.codes.scale, X=w.codes) -> (Out=e) {max_range=127.0}
+//   conv2d(Filter=e, Input=d) -> (Output=y)
+//
+//   fake_quantize_moving_average_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
+//   conv2d(Filter=w.codes, Input=q) -> (Output=y.codes)
+//   fake_dequantize_max_abs(Scale=s, X=y.codes) -> (Out=y) {max_range=10752.667}
+//
+// max_range is 127 * 127 / 1.5. A weight with a scale per channel gives
+// fake_channel_wise_dequantize_max_abs with both scales. A product that is not only that (a bias or
+// an activation function inside, channels that are not the output's, another output that is read)
+// stays as it is.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "ops/op_form.h"
+#include "ops/op_schema.h"
+#include "ops/quant_math.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "transpiler/freeze/freeze_context.h"
+#include "transpiler/freeze/linear_ops.h"
+#include "transpiler/pipeline/captures.h"
+#include "transpiler/pipeline/parameter_writer.h"
+#include "transpiler/pipeline/uses.h"
+#include "transpiler/sites/quantization_sites.h"
+#include "transpiler/sites/stored_scale.h"
+
+namespace fixpoint {
+namespace {
+
+// A quantized factor of a product.
+struct Factor {
+  const Argument* argument = nullptr;
+  std::string codes;
+  std::string scale;  // the variable
+  int bits = 8;
+  int axis = -1;                           // the channels' of a weight, or -1
+  std::optional<float> scale_value;        // where it is one number that is known
+  const QuantizationSite* site = nullptr;  // null of a weight
+};
+
+// Whether the op is nothing but the product of what stands in two slots.
+bool IsPlainProduct(const Op& op, const OpSchema& schema) {
+  for (const QuantizableInput& input : schema.quantizable_inputs()) {
+    if (input.kind == QuantizableInput::Kind::kAddend && !op.Inputs(input.slot).empty()) {
+      return false;
+    }
+  }
+  return !FindFusedAttribute(op.desc());
+}
+
+// Whether an op reads what `op` writes beside `result`: of a product of codes it is no real number.
+bool IsReadBeside(const Argument& result, const Op& op) {
+  const auto outputs = op.outputs();
+  return std::any_of(outputs.begin(), outputs.end(), [&result](const Argument* output) {
+    return output != &result && output->value() != nullptr && !IsUnread(*output->value());
+  });
+}
+
+bool IsReadSomewhere(const Variable& variable) {
+  const std::vector<const Argument*> arguments = variable.arguments();
+  return std::any_of(arguments.begin(), arguments.end(),
+                     [](const Argument* argument) { return !argument->is_output(); });
+}
+
+bool HasOneWriter(const Variable& variable) {
+  int writes = 0;
+  for (const Argument* argument : variable.arguments()) writes += argument->is_output();
+  return writes == 1;
+}
+
+class ProductDequantizer {
+ public:
+  ProductDequantizer(Program* program, FreezeContext* context, absl::string_view pass)
+      : program_(*program), context_(*context), pass_(pass), rewriter_(program, pass) {}
+
+  absl::Status DequantizeAll() {
+    ASSIGN_OR_RETURN(sites_, FindQuantizationSites(program_, context_.quantizers));
+    for (const QuantizationSite& site : sites_) {
+      if (site.is_affine) continue;
+      if (site.fused) by_result_[site.result->value()] = &site;
+      for (const Op* op : site.dequantize) {
+        by_result_[op->outputs().front()->value()] = &site;
+      }
+    }
+    for (int b = 0; b < program_.block_count(); ++b) {
+      for (const Op& op : program_.block(b).ops()) RETURN_IF_ERROR(Dequantize(op));
+    }
+    // What a loop lists and its block no longer reads is not to keep the ops that make it.
+    UpdateCaptures(program_, &rewriter_);
+    RemoveUnreadDequantizeOps();
+    if (context_.form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
+    for (const QuantizationSite& site : sites_) {
+      if (codes_of_fused_.contains(&site) && site.result->value()->readers().empty()) {
+        rewriter_.Remove(*site.quantize);
+      }
+    }
+    UpdateCaptures(program_, &rewriter_);
+    return absl::OkStatus();
+  }
+
+ private:
+  using Kind = QuantizableInput::Kind;
+
+  absl::Status Dequantize(const Op& op) {
+    const OpSchema* schema = FindOpSchema(op.type());
+    if (schema == nullptr || schema->quantizable_outputs().empty()) return absl::OkStatus();
+    std::vector<Factor> factors;
+    bool is_product = false;
+    for (const QuantizableInput& input : schema->quantizable_inputs()) {
+      is_product |= input.kind == Kind::kWeight || input.kind == Kind::kOperand;
+      if (input.kind == Kind::kAddend) continue;
+      std::optional<Factor> factor = FactorOf(op.Input(input.slot));
+      if (!factor.has_value()) return absl::OkStatus();
+      factors.push_back(*std::move(factor));
+    }
+    const Argument* output = op.Output(schema->quantizable_outputs()[0]);
+    if (!is_product || factors.size() != 2 || output == nullptr || output->variable() == nullptr ||
+        !IsPlainProduct(op, *schema) || IsReadBeside(*output, op)) {
+      return absl::OkStatus();
+    }
+    // The scale that the dequantize op reads, and the one that goes into its max_range, or is read
+    // per channel.
+    Factor* read = &factors[0];
+    Factor* constant = &factors[1];
+    const auto can_be_read = [](const Factor& factor) { return factor.site != nullptr; };
+    const auto is_constant = [](const Factor& factor) {
+      return factor.axis >= 0 || factor.scale_value.value_or(0) > 0;
+    };
+    if (!can_be_read(*read) || !is_constant(*constant)) std::swap(read, constant);
+    if (!can_be_read(*read) || !is_constant(*constant)) return absl::OkStatus();
+    std::optional<OpDesc> dequantize = constant->axis >= 0
+                                           ? PerChannel(op, *schema, *constant, *read)
+                                           : PerTensor(*constant, *read);
+    if (!dequantize.has_value()) return absl::OkStatus();
+    for (Factor* factor : {read, constant}) {
+      if (factor->site != nullptr && factor->site->fused) {
+        ASSIGN_OR_RETURN(factor->codes, CodesOfFused(*factor->site));
+      }
+    }
+    return Rewrite(op, factors, *output, *std::move(dequantize));
+  }
+
+  std::optional<Factor> FactorOf(const Argument* argument) const {
+    if (argument == nullptr || argument->value() == nullptr) return std::nullopt;
+    const Value* value = argument->value();
+    Factor factor;
+    factor.argument = argument;
+    if (const auto it = by_result_.find(value); it != by_result_.end()) {
+      const QuantizationSite& site = *it->second;
+      // Codes that are written anew may be others at the product.
+      if (!site.fused && !HasOneWriter(*site.result->variable())) return std::nullopt;
+      if (site.axis >= 0) return std::nullopt;
+      factor.site = &site;
+      factor.codes = std::string(site.result->name());
+      factor.scale = std::string(site.scale->name());
+      factor.bits = site.bits;
+      if (!site.is_dynamic) factor.scale_value = ScaleValue(*site.scale);
+      return factor;
+    }
+    if (value->origin() != Value::Origin::kWrite) return std::nullopt;
+    return WeightFactor(*value->op(), std::move(factor));
+  }
+
+  // Nothing where it is not known before the program runs.
+  std::optional<float> ScaleValue(const Argument& scale) const {
+    const auto made = context_.parameters.added.Find(scale.name());
+    if (made.ok()) return (*made)->data<float>()[0];
+    const auto stored = FindStoredScale(scale, context_.parameters.trained(), context_.quantizers);
+    if (!stored.ok()) return std::nullopt;
+    return stored->value;
+  }
+
+  // A weight that quantize_weights left after a dequantize op.
+  std::optional<Factor> WeightFactor(const Op& op, Factor factor) const {
+    const Argument* codes = op.Input("X");
+    const Argument* scale = op.Input("Scale");
+    if (scale == nullptr) scale = op.Input("Scales");
+    if (QuantOpOf(op) != QuantOp::kDequantize || op.outputs().size() != 1 || codes == nullptr ||
+        scale == nullptr || context_.parameters.added.FindOrNull(codes->name()) == nullptr) {
+      return std::nullopt;
+    }
+    factor.codes = std::string(codes->name());
+    factor.scale = std::string(scale->name());
+    if (const auto range = FloatAttr(op.desc(), "max_range"); range.has_value()) {
+      while (factor.bits < 16 && LargestCode(factor.bits) < *range) ++factor.bits;
+      while (factor.bits > 1 && LargestCode(factor.bits) > *range) --factor.bits;
+      factor.scale_value = ScaleValue(*scale);
+      if (!factor.scale_value.has_value()) return std::nullopt;
+      return factor;
+    }
+    const auto bits = IntsAttr(op.desc(), "quant_bits");
+    const auto axis = IntAttr(op.desc(), "quant_axis");
+    if (!bits.has_value() || bits->size() != 1 || !axis.has_value()) return std::nullopt;
+    factor.bits = static_cast<int>((*bits)[0]);
+    factor.axis = static_cast<int>(*axis);
+    return factor;
+  }
+
+  // Without its X and Out.
+  static OpDesc PerTensor(const Factor& constant, const Factor& read) {
+    const double codes = static_cast<double>(LargestCode(constant.bits)) * LargestCode(read.bits);
+    return OpBuilder("fake_dequantize_max_abs")
+        .Input("Scale", read.scale)
+        .Attr(MakeFloatAttr("max_range", static_cast<float>(codes / *constant.scale_value)))
+        .Build();
+  }
+
+  // Nothing where the op cannot find the weight's channels in the output.
+  static std::optional<OpDesc> PerChannel(const Op& op, const OpSchema& schema,
+                                          const Factor& weight, const Factor& activation) {
+    const absl::string_view slot = weight.argument->slot_name();
+    if (schema.WeightAxis(op, slot) != weight.axis) return std::nullopt;
+    OpBuilder dequantize("fake_channel_wise_dequantize_max_abs");
+    dequantize.Input("Scales", weight.scale)
+        .Attr(MakeIntAttr("quant_axis", weight.axis))
+        .Attr(MakeIntsAttr("quant_bits", {weight.bits, activation.bits}));
+    int output_axis = 1;
+    if (slot == "Filter") {
+      const std::string format = StringAttr(op.desc(), "data_format").value_or("NCHW");
+      // A grouped transposed convolution has fewer scales than output channels.
+      const bool shares = weight.axis == 1 && IntAttr(op.desc(), "groups").value_or(1) != 1;
+      if (format == "NHWC" || shares) return std::nullopt;
+    } else {
+      const VarType::TensorDesc* output =
+          op.Output(schema.quantizable_outputs()[0])->variable()->tensor();
+      if (slot != "Y" || output == nullptr || output->dims_size() < 2) return std::nullopt;
+      output_axis = output->dims_size() - 1;
+    }
+    return dequantize.Input("Scales", activation.scale)
+        .Attr(MakeIntAttr("x_num_col_dims", output_axis))
+        .Build();
+  }
+
+  // The codes of a fused quantizer, by the separate op of the same quantizer before it.
+  absl::StatusOr<std::string> CodesOfFused(const QuantizationSite& site) {
+    std::string& name = codes_of_fused_[&site];
+    if (!name.empty()) return name;
+    const QuantizerTable::Match match = context_.quantizers.FindByQuantizeOp(site.quantize->type());
+    OpDesc op = site.quantize->desc();
+    for (const QuantizerRecipe& recipe : match.quantizer->recipes()) {
+      if (!recipe.dequantize_op.empty()) op.set_type(recipe.quantize_op);
+    }
+    VarDesc desc = *site.result->variable()->desc();
+    desc.set_name(rewriter_.FreshName(absl::StrCat(site.input->name(), ".quantized")));
+    name = desc.name();
+    for (OpDesc::Var& slot : *op.mutable_outputs()) {
+      if (slot.parameter() == site.result->slot_name()) slot.set_arguments(0, name);
+    }
+    RETURN_IF_ERROR(
+        rewriter_.AddVariable(site.result->variable()->block(), std::move(desc)).status());
+    rewriter_.InsertBefore(*site.quantize, std::move(op));
+    return name;
+  }
+
+  absl::Status Rewrite(const Op& op, const std::vector<Factor>& factors, const Argument& output,
+                       OpDesc dequantize) {
+    for (const Factor& factor : factors) {
+      if (factor.site == nullptr) weight_codes_.insert(factor.codes);
+      if (factor.site != nullptr && factor.site->fused) continue;
+      const Op* replaced = factor.argument->value()->op();
+      if (seen_.insert(replaced).second) replaced_.push_back(replaced);
+    }
+    const std::string out(output.name());
+    VarDesc desc = *output.variable()->desc();
+    desc.set_name(rewriter_.FreshName(absl::StrCat(out, ".codes")));
+    desc.clear_persistable();
+    const std::string codes = desc.name();
+    RETURN_IF_ERROR(rewriter_.AddVariable(output.variable()->block(), std::move(desc)).status());
+    OpDesc::Var* x = dequantize.add_inputs();
+    x->set_parameter("X");
+    x->add_arguments(codes);
+    OpDesc::Var* result = dequantize.add_outputs();
+    result->set_parameter("Out");
+    result->add_arguments(out);
+    for (const Factor& factor : factors) rewriter_.SetArgument(*factor.argument, factor.codes);
+    rewriter_.SetArgument(output, codes);
+    rewriter_.InsertAfter(op, InPlaceOf(op, pass_, std::move(dequantize)));
+    return absl::OkStatus();
+  }
+
+  void RemoveUnreadDequantizeOps() {
+    if (replaced_.empty()) return;
+    const absl::flat_hash_set<std::string> named = NamesInAllAttributes(program_);
+    for (const Op* op : replaced_) {
+      const Argument& output = *op->outputs().front();
+      // An op of a loop may stand before the one that writes what it reads.
+      if (IsUnread(*output.value()) && !IsReadSomewhere(*output.variable()) &&
+          !named.contains(output.name())) {
+        rewriter_.Remove(*op);
+      }
+    }
+  }
+
+  // Codes that only products read become INT8, or INT16 where they are larger: what a dequantize
+  // op reads has to be FP32.
+  absl::Status StoreAsIntegers() {
+    ParameterWriter parameters(program_, &context_.parameters, &rewriter_);
+    for (const std::string& name : weight_codes_) {
+      const Variable& codes = *program_.Find(program_.block(0), name);
+      const std::vector<const Argument*> readers = codes.arguments();
+      const auto dequantizes = [](const Argument* reader) {
+        return QuantOpOf(reader->op()) == QuantOp::kDequantize;
+      };
+      if (std::any_of(readers.begin(), readers.end(), dequantizes)) continue;
+      ASSIGN_OR_RETURN(const Tensor* numbers, context_.parameters.added.Find(name));
+      const absl::Span<const float> values = numbers->data<float>();
+      const bool is_short = AbsMax(values) > 128;
+      ASSIGN_OR_RETURN(Tensor integers, is_short ? As<int16_t>(*numbers) : As<int8_t>(*numbers));
+      context_.quantized_weights.code_bytes += integers.bytes().size();
+      context_.quantized_weights.code_bytes -= numbers->bytes().size();
+      const absl::string_view base = absl::StripSuffix(name, ".codes");
+      ASSIGN_OR_RETURN(
+          const std::string stored,
+          parameters.Add(absl::StrCat(base, is_short ? ".int16" : ".int8"), std::move(integers)));
+      for (const Argument* reader : readers) rewriter_.SetArgument(*reader, stored);
+    }
+    return absl::OkStatus();
+  }
+
+  template <typename T>
+  static absl::StatusOr<Tensor> As(const Tensor& numbers) {
+    ASSIGN_OR_RETURN(Tensor integers, Tensor::Allocate(DataTypeOf<T>(), numbers.dims()));
+    const absl::Span<const float> values = numbers.data<float>();
+    std::copy(values.begin(), values.end(), integers.mutable_data<T>().begin());
+    return integers;
+  }
+
+  Program& program_;
+  FreezeContext& context_;
+  const absl::string_view pass_;
+  Rewriter rewriter_;
+  std::vector<QuantizationSite> sites_;
+  absl::flat_hash_map<const Value*, const QuantizationSite*> by_result_;
+  absl::flat_hash_map<const QuantizationSite*, std::string> codes_of_fused_;
+  // Dequantize ops of factors whose codes products read now.
+  std::vector<const Op*> replaced_;
+  absl::flat_hash_set<const Op*> seen_;
+  absl::btree_set<std::string> weight_codes_;
+};
+
+class DequantizeProducts final : public StagePass<FreezeContext> {
+ public:
+  absl::string_view name() const override { return "dequantize_products"; }
+  absl::string_view doc() const override {
+    return "Computes products on codes, and takes the result back to real numbers.";
+  }
+  std::vector<std::string> Requires() const override {
+    return {"scales_frozen", "weights_quantized"};
+  }
+  std::vector<std::string> Establishes() const override { return {"products_dequantized"}; }
+
+  absl::Status RunIn(Program& program, FreezeContext& context) const override {
+    return ProductDequantizer(&program, &context, name()).DequantizeAll();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeDequantizeProducts() { return std::make_unique<DequantizeProducts>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,37 @@
+// What the passes that make a program for inference share.
+
+#ifndef FIXPOINT_TRANSPILER_FREEZE_FREEZE_CONTEXT_H_
+#define FIXPOINT_TRANSPILER_FREEZE_FREEZE_CONTEXT_H_
+
+#include <string>
+#include <vector>
+
+#include "ops/quantizer_table.h"
+#include "runtime/scope.h"
+#include "transpiler/freeze/frozen_form.h"
+#include "transpiler/pipeline/edited_parameters.h"
+#include "transpiler/pipeline/pass.h"
+
+namespace fixpoint {
+
+class FreezeContext final : public PassContext {
+ public:
+  // `trained`: the parameters; null where the fact "trained_parameters" is not given. REQUIRES:
+  // both outlive this object.
+  explicit FreezeContext(const QuantizerTable& quantizers, const Scope* trained = nullptr)
+      : PassContext(quantizers), parameters(trained) {}
+
+  FrozenForm form = FrozenForm::kPortable;
+  // Whether a frozen program may still find ranges of activations anew at every run.
+  bool allow_dynamic = false;
+  // What a pruned program computes from what; empty: what it fetches and feeds.
+  std::vector<std::string> feeds;
+  std::vector<std::string> fetches;
+
+  EditedParameters parameters;
+  QuantizedWeights quantized_weights;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_FREEZE_FREEZE_CONTEXT_H_

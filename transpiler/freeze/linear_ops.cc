@@ -1,0 +1,64 @@
+#include "transpiler/freeze/linear_ops.h"
+
+#include "ops/quant_math.h"
+#include "proto/op_builder.h"
+#include "transpiler/pipeline/marks.h"
+
+namespace fixpoint {
+namespace {
+
+OpDesc MakeLinear(absl::string_view type, const QuantizationSite& site, absl::string_view x,
+                  absl::string_view scale, absl::string_view zero_point, absl::string_view y) {
+  return OpBuilder(type)
+      .Input("Scale", scale)
+      .Input("X", x)
+      .Input("ZeroPoint", zero_point)
+      .Output("Y", y)
+      .Attr(MakeIntAttr("bit_length", site.bits))
+      .Attr(MakeBoolAttr("is_test", true))
+      .Attr(MakeBoolAttr("only_observer", false))
+      .Attr(MakeIntAttr("quant_axis", site.axis))
+      .Attr(MakeIntAttr("round_type", site.rounding == QuantSpec::HALF_TO_EVEN ? 0 : 1))
+      .Build();
+}
+
+}  // namespace
+
+OpDesc MakeQuantizeLinear(const QuantizationSite& site, absl::string_view x,
+                          absl::string_view scale, absl::string_view zero_point,
+                          absl::string_view y) {
+  return MakeLinear("quantize_linear", site, x, scale, zero_point, y);
+}
+
+OpDesc MakeDequantizeLinear(const QuantizationSite& site, absl::string_view x,
+                            absl::string_view scale, absl::string_view zero_point,
+                            absl::string_view y) {
+  return MakeLinear("dequantize_linear", site, x, scale, zero_point, y);
+}
+
+OpDesc MakeLegacyDequantize(const QuantizationSite& site, absl::string_view x,
+                            absl::string_view scale, absl::string_view out) {
+  if (site.axis < 0) {
+    return OpBuilder("fake_dequantize_max_abs")
+        .Input("Scale", scale)
+        .Input("X", x)
+        .Output("Out", out)
+        .Attr(MakeFloatAttr("max_range", static_cast<float>(LargestCode(site.bits))))
+        .Build();
+  }
+  return OpBuilder("fake_channel_wise_dequantize_max_abs")
+      .Input("Scales", scale)
+      .Input("X", x)
+      .Output("Out", out)
+      .Attr(MakeIntAttr("quant_axis", site.axis))
+      .Attr(MakeIntsAttr("quant_bits", {site.bits}))
+      .Build();
+}
+
+OpDesc InPlaceOf(const Op& replaced, absl::string_view pass, OpDesc op) {
+  *op.add_attrs() = MakeIntAttr("op_role", replaced.role());
+  *op.add_attrs() = MakeStringAttr(kInsertedByAttr, pass);
+  return op;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,32 @@
+// The ops of frozen programs: quantize_linear and dequantize_linear of the portable form, and the
+// older dequantize ops.
+
+#ifndef FIXPOINT_TRANSPILER_FREEZE_LINEAR_OPS_H_
+#define FIXPOINT_TRANSPILER_FREEZE_LINEAR_OPS_H_
+
+#include "absl/strings/string_view.h"
+#include "proto/program.h"
+#include "proto/program.pb.h"
+#include "transpiler/sites/quantization_sites.h"
+
+namespace fixpoint {
+
+// The codes, as FP32, that the site's quantize op computes; every attribute is written, because the
+// ops' defaults are other ones.
+OpDesc MakeQuantizeLinear(const QuantizationSite& site, absl::string_view x,
+                          absl::string_view scale, absl::string_view zero_point,
+                          absl::string_view y);
+OpDesc MakeDequantizeLinear(const QuantizationSite& site, absl::string_view x,
+                            absl::string_view scale, absl::string_view zero_point,
+                            absl::string_view y);
+
+// The older dequantize op with one scale, or one per channel.
+OpDesc MakeLegacyDequantize(const QuantizationSite& site, absl::string_view x,
+                            absl::string_view scale, absl::string_view out);
+
+// Gives an op that takes the place of `replaced` its role, and the mark of the pass.
+OpDesc InPlaceOf(const Op& replaced, absl::string_view pass, OpDesc op);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_FREEZE_LINEAR_OPS_H_

@@ -1,0 +1,21 @@
+#include "transpiler/freeze/lowered_already.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace fixpoint {
+
+bool IsOnIntegers(const Op& op) { return absl::StartsWith(op.type(), "integer_"); }
+
+absl::Status CheckIsNotLowered(const Program& program) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (!IsOnIntegers(op)) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat(program.name(), ": is lowered already: it has an op ", op.type()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

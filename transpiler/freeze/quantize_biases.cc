@@ -1,0 +1,186 @@
+// quantize_biases: a bias that training rounded to steps of the sums that it is added to becomes
+// codes in a parameter of its own, beside the float one, which goes if nothing else reads it:
+//
+//   fake_quantize_dequantize_bias(InputScale=s, WeightScale=w.int8.scale, X=b) -> (Out=d)
+//     {input_largest_code=255, weight_largest_code=127}
+//
+//   fake_dequantize_bias(InputScale=s, WeightScale=w.int8.scale, X=b.int32) -> (Out=d)
+//     {input_largest_code=255, weight_largest_code=127}
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
+#include "ops/dims.h"
+#include "proto/attributes.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "transpiler/freeze/freeze_context.h"
+#include "transpiler/freeze/linear_ops.h"
+#include "transpiler/pipeline/parameter_writer.h"
+#include "transpiler/sites/quantization_sites.h"
+#include "transpiler/sites/stored_scale.h"
+
+namespace fixpoint {
+namespace {
+
+class BiasQuantizer {
+ public:
+  BiasQuantizer(Program* program, FreezeContext* context, absl::string_view pass)
+      : program_(*program),
+        context_(*context),
+        pass_(pass),
+        rewriter_(program, pass),
+        parameters_(*program, &context->parameters, &rewriter_) {}
+
+  absl::Status QuantizeAll() {
+    for (int b = 0; b < program_.block_count(); ++b) {
+      for (const Op& op : program_.block(b).ops()) {
+        if (op.type() == "fake_quantize_dequantize_bias") RETURN_IF_ERROR(Quantize(op));
+      }
+    }
+    if (clipped_ > 0) {
+      context_.notes.push_back(
+          absl::StrCat("elements of biases that are more steps of their sums than ",
+                       kLargestBiasCode, ", so that they are clipped, as in training: ", clipped_,
+                       ", the first is in ", first_clipped_));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Quantize(const Op& op) {
+    if (context_.form != FrozenForm::kPortable) {
+      return absl::UnimplementedError(absl::StrCat(
+          DescribeInFile(op),
+          ": rounds a bias to integers, which the legacy forms have no op for; want the portable "
+          "form"));
+    }
+    const Argument* const x = op.Input("X");
+    const Argument* const out = op.Output("Out");
+    if (x == nullptr || out == nullptr || op.Input("InputScale") == nullptr ||
+        op.Input("WeightScale") == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          DescribeInFile(op), ": wants X, InputScale, WeightScale and Out, one variable each"));
+    }
+    ASSIGN_OR_RETURN(const std::vector<float> bias, NumbersOf(*x));
+    ASSIGN_OR_RETURN(const std::vector<float> input_range, RangesOf(*op.Input("InputScale")));
+    ASSIGN_OR_RETURN(const std::vector<float> ranges, RangesOf(*op.Input("WeightScale")));
+    if (bias.size() % ranges.size() != 0 || input_range.size() != 1) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          DescribeInFile(op), ": \"", std::string(x->name()), "\" has ", bias.size(),
+          " elements, and there are ", input_range.size(), " and ", ranges.size(),
+          " ranges; want one of the input, and of the weight one or one for each channel"));
+    }
+    const auto largest_code = [&op](absl::string_view name) {
+      return static_cast<int32_t>(IntAttr(op.desc(), name).value_or(0));
+    };
+    std::vector<int32_t> codes;
+    for (size_t c = 0; c < bias.size(); ++c) {
+      const float step = BiasStep(input_range[0], largest_code("input_largest_code"),
+                                  ranges[c % ranges.size()], largest_code("weight_largest_code"));
+      codes.push_back(BiasCode(bias[c], step));
+      if (step == 0 || std::fabs(bias[c] / step) <= kLargestBiasCode) continue;
+      if (clipped_++ == 0) first_clipped_ = std::string(x->name());
+    }
+    ASSIGN_OR_RETURN(
+        const std::string parameter,
+        parameters_.Add(absl::StrCat(std::string(x->name()), ".int32"),
+                        Tensor::FromValues<int32_t>({static_cast<int64_t>(codes.size())},
+                                                    absl::MakeConstSpan(codes))));
+    OpBuilder dequantize("fake_dequantize_bias");
+    for (const char* slot : {"InputScale", "WeightScale"}) {
+      dequantize.Input(slot, op.Input(slot)->name());
+    }
+    dequantize.Input("X", parameter).Output("Out", out->name());
+    for (const char* name : {"input_largest_code", "weight_largest_code"}) {
+      dequantize.IntAttr(name, largest_code(name));
+    }
+    rewriter_.InsertBefore(op, InPlaceOf(op, pass_, dequantize.Build()));
+    rewriter_.Remove(op);
+    return absl::OkStatus();
+  }
+
+  // What a parameter holds: FP32, finite.
+  absl::StatusOr<std::vector<float>> NumbersOf(const Argument& input) const {
+    const auto wrong = [&](absl::StatusCode code, const auto&... parts) {
+      return absl::Status(
+          code, absl::StrCat(DescribeInFile(input.op()), ": ", std::string(input.slot_name()),
+                             " \"", std::string(input.name()), "\" ", parts...));
+    };
+    const Variable* const variable = input.variable();
+    if (variable == nullptr || !variable->persistable() ||
+        input.value()->origin() != Value::Origin::kEntry) {
+      return wrong(absl::StatusCode::kFailedPrecondition,
+                   "is computed when the program runs; want a parameter");
+    }
+    const Scope::Value* value = context_.parameters.FindOrNull(variable->name());
+    const Tensor* const tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
+    if (tensor == nullptr) return wrong(absl::StatusCode::kNotFound, "is not in the parameters");
+    if (tensor->dtype() != VarType::FP32 || tensor->size() == 0) {
+      return wrong(absl::StatusCode::kInvalidArgument, "is ", VarType::Type_Name(tensor->dtype()),
+                   " ", DimsText(tensor->dims()), "; want FP32, and at least one");
+    }
+    const absl::Span<const float> numbers = tensor->data<float>();
+    if (!std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); })) {
+      return wrong(absl::StatusCode::kInvalidArgument, "holds NaN or infinity");
+    }
+    return std::vector<float>(numbers.begin(), numbers.end());
+  }
+
+  absl::StatusOr<std::vector<float>> RangesOf(const Argument& input) const {
+    const Value* const value = input.value();
+    if (value != nullptr && value->origin() == Value::Origin::kWrite) {
+      if (FindsItsRange(*value->op(), context_.quantizers)) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            DescribeInFile(input.op()), ": rounds a bias to steps of a range, \"",
+            std::string(input.name()),
+            "\", that is found anew at every run, so that it has no codes to store; want one that "
+            "training left"));
+      }
+      // In test mode other quantizers hand on what they read.
+      ASSIGN_OR_RETURN(const StoredScale stored,
+                       FindStoredScale(input, context_.parameters.trained(), context_.quantizers));
+      return std::vector<float>{stored.value};
+    }
+    return NumbersOf(input);
+  }
+
+  Program& program_;
+  FreezeContext& context_;
+  const absl::string_view pass_;
+  Rewriter rewriter_;
+  ParameterWriter parameters_;
+  int clipped_ = 0;
+  std::string first_clipped_;
+};
+
+class QuantizeBiases final : public StagePass<FreezeContext> {
+ public:
+  absl::string_view name() const override { return "quantize_biases"; }
+  absl::string_view doc() const override {
+    return "Stores trained biases that are added to sums of codes as integers.";
+  }
+  std::vector<std::string> Requires() const override {
+    return {"scales_frozen", "weights_quantized", "trained_parameters"};
+  }
+  std::vector<std::string> Establishes() const override { return {"biases_quantized"}; }
+  // What computed the biases may be left.
+  std::vector<std::string> Consumes() const override { return {"pruned"}; }
+
+  absl::Status RunIn(Program& program, FreezeContext& context) const override {
+    return BiasQuantizer(&program, &context, name()).QuantizeAll();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeQuantizeBiases() { return std::make_unique<QuantizeBiases>(); }
+
+}  // namespace fixpoint

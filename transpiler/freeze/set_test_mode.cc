@@ -1,0 +1,195 @@
+// set_test_mode: tells every op that has a test mode to run in it, and takes from quantize ops and
+// observers the state that only training uses, and the counter of steps with it:
+//
+//   increment(X=steps) -> (Out=steps) {step=1.0}
+//   fake_quantize_range_abs_max(InScale=s, Iter=steps, X=x) -> (Out=q, OutScale=s,
+//   OutScales=window)
+//
+//   fake_quantize_range_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
+//
+// What a schedule begins at a step has begun: quantized values are read, and no op asks for the
+// step.
+//
+// A quantizer that finds its range anew from each tensor has no test mode: its is_test would read
+// the range of the last training step, which the last update of the weights outdated.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "proto/rewriter.h"
+#include "proto/status_macros.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/pipeline/uses.h"
+#include "transpiler/plan/schedule.h"
+#include "transpiler/sites/quantization_sites.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kIsTest[] = "is_test";
+
+class TestModeSetter {
+ public:
+  TestModeSetter(Program* program, const PassContext& context, absl::string_view pass)
+      : program_(*program),
+        era_(EraOf(*program)),
+        quantizers_(context.quantizers),
+        rewriter_(program, pass) {}
+
+  absl::Status SetAll() {
+    for (int b = 0; b < program_.block_count(); ++b) {
+      for (const Op& op : program_.block(b).ops()) {
+        if (op.type() == kSelectFromStep) {
+          RETURN_IF_ERROR(ReadSelected(op));
+        } else {
+          Set(op);
+        }
+      }
+    }
+    for (const Variable* counter : counters_) RemoveCounter(*counter);
+    return absl::OkStatus();
+  }
+
+ private:
+  void Set(const Op& op) {
+    DropSchedule(op);
+    QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.type());
+    if (match.recipe == nullptr) match = quantizers_.FindByObserveOp(op.type());
+    if (match.recipe != nullptr) {
+      DropTrainingState(op, *match.recipe);
+      if (match.recipe->has_is_test) SetIsTest(op);
+    } else if (IsQuantize(op, quantizers_)) {
+      if (!FindsItsRange(op, quantizers_)) SetQuantizeLinear(op);
+    } else if (HasTestMode(op)) {
+      SetIsTest(op);
+    }
+  }
+
+  // What is quantized from a step on is quantized. Error (kFailedPrecondition): what reads it
+  // stands where the quantized variable's name means another, or that is written more than once.
+  absl::Status ReadSelected(const Op& select) {
+    const Argument* selected = select.Input("X");
+    const Argument* out = select.Output("Out");
+    if (selected == nullptr || out == nullptr || selected->variable() == nullptr ||
+        out->value() == nullptr) {
+      return absl::OkStatus();
+    }
+    NoteCounters(select.Inputs(kStepSlot));
+    const Variable& variable = *selected->variable();
+    const auto& readers = out->value()->readers();
+    const bool is_state = &variable == out->variable();  // which is then read as it was
+    const std::vector<const Argument*> to_redirect(is_state ? readers.end() : readers.begin(),
+                                                   readers.end());
+    for (const Argument* reader : to_redirect) {
+      if (variable.values().size() == 1 && CanName(program_, reader->op(), variable)) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          DescribeInFile(reader->op()), ": is to read \"", variable.name(), "\", which ",
+          Describe(select), " selects, and which is ",
+          variable.values().size() == 1 ? "another variable there" : "written more than once"));
+    }
+    for (const Argument* reader : to_redirect) rewriter_.SetArgument(*reader, variable.name());
+    rewriter_.Remove(select);
+    return absl::OkStatus();
+  }
+
+  void DropSchedule(const Op& op) {
+    if (op.FindAttr(kTestFromStepAttr) == nullptr) return;
+    NoteCounters(op.Inputs(kStepSlot));
+    rewriter_.RemoveInputs(op, kStepSlot);
+    rewriter_.RemoveAttr(op, kTestFromStepAttr);
+  }
+
+  void NoteCounters(absl::Span<const Argument* const> counters) {
+    for (const Argument* counter : counters) {
+      const Variable* variable = counter->variable();
+      if (variable != nullptr && seen_.insert(variable).second) counters_.push_back(variable);
+    }
+  }
+
+  bool HasTestMode(const Op& op) const {
+    if (op.FindAttr(kIsTest) != nullptr) return true;
+    const OpSchema* schema = FindOpSchema(op.type());
+    if (schema == nullptr) return false;
+    const AttrSchema* attr = schema->FindAttr(kIsTest, era_);
+    return attr != nullptr && Includes(attr->eras, era_);
+  }
+
+  void SetIsTest(const Op& op) {
+    const OpDesc::Attr* attr = op.FindAttr(kIsTest);
+    if (attr == nullptr || BoolValue(*attr) != true) {
+      rewriter_.SetAttr(op, MakeBoolAttr(kIsTest, true));
+    }
+  }
+
+  void SetQuantizeLinear(const Op& op) {
+    SetIsTest(op);
+    for (const char* slot : {"State", "Accum"}) {
+      rewriter_.RemoveInputs(op, absl::StrCat("In", slot));
+      rewriter_.RemoveOutputs(op, absl::StrCat("Out", slot));
+    }
+    rewriter_.RemoveOutputs(op, "OutScale");
+  }
+
+  void DropTrainingState(const Op& op, const QuantizerRecipe& recipe) {
+    for (const QuantizerState& state : recipe.state) {
+      if (!state.training_only) continue;
+      if (!state.input.empty()) rewriter_.RemoveInputs(op, state.input);
+      if (!state.output.empty()) rewriter_.RemoveOutputs(op, state.output);
+    }
+    if (recipe.step_counter_input.empty()) return;
+    NoteCounters(op.Inputs(recipe.step_counter_input));
+    rewriter_.RemoveInputs(op, recipe.step_counter_input);
+  }
+
+  // Removes the ops that count, unless something else reads the count, or they do more.
+  void RemoveCounter(const Variable& counter) {
+    std::vector<const Op*> increments;
+    for (const Argument* argument : counter.arguments()) {
+      const Op& op = argument->op();
+      if (op.type() != "increment" || !NamesOnly(op, counter)) return;
+      if (increments.empty() || increments.back() != &op) increments.push_back(&op);
+    }
+    for (const Op* op : increments) rewriter_.Remove(*op);
+  }
+
+  static bool NamesOnly(const Op& op, const Variable& variable) {
+    for (const auto arguments : {op.inputs(), op.outputs()}) {
+      for (const Argument* argument : arguments) {
+        if (argument->variable() != &variable) return false;
+      }
+    }
+    return true;
+  }
+
+  Program& program_;
+  const Era era_;
+  const QuantizerTable& quantizers_;
+  Rewriter rewriter_;
+  std::vector<const Variable*> counters_;
+  absl::flat_hash_set<const Variable*> seen_;
+};
+
+class SetTestMode final : public Pass {
+ public:
+  absl::string_view name() const override { return "set_test_mode"; }
+  absl::string_view doc() const override {
+    return "Sets is_test, and drops the state of quantizers that only training uses.";
+  }
+  std::vector<std::string> Requires() const override { return {"training_stripped"}; }
+  std::vector<std::string> Establishes() const override { return {"test_mode"}; }
+
+  absl::Status Run(Program& program, PassContext& context) const override {
+    return TestModeSetter(&program, context, name()).SetAll();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakeSetTestMode() { return std::make_unique<SetTestMode>(); }
+
+}  // namespace fixpoint

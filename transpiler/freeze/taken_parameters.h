@@ -1,0 +1,19 @@
+// The parameters of a program that passes have made of another.
+
+#ifndef FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_
+#define FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_
+
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+#include "runtime/scope.h"
+
+namespace fixpoint {
+
+// What each parameter of the program holds: taken from `made`, or else a copy of what `given` has.
+// Errors begin with the program's name: kNotFound: neither has it; kFailedPrecondition: the system
+// has no memory.
+absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const Scope& given);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_

@@ -1,0 +1,93 @@
+#include "transpiler/lower/lower.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+#include "transpiler/freeze/lowered_already.h"
+#include "transpiler/freeze/taken_parameters.h"
+#include "transpiler/lower/lower_context.h"
+#include "transpiler/lower/lower_passes.h"
+#include "transpiler/lower/lowered_invariants.h"
+#include "transpiler/pipeline/edit_verifier.h"
+
+namespace fixpoint {
+namespace {
+
+// The parameter of codes of more than 8 bits that an op reads, after the cast which frozen
+// programs have there; null where there is none.
+const Variable* WideCodes(const Argument* x) {
+  const Value* const value = x != nullptr ? x->value() : nullptr;
+  const Op* const cast = value != nullptr ? value->op() : nullptr;
+  if (cast == nullptr || cast->type() != "cast") return nullptr;
+  const Argument* const codes = cast->Input("X");
+  const Variable* const variable = codes != nullptr ? codes->variable() : nullptr;
+  const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;
+  const bool is_wide =
+      tensor != nullptr && variable->persistable() && tensor->data_type() == VarType::INT16;
+  return is_wide ? variable : nullptr;
+}
+
+// Error (kFailedPrecondition): there is nothing to lower, or nothing left to.
+absl::Status CheckCanBeLowered(const Program& program) {
+  RETURN_IF_ERROR(CheckIsNotLowered(program));
+  bool has_codes = false;
+  absl::Status too_wide;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      const bool dequantizes =
+          op.type() == "dequantize_linear" || op.type() == "fake_row_wise_dequantize";
+      const Argument* const x = dequantizes ? op.Input("X") : nullptr;
+      has_codes =
+          has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
+      const Variable* const wide = WideCodes(x);
+      if (wide == nullptr || !too_wide.ok()) continue;
+      too_wide = absl::FailedPreconditionError(
+          absl::StrCat(program.name(), ": ", Describe(op), ": \"", wide->name(),
+                       "\" holds codes of ", IntAttr(op.desc(), "bit_length").value_or(16),
+                       " bits; 9 to 16 bits are simulated and frozen, and not lowered: want a "
+                       "program that was quantized to 8 bits or fewer"));
+    }
+  }
+  if (has_codes) return absl::OkStatus();
+  RETURN_IF_ERROR(too_wide);
+  return absl::FailedPreconditionError(
+      absl::StrCat(program.name(),
+                   ": no dequantize_linear reads a parameter, so there is nothing to lower; want a "
+                   "program that was frozen in the portable form (transpile --mode=freeze)"));
+}
+
+}  // namespace
+
+absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
+                                   const LowerOptions& options) {
+  RETURN_IF_ERROR(CheckCanBeLowered(program));
+  RETURN_IF_ERROR(CheckVerifies(program));
+  const PassTable built_in_passes = LowerPasses();
+  const PassTable& passes = options.passes != nullptr ? *options.passes : built_in_passes;
+  ASSIGN_OR_RETURN(const Pipeline pipeline,
+                   Pipeline::Parse(options.pipeline.empty() ? kLowerPipeline : options.pipeline,
+                                   passes, {"frozen", "training_stripped", "trained_parameters"}));
+  const QuantizerTable quantizers;
+  LowerContext context(quantizers, scope);
+  LoweredModel model{program.Clone(), Scope(), {}, {}};
+  model.program.ClearEditLog();
+  PipelineOptions pipeline_options = options.pipeline_options;
+  pipeline_options.check_at_end = [&]() {
+    // A pipeline of the caller's may end before anything is lowered.
+    if (!context.lowered.empty()) {
+      RETURN_IF_ERROR(CheckLoweredProgram(program, model.program, context));
+    }
+    const auto& own_check = options.pipeline_options.check_at_end;
+    return own_check ? own_check() : absl::OkStatus();
+  };
+  RETURN_IF_ERROR(pipeline.Run(model.program, context, pipeline_options));
+  model.program.ForgetEdits();
+  ASSIGN_OR_RETURN(model.scope, TakeParameters(model.program, context.parameters.added, scope));
+  model.ops = std::move(context.lowered);
+  model.notes = std::move(context.notes);
+  return model;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,53 @@
+// From a portable program to one that computes on integers: its ops name the exact sums of products
+// of codes, and what is done with each before it is stored.
+
+#ifndef FIXPOINT_TRANSPILER_LOWER_LOWER_H_
+#define FIXPOINT_TRANSPILER_LOWER_LOWER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+#include "runtime/scope.h"
+#include "transpiler/lower/lowered_op.h"
+#include "transpiler/pipeline/pipeline.h"
+
+namespace fixpoint {
+
+inline constexpr char kLowerPipeline[] = "lower_to_integers,remove_dead_variables";
+
+struct LowerOptions {
+  // What is run; null and empty: the built-in passes, and kLowerPipeline of them.
+  const PassTable* passes = nullptr;
+  std::string pipeline;
+  PipelineOptions pipeline_options;
+};
+
+struct LoweredModel {
+  Program program;
+  Scope scope;                 // the program's parameters, and nothing else
+  std::vector<LoweredOp> ops;  // what became of the portable program's (lowering/account.h)
+  std::vector<std::string> notes;
+};
+
+// Lowers a portable program (Freeze) with its parameters; both stay as they are. Codes of 8 bits
+// and fewer become integers in variables of their own, and every op that a rule knows
+// (transpiler/lower/rules) computes on them; the others stay, on numbers. The result computes what
+// the portable program computes on the same kernels, bit for bit; but quantizers that round ties
+// away from zero, of which a note says how many there are, round them to even. Linear in the
+// program and in the parameters.
+//
+// Errors name the op and the variable:
+//   kFailedPrecondition  no parameter of the program is codes; it is lowered already
+//   kInvalidArgument     those of Pipeline::Parse; the program has an error that Verify finds; a
+//                        range or codes that do not fit each other, or that are NaN, infinite or
+//                        negative
+//   kNotFound            the scope lacks a parameter
+//   kInternal            what is lowered violates an invariant (lowered_invariants.h)
+absl::StatusOr<LoweredModel> Lower(const Program& program, const Scope& scope,
+                                   const LowerOptions& options = {});
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_LOWER_LOWER_H_

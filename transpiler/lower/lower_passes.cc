@@ -1,0 +1,23 @@
+#include "transpiler/lower/lower_passes.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace fixpoint {
+
+#define FIXPOINT_PASS(name) std::unique_ptr<Pass> Make##name();
+#include "transpiler/cleanup/cleanup_passes.inc"
+#include "transpiler/lower/lower_passes.inc"
+#undef FIXPOINT_PASS
+
+PassTable LowerPasses() {
+  std::vector<std::unique_ptr<Pass>> passes;
+#define FIXPOINT_PASS(name) passes.push_back(Make##name());
+#include "transpiler/cleanup/cleanup_passes.inc"
+#include "transpiler/lower/lower_passes.inc"
+#undef FIXPOINT_PASS
+  return PassTable(std::move(passes));
+}
+
+}  // namespace fixpoint

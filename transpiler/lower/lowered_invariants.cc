@@ -1,0 +1,383 @@
+#include "transpiler/lower/lowered_invariants.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/epilogue.h"
+#include "ops/op_schema.h"
+#include "ops/quant_math.h"
+#include "proto/attributes.h"
+#include "runtime/tensor.h"
+#include "transpiler/freeze/lowered_already.h"
+#include "transpiler/lower/portable_codes.h"
+#include "transpiler/pipeline/uses.h"
+
+namespace fixpoint {
+namespace {
+
+std::string ZeroPointText(int32_t zero_point) {
+  return zero_point == 0 ? "" : absl::StrCat(" from ", zero_point);
+}
+
+std::string Text(const CodesWritten& codes) {
+  return absl::StrCat(
+      VarType::Type_Name(codes.type.dtype), " up to ", codes.type.largest_code,
+      ZeroPointText(codes.type.zero_point), " for ", codes.type.range,
+      codes.multiplier ? absl::StrCat(" times ", *codes.multiplier) : std::string());
+}
+
+std::string Text(const CodesRead& codes) {
+  return absl::StrCat(codes.range, " for ", codes.largest_code, ZeroPointText(codes.zero_point));
+}
+
+float FloatOf(const Op& op, absl::string_view name) {
+  return static_cast<float>(FloatAttr(op.desc(), name).value_or(0));
+}
+
+int32_t IntOf(const Op& op, absl::string_view name, int64_t otherwise = 0) {
+  return static_cast<int32_t>(IntAttr(op.desc(), name).value_or(otherwise));
+}
+
+bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
+
+// Whether it reads rows of a parameter that is codes.
+bool IsLookup(const Op& op) { return absl::StartsWith(op.type(), "integer_lookup_table"); }
+
+// Whether an op of numbers only moves what is in its slot X.
+bool IsMove(const Op& op) {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  return schema != nullptr && (schema->KeepsRange(op.desc()) || op.type() == "concat");
+}
+
+// What an op on integers says of what it stores; nothing where that is numbers.
+std::optional<CodesWritten> StoredBy(const Op& op) {
+  const int32_t dtype = IntOf(op, "out_dtype", VarType::FP32);
+  if (!IsOnIntegers(op) || dtype == VarType::FP32) return std::nullopt;
+  CodesWritten codes{{static_cast<VarType::Type>(dtype), FloatOf(op, "out_range"),
+                      IntOf(op, "out_largest_code"), IntOf(op, "out_zero_point")},
+                     std::nullopt};
+  if (op.type() == "integer_quantize") codes.multiplier = FloatOf(op, "multiplier");
+  if (const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc()); epilogue.ok()) {
+    for (const EpilogueStage& stage : *epilogue) {
+      if (stage.kind == EpilogueStage::Kind::kMultiply) codes.multiplier = stage.a;
+    }
+  }
+  return codes;
+}
+
+class Check {
+ public:
+  Check(const Program& portable, const Program& lowered, const LowerContext& context)
+      : portable_(portable),
+        lowered_(lowered),
+        context_(context),
+        portable_codes_(portable, context.parameters) {}
+
+  absl::Status Run() {
+    CheckFeedsAndFetches();
+    ForEachOp(lowered_, [this](const Op& op) { CheckOp(op); });
+    ForEachOp(portable_, [this](const Op& op) { CheckQuantizer(op); });
+    CheckAccount();
+    if (violations_.empty()) return absl::OkStatus();
+    return absl::InternalError(absl::StrJoin(violations_, "\n"));
+  }
+
+ private:
+  template <typename Visit>
+  static void ForEachOp(const Program& program, Visit visit) {
+    for (int b = 0; b < program.block_count(); ++b) {
+      for (const Op& op : program.block(b).ops()) visit(op);
+    }
+  }
+
+  template <typename... Parts>
+  void Violated(int invariant, const Parts&... parts) {
+    violations_.push_back(
+        absl::StrCat("invariant ", invariant, " of lowered programs: ", parts...));
+  }
+
+  void CheckFeedsAndFetches() {
+    const auto ends = [](const Program& program) {
+      std::vector<std::string> messages;
+      ForEachOp(program, [&messages](const Op& op) {
+        if (IsFeedOrFetch(op)) messages.push_back(op.desc().SerializeAsString());
+      });
+      return messages;
+    };
+    if (ends(portable_) != ends(lowered_)) {
+      Violated(1, "the ops that feed and fetch are not those of the portable program");
+    }
+  }
+
+  void CheckOp(const Op& op) {
+    if (IsOnIntegers(op)) {
+      CheckReads(op);
+      CheckStored(op);
+    } else if (!ReadsCodes(op) && op.sub_blocks().empty()) {  // blocks read codes that ops list
+      CheckMove(op);
+    }
+    const OpSchema* const schema = FindOpSchema(op.type());
+    if (schema != nullptr && schema->quant_op() == QuantOp::kDequantize) CheckIsRead(op);
+  }
+
+  void CheckStored(const Op& op) {
+    const std::optional<CodesWritten> codes = StoredBy(op);
+    if (codes && op.outputs().size() == 1) Declare(op, *op.outputs().front(), *codes);
+  }
+
+  // Notes what is written.
+  void Declare(const Op& op, const Argument& output, const CodesWritten& codes) {
+    const Variable* const variable = output.variable();
+    if (output.value() == nullptr || variable == nullptr) return;
+    if (variable->tensor() == nullptr || variable->tensor()->data_type() != codes.type.dtype) {
+      Violated(2, Describe(op), " stores ", VarType::Type_Name(codes.type.dtype), " in \"",
+               output.name(), "\", which is declared otherwise");
+    }
+    codes_.emplace(output.value(), codes);
+  }
+
+  const CodesWritten* FindCodes(const Argument& input) const {
+    const auto found = codes_.find(input.value());
+    return found == codes_.end() ? nullptr : &found->second;
+  }
+
+  // Those that an op has written, or that were codes before any quantizer: what is fed as integers.
+  std::optional<CodesWritten> CodesIn(const Argument& input) const {
+    if (const CodesWritten* codes = FindCodes(input); codes != nullptr) return *codes;
+    const Variable* const variable = input.variable();
+    if (variable == nullptr || variable->persistable()) return std::nullopt;
+    const Variable* const given =
+        portable_.Find(portable_.block(variable->block().index()), input.name());
+    const std::optional<CodesRead> read = portable_codes_.FindRead(input);
+    if (given == nullptr || given->tensor() == nullptr || !read) return std::nullopt;
+    const VarType::Type dtype = given->tensor()->data_type();
+    if (dtype != VarType::INT8 && dtype != VarType::UINT8) return std::nullopt;
+    return CodesWritten{{dtype, read->range, read->largest_code, read->zero_point}, std::nullopt};
+  }
+
+  void CheckMove(const Op& op) {
+    const bool is_move = IsMove(op);
+    std::optional<CodesWritten> moved;
+    bool all_alike = true;
+    for (const Argument* input : op.inputs()) {
+      const bool is_moved = is_move && input->slot_name() == "X";
+      if (!is_moved && FindCodes(*input) != nullptr) {
+        Violated(4, Describe(op), " reads the codes \"", input->name(), "\" as numbers");
+        return;
+      }
+      if (!is_moved) continue;
+      const std::optional<CodesWritten> codes = CodesIn(*input);
+      if (input->index() == 0) moved = codes;
+      all_alike = all_alike && codes.has_value() == moved.has_value() &&
+                  (!codes || codes->type == moved->type);
+    }
+    if (!all_alike) Violated(2, Describe(op), " moves codes of more than one kind");
+    if (!moved) return;
+    for (const Argument* out : op.Outputs("Out")) Declare(op, *out, *moved);
+  }
+
+  void CheckReads(const Op& op) {
+    if (op.type() == "integer_quantize") return;
+    if (IsLookup(op)) return CheckRows(op);
+    const bool is_sum = op.type() == "integer_add";
+    const Argument* const input = op.Input(is_sum                         ? "Y"
+                                           : op.Input("Input") != nullptr ? "Input"
+                                                                          : "X");
+    if (input == nullptr || !CodesIn(*input)) {
+      Violated(4, Describe(op), " has no codes to read");
+      return;
+    }
+    CheckAddedCodes(op);
+    const std::optional<CodesRead> expected = portable_codes_.FindRead(*input);
+    if (!expected) return;
+    if (is_sum || op.type() == "integer_dequantize") {
+      const CodesRead read{FloatOf(op, "range"), IntOf(op, "largest_code"),
+                           IntOf(op, "zero_point")};
+      if (read == *expected) return;
+      Violated(4, Describe(op), " reads \"", input->name(), "\" as ", Text(read), "; want ",
+               Text(*expected));
+    } else if (op.Input("Scales") != nullptr) {
+      CheckScales(op, *expected);
+    }
+  }
+
+  // Those that a stage of an epilogue adds.
+  void CheckAddedCodes(const Op& op) {
+    const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc());
+    const absl::Span<const Argument* const> operands = op.Inputs("Operands");
+    size_t index = 0;
+    for (const EpilogueStage& stage : epilogue.ok() ? *epilogue : Epilogue()) {
+      if (!stage.has_operand() || index == operands.size()) continue;
+      const Argument& operand = *operands[index++];
+      if (!stage.is_of_codes()) continue;
+      const VarType::Type dtype =
+          stage.kind == EpilogueStage::Kind::kAddUint8 ? VarType::UINT8 : VarType::INT8;
+      const std::optional<CodesWritten> codes = CodesIn(operand);
+      if (!codes || codes->type.dtype != dtype) {
+        Violated(4, Describe(op), " adds \"", operand.name(), "\" as ", VarType::Type_Name(dtype),
+                 ", which they are not");
+      }
+      const std::optional<CodesRead> expected = portable_codes_.FindRead(operand);
+      const auto zero_point = static_cast<int32_t>(stage.b);
+      if (!expected || (stage.a == expected->step() && zero_point == expected->zero_point))
+        continue;
+      Violated(4, Describe(op), " adds \"", operand.name(), "\" by steps of ", stage.a,
+               ZeroPointText(zero_point), "; want ", expected->step(),
+               ZeroPointText(expected->zero_point));
+    }
+  }
+
+  // Those that are looked up.
+  void CheckRows(const Op& op) {
+    CheckZeroPoints(op, *op.Input("W"));
+    const Tensor* const scales = FindScales(op);
+    if (scales == nullptr) return;
+    const absl::Span<const float> values = scales->data<float>();
+    for (size_t row = 0; row < values.size(); ++row) {
+      const float step = StepOf(values[row], IntOf(op, "largest_code"));
+      const std::optional<float> expected = portable_codes_.FindStep(*op.Input("W"), row);
+      if (!expected || *expected == step) continue;
+      Violated(4, Describe(op), " reads row ", row, " by steps of ", step, "; want ", *expected);
+      return;
+    }
+  }
+
+  // Of the channels of a parameter.
+  void CheckZeroPoints(const Op& op, const Argument& parameter) {
+    const Argument* const offsets = op.Input("Offsets");
+    const std::string name(offsets == nullptr ? "" : offsets->name());
+    const std::optional<std::string> expected = portable_codes_.FindZeroPoints(parameter);
+    if (!expected || name == *expected) return;
+    Violated(4, Describe(op), " has the zero points \"", name, "\"; want \"", *expected, "\"");
+  }
+
+  // Those that it has, finite, and not negative but by the factor of a matmul; null where there are
+  // none.
+  const Tensor* FindScales(const Op& op) {
+    const Tensor* const scales = FindNumbers(context_.parameters, op.Input("Scales")->name());
+    if (scales == nullptr) {
+      Violated(5, Describe(op), " has no scales");
+      return nullptr;
+    }
+    const absl::Span<const float> values = scales->data<float>();
+    const bool has_factor = op.type() == "integer_matmul";
+    if (!std::all_of(values.begin(), values.end(), [has_factor](float scale) {
+          return std::isfinite(scale) && (scale >= 0 || has_factor);
+        })) {
+      Violated(5, Describe(op), " has a scale that is negative, or no finite number");
+    }
+    return scales;
+  }
+
+  // Those of the sums of codes.
+  void CheckScales(const Op& op, const CodesRead& read) {
+    if (const int32_t zero_point = IntOf(op, "input_zero_point"); zero_point != read.zero_point) {
+      Violated(4, Describe(op), " has the zero point ", zero_point, "; want ", read.zero_point);
+    }
+    if (op.Input("Y") != nullptr) CheckZeroPoints(op, *op.Input("Y"));
+    const Tensor* const scales = FindScales(op);
+    if (scales == nullptr) return;
+    const absl::Span<const float> values = scales->data<float>();
+    for (size_t c = 0; c < values.size(); ++c) {
+      const std::optional<float> step = StepOfSums(op, read, c);
+      if (!step || *step == values[c]) continue;
+      Violated(4, Describe(op), " has the scale ", values[c], " in channel ", c, "; want ", *step);
+      return;
+    }
+    CheckBias(op, values);
+  }
+
+  // That sums have the steps of a bias that is added to them, where the portable program reads that
+  // as numbers.
+  void CheckBias(const Op& op, absl::Span<const float> scales) {
+    const Argument* const bias = op.Input("Bias");
+    if (bias == nullptr || op.Input("Offsets") != nullptr) return;
+    const VarType::TensorDesc* const tensor = bias->variable()->tensor();
+    for (int64_t c = 0; tensor != nullptr && c < tensor->dims(0); ++c) {
+      const std::optional<float> step = portable_codes_.FindBiasStep(*bias, c);
+      const float scale = scales[scales.size() == 1 ? 0 : c];
+      if (!step || *step == scale) continue;
+      Violated(4, Describe(op), " adds a bias in steps of ", *step, " in channel ", c, "; want ",
+               scale);
+      return;
+    }
+  }
+
+  // By which the sums of a channel are multiplied; nothing where the portable op may have more to
+  // it: the factor of a matmul, or the codes of another activation.
+  std::optional<float> StepOfSums(const Op& op, const CodesRead& read, size_t channel) const {
+    if (op.type() == "integer_average_pool2d") return read.step();
+    const Argument* const weights = op.Input(op.Input("Filter") != nullptr ? "Filter" : "Y");
+    if (weights == nullptr || op.type() == "integer_matmul") return std::nullopt;
+    const std::optional<float> step = portable_codes_.FindStep(*weights, channel);
+    if (!step) return std::nullopt;
+    return read.step() * *step;
+  }
+
+  // Of an op of the portable program: that the lowered one has the same codes.
+  void CheckQuantizer(const Op& op) {
+    const Argument* const y = op.Output(op.type() == "quantize_linear" ? "Y" : "Out");
+    if (y == nullptr) return;
+    const Variable* const variable = lowered_.Find(lowered_.block(op.block().index()), y->name());
+    if (variable == nullptr || variable->values().size() != 1) return;
+    const auto written = codes_.find(variable->values().front());
+    if (written == codes_.end()) return;
+    const CodesWritten& codes = written->second;
+    const std::optional<CodesWritten> expected = portable_codes_.FindWritten(op);
+    if (!expected) return;
+    const bool has_multiplier = !codes.multiplier || codes.multiplier == expected->multiplier;
+    if (codes.type == expected->type && has_multiplier) return;
+    Violated(3, "\"", y->name(), "\" is ", Text(codes), "; want ", Text(*expected));
+  }
+
+  void CheckIsRead(const Op& op) {
+    if (op.outputs().empty() || !IsUnread(op)) return;
+    Violated(6, Describe(op), " writes \"", op.outputs().front()->name(),
+             "\", which nothing reads");
+  }
+
+  void CheckAccount() {
+    const std::vector<LoweredOp>& account = context_.lowered;
+    size_t next = 0;
+    ForEachOp(portable_, [this, &account, &next](const Op& op) {
+      if (IsFeedOrFetch(op)) return;
+      const bool is_next = next < account.size() && account[next].block == op.block().index() &&
+                           account[next].op == op.Index() && account[next].type == op.type();
+      if (is_next) {
+        ++next;
+      } else {
+        Violated(7, "the account lacks ", Describe(op));
+      }
+    });
+    if (next < account.size()) {
+      Violated(7, "the account has ", account.size() - next, " ops too many, from ",
+               account[next].type, " on");
+    }
+  }
+
+  const Program& portable_;
+  const Program& lowered_;
+  const LowerContext& context_;
+  const PortableCodes portable_codes_;
+  absl::flat_hash_map<const Value*, CodesWritten> codes_;
+  std::vector<std::string> violations_;
+};
+
+}  // namespace
+
+absl::Status CheckLoweredProgram(const Program& portable, const Program& lowered,
+                                 const LowerContext& context) {
+  return Check(portable, lowered, context).Run();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,80 @@
+#include "transpiler/lower/rules/bias_codes.h"
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
+#include "ops/dims.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+// A parameter of a type, and of one dimension or more elements than none. Error
+// (kInvalidArgument): it is no such tensor.
+absl::StatusOr<const Tensor*> FindOf(const Argument& input, VarType::Type dtype,
+                                     Lowering& lowering) {
+  ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(input));
+  if (tensor != nullptr && tensor->dtype() == dtype && tensor->dims().size() == 1 &&
+      tensor->size() > 0) {
+    return tensor;
+  }
+  const std::string held = tensor == nullptr ? "no parameter"
+                                             : absl::StrCat(VarType::Type_Name(tensor->dtype()),
+                                                            " ", DimsText(tensor->dims()));
+  return absl::InvalidArgumentError(
+      absl::StrCat(DescribeInFile(input.op()), ": ", std::string(input.slot_name()), " \"",
+                   std::string(input.name()), "\" is ", held, "; want ", VarType::Type_Name(dtype),
+                   " of one dimension"));
+}
+
+}  // namespace
+
+bool ParameterBiasCodes::IsOfSums(absl::Span<const float> scales) const {
+  if (scales.size() != 1 && scales.size() != steps.size()) return false;
+  for (size_t c = 0; c < steps.size(); ++c) {
+    if (steps[c] != scales[scales.size() == 1 ? 0 : c]) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const Argument& input,
+                                                                         Lowering& lowering) {
+  const Value* const value = input.value();
+  const Op* const op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || op->type() != "fake_dequantize_bias" || !lowering.IsInForm(*op)) {
+    return std::nullopt;
+  }
+  ParameterBiasCodes found;
+  found.codes = op->Input("X");
+  ASSIGN_OR_RETURN(found.tensor, FindOf(*found.codes, VarType::INT32, lowering));
+  ASSIGN_OR_RETURN(const Tensor* input_range,
+                   FindOf(*op->Input("InputScale"), VarType::FP32, lowering));
+  ASSIGN_OR_RETURN(const Tensor* ranges,
+                   FindOf(*op->Input("WeightScale"), VarType::FP32, lowering));
+  RETURN_IF_ERROR(CheckRanges(*op, input_range->data<float>()));
+  RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
+  const absl::Span<const int32_t> codes = found.tensor->data<int32_t>();
+  if (input_range->size() != 1 || codes.size() % ranges->size() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        DescribeInFile(*op), ": X has ", codes.size(), " codes, and there are ",
+        input_range->size(), " and ", ranges->size(),
+        " ranges; want one of the input, and of the weight one or one for each channel"));
+  }
+  const std::string said =
+      absl::StrCat(DescribeInFile(*op), ": X \"", std::string(found.codes->name()), "\" holds");
+  for (const int32_t code : codes) RETURN_IF_ERROR(CheckBiasCode(code, said));
+  const OpAttributes attributes = lowering.AttributesOf(*op);
+  const auto largest_code = [&attributes](absl::string_view name) {
+    return static_cast<int32_t>(attributes.Int(name));
+  };
+  for (size_t c = 0; c < codes.size(); ++c) {
+    found.steps.push_back(
+        BiasStep(input_range->data<float>()[0], largest_code("input_largest_code"),
+                 ranges->data<float>()[c % ranges->size()], largest_code("weight_largest_code")));
+  }
+  return found;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,94 @@
+// What codes of an activation stand for, where something reads it as numbers:
+//
+//   dequantize_linear(Scale=s, X=q, ZeroPoint=...) -> (Y=x) {bit_length=8}
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=127}
+//
+// and of affine codes, whose scale is the step of one code:
+//
+//   fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=x)
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=0.01, largest_code=1, zero_point=64}
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+
+#include "ops/op_form.h"
+#include "ops/quant_math.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lower/rules/rule.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kAffine[] = "fake_dequantize_affine";
+
+// Whether a tensor holds one number, which is a code of that type.
+bool IsCode(const Tensor& tensor, VarType::Type dtype) {
+  if (tensor.dtype() != VarType::FP32 || tensor.size() != 1) return false;
+  const float number = tensor.data<float>()[0];
+  const float smallest = dtype == VarType::INT8 ? -128 : 0;
+  return number >= smallest && number <= smallest + 255 && number == std::round(number);
+}
+
+class DequantizeRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "dequantize"; }
+  absl::string_view doc() const override {
+    return "What makes numbers of an activation's codes reads integers.";
+  }
+  std::vector<std::string> op_types() const override {
+    return {"dequantize_linear", kAffine, "fake_dequantize_bias", "fake_row_wise_dequantize"};
+  }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    // Of a parameter: what reads it is computed on its codes, or stays on numbers.
+    if (op.type() == "fake_row_wise_dequantize" || op.type() == "fake_dequantize_bias") {
+      return LoweringReason::kAtEdge;
+    }
+    const Argument* const x = op.Input("X");
+    const Argument* const scale = op.Input("Scale");
+    const bool is_affine = op.type() == kAffine;
+    const Argument* const y = op.Output(is_affine ? "Out" : "Y");
+    if (x == nullptr || scale == nullptr || y == nullptr || x->value() == nullptr) {
+      return LoweringReason::kAttributes;
+    }
+    const VarType::TensorDesc* const codes = x->variable()->tensor();
+    // What is kept from run to run stays as it is.
+    const bool is_integers =
+        x->value()->op() != nullptr && !x->variable()->persistable() && codes != nullptr &&
+        (codes->data_type() == VarType::INT8 || codes->data_type() == VarType::UINT8);
+    if (!is_integers) return LoweringReason::kAtEdge;
+    if (!lowering.DequantizesTensor(op)) return LoweringReason::kAttributes;
+    ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*scale));
+    if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
+      return LoweringReason::kGranularity;
+    }
+    RETURN_IF_ERROR(CheckRanges(op, range->data<float>()));
+    OpBuilder numbers("integer_dequantize");
+    numbers.Input("X", x->name())
+        .Output("Out", y->name())
+        .FloatAttr("range", range->data<float>()[0]);
+    if (is_affine) {
+      ASSIGN_OR_RETURN(const Tensor* zero_point, lowering.FindParameter(*op.Input("ZeroPoint")));
+      if (zero_point == nullptr || !IsCode(*zero_point, codes->data_type())) {
+        return LoweringReason::kZeroPoint;
+      }
+      numbers.IntAttr("largest_code", 1)
+          .IntAttr("zero_point", static_cast<int32_t>(zero_point->data<float>()[0]));
+    } else {
+      const int64_t bits = lowering.AttributesOf(op).Int("bit_length");
+      numbers.IntAttr("largest_code", LargestCode(static_cast<int>(bits)));
+    }
+    lowering.Replace(op, numbers.Build());
+    return LoweringReason::kAtEdge;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakeDequantizeRule() { return std::make_unique<DequantizeRule>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,77 @@
+// Rows of a table of codes, with the range of each row. Whatever the ids are, only what is looked
+// up becomes numbers:
+//
+//   dequantize_linear(Scale=w.scale, X=w.int8, ZeroPoint=...) -> (Y=w) {quant_axis=0}
+//   lookup_table_v2(Ids=ids, W=w) -> (Out=y) {padding_idx=0}
+//
+//   integer_lookup_table_v2(Ids=ids, Scales=w.scale, W=w.int8) -> (Out=y)
+//     {largest_code=127, padding_idx=0}
+//
+// and of codes with a zero point for each row, with the steps between codes for scales:
+//
+//   fake_row_wise_dequantize(Scale=w.scale, X=w.int8, ZeroPoint=w.zero_point) -> (Out=w)
+//
+//   integer_lookup_table_v2(Ids=ids, Offsets=w.zero_point, Scales=w.scale, W=w.int8) -> (Out=y)
+//     {largest_code=1}
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lower/rules/product_of_codes.h"
+#include "transpiler/lower/rules/row_codes.h"
+#include "transpiler/lower/rules/rule.h"
+
+namespace fixpoint {
+namespace {
+
+class LookupRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "lookup"; }
+  absl::string_view doc() const override {
+    return "Rows of a table of codes become numbers as they are looked up.";
+  }
+  std::vector<std::string> op_types() const override { return {"lookup_table", "lookup_table_v2"}; }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const Argument* const w = op.Input("W");
+    const Argument* const ids = op.Input("Ids");
+    const Argument* const out = op.Output("Out");
+    if (w == nullptr || ids == nullptr || out == nullptr) return LoweringReason::kAttributes;
+    OpBuilder integers(absl::StrCat("integer_", op.type()));
+    integers.Input("Ids", ids->name()).Output("Out", out->name());
+    for (const OpDesc::Attr& attribute : CopyAttributes(op, {"padding_idx"})) {
+      integers.Attr(attribute);
+    }
+    ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
+                     FindParameterRowCodes(*w, lowering));
+    if (rows) {
+      if (rows->axis != 0) return LoweringReason::kGranularity;
+      integers.Input("W", rows->codes->name())
+          .Input("Scales", rows->scales->name())
+          .Input("Offsets", rows->zero_points->name())
+          .IntAttr("largest_code", 1);
+      lowering.Replace(op, integers.Build());
+      return LoweringReason::kOnIntegers;
+    }
+    LoweringReason reason;
+    ASSIGN_OR_RETURN(const std::optional<ParameterCodes> table,
+                     lowering.FindParameterCodes(*w, &reason));
+    if (!table) return reason;
+    if (table->channel_axis > 0) return LoweringReason::kGranularity;
+    integers.Input("W", table->codes->name())
+        .Input("Scales", w->value()->op()->Input("Scale")->name())
+        .IntAttr("largest_code", table->largest_code);
+    lowering.Replace(op, integers.Build());
+    return LoweringReason::kOnIntegers;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakeLookupRule() { return std::make_unique<LookupRule>(); }
+
+}  // namespace fixpoint

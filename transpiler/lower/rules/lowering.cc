@@ -1,0 +1,285 @@
+#include "transpiler/lower/rules/lowering.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "ops/dims.h"
+#include "ops/never_negative.h"
+#include "ops/op_schema.h"
+#include "ops/quant_math.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+#include "transpiler/freeze/linear_ops.h"
+
+namespace fixpoint {
+namespace {
+
+OpDesc::Var* FindOrAddSlot(google::protobuf::RepeatedPtrField<OpDesc::Var>* slots,
+                           absl::string_view name) {
+  const auto found = std::find_if(slots->begin(), slots->end(), [name](const OpDesc::Var& slot) {
+    return slot.parameter() == name;
+  });
+  if (found != slots->end()) return &*found;
+  OpDesc::Var* const slot = slots->Add();
+  slot->set_parameter(std::string(name));
+  return slot;
+}
+
+// Whether what the op reads is still there where a later op of the block stands.
+bool ReadsAlike(const Op& op) {
+  return std::all_of(op.inputs().begin(), op.inputs().end(), [](const Argument* input) {
+    return input->variable() == nullptr || input->variable()->values().size() == 1;
+  });
+}
+
+// Whether it has an epilogue.
+bool IsProductOfCodes(const Op& op) {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  return schema != nullptr && schema->FindInput("Operands", Era::kPaddle2) != nullptr;
+}
+
+bool IsTable(const Op& op) { return op.type() == "integer_table"; }
+
+}  // namespace
+
+absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges) {
+  for (const float range : ranges) {
+    if (std::isfinite(range) && range >= 0) continue;
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": Scale holds ", range,
+                                                   "; want finite numbers that are not negative"));
+  }
+  return absl::OkStatus();
+}
+
+void SetCodeType(const CodeType& type, OpDesc* op) {
+  SetAttr(MakeIntAttr("out_dtype", type.dtype), op);
+  SetAttr(MakeFloatAttr("out_range", type.range), op);
+  SetAttr(MakeIntAttr("out_largest_code", type.largest_code), op);
+  if (type.zero_point != 0) SetAttr(MakeIntAttr("out_zero_point", type.zero_point), op);
+}
+
+int ChannelAxisOf(const Op& product, int rank) {
+  const bool gives_images =
+      product.Input("Filter") != nullptr || product.type() == "integer_average_pool2d";
+  return gives_images ? 1 : rank - 1;
+}
+
+Lowering::Lowering(Program* program, LowerContext* context, absl::string_view pass)
+    : context_(*context),
+      program_(*program),
+      pass_(pass),
+      rewriter_(program, pass),
+      parameters_(*program, &context->parameters, &rewriter_) {
+  NeverNegative never_negative;
+  for (int b = 0; b < program->block_count(); ++b) {
+    for (const Op& op : program->block(b).ops()) {
+      for (const auto arguments : {op.inputs(), op.outputs()}) {
+        for (const Argument* argument : arguments) {
+          const Value* const value = argument->value();
+          if (value != nullptr && never_negative.Holds(*value)) never_negative_.insert(argument);
+        }
+      }
+    }
+  }
+}
+
+std::optional<ActivationCodes> Lowering::FindCodes(const Argument& input) const {
+  const Value* value = input.value();
+  if (value == nullptr || value->op() == nullptr) return std::nullopt;
+  const Op& op = *value->op();
+  if (op.type() != "integer_dequantize" || !ReadsAlike(op)) return std::nullopt;
+  ActivationCodes found;
+  found.codes = op.Input("X");
+  found.range = static_cast<float>(*FloatAttr(op.desc(), "range"));
+  found.largest_code = static_cast<int32_t>(*IntAttr(op.desc(), "largest_code"));
+  if (const auto zero_point = IntAttr(op.desc(), "zero_point"); zero_point) {
+    found.zero_point = static_cast<int32_t>(*zero_point);
+  }
+  const VarType::TensorDesc* tensor = found.codes->variable()->tensor();
+  found.is_unsigned = tensor != nullptr && tensor->data_type() == VarType::UINT8;
+  return found;
+}
+
+bool Lowering::IsInForm(const Op& op) const {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  return schema != nullptr && CheckForm(op, *schema, era()).ok();
+}
+
+OpAttributes Lowering::AttributesOf(const Op& op) const {
+  return OpAttributes(op, *CHECK_NOTNULL(FindOpSchema(op.type())), era());
+}
+
+bool Lowering::DequantizesTensor(const Op& op) const {
+  if (!IsInForm(op)) return false;
+  if (op.type() == "fake_dequantize_affine") return true;
+  if (op.type() != "dequantize_linear") return false;
+  const OpAttributes attributes = AttributesOf(op);
+  const int64_t bits = attributes.Int("bit_length");
+  return !attributes.Bool("only_observer") && attributes.Int("quant_axis") == -1 && bits >= 2 &&
+         bits <= 9;
+}
+
+bool Lowering::IsUnwritten(const Variable& variable) {
+  const auto [known, is_new] = unwritten_.try_emplace(&variable, false);
+  if (is_new) {
+    const absl::Span<const Value* const> values = variable.values();
+    known->second = std::all_of(values.begin(), values.end(), [](const Value* value) {
+      return value->origin() == Value::Origin::kEntry;
+    });
+  }
+  return known->second;
+}
+
+absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) {
+  const Variable* variable = input.variable();
+  if (variable == nullptr || !variable->persistable()) return nullptr;
+  if (!IsUnwritten(*variable)) {
+    const absl::Span<const Value* const> values = variable->values();
+    const bool is_kept = std::all_of(values.begin(), values.end(), [&](const Value* value) {
+      return value->origin() == Value::Origin::kEntry || value->op() == &input.op();
+    });
+    if (!is_kept || input.value()->origin() != Value::Origin::kEntry) return nullptr;
+  }
+  const Scope::Value* value = context_.parameters.FindOrNull(variable->name());
+  if (value == nullptr) {
+    return absl::NotFoundError(absl::StrCat(DescribeInFile(input.op()), ": reads \"",
+                                            variable->name(), "\", which the parameters lack"));
+  }
+  return std::get_if<Tensor>(value);
+}
+
+absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const Argument& input,
+                                                                           LoweringReason* reason) {
+  *reason = LoweringReason::kNotQuantized;
+  const Value* value = input.value();
+  const Op* op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || op->type() != "dequantize_linear") return std::nullopt;
+  *reason = LoweringReason::kAttributes;
+  if (!IsInForm(*op)) return std::nullopt;
+  const OpAttributes attributes = AttributesOf(*op);
+  const int64_t axis = attributes.Int("quant_axis");
+  if (attributes.Bool("only_observer") || axis < -1) return std::nullopt;
+  *reason = LoweringReason::kNotQuantized;
+  ParameterCodes found;
+  found.codes = op->Input("X");
+  ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
+  ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*op->Input("Scale")));
+  if (const VarType::TensorDesc* declared = found.codes->variable()->tensor();
+      found.tensor != nullptr && declared != nullptr &&
+      found.tensor->dtype() != declared->data_type()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        DescribeInFile(*op), ": \"", found.codes->name(), "\" is ",
+        VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
+        VarType::Type_Name(declared->data_type())));
+  }
+  const int64_t bits = attributes.Int("bit_length");
+  if (bits > 8) *reason = LoweringReason::kTooManyBits;
+  if (bits < 2 || bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
+      ranges == nullptr || ranges->dtype() != VarType::FP32) {
+    return std::nullopt;
+  }
+  RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
+  found.ranges.assign(ranges->data<float>().begin(), ranges->data<float>().end());
+  found.largest_code = LargestCode(static_cast<int>(bits));
+  const std::vector<int64_t>& dims = found.tensor->dims();
+  const bool has_axis = axis < static_cast<int64_t>(dims.size());
+  if (has_axis) found.channel_axis = static_cast<int>(axis);
+  const int64_t channels = found.channel_axis < 0 ? 1 : dims[found.channel_axis];
+  if (!has_axis || static_cast<int64_t>(found.ranges.size()) != channels) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        DescribeInFile(*op), ": Scale has ", found.ranges.size(), " ranges, for codes ",
+        DimsText(dims), " along axis ", axis, "; want ", channels));
+  }
+  return found;
+}
+
+void Lowering::InsertBefore(const Op& op, OpDesc inserted) {
+  rewriter_.InsertBefore(op, InPlaceOf(op, pass_, std::move(inserted)));
+}
+
+void Lowering::Replace(const Op& op, OpDesc replacement) {
+  InsertBefore(op, std::move(replacement));
+  rewriter_.Remove(op);
+}
+
+void Lowering::SetElementType(const Variable& variable, VarType::Type dtype) {
+  VarDesc desc = *variable.desc();
+  desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(dtype);
+  rewriter_.SetVariable(variable, std::move(desc));
+}
+
+absl::StatusOr<std::string> Lowering::AddParameter(absl::string_view base, Tensor tensor) {
+  return parameters_.Add(base, std::move(tensor));
+}
+
+absl::StatusOr<std::string> Lowering::AddParameter(absl::string_view base,
+                                                   std::vector<float> values) {
+  return AddParameter(base, Tensor::FromValues<float>({static_cast<int64_t>(values.size())},
+                                                      absl::MakeConstSpan(values)));
+}
+
+const Op* Lowering::FindOpenProduct(const Argument& reader) const {
+  const Op* const op = FindOpen(reader);
+  return op != nullptr && IsProductOfCodes(*op) ? op : nullptr;
+}
+
+const Op* Lowering::FindOpenTable(const Argument& reader) const {
+  const Op* const op = FindOpen(reader);
+  return op != nullptr && IsTable(*op) ? op : nullptr;
+}
+
+const Op* Lowering::FindOpen(const Argument& reader) const {
+  const Value* value = reader.value();
+  const Op* op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || value->written_by() == nullptr) return nullptr;
+  const bool is_open = (IsProductOfCodes(*op) || IsTable(*op)) &&
+                       AttributesOf(*op).Int("out_dtype") == VarType::FP32;
+  const bool is_only = value->readers().size() == 1 && value->variable().values().size() == 1 &&
+                       !value->variable().persistable();
+  if (!is_open || !is_only || &op->block() != &reader.op().block()) return nullptr;
+  return ReadsAlike(*op) ? op : nullptr;
+}
+
+OpDesc Lowering::Extended(const Op& product, absl::string_view output, const Epilogue& stages,
+                          const std::vector<std::string>& operands) const {
+  OpDesc op = product.desc();
+  for (const std::string& operand : operands) {
+    FindOrAddSlot(op.mutable_inputs(), "Operands")->add_arguments(operand);
+  }
+  op.mutable_outputs(0)->set_arguments(0, std::string(output));
+  Epilogue epilogue = *EpilogueOf(op);
+  epilogue.insert(epilogue.end(), stages.begin(), stages.end());
+  if (!epilogue.empty()) SetEpilogue(epilogue, &op);
+  return op;
+}
+
+void Lowering::TakeUp(const Op& product, const Op& op, const Argument& output,
+                      const Epilogue& stages, const std::vector<std::string>& operands) {
+  rewriter_.InsertBefore(op, Extended(product, output.name(), stages, operands));
+  rewriter_.Remove(op);
+  rewriter_.Remove(product);
+}
+
+void Lowering::TakeUpBias(const Op& product, const Op& op, const Argument& output,
+                          const Argument& codes) {
+  OpDesc biased = Extended(product, output.name(), {}, {});
+  FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(codes.variable()->name());
+  rewriter_.InsertBefore(op, std::move(biased));
+  rewriter_.Remove(op);
+  rewriter_.Remove(product);
+}
+
+void Lowering::StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
+                          const CodeType& type) {
+  OpDesc storing = Extended(product, codes, stages, {});
+  SetCodeType(type, &storing);
+  rewriter_.InsertBefore(product, storing);
+  rewriter_.Remove(product);
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,169 @@
+// What the rules of a lowering share: what is known of a program that is on its way from the
+// portable form to integers, and the edits that they have in common.
+
+#ifndef FIXPOINT_TRANSPILER_LOWER_RULES_LOWERING_H_
+#define FIXPOINT_TRANSPILER_LOWER_RULES_LOWERING_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "ops/epilogue.h"
+#include "ops/era.h"
+#include "ops/op_form.h"
+#include "ops/quant_math.h"
+#include "proto/op_builder.h"
+#include "proto/program.h"
+#include "proto/rewriter.h"
+#include "transpiler/lower/code_type.h"
+#include "transpiler/lower/lowering_reasons.h"
+#include "transpiler/pipeline/parameter_writer.h"
+
+namespace fixpoint {
+
+class LowerContext;
+
+// Error (kInvalidArgument): a range that the Scale of `op` holds is NaN, infinite or negative.
+absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges);
+
+// Makes the attributes of an op that writes codes say it.
+void SetCodeType(const CodeType& type, OpDesc* op);
+
+// How numbers become codes: times the multiplier, rounded, plus the zero point, between the
+// smallest and the largest code.
+struct Quantization {
+  float multiplier;
+  int32_t smallest_code;
+  CodeType type;
+};
+
+// Codes of an activation, as integers in a variable of their own.
+struct ActivationCodes {
+  const Argument* codes = nullptr;
+  float range = 0;
+  int32_t largest_code = 0;
+  std::optional<int32_t> zero_point;  // of affine codes
+  bool is_unsigned = false;
+
+  CodeType type() const {
+    return {is_unsigned ? VarType::UINT8 : VarType::INT8, range, largest_code,
+            zero_point.value_or(0)};
+  }
+  float step() const { return StepOf(range, largest_code); }
+  // Says it to an op that adds these codes up.
+  void AddZeroPoint(OpBuilder& product) const {
+    if (zero_point.value_or(0) != 0) product.IntAttr("input_zero_point", *zero_point);
+  }
+};
+
+// Codes of a parameter, INT8.
+struct ParameterCodes {
+  const Argument* codes = nullptr;
+  const Tensor* tensor = nullptr;
+  std::vector<float> ranges;  // one, or one for each channel
+  int channel_axis = -1;      // of the codes; -1: one range
+  int32_t largest_code = 0;
+
+  float step(int64_t channel) const {
+    return StepOf(ranges[ranges.size() == 1 ? 0 : channel], largest_code);
+  }
+};
+
+// The axis of the channels of what a product of codes gives, of that rank: images have them on axis
+// 1, matrices their columns on the last.
+int ChannelAxisOf(const Op& product, int rank);
+
+class Lowering {
+ public:
+  // REQUIRES: all outlive the object.
+  Lowering(Program* program, LowerContext* context, absl::string_view pass);
+
+  Era era() const { return EraOf(program_); }
+  // Whether the slots and attributes of an op are as its schema says (CheckForm), so that it can be
+  // read. Every op that a rule is given is.
+  bool IsInForm(const Op& op) const;
+  // The attributes of an op, with the defaults of its type in this era. REQUIRES: IsInForm(op).
+  OpAttributes AttributesOf(const Op& op) const;
+
+  // Whether no element of what an argument of the portable program reads or writes is below 0.
+  bool IsNeverNegative(const Argument& argument) const {
+    return never_negative_.contains(&argument);
+  }
+  Rewriter& rewriter() { return rewriter_; }
+  // Says that an op that was left as it is moves codes since.
+  void NoteMovesCodes(const Op& op) { moving_codes_.push_back(&op); }
+  const std::vector<const Op*>& moving_codes() const { return moving_codes_; }
+
+  // Of a quantizer that rounds ties away from zero, where integers round them to even.
+  void CountRoundingAwayFromZero() { ++rounding_away_from_zero_; }
+  int rounding_away_from_zero() const { return rounding_away_from_zero_; }
+
+  // Whether an op makes numbers of all the codes of a tensor with one range, or one step and zero
+  // point, as integer_dequantize does.
+  bool DequantizesTensor(const Op& op) const;
+  // The codes that an input's numbers stand for; nothing where they are none.
+  std::optional<ActivationCodes> FindCodes(const Argument& input) const;
+  // The same of a parameter. `reason` says why there are none. Errors: the range is not in the
+  // parameters; those of CheckRanges; codes of another type than the program declares, or ranges
+  // that are not one for each channel.
+  absl::StatusOr<std::optional<ParameterCodes>> FindParameterCodes(const Argument& input,
+                                                                   LoweringReason* reason);
+  // What a parameter holds that nothing writes, unless the op that reads it hands it on (statistics
+  // in test mode); null where the input is none. Error (kNotFound): it is in no scope.
+  absl::StatusOr<const Tensor*> FindParameter(const Argument& input);
+
+  // Puts an op before `op`, with its role; or in its place.
+  void InsertBefore(const Op& op, OpDesc inserted);
+  void Replace(const Op& op, OpDesc replacement);
+
+  // Declares a tensor anew, with elements of another type. REQUIRES: it is declared.
+  void SetElementType(const Variable& variable, VarType::Type dtype);
+
+  // A new parameter; of numbers, FP32 of one dimension.
+  absl::StatusOr<std::string> AddParameter(absl::string_view base, Tensor tensor);
+  absl::StatusOr<std::string> AddParameter(absl::string_view base, std::vector<float> values);
+
+  // The product of codes whose epilogue may take up `reader`, because that alone reads its result,
+  // as numbers, and the product may be computed where `reader` stands.
+  const Op* FindOpenProduct(const Argument& reader) const;
+  // The table of numbers (table.h) that may hold codes instead, likewise.
+  const Op* FindOpenTable(const Argument& reader) const;
+  // Takes an op up, which writes `output`: the product goes to its place, with more stages.
+  // `operands` are the variables of those that have one.
+  void TakeUp(const Op& product, const Op& op, const Argument& output, const Epilogue& stages,
+              const std::vector<std::string>& operands = {});
+  // The same of the sum with a bias, whose codes the product adds to its sums.
+  void TakeUpBias(const Op& product, const Op& op, const Argument& output, const Argument& codes);
+  // Makes the product store codes in a variable, with more stages.
+  void StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
+                  const CodeType& type);
+
+ private:
+  const Op* FindOpen(const Argument& reader) const;
+  // Whether nothing in the portable program writes it.
+  bool IsUnwritten(const Variable& variable);
+  OpDesc Extended(const Op& product, absl::string_view output, const Epilogue& stages,
+                  const std::vector<std::string>& operands) const;
+
+  LowerContext& context_;
+  Program& program_;
+  const absl::string_view pass_;
+  Rewriter rewriter_;
+  ParameterWriter parameters_;
+  absl::flat_hash_set<const Argument*> never_negative_;
+  // What IsUnwritten said: the edits of a lowering write no parameter.
+  absl::flat_hash_map<const Variable*, bool> unwritten_;
+  std::vector<const Op*> moving_codes_;
+  int rounding_away_from_zero_ = 0;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_LOWER_RULES_LOWERING_H_

@@ -1,0 +1,171 @@
+#include "transpiler/lower/rules/move.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lower/rules/rule.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kConcat[] = "concat";
+
+// Values that are followed from one: more than networks have, and so few that a program of nothing
+// but moves is lowered in time.
+constexpr size_t kMostMoved = 256;
+
+// Those that every X has; nothing where one has none, or others.
+std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
+                                                               const Lowering& lowering) {
+  std::vector<ActivationCodes> all;
+  for (const Argument* x : op.Inputs("X")) {
+    const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
+    if (!codes || (!all.empty() && codes->type() != all.front().type())) return std::nullopt;
+    all.push_back(*codes);
+  }
+  return all;
+}
+
+}  // namespace
+
+bool IsQuantizedAlone(const Value& value) {
+  std::vector<const Value*> rest = {&value};
+  // An op may read a value several times, and give several that are read together.
+  absl::flat_hash_set<const Value*> seen = {&value};
+  while (!rest.empty()) {
+    if (seen.size() > kMostMoved) return false;
+    const Value& next = *rest.back();
+    rest.pop_back();
+    for (const Argument* reader : next.readers()) {
+      const OpSchema* const schema = FindOpSchema(reader->op().type());
+      if (schema != nullptr && schema->quant_op() == QuantOp::kQuantize) continue;
+      if (!MovesValues(reader->op()) || reader->slot_name() != "X") return false;
+      for (const Argument* output : reader->op().Outputs("Out")) {
+        if (output->value() == nullptr) return false;
+        if (seen.insert(output->value()).second) rest.push_back(output->value());
+      }
+    }
+  }
+  return true;
+}
+
+namespace {
+
+// Whether a run of the portable program holds what the op gives as the same codes.
+bool SharesCodes(const Op& op) { return op.type() == "assign"; }
+
+void SetArguments(const std::vector<std::string>& names, OpDesc::Var* slot) {
+  slot->clear_arguments();
+  for (const std::string& name : names) slot->add_arguments(name);
+}
+
+class MoveRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "move"; }
+  absl::string_view doc() const override {
+    return "Ops that only move values move codes, where all are of one kind.";
+  }
+  std::vector<std::string> op_types() const override {
+    std::vector<std::string> types = {kConcat};
+    for (const OpSchema* schema : AllOpSchemas()) {
+      if (schema->keeps_range()) types.push_back(schema->type());
+    }
+    return types;
+  }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    return LowerMove(op, lowering);
+  }
+};
+
+}  // namespace
+
+bool MovesValues(const Op& op) {
+  const OpSchema* schema = FindOpSchema(op.type());
+  return schema != nullptr && (schema->KeepsRange(op.desc()) || op.type() == kConcat) &&
+         !op.Inputs("X").empty() && !op.Outputs("Out").empty();
+}
+
+bool CanHoldCodes(const Variable& variable) {
+  return variable.tensor() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR;
+}
+
+absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtype,
+                                     Lowering& lowering) {
+  VarDesc desc = *numbers.desc();
+  desc.set_name(lowering.rewriter().FreshName(absl::StrCat(desc.name(), ".quantized")));
+  desc.clear_persistable();
+  desc.mutable_type()->mutable_lod_tensor()->mutable_tensor()->set_data_type(dtype);
+  ASSIGN_OR_RETURN(const Variable* codes,
+                   lowering.rewriter().AddVariable(numbers.block(), std::move(desc)));
+  return std::string(codes->name());
+}
+
+void MoveCodes(const Op& move, const std::vector<std::string>& from,
+               const std::vector<std::string>& to, VarType::Type dtype, Lowering& lowering) {
+  OpDesc moved = move.desc();
+  for (OpDesc::Var& slot : *moved.mutable_inputs()) {
+    if (slot.parameter() == "X") SetArguments(from, &slot);
+  }
+  for (OpDesc::Var& slot : *moved.mutable_outputs()) {
+    if (slot.parameter() == "Out") SetArguments(to, &slot);
+  }
+  for (const Argument* output : move.outputs()) {
+    const bool is_other = output->slot_name() != "Out" && output->variable() != nullptr;
+    if (is_other && CanHoldCodes(*output->variable())) {
+      lowering.SetElementType(*output->variable(), dtype);
+    }
+  }
+  lowering.rewriter().InsertBefore(move, moved);
+}
+
+absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
+  if (!MovesValues(op)) return LoweringReason::kAttributes;
+  const auto codes = FindCodesOfOneKind(op, lowering);
+  if (!codes) return LoweringReason::kNotQuantized;
+  const auto outputs = op.Outputs("Out");
+  for (const Argument* output : outputs) {
+    if (output->value() == nullptr || output->variable()->values().size() != 1) {
+      return LoweringReason::kRewritten;
+    }
+    if (!CanHoldCodes(*output->variable())) return LoweringReason::kUnknownShape;
+    // A product would compute on codes what training computed on numbers; a step to codes makes of
+    // numbers what it makes of the codes that these stand for.
+    if (!SharesCodes(op) && !IsQuantizedAlone(*output->value())) {
+      return LoweringReason::kNotQuantized;
+    }
+  }
+  const ActivationCodes& kind = codes->front();
+  const VarType::Type dtype = kind.type().dtype;
+  std::vector<std::string> from;
+  for (const ActivationCodes& moved : *codes) from.emplace_back(moved.codes->name());
+  std::vector<std::string> to;
+  for (const Argument* output : outputs) {
+    ASSIGN_OR_RETURN(std::string moved, AddCodes(*output->variable(), dtype, lowering));
+    to.push_back(std::move(moved));
+  }
+  MoveCodes(op, from, to, dtype, lowering);
+  for (size_t i = 0; i < to.size(); ++i) {
+    OpBuilder numbers("integer_dequantize");
+    numbers.Input("X", to[i])
+        .Output("Out", outputs[i]->name())
+        .FloatAttr("range", kind.range)
+        .IntAttr("largest_code", kind.largest_code);
+    if (kind.zero_point) numbers.IntAttr("zero_point", *kind.zero_point);
+    lowering.InsertBefore(op, numbers.Build());
+  }
+  lowering.rewriter().Remove(op);
+  return LoweringReason::kOnIntegers;
+}
+
+std::unique_ptr<LoweringRule> MakeMoveRule() { return std::make_unique<MoveRule>(); }
+
+}  // namespace fixpoint

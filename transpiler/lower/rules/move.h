@@ -1,0 +1,51 @@
+// Ops that give values of X in other places, and make none: reshape, transpose, concat, split,
+// maxima. Of codes of one kind they move the codes, where nothing but steps to codes reads what
+// they give:
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=127}
+//   integer_dequantize(X=r) -> (Out=y) {range=2.0, largest_code=127}
+//   concat(X=[x, y]) -> (Out=z) {axis=1}
+//
+//   concat(X=[q, r]) -> (Out=z.quantized) {axis=1}
+//   integer_dequantize(X=z.quantized) -> (Out=z) {range=2.0, largest_code=127}
+//
+// so that a step to codes of z finds codes.
+
+#ifndef FIXPOINT_TRANSPILER_LOWER_RULES_MOVE_H_
+#define FIXPOINT_TRANSPILER_LOWER_RULES_MOVE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/program.h"
+#include "proto/program.pb.h"
+#include "transpiler/lower/lowering_reasons.h"
+#include "transpiler/lower/rules/lowering.h"
+
+namespace fixpoint {
+
+// Whether the op is such.
+bool MovesValues(const Op& op);
+
+// Whether nothing reads a value but steps to codes, also after ops that move it. False where more
+// of those follow than are looked at.
+bool IsQuantizedAlone(const Value& value);
+
+// Whether the variable is declared as a tensor, so that codes can be declared like it.
+bool CanHoldCodes(const Variable& variable);
+
+// Declares codes of what a variable holds, and gives their name. REQUIRES: CanHoldCodes(numbers).
+absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtype,
+                                     Lowering& lowering);
+
+// Puts before an op one that moves the codes `from`, of each X, to `to`, of each Out.
+void MoveCodes(const Op& move, const std::vector<std::string>& from,
+               const std::vector<std::string>& to, VarType::Type dtype, Lowering& lowering);
+
+// As above. Error: that of Rewriter::AddVariable.
+absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_LOWER_RULES_MOVE_H_

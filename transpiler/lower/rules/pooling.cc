@@ -1,0 +1,70 @@
+// Averages of codes; maxima move them (move.h):
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255}
+//   pool2d(X=x) -> (Out=y) {ksize=[2, 2], pooling_type="avg"}
+//
+//   integer_average_pool2d(X=q, Scales=y.scales) -> (Out=y) {ksize=[2, 2]}
+//
+// with the scale 2.0 / 255, rounded.
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "ops/op_form.h"
+#include "ops/window.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lower/rules/move.h"
+#include "transpiler/lower/rules/rule.h"
+
+namespace fixpoint {
+namespace {
+
+// Whether the codes of a whole image add up to what fits in 32 bits; where its size is not known,
+// the executor says it.
+bool SumsFit(const VarType::TensorDesc& images) {
+  if (images.dims_size() != 4 || images.dims(2) < 1 || images.dims(3) < 1) return true;
+  return images.dims(2) <= std::numeric_limits<int32_t>::max() / 255 / images.dims(3);
+}
+
+class PoolingRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "pooling"; }
+  absl::string_view doc() const override {
+    return "An average of codes is one of integers, and a maximum one of the codes.";
+  }
+  std::vector<std::string> op_types() const override { return {"pool2d"}; }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const OpAttributes attributes = lowering.AttributesOf(op);
+    if (attributes.String("pooling_type") != "avg") return LowerMove(op, lowering);
+    const Argument* const x = op.Input("X");
+    const Argument* const out = op.Output("Out");
+    if (x == nullptr || out == nullptr || IsChannelsLast(attributes.String("data_format"))) {
+      return LoweringReason::kAttributes;
+    }
+    const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
+    if (!codes) return LoweringReason::kNotQuantized;
+    if (!SumsFit(*codes->codes->variable()->tensor())) return LoweringReason::kSumsTooLarge;
+    ASSIGN_OR_RETURN(const std::string scales,
+                     lowering.AddParameter(absl::StrCat(out->name(), ".scales"), {codes->step()}));
+    OpBuilder average("integer_average_pool2d");
+    average.Input("X", codes->codes->name()).Input("Scales", scales).Output("Out", out->name());
+    for (const char* name : {"ksize", "global_pooling", "strides", "paddings", "padding_algorithm",
+                             "exclusive", "adaptive", "ceil_mode"}) {
+      if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) average.Attr(*attr);
+    }
+    codes->AddZeroPoint(average);
+    lowering.Replace(op, average.Build());
+    return LoweringReason::kOnIntegers;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakePoolingRule() { return std::make_unique<PoolingRule>(); }
+
+}  // namespace fixpoint

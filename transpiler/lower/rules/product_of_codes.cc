@@ -1,0 +1,147 @@
+#include "transpiler/lower/rules/product_of_codes.h"
+
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lower/rules/row_codes.h"
+#include "transpiler/lower/rules/row_wise_product.h"
+
+namespace fixpoint {
+namespace {
+
+// Whether a sum of so many products fits in 32 bits, as the executor tells it: products with a zero
+// point are a sum of their own.
+bool SumsFit(int64_t products, const ActivationCodes& codes) {
+  const int sums = codes.zero_point ? 2 : 1;
+  const int largest = codes.zero_point || codes.is_unsigned ? 255 : 128;
+  return products <= std::numeric_limits<int32_t>::max() / (sums * 128 * largest);
+}
+
+// The codes on the right, and the scales of the sums.
+struct Weights {
+  const Argument* codes;
+  std::vector<float> scales;
+  int64_t products = 0;  // of a sum, of a parameter
+};
+
+absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
+                                                     const ProductOfCodes& product,
+                                                     const ActivationCodes& activation,
+                                                     Lowering& lowering, LoweringReason* reason) {
+  ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
+                   lowering.FindParameterCodes(input, reason));
+  if (!parameter) return std::nullopt;
+  *reason = LoweringReason::kGranularity;
+  if (parameter->channel_axis >= 0 && parameter->channel_axis != product.channel_axis) {
+    return std::nullopt;
+  }
+  *reason = LoweringReason::kAttributes;
+  const std::vector<int64_t>& dims = parameter->tensor->dims();
+  if (product.channel_axis >= static_cast<int>(dims.size())) return std::nullopt;
+  const int64_t entries = dims[product.channel_axis];
+  const int64_t channels = entries * product.channel_groups;
+  *reason = LoweringReason::kSumsTooLarge;
+  if (channels > 0 && !SumsFit(parameter->tensor->size() / channels, activation)) {
+    return std::nullopt;
+  }
+  Weights weights = {parameter->codes, {}, channels > 0 ? parameter->tensor->size() / channels : 0};
+  for (int64_t c = 0; c < channels; ++c) {
+    weights.scales.push_back(activation.step() * parameter->step(c % entries) * product.alpha);
+  }
+  return weights;
+}
+
+// How many products the sums of two activations have is known when they run.
+std::optional<Weights> FindActivation(const Argument& input, const ProductOfCodes& product,
+                                      const ActivationCodes& activation, const Lowering& lowering,
+                                      LoweringReason* reason) {
+  const std::optional<ActivationCodes> codes = lowering.FindCodes(input);
+  if (!codes) return std::nullopt;
+  *reason = LoweringReason::kZeroPoint;
+  if (codes->zero_point) return std::nullopt;
+  *reason = LoweringReason::kUnsignedOperand;
+  if (codes->is_unsigned) return std::nullopt;
+  return Weights{codes->codes, {activation.step() * codes->step() * product.alpha}};
+}
+
+// Whether the sums are in the steps of a bias, and 32 bits hold both.
+bool CanAddBias(const ParameterBiasCodes& bias, const Weights& weights,
+                const ActivationCodes& activation) {
+  const bool is_255 = activation.is_unsigned || activation.zero_point;
+  return weights.products > 0 && bias.IsOfSums(weights.scales) &&
+         SumsWithBiasFit(weights.products, 128 * (is_255 ? 255 : 128));
+}
+
+}  // namespace
+
+std::vector<OpDesc::Attr> CopyAttributes(const Op& op, std::initializer_list<const char*> names) {
+  std::vector<OpDesc::Attr> attributes;
+  for (const char* name : names) {
+    if (const OpDesc::Attr* attr = op.FindAttr(name); attr != nullptr) attributes.push_back(*attr);
+  }
+  return attributes;
+}
+
+absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, Lowering& lowering) {
+  for (const float scale : scales) {
+    if (std::isfinite(scale)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op),
+                                                   ": a product of steps of its codes is ", scale,
+                                                   "; want ranges whose product a float holds"));
+  }
+  return lowering.AddParameter(absl::StrCat(op.outputs().front()->name(), ".scales"),
+                               std::move(scales));
+}
+
+absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
+                                                   Lowering& lowering) {
+  const Argument* const input = op.Input(product.activation_slot);
+  const Argument* const weight_input = op.Input(product.weight_slot);
+  if (input == nullptr || weight_input == nullptr || op.outputs().size() != 1) {
+    return LoweringReason::kAttributes;
+  }
+  const std::optional<ActivationCodes> activation = lowering.FindCodes(*input);
+  if (!activation) return LoweringReason::kNotQuantized;
+  ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
+                   FindParameterRowCodes(*weight_input, lowering));
+  if (rows && product.bias) return LoweringReason::kZeroPoint;
+  if (rows) return LowerRowWiseProduct(op, product, *activation, *rows, lowering);
+  LoweringReason reason;
+  ASSIGN_OR_RETURN(std::optional<Weights> weights,
+                   FindParameter(*weight_input, product, *activation, lowering, &reason));
+  if (!weights) weights = FindActivation(*weight_input, product, *activation, lowering, &reason);
+  if (!weights) return reason;
+  if (product.bias && !CanAddBias(*product.bias, *weights, *activation)) {
+    return LoweringReason::kAttributes;
+  }
+  const Argument& output = *op.outputs().front();
+  ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(weights->scales), lowering));
+  const auto slot_or = [](absl::string_view slot, absl::string_view otherwise) {
+    return slot.empty() ? otherwise : slot;
+  };
+  OpBuilder integers(product.type);
+  integers
+      .Input(slot_or(product.integer_activation_slot, product.activation_slot),
+             activation->codes->name())
+      .Input(slot_or(product.integer_weight_slot, product.weight_slot), weights->codes->name())
+      .Input("Scales", scales)
+      .Output(output.slot_name(), output.name());
+  if (product.bias) integers.Input("Bias", product.bias->codes->name());
+  for (const std::string& operand : product.operands) integers.Input("Operands", operand);
+  for (const OpDesc::Attr& attribute : product.attributes) integers.Attr(attribute);
+  activation->AddZeroPoint(integers);
+  OpDesc replacement = integers.Build();
+  if (!product.epilogue.empty()) SetEpilogue(product.epilogue, &replacement);
+  lowering.Replace(op, std::move(replacement));
+  return LoweringReason::kOnIntegers;
+}
+
+}  // namespace fixpoint

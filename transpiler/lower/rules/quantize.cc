@@ -1,0 +1,288 @@
+// The step from numbers to codes. After a product of codes it ends the epilogue; after ops that
+// move values and make none it goes before them, because rounding keeps their order:
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y) {epilogue=["relu"]}
+//   pool2d(X=y) -> (Out=p) {pooling_type="max"}
+//   quantize_linear(Scale=t, X=p, ZeroPoint=...) -> (Y=r) {bit_length=9}
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y.quantized)
+//     {epilogue=["relu", "multiply"], out_dtype=20, out_range=2.0, out_largest_code=255}
+//   pool2d(X=y.quantized) -> (Out=r) {pooling_type="max"}
+//
+// A table gets codes for entries (table.h). Elsewhere it is an edge, integer_quantize. Affine codes
+// are the steps from their zero point, rounded, plus that:
+//
+//   fake_quantize_moving_average_min_max(X=y, InScale=s, InZeroPoint=z) -> (Out=r, ...)
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=r)
+//     {epilogue=["multiply", "round", "add"], out_dtype=20, out_zero_point=64, ...}
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/op_form.h"
+#include "ops/quant_math.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lower/rules/move.h"
+#include "transpiler/lower/rules/rule.h"
+#include "transpiler/lower/rules/table.h"
+
+namespace fixpoint {
+namespace {
+
+using Kind = EpilogueStage::Kind;
+
+Epilogue StagesOf(const Quantization& quantization) {
+  const CodeType& type = quantization.type;
+  Epilogue stages = {{Kind::kMultiply, quantization.multiplier}};
+  if (type.zero_point != 0) {
+    stages.push_back({Kind::kRound});
+    stages.push_back({Kind::kAdd, static_cast<float>(type.zero_point)});
+  }
+  const bool is_unsigned = type.dtype == VarType::UINT8;
+  // What integers of 8 bits do by themselves is not said.
+  if (quantization.smallest_code != (is_unsigned ? 0 : -128) ||
+      type.largest_code != (is_unsigned ? 255 : 127)) {
+    stages.push_back({Kind::kClip, static_cast<float>(quantization.smallest_code),
+                      static_cast<float>(type.largest_code)});
+  }
+  return stages;
+}
+
+constexpr char kAffine[] = "fake_quantize_moving_average_min_max";
+
+// One number that a parameter holds; null where the input is none.
+absl::StatusOr<const float*> FindNumber(const Op& op, absl::string_view slot, Lowering& lowering) {
+  const Argument* const input = op.Input(slot);
+  if (input == nullptr) return nullptr;
+  ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
+  if (tensor == nullptr || tensor->dtype() != VarType::FP32 || tensor->size() != 1) return nullptr;
+  return tensor->data<float>().data();
+}
+
+// How an affine quantizer makes codes; else nothing, and why.
+absl::StatusOr<std::optional<Quantization>> AffineQuantizationOf(const Op& op,
+                                                                 const OpAttributes& attributes,
+                                                                 Lowering& lowering,
+                                                                 LoweringReason* reason) {
+  *reason = LoweringReason::kNotParameter;
+  ASSIGN_OR_RETURN(const float* const step, FindNumber(op, "InScale", lowering));
+  ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(op, "InZeroPoint", lowering));
+  if (step == nullptr || zero_point == nullptr) return std::nullopt;
+  *reason = LoweringReason::kTooManyBits;
+  const int64_t bits = attributes.Int("bit_length");
+  if (bits < 2 || bits > 8) return std::nullopt;
+  const bool is_unsigned = attributes.Bool("unsigned_codes");
+  const int32_t count = int32_t{1} << bits;
+  const int32_t smallest = is_unsigned ? 0 : -count / 2;
+  const int32_t largest = smallest + count - 1;
+  if (!(std::isnormal(*step) && *step > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": InScale holds ", *step,
+                                                   "; want a finite number above 0"));
+  }
+  if (!(*zero_point >= smallest && *zero_point <= largest) ||
+      *zero_point != std::round(*zero_point)) {
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": InZeroPoint holds ",
+                                                   *zero_point, "; want a code, ", smallest, " to ",
+                                                   largest));
+  }
+  if (attributes.Int("round_type") != 0) lowering.CountRoundingAwayFromZero();
+  Quantization found;
+  found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
+  found.type.range = *step * static_cast<float>(largest);
+  found.type.largest_code = largest;
+  found.type.zero_point = static_cast<int32_t>(*zero_point);
+  found.multiplier = 1 / *step;
+  found.smallest_code = smallest;
+  return found;
+}
+
+// The op whose outputs are its inputs' values, if this alone reads them.
+const Op* FindMove(const Argument& input) {
+  const Value* value = input.value();
+  const Op* op = value != nullptr ? value->op() : nullptr;
+  if (op == nullptr || value->written_by() == nullptr || value->readers().size() != 1 ||
+      value->variable().values().size() != 1 || value->variable().persistable() ||
+      &op->block() != &input.op().block()) {
+    return nullptr;
+  }
+  return MovesValues(*op) && op->Output("Out") == value->written_by() ? op : nullptr;
+}
+
+// Whether what an input reads can be stored as codes by the products and tables that make it.
+bool IsOpen(const Argument& input, const Lowering& lowering) {
+  std::vector<const Argument*> rest = {&input};
+  while (!rest.empty()) {
+    const Argument& next = *rest.back();
+    rest.pop_back();
+    if (lowering.FindOpenProduct(next) != nullptr) continue;
+    if (lowering.FindOpenTable(next) != nullptr) continue;
+    const Op* const move = FindMove(next);
+    if (move == nullptr) return false;
+    const auto moved = move->Inputs("X");
+    const bool can_move = std::all_of(moved.begin(), moved.end(), [](const Argument* x) {
+      return x->variable() != nullptr && CanHoldCodes(*x->variable());
+    });
+    if (!can_move) return false;
+    rest.insert(rest.end(), moved.begin(), moved.end());
+  }
+  return true;
+}
+
+// Makes the products and tables after an input store codes, and what is between them move codes,
+// to `codes`.
+absl::Status StoreAsCodes(const Argument& input, const Quantization& quantization,
+                          const std::string& codes, Lowering& lowering) {
+  struct Stored {
+    const Argument* input;
+    std::string codes;
+    const Op* move;                 // null: a product or a table stores them
+    std::vector<std::string> from;  // that it moves
+  };
+  std::vector<Stored> all = {{&input, codes, nullptr, {}}};
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Argument& read = *all[i].input;
+    if (lowering.FindOpenProduct(read) != nullptr || lowering.FindOpenTable(read) != nullptr) {
+      continue;
+    }
+    all[i].move = FindMove(read);
+    for (const Argument* x : all[i].move->Inputs("X")) {
+      ASSIGN_OR_RETURN(std::string moved,
+                       AddCodes(*x->variable(), quantization.type.dtype, lowering));
+      all[i].from.push_back(moved);
+      all.push_back({x, std::move(moved), nullptr, {}});
+    }
+  }
+  // An op goes after what it reads, which is found by its reading it.
+  for (auto stored = all.rbegin(); stored != all.rend(); ++stored) {
+    if (stored->move != nullptr) {
+      MoveCodes(*stored->move, stored->from, {stored->codes}, quantization.type.dtype, lowering);
+      lowering.NoteMovesCodes(*stored->move);
+      lowering.rewriter().Remove(*stored->move);
+    } else if (const Op* product = lowering.FindOpenProduct(*stored->input); product != nullptr) {
+      lowering.StoreCodes(*product, stored->codes, StagesOf(quantization), quantization.type);
+    } else {
+      RETURN_IF_ERROR(StoreInTable(*lowering.FindOpenTable(*stored->input), stored->codes,
+                                   quantization, lowering));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether nothing reads the codes but what makes numbers of all of them.
+bool AreDequantizedOnly(const Value& codes, const Lowering& lowering) {
+  return std::all_of(
+      codes.readers().begin(), codes.readers().end(),
+      [&lowering](const Argument* reader) { return lowering.DequantizesTensor(reader->op()); });
+}
+
+std::vector<const Argument*> ReadersOf(const Value& value) {
+  return {value.readers().begin(), value.readers().end()};
+}
+
+class QuantizeRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "quantize"; }
+  absl::string_view doc() const override {
+    return "The step to codes ends an epilogue or a table, also after ops that move values; else "
+           "it is an edge.";
+  }
+  std::vector<std::string> op_types() const override { return {"quantize_linear", kAffine}; }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const bool is_affine = op.type() == kAffine;
+    const Argument* const x = op.Input("X");
+    const Argument* const y = op.Output(is_affine ? "Out" : "Y");
+    const OpAttributes attributes = lowering.AttributesOf(op);
+    if (x == nullptr || y == nullptr || y->variable() == nullptr || y->value() == nullptr ||
+        !attributes.Bool("is_test") || (!is_affine && attributes.Bool("only_observer"))) {
+      return LoweringReason::kAttributes;
+    }
+    if (!is_affine && attributes.Int("quant_axis") != -1) return LoweringReason::kGranularity;
+    const Variable& codes = *y->variable();
+    if (codes.values().size() != 1) return LoweringReason::kRewritten;
+    if (!AreDequantizedOnly(*y->value(), lowering)) return LoweringReason::kCodesAreRead;
+    if (!CanHoldCodes(codes)) return LoweringReason::kUnknownShape;
+    LoweringReason reason;
+    ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
+                     is_affine ? AffineQuantizationOf(op, attributes, lowering, &reason)
+                               : QuantizationOf(op, attributes, lowering, &reason));
+    if (!quantization) return reason;
+    lowering.SetElementType(codes, quantization->type.dtype);
+    if (IsOpen(*x, lowering)) {
+      RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
+      lowering.rewriter().Remove(op);
+      return LoweringReason::kInEpilogue;
+    }
+    if (const auto from = lowering.FindCodes(*x); from && GivesSameCodes(*from, *quantization)) {
+      for (const Argument* reader : ReadersOf(*y->value())) {
+        lowering.rewriter().SetArgument(*reader, from->codes->name());
+      }
+      lowering.rewriter().Remove(op);
+      return LoweringReason::kOnIntegers;
+    } else if (from) {
+      RETURN_IF_ERROR(RequantizeByTable(op, *from, codes.name(), *quantization, lowering));
+      return LoweringReason::kOnIntegers;
+    }
+    OpDesc edge = OpBuilder("integer_quantize")
+                      .Input("X", x->name())
+                      .Output("Out", codes.name())
+                      .FloatAttr("multiplier", quantization->multiplier)
+                      .IntAttr("smallest_code", quantization->smallest_code)
+                      .Build();
+    SetCodeType(quantization->type, &edge);
+    lowering.Replace(op, std::move(edge));
+    return LoweringReason::kAtEdge;
+  }
+
+ private:
+  static absl::StatusOr<std::optional<Quantization>> QuantizationOf(const Op& op,
+                                                                    const OpAttributes& attributes,
+                                                                    Lowering& lowering,
+                                                                    LoweringReason* reason) {
+    *reason = LoweringReason::kGranularity;
+    ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*op.Input("Scale")));
+    if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
+      return std::nullopt;
+    }
+    RETURN_IF_ERROR(CheckRanges(op, range->data<float>()));
+    *reason = LoweringReason::kZeroPoint;
+    if (const Argument* zero_point = op.Input("ZeroPoint"); zero_point != nullptr) {
+      ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*zero_point));
+      if (zeros == nullptr) return std::nullopt;
+      for (const uint8_t byte : zeros->bytes()) {
+        if (byte != 0) return std::nullopt;
+      }
+    }
+    *reason = LoweringReason::kTooManyBits;
+    const int64_t bits = attributes.Int("bit_length");
+    // What signed codes hold is held so, as in training (runtime/executor/ops/quantized.h).
+    const bool is_unsigned = bits == 9;
+    if (bits < 2 || bits > 9) return std::nullopt;
+    if (is_unsigned && !lowering.IsNeverNegative(*op.Input("X"))) return std::nullopt;
+    const int32_t largest = LargestCode(static_cast<int>(bits));
+    const bool to_even = attributes.Int("round_type") == 0;
+    Quantization found;
+    found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
+    found.type.range = range->data<float>()[0];
+    found.type.largest_code = largest;
+    found.multiplier = static_cast<float>(largest) * InverseRange(found.type.range);
+    found.smallest_code = is_unsigned ? 0 : to_even ? -largest - 1 : -largest;
+    if (!to_even) lowering.CountRoundingAwayFromZero();
+    return found;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakeQuantizeRule() { return std::make_unique<QuantizeRule>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,94 @@
+// A product with weights that have a step and a zero point for each column:
+//
+//   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255}
+//   fake_row_wise_dequantize(Scale=w.scale, X=w.int8, ZeroPoint=w.zero_point) -> (Out=w)
+//     {quant_axis=1}
+//   fc(Bias=b, Input=x, W=w) -> (Out=y) {in_num_col_dims=1}
+//
+//   integer_row_wise_fc(Bias=y.bias, Offsets=w.zero_point, Scales=y.scales, X=q, Y=w.int8)
+//     -> (Out=y) {x_num_col_dims=1}
+//
+// with y.scales[c] = (2.0 / 255) * w.scale[c], each operation rounded, and y.bias[c] the nearest
+// integer of b[c] / y.scales[c]. What follows a mul or a matmul is in the epilogue, on numbers.
+
+#include "transpiler/lower/rules/row_wise_product.h"
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+// The leading dimensions of X that are rows; 0 where there is more to the product.
+int RowDimsOf(const Op& op, const ProductOfCodes& product) {
+  if (product.type == "integer_mul") {
+    for (const OpDesc::Attr& attribute : product.attributes) {
+      if (attribute.name() == "x_num_col_dims") return attribute.i();
+    }
+    return 1;
+  }
+  const bool is_plain = product.type == "integer_matmul" && product.attributes.empty();
+  const VarType::TensorDesc* const x = op.Input(product.activation_slot)->variable()->tensor();
+  return is_plain && product.alpha == 1 && x != nullptr ? x->dims_size() - 1 : 0;
+}
+
+}  // namespace
+
+absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
+                                                   const ActivationCodes& activation,
+                                                   const ParameterRowCodes& weights,
+                                                   Lowering& lowering) {
+  const int row_dims = RowDimsOf(op, product);
+  const std::vector<int64_t>& dims = weights.tensor->dims();
+  if (row_dims < 1 || dims.size() != 2 || activation.zero_point) return LoweringReason::kZeroPoint;
+  if (weights.axis != 1) return LoweringReason::kGranularity;
+  // As the executor tells it: products of codes and of differences of codes.
+  const int64_t largest_sum = dims[0] * 255 * (activation.is_unsigned ? 255 : 128);
+  if (largest_sum > std::numeric_limits<int32_t>::max()) return LoweringReason::kSumsTooLarge;
+  std::vector<float> scales;
+  for (const float step : weights.steps->data<float>()) scales.push_back(activation.step() * step);
+
+  Epilogue epilogue = product.epilogue;
+  std::vector<std::string> operands = product.operands;
+  const Argument& output = *op.outputs().front();
+  OpBuilder integers("integer_row_wise_fc");
+  integers.Input("X", activation.codes->name())
+      .Input("Y", weights.codes->name())
+      .Input("Offsets", weights.zero_points->name())
+      .Output("Out", output.name());
+  LoweringReason reason = LoweringReason::kOnIntegers;
+  if (!epilogue.empty() && epilogue.front().kind == EpilogueStage::Kind::kAddChannel) {
+    ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*op.Input("Bias")));
+    std::vector<int32_t> codes(scales.size());
+    if (bias->size() != static_cast<int64_t>(scales.size())) return LoweringReason::kAttributes;
+    if (FillBiasCodes(bias->data<float>(), scales, largest_sum, absl::MakeSpan(codes))) {
+      ASSIGN_OR_RETURN(
+          const std::string parameter,
+          lowering.AddParameter(absl::StrCat(output.name(), ".bias"),
+                                Tensor::FromValues<int32_t>({static_cast<int64_t>(codes.size())},
+                                                            absl::MakeConstSpan(codes))));
+      integers.Input("Bias", parameter);
+      epilogue.erase(epilogue.begin());
+      operands.erase(operands.begin());
+    } else {
+      reason = LoweringReason::kBiasAsNumbers;
+    }
+  }
+  ASSIGN_OR_RETURN(const std::string parameter, AddScales(op, std::move(scales), lowering));
+  integers.Input("Scales", parameter).IntAttr("x_num_col_dims", row_dims);
+  for (const std::string& operand : operands) integers.Input("Operands", operand);
+  OpDesc replacement = integers.Build();
+  if (!epilogue.empty()) SetEpilogue(epilogue, &replacement);
+  lowering.Replace(op, std::move(replacement));
+  return reason;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,21 @@
+// Products of codes with a parameter whose columns have a zero point each.
+
+#ifndef FIXPOINT_TRANSPILER_LOWER_RULES_ROW_WISE_PRODUCT_H_
+#define FIXPOINT_TRANSPILER_LOWER_RULES_ROW_WISE_PRODUCT_H_
+
+#include "absl/status/statusor.h"
+#include "transpiler/lower/rules/product_of_codes.h"
+#include "transpiler/lower/rules/row_codes.h"
+
+namespace fixpoint {
+
+// Puts integer_row_wise_fc in the place of the op. A bias that is the op's own, the first stage of
+// its epilogue, is added in int32, if that holds it (ops/bias_codes.h).
+absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
+                                                   const ActivationCodes& activation,
+                                                   const ParameterRowCodes& weights,
+                                                   Lowering& lowering);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_LOWER_RULES_ROW_WISE_PRODUCT_H_

@@ -1,0 +1,211 @@
+// A sum after a product of codes, with a bias or with a residual. A residual that is codes is
+// added as such, by one fma with the step between them, which is what simulation does too
+// (runtime/executor/ops/residual.h):
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y)
+//   integer_dequantize(X=r) -> (Out=x) {range=2.0, largest_code=255}
+//   elementwise_add(X=x, Y=y) -> (Out=z)
+//
+//   integer_conv2d(Filter=w.int8, Input=q, Operands=r, Scales=s) -> (Output=z)
+//     {epilogue=["add_uint8"], epilogue_a=[0.00784313772]}
+//
+// A bias of codes is added to the sums themselves:
+//
+//   fake_dequantize_bias(InputScale=x.scale, WeightScale=w.int8.scale, X=b.int32) -> (Out=b)
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y)
+//   elementwise_add(X=y, Y=b) -> (Out=z) {axis=1}
+//
+//   integer_conv2d(Bias=b.int32, Filter=w.int8, Input=q, Scales=s) -> (Output=z)
+//
+// After anything else:
+//
+//   elementwise_add(X=x, Y=y) -> (Out=z)
+//
+//   integer_add(X=y, Y=r) -> (Out=z) {range=2.0, largest_code=255}
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "ops/bias_codes.h"
+#include "ops/dims.h"
+#include "ops/equal_shapes.h"
+#include "ops/op_schema.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/lower/rules/bias_codes.h"
+#include "transpiler/lower/rules/rule.h"
+
+namespace fixpoint {
+namespace {
+
+using Kind = EpilogueStage::Kind;
+
+const VarType::TensorDesc* TensorOf(const Argument& argument) {
+  return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
+}
+
+// Whether an epilogue has a stage that adds codes; there is at most one.
+bool AddsCodes(const Op& product) {
+  const Epilogue epilogue = *EpilogueOf(product.desc());
+  return std::any_of(epilogue.begin(), epilogue.end(),
+                     [](const EpilogueStage& stage) { return stage.is_of_codes(); });
+}
+
+// Whether `addend`, at `axis` of x, has one element for each of the channels on `channel_axis`.
+bool IsOfChannels(const std::vector<int64_t>& addend, int64_t axis, const VarType::TensorDesc& x,
+                  int channel_axis) {
+  const int rank = x.dims_size();
+  const int addend_rank = static_cast<int>(addend.size());
+  const int64_t at = axis < 0 ? rank - addend_rank : axis;
+  if (at < 0 || at > channel_axis || at + addend_rank <= channel_axis) return false;
+  for (int i = 0; i < addend_rank; ++i) {
+    if (addend[i] != (at + i == channel_axis ? x.dims(channel_axis) : 1)) return false;
+  }
+  return true;
+}
+
+// Whether the sums of a product, which nothing is done with yet, are in the steps of a bias, and 32
+// bits hold both (as in runtime/kernels/biased_sums.h).
+absl::StatusOr<bool> CanAddCodes(const Op& product, const ParameterBiasCodes& bias,
+                                 Lowering& lowering) {
+  const OpSchema* const schema = FindOpSchema(product.type());
+  const Argument* const scales = product.Input("Scales");
+  if (schema->FindInput("Bias", lowering.era()) == nullptr || product.Input("Bias") != nullptr ||
+      product.Input("Offsets") != nullptr || scales == nullptr ||
+      !EpilogueOf(product.desc())->empty()) {
+    return false;
+  }
+  const bool is_image = product.Input("Filter") != nullptr;
+  ASSIGN_OR_RETURN(const Tensor* values, lowering.FindParameter(*scales));
+  ASSIGN_OR_RETURN(const Tensor* weights,
+                   lowering.FindParameter(*product.Input(is_image ? "Filter" : "Y")));
+  if (values == nullptr || weights == nullptr) return false;
+  const VarType::TensorDesc* const input = TensorOf(*product.Input(is_image ? "Input" : "X"));
+  const bool is_255 = input == nullptr || input->data_type() == VarType::UINT8 ||
+                      lowering.AttributesOf(product).Int("input_zero_point") != 0;
+  return SumsWithBiasFit(weights->size() / bias.tensor->size(), 128 * (is_255 ? 255 : 128)) &&
+         bias.IsOfSums(values->data<float>());
+}
+
+// Whether a run may hold what an input reads as codes, so that a sum adds those
+// (runtime/executor/ops/residual.h).
+bool MayBeHeldAsCodes(const Argument& input) {
+  const Argument* at = &input;
+  while (at != nullptr && at->value() != nullptr) {
+    if (at->value()->origin() == Value::Origin::kEntry) return at->op().block().index() > 0;
+    if (at->value()->origin() != Value::Origin::kWrite) return true;
+    const Op* const op = at->value()->op();
+    const OpSchema* const schema = FindOpSchema(op->type());
+    if (schema == nullptr) return false;
+    switch (schema->quant_op()) {
+      case QuantOp::kDequantize:
+      case QuantOp::kQuantizeDequantize:
+        return true;
+      case QuantOp::kQuantize:
+        return false;
+      case QuantOp::kObserve:
+        break;
+      case QuantOp::kNone:
+        if (!schema->KeepsRange(op->desc())) return false;
+    }
+    at = op->Input("X");
+  }
+  return false;
+}
+
+class SumRule final : public LoweringRule {
+ public:
+  absl::string_view name() const override { return "sum"; }
+  absl::string_view doc() const override {
+    return "The sum with a bias or a residual is an operation of an epilogue.";
+  }
+  std::vector<std::string> op_types() const override { return {"elementwise_add"}; }
+
+  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const Argument* const x = op.Input("X");
+    const Argument* const y = op.Input("Y");
+    const Argument* const out = op.Output("Out");
+    if (x == nullptr || y == nullptr || out == nullptr) return LoweringReason::kAttributes;
+    // Of two products the later one takes the sum up.
+    const Op* product = lowering.FindOpenProduct(*y);
+    const Op* const product_of_x = lowering.FindOpenProduct(*x);
+    bool is_x = product == nullptr;
+    if (product_of_x != nullptr && product != nullptr) is_x = product->IsBefore(*product_of_x);
+    if (is_x) product = product_of_x;
+    if (product == nullptr) return AddCodes(op, LoweringReason::kNotAfterProduct, lowering);
+    return TakeUp(op, *product, is_x ? *x : *y, is_x ? *y : *x, is_x, *out, lowering);
+  }
+
+ private:
+  // Adds the codes of Y, or of X where Y is none, to numbers; gives `otherwise` where neither is.
+  static LoweringReason AddCodes(const Op& op, LoweringReason otherwise, Lowering& lowering) {
+    if (!HaveEqualShapes(op)) return otherwise;
+    for (const auto& [codes_slot, numbers_slot] : {std::pair("Y", "X"), std::pair("X", "Y")}) {
+      const std::optional<ActivationCodes> codes = lowering.FindCodes(*op.Input(codes_slot));
+      if (!codes) continue;
+      OpBuilder sum("integer_add");
+      sum.Input("X", op.Input(numbers_slot)->name())
+          .Input("Y", codes->codes->name())
+          .Output("Out", op.Output("Out")->name())
+          .FloatAttr("range", codes->range)
+          .IntAttr("largest_code", codes->largest_code);
+      if (codes->zero_point) sum.IntAttr("zero_point", *codes->zero_point);
+      lowering.Replace(op, sum.Build());
+      return LoweringReason::kAtEdge;
+    }
+    return otherwise;
+  }
+
+  static absl::StatusOr<LoweringReason> TakeUp(const Op& op, const Op& product,
+                                               const Argument& result, const Argument& addend,
+                                               bool result_is_x, const Argument& out,
+                                               Lowering& lowering) {
+    const VarType::TensorDesc* const dims = TensorOf(result);
+    const VarType::TensorDesc* const addend_dims = TensorOf(addend);
+    if (dims == nullptr || addend_dims == nullptr) return LoweringReason::kUnknownShape;
+    if (HaveEqualShapes(op)) {
+      const std::optional<ActivationCodes> codes = lowering.FindCodes(addend);
+      if (!codes && MayBeHeldAsCodes(addend)) return LoweringReason::kAtEdge;
+      if (!codes) {
+        lowering.TakeUp(product, op, out, {{Kind::kAddElement}}, {addend.variable()->name()});
+        return LoweringReason::kInEpilogue;
+      }
+      if (AddsCodes(product)) return AddCodes(op, LoweringReason::kAttributes, lowering);
+      const Kind kind = codes->is_unsigned ? Kind::kAddUint8 : Kind::kAddInt8;
+      const auto zero_point = static_cast<float>(codes->zero_point.value_or(0));
+      lowering.TakeUp(product, op, out, {{kind, codes->step(), zero_point}},
+                      {std::string(codes->codes->name())});
+      return LoweringReason::kInEpilogue;
+    }
+    const int channel_axis = ChannelAxisOf(product, dims->dims_size());
+    const int64_t axis = lowering.AttributesOf(op).Int("axis");
+    ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> codes,
+                     FindParameterBiasCodes(addend, lowering));
+    if (codes) {
+      ASSIGN_OR_RETURN(const bool can_add, CanAddCodes(product, *codes, lowering));
+      if (!can_add || !result_is_x ||
+          !IsOfChannels(codes->tensor->dims(), axis, *dims, channel_axis)) {
+        return LoweringReason::kAttributes;
+      }
+      lowering.TakeUpBias(product, op, out, *codes->codes);
+      return LoweringReason::kOnIntegers;
+    }
+    ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));
+    if (bias == nullptr) return LoweringReason::kNotParameter;
+    if (!result_is_x || bias->dtype() != VarType::FP32 ||
+        !IsOfChannels(bias->dims(), axis, *dims, channel_axis)) {
+      return LoweringReason::kAttributes;
+    }
+    lowering.TakeUp(product, op, out, {{Kind::kAddChannel}}, {addend.variable()->name()});
+    return LoweringReason::kInEpilogue;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<LoweringRule> MakeSumRule() { return std::make_unique<SumRule>(); }
+
+}  // namespace fixpoint

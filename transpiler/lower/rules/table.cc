@@ -1,0 +1,135 @@
+#include "transpiler/lower/rules/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "ops/activation.h"
+#include "ops/quant_math.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "runtime/kernels/activation_functions.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr int kTableSize = 256;
+
+int32_t SmallestCode(bool is_unsigned) { return is_unsigned ? 0 : -128; }
+
+// What each code stands for.
+std::vector<float> NumbersOf(const ActivationCodes& codes) {
+  std::vector<float> numbers(kTableSize);
+  for (int i = 0; i < kTableSize; ++i) {
+    const auto code = static_cast<float>(SmallestCode(codes.is_unsigned) + i);
+    numbers[i] = codes.zero_point ? (code - static_cast<float>(*codes.zero_point)) * codes.step()
+                                  : DequantizeOne(code, codes.range, codes.largest_code);
+  }
+  return numbers;
+}
+
+std::vector<float> NumbersOf(const Activation& activation, const ActivationCodes& codes) {
+  std::vector<float> numbers = NumbersOf(codes);
+  kernels::WithFunction(activation, [&numbers](auto function) {
+    for (float& number : numbers) number = function(number);
+  });
+  return numbers;
+}
+
+// An integer has no NaN.
+int32_t CodeOf(float number, const Quantization& quantization) {
+  const float scaled = number * quantization.multiplier;
+  const int32_t zero_point = quantization.type.zero_point;
+  if (std::isnan(scaled)) return zero_point;
+  const auto smallest = static_cast<float>(quantization.smallest_code - zero_point);
+  const auto largest = static_cast<float>(quantization.type.largest_code - zero_point);
+  return static_cast<int32_t>(RoundHalfToEven(std::clamp(scaled, smallest, largest))) + zero_point;
+}
+
+template <typename Code>
+Tensor CodesAs(absl::Span<const float> numbers, const Quantization& quantization) {
+  std::vector<Code> codes;
+  for (const float number : numbers) {
+    codes.push_back(static_cast<Code>(CodeOf(number, quantization)));
+  }
+  return Tensor::FromValues<Code>({kTableSize}, codes);
+}
+
+Tensor CodesOf(absl::Span<const float> numbers, const Quantization& quantization) {
+  return quantization.type.dtype == VarType::UINT8 ? CodesAs<uint8_t>(numbers, quantization)
+                                                   : CodesAs<int8_t>(numbers, quantization);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering) {
+  if (op.inputs().size() != 1) return false;
+  const std::optional<ActivationCodes> codes = lowering.FindCodes(*op.Input("X"));
+  const Argument& out = *op.Output("Out");
+  if (!codes || out.value() == nullptr) return false;
+  const Activation activation = ActivationOf(op.type(), lowering.AttributesOf(op), lowering.era());
+  ASSIGN_OR_RETURN(
+      const std::string table,
+      lowering.AddParameter(absl::StrCat(out.name(), ".table"), NumbersOf(activation, *codes)));
+  lowering.Replace(op, OpBuilder("integer_table")
+                           .Input("X", codes->codes->name())
+                           .Input("Table", table)
+                           .Output("Out", out.name())
+                           .BoolAttr("never_negative", lowering.IsNeverNegative(out))
+                           .Build());
+  return true;
+}
+
+absl::Status StoreInTable(const Op& table, absl::string_view codes,
+                          const Quantization& quantization, Lowering& lowering) {
+  const Argument& entries = *table.Input("Table");
+  ASSIGN_OR_RETURN(const Tensor* numbers, lowering.FindParameter(entries));
+  ASSIGN_OR_RETURN(
+      const std::string stored,
+      lowering.AddParameter(entries.name(), CodesOf(numbers->data<float>(), quantization)));
+  OpDesc storing = table.desc();
+  storing.mutable_inputs(entries.slot())->set_arguments(0, stored);
+  storing.mutable_outputs(0)->set_arguments(0, std::string(codes));
+  SetCodeType(quantization.type, &storing);
+  lowering.rewriter().InsertBefore(table, storing);
+  lowering.rewriter().Remove(table);
+  return absl::OkStatus();
+}
+
+bool GivesSameCodes(const ActivationCodes& from, const Quantization& quantization) {
+  const CodeType& to = quantization.type;
+  if (from.is_unsigned != (to.dtype == VarType::UINT8) || from.range != to.range ||
+      from.largest_code != to.largest_code) {
+    return false;
+  }
+  const std::vector<float> numbers = NumbersOf(from);
+  for (int i = 0; i < kTableSize; ++i) {
+    const int32_t code = SmallestCode(from.is_unsigned) + i;
+    const bool may_be = code >= -from.largest_code - 1 && code <= from.largest_code;
+    if ((may_be || from.zero_point) && CodeOf(numbers[i], quantization) != code) return false;
+  }
+  return true;
+}
+
+absl::Status RequantizeByTable(const Op& op, const ActivationCodes& from, absl::string_view codes,
+                               const Quantization& quantization, Lowering& lowering) {
+  ASSIGN_OR_RETURN(
+      const std::string table,
+      lowering.AddParameter(absl::StrCat(codes, ".table"), CodesOf(NumbersOf(from), quantization)));
+  OpDesc storing = OpBuilder("integer_table")
+                       .Input("X", from.codes->name())
+                       .Input("Table", table)
+                       .Output("Out", codes)
+                       .BoolAttr("never_negative", lowering.IsNeverNegative(*op.Input("X")))
+                       .Build();
+  SetCodeType(quantization.type, &storing);
+  lowering.Replace(op, std::move(storing));
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

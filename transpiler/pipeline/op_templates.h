@@ -1,0 +1,52 @@
+// The ops that a quantizer gives to be written into a program: the names in them are the
+// quantizer's own, and become those of variables.
+
+#ifndef FIXPOINT_TRANSPILER_PIPELINE_OP_TEMPLATES_H_
+#define FIXPOINT_TRANSPILER_PIPELINE_OP_TEMPLATES_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/era.h"
+#include "proto/op_builder.h"
+#include "proto/program.h"
+#include "proto/rewriter.h"
+
+namespace fixpoint {
+
+class OpTemplates {
+ public:
+  // The ops are to stand in `block`; what they are the first to write is declared there, by names
+  // that begin with `prefix`. REQUIRES: all outlive this object.
+  OpTemplates(const Program& program, Rewriter* rewriter, const Block& block, Era era,
+              std::string prefix)
+      : program_(program),
+        rewriter_(*rewriter),
+        block_(block),
+        era_(era),
+        prefix_(std::move(prefix)) {}
+
+  // Makes a name of the ops stand for a variable.
+  void Bind(absl::string_view name, absl::string_view variable) {
+    names_[name] = std::string(variable);
+  }
+  // The op over variables, ready to be inserted. REQUIRES: the ones before it are inserted.
+  // Error (kInvalidArgument): it reads a name that is not bound and that none before it wrote, or
+  // its inputs contradict each other.
+  absl::StatusOr<OpBuilder> Fill(OpDesc op);
+
+ private:
+  const Program& program_;
+  Rewriter& rewriter_;
+  const Block& block_;
+  const Era era_;
+  const std::string prefix_;
+  absl::flat_hash_map<std::string, std::string> names_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PIPELINE_OP_TEMPLATES_H_

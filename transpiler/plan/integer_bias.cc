@@ -1,0 +1,171 @@
+#include "transpiler/plan/integer_bias.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ops/bias_codes.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+
+namespace fixpoint {
+namespace {
+
+// Those that are sums of products of codes where their operands are codes.
+constexpr std::array<absl::string_view, 8> kProducts = {
+    "conv2d", "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_transpose",
+    "fc",     "matmul",           "matmul_v2",        "mul"};
+
+const VarType::TensorDesc* TensorOf(const Argument& argument) {
+  return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
+}
+
+std::string Said(const Argument& argument) {
+  return absl::StrCat(std::string(argument.slot_name()), " is ", argument.name());
+}
+
+// Whether the bias has an element for each of the channels that it is added to.
+bool IsOfChannels(const Argument& bias) {
+  const Op& op = bias.op();
+  const Op& product = *ProductOfBias(bias);
+  const int64_t size = TensorOf(bias)->dims(0);
+  const VarType::TensorDesc* const out = TensorOf(*product.outputs().front());
+  if (out == nullptr || out->dims_size() < 2) return false;
+  const int rank = out->dims_size();
+  const int channel_axis = product.Input("Filter") != nullptr ? 1 : rank - 1;
+  const int64_t axis = &op == &product ? channel_axis : IntAttr(op.desc(), "axis").value_or(-1);
+  return (axis < 0 ? rank - 1 : axis) == channel_axis && out->dims(channel_axis) == size;
+}
+
+}  // namespace
+
+QuantSpec IntegerBiasSpec() {
+  QuantSpec spec;
+  spec.set_bits(32);
+  return spec;
+}
+
+const Op* ProductOfBias(const Argument& bias) {
+  if (bias.slot_name() == "Bias") return &bias.op();
+  if (bias.op().type() != "elementwise_add" || bias.slot_name() != "Y") return nullptr;
+  const Argument* const x = bias.op().Input("X");
+  if (x == nullptr || x->value() == nullptr) return nullptr;
+  return x->value()->origin() == Value::Origin::kWrite ? x->value()->op() : nullptr;
+}
+
+OperandSites::OperandSites(const Plan& plan) {
+  for (const Site& site : plan.sites) {
+    if (site.observe) continue;
+    for (const Argument* reader : site.readers) sites_.emplace(reader, &site);
+  }
+}
+
+OperandSites::Operands OperandSites::Of(const Op& product) const {
+  Operands operands;
+  for (const Argument* input : product.inputs()) {
+    const auto site = sites_.find(input);
+    if (site == sites_.end()) continue;
+    if (site->second->role == QuantPlan::WEIGHT) {
+      operands.weight = site->second;
+      operands.weight_argument = input;
+    } else if (site->second->role == QuantPlan::ACTIVATION) {
+      operands.activation = site->second;
+    }
+  }
+  return operands;
+}
+
+const Argument* IntegerBias::Find(const Op& op) {
+  const Argument* const bias = op.type() == "elementwise_add" ? op.Input("Y")
+                               : op.type() == "fc"            ? op.Input("Bias")
+                                                              : nullptr;
+  if (bias == nullptr || bias->value() == nullptr || !eligibility_.IsWeight(*bias->value())) {
+    return nullptr;
+  }
+  const VarType::TensorDesc* const tensor = TensorOf(*bias);
+  return tensor != nullptr && tensor->dims_size() == 1 ? bias : nullptr;
+}
+
+bool IntegerBias::IsOnlyReader(const Argument& result) {
+  const auto readers = result.value()->readers();
+  return !result.variable()->persistable() &&
+         std::none_of(readers.begin(), readers.end(), [&](const Argument* other) {
+           return other != &result && types_.IsForward(other->op());
+         });
+}
+
+std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
+                                                   const OperandSites::Operands& operands) {
+  const auto& [activation, weight, weight_argument] = operands;
+  const Quantizer* const quantizer = quantizers_.Find(activation->spec.quantizer());
+  if (quantizer == nullptr || quantizer->is_dynamic()) {
+    return absl::StrCat("the range of ", activation->value->variable().name(),
+                        " is found anew at every run");
+  }
+  for (const Site* operand : {activation, weight}) {
+    if (operand->spec.scheme() != QuantSpec::AFFINE) continue;
+    return absl::StrCat(operand->value->variable().name(), " has a zero point");
+  }
+  if (activation->spec.bits() > 8 || weight->spec.bits() > 8 ||
+      weight->spec.signedness() == QuantSpec::UNSIGNED) {
+    return "its codes are not of 8 bits, those of the weight signed";
+  }
+  if (FloatAttr(product.desc(), "alpha").value_or(1) != 1) return "the product has a factor";
+  const OpSchema& schema = *types_.SchemaOf(product);
+  const std::optional<int> axis = schema.WeightAxis(product, weight_argument->slot_name());
+  const VarType::TensorDesc* const tensor = TensorOf(*weight_argument);
+  if (!axis || tensor == nullptr || *axis >= tensor->dims_size() ||
+      (weight->spec.granularity() == QuantSpec::PER_CHANNEL && weight->spec.axis() != *axis)) {
+    return "the scales of the weight are not those of channels";
+  }
+  int64_t products = 1;
+  for (int i = 0; i < tensor->dims_size(); ++i) {
+    if (tensor->dims(i) < 1) return "the shape of the weight is not known";
+    // Of a transposed convolution it is at most so many, in groups.
+    if (i == *axis) continue;
+    // Of more than 32 bits hold it is enough to know that it is more.
+    products =
+        std::min<int64_t>(products * std::min<int64_t>(tensor->dims(i), INT32_MAX), INT32_MAX);
+  }
+  const bool is_unsigned = activation->spec.signedness() == QuantSpec::UNSIGNED;
+  if (!SumsWithBiasFit(products, 128 * (is_unsigned ? 255 : 128))) {
+    return "32 bits may not hold the sums";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) {
+  const Op* const product = ProductOfBias(bias);
+  const bool is_own = product == &bias.op();
+  const Argument* const sums = is_own ? &bias : bias.op().Input("X");
+  if (sums == nullptr) return "X is missing";
+  const std::string place = Said(*sums);
+  if (product == nullptr ||
+      std::find(kProducts.begin(), kProducts.end(), product->type()) == kProducts.end() ||
+      !sites_.Of(*product).are_of_product() || product->outputs().size() != 1) {
+    return is_own ? "the product is none on integers"
+                  : absl::StrCat(place, ", which no product on integers writes");
+  }
+  if (!is_own && !IsOnlyReader(*sums)) {
+    return absl::StrCat(place, ", which another op reads too");
+  }
+  const OperandSites::Operands operands = sites_.Of(*product);
+  for (const Block* block :
+       {&product->block(), &bias.op().block(), &bias.variable()->block(),
+        &operands.activation->value->block(), &operands.weight->value->block()}) {
+    if (block->index() != 0) return absl::StrCat(place, ", in a block that an op runs");
+  }
+  if (bias.value()->origin() != Value::Origin::kEntry) {
+    return absl::StrCat(Said(bias), ", which the program computes");
+  }
+  if (TensorOf(bias)->data_type() != VarType::FP32) {
+    return absl::StrCat(Said(bias), ", which is not FP32");
+  }
+  if (std::optional<std::string> why = WhyNotSums(*product, operands)) return why;
+  if (!IsOfChannels(bias)) return absl::StrCat(Said(bias), ", which is not one for each channel");
+  return std::nullopt;
+}
+
+}  // namespace fixpoint

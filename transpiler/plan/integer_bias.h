@@ -1,0 +1,71 @@
+// A bias that a target adds as an int32 to the sums of products of codes, in their steps.
+
+#ifndef FIXPOINT_TRANSPILER_PLAN_INTEGER_BIAS_H_
+#define FIXPOINT_TRANSPILER_PLAN_INTEGER_BIAS_H_
+
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "ops/quantizer_table.h"
+#include "proto/program.h"
+#include "proto/quant_spec.pb.h"
+#include "transpiler/plan/eligibility.h"
+#include "transpiler/plan/op_types.h"
+#include "transpiler/plan/plan.h"
+
+namespace fixpoint {
+
+// How a bias is quantized; all that a spec of weights and activations says beside is that of the
+// product.
+QuantSpec IntegerBiasSpec();
+
+// The op to whose sums an input is added: of Y of an elementwise_add the one that writes X, of Bias
+// the op itself. Null where there is none.
+const Op* ProductOfBias(const Argument& bias);
+
+// The sites of a plan by what reads them quantized.
+class OperandSites {
+ public:
+  // REQUIRES: the plan outlives the object, and gets no more sites.
+  explicit OperandSites(const Plan& plan);
+
+  struct Operands {
+    const Site* activation = nullptr;
+    const Site* weight = nullptr;
+    const Argument* weight_argument = nullptr;
+
+    // Whether products of them are added up.
+    bool are_of_product() const { return activation != nullptr && weight != nullptr; }
+  };
+  Operands Of(const Op& product) const;
+
+ private:
+  absl::flat_hash_map<const Argument*, const Site*> sites_;
+};
+
+class IntegerBias {
+ public:
+  // REQUIRES: all outlive the object.
+  IntegerBias(const Plan& plan, const QuantizerTable& quantizers, OpTypes* types,
+              Eligibility* eligibility)
+      : sites_(plan), quantizers_(quantizers), types_(*types), eligibility_(*eligibility) {}
+
+  // The bias that an op adds: a parameter of one dimension; null where it adds none.
+  const Argument* Find(const Op& op);
+  // Why it stays float; nothing where it is added as an int32.
+  std::optional<std::string> WhyFloat(const Argument& bias);
+
+ private:
+  std::optional<std::string> WhyNotSums(const Op& product, const OperandSites::Operands& operands);
+  bool IsOnlyReader(const Argument& result);
+
+  const OperandSites sites_;
+  const QuantizerTable& quantizers_;
+  OpTypes& types_;
+  Eligibility& eligibility_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PLAN_INTEGER_BIAS_H_

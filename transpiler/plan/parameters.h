@@ -1,0 +1,26 @@
+// Which values are weights.
+
+#ifndef FIXPOINT_TRANSPILER_PLAN_PARAMETERS_H_
+#define FIXPOINT_TRANSPILER_PLAN_PARAMETERS_H_
+
+#include "absl/container/flat_hash_map.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// A parameter is what is persistable and written only by ops with the Optimize bit. Whether some
+// framework object called it one is not asked: a program loaded from a file has no such objects.
+class Parameters {
+ public:
+  bool IsParameter(const Variable& variable);
+  // Whether a value is a parameter's state, or a cast of one.
+  bool IsWeight(const Value& value);
+
+ private:
+  absl::flat_hash_map<const Variable*, bool> known_;
+  absl::flat_hash_map<const Value*, bool> casts_;  // whether they are of a parameter
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PLAN_PARAMETERS_H_

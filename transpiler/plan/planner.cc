@@ -1,0 +1,461 @@
+#include "transpiler/plan/planner.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "proto/deterministic_bytes.h"
+#include "proto/status_macros.h"
+#include "transpiler/pipeline/input_error.h"
+#include "transpiler/plan/eligibility.h"
+#include "transpiler/plan/gradient_links.h"
+#include "transpiler/plan/integer_bias.h"
+#include "transpiler/plan/op_types.h"
+#include "transpiler/plan/rules.h"
+#include "transpiler/plan/scale_training.h"
+#include "transpiler/plan/schedule.h"
+#include "transpiler/plan/shortcuts.h"
+#include "transpiler/plan/slot_specs.h"
+#include "transpiler/plan/target.h"
+
+namespace fixpoint {
+namespace {
+
+// What an op's slot is to become, or why it stays float.
+struct SlotPlan {
+  const Argument* argument;
+  QuantPlan::Role role;
+  QuantSpec spec;
+};
+
+// The op types whose inputs may be rewired. Where outputs are quantized, any op may read them.
+absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const QuantConfig& config,
+                                             const Target& target) {
+  absl::flat_hash_set<std::string> types;
+  for (const Target::QuantizedOp& op : target.ops()) {
+    types.insert(op.types().begin(), op.types().end());
+  }
+  if (target.bias() == Target::INT32) types.insert("elementwise_add");
+  const bool any_type =
+      config.observe_outputs() &&
+      std::any_of(target.outputs().begin(), target.outputs().end(),
+                  [](const Target::ObservedOutputs& outputs) { return outputs.quantize(); });
+  for (int b = 0; any_type && b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) types.insert(op.type());
+  }
+  return types;
+}
+
+// Whether an activation and a weight are quantized.
+bool IsProduct(const std::vector<SlotPlan>& slots) {
+  const auto has = [&slots](QuantPlan::Role role) {
+    return std::any_of(slots.begin(), slots.end(),
+                       [role](const SlotPlan& slot) { return slot.role == role; });
+  };
+  return has(QuantPlan::WEIGHT) && has(QuantPlan::ACTIVATION);
+}
+
+// Whether a configuration says more than which target it is for, so that what is wrong is its.
+bool AsksForMore(const QuantConfig& config) {
+  return config.has_weights() || config.has_activations() || config.rules_size() > 0 ||
+         config.observe_outputs() || config.also_quantize_size() > 0 || config.has_schedule();
+}
+
+class Planner {
+ public:
+  Planner(const Program& program, const QuantConfig& config, const Target& target,
+          const QuantizerTable& quantizers, absl::string_view config_name)
+      : program_(program),
+        config_(config),
+        config_name_(config_name),
+        target_(target),
+        rules_(config),
+        types_(program),
+        links_(program, LinkedTypes(program, config, target)),
+        eligibility_(program, config, target),
+        shortcuts_(&types_, &eligibility_),
+        quantizers_(quantizers),
+        specs_(program, config, target, quantizers) {
+    for (const Target::ObservedOutputs& outputs : target.outputs()) {
+      for (const std::string& type : outputs.types()) target_outputs_[type] = &outputs;
+    }
+  }
+
+  absl::StatusOr<Plan> Make();
+
+ private:
+  void PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches);
+  void PlanOutputs(const Op& op, const OpSchema& schema, const Target::ObservedOutputs& outputs,
+                   const Rules::OpMatches& matches);
+  // Adds a site for each bias that is added to sums of codes, and says why others are not.
+  // REQUIRES: all other sites are there.
+  void PlanBiases();
+  // The readers of an output that can read its quantized copy, and do not read another.
+  std::vector<const Argument*> ReadersOfOutput(const Value& value);
+  // What an entry says of the shortcut of a residual alone: quantized as another op reads it.
+  // Nothing, with the reason in `decision`, where no input is one.
+  std::optional<Target::QuantizedOp> EntryOfShortcut(const Op& op, const Target::QuantizedOp& entry,
+                                                     Decision& decision);
+  // What each slot of an entry becomes; false, with the reason in `decision`, where the op stays
+  // float.
+  bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
+                 const Rules::OpMatches& matches, std::vector<SlotPlan>& slots, Decision& decision);
+
+  // Why the scale that a spec trains cannot be trained where a slot reads the value; nothing where
+  // it can, or where there is none to train.
+  std::optional<std::string> WhyNotTrained(const Argument& argument, const QuantSpec& spec);
+
+  // Makes the specs of inputs that share a scale one: signed where one of them is.
+  void ShareSpec(const Op& op, std::vector<SlotPlan>& slots);
+
+  // The name of the scale that the inputs of `op` share; no other op's has it.
+  std::string NameOfSharedScale(const Op& op);
+  Site& SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
+               const std::string& shared_scale, bool observe);
+  void AddReader(Site& site, const Argument& argument);
+
+  const Program& program_;
+  const QuantConfig& config_;
+  const absl::string_view config_name_;
+  const Target& target_;
+  Rules rules_;
+  OpTypes types_;
+  GradientLinks links_;
+  Eligibility eligibility_;
+  Shortcuts shortcuts_;
+  std::optional<ScaleTraining> scale_training_;  // made for the first scale that is trained
+  const QuantizerTable& quantizers_;
+  SlotSpecs specs_;
+  absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
+  absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
+  absl::flat_hash_map<const Value*, size_t> first_site_of_;  // of an activation's codes
+  absl::flat_hash_set<const Argument*> planned_readers_;
+  absl::flat_hash_set<const Op*> rewired_;
+  absl::flat_hash_map<std::string, int> shared_scales_;  // the last number tried for a name
+  absl::flat_hash_set<std::string> taken_shared_scales_;
+  Plan plan_;
+};
+
+absl::StatusOr<Plan> Planner::Make() {
+  RETURN_IF_ERROR(InputError(config_name_, rules_.CheckForm()));
+  plan_.target = target_.name();
+  plan_.is_inference = !links_.has_gradients();
+  // Ops whose outputs are quantized for what reads them otherwise than quantized: once all inputs
+  // are planned.
+  std::vector<std::pair<const Op*, Rules::OpMatches>> quantized_outputs;
+  for (int b = 0; b < program_.block_count(); ++b) {
+    for (const Op& op : program_.block(b).ops()) {
+      const OpSchema* schema = types_.SchemaOf(op);
+      if (schema == nullptr || !types_.IsForward(op)) continue;
+      const bool has_outputs = config_.observe_outputs() && !schema->quantizable_outputs().empty();
+      if (schema->quantizable_inputs().empty() && !has_outputs) continue;
+      Rules::OpMatches matches = rules_.Match(op);
+      if (!schema->quantizable_inputs().empty()) PlanOp(op, *schema, matches);
+      if (!config_.observe_outputs()) continue;
+      const auto outputs = target_outputs_.find(op.type());
+      if (outputs == target_outputs_.end()) continue;
+      if (outputs->second->quantize()) {
+        quantized_outputs.emplace_back(&op, std::move(matches));
+      } else {
+        PlanOutputs(op, *schema, *outputs->second, matches);
+      }
+    }
+  }
+  for (const auto& [op, matches] : quantized_outputs) {
+    PlanOutputs(*op, *types_.SchemaOf(*op), *target_outputs_.at(op->type()), matches);
+  }
+  if (target_.bias() == Target::INT32) PlanBiases();
+  std::vector<absl::Status> complaints = specs_.complaints();
+  plan_.schedule = config_.schedule();
+  for (absl::Status status : {CheckSchedule(plan_.schedule, target_), rules_.CheckAllMatched(),
+                              specs_.CheckFcWeights()}) {
+    if (!status.ok()) complaints.push_back(std::move(status));
+  }
+  if (complaints.empty()) return std::move(plan_);
+  const absl::Status all(
+      complaints.front().code(),
+      absl::StrJoin(complaints, "\n", [](std::string* out, const absl::Status& complaint) {
+        absl::StrAppend(out, std::string(complaint.message()));
+      }));
+  return AsksForMore(config_) ? InputError(config_name_, all) : all;
+}
+
+std::string Planner::NameOfSharedScale(const Op& op) {
+  // Several ops may write one variable, and an op may write none.
+  const std::string name(op.outputs().empty() ? op.type() : op.outputs()[0]->name());
+  std::string unique = name;
+  int& tries = shared_scales_[name];
+  while (!taken_shared_scales_.insert(unique).second) unique = absl::StrCat(name, "_", ++tries);
+  return unique;
+}
+
+Site& Planner::SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
+                      const std::string& shared_scale, bool observe) {
+  std::string key = absl::StrCat(DeterministicBytes(spec), "|", shared_scale, "|", observe);
+  const auto [it, is_new] =
+      site_of_.try_emplace(std::make_pair(&value, std::move(key)), plan_.sites.size());
+  if (is_new) {
+    Site site;
+    site.value = &value;
+    site.role = role;
+    site.spec = spec;
+    site.shared_scale = shared_scale;
+    site.observe = observe;
+    plan_.sites.push_back(std::move(site));
+    if (shared_scale.empty() && !observe) first_site_of_.try_emplace(&value, it->second);
+  }
+  return plan_.sites[it->second];
+}
+
+void Planner::AddReader(Site& site, const Argument& argument) {
+  site.readers.push_back(&argument);
+  planned_readers_.insert(&argument);
+  if (rewired_.insert(&argument.op()).second) {
+    for (const Op* gradient : links_.GradientsOf(argument.op())) {
+      plan_.gradients.emplace_back(&argument.op(), gradient);
+    }
+  }
+  for (const Argument* repeat : links_.RepeatsOf(argument)) {
+    site.gradient_readers.push_back(repeat);
+  }
+}
+
+void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches) {
+  Decision decision;
+  decision.op = &op;
+  std::vector<SlotPlan> slots;
+  const Target::QuantizedOp* entry = eligibility_.ChooseEntry(op, matches, decision);
+  std::optional<Target::QuantizedOp> of_shortcut;
+  if (entry != nullptr && entry->inputs(0).role() == Target::RESIDUAL) {
+    of_shortcut = EntryOfShortcut(op, *entry, decision);
+    entry = of_shortcut ? &*of_shortcut : nullptr;
+  }
+  if (entry != nullptr) {
+    decision.quantized = PlanSlots(op, schema, *entry, matches, slots, decision);
+    if (decision.quantized) {
+      if (IsProduct(slots)) shortcuts_.AddProduct(op);
+      if (of_shortcut) {
+        decision.detail = absl::StrCat(entry->inputs(0).name(), " alone, as the residual");
+      }
+      const std::string shared = entry->shared_scale() ? NameOfSharedScale(op) : "";
+      for (const SlotPlan& slot : slots) {
+        if (entry->shared_scale()) specs_.CheckObserver(slot.spec, "inputs", op);
+        if (slot.role == QuantPlan::WEIGHT) specs_.NoteWeight(op, slot.spec);
+        AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
+                  *slot.argument);
+      }
+    }
+  }
+  plan_.decisions.push_back(std::move(decision));
+}
+
+std::optional<Target::QuantizedOp> Planner::EntryOfShortcut(const Op& op,
+                                                            const Target::QuantizedOp& entry,
+                                                            Decision& decision) {
+  decision.reason = Reason::kNoResidual;
+  const Argument* const shortcut = shortcuts_.Find(op, decision.detail);
+  if (shortcut == nullptr) return std::nullopt;
+  Target::QuantizedOp of_shortcut = entry;
+  of_shortcut.clear_inputs();
+  Target::Slot& slot = *of_shortcut.add_inputs();
+  slot.set_name(std::string(shortcut->slot_name()));
+  slot.set_role(Target::ACTIVATION);
+  if (const auto site = first_site_of_.find(shortcut->value()); site != first_site_of_.end()) {
+    *of_shortcut.mutable_activations() = plan_.sites[site->second].spec;
+  } else if (!shortcuts_.IsResult(*shortcut)) {
+    decision.detail = absl::StrCat(shortcut->slot_name(), " is ", shortcut->name(),
+                                   ", which no other op reads quantized");
+    return std::nullopt;
+  }
+  return of_shortcut;
+}
+
+bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
+                        const Rules::OpMatches& matches, std::vector<SlotPlan>& slots,
+                        Decision& decision) {
+  std::string asking_rule;  // the last that asks for a slot; "" for none
+  std::string skipping_rule;
+  std::vector<std::string> skipped;
+  for (const Target::Slot& slot : entry.inputs()) {
+    const Rules::SlotAction action = rules_.Resolve(matches, slot.name());
+    if (slot.role() == Target::ADDEND && !action.asks_for_slot) continue;
+    if (action.skip) {
+      skipping_rule = action.rule;
+      decision.reason = Reason::kSkippedByRule;
+      decision.detail = slot.name();
+      skipped.push_back(absl::StrCat(slot.name(), " stays float (", action.rule, ")"));
+      continue;
+    }
+    for (const Argument* argument : op.Inputs(slot.name())) {
+      std::optional<Reason> why_not = eligibility_.WhyNotValue(*argument, decision.detail);
+      SlotPlan planned{argument, QuantPlan::ACTIVATION, {}};
+      if (!why_not.has_value()) {
+        if (eligibility_.IsWeight(*argument->value())) planned.role = QuantPlan::WEIGHT;
+        planned.spec = specs_.Default(
+            op, planned.role,
+            planned.role == QuantPlan::WEIGHT ? entry.weights() : entry.activations());
+        MergeSpec(action.spec, &planned.spec);
+        why_not = specs_.Complete(*argument, schema, planned.role, planned.spec, decision.detail);
+      }
+      if (why_not.has_value()) {
+        decision.reason = *why_not;
+        return false;
+      }
+      if (action.asks) asking_rule = action.rule;
+      slots.push_back(std::move(planned));
+    }
+  }
+  if (slots.empty()) {
+    decision.rule = skipping_rule;
+    return false;
+  }
+  if (entry.shared_scale()) ShareSpec(op, slots);
+  if (const Op* gradient = links_.UncertainGradientOf(op)) {
+    decision.reason = Reason::kGradientNotUnique;
+    decision.detail = Describe(*gradient);
+    return false;
+  }
+  for (const SlotPlan& slot : slots) {
+    if (std::optional<std::string> why_not = WhyNotTrained(*slot.argument, slot.spec)) {
+      decision.reason = Reason::kScaleNotTrainable;
+      decision.detail =
+          absl::StrCat(slot.argument->slot_name(), " is ", slot.argument->name(), ": ", *why_not);
+      return false;
+    }
+  }
+  decision.reason = asking_rule.empty() ? Reason::kByTarget : Reason::kByRule;
+  decision.rule = asking_rule;
+  decision.detail = absl::StrJoin(skipped, ", ");
+  return true;
+}
+
+std::optional<std::string> Planner::WhyNotTrained(const Argument& argument, const QuantSpec& spec) {
+  if (plan_.is_inference || TrainedInputs(quantizers_, spec, EraOf(target_)).empty()) {
+    return std::nullopt;
+  }
+  if (!scale_training_.has_value()) scale_training_.emplace(program_);
+  return scale_training_->WhyNot(argument, links_.GradientsOf(argument.op()));
+}
+
+void Planner::ShareSpec(const Op& op, std::vector<SlotPlan>& slots) {
+  const bool any_signed = std::any_of(slots.begin(), slots.end(), [](const SlotPlan& slot) {
+    return slot.spec.signedness() == QuantSpec::SIGNED;
+  });
+  for (SlotPlan& slot : slots) {
+    if (any_signed) slot.spec.set_signedness(QuantSpec::SIGNED);
+    specs_.Check(*slot.argument, slot.role, slot.spec);
+  }
+  for (const SlotPlan& slot : slots) {
+    specs_.CheckShared(*slots[0].argument, slots[0].spec, *slot.argument, slot.spec, op);
+  }
+}
+
+void Planner::PlanBiases() {
+  IntegerBias biases(plan_, quantizers_, &types_, &eligibility_);
+  std::vector<std::pair<Decision*, const Argument*>> added;
+  for (Decision& decision : plan_.decisions) {
+    const Op& op = *decision.op;
+    const Argument* const bias = biases.Find(op);
+    const bool is_own = bias != nullptr && ProductOfBias(*bias) == &op;
+    std::string scope;
+    // What a rule says of the op or of the slot stands.
+    if (bias == nullptr || decision.quantized != is_own || !decision.rule.empty() ||
+        planned_readers_.contains(bias) ||
+        rules_.Resolve(rules_.Match(op), bias->slot_name()).skip ||
+        eligibility_.WhySkipped(op, scope).has_value()) {
+      continue;
+    }
+    std::optional<std::string> why = biases.WhyFloat(*bias);
+    if (!why && links_.UncertainGradientOf(op) != nullptr) {
+      why = absl::StrCat("a gradient op repeats the inputs of ", Describe(op),
+                         ", and is not its own alone");
+    }
+    if (!why) {
+      added.emplace_back(&decision, bias);
+    } else if (is_own) {
+      absl::StrAppend(&decision.detail, decision.detail.empty() ? "" : ", ",
+                      "Bias stays float: ", *why);
+    } else {
+      decision.reason = Reason::kNoIntegerBias;
+      decision.detail = *std::move(why);
+    }
+  }
+  for (const auto& [decision, bias] : added) {
+    Site site;
+    site.value = bias->value();
+    site.role = QuantPlan::BIAS;
+    site.spec = IntegerBiasSpec();
+    plan_.sites.push_back(std::move(site));
+    AddReader(plan_.sites.back(), *bias);
+    if (!decision->quantized) decision->reason = Reason::kByTarget;
+    decision->quantized = true;
+    decision->detail = absl::StrCat(std::string(bias->slot_name()), " as a bias in int32");
+  }
+}
+
+std::vector<const Argument*> Planner::ReadersOfOutput(const Value& value) {
+  std::vector<const Argument*> readers;
+  std::string detail;
+  for (const Argument* reader : value.readers()) {
+    const Op& op = reader->op();
+    const OpSchema* schema = types_.SchemaOf(op);
+    const bool quantizes = schema != nullptr && schema->quant_op() != QuantOp::kNone;
+    if (!types_.IsForward(op) || !op.sub_blocks().empty() || quantizes ||
+        planned_readers_.count(reader) > 0 || eligibility_.WhySkipped(op, detail).has_value() ||
+        links_.UncertainGradientOf(op) != nullptr ||
+        rules_.Resolve(rules_.Match(op), reader->slot_name()).skip) {
+      continue;
+    }
+    readers.push_back(reader);
+  }
+  return readers;
+}
+
+void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
+                          const Target::ObservedOutputs& outputs, const Rules::OpMatches& matches) {
+  for (const std::string& slot : schema.quantizable_outputs()) {
+    const Rules::SlotAction action = rules_.Resolve(matches, slot);
+    if (action.skip) continue;
+    for (const Argument* argument : op.Outputs(slot)) {
+      std::string detail;
+      if (eligibility_.WhyNotValue(*argument, detail).has_value()) continue;
+      const Value& value = *argument->value();
+      std::vector<const Argument*> readers;
+      if (outputs.quantize()) {
+        readers = ReadersOfOutput(value);
+        if (readers.empty()) continue;
+      }
+      QuantSpec spec = specs_.Default(op, QuantPlan::ACTIVATION, outputs.spec());
+      MergeSpec(action.spec, &spec);
+      if (specs_.Complete(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
+      if (!outputs.quantize()) {
+        specs_.CheckObserver(spec, "outputs", op);
+      } else {
+        const auto is_untrained = [&](const Argument* reader) {
+          return WhyNotTrained(*reader, spec).has_value();
+        };
+        readers.erase(std::remove_if(readers.begin(), readers.end(), is_untrained), readers.end());
+        if (readers.empty()) continue;
+      }
+      Site& site = SiteOf(value, QuantPlan::ACTIVATION, spec, "", !outputs.quantize());
+      for (const Argument* reader : readers) AddReader(site, *reader);
+    }
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<Plan> MakePlan(const Program& program, const QuantConfig& config,
+                              const Target& target, const QuantizerTable& quantizers,
+                              absl::string_view config_name) {
+  return Planner(program, config, target, quantizers, config_name).Make();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,27 @@
+// Decides what is quantized and how: program, configuration and target in, plan out. Changes
+// nothing. Linear in the program.
+
+#ifndef FIXPOINT_TRANSPILER_PLAN_PLANNER_H_
+#define FIXPOINT_TRANSPILER_PLAN_PLANNER_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/quantizer_table.h"
+#include "proto/program.h"
+#include "proto/quant_config.pb.h"
+#include "proto/target.pb.h"
+#include "transpiler/plan/plan.h"
+
+namespace fixpoint {
+
+// Errors (kInvalidArgument): a rule that matches nothing; fc_weights whose quantizer rules replace
+// in each layer; a spec that its quantizer cannot do; (kFailedPrecondition): a spec that the target
+// cannot do. All complaints at once; those about the configuration alone are InputErrors with its
+// name.
+absl::StatusOr<Plan> MakePlan(const Program& program, const QuantConfig& config,
+                              const Target& target, const QuantizerTable& quantizers,
+                              absl::string_view config_name);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_PLAN_PLANNER_H_

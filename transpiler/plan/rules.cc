@@ -1,0 +1,143 @@
+#include "transpiler/plan/rules.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+
+namespace fixpoint {
+
+bool GlobMatches(absl::string_view pattern, absl::string_view text) {
+  // Greedy with one point to come back to: linear in practice, quadratic at worst.
+  size_t p = 0, t = 0;
+  size_t star = absl::string_view::npos, star_text = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t]) && pattern[p] != '*') {
+      ++p, ++t;
+    } else if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      star_text = t;
+    } else if (star != absl::string_view::npos) {
+      p = star + 1;
+      t = ++star_text;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool ScopeContains(absl::string_view scope, absl::string_view path) {
+  const std::vector<absl::string_view> in = absl::StrSplit(scope, '/', absl::SkipEmpty());
+  const std::vector<absl::string_view> wanted = absl::StrSplit(path, '/', absl::SkipEmpty());
+  return !wanted.empty() &&
+         std::search(in.begin(), in.end(), wanted.begin(), wanted.end()) != in.end();
+}
+
+void MergeSpec(const QuantSpec& from, QuantSpec* into) {
+  if (from.has_quantizer() && from.quantizer() != into->quantizer()) {
+    into->clear_parameters();
+    into->clear_granularity();
+    into->clear_axis();
+    into->clear_scheme();
+  }
+  into->MergeFrom(from);
+}
+
+Rules::Rules(const QuantConfig& config) : config_(config), match_counts_(config.rules_size(), 0) {}
+
+bool Rules::HasQuantizableSlot(const Op& op, const std::string& slot) const {
+  const OpSchema* schema = FindOpSchema(op.type());
+  if (schema == nullptr) return false;
+  const auto inputs = schema->quantizable_inputs();
+  const auto outputs = schema->quantizable_outputs();
+  const bool is_input = std::any_of(inputs.begin(), inputs.end(), [&](const QuantizableInput& i) {
+    return i.slot == slot && !op.Inputs(slot).empty();
+  });
+  return is_input || (config_.observe_outputs() && !op.Outputs(slot).empty() &&
+                      std::find(outputs.begin(), outputs.end(), slot) != outputs.end());
+}
+
+Rules::OpMatches Rules::Match(const Op& op) {
+  OpMatches matches;
+  for (int i = 0; i < config_.rules_size(); ++i) {
+    const QuantRule& rule = config_.rules(i);
+    if (rule.has_op_type() && rule.op_type() != op.type()) continue;
+    if (rule.has_block() && rule.block() != op.block().index()) continue;
+    if (rule.has_scope() &&
+        !ScopeContains(StringAttr(op.desc(), "op_namescope").value_or(""), rule.scope())) {
+      continue;
+    }
+    if (rule.has_slot() && !HasQuantizableSlot(op, rule.slot())) continue;
+    if (rule.has_name_pattern()) {
+      const auto matches_name = [&rule](const Argument* argument) {
+        return (!rule.has_slot() || argument->slot_name() == rule.slot()) &&
+               GlobMatches(rule.name_pattern(), argument->name());
+      };
+      if (std::none_of(op.inputs().begin(), op.inputs().end(), matches_name) &&
+          std::none_of(op.outputs().begin(), op.outputs().end(), matches_name)) {
+        continue;
+      }
+    }
+    ++match_counts_[i];
+    matches.rules.push_back(i);
+  }
+  return matches;
+}
+
+Rules::SlotAction Rules::Resolve(const OpMatches& matches, absl::string_view slot) const {
+  SlotAction action;
+  for (const int i : matches.rules) {
+    const QuantRule& rule = config_.rules(i);
+    if (rule.has_slot() && rule.slot() != slot) continue;
+    action.rule = NameOf(i);
+    action.skip = rule.skip();
+    if (rule.has_spec()) {
+      action.asks = true;
+      action.asks_for_slot |= rule.has_slot();
+      MergeSpec(rule.spec(), &action.spec);
+    }
+  }
+  return action;
+}
+
+std::string Rules::NameOf(int rule) const {
+  const std::string& name = config_.rules(rule).name();
+  return name.empty() ? absl::StrCat("rule ", rule + 1) : name;
+}
+
+absl::Status Rules::CheckForm() const {
+  std::vector<std::string> wrong;
+  for (int i = 0; i < config_.rules_size(); ++i) {
+    const QuantRule& rule = config_.rules(i);
+    if (!rule.has_op_type() && !rule.has_name_pattern() && !rule.has_scope() && !rule.has_block() &&
+        !rule.has_slot()) {
+      wrong.push_back(absl::StrCat(
+          NameOf(i), " has no key; want an op_type, a name_pattern, a scope, a block or a slot"));
+    }
+    if (rule.skip() == rule.has_spec()) {
+      wrong.push_back(absl::StrCat(NameOf(i), " has ", rule.skip() ? "two actions" : "no action",
+                                   "; want either skip: true or a spec"));
+    }
+  }
+  if (wrong.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(wrong, "\n"));
+}
+
+absl::Status Rules::CheckAllMatched() const {
+  std::vector<std::string> unmatched;
+  for (int i = 0; i < config_.rules_size(); ++i) {
+    if (match_counts_[i] > 0 || config_.rules(i).optional()) continue;
+    unmatched.push_back(absl::StrCat(NameOf(i), " { ", config_.rules(i).ShortDebugString(), " }"));
+  }
+  if (unmatched.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("no quantizable op matches ", absl::StrJoin(unmatched, ", "),
+                   "; correct it, or set `optional: true` where that is meant"));
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,159 @@
+#include "transpiler/plan/slot_specs.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "proto/deterministic_bytes.h"
+#include "transpiler/plan/rules.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/plan/unknown_quantizer.h"
+
+namespace fixpoint {
+
+namespace {
+
+bool IsFullyConnected(const Op& op) {
+  return op.type() == "mul" || op.type() == "matmul" || op.type() == "matmul_v2" ||
+         op.type() == "fc";
+}
+
+}  // namespace
+
+QuantSpec SlotSpecs::Default(const Op& op, QuantPlan::Role role, const QuantSpec& of_op) const {
+  const bool is_weight = role == QuantPlan::WEIGHT;
+  QuantSpec spec = is_weight ? target_.weights() : target_.activations();
+  MergeSpec(is_weight ? config_.weights() : config_.activations(), &spec);
+  MergeSpec(of_op, &spec);
+  if (is_weight && IsFullyConnected(op)) MergeSpec(config_.fc_weights(), &spec);
+  return spec;
+}
+
+std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSchema& schema,
+                                          QuantPlan::Role role, QuantSpec& spec,
+                                          std::string& detail) {
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  if (quantizer != nullptr) {
+    if (!spec.has_granularity()) spec.set_granularity(quantizer->granularity());
+    if (!spec.has_scheme()) spec.set_scheme(quantizer->scheme());
+  }
+  detail = absl::StrCat(argument.slot_name(), " is ", argument.name());
+  if (spec.signedness() == QuantSpec::UNSIGNED_IF_NEVER_NEGATIVE) {
+    spec.set_signedness(spec.scheme() == QuantSpec::AFFINE ||
+                                never_negative_.Holds(*argument.value())
+                            ? QuantSpec::UNSIGNED
+                            : QuantSpec::SIGNED);
+  } else if (spec.signedness() == QuantSpec::UNSIGNED && spec.scheme() == QuantSpec::SYMMETRIC &&
+             !never_negative_.Holds(*argument.value())) {
+    return Reason::kMayBeNegative;
+  }
+  if (spec.granularity() != QuantSpec::PER_CHANNEL) {
+    spec.clear_axis();
+  } else {
+    const VarType::TensorDesc& tensor = *argument.variable()->tensor();
+    if (!spec.has_axis()) {
+      if (role == QuantPlan::ACTIVATION) {
+        ComplainOfChannels(argument, spec);
+        return Reason::kAxisUnknown;
+      }
+      const std::optional<int> axis = schema.WeightAxis(argument.op(), argument.slot_name());
+      if (!axis.has_value()) return Reason::kAxisUnknown;
+      spec.set_axis(*axis);
+    }
+    if (spec.axis() < 0 || spec.axis() >= tensor.dims_size()) {
+      absl::StrAppend(&detail, ", axis ", spec.axis());
+      return Reason::kAxisUnknown;
+    }
+    if (tensor.dims(spec.axis()) <= 0) return Reason::kUnknownShape;
+    if (quantizer != nullptr && !CheckAxis(target_, role, *quantizer, spec).ok()) {
+      absl::StrAppend(&detail, ", axis ", spec.axis());
+      return Reason::kAxisUnknown;
+    }
+  }
+  Check(argument, role, spec);
+  return std::nullopt;
+}
+
+void SlotSpecs::NoteWeight(const Op& op, const QuantSpec& spec) {
+  if (!config_.fc_weights().has_quantizer() || !IsFullyConnected(op)) return;
+  const bool is_taken = spec.quantizer() == config_.fc_weights().quantizer();
+  (is_taken ? is_fc_quantizer_taken_ : is_fc_quantizer_replaced_) = true;
+}
+
+absl::Status SlotSpecs::CheckFcWeights() const {
+  if (is_fc_quantizer_taken_ || !is_fc_quantizer_replaced_) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "fc_weights: no fully connected layer has weights of the quantizer ",
+      config_.fc_weights().quantizer(), ", because rules name another; leave one of them out"));
+}
+
+std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity) const {
+  std::vector<std::string> names;
+  for (const auto& quantizer : quantizers_.all()) {
+    if (quantizer->granularity() == granularity) names.emplace_back(quantizer->name());
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec) {
+  if (!checked_.insert(absl::StrCat(role, DeterministicBytes(spec))).second) return;
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  absl::Status status;
+  if (quantizer == nullptr) {
+    status = absl::InvalidArgumentError(UnknownQuantizer(spec.quantizer(), quantizers_));
+  } else {
+    status = CheckSpec(*quantizer, spec);
+    if (!status.ok() && spec.granularity() != quantizer->granularity()) {
+      status = absl::Status(status.code(), absl::StrCat(status.message(), "; want one of ",
+                                                        QuantizersOf(spec.granularity())));
+    }
+    if (status.ok()) status = CheckAbilities(target_, role, *quantizer, spec);
+  }
+  if (status.ok()) return;
+  complaints_.emplace_back(status.code(),
+                           absl::StrCat(Describe(argument.op()), ": ", argument.slot_name(), " is ",
+                                        argument.name(), ": ", std::string(status.message())));
+}
+
+void SlotSpecs::ComplainOfChannels(const Argument& argument, const QuantSpec& spec) {
+  if (!checked_.insert(absl::StrCat("channels|", DeterministicBytes(spec))).second) return;
+  complaints_.push_back(absl::InvalidArgumentError(absl::StrCat(
+      Describe(argument.op()), ": ", argument.slot_name(), " is ", argument.name(), ": quantizer ",
+      spec.quantizer(),
+      " has a scale for each channel, and which axis of an activation has them is not known; "
+      "want one of ",
+      QuantizersOf(QuantSpec::PER_TENSOR))));
+}
+
+void SlotSpecs::CheckShared(const Argument& first, const QuantSpec& first_spec,
+                            const Argument& other, const QuantSpec& other_spec, const Op& op) {
+  if (DeterministicBytes(first_spec) == DeterministicBytes(other_spec)) return;
+  complaints_.push_back(absl::InvalidArgumentError(absl::StrCat(
+      Describe(op), ": ", first.slot_name(), " (", first.name(), ") and ", other.slot_name(), " (",
+      other.name(), ") share one scale, and are to be quantized in two ways; want one spec")));
+}
+
+void SlotSpecs::CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op) {
+  // The observers of the older era stand in programs of both.
+  const Era era = era_ == Era::kFluid ? Era::kFluid : EraOf(target_);
+  const auto observes = [era](const Quantizer& quantizer) {
+    return std::any_of(quantizer.observers().begin(), quantizer.observers().end(),
+                       [era](const QuantizerRecipe& recipe) { return Includes(recipe.eras, era); });
+  };
+  const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
+  if (quantizer == nullptr || observes(*quantizer)) return;
+  const std::string what = absl::StrCat("the ", slots, " of ", op.type(), " are observed");
+  if (!checked_.insert(absl::StrCat(what, "|", spec.quantizer())).second) return;
+  std::vector<std::string> observing;
+  for (const auto& other : quantizers_.all()) {
+    if (observes(*other)) observing.emplace_back(other->name());
+  }
+  complaints_.push_back(absl::FailedPreconditionError(
+      absl::StrCat("target ", target_.name(), ": ", what, ", and quantizer ", spec.quantizer(),
+                   " has no op for that; want ", absl::StrJoin(observing, " or "))));
+}
+
+}  // namespace fixpoint

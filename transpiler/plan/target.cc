@@ -1,0 +1,317 @@
+#include "transpiler/plan/target.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
+#include "proto/nearest_name.h"
+#include "proto/status_macros.h"
+#include "proto/text_message.h"
+#include "transpiler/plan/unknown_quantizer.h"
+
+namespace fixpoint {
+namespace {
+
+struct BuiltIn {
+  const char* name;
+  const char* text;
+};
+
+constexpr BuiltIn kBuiltIn[] = {
+#include "transpiler/builtin_targets.inc"
+};
+
+using Complain = std::function<void(const std::string&)>;
+
+bool CanBeQuantized(const OpSchema& schema, const std::string& slot) {
+  const auto inputs = schema.quantizable_inputs();
+  return std::any_of(inputs.begin(), inputs.end(),
+                     [&slot](const QuantizableInput& input) { return input.slot == slot; });
+}
+
+// Complains of op types and slots that nothing is known of, so that no op would ever be quantized
+// by them. An addend need not be one of every op of an entry.
+void CheckTypesAndSlots(const Target::QuantizedOp& op, const Complain& complain) {
+  std::vector<const OpSchema*> schemas;
+  for (const std::string& type : op.types()) {
+    const OpSchema* schema = FindOpSchema(type);
+    if (schema == nullptr) {
+      complain(absl::StrCat("there is no op type \"", type, "\"",
+                            DidYouMean(type, QuantizableOpTypes())));
+    } else if (schema->quantizable_inputs().empty()) {
+      complain(absl::StrCat(type, " has no input that can be quantized"));
+    } else {
+      schemas.push_back(schema);
+    }
+  }
+  absl::flat_hash_set<std::string> slots;
+  for (const Target::Slot& slot : op.inputs()) {
+    if (!slots.insert(slot.name()).second) {
+      complain(absl::StrCat("slot ", slot.name(), " is there twice"));
+    }
+    const auto has_slot = [&slot](const OpSchema* schema) {
+      return CanBeQuantized(*schema, slot.name());
+    };
+    if (slot.name().empty() ||
+        (slot.role() == Target::ADDEND && std::any_of(schemas.begin(), schemas.end(), has_slot))) {
+      continue;
+    }
+    for (const OpSchema* schema : schemas) {
+      if (has_slot(schema)) continue;
+      complain(absl::StrCat(schema->type(), " has no input ", slot.name(),
+                            " that can be quantized; it has ",
+                            absl::StrJoin(schema->quantizable_inputs(), ", ",
+                                          [](std::string* out, const QuantizableInput& input) {
+                                            absl::StrAppend(out, input.slot);
+                                          })));
+    }
+  }
+}
+
+// Of a sum that adds a residual both inputs, and nothing but that, are said to do so.
+void CheckResidual(const Target::QuantizedOp& op, const Complain& complain) {
+  const auto is_residual = [](const Target::Slot& slot) { return slot.role() == Target::RESIDUAL; };
+  const auto& inputs = op.inputs();
+  if (std::none_of(inputs.begin(), inputs.end(), is_residual)) return;
+  const auto& types = op.types();
+  const bool is_sum = std::all_of(types.begin(), types.end(), [](const std::string& type) {
+    return type == "elementwise_add";
+  });
+  if (is_sum && inputs.size() == 2 && std::all_of(inputs.begin(), inputs.end(), is_residual) &&
+      op.no_weight() && !op.shared_scale()) {
+    return;
+  }
+  complain(
+      "RESIDUAL is for X and Y of elementwise_add, both, with no_weight and without "
+      "shared_scale");
+}
+
+std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
+  std::vector<std::string> complaints;
+  const auto complain = [&complaints](const auto&... parts) {
+    complaints.push_back(absl::StrCat(parts...));
+  };
+  const auto check_spec = [&](const QuantSpec& spec, absl::string_view place) {
+    if (spec.has_quantizer() && quantizers.Find(spec.quantizer()) == nullptr) {
+      complain(place, ": ", UnknownQuantizer(spec.quantizer(), quantizers));
+    }
+  };
+  if (target.name().empty()) complain("name is missing");
+  if (!target.conventions().has_era()) complain("conventions.era is missing");
+  if (!target.conventions().has_scale_suffix()) complain("conventions.scale_suffix is missing");
+  for (const auto* spec : {&target.weights(), &target.activations()}) {
+    const absl::string_view place = spec == &target.weights() ? "weights" : "activations";
+    if (!spec->has_quantizer()) complain(place, ".quantizer is missing");
+    if (!spec->has_bits()) complain(place, ".bits is missing");
+    if (!spec->has_signedness()) complain(place, ".signedness is missing");
+    if (!spec->has_rounding()) complain(place, ".rounding is missing");
+    if (!spec->has_form()) complain(place, ".form is missing");
+    check_spec(*spec, place);
+  }
+  if (target.bias() == Target::INT32 && target.activation_abilities().reference_ops_only()) {
+    complain("bias is INT32, for which the reference has no op; want no reference_ops_only");
+  }
+  if (target.ops().empty()) complain("ops is empty: the target computes nothing in integers");
+  for (int i = 0; i < target.ops_size(); ++i) {
+    const Target::QuantizedOp& op = target.ops(i);
+    const std::string place = absl::StrCat("ops[", i, "]");
+    if (op.types().empty()) complain(place, ".types is empty");
+    if (op.inputs().empty()) complain(place, ".inputs is empty");
+    for (const Target::Slot& slot : op.inputs()) {
+      if (slot.name().empty()) complain(place, ": a slot has no name");
+      if (!slot.has_role()) complain(place, ": slot ", slot.name(), " has no role");
+    }
+    CheckTypesAndSlots(op, [&](const std::string& what) { complain(place, ": ", what); });
+    CheckResidual(op, [&](const std::string& what) { complain(place, ": ", what); });
+    if (op.needs_weight() && op.no_weight()) {
+      complain(place, ": needs_weight and no_weight exclude each other");
+    }
+    for (const Target::Condition& condition : op.when()) {
+      if (condition.attr().empty() || condition.has_equals() == condition.has_is()) {
+        complain(place, ".when: a condition has an attr and one of equals and is");
+      }
+    }
+    check_spec(op.weights(), absl::StrCat(place, ".weights"));
+    check_spec(op.activations(), absl::StrCat(place, ".activations"));
+  }
+  for (int i = 0; i < target.outputs_size(); ++i) {
+    check_spec(target.outputs(i).spec(), absl::StrCat("outputs[", i, "].spec"));
+  }
+  for (const auto* abilities : {&target.weight_abilities(), &target.activation_abilities()}) {
+    if (abilities->has_min_bits() && abilities->has_max_bits() &&
+        abilities->min_bits() > abilities->max_bits()) {
+      complain("abilities: min_bits ", abilities->min_bits(), " is above max_bits ",
+               abilities->max_bits());
+    }
+    for (const std::string& name : abilities->quantizers()) {
+      if (quantizers.Find(name) == nullptr)
+        complain("abilities: ", UnknownQuantizer(name, quantizers));
+    }
+  }
+  return complaints;
+}
+
+template <typename... Parts>
+absl::Status Cannot(const Target& target, const Parts&... parts) {
+  return absl::FailedPreconditionError(absl::StrCat("target ", target.name(), ": ", parts...));
+}
+
+// Whether a list of what is allowed has an entry; an empty one has all.
+template <typename List, typename Item>
+bool Allows(const List& list, const Item& wanted) {
+  return list.empty() || std::find(list.begin(), list.end(), wanted) != list.end();
+}
+
+template <typename List, typename Name>
+std::string Names(const List& list, Name name) {
+  return absl::StrJoin(list, ", ", [&name](std::string* out, const auto& item) {
+    absl::StrAppend(out, name(item));
+  });
+}
+
+const Target::Abilities& AbilitiesOf(const Target& target, QuantPlan::Role role) {
+  return role == QuantPlan::WEIGHT ? target.weight_abilities() : target.activation_abilities();
+}
+
+}  // namespace
+
+absl::Status CheckTarget(const Target& target, absl::string_view name,
+                         const QuantizerTable& quantizers) {
+  const std::vector<std::string> complaints = Complaints(target, quantizers);
+  if (complaints.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, ": ", absl::StrJoin(complaints, absl::StrCat("\n", name, ": "))));
+}
+
+std::vector<std::string> QuantizableOpTypes() {
+  std::vector<std::string> types;
+  for (const OpSchema* schema : AllOpSchemas()) {
+    if (!schema->quantizable_inputs().empty()) types.push_back(schema->type());
+  }
+  return types;
+}
+
+std::vector<std::string> BuiltInTargets() {
+  std::vector<std::string> names;
+  for (const BuiltIn& target : kBuiltIn) names.push_back(target.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::StatusOr<Target> BuiltInTarget(absl::string_view name) {
+  for (const BuiltIn& target : kBuiltIn) {
+    if (name == target.name) return ParseTarget(target.text, name, QuantizerTable());
+  }
+  return absl::InvalidArgumentError(absl::StrCat("there is no target \"", name, "\"; there are ",
+                                                 absl::StrJoin(BuiltInTargets(), ", ")));
+}
+
+bool IsTargetFile(absl::string_view name_or_path) {
+  return absl::StrContains(name_or_path, '/') || absl::StrContains(name_or_path, '.');
+}
+
+absl::StatusOr<Target> LoadTarget(const std::string& name_or_path,
+                                  const QuantizerTable& quantizers) {
+  if (!IsTargetFile(name_or_path)) return BuiltInTarget(name_or_path);
+  Target target;
+  RETURN_IF_ERROR(LoadTextMessage(name_or_path, &target));
+  RETURN_IF_ERROR(CheckTarget(target, name_or_path, quantizers));
+  return target;
+}
+
+absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view name,
+                                   const QuantizerTable& quantizers) {
+  Target target;
+  RETURN_IF_ERROR(ParseTextMessage(text, name, &target));
+  RETURN_IF_ERROR(CheckTarget(target, name, quantizers));
+  return target;
+}
+
+absl::Status CheckAbilities(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+                            const QuantSpec& spec) {
+  const Target::Abilities& abilities = AbilitiesOf(target, role);
+  const auto cannot = [&target](const auto&... parts) { return Cannot(target, parts...); };
+  if (!Allows(abilities.quantizers(), spec.quantizer())) {
+    return cannot("quantizer ", spec.quantizer(), " is not among its ",
+                  absl::StrJoin(abilities.quantizers(), ", "));
+  }
+  if ((abilities.has_min_bits() && spec.bits() < abilities.min_bits()) ||
+      (abilities.has_max_bits() && spec.bits() > abilities.max_bits())) {
+    return cannot("bits ", spec.bits(), "; it does ",
+                  !abilities.has_max_bits() ? absl::StrCat("at least ", abilities.min_bits())
+                  : !abilities.has_min_bits()
+                      ? absl::StrCat("at most ", abilities.max_bits())
+                      : absl::StrCat(abilities.min_bits(), " to ", abilities.max_bits()));
+  }
+  if (!Allows(abilities.granularities(), spec.granularity())) {
+    return cannot("granularity ", QuantSpec::Granularity_Name(spec.granularity()), "; it does ",
+                  Names(abilities.granularities(), [](int g) {
+                    return QuantSpec::Granularity_Name(QuantSpec::Granularity(g));
+                  }));
+  }
+  if (spec.granularity() == QuantSpec::PER_CHANNEL) {
+    RETURN_IF_ERROR(CheckAxis(target, role, quantizer, spec));
+  }
+  if (!Allows(abilities.schemes(), spec.scheme())) {
+    return cannot("scheme ", QuantSpec::Scheme_Name(spec.scheme()), "; it does ",
+                  Names(abilities.schemes(),
+                        [](int s) { return QuantSpec::Scheme_Name(QuantSpec::Scheme(s)); }));
+  }
+  if (!Allows(abilities.signedness(), spec.signedness())) {
+    return cannot("signedness ", QuantSpec::Signedness_Name(spec.signedness()), "; it does ",
+                  Names(abilities.signedness(), [](int s) {
+                    return QuantSpec::Signedness_Name(QuantSpec::Signedness(s));
+                  }));
+  }
+  if (!Allows(abilities.roundings(), spec.rounding())) {
+    return cannot("rounding ", QuantSpec::Rounding_Name(spec.rounding()), "; it does ",
+                  Names(abilities.roundings(),
+                        [](int r) { return QuantSpec::Rounding_Name(QuantSpec::Rounding(r)); }));
+  }
+  const QuantizerRecipe* recipe = FindRecipe(quantizer, spec, EraOf(target));
+  if (recipe == nullptr) {
+    return cannot("quantizer ", quantizer.name(), " has no ", QuantSpec::Form_Name(spec.form()),
+                  " form in its era");
+  }
+  if (abilities.reference_ops_only()) {
+    if (!recipe->reference_runs_it) {
+      return cannot("quantizer ", quantizer.name(), " is not among the reference's ops");
+    }
+    for (const QuantizerParameter& parameter : quantizer.parameters()) {
+      if (!parameter.reference_has_it &&
+          Parameter(quantizer, spec, parameter.name) != parameter.default_value) {
+        return cannot("quantizer ", quantizer.name(), ": the reference's op has no ",
+                      parameter.name);
+      }
+    }
+  }
+  if (role == QuantPlan::WEIGHT && spec.scheme() == QuantSpec::AFFINE && !quantizer.is_dynamic()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("quantizer ", spec.quantizer(),
+                     ": its zero point follows steps, and weights are stored with that of their "
+                     "values; want a symmetric quantizer, or a dynamic one"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAxis(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+                       const QuantSpec& spec) {
+  const Target::Abilities& abilities = AbilitiesOf(target, role);
+  if (!Allows(abilities.axes(), spec.axis())) {
+    return Cannot(target, "axis ", spec.axis(), "; it does ",
+                  absl::StrJoin(abilities.axes(), ", "));
+  }
+  const auto axes = quantizer.axes(EraOf(target));
+  if (!Allows(axes, spec.axis())) {
+    return Cannot(target, "axis ", spec.axis(), "; the ops of quantizer ", quantizer.name(),
+                  " in its era do ", absl::StrJoin(axes, ", "));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,51 @@
+// The account: for every op with a quantizable slot, what was decided and why. Its table also tells
+// of other work on ops by type.
+
+#ifndef FIXPOINT_TRANSPILER_REPORT_ACCOUNT_H_
+#define FIXPOINT_TRANSPILER_REPORT_ACCOUNT_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "proto/quant_plan.pb.h"
+
+namespace fixpoint {
+
+struct AccountLine {
+  std::string op_type;
+  int total = 0;
+  int done = 0;
+  // How many are not, by reason code.
+  std::vector<std::pair<std::string, int>> kept;
+};
+
+struct Account {
+  std::string target;
+  bool is_inference = false;
+  std::vector<AccountLine> lines;  // by op type; what is done to an op is to quantize it
+  int total = 0;
+  int quantized = 0;
+  int weight_quantizers = 0;
+  int activation_quantizers = 0;
+  int bias_quantizers = 0;
+  int observers = 0;
+};
+
+Account MakeAccount(const QuantPlan& plan);
+
+// A table: op type, total, done, what is not and why; then the sums. `done` and `kept` are titles:
+// "quantized" and "float".
+std::string AccountTable(absl::Span<const AccountLine> lines, absl::string_view done,
+                         absl::string_view kept);
+// That of what is quantized and what stays float.
+std::string AccountTable(const Account& account);
+
+// A line for each op, in program order: place, decision, reason, rule, detail.
+std::string ExplainTable(const QuantPlan& plan);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_REPORT_ACCOUNT_H_

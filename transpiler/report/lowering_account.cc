@@ -1,0 +1,62 @@
+#include "transpiler/report/lowering_account.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+
+namespace fixpoint {
+
+LoweredPart PartOf(LoweringReason reason) {
+  switch (reason) {
+    case LoweringReason::kOnIntegers:
+    case LoweringReason::kBiasAsNumbers:
+    case LoweringReason::kInEpilogue:
+      return LoweredPart::kIntegers;
+    case LoweringReason::kAtEdge:
+      return LoweredPart::kEdge;
+    default:
+      return LoweredPart::kFloat;
+  }
+}
+
+std::vector<LoweredType> CountByType(absl::Span<const LoweredOp> ops) {
+  std::map<std::string, std::map<LoweringReason, int>> counts;
+  for (const LoweredOp& op : ops) ++counts[op.type][op.reason];
+  std::vector<LoweredType> types;
+  for (const auto& [type, reasons] : counts) {
+    types.push_back({type, {reasons.begin(), reasons.end()}});
+  }
+  return types;
+}
+
+LoweringAccount MakeLoweringAccount(absl::Span<const LoweredOp> ops) {
+  LoweringAccount account;
+  for (const LoweredType& type : CountByType(ops)) {
+    AccountLine& line = account.lines.emplace_back();
+    line.op_type = type.op_type;
+    for (const auto& [reason, count] : type.ops) {
+      line.total += count;
+      const LoweredPart part = PartOf(reason);
+      if (part == LoweredPart::kIntegers) {
+        line.done += count;
+        account.integers += count;
+        continue;
+      }
+      line.kept.emplace_back(LoweringReasonCode(reason), count);
+      (part == LoweredPart::kEdge ? account.edges : account.floats) += count;
+    }
+  }
+  return account;
+}
+
+std::string LoweringExplainTable(absl::Span<const LoweredOp> ops) {
+  std::string table;
+  for (const LoweredOp& op : ops) {
+    absl::StrAppend(&table, "block ", op.block, ", op ", op.op, " (", op.type, ") -> ", op.output,
+                    ": ", LoweringReasonCode(op.reason), ": ", LoweringReasonMeaning(op.reason),
+                    "\n");
+  }
+  return table;
+}
+
+}  // namespace fixpoint

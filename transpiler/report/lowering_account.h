@@ -1,0 +1,46 @@
+// What a lowering did to every op: counted by type, and told op by op.
+
+#ifndef FIXPOINT_TRANSPILER_REPORT_LOWERING_ACCOUNT_H_
+#define FIXPOINT_TRANSPILER_REPORT_LOWERING_ACCOUNT_H_
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "transpiler/lower/lowered_op.h"
+#include "transpiler/lower/lowering_reasons.h"
+#include "transpiler/report/account.h"
+
+namespace fixpoint {
+
+// What an op does in a lowered program.
+enum class LoweredPart {
+  kIntegers,  // it is computed on integers
+  kEdge,      // it stands between numbers and codes
+  kFloat,
+};
+LoweredPart PartOf(LoweringReason reason);
+
+// Of the ops of one type.
+struct LoweredType {
+  std::string op_type;
+  std::vector<std::pair<LoweringReason, int>> ops;  // how many, in the order of the reasons
+};
+// By type.
+std::vector<LoweredType> CountByType(absl::Span<const LoweredOp> ops);
+
+struct LoweringAccount {
+  std::vector<AccountLine> lines;  // by op type; what is done to an op is to lower it
+  int integers = 0;
+  int edges = 0;
+  int floats = 0;
+};
+LoweringAccount MakeLoweringAccount(absl::Span<const LoweredOp> ops);
+
+// A line for each op, in program order: place, reason and what that means.
+std::string LoweringExplainTable(absl::Span<const LoweredOp> ops);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_REPORT_LOWERING_ACCOUNT_H_

@@ -1,0 +1,105 @@
+#include "transpiler/report/quantization_summary.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
+#include "proto/quant_plan.pb.h"
+#include "transpiler/pipeline/marks.h"
+#include "transpiler/plan/parameters.h"
+
+namespace fixpoint {
+namespace {
+
+bool DequantizesCodesOfAQuantizer(const Op& op) {
+  const Argument* codes = op.Input("X");
+  if (codes == nullptr || codes->value() == nullptr) return false;
+  const Value& value = *codes->value();
+  return value.origin() == Value::Origin::kWrite && QuantOpOf(*value.op()) == QuantOp::kQuantize;
+}
+
+int BitsOf(const Op& op, Era era) {
+  if (const OpDesc::Attr* attr = AttrOrDefault(op.desc(), "bit_length", era)) {
+    const std::optional<int64_t> bits = IntValue(*attr);
+    if (bits.has_value() && *bits == static_cast<int>(*bits)) return static_cast<int>(*bits);
+  }
+  return 0;
+}
+
+// By what the reference's rewriters call their variables, and the attributes that they set.
+class WriterFinder {
+ public:
+  void Add(const Op& op, QuantOp quant_op) {
+    static_graph_ |= op.FindAttr("quantization_type") != nullptr;
+    if (quant_op != QuantOp::kQuantize && quant_op != QuantOp::kQuantizeDequantize) return;
+    const Argument* input = op.Input("X");
+    const Argument* result = op.Output("Out");
+    if (input == nullptr || result == nullptr) return;
+    const bool fused = quant_op == QuantOp::kQuantizeDequantize;
+    const bool named =
+        result->name() == absl::StrCat(input->name(), ".quantized", fused ? ".dequantized" : "");
+    (fused ? dygraph_ : transpiler_) |= named;
+  }
+
+  std::string Writer() const {
+    if (static_graph_) return "PaddlePaddle's static graph passes";
+    if (transpiler_) return "PaddlePaddle's QuantizeTranspiler";
+    if (dygraph_) return "PaddlePaddle's dygraph layers";
+    return "another tool";
+  }
+
+ private:
+  bool static_graph_ = false;
+  bool transpiler_ = false;
+  bool dygraph_ = false;
+};
+
+std::string Ours(const Program& program) {
+  QuantPlan plan;
+  if (!plan.ParsePartialFromString(program.Proto().edit_log().plan()) || plan.target().empty()) {
+    return "Fixpoint";
+  }
+  return absl::StrCat("Fixpoint, target ", plan.target());
+}
+
+void Count(const Op& op, bool is_weight, Era era, std::vector<QuantizationSummary::Count>* counts) {
+  const int bits = BitsOf(op, era);
+  auto count = std::find_if(counts->begin(), counts->end(), [&](const auto& known) {
+    return known.op_type == op.type() && known.bits == bits;
+  });
+  if (count == counts->end()) count = counts->insert(count, {op.type(), bits, 0, 0});
+  ++(is_weight ? count->weights : count->activations);
+}
+
+}  // namespace
+
+QuantizationSummary SummarizeQuantization(const Program& program) {
+  QuantizationSummary summary;
+  WriterFinder writer;
+  Parameters parameters;
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      const QuantOp quant_op = QuantOpOf(op);
+      writer.Add(op, quant_op);
+      if (quant_op == QuantOp::kNone ||
+          (quant_op == QuantOp::kDequantize && DequantizesCodesOfAQuantizer(op))) {
+        continue;
+      }
+      const Argument* input = op.Input("X");
+      const bool is_weight =
+          input != nullptr && input->value() != nullptr && parameters.IsWeight(*input->value());
+      Count(op, is_weight, EraOf(program), &summary.counts);
+    }
+  }
+  if (IsMarked(program)) {
+    summary.writer = Ours(program);
+  } else if (!summary.counts.empty()) {
+    summary.writer = writer.Writer();
+  }
+  return summary;
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,174 @@
+#include "transpiler/sites/known_ranges.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "runtime/tensor.h"
+#include "transpiler/sites/quantization_sites.h"
+#include "transpiler/sites/stored_scale.h"
+
+namespace fixpoint {
+namespace {
+
+// The op of a quantizer's own that keeps a range as quantize_linear does.
+constexpr char kKeepsAsLinear[] = "fake_quantize_moving_average_abs_max";
+
+constexpr size_t kMostNamed = 8;
+
+// How an op keeps a range; nulls where it keeps none.
+QuantizerTable::Match KeeperOf(const Op& op, const QuantizerTable& quantizers) {
+  QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.type());
+  if (match.recipe == nullptr) match = quantizers.FindByObserveOp(op.type());
+  if (match.recipe == nullptr && IsQuantize(op, quantizers) && !FindsItsRange(op, quantizers)) {
+    match = quantizers.FindByQuantizeOp(kKeepsAsLinear);
+  }
+  if (match.recipe == nullptr || match.quantizer->is_dynamic()) return {};
+  return match;
+}
+
+// The argument in an input or else in an output slot, which names the same variable.
+const Argument* InEither(const Op& op, absl::string_view input, absl::string_view output) {
+  const Argument* const found = op.Input(input);
+  return found != nullptr ? found : op.Output(output);
+}
+
+// Null where the scope has no tensor of that type, or an empty one.
+const Tensor* FindTensor(const Argument* argument, VarType::Type dtype, const Scope& scope) {
+  if (argument == nullptr || argument->variable() == nullptr) return nullptr;
+  const Scope::Value* const value = scope.FindOrNull(argument->variable()->name());
+  const Tensor* const tensor = value == nullptr ? nullptr : std::get_if<Tensor>(value);
+  const bool is_found = tensor != nullptr && tensor->dtype() == dtype && tensor->size() > 0;
+  return is_found ? tensor : nullptr;
+}
+
+// Where an op keeps its range.
+const Argument* ScaleOf(const Op& op, const QuantizerRecipe& recipe) {
+  if (op.type() == "quantize_linear") return op.Input("Scale");
+  for (const QuantizerState& state : recipe.state) {
+    if (state.is_scale) return InEither(op, state.input, state.output);
+  }
+  return nullptr;
+}
+
+class RangeJudge {
+ public:
+  RangeJudge(const Program& program, const Scope& scope, const QuantizerTable& quantizers)
+      : program_(program), scope_(scope), quantizers_(quantizers) {
+    for (int b = 0; b < program.block_count(); ++b) {
+      for (const Op& op : program.block(b).ops()) Note(op);
+    }
+  }
+
+  // The scales of the quantizers whose range is not known, in program order.
+  std::vector<const Variable*> FindUnknown() const {
+    std::vector<const Variable*> unknown;
+    absl::flat_hash_set<const Variable*> seen;
+    for (int b = 0; b < program_.block_count(); ++b) {
+      for (const Op& op : program_.block(b).ops()) {
+        if (!IsQuantize(op, quantizers_)) continue;
+        const std::vector<const Variable*> scales = ScalesReadBy(op);
+        if (std::any_of(scales.begin(), scales.end(),
+                        [this](const Variable* scale) { return IsKnown(scale); })) {
+          continue;
+        }
+        for (const Variable* scale : scales) {
+          if (seen.insert(scale).second) unknown.push_back(scale);
+        }
+      }
+    }
+    return unknown;
+  }
+
+ private:
+  // What an op's range is the largest of; empty where it keeps none, or the scope lacks it.
+  std::vector<const Variable*> ScalesReadBy(const Op& op) const {
+    const QuantizerTable::Match match = KeeperOf(op, quantizers_);
+    if (match.recipe == nullptr) return {};
+    const Argument* const scale = ScaleOf(op, *match.recipe);
+    if (FindTensor(scale, VarType::FP32, scope_) != nullptr && known_.contains(scale->variable())) {
+      return {scale->variable()};
+    }
+    if (scale == nullptr || scale->variable() == nullptr) return {};
+    absl::StatusOr<StoredScale> stored = FindStoredScale(*scale, scope_, quantizers_);
+    if (!stored.ok()) return {};
+    return std::move(stored->read);
+  }
+
+  void Note(const Op& op) {
+    const QuantizerTable::Match match = KeeperOf(op, quantizers_);
+    if (match.recipe == nullptr) return;
+    const Argument* const scale = ScaleOf(op, *match.recipe);
+    if (scale == nullptr || scale->variable() == nullptr) return;
+    bool is_known = CountedSteps(op, *match.recipe);
+    for (const QuantizerState& state : match.recipe->state) {
+      const Argument* const holds =
+          state.is_scale ? scale : InEither(op, state.input, state.output);
+      is_known = is_known || HasChanged(holds, *match.quantizer, state);
+    }
+    known_[scale->variable()] |= is_known;
+  }
+
+  bool CountedSteps(const Op& op, const QuantizerRecipe& recipe) const {
+    if (recipe.step_counter_input.empty()) return false;
+    const Tensor* const steps =
+        FindTensor(op.Input(recipe.step_counter_input), VarType::INT64, scope_);
+    return steps != nullptr && steps->data<int64_t>()[0] != 0;
+  }
+
+  // Whether a state is another than it begins with. What only counts may begin with 0 too: that is
+  // a parameter of quantizers.
+  bool HasChanged(const Argument* argument, const Quantizer& quantizer,
+                  const QuantizerState& state) const {
+    const Tensor* const tensor = FindTensor(argument, VarType::FP32, scope_);
+    if (tensor == nullptr) return false;
+    const auto initial = static_cast<float>(quantizer.InitialValue(state, QuantSpec()));
+    const absl::Span<const float> values = tensor->data<float>();
+    return std::any_of(values.begin(), values.end(), [&](float value) {
+      return value != initial && !(state.training_only && value == 0);
+    });
+  }
+
+  bool IsKnown(const Variable* scale) const {
+    const auto found = known_.find(scale);
+    return found == known_.end() || found->second;
+  }
+
+  const Program& program_;
+  const Scope& scope_;
+  const QuantizerTable& quantizers_;
+  absl::flat_hash_map<const Variable*, bool> known_;  // by the scale that an op keeps
+};
+
+}  // namespace
+
+absl::Status CheckRangesAreKnown(const Program& program, const Scope& scope,
+                                 const QuantizerTable& quantizers) {
+  const std::vector<const Variable*> unknown = RangeJudge(program, scope, quantizers).FindUnknown();
+  if (unknown.empty()) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (const Variable* scale : unknown) {
+    if (names.size() == kMostNamed) break;
+    names.push_back(absl::StrCat("\"", scale->name(), "\""));
+  }
+  std::string all = absl::StrJoin(names, ", ");
+  if (unknown.size() > names.size()) {
+    absl::StrAppend(&all, " and ", unknown.size() - names.size(), " more");
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      program.name(), ": ",
+      unknown.size() == 1 ? "a quantizer still has the range" : "quantizers still have the ranges",
+      " that training begins with: ", all,
+      "; calibrate before freezing: train some steps with the quantizers, or quantize the program "
+      "with a profile of its activations (transpile --profile=FILE) and take the scales that its "
+      "startup program then sets"));
+}
+
+}  // namespace fixpoint

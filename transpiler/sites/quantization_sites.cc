@@ -1,0 +1,243 @@
+#include "transpiler/sites/quantization_sites.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "ops/quant_math.h"
+#include "proto/attributes.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr char kQuantizeLinear[] = "quantize_linear";
+constexpr char kQuantizeBias[] = "fake_quantize_dequantize_bias";
+constexpr char kDequantizeLinear[] = "dequantize_linear";
+
+bool IsDequantize(const Op& op, const QuantizerTable& quantizers) {
+  if (op.type() == kDequantizeLinear) return true;
+  for (const auto& quantizer : quantizers.all()) {
+    for (const QuantizerRecipe& recipe : quantizer->recipes()) {
+      if (recipe.dequantize_op == op.type()) return true;
+    }
+  }
+  return false;
+}
+
+class SiteFinder {
+ public:
+  SiteFinder(const Program& program, const QuantizerTable& quantizers)
+      : program_(program), quantizers_(quantizers), era_(EraOf(program)) {}
+
+  absl::StatusOr<std::vector<QuantizationSite>> Find() const {
+    std::vector<QuantizationSite> sites;
+    for (int b = 0; b < program_.block_count(); ++b) {
+      for (const Op& op : program_.block(b).ops()) {
+        if (!IsQuantize(op, quantizers_) || OnlyObserves(op)) continue;
+        ASSIGN_OR_RETURN(QuantizationSite site, SiteOf(op));
+        sites.push_back(std::move(site));
+      }
+    }
+    return sites;
+  }
+
+ private:
+  // Such a quantize_linear passes its input through.
+  static bool OnlyObserves(const Op& op) {
+    return op.type() == kQuantizeLinear && BoolAttr(op.desc(), "only_observer") == true;
+  }
+
+  absl::StatusOr<QuantizationSite> SiteOf(const Op& op) const {
+    const QuantizerTable::Match match = quantizers_.FindByQuantizeOp(op.type());
+    QuantizationSite site;
+    site.quantize = &op;
+    ASSIGN_OR_RETURN(site.input, Slot(op, "X", /*is_output=*/false));
+    ASSIGN_OR_RETURN(site.result, Slot(op, match.recipe == nullptr ? "Y" : "Out", true));
+    ASSIGN_OR_RETURN(site.bits, Int(op, "bit_length", 8));
+    RETURN_IF_ERROR(CheckBits(op, "bit_length", site.bits));
+    // Ops of an era without the attribute round half away from zero.
+    ASSIGN_OR_RETURN(const int round_type, Int(op, "round_type", 1));
+    if (round_type == 0) site.rounding = QuantSpec::HALF_TO_EVEN;
+
+    if (match.recipe == nullptr) {
+      ASSIGN_OR_RETURN(site.axis, Int(op, "quant_axis", 0));
+      site.is_dynamic = site.axis != -1;
+      ASSIGN_OR_RETURN(site.scale, Slot(op, "Scale", false));
+    } else {
+      const Quantizer& quantizer = *match.quantizer;
+      if (quantizer.granularity() == QuantSpec::PER_CHANNEL) {
+        ASSIGN_OR_RETURN(site.axis, Int(op, "quant_axis", 0));
+      }
+      site.quantizer = &quantizer;
+      site.is_dynamic = quantizer.is_dynamic();
+      if (site.is_dynamic) quantizer.ReadParameters(op.desc(), &site.parameters);
+      site.is_affine = quantizer.scheme() == QuantSpec::AFFINE;
+      site.fused = match.recipe->dequantize_op.empty();
+      ASSIGN_OR_RETURN(site.scale, ScaleOf(op, *match.recipe, site.is_dynamic));
+    }
+    if (!site.fused) RETURN_IF_ERROR(FindDequantizeOps(site));
+    return site;
+  }
+
+  static absl::StatusOr<const Argument*> ScaleOf(const Op& op, const QuantizerRecipe& recipe,
+                                                 bool is_dynamic) {
+    for (const QuantizerState& state : recipe.state) {
+      if (state.is_scale && !is_dynamic) return Slot(op, state.input, /*is_output=*/false);
+    }
+    return Slot(op, recipe.scale_output, /*is_output=*/true);
+  }
+
+  static absl::StatusOr<const Argument*> Slot(const Op& op, absl::string_view slot,
+                                              bool is_output) {
+    const Argument* argument = is_output ? op.Output(slot) : op.Input(slot);
+    if (argument != nullptr && argument->variable() != nullptr) return argument;
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": wants one variable in ",
+                                                   is_output ? "output" : "input", " ", slot));
+  }
+
+  absl::StatusOr<int> Int(const Op& op, absl::string_view name, int otherwise) const {
+    const OpDesc::Attr* attr = AttrOrDefault(op.desc(), name, era_);
+    if (attr == nullptr) return otherwise;
+    const std::optional<int64_t> value = IntValue(*attr);
+    if (value.has_value() && *value == static_cast<int>(*value)) return static_cast<int>(*value);
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": attribute ", name,
+                                                   " is not a whole number of 32 bits"));
+  }
+
+  // The only code of one bit is 0.
+  static absl::Status CheckBits(const Op& op, absl::string_view attr, int64_t bits) {
+    if (bits >= 2 && bits <= 16) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        absl::StrCat(DescribeInFile(op), ": ", attr, " is ", bits, "; want 2 to 16"));
+  }
+
+  absl::Status FindDequantizeOps(QuantizationSite& site) const {
+    for (const Argument* reader : site.result->value()->readers()) {
+      const Op& op = reader->op();
+      if (!IsDequantize(op, quantizers_) || reader->slot_name() != "X") {
+        return absl::FailedPreconditionError(
+            absl::StrCat(DescribeInFile(op), ": reads \"", reader->name(), "\", the codes of ",
+                         DescribeInFile(*site.quantize), "; want a dequantize op between them"));
+      }
+      if (op.Input("X") != reader) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            DescribeInFile(op), ": has ", op.Inputs("X").size(),
+            " variables in input X; want one, the codes of ", DescribeInFile(*site.quantize)));
+      }
+      RETURN_IF_ERROR(CheckDequantizeOp(site, op));
+      site.dequantize.push_back(&op);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckDequantizeOp(const QuantizationSite& site, const Op& op) const {
+    if (op.outputs().size() != 1 || op.outputs().front()->variable() == nullptr) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          DescribeInFile(op), ": has ", op.outputs().size(), " outputs; want one variable"));
+    }
+    const Argument* scale = op.Input("Scale");
+    if (scale == nullptr) scale = op.Input("Scales");
+    if (scale == nullptr || scale->variable() != site.scale->variable()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(DescribeInFile(op), ": takes codes of ", DescribeInFile(*site.quantize),
+                       " back at another scale than \"", site.scale->name(), "\""));
+    }
+    RETURN_IF_ERROR(CheckDequantizeAttrs(site, op));
+    const float largest = static_cast<float>(LargestCode(site.bits));
+    float range = largest;
+    if (const auto max_range = FloatAttr(op.desc(), "max_range"); max_range.has_value()) {
+      range = static_cast<float>(*max_range);
+    } else if (const OpDesc::Attr* attr = AttrOrDefault(op.desc(), "quant_bits", era_);
+               attr != nullptr) {
+      const auto bits = IntsValue(*attr);
+      if (bits.has_value() && !bits->empty()) {
+        RETURN_IF_ERROR(CheckBits(op, "quant_bits", bits->front()));
+        range = static_cast<float>(LargestCode(static_cast<int>(bits->front())));
+      }
+    }
+    if (range == largest) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(DescribeInFile(op), ": divides by ", range,
+                                                      " codes of ", DescribeInFile(*site.quantize),
+                                                      ", the largest of which is ", largest));
+  }
+
+  absl::Status CheckDequantizeAttrs(const QuantizationSite& site, const Op& op) const {
+    const auto misfit = [&](absl::string_view attribute, int value, int wanted) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(Describe(op), ": ", attribute, " is ", value, "; want ", wanted,
+                       ", that of the codes of ", Describe(*site.quantize)));
+    };
+    const bool is_linear = op.type() == kDequantizeLinear;
+    if (is_linear && BoolAttr(op.desc(), "only_observer") == true) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          Describe(op), ": only observes, so that \"", op.outputs().front()->name(),
+          "\" holds the codes of ", Describe(*site.quantize), "; want both to observe, or none"));
+    }
+    ASSIGN_OR_RETURN(const int bits, Int(op, "bit_length", site.bits));
+    if (bits != site.bits) return misfit("bit_length", bits, site.bits);
+    // Ops of an era without the attribute count channels along axis 0, or not at all.
+    const bool has_channels = is_linear || op.Input("Scales") != nullptr;
+    ASSIGN_OR_RETURN(const int axis, Int(op, "quant_axis", has_channels ? 0 : -1));
+    if (axis != site.axis) return misfit("quant_axis", axis, site.axis);
+    return absl::OkStatus();
+  }
+
+  const Program& program_;
+  const QuantizerTable& quantizers_;
+  const Era era_;
+};
+
+}  // namespace
+
+std::vector<const Op*> QuantizationSite::ops() const {
+  std::vector<const Op*> ops = {quantize};
+  ops.insert(ops.end(), dequantize.begin(), dequantize.end());
+  return ops;
+}
+
+std::vector<const Argument*> ScalesOfBiases(const QuantizationSite& site) {
+  std::vector<const Argument*> scales;
+  for (const Argument* output : site.quantize->outputs()) {
+    if (output->value() == nullptr || output->variable() != site.scale->variable()) continue;
+    for (const Argument* reader : output->value()->readers()) {
+      if (reader->op().type() == kQuantizeBias) scales.push_back(reader);
+    }
+  }
+  return scales;
+}
+
+bool IsQuantize(const Op& op, const QuantizerTable& quantizers) {
+  return op.type() == kQuantizeLinear || quantizers.FindByQuantizeOp(op.type()).recipe != nullptr;
+}
+
+bool FindsItsRange(const Op& op, const QuantizerTable& quantizers) {
+  if (op.type() == kQuantizeLinear) {
+    const OpDesc::Attr* axis = AttrOrDefault(op.desc(), "quant_axis", Era::kPaddle2);
+    return axis != nullptr && IntValue(*axis) != -1;
+  }
+  const QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.type());
+  return match.recipe != nullptr && !match.recipe->has_is_test;
+}
+
+absl::StatusOr<std::vector<QuantizationSite>> FindQuantizationSites(
+    const Program& program, const QuantizerTable& quantizers) {
+  return SiteFinder(program, quantizers).Find();
+}
+
+std::string WhyFrozen(const Program& program, const QuantizerTable& quantizers) {
+  for (int b = 0; b < program.block_count(); ++b) {
+    for (const Op& op : program.block(b).ops()) {
+      if (!IsDequantize(op, quantizers)) continue;
+      const Argument* codes = op.Input("X");
+      if (codes == nullptr || codes->value() == nullptr) continue;
+      const Value& value = *codes->value();
+      if (value.origin() == Value::Origin::kWrite && IsQuantize(*value.op(), quantizers)) continue;
+      return absl::StrCat(DescribeInFile(op), " dequantizes \"", std::string(codes->name()),
+                          "\", which no quantize op computes");
+    }
+  }
+  return "";
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,64 @@
+// The simulated quantizations of a program, whoever wrote them: found by op types and by values,
+// never by names.
+
+#ifndef FIXPOINT_TRANSPILER_SITES_QUANTIZATION_SITES_H_
+#define FIXPOINT_TRANSPILER_SITES_QUANTIZATION_SITES_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
+#include "proto/program.h"
+#include "proto/quant_spec.pb.h"
+
+namespace fixpoint {
+
+// One quantize op, and the ops that take its codes back to real numbers.
+struct QuantizationSite {
+  const Op* quantize = nullptr;
+  const Argument* input = nullptr;    // what is quantized
+  const Argument* result = nullptr;   // its codes; of a fused op, what they stand for
+  bool fused = false;                 // the quantize op dequantizes too
+  std::vector<const Op*> dequantize;  // the readers of the codes; none where fused
+
+  const Quantizer* quantizer = nullptr;  // null: quantize_linear
+  QuantSpec parameters;                  // of a dynamic one, and nothing else
+
+  int bits = 8;  // bit_length: codes up to 2^(bits - 1) - 1
+  QuantSpec::Rounding rounding = QuantSpec::HALF_AWAY_FROM_ZERO;
+  int axis = -1;                    // the channels', or -1: one scale for the whole tensor
+  bool is_dynamic = false;          // the scale is found anew from each tensor
+  bool is_affine = false;           // with a zero point
+  const Argument* scale = nullptr;  // where it is read or, where dynamic, written
+
+  // The ops that go when the site is rewritten.
+  std::vector<const Op*> ops() const;
+};
+
+// The arguments by which ops that quantize a bias (ops/bias_codes.h) read the scale of a site.
+std::vector<const Argument*> ScalesOfBiases(const QuantizationSite& site);
+
+// Whether the op computes codes, or what they stand for: a quantize op of the table, or
+// quantize_linear, which is no quantizer's own.
+bool IsQuantize(const Op& op, const QuantizerTable& quantizers);
+
+// Whether a quantize op finds its range anew from each tensor in test mode too, so that is_test is
+// not for it. A quantize_linear with a scale per channel does.
+bool FindsItsRange(const Op& op, const QuantizerTable& quantizers);
+
+// Every site, in program order. Ops of training are not expected: strip_training first.
+// Errors: kInvalidArgument: a quantize op without its slots, or with a bit_length that is none; a
+// dequantize op that takes more than the codes;
+// kFailedPrecondition: codes that something else than a dequantize op of the same scale and the
+// same codes reads.
+absl::StatusOr<std::vector<QuantizationSite>> FindQuantizationSites(
+    const Program& program, const QuantizerTable& quantizers);
+
+// A sentence about the op by which the program shows that it is frozen already: a dequantize op
+// whose codes no quantize op computes. "" where there is none.
+std::string WhyFrozen(const Program& program, const QuantizerTable& quantizers);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_SITES_QUANTIZATION_SITES_H_

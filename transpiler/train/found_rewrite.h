@@ -1,0 +1,30 @@
+// What a program shows of a rewrite that quantized it, whoever did: there need be no edit log.
+
+#ifndef FIXPOINT_TRANSPILER_TRAIN_FOUND_REWRITE_H_
+#define FIXPOINT_TRANSPILER_TRAIN_FOUND_REWRITE_H_
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "ops/quantizer_table.h"
+#include "proto/program.h"
+#include "transpiler/plan/plan.h"
+
+namespace fixpoint {
+
+struct FoundRewrite {
+  // A site for each value and each way in which it is quantized. Its readers are the forward ops
+  // that read a result, its gradient readers the same slots of their gradient ops, whatever those
+  // read. All gradient ops of the types of those forward ops are listed. There are no decisions.
+  Plan plan;
+  // The ops that quantize and dequantize, and their variables but for what is quantized and for
+  // scales that are trained, which are parameters.
+  absl::flat_hash_set<const Op*> ops;
+  absl::flat_hash_set<const Variable*> variables;
+};
+
+// Linear in the program. Errors: those of FindQuantizationSites.
+absl::StatusOr<FoundRewrite> FindRewrite(const Program& program, const QuantizerTable& quantizers);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_TRAIN_FOUND_REWRITE_H_

@@ -1,0 +1,30 @@
+// Minimize where Transpile came first.
+
+#ifndef FIXPOINT_TRANSPILER_TRAIN_MINIMIZE_QUANTIZED_H_
+#define FIXPOINT_TRANSPILER_TRAIN_MINIMIZE_QUANTIZED_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "ops/backward.h"
+#include "ops/optimizer.h"
+#include "ops/program_builder.h"
+#include "transpiler/train/quantize_transpiler.h"
+
+namespace fixpoint {
+
+// Minimizes the builder's program, which Transpile has rewritten with these options, for inference
+// since it had no gradients: it becomes what Optimizer::Minimize and Transpile after it make of the
+// program as it was, quantizers that follow their ranges in training, and that are trained. State
+// is initialised in the builder's startup program, whatever `options.startup` says.
+//
+// Errors: kFailedPrecondition: the program was not transpiled, or is not with these options; those
+// of Untranspile, Optimizer::Minimize and Transpile. Both programs are then as before.
+absl::StatusOr<std::vector<ParameterGradient>> MinimizeQuantized(
+    const Optimizer& optimizer, ProgramBuilder& net, absl::string_view loss,
+    const TranspileOptions& options = {});
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_TRAIN_MINIMIZE_QUANTIZED_H_

@@ -1,0 +1,100 @@
+// plan_quantizers: decides what is quantized (planner.h), unless a plan was given. The program is
+// the same before and after; for a convolution the plan says, shortened (proto/quant_plan.proto):
+//
+//   conv2d(Filter=w, Input=x) -> (Output=y)
+//
+//   sites { value { variable: "x" } readers { type: "conv2d" slot: "Input" } role: ACTIVATION }
+//   sites { value { variable: "w" } readers { type: "conv2d" slot: "Filter" } role: WEIGHT }
+//   decisions { op: 0 type: "conv2d" quantized: true reason: "by_target" }
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ops/quantizer.h"
+#include "proto/status_macros.h"
+#include "transpiler/pipeline/input_error.h"
+#include "transpiler/plan/plan_file.h"
+#include "transpiler/plan/planner.h"
+#include "transpiler/plan/scale_training.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/train/train_context.h"
+
+namespace fixpoint {
+namespace {
+
+class PlanQuantizers final : public StagePass<TrainContext> {
+ public:
+  absl::string_view name() const override { return "plan_quantizers"; }
+  absl::string_view doc() const override {
+    return "Decides what is quantized and how, with a reason for each op; edits nothing.";
+  }
+  std::vector<std::string> Requires() const override { return {"target"}; }
+  std::vector<std::string> Establishes() const override { return {"planned"}; }
+
+  absl::Status RunIn(Program& program, TrainContext& context) const override {
+    if (context.given_plan != nullptr) {
+      RETURN_IF_ERROR(InputError(context.names.plan, ReadPlan(program, context)));
+    } else {
+      ASSIGN_OR_RETURN(context.plan, MakePlan(program, context.config, context.target,
+                                              context.quantizers, context.names.config));
+      FindTrainedScales(context);
+    }
+    if (context.plan.is_inference) {
+      context.notes.push_back("the program has no backward op: it is rewritten for inference");
+    }
+    if (context.profile != nullptr) {
+      RETURN_IF_ERROR(
+          InputError(context.names.profile, MergeProfile(*context.profile, program, context.plan)));
+    }
+    if (context.plan.is_inference) NoteMissingRanges(context);
+    context.plan_as_made = PlanToProto(context.plan);
+    return absl::OkStatus();
+  }
+
+ private:
+  // Nothing trains the ranges of a program of inference.
+  static void NoteMissingRanges(TrainContext& context) {
+    int count = 0;
+    std::string first;
+    for (const Site& site : context.plan.sites) {
+      if (site.role != QuantPlan::ACTIVATION || site.range) continue;
+      if (context.quantizers.Find(site.spec.quantizer())->is_dynamic()) continue;
+      if (count++ == 0) first = site.value->variable().name();
+    }
+    if (count == 0) return;
+    context.notes.push_back(absl::StrCat(
+        "activations whose range neither training nor a profile tells, so that the results will be "
+        "wrong: ",
+        count, ", the first is ", first));
+  }
+
+  static absl::Status ReadPlan(const Program& program, TrainContext& context) {
+    ASSIGN_OR_RETURN(context.plan, PlanFromProto(*context.given_plan, program));
+    if (context.plan.target.empty() && context.plan.sites.empty() &&
+        context.plan.decisions.empty()) {
+      return absl::InvalidArgumentError("has no target, no sites and no decisions; want a plan");
+    }
+    RETURN_IF_ERROR(CheckPlan(context.plan, context.target, context.quantizers));
+    FindTrainedScales(context);
+    return CheckTrainedScales(program, context.plan);
+  }
+
+  static void FindTrainedScales(TrainContext& context) {
+    for (Site& site : context.plan.sites) {
+      site.trained_inputs =
+          context.plan.is_inference || site.observe || site.role == QuantPlan::BIAS
+              ? std::vector<std::string>()
+              : TrainedInputs(context.quantizers, site.spec, EraOf(context.target));
+    }
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Pass> MakePlanQuantizers() { return std::make_unique<PlanQuantizers>(); }
+
+}  // namespace fixpoint

@@ -1,0 +1,18 @@
+// Recognising programs that are quantized already.
+
+#ifndef FIXPOINT_TRANSPILER_TRAIN_QUANTIZED_ALREADY_H_
+#define FIXPOINT_TRANSPILER_TRAIN_QUANTIZED_ALREADY_H_
+
+#include <string>
+
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// A sentence about who quantized the program: Fixpoint, by its marks, or another tool, by its
+// fake-quantize and dequantize ops. "" where it is not quantized. Observers do not count.
+std::string WhoQuantized(const Program& program);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_TRAIN_QUANTIZED_ALREADY_H_

@@ -1,0 +1,445 @@
+#include "transpiler/train/quantizer_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "ops/quant_math.h"
+#include "proto/attributes.h"
+#include "proto/op_builder.h"
+#include "proto/status_macros.h"
+#include "transpiler/pipeline/captures.h"
+#include "transpiler/pipeline/input_error.h"
+#include "transpiler/pipeline/marks.h"
+#include "transpiler/pipeline/op_templates.h"
+#include "transpiler/plan/gradient_links.h"
+#include "transpiler/plan/schedule.h"
+#include "transpiler/plan/target.h"
+#include "transpiler/plan/unknown_quantizer.h"
+#include "transpiler/train/step_counter.h"
+
+namespace fixpoint {
+namespace {
+
+// The argument of an output slot; "" where there is no such slot.
+std::string OutputOf(const OpDesc& op, const std::string& slot) {
+  for (const OpDesc::Var& var : op.outputs()) {
+    if (var.parameter() == slot) return var.arguments(0);
+  }
+  return "";
+}
+
+// The op of `block` in which `op` runs: itself, or the one that runs the block that it is in; null
+// where `op` is in a block that no op runs.
+const Op* AncestorIn(const Block& block, const Op& op) {
+  const Op* at = &op;
+  while (at != nullptr && &at->block() != &block) at = at->block().owner();
+  return at;
+}
+
+}  // namespace
+
+QuantizerWriter::QuantizerWriter(Program* program, TrainContext* context, absl::string_view pass)
+    : program_(*program),
+      quantizers_(context->quantizers),
+      context_(*context),
+      pass_(pass),
+      rewriter_(program, pass),
+      state_(program, context, &rewriter_),
+      schedule_(ScheduleOf(context_.plan)) {}
+
+absl::Status QuantizerWriter::WriteAll() {
+  absl::btree_map<std::string, std::vector<const Site*>> shared;
+  for (const Site& site : context_.plan.sites) {
+    if (!site.shared_scale.empty()) shared[site.shared_scale].push_back(&site);
+  }
+  for (const Site& site : context_.plan.sites) {
+    if (site.role == QuantPlan::BIAS) continue;
+    if (site.shared_scale.empty()) {
+      RETURN_IF_ERROR(Write(site));
+      continue;
+    }
+    // The whole group is written where its first site stands.
+    std::vector<const Site*>& group = shared[site.shared_scale];
+    if (group.front() == &site) RETURN_IF_ERROR(WriteSharedScale(group));
+  }
+  const OperandSites sites(context_.plan);
+  for (const Site& site : context_.plan.sites) {
+    if (site.role == QuantPlan::BIAS) RETURN_IF_ERROR(WriteBias(site, sites));
+  }
+  Mark();
+  return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::WriteBias(const Site& site, const OperandSites& sites) {
+  const Op& product = *ProductOfBias(*site.readers.front());
+  const OperandSites::Operands operands = sites.Of(product);
+  Place place = PlaceOf(site);
+  place.before = &product;
+  Writing writing{&site, nullptr, nullptr, place, /*is_test=*/false};
+  ASSIGN_OR_RETURN(const std::string numbers, DeclareLike(writing, ".quant_dequant"));
+  OpBuilder quantize = rewriter_.New("fake_quantize_dequantize_bias");
+  quantize.Input("X", site.value->variable().name())
+      .Input("InputScale", scales_.at(operands.activation))
+      .Input("WeightScale", scales_.at(operands.weight))
+      .Output("Out", numbers)
+      .IntAttr("input_largest_code", LargestCode(BitLength(operands.activation->spec)))
+      .IntAttr("weight_largest_code", LargestCode(BitLength(operands.weight->spec)));
+  Insert(writing, quantize);
+  ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
+  Rewire(site, scheduled);
+  return absl::OkStatus();
+}
+
+QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
+  const Value& value = *site.value;
+  Place place{&value.block(), nullptr, nullptr, kForward};
+  const Op* first_reader = site.readers.empty() ? value.op() : &site.readers.front()->op();
+  if (context_.target.conventions().copy_op_role() && first_reader != nullptr) {
+    place.role = first_reader->role();
+  }
+  switch (value.origin()) {
+    case Value::Origin::kWrite:
+    case Value::Origin::kExit:
+      place.after = value.op();
+      break;
+    case Value::Origin::kLoopHead:
+      break;
+    case Value::Origin::kEntry:
+      // Before the first reader, out of the loops that it is in.
+      for (const Argument* reader : site.readers) {
+        const Op* op = AncestorIn(value.block(), reader->op());
+        if (op == nullptr) continue;
+        if (place.before == nullptr || op->IsBefore(*place.before)) place.before = op;
+      }
+      break;
+  }
+  return place;
+}
+
+absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site,
+                                                                const Place& place,
+                                                                bool observer) const {
+  const Quantizer* quantizer = quantizers_.Find(site.spec.quantizer());
+  if (quantizer == nullptr) {
+    return InputError(context_.names.plan, absl::InvalidArgumentError(UnknownQuantizer(
+                                               site.spec.quantizer(), quantizers_)));
+  }
+  // An observer of the older era is one of the newer too, and the reverse is not so.
+  const bool is_fluid = observer && EraOf(program_) == Era::kFluid;
+  const Era era = is_fluid ? Era::kFluid : EraOf(context_.target);
+  for (const QuantizerRecipe& recipe : observer ? quantizer->observers() : quantizer->recipes()) {
+    if (!Includes(recipe.eras, era) || (!observer && recipe.form != site.spec.form())) continue;
+    return Writing{&site, quantizer, &recipe, place,
+                   context_.plan.is_inference && recipe.has_is_test};
+  }
+  return InputError(
+      context_.names.plan,
+      absl::FailedPreconditionError(absl::StrCat(
+          "\"", site.value->variable().name(), "\": quantizer ", quantizer->name(), " has no ",
+          observer ? "observer" : absl::StrCat(QuantSpec::Form_Name(site.spec.form()), " form"),
+          " in the ", is_fluid ? "program" : "target", "'s era")));
+}
+
+absl::StatusOr<std::string> QuantizerWriter::DeclareScale(const Block& block,
+                                                          const std::string& base, int64_t count) {
+  ASSIGN_OR_RETURN(const Variable* scale,
+                   rewriter_.AddTensor(block, rewriter_.FreshName(base), VarType::FP32, {count}));
+  return scale->name();
+}
+
+absl::StatusOr<std::string> QuantizerWriter::DeclareLike(const Writing& writing,
+                                                         const Variable& like,
+                                                         absl::string_view suffix) {
+  ASSIGN_OR_RETURN(const Variable* variable,
+                   rewriter_.AddVariable(*writing.place.block,
+                                         rewriter_.FreshName(absl::StrCat(
+                                             writing.site->value->variable().name(), suffix)),
+                                         like.desc()->type()));
+  return variable->name();
+}
+
+absl::StatusOr<std::string> QuantizerWriter::StepCounter() {
+  if (step_counter_.empty()) {
+    ASSIGN_OR_RETURN(step_counter_, AddStepCounter(program_, pass_, &state_, &rewriter_));
+  }
+  return step_counter_;
+}
+
+absl::StatusOr<OpBuilder> QuantizerWriter::SelectFrom(int64_t step, const std::string& out) {
+  ASSIGN_OR_RETURN(const std::string counter, StepCounter());
+  OpBuilder select = rewriter_.New(kSelectFromStep);
+  select.Input("Step", counter).Output("Out", out).Attr(MakeLongAttr("from_step", step));
+  return select;
+}
+
+absl::StatusOr<std::string> QuantizerWriter::Schedule(Writing& writing,
+                                                      const std::string& quantized) {
+  if (schedule_.quantize_from_step() <= 1) return quantized;
+  ASSIGN_OR_RETURN(std::string scheduled, DeclareLike(writing, ".scheduled"));
+  ASSIGN_OR_RETURN(OpBuilder select, SelectFrom(schedule_.quantize_from_step(), scheduled));
+  select.Input("X", quantized).Input("Before", writing.site->value->variable().name());
+  Insert(writing, select);
+  return scheduled;
+}
+
+absl::Status QuantizerWriter::ScheduleState(Writing& writing, const QuantizerState& state,
+                                            const std::string& name) {
+  if (schedule_.quantize_from_step() <= 1 || !state.begins_with_quantization ||
+      writing.site->range.has_value()) {
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(OpBuilder select, SelectFrom(schedule_.quantize_from_step() + 1, name));
+  Insert(writing, select.Input("X", name));
+  return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
+  for (const QuantizerState& state : writing.recipe->state) {
+    if (writing.is_test && state.training_only) continue;
+    if (state.input.empty() && state.output.empty()) continue;
+    ASSIGN_OR_RETURN(const std::string name, state_.Add(*writing.site, *writing.quantizer, state));
+    if (!writing.is_test) RETURN_IF_ERROR(ScheduleState(writing, state, name));
+    if (!state.input.empty()) quantize.Input(state.input, name);
+    if (!state.output.empty()) quantize.Output(state.output, name);
+  }
+  if (!writing.recipe->step_counter_input.empty() && !writing.is_test) {
+    ASSIGN_OR_RETURN(const std::string counter, StepCounter());
+    quantize.Input(writing.recipe->step_counter_input, counter);
+  }
+  // What trains a scale ends its training.
+  if (schedule_.has_freeze_scales_from_step() && writing.recipe->has_is_test && !writing.is_test &&
+      !writing.site->trains_scale()) {
+    ASSIGN_OR_RETURN(const std::string counter, StepCounter());
+    quantize.Input(kStepSlot, counter)
+        .Attr(MakeLongAttr(kTestFromStepAttr, schedule_.freeze_scales_from_step()));
+  }
+  return absl::OkStatus();
+}
+
+void QuantizerWriter::Insert(Writing& writing, OpBuilder& op) {
+  Place& place = writing.place;
+  op.IntAttr("op_role", place.role).StringAttr(kInsertedByAttr, pass_);
+  if (place.before != nullptr) {
+    rewriter_.InsertBefore(*place.before, op);
+    return;
+  }
+  const Op*& last = place.after == nullptr ? last_at_head_[place.block] : last_after_[place.after];
+  if (last != nullptr) {
+    last = &rewriter_.InsertAfter(*last, op);
+  } else if (place.after != nullptr) {
+    last = &rewriter_.InsertAfter(*place.after, op);
+  } else {
+    last = &rewriter_.Prepend(*place.block, op);
+  }
+}
+
+absl::StatusOr<OpBuilder> QuantizerWriter::BeginQuantizeOp(const Writing& writing,
+                                                           std::string* numbers) {
+  const bool fused = writing.recipe->dequantize_op.empty();
+  OpBuilder builder = rewriter_.New(writing.recipe->quantize_op);
+  builder.Input("X", writing.site->value->variable().name());
+  ASSIGN_OR_RETURN(*numbers, DeclareLike(writing, fused ? ".quant_dequant" : ".quantized"));
+  builder.Output("Out", *numbers);
+  writing.quantizer->AddQuantizeAttrs(writing.site->spec, EraOf(context_.target), builder);
+  if (writing.recipe->has_is_test) builder.BoolAttr("is_test", writing.is_test);
+  return builder;
+}
+
+absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quantize,
+                                               const std::string& numbers) {
+  const std::string scale = OutputOf(quantize.op(), writing.recipe->scale_output);
+  const std::string zero_point = OutputOf(quantize.op(), writing.recipe->zero_point_output);
+  scales_[writing.site] = scale;
+  Insert(writing, quantize);
+  if (writing.recipe->dequantize_op.empty()) {
+    ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
+    Rewire(*writing.site, scheduled);
+    return absl::OkStatus();
+  }
+  ASSIGN_OR_RETURN(const std::string dequantized, DeclareLike(writing, ".quantized.dequantized"));
+  OpBuilder builder = rewriter_.New(writing.recipe->dequantize_op);
+  builder.Input("X", numbers).Input(writing.recipe->scale_input_of_dequantize, scale);
+  if (!zero_point.empty()) {
+    builder.Input(writing.recipe->zero_point_input_of_dequantize, zero_point);
+  }
+  builder.Output("Out", dequantized);
+  writing.quantizer->AddDequantizeAttrs(writing.site->spec, EraOf(context_.target), builder);
+  Insert(writing, builder);
+  ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, dequantized));
+  Rewire(*writing.site, scheduled);
+  return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::Write(const Site& site) {
+  if (site.observe) return Observe(site, PlaceOf(site)).status();
+  ASSIGN_OR_RETURN(Writing writing, Begin(site, PlaceOf(site)));
+  if (!writing.quantizer->SummaryOps(site.spec, EraOf(context_.target)).empty()) {
+    ASSIGN_OR_RETURN(const std::string scale, Observe(site, writing.place));
+    return WriteWithScale(site, writing.place, scale);
+  }
+  std::string numbers;
+  ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
+  RETURN_IF_ERROR(AddState(writing, quantize));
+  const std::string& scale_output = writing.recipe->scale_output;
+  if (!scale_output.empty() && OutputOf(quantize.op(), scale_output).empty()) {
+    // A dynamic quantizer's scale is an output like any other.
+    const Target::Conventions& conventions = context_.target.conventions();
+    const Variable& variable = site.value->variable();
+    const std::string base = variable.name() + conventions.scale_suffix();
+    const bool per_channel = site.spec.granularity() == QuantSpec::PER_CHANNEL;
+    const int64_t count = per_channel ? variable.tensor()->dims(site.spec.axis()) : 1;
+    const bool persists = site.role == QuantPlan::WEIGHT && conventions.weight_scales_persist();
+    ASSIGN_OR_RETURN(const std::string scale,
+                     persists ? state_.Declare(base, VarType::FP32, {count}, 0.001)
+                              : DeclareScale(*writing.place.block, base, count));
+    quantize.Output(scale_output, scale);
+  }
+  return FinishQuantizeOp(writing, std::move(quantize), numbers);
+}
+
+absl::StatusOr<std::string> QuantizerWriter::Summarize(Writing& writing) {
+  std::string summary = writing.site->value->variable().name();
+  const Era era = EraOf(context_.target);
+  OpTemplates templates(program_, &rewriter_, *writing.place.block, era, summary);
+  templates.Bind(Quantizer::kValue, summary);
+  for (OpDesc& op : writing.quantizer->SummaryOps(writing.site->spec, era)) {
+    ASSIGN_OR_RETURN(OpBuilder filled, templates.Fill(std::move(op)));
+    summary = filled.op().outputs().rbegin()->arguments(0);
+    Insert(writing, filled);
+  }
+  return summary;
+}
+
+absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Place& place) {
+  ASSIGN_OR_RETURN(Writing writing, Begin(site, place, /*observer=*/true));
+  ASSIGN_OR_RETURN(const std::string observed, Summarize(writing));
+  OpBuilder observe = rewriter_.New(writing.recipe->quantize_op);
+  observe.Input("X", observed);
+  if (writing.recipe->observer_needs_output) {
+    const Variable& like = *program_.Find(*place.block, observed);
+    ASSIGN_OR_RETURN(const std::string copy, DeclareLike(writing, like, ".observed"));
+    observe.Output("Out", copy);
+  }
+  writing.quantizer->AddObserverAttrs(site.spec, observe);
+  observe.BoolAttr("is_test", writing.is_test);
+  RETURN_IF_ERROR(AddState(writing, observe));
+  std::string scale = OutputOf(observe.op(), writing.recipe->scale_output);
+  Insert(writing, observe);
+  return scale;
+}
+
+absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& sites) {
+  // Each input is observed, and the largest of the ranges quantizes all of them. Both happen
+  // directly before the op that reads them, where all are known.
+  const Op& reader = sites.front()->readers.front()->op();
+  Place place{&reader.block(), nullptr, &reader, PlaceOf(*sites.front()).role};
+  std::string shared;
+  for (const Site* site : sites) {
+    ASSIGN_OR_RETURN(const std::string range, Observe(*site, place));
+    if (shared.empty()) {
+      shared = range;
+      continue;
+    }
+    ASSIGN_OR_RETURN(const std::string larger,
+                     DeclareScale(*place.block, site->shared_scale + ".shared_scale", 1));
+    ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
+    Insert(writing, rewriter_.New("elementwise_max")
+                        .Input("X", shared)
+                        .Input("Y", range)
+                        .Output("Out", larger)
+                        .IntAttr("axis", -1));
+    shared = larger;
+  }
+  for (const Site* site : sites) RETURN_IF_ERROR(WriteWithScale(*site, place, shared));
+  return absl::OkStatus();
+}
+
+absl::Status QuantizerWriter::WriteWithScale(const Site& site, const Place& place,
+                                             const std::string& scale) {
+  ASSIGN_OR_RETURN(Writing writing, Begin(site, place));
+  writing.is_test = true;  // reads the scale that it is given, and follows no state
+  std::string numbers;
+  ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
+  for (const QuantizerState& state : writing.recipe->state) {
+    if (!state.is_scale) continue;
+    quantize.Input(state.input, scale);
+    if (!state.output.empty()) quantize.Output(state.output, scale);
+  }
+  return FinishQuantizeOp(writing, std::move(quantize), numbers);
+}
+
+void QuantizerWriter::Rewire(const Site& site, const std::string& name) {
+  for (const Argument* reader : site.readers) Point(*reader, site, name);
+  for (const Argument* reader : site.gradient_readers) Point(*reader, site, name);
+}
+
+QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
+  const auto [change, is_new] = changes_.try_emplace(&op);
+  if (is_new) changed_.push_back(&op);
+  return change->second;
+}
+
+void QuantizerWriter::Point(const Argument& argument, const Site& site, const std::string& name) {
+  Change& change = ChangeOf(argument.op());
+  change.marks.push_back(ArgumentMark(argument.slot_name(), argument.index(), argument.name()));
+  if (site.role == QuantPlan::WEIGHT) {
+    change.has_weight = true;
+  } else if (site.role == QuantPlan::ACTIVATION) {
+    change.activation_bits = site.spec.bits();
+  }
+  rewriter_.SetArgument(argument, name);
+  Capture(argument, argument.variable()->block(), name);
+}
+
+void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
+                              const std::string& name) {
+  const Block* block = &reader.op().block();
+  while (block != &declaring && block->forward() != &declaring && block->owner() != nullptr) {
+    const Op& owner = *block->owner();
+    block = &owner.block();
+    const absl::string_view slot = CaptureSlot(owner.type());
+    if (slot.empty() || !captured_.emplace(&owner, name).second) continue;
+    const auto note = [&](bool is_output, absl::string_view in_slot, absl::string_view argument) {
+      const auto arguments = is_output ? owner.Outputs(in_slot) : owner.Inputs(in_slot);
+      ChangeOf(owner).marks.push_back(
+          AddedArgumentMark(in_slot, static_cast<int>(arguments.size())));
+      if (is_output) {
+        rewriter_.AddOutput(owner, in_slot, argument);
+      } else {
+        rewriter_.AddInput(owner, in_slot, argument);
+      }
+    };
+    note(false, slot, name);
+    // The gradients of what is captured stand at the same positions.
+    const std::string gradients = absl::StrCat(slot, kGradientSuffix);
+    if (!owner.Outputs(gradients).empty()) note(true, gradients, kEmptyArgument);
+  }
+}
+
+void QuantizerWriter::SetAttrMarked(const Op& op, OpDesc::Attr attr, Change& change) {
+  change.marks.push_back(AttributeMark(op, attr.name()));
+  rewriter_.SetAttr(op, std::move(attr));
+}
+
+void QuantizerWriter::Mark() {
+  const bool reference_marks = context_.target.conventions().reference_marks();
+  for (const Op* op : changed_) {
+    Change& change = changes_[op];
+    if (reference_marks && IsForward(*op) && op->sub_blocks().empty()) {
+      // The reference's two passes: of products with a weight, and of what has none.
+      SetAttrMarked(*op,
+                    MakeStringAttr("quantization_type",
+                                   change.has_weight ? "qat_with_weight" : "qat_without_weight"),
+                    change);
+      if (!change.has_weight) {
+        SetAttrMarked(*op, MakeIntAttr("activation_bits", change.activation_bits), change);
+      }
+      SetAttrMarked(*op, MakeBoolAttr("with_quant_attr", true), change);
+    }
+    rewriter_.SetAttr(*op, MakeStringsAttr(kRewiredAttr, change.marks));
+  }
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,125 @@
+// Writes the sites of a plan into a program, one after the other, in one pass over them.
+
+#ifndef FIXPOINT_TRANSPILER_TRAIN_QUANTIZER_WRITER_H_
+#define FIXPOINT_TRANSPILER_TRAIN_QUANTIZER_WRITER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "proto/rewriter.h"
+#include "transpiler/plan/integer_bias.h"
+#include "transpiler/plan/plan.h"
+#include "transpiler/train/state_writer.h"
+#include "transpiler/train/train_context.h"
+
+namespace fixpoint {
+
+class QuantizerWriter {
+ public:
+  // REQUIRES: both outlive the writer.
+  QuantizerWriter(Program* program, TrainContext* context, absl::string_view pass);
+
+  // Writes every site of the plan, and marks what was changed.
+  absl::Status WriteAll();
+
+ private:
+  // Where a site's ops go: each after the one before it.
+  struct Place {
+    const Block* block;
+    const Op* after;   // null: at the head of the block
+    const Op* before;  // if not null, before this op instead
+    int role;          // op_role of what is inserted
+  };
+  // A site with the quantizer, recipe and variables that write it.
+  struct Writing {
+    const Site* site;
+    const Quantizer* quantizer;
+    const QuantizerRecipe* recipe;
+    Place place;
+    bool is_test;
+  };
+
+  absl::Status Write(const Site& site);
+  // Rounds a bias to the steps of its sums, whose operands are written.
+  absl::Status WriteBias(const Site& site, const OperandSites& sites);
+  absl::Status WriteSharedScale(const std::vector<const Site*>& sites);
+  // Quantizes the site's value with a scale that other ops have found.
+  absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale);
+  // Inserts an observer of the site's value; gives the name of its scale.
+  absl::StatusOr<std::string> Observe(const Site& site, const Place& place);
+  absl::StatusOr<Writing> Begin(const Site& site, const Place& place, bool observer = false) const;
+  Place PlaceOf(const Site& site) const;
+  // Inserts the quantizer's ops that make one number of the site's value; gives that number's
+  // variable or, of most quantizers, the value's own.
+  absl::StatusOr<std::string> Summarize(Writing& writing);
+
+  // The quantize op without its state; `numbers` becomes the name of its output.
+  absl::StatusOr<OpBuilder> BeginQuantizeOp(const Writing& writing, std::string* numbers);
+  // Inserts it, and the dequantize op if the recipe has one, and points the readers at the result.
+  absl::Status FinishQuantizeOp(Writing& writing, OpBuilder quantize, const std::string& numbers);
+
+  // Declares the state of a recipe and names it in the op's slots.
+  absl::Status AddState(Writing& writing, OpBuilder& quantize);
+  // Begins a state by schedule: until quantization begins, a step does not see what others left.
+  absl::Status ScheduleState(Writing& writing, const QuantizerState& state,
+                             const std::string& name);
+  // What the readers read by schedule in place of the quantized value; gives its name.
+  absl::StatusOr<std::string> Schedule(Writing& writing, const std::string& quantized);
+  absl::StatusOr<OpBuilder> SelectFrom(int64_t step, const std::string& out);
+  absl::StatusOr<std::string> StepCounter();
+  // Declares a scale that is computed anew at every step: `count` numbers.
+  absl::StatusOr<std::string> DeclareScale(const Block& block, const std::string& base,
+                                           int64_t count);
+  // Declares a variable like `like`, whose name begins with the site's.
+  absl::StatusOr<std::string> DeclareLike(const Writing& writing, const Variable& like,
+                                          absl::string_view suffix);
+  // For the value's codes or its quantized numbers.
+  absl::StatusOr<std::string> DeclareLike(const Writing& writing, absl::string_view suffix) {
+    return DeclareLike(writing, writing.site->value->variable(), suffix);
+  }
+  void Insert(Writing& writing, OpBuilder& op);
+  void Rewire(const Site& site, const std::string& name);
+  void Point(const Argument& argument, const Site& site, const std::string& name);
+  // Adds a name that a block reads to what the ops that run the block say they read.
+  void Capture(const Argument& reader, const Block& declaring, const std::string& name);
+  void Mark();
+
+  Program& program_;
+  const QuantizerTable& quantizers_;
+  TrainContext& context_;
+  const std::string pass_;
+  Rewriter rewriter_;
+  StateWriter state_;
+  const fixpoint::Schedule schedule_;
+  // Where the scale of a site is.
+  absl::flat_hash_map<const Site*, std::string> scales_;
+  // The last op that was inserted after an op, or at the head of a block.
+  absl::flat_hash_map<const Op*, const Op*> last_after_;
+  absl::flat_hash_map<const Block*, const Op*> last_at_head_;
+  std::string step_counter_;
+  absl::flat_hash_set<std::pair<const Op*, std::string>> captured_;
+  // What the marks are to say, by op in the order of the edits.
+  struct Change {
+    std::vector<std::string> marks;
+    bool has_weight = false;
+    int activation_bits = 0;
+  };
+  Change& ChangeOf(const Op& op);
+  // Sets an attribute that an undo takes away again.
+  void SetAttrMarked(const Op& op, OpDesc::Attr attr, Change& change);
+  std::vector<const Op*> changed_;
+  absl::flat_hash_map<const Op*, Change> changes_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_TRAIN_QUANTIZER_WRITER_H_

@@ -1,0 +1,39 @@
+#include "transpiler/train/state_writer.h"
+
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+
+absl::StatusOr<std::string> StateWriter::Add(const Site& site, const Quantizer& quantizer,
+                                             const QuantizerState& state) {
+  const Variable& variable = site.value->variable();
+  std::vector<int64_t> dims = {1};
+  if (state.extent == QuantizerState::Extent::kChannels) {
+    dims = {variable.tensor()->dims(site.spec.axis())};
+  } else if (state.extent == QuantizerState::Extent::kWindow) {
+    dims = {static_cast<int64_t>(Parameter(quantizer, site.spec, "window_size"))};
+  }
+  double initial = quantizer.InitialValue(state, site.spec);
+  if (site.range.has_value()) {
+    initial = quantizer.ValueOfRange(state, site.spec, site.range->min(), site.range->max());
+  }
+  const std::string& scale_suffix = context_.target.conventions().scale_suffix();
+  const std::string suffix =
+      state.is_scale ? scale_suffix : absl::StrCat(scale_suffix.substr(0, 1), state.name);
+  return Declare(variable.name() + suffix, state.dtype, dims, initial);
+}
+
+absl::StatusOr<std::string> StateWriter::Declare(const std::string& base, VarType::Type dtype,
+                                                 const std::vector<int64_t>& dims,
+                                                 double initial_value) {
+  const Program& startup = context_.startup;
+  std::string name = rewriter_.FreshName(base);
+  while (startup.Find(startup.block(0), name) != nullptr) name = rewriter_.FreshName(base);
+  ASSIGN_OR_RETURN(const Variable* variable,
+                   rewriter_.AddTensor(program_.block(0), name, dtype, dims, /*persistable=*/true));
+  context_.new_state.push_back({variable, initial_value});
+  return variable->name();
+}
+
+}  // namespace fixpoint

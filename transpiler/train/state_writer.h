@@ -1,0 +1,41 @@
+// Declares the persistable variables of quantizers, and notes what each starts from.
+
+#ifndef FIXPOINT_TRANSPILER_TRAIN_STATE_WRITER_H_
+#define FIXPOINT_TRANSPILER_TRAIN_STATE_WRITER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "ops/quantizer.h"
+#include "proto/program.h"
+#include "proto/rewriter.h"
+#include "transpiler/plan/plan.h"
+#include "transpiler/train/train_context.h"
+
+namespace fixpoint {
+
+class StateWriter {
+ public:
+  // REQUIRES: all outlive the writer.
+  StateWriter(Program* program, TrainContext* context, Rewriter* rewriter)
+      : program_(*program), context_(*context), rewriter_(*rewriter) {}
+
+  // Declares one state of a site's quantizer, whose name begins with the value's; gives its name.
+  absl::StatusOr<std::string> Add(const Site& site, const Quantizer& quantizer,
+                                  const QuantizerState& state);
+  // Declares a tensor in block 0, where all that persists lives, by a name that is new in both
+  // programs; gives its name.
+  absl::StatusOr<std::string> Declare(const std::string& base, VarType::Type dtype,
+                                      const std::vector<int64_t>& dims, double initial_value);
+
+ private:
+  Program& program_;
+  TrainContext& context_;
+  Rewriter& rewriter_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_TRAIN_STATE_WRITER_H_

@@ -1,0 +1,54 @@
+// What the passes that rewrite a training program share.
+
+#ifndef FIXPOINT_TRANSPILER_TRAIN_TRAIN_CONTEXT_H_
+#define FIXPOINT_TRANSPILER_TRAIN_TRAIN_CONTEXT_H_
+
+#include <vector>
+
+#include "ops/quantizer_table.h"
+#include "proto/program.h"
+#include "proto/quant_config.pb.h"
+#include "proto/quant_plan.pb.h"
+#include "proto/target.pb.h"
+#include "transpiler/pipeline/input_error.h"
+#include "transpiler/pipeline/pass.h"
+#include "transpiler/plan/plan.h"
+
+namespace fixpoint {
+
+// A persistable variable that a pass declared, and what it starts from.
+struct NewState {
+  const Variable* variable = nullptr;
+  double initial_value = 0;
+};
+
+class TrainContext final : public PassContext {
+ public:
+  // REQUIRES: all outlive this object.
+  TrainContext(const QuantizerTable& quantizers, const QuantConfig& config, const Target& target,
+               Program* startup)
+      : PassContext(quantizers), config(config), target(target), startup(*startup) {}
+
+  Program* startup_program() override { return &startup; }
+
+  const QuantConfig& config;
+  const Target& target;
+  Program& startup;
+
+  // What messages call the configuration, the plan and the profile.
+  InputNames names;
+  // Ranges that quantizers begin with; null where none were given.
+  const RangeProfile* profile = nullptr;
+
+  // A plan to follow instead of making one; null where none was given. Its positions are those of
+  // the program that plan_quantizers finds.
+  const QuantPlan* given_plan = nullptr;
+  Plan plan;
+  // The plan as a file, of the program as plan_quantizers found it.
+  QuantPlan plan_as_made;
+  std::vector<NewState> new_state;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_TRAIN_TRAIN_CONTEXT_H_

@@ -1,0 +1,23 @@
+// Undoing a rewrite where the edit log is lost or the program was changed since.
+
+#ifndef FIXPOINT_TRANSPILER_UNDO_UNDO_BY_MARKS_H_
+#define FIXPOINT_TRANSPILER_UNDO_UNDO_BY_MARKS_H_
+
+#include "absl/status/status.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+// Whether an op has a mark of Fixpoint.
+bool HasMarks(const Program& program);
+
+// Removes what marked ops inserted, and puts back what stood in the slots of marked ops.
+// Errors: kFailedPrecondition: there is no mark, or what the marks lead back to is gone, as in a
+// frozen program, or is wrong, because the program was edited since; kInvalidArgument: a mark does
+// not fit its op.
+// The program is then as before.
+absl::Status UndoByMarks(Program* program);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_TRANSPILER_UNDO_UNDO_BY_MARKS_H_

@@ -10,6 +10,7 @@
 
 #include "benchmarks/op_mix.h"
 #include "ops/families.h"
+#include "ops/op_schema.h"
 #include "ops/verifier.h"
 #include "proto/program.h"
 

@@ -141,7 +141,7 @@ class BackwardPass {
           ReadsWhatHasGradient(*op)) {
         return Refuse(*op,
                       "would have to pass an op that quantizes; minimize before the program is "
-                      "quantized, or by MinimizeQuantized (transpiler/minimize_quantized.h)");
+                      "quantized, or by MinimizeQuantized (transpiler/train/minimize_quantized.h)");
       }
       if (gradients.empty()) continue;
       absl::flat_hash_set<std::string> made;

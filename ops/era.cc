@@ -1,8 +1,17 @@
 #include "ops/era.h"
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 
 namespace fixpoint {
+
+Era EraOf(const Program& program) {
+  return EraOf(program.version(), program.Proto().has_op_version_map());
+}
+
+bool Includes(Eras eras, Era era) {
+  return eras == Eras::kAll || (eras == Eras::kFluid) == (era == Era::kFluid);
+}
 
 std::string ReleaseName(int64_t version) {
   if (version <= 0) return "";

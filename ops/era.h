@@ -8,6 +8,8 @@
 
 namespace fixpoint {
 
+class Program;
+
 // Fluid (0.12 to 1.8) and Paddle 2 (2.0 and later). Facts about 1.x were taken from 1.8.5, those
 // about 2.x from 2.6.2.
 enum class Era { kFluid, kPaddle2 };
@@ -18,6 +20,13 @@ enum class Era { kFluid, kPaddle2 };
 constexpr Era EraOf(int64_t version, bool has_op_versions = false) {
   return version >= 2000000 || has_op_versions ? Era::kPaddle2 : Era::kFluid;
 }
+
+// The era of a program's writer.
+Era EraOf(const Program& program);
+
+// In which eras a slot, an attribute, a gradient or an op exists.
+enum class Eras { kAll, kFluid, kPaddle2 };
+bool Includes(Eras eras, Era era);
 
 // "2.6.2" of 2006002; "" of 0, which a program before 1.6 or of a development build says.
 std::string ReleaseName(int64_t version);

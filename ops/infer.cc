@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/tensor_desc.h"
 

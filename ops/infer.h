@@ -19,10 +19,11 @@
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "ops/era.h"
-#include "ops/op_schema.h"
 #include "proto/program.pb.h"
 
 namespace fixpoint {
+
+class OpSchema;
 
 using DataType = VarType::Type;
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ops/op_schema.h"
 #include "proto/status_macros.h"
 #include "proto/tensor_desc.h"
 

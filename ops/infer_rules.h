@@ -12,6 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "ops/infer.h"
+#include "ops/op_schema.h"
 
 namespace fixpoint {
 

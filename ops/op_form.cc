@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"

@@ -13,11 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
-#include "ops/op_schema.h"
 #include "proto/program.h"
 #include "proto/program.pb.h"
 
 namespace fixpoint {
+
+class OpSchema;
 
 // Whether an op is as its kernel relies on: each input that its schema requires is there, a slot
 // that is no list has one argument, and each attribute, or its default, has a value of the type

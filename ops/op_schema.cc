@@ -114,10 +114,6 @@ void CopyAttrs(const OpDesc& forward, OpDesc* gradient) {
 
 }  // namespace
 
-bool Includes(Eras eras, Era era) {
-  return eras == Eras::kAll || (eras == Eras::kFluid) == (era == Era::kFluid);
-}
-
 const SlotSchema* OpSchema::FindInput(absl::string_view name, Era era) const {
   return FindEntry(inputs_, name, era);
 }
@@ -205,10 +201,6 @@ void CompleteAttrs(Era era, OpDesc* op) {
   add(MakeStringAttr("op_namescope", "/"));
   add(MakeStringAttr("op_device", ""));
   if (era == Era::kPaddle2) add(MakeBoolAttr("with_quant_attr", false));
-}
-
-Era EraOf(const Program& program) {
-  return EraOf(program.version(), program.Proto().has_op_version_map());
 }
 
 }  // namespace fixpoint

@@ -24,10 +24,6 @@ class InferContext;
 // What the reference appends to a variable's name to name its gradient.
 inline constexpr char kGradientSuffix[] = "@GRAD";
 
-// In which eras a slot, attribute or gradient exists.
-enum class Eras { kAll, kFluid, kPaddle2 };
-bool Includes(Eras eras, Era era);
-
 // A slot, or an attribute, that is not the same in both eras has an entry for each.
 struct SlotSchema {
   std::string name;
@@ -209,9 +205,6 @@ inline constexpr char kStepSlot[] = "Step";
 
 // The schema of an attribute that every op may carry (op_role, op_callstack, ...), or null.
 const AttrSchema* FindCommonAttr(absl::string_view name);
-
-// The era of a program's writer.
-Era EraOf(const Program& program);
 
 // Gives an op the attributes that it has not, as the reference does when it makes one: those of its
 // type in that era at their defaults, and those that every op carries.

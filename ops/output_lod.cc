@@ -4,6 +4,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "ops/op_schema.h"
 
 namespace fixpoint {
 namespace {

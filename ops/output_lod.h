@@ -8,10 +8,11 @@
 #include <optional>
 
 #include "ops/lod.h"
-#include "ops/op_schema.h"
 #include "proto/program.h"
 
 namespace fixpoint {
+
+class OpSchema;
 
 // The first extent of a tensor, and the offsets that cut it.
 struct Rows {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/op_schema.h"
 
 namespace fixpoint {
 
@@ -15,6 +16,10 @@ double Parameter(const Quantizer& quantizer, const QuantSpec& spec, absl::string
     if (parameter.name == name) return parameter.default_value;
   }
   return 0;
+}
+
+std::string Quantizer::GradientOf(const QuantizerState& state) {
+  return state.name + kGradientSuffix;
 }
 
 double Quantizer::ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,

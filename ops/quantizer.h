@@ -14,7 +14,6 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
-#include "ops/op_schema.h"
 #include "proto/op_builder.h"
 #include "proto/program.pb.h"
 #include "proto/quant_plan.pb.h"
@@ -107,9 +106,7 @@ class Quantizer {
   static constexpr char kResultGradient[] = "out@GRAD";
   static constexpr char kLearningRate[] = "learning_rate";
   // What the gradient of a state that is_trained is called: "scale@GRAD".
-  static std::string GradientOf(const QuantizerState& state) {
-    return state.name + kGradientSuffix;
-  }
+  static std::string GradientOf(const QuantizerState& state);
   // From kValue, kResultGradient and the states to kValueGradient, and to the gradient of each
   // state that is_trained. They stand once behind each op of the backward pass that computes
   // kResultGradient; the gradient of a state is the sum of what they give. None of them reads

@@ -3,6 +3,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
+#include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
 #include "proto/attributes.h"
 

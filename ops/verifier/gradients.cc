@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
 
 namespace fixpoint {

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
 #include "proto/attributes.h"
 #include "proto/nearest_name.h"

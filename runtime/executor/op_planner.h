@@ -20,11 +20,16 @@
 #include "ops/lod.h"
 #include "ops/never_negative.h"
 #include "ops/op_form.h"
-#include "ops/op_schema.h"
 #include "proto/program.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/plan_builder.h"
+
+namespace fixpoint {
+
+class OpSchema;
+
+}  // namespace fixpoint
 
 namespace fixpoint::executor {
 

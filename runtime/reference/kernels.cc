@@ -15,6 +15,7 @@ const KernelTable& AllKernels() {
     auto* made = new KernelTable();
     for (Kernels kernels : {
 #define FIXPOINT_REFERENCE_KERNELS(family) family##Kernels(),
+#include "ops/op_schema.h"
 #include "runtime/reference/all_kernels.inc"
 #undef FIXPOINT_REFERENCE_KERNELS
          }) {

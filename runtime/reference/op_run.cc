@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
 #include "ops/output_lod.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"

@@ -14,12 +14,17 @@
 #include "ops/dims.h"
 #include "ops/era.h"
 #include "ops/op_form.h"
-#include "ops/op_schema.h"
 #include "proto/program.h"
 #include "runtime/loop_bound.h"
 #include "runtime/random.h"
 #include "runtime/reference/array.h"
 #include "runtime/reference/frame.h"
+
+namespace fixpoint {
+
+class OpSchema;
+
+}  // namespace fixpoint
 
 namespace fixpoint::reference {
 

@@ -28,8 +28,8 @@ absl::Status CheckDoesNotTrain(const Program& program);
 
 class Evaluator {
  public:
-  // `program` is one of inference or of test mode (transpiler/test_program.h). All that is pointed
-  // to outlives the evaluator. Errors: those of CheckDoesNotTrain and BatchRunner::Create.
+  // `program` is one of inference or of test mode (transpiler/freeze/test_program.h). All that is
+  // pointed to outlives the evaluator. Errors: those of CheckDoesNotTrain and BatchRunner::Create.
   static absl::StatusOr<Evaluator> Create(const Program& program, Scope* scope, const ImageSet* set,
                                           const BatchRunOptions& options);
 

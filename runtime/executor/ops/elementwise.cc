@@ -1,5 +1,6 @@
 // Arithmetic of two tensors, in the layout of the one that the other broadcasts to.
 
+#include "ops/op_schema.h"
 #include "runtime/kernels/elementwise.h"
 
 #include <algorithm>

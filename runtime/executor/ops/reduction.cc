@@ -1,6 +1,7 @@
 // Sums, means, maxima, minima and products over axes, and running sums along one. Images stay
 // channels last where the result lies in memory as it would from a row-major one.
 
+#include "ops/op_schema.h"
 #include "runtime/kernels/reduction.h"
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
+#include "ops/op_schema.h"
 #include "runtime/reference/array.h"
 #include "runtime/tensor.h"
 

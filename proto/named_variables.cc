@@ -3,13 +3,11 @@
 namespace fixpoint {
 
 NamedVariables::NamedVariables(const Program& program) {
-  for (int i = 0; i < program.block_count(); ++i) {
-    for (const Op& op : program.block(i).ops()) {
-      for (const Argument* output : op.outputs()) {
-        if (output->variable() == nullptr) continue;
-        written_.insert(output->variable());
-        if (op.type() == "feed") fed_.insert(output->variable());
-      }
+  for (const Op& op : program.ops()) {
+    for (const Argument* output : op.outputs()) {
+      if (output->variable() == nullptr) continue;
+      written_.insert(output->variable());
+      if (op.type() == "feed") fed_.insert(output->variable());
     }
   }
 }

@@ -181,4 +181,25 @@ const Variable* Program::Find(const Block& block, absl::string_view name) const 
   return it == state_->name_table.end() ? nullptr : state_->Resolve(block, **it);
 }
 
+Program::OpIterator::OpIterator(const Program& program, int block)
+    : program_(&program), block_(block) {
+  SkipEmptyBlocks();
+}
+
+Program::OpIterator& Program::OpIterator::operator++() {
+  op_ = op_->next();
+  if (op_ == nullptr) {
+    ++block_;
+    SkipEmptyBlocks();
+  }
+  return *this;
+}
+
+void Program::OpIterator::SkipEmptyBlocks() {
+  for (; block_ < program_->block_count(); ++block_) {
+    op_ = program_->block(block_).first_op();
+    if (op_ != nullptr) return;
+  }
+}
+
 }  // namespace fixpoint

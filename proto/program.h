@@ -317,6 +317,37 @@ class Block {
 // A program. A moved-from program may only be assigned to or destroyed.
 class Program {
  public:
+  // Iterates over the ops of all blocks, block by block, in each in order; insertion and removal
+  // around the current one are safe.
+  class OpIterator {
+   public:
+    using value_type = const Op;
+    using reference = const Op&;
+    using pointer = const Op*;
+    using difference_type = std::ptrdiff_t;
+    using iterator_category = std::forward_iterator_tag;
+
+    // From the first op of the block of that index, or of those after it.
+    OpIterator(const Program& program, int block);
+    const Op& operator*() const { return *op_; }
+    const Op* operator->() const { return op_; }
+    OpIterator& operator++();
+    bool operator==(const OpIterator& other) const { return op_ == other.op_; }
+    bool operator!=(const OpIterator& other) const { return op_ != other.op_; }
+
+   private:
+    void SkipEmptyBlocks();
+
+    const Program* program_;
+    int block_;
+    const Op* op_ = nullptr;  // null at the end
+  };
+  struct OpRange {
+    const Program& program;
+    OpIterator begin() const { return OpIterator(program, 0); }
+    OpIterator end() const { return OpIterator(program, program.block_count()); }
+  };
+
   // An empty program: one block, no version.
   Program();
   // Indexes a program. Errors (kInvalidArgument): no block; a block whose idx is not its position;
@@ -338,6 +369,7 @@ class Program {
   const std::string& name() const;
   int block_count() const;
   const Block& block(int index) const;
+  OpRange ops() const { return {*this}; }
   // How many types its ops are of.
   int type_count() const;
   // Version.version of the writer: 2006002 is 2.6.2; 0 where it is absent or a development build.

@@ -12,12 +12,10 @@ namespace {
 
 std::set<std::string> WrittenPersistables(const Program& program) {
   std::set<std::string> names;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      for (const Argument* output : op.outputs()) {
-        const Variable* variable = output->variable();
-        if (variable != nullptr && variable->persistable()) names.insert(variable->name());
-      }
+  for (const Op& op : program.ops()) {
+    for (const Argument* output : op.outputs()) {
+      const Variable* variable = output->variable();
+      if (variable != nullptr && variable->persistable()) names.insert(variable->name());
     }
   }
   return names;

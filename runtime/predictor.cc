@@ -66,17 +66,15 @@ void DropPersistableOfOneRun(Program* program) {
 
 // Error (kInvalidArgument): an op writes a parameter.
 absl::Status CheckWritesNoParameters(const Program& program) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (op.type() == "fetch") continue;
-      for (const Argument* output : op.outputs()) {
-        const Variable* variable = output->variable();
-        if (variable == nullptr || !variable->persistable() || HandsOn(op, *variable)) continue;
-        return absl::InvalidArgumentError(
-            absl::StrCat(DescribeInFile(op), ": writes the parameter \"", variable->name(),
-                         "\"; want a program of inference, as transpile --mode=test and "
-                         "--mode=freeze make it"));
-      }
+  for (const Op& op : program.ops()) {
+    if (op.type() == "fetch") continue;
+    for (const Argument* output : op.outputs()) {
+      const Variable* variable = output->variable();
+      if (variable == nullptr || !variable->persistable() || HandsOn(op, *variable)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(DescribeInFile(op), ": writes the parameter \"", variable->name(),
+                       "\"; want a program of inference, as transpile --mode=test and "
+                       "--mode=freeze make it"));
     }
   }
   return absl::OkStatus();

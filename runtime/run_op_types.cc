@@ -21,11 +21,9 @@ const absl::flat_hash_set<std::string>& RunOpTypes() {
 std::vector<const Op*> FindOpsThatNothingRuns(const Program& program) {
   std::vector<const Op*> found;
   absl::flat_hash_set<std::string> seen;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (RunOpTypes().contains(op.type()) || !seen.insert(op.type()).second) continue;
-      found.push_back(&op);
-    }
+  for (const Op& op : program.ops()) {
+    if (RunOpTypes().contains(op.type()) || !seen.insert(op.type()).second) continue;
+    found.push_back(&op);
   }
   return found;
 }

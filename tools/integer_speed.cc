@@ -9,14 +9,12 @@ namespace fixpoint {
 namespace {
 
 bool HasCodes(const Program& program) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (absl::StartsWith(op.type(), "integer_")) return true;
-      const OpSchema* schema = FindOpSchema(op.type());
-      if (schema == nullptr) continue;
-      if (schema->quant_op() != QuantOp::kNone && schema->quant_op() != QuantOp::kObserve) {
-        return true;
-      }
+  for (const Op& op : program.ops()) {
+    if (absl::StartsWith(op.type(), "integer_")) return true;
+    const OpSchema* schema = FindOpSchema(op.type());
+    if (schema == nullptr) continue;
+    if (schema->quant_op() != QuantOp::kNone && schema->quant_op() != QuantOp::kObserve) {
+      return true;
     }
   }
   return false;

@@ -38,10 +38,8 @@ class Planner final : public BlockPlanner {
         era_(EraOf(program)),
         request_(request),
         find_persistable_(find_persistable) {
-    for (int b = 0; b < program.block_count(); ++b) {
-      for (const Op& op : program.block(b).ops()) {
-        if (!HasNothingToDo(op)) numbers_.emplace(&op, static_cast<uint32_t>(numbers_.size()));
-      }
+    for (const Op& op : program.ops()) {
+      if (!HasNothingToDo(op)) numbers_.emplace(&op, static_cast<uint32_t>(numbers_.size()));
     }
   }
 

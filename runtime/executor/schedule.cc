@@ -36,11 +36,9 @@ const Tensor* FindTensor(const std::string& name, absl::Span<const Feed> feeds,
 
 absl::StatusOr<Schedule> Schedule::Of(const Program& program) {
   Schedule schedule;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (const auto first_step = FirstStep(op); first_step) {
-        RETURN_IF_ERROR(schedule.Add(op, *first_step));
-      }
+  for (const Op& op : program.ops()) {
+    if (const auto first_step = FirstStep(op); first_step) {
+      RETURN_IF_ERROR(schedule.Add(op, *first_step));
     }
   }
   return schedule;

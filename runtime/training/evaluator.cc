@@ -7,13 +7,11 @@
 namespace fixpoint {
 
 absl::Status CheckDoesNotTrain(const Program& program) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if ((op.role() & (kBackward | kOptimize)) == 0) continue;
-      return absl::FailedPreconditionError(absl::StrCat(
-          Describe(op),
-          " is an op of training; want a test program (transpile --mode=test makes one)"));
-    }
+  for (const Op& op : program.ops()) {
+    if ((op.role() & (kBackward | kOptimize)) == 0) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        Describe(op),
+        " is an op of training; want a test program (transpile --mode=test makes one)"));
   }
   return absl::OkStatus();
 }

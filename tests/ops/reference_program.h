@@ -28,9 +28,7 @@ std::string StartupOf(absl::string_view training);
 // Calls `visit` with each op of each block.
 template <typename Visit>
 void ForEachOp(const Program& program, Visit visit) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) visit(op);
-  }
+  for (const Op& op : program.ops()) visit(op);
 }
 
 }  // namespace fixpoint

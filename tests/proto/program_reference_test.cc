@@ -36,20 +36,17 @@ class ReferencePrograms : public testing::Test {
 
 TEST_F(ReferencePrograms, EveryArgumentHasAValueAndEveryValueKnowsItsReaders) {
   ForEach([](const Program& program, const std::string&) {
-    for (int b = 0; b < program.block_count(); ++b) {
-      for (const Op& op : program.block(b).ops()) {
-        for (const Argument* input : op.inputs()) {
-          if (input->variable() == nullptr) continue;
-          ASSERT_NE(input->value(), nullptr) << Describe(op);
-          const auto readers = input->value()->readers();
-          ASSERT_NE(std::find(readers.begin(), readers.end(), input), readers.end())
-              << Describe(op);
-        }
-        for (const Argument* output : op.outputs()) {
-          if (output->variable() == nullptr) continue;
-          ASSERT_NE(output->value(), nullptr) << Describe(op);
-          ASSERT_EQ(output->value()->written_by(), output) << Describe(op);
-        }
+    for (const Op& op : program.ops()) {
+      for (const Argument* input : op.inputs()) {
+        if (input->variable() == nullptr) continue;
+        ASSERT_NE(input->value(), nullptr) << Describe(op);
+        const auto readers = input->value()->readers();
+        ASSERT_NE(std::find(readers.begin(), readers.end(), input), readers.end()) << Describe(op);
+      }
+      for (const Argument* output : op.outputs()) {
+        if (output->variable() == nullptr) continue;
+        ASSERT_NE(output->value(), nullptr) << Describe(op);
+        ASSERT_EQ(output->value()->written_by(), output) << Describe(op);
       }
     }
   });

@@ -72,9 +72,7 @@ std::string ErrorsOf(const Program& program) {
 
 int CountOps(const Program& program, const std::string& type) {
   int count = 0;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) count += op.type() == type;
-  }
+  for (const Op& op : program.ops()) count += op.type() == type;
   return count;
 }
 

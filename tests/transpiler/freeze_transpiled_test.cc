@@ -74,13 +74,11 @@ std::string LossOf(const Program& program) {
 // Every name is declared, every parameter there, and no constant is quantized when it runs.
 void CheckFrozen(const FrozenModel& model) {
   Parameters weights;
-  for (int b = 0; b < model.program.block_count(); ++b) {
-    for (const Op& op : model.program.block(b).ops()) {
-      EXPECT_EQ(op.role() & (kBackward | kOptimize | kLearningRate), 0) << Describe(op);
-      for (const Argument* input : op.inputs()) {
-        if (input->variable() == nullptr) continue;
-        EXPECT_NE(input->variable()->desc(), nullptr) << Describe(op) << ": " << input->name();
-      }
+  for (const Op& op : model.program.ops()) {
+    EXPECT_EQ(op.role() & (kBackward | kOptimize | kLearningRate), 0) << Describe(op);
+    for (const Argument* input : op.inputs()) {
+      if (input->variable() == nullptr) continue;
+      EXPECT_NE(input->variable()->desc(), nullptr) << Describe(op) << ": " << input->name();
     }
   }
   const auto sites = FindQuantizationSites(model.program, QuantizerTable());

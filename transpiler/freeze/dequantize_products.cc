@@ -101,9 +101,7 @@ class ProductDequantizer {
         by_result_[op->outputs().front()->value()] = &site;
       }
     }
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) RETURN_IF_ERROR(Dequantize(op));
-    }
+    for (const Op& op : program_.ops()) RETURN_IF_ERROR(Dequantize(op));
     // What a loop lists and its block no longer reads is not to keep the ops that make it.
     UpdateCaptures(program_, &rewriter_);
     RemoveUnreadDequantizeOps();

@@ -28,10 +28,8 @@ absl::Status CheckCanBeFrozen(const Program& program, const QuantizerTable& quan
     return absl::FailedPreconditionError(
         absl::StrCat(program.name(), ": is frozen already: ", why));
   }
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (IsQuantize(op, quantizers)) return absl::OkStatus();
-    }
+  for (const Op& op : program.ops()) {
+    if (IsQuantize(op, quantizers)) return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
       absl::StrCat(program.name(),
@@ -46,13 +44,11 @@ absl::Status CheckBiasesAreStored(const Program& program, const Pipeline& pipeli
       if (fact == "biases_quantized") return absl::OkStatus();
     }
   }
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (op.type() != "fake_quantize_dequantize_bias") continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "pipeline: ", DescribeInFile(op), " rounds a bias to integers, and no pass ", "of ",
-          pipeline.ToText(), " stores them; add quantize_biases after quantize_weights"));
-    }
+  for (const Op& op : program.ops()) {
+    if (op.type() != "fake_quantize_dequantize_bias") continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "pipeline: ", DescribeInFile(op), " rounds a bias to integers, and no pass ", "of ",
+        pipeline.ToText(), " stores them; add quantize_biases after quantize_weights"));
   }
   return absl::OkStatus();
 }
@@ -70,19 +66,16 @@ bool ReadsQuantized(const Op& op) {
 // Error (kInvalidArgument): an op that quantizes or dequantizes, or reads what one does, names a
 // variable that nothing declares. What takes its place needs the declaration.
 absl::Status CheckDeclared(const Program& program) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (!IsOfQuantization(op) && !ReadsQuantized(op)) continue;
-      for (const auto arguments : {op.inputs(), op.outputs()}) {
-        for (const Argument* argument : arguments) {
-          const Variable* variable = argument->variable();
-          if (variable == nullptr || variable->desc() != nullptr) continue;
-          return absl::InvalidArgumentError(absl::StrCat(
-              program.name(), ": ", Describe(op), ": ",
-              argument->is_output() ? "output " : "input ", std::string(argument->slot_name()),
-              argument->is_output() ? " writes \"" : " reads \"", variable->name(),
-              "\", which no block declares"));
-        }
+  for (const Op& op : program.ops()) {
+    if (!IsOfQuantization(op) && !ReadsQuantized(op)) continue;
+    for (const auto arguments : {op.inputs(), op.outputs()}) {
+      for (const Argument* argument : arguments) {
+        const Variable* variable = argument->variable();
+        if (variable == nullptr || variable->desc() != nullptr) continue;
+        return absl::InvalidArgumentError(absl::StrCat(
+            program.name(), ": ", Describe(op), ": ", argument->is_output() ? "output " : "input ",
+            std::string(argument->slot_name()), argument->is_output() ? " writes \"" : " reads \"",
+            variable->name(), "\", which no block declares"));
       }
     }
   }
@@ -92,9 +85,7 @@ absl::Status CheckDeclared(const Program& program) {
 // What ops read before they were quantized is gone, so that no mark can lead back to it.
 void DropMarksOfChange(Program* program) {
   Rewriter rewriter(program, "freeze");
-  for (int b = 0; b < program->block_count(); ++b) {
-    for (const Op& op : program->block(b).ops()) rewriter.RemoveAttr(op, kRewiredAttr);
-  }
+  for (const Op& op : program->ops()) rewriter.RemoveAttr(op, kRewiredAttr);
 }
 
 }  // namespace

@@ -36,38 +36,35 @@ class FreezeObservers final : public StagePass<FreezeContext> {
     Rewriter rewriter(&program, name());
     int unknown = 0;
     std::string first_unknown;
-    for (int b = 0; b < program.block_count(); ++b) {
-      for (const Op& op : program.block(b).ops()) {
-        const auto match = context.quantizers.FindByObserveOp(op.type());
-        if (match.recipe == nullptr) continue;
-        const Argument* x = op.Input("X");
-        const Argument* scale = op.Output(match.recipe->scale_output);
-        if (x == nullptr || x->value() == nullptr || scale == nullptr ||
-            scale->variable() == nullptr) {
-          return absl::InvalidArgumentError(
-              absl::StrCat(DescribeInFile(op), ": wants one variable in input X and in output ",
-                           match.recipe->scale_output));
-        }
-        if (x->value()->origin() == Value::Origin::kWrite && x->value()->op()->type() != "feed") {
-          const auto range = ReadRange(*scale->variable(), context.parameters.trained());
-          if (range.ok()) {
-            rewriter.SetAttr(*x->value()->op(), MakeFloatAttr("out_threshold", *range));
-          } else if (unknown++ == 0) {
-            first_unknown =
-                absl::StrCat(DescribeInFile(op), ": ", std::string(range.status().message()));
-          }
-        }
-        // Its Out is a copy of X.
-        const Argument* copy = op.Output("Out");
-        if (copy != nullptr && copy->value() != nullptr && !copy->value()->readers().empty()) {
-          rewriter.InsertBefore(
-              op,
-              InPlaceOf(
-                  op, name(),
-                  OpBuilder("assign").Input("X", x->name()).Output("Out", copy->name()).Build()));
-        }
-        rewriter.Remove(op);
+    for (const Op& op : program.ops()) {
+      const auto match = context.quantizers.FindByObserveOp(op.type());
+      if (match.recipe == nullptr) continue;
+      const Argument* x = op.Input("X");
+      const Argument* scale = op.Output(match.recipe->scale_output);
+      if (x == nullptr || x->value() == nullptr || scale == nullptr ||
+          scale->variable() == nullptr) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(DescribeInFile(op), ": wants one variable in input X and in output ",
+                         match.recipe->scale_output));
       }
+      if (x->value()->origin() == Value::Origin::kWrite && x->value()->op()->type() != "feed") {
+        const auto range = ReadRange(*scale->variable(), context.parameters.trained());
+        if (range.ok()) {
+          rewriter.SetAttr(*x->value()->op(), MakeFloatAttr("out_threshold", *range));
+        } else if (unknown++ == 0) {
+          first_unknown =
+              absl::StrCat(DescribeInFile(op), ": ", std::string(range.status().message()));
+        }
+      }
+      // Its Out is a copy of X.
+      const Argument* copy = op.Output("Out");
+      if (copy != nullptr && copy->value() != nullptr && !copy->value()->readers().empty()) {
+        rewriter.InsertBefore(
+            op, InPlaceOf(
+                    op, name(),
+                    OpBuilder("assign").Input("X", x->name()).Output("Out", copy->name()).Build()));
+      }
+      rewriter.Remove(op);
     }
     if (unknown > 0) {
       context.notes.push_back(absl::StrCat(

@@ -47,9 +47,7 @@ class Check {
  private:
   template <typename Visit>
   void ForEachOp(Visit visit) {
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) visit(op);
-    }
+    for (const Op& op : program_.ops()) visit(op);
   }
 
   template <typename... Parts>

@@ -8,12 +8,10 @@ namespace fixpoint {
 bool IsOnIntegers(const Op& op) { return absl::StartsWith(op.type(), "integer_"); }
 
 absl::Status CheckIsNotLowered(const Program& program) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (!IsOnIntegers(op)) continue;
-      return absl::FailedPreconditionError(
-          absl::StrCat(program.name(), ": is lowered already: it has an op ", op.type()));
-    }
+  for (const Op& op : program.ops()) {
+    if (!IsOnIntegers(op)) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(program.name(), ": is lowered already: it has an op ", op.type()));
   }
   return absl::OkStatus();
 }

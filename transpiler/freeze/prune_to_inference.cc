@@ -161,16 +161,14 @@ class Pruner {
 
   // Error (kFailedPrecondition): a kept op would overwrite what is fed.
   absl::Status CheckFeeds() const {
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        if (!kept_.contains(&op) || op.type() == kFeed) continue;
-        for (const Argument* output : op.outputs()) {
-          const Value* value = output->value();
-          if (value == nullptr || value->op() != &op || !IsFed(*value)) continue;
-          return absl::FailedPreconditionError(
-              absl::StrCat(DescribeInFile(op), ": computes \"", output->name(),
-                           "\", which is to be fed, and other outputs that the fetches need"));
-        }
+    for (const Op& op : program_.ops()) {
+      if (!kept_.contains(&op) || op.type() == kFeed) continue;
+      for (const Argument* output : op.outputs()) {
+        const Value* value = output->value();
+        if (value == nullptr || value->op() != &op || !IsFed(*value)) continue;
+        return absl::FailedPreconditionError(
+            absl::StrCat(DescribeInFile(op), ": computes \"", output->name(),
+                         "\", which is to be fed, and other outputs that the fetches need"));
       }
     }
     return absl::OkStatus();
@@ -202,37 +200,33 @@ class Pruner {
     const RemovedWriters removed(program_);
     std::vector<const Variable*> inputs;
     absl::flat_hash_set<const Variable*> seen;
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        if (!kept_.contains(&op)) continue;
-        for (const Argument* input : op.inputs()) {
-          const Value* value = input->value();
-          if (value == nullptr || value->origin() != Value::Origin::kEntry ||
-              &input->variable()->block() != &main() || input->variable()->persistable() ||
-              input->variable()->tensor() == nullptr || !IsWrittenWhole(*input->variable())) {
-            continue;
-          }
-          if (!fed_.contains(input->variable())) RETURN_IF_ERROR(removed.Check(*input));
-          if (seen.insert(input->variable()).second) inputs.push_back(input->variable());
+    for (const Op& op : program_.ops()) {
+      if (!kept_.contains(&op)) continue;
+      for (const Argument* input : op.inputs()) {
+        const Value* value = input->value();
+        if (value == nullptr || value->origin() != Value::Origin::kEntry ||
+            &input->variable()->block() != &main() || input->variable()->persistable() ||
+            input->variable()->tensor() == nullptr || !IsWrittenWhole(*input->variable())) {
+          continue;
         }
-        for (const absl::string_view name : VariablesInAttrs(op.desc())) {
-          const Variable* variable = program_.Find(op.block(), name);
-          if (variable == nullptr || &variable->block() != &main() || IsWritten(*variable) ||
-              variable->persistable() || variable->tensor() == nullptr) {
-            continue;
-          }
-          if (seen.insert(variable).second) inputs.push_back(variable);
+        if (!fed_.contains(input->variable())) RETURN_IF_ERROR(removed.Check(*input));
+        if (seen.insert(input->variable()).second) inputs.push_back(input->variable());
+      }
+      for (const absl::string_view name : VariablesInAttrs(op.desc())) {
+        const Variable* variable = program_.Find(op.block(), name);
+        if (variable == nullptr || &variable->block() != &main() || IsWritten(*variable) ||
+            variable->persistable() || variable->tensor() == nullptr) {
+          continue;
         }
+        if (seen.insert(variable).second) inputs.push_back(variable);
       }
     }
     return inputs;
   }
 
   void RemoveDeadOps() {
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        if (!kept_.contains(&op)) rewriter_.Remove(op);
-      }
+    for (const Op& op : program_.ops()) {
+      if (!kept_.contains(&op)) rewriter_.Remove(op);
     }
   }
 

@@ -40,10 +40,8 @@ class BiasQuantizer {
         parameters_(*program, &context->parameters, &rewriter_) {}
 
   absl::Status QuantizeAll() {
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        if (op.type() == "fake_quantize_dequantize_bias") RETURN_IF_ERROR(Quantize(op));
-      }
+    for (const Op& op : program_.ops()) {
+      if (op.type() == "fake_quantize_dequantize_bias") RETURN_IF_ERROR(Quantize(op));
     }
     if (clipped_ > 0) {
       context_.notes.push_back(

@@ -42,13 +42,11 @@ class TestModeSetter {
         rewriter_(program, pass) {}
 
   absl::Status SetAll() {
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        if (op.type() == kSelectFromStep) {
-          RETURN_IF_ERROR(ReadSelected(op));
-        } else {
-          Set(op);
-        }
+    for (const Op& op : program_.ops()) {
+      if (op.type() == kSelectFromStep) {
+        RETURN_IF_ERROR(ReadSelected(op));
+      } else {
+        Set(op);
       }
     }
     for (const Variable* counter : counters_) RemoveCounter(*counter);

@@ -34,21 +34,19 @@ absl::Status CheckCanBeLowered(const Program& program) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
   bool has_codes = false;
   absl::Status too_wide;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      const bool dequantizes =
-          op.type() == "dequantize_linear" || op.type() == "fake_row_wise_dequantize";
-      const Argument* const x = dequantizes ? op.Input("X") : nullptr;
-      has_codes =
-          has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
-      const Variable* const wide = WideCodes(x);
-      if (wide == nullptr || !too_wide.ok()) continue;
-      too_wide = absl::FailedPreconditionError(
-          absl::StrCat(program.name(), ": ", Describe(op), ": \"", wide->name(),
-                       "\" holds codes of ", IntAttr(op.desc(), "bit_length").value_or(16),
-                       " bits; 9 to 16 bits are simulated and frozen, and not lowered: want a "
-                       "program that was quantized to 8 bits or fewer"));
-    }
+  for (const Op& op : program.ops()) {
+    const bool dequantizes =
+        op.type() == "dequantize_linear" || op.type() == "fake_row_wise_dequantize";
+    const Argument* const x = dequantizes ? op.Input("X") : nullptr;
+    has_codes =
+        has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
+    const Variable* const wide = WideCodes(x);
+    if (wide == nullptr || !too_wide.ok()) continue;
+    too_wide = absl::FailedPreconditionError(
+        absl::StrCat(program.name(), ": ", Describe(op), ": \"", wide->name(), "\" holds codes of ",
+                     IntAttr(op.desc(), "bit_length").value_or(16),
+                     " bits; 9 to 16 bits are simulated and frozen, and not lowered: want a "
+                     "program that was quantized to 8 bits or fewer"));
   }
   if (has_codes) return absl::OkStatus();
   RETURN_IF_ERROR(too_wide);

@@ -36,12 +36,10 @@ bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "f
 // been all that read another.
 void RemoveUnread(const Program& program, Rewriter& rewriter) {
   std::vector<const Op*> dequantizers;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      const OpSchema* schema = FindOpSchema(op.type());
-      if (schema == nullptr || schema->quant_op() != QuantOp::kDequantize) continue;
-      dequantizers.push_back(&op);
-    }
+  for (const Op& op : program.ops()) {
+    const OpSchema* schema = FindOpSchema(op.type());
+    if (schema == nullptr || schema->quant_op() != QuantOp::kDequantize) continue;
+    dequantizers.push_back(&op);
   }
   for (auto op = dequantizers.rbegin(); op != dequantizers.rend(); ++op) {
     if (IsUnread(**op)) rewriter.Remove(**op);

@@ -95,9 +95,7 @@ class Check {
  private:
   template <typename Visit>
   static void ForEachOp(const Program& program, Visit visit) {
-    for (int b = 0; b < program.block_count(); ++b) {
-      for (const Op& op : program.block(b).ops()) visit(op);
-    }
+    for (const Op& op : program.ops()) visit(op);
   }
 
   template <typename... Parts>

@@ -42,9 +42,7 @@ bool ReadsCodes(const Op& op) {
 
 PortableCodes::PortableCodes(const Program& portable, const EditedParameters& parameters)
     : parameters_(parameters) {
-  for (int b = 0; b < portable.block_count(); ++b) {
-    for (const Op& op : portable.block(b).ops()) NoteRead(op);
-  }
+  for (const Op& op : portable.ops()) NoteRead(op);
 }
 
 PortableCodes::Key PortableCodes::KeyOf(const Argument& argument) {

@@ -36,12 +36,10 @@ std::optional<OpDesc::Attr> AttributeOfMark(absl::string_view name, absl::string
 
 bool IsMarked(const Program& program) {
   if (program.Proto().has_edit_log()) return true;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (!op.has_own_attrs()) continue;
-      if (op.FindAttr(kInsertedByAttr) != nullptr || op.FindAttr(kRewiredAttr) != nullptr) {
-        return true;
-      }
+  for (const Op& op : program.ops()) {
+    if (!op.has_own_attrs()) continue;
+    if (op.FindAttr(kInsertedByAttr) != nullptr || op.FindAttr(kRewiredAttr) != nullptr) {
+      return true;
     }
   }
   return false;

@@ -31,10 +31,8 @@ bool CanName(const Program& program, const Op& op, const Variable& variable) {
 
 absl::flat_hash_set<std::string> NamesInAllAttributes(const Program& program) {
   absl::flat_hash_set<std::string> names;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      for (const absl::string_view name : NamesInAttributes(op)) names.emplace(name);
-    }
+  for (const Op& op : program.ops()) {
+    for (const absl::string_view name : NamesInAttributes(op)) names.emplace(name);
   }
   return names;
 }
@@ -113,10 +111,8 @@ absl::Status RemovedWriters::Check(const Argument& read) const {
 
 absl::Status CheckReads(const Program& program) {
   const RemovedWriters removed(program);
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      for (const Argument* input : op.inputs()) RETURN_IF_ERROR(removed.Check(*input));
-    }
+  for (const Op& op : program.ops()) {
+    for (const Argument* input : op.inputs()) RETURN_IF_ERROR(removed.Check(*input));
   }
   return absl::OkStatus();
 }

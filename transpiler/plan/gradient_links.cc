@@ -40,18 +40,16 @@ GradientLinks::GradientLinks(const Program& program,
   OpTypes types(program);
   std::vector<std::pair<const Op*, const std::string*>> gradients;
   bool recomputes = false;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      const std::string& forward_type = types.ForwardTypeOf(op);
-      has_gradients_ |= !forward_type.empty() || (op.role() & kBackward) != 0;
-      if (!op.sub_blocks().empty()) continue;
-      recomputes |= forward_type.empty() && (op.role() & kBackward) != 0 &&
-                    forward_types.count(op.type()) > 0;
-      if (!forward_type.empty()) {
-        if (forward_types.count(forward_type) > 0) gradients.emplace_back(&op, &forward_type);
-      } else if ((op.role() & (kBackward | kOptimize)) == 0 && forward_types.count(op.type()) > 0) {
-        forward_ops_[op.type()].push_back(&op);
-      }
+  for (const Op& op : program.ops()) {
+    const std::string& forward_type = types.ForwardTypeOf(op);
+    has_gradients_ |= !forward_type.empty() || (op.role() & kBackward) != 0;
+    if (!op.sub_blocks().empty()) continue;
+    recomputes |=
+        forward_type.empty() && (op.role() & kBackward) != 0 && forward_types.count(op.type()) > 0;
+    if (!forward_type.empty()) {
+      if (forward_types.count(forward_type) > 0) gradients.emplace_back(&op, &forward_type);
+    } else if ((op.role() & (kBackward | kOptimize)) == 0 && forward_types.count(op.type()) > 0) {
+      forward_ops_[op.type()].push_back(&op);
     }
   }
   for (const auto& [gradient, forward_type] : gradients) Link(*gradient, *forward_type);
@@ -102,24 +100,22 @@ void GradientLinks::FindRecomputed(const Program& program, OpTypes& types) {
       }
     }
   };
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (!op.sub_blocks().empty() || op.inputs().empty()) continue;
-      const bool is_forward = types.IsForward(op);
-      if (!is_forward && ((op.role() & kBackward) == 0 || !types.ForwardTypeOf(op).empty())) {
-        continue;
-      }
-      Alike& found = alike[what_is_read(op)];
-      if (found.first != nullptr) stands_for(op, *found.first);
-      if (is_forward) {
-        if (found.first == nullptr) found.first = &op;
-        found.unmarked.push_back(&op);
-        each_persistable(op, [&](const TypeAndInputs& read) { sharing[read].push_back(&op); });
-      } else if (found.first != nullptr) {
-        mark(found.unmarked, op);
-      } else {
-        each_persistable(op, [&](const TypeAndInputs& read) { mark(sharing[read], op); });
-      }
+  for (const Op& op : program.ops()) {
+    if (!op.sub_blocks().empty() || op.inputs().empty()) continue;
+    const bool is_forward = types.IsForward(op);
+    if (!is_forward && ((op.role() & kBackward) == 0 || !types.ForwardTypeOf(op).empty())) {
+      continue;
+    }
+    Alike& found = alike[what_is_read(op)];
+    if (found.first != nullptr) stands_for(op, *found.first);
+    if (is_forward) {
+      if (found.first == nullptr) found.first = &op;
+      found.unmarked.push_back(&op);
+      each_persistable(op, [&](const TypeAndInputs& read) { sharing[read].push_back(&op); });
+    } else if (found.first != nullptr) {
+      mark(found.unmarked, op);
+    } else {
+      each_persistable(op, [&](const TypeAndInputs& read) { mark(sharing[read], op); });
     }
   }
 }

@@ -150,22 +150,20 @@ absl::StatusOr<Plan> Planner::Make() {
   // Ops whose outputs are quantized for what reads them otherwise than quantized: once all inputs
   // are planned.
   std::vector<std::pair<const Op*, Rules::OpMatches>> quantized_outputs;
-  for (int b = 0; b < program_.block_count(); ++b) {
-    for (const Op& op : program_.block(b).ops()) {
-      const OpSchema* schema = types_.SchemaOf(op);
-      if (schema == nullptr || !types_.IsForward(op)) continue;
-      const bool has_outputs = config_.observe_outputs() && !schema->quantizable_outputs().empty();
-      if (schema->quantizable_inputs().empty() && !has_outputs) continue;
-      Rules::OpMatches matches = rules_.Match(op);
-      if (!schema->quantizable_inputs().empty()) PlanOp(op, *schema, matches);
-      if (!config_.observe_outputs()) continue;
-      const auto outputs = target_outputs_.find(op.type());
-      if (outputs == target_outputs_.end()) continue;
-      if (outputs->second->quantize()) {
-        quantized_outputs.emplace_back(&op, std::move(matches));
-      } else {
-        PlanOutputs(op, *schema, *outputs->second, matches);
-      }
+  for (const Op& op : program_.ops()) {
+    const OpSchema* schema = types_.SchemaOf(op);
+    if (schema == nullptr || !types_.IsForward(op)) continue;
+    const bool has_outputs = config_.observe_outputs() && !schema->quantizable_outputs().empty();
+    if (schema->quantizable_inputs().empty() && !has_outputs) continue;
+    Rules::OpMatches matches = rules_.Match(op);
+    if (!schema->quantizable_inputs().empty()) PlanOp(op, *schema, matches);
+    if (!config_.observe_outputs()) continue;
+    const auto outputs = target_outputs_.find(op.type());
+    if (outputs == target_outputs_.end()) continue;
+    if (outputs->second->quantize()) {
+      quantized_outputs.emplace_back(&op, std::move(matches));
+    } else {
+      PlanOutputs(op, *schema, *outputs->second, matches);
     }
   }
   for (const auto& [op, matches] : quantized_outputs) {

@@ -16,25 +16,23 @@ std::vector<OpsLeftOut> FindOpsLeftOut(const Program& program) {
   OpTypes types(program);
   Parameters parameters;
   std::map<std::string, OpsLeftOut> by_type;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      const OpSchema* schema = types.SchemaOf(op);
-      const bool is_decided = schema != nullptr && (!schema->quantizable_inputs().empty() ||
-                                                    schema->quant_op() != QuantOp::kNone);
-      // What runs blocks has their ops in its place.
-      if (is_decided || !types.IsForward(op) || !op.sub_blocks().empty() || op.type() == "feed" ||
-          op.type() == "fetch") {
-        continue;
-      }
-      OpsLeftOut& of_type = by_type[std::string(op.type())];
-      ++of_type.count;
-      const auto& inputs = op.inputs();
-      of_type.has_weights =
-          of_type.has_weights ||
-          std::any_of(inputs.begin(), inputs.end(), [&](const Argument* input) {
-            return input->value() != nullptr && parameters.IsWeight(*input->value());
-          });
+  for (const Op& op : program.ops()) {
+    const OpSchema* schema = types.SchemaOf(op);
+    const bool is_decided = schema != nullptr && (!schema->quantizable_inputs().empty() ||
+                                                  schema->quant_op() != QuantOp::kNone);
+    // What runs blocks has their ops in its place.
+    if (is_decided || !types.IsForward(op) || !op.sub_blocks().empty() || op.type() == "feed" ||
+        op.type() == "fetch") {
+      continue;
     }
+    OpsLeftOut& of_type = by_type[std::string(op.type())];
+    ++of_type.count;
+    const auto& inputs = op.inputs();
+    of_type.has_weights =
+        of_type.has_weights ||
+        std::any_of(inputs.begin(), inputs.end(), [&](const Argument* input) {
+          return input->value() != nullptr && parameters.IsWeight(*input->value());
+        });
   }
   std::vector<OpsLeftOut> left_out;
   for (auto& [type, ops] : by_type) {

@@ -80,19 +80,17 @@ QuantizationSummary SummarizeQuantization(const Program& program) {
   QuantizationSummary summary;
   WriterFinder writer;
   Parameters parameters;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      const QuantOp quant_op = QuantOpOf(op);
-      writer.Add(op, quant_op);
-      if (quant_op == QuantOp::kNone ||
-          (quant_op == QuantOp::kDequantize && DequantizesCodesOfAQuantizer(op))) {
-        continue;
-      }
-      const Argument* input = op.Input("X");
-      const bool is_weight =
-          input != nullptr && input->value() != nullptr && parameters.IsWeight(*input->value());
-      Count(op, is_weight, EraOf(program), &summary.counts);
+  for (const Op& op : program.ops()) {
+    const QuantOp quant_op = QuantOpOf(op);
+    writer.Add(op, quant_op);
+    if (quant_op == QuantOp::kNone ||
+        (quant_op == QuantOp::kDequantize && DequantizesCodesOfAQuantizer(op))) {
+      continue;
     }
+    const Argument* input = op.Input("X");
+    const bool is_weight =
+        input != nullptr && input->value() != nullptr && parameters.IsWeight(*input->value());
+    Count(op, is_weight, EraOf(program), &summary.counts);
   }
   if (IsMarked(program)) {
     summary.writer = Ours(program);

@@ -62,26 +62,22 @@ class RangeJudge {
  public:
   RangeJudge(const Program& program, const Scope& scope, const QuantizerTable& quantizers)
       : program_(program), scope_(scope), quantizers_(quantizers) {
-    for (int b = 0; b < program.block_count(); ++b) {
-      for (const Op& op : program.block(b).ops()) Note(op);
-    }
+    for (const Op& op : program.ops()) Note(op);
   }
 
   // The scales of the quantizers whose range is not known, in program order.
   std::vector<const Variable*> FindUnknown() const {
     std::vector<const Variable*> unknown;
     absl::flat_hash_set<const Variable*> seen;
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        if (!IsQuantize(op, quantizers_)) continue;
-        const std::vector<const Variable*> scales = ScalesReadBy(op);
-        if (std::any_of(scales.begin(), scales.end(),
-                        [this](const Variable* scale) { return IsKnown(scale); })) {
-          continue;
-        }
-        for (const Variable* scale : scales) {
-          if (seen.insert(scale).second) unknown.push_back(scale);
-        }
+    for (const Op& op : program_.ops()) {
+      if (!IsQuantize(op, quantizers_)) continue;
+      const std::vector<const Variable*> scales = ScalesReadBy(op);
+      if (std::any_of(scales.begin(), scales.end(),
+                      [this](const Variable* scale) { return IsKnown(scale); })) {
+        continue;
+      }
+      for (const Variable* scale : scales) {
+        if (seen.insert(scale).second) unknown.push_back(scale);
       }
     }
     return unknown;

@@ -32,12 +32,10 @@ class SiteFinder {
 
   absl::StatusOr<std::vector<QuantizationSite>> Find() const {
     std::vector<QuantizationSite> sites;
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        if (!IsQuantize(op, quantizers_) || OnlyObserves(op)) continue;
-        ASSIGN_OR_RETURN(QuantizationSite site, SiteOf(op));
-        sites.push_back(std::move(site));
-      }
+    for (const Op& op : program_.ops()) {
+      if (!IsQuantize(op, quantizers_) || OnlyObserves(op)) continue;
+      ASSIGN_OR_RETURN(QuantizationSite site, SiteOf(op));
+      sites.push_back(std::move(site));
     }
     return sites;
   }
@@ -226,16 +224,14 @@ absl::StatusOr<std::vector<QuantizationSite>> FindQuantizationSites(
 }
 
 std::string WhyFrozen(const Program& program, const QuantizerTable& quantizers) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (!IsDequantize(op, quantizers)) continue;
-      const Argument* codes = op.Input("X");
-      if (codes == nullptr || codes->value() == nullptr) continue;
-      const Value& value = *codes->value();
-      if (value.origin() == Value::Origin::kWrite && IsQuantize(*value.op(), quantizers)) continue;
-      return absl::StrCat(DescribeInFile(op), " dequantizes \"", std::string(codes->name()),
-                          "\", which no quantize op computes");
-    }
+  for (const Op& op : program.ops()) {
+    if (!IsDequantize(op, quantizers)) continue;
+    const Argument* codes = op.Input("X");
+    if (codes == nullptr || codes->value() == nullptr) continue;
+    const Value& value = *codes->value();
+    if (value.origin() == Value::Origin::kWrite && IsQuantize(*value.op(), quantizers)) continue;
+    return absl::StrCat(DescribeInFile(op), " dequantizes \"", std::string(codes->name()),
+                        "\", which no quantize op computes");
   }
   return "";
 }

@@ -129,11 +129,9 @@ class RewriteFinder {
         }
       }
     }
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        for (const Op* gradient : links.GradientsOf(op)) {
-          rewrite_.plan.gradients.emplace_back(&op, gradient);
-        }
+    for (const Op& op : program_.ops()) {
+      for (const Op* gradient : links.GradientsOf(op)) {
+        rewrite_.plan.gradients.emplace_back(&op, gradient);
       }
     }
     rewrite_.plan.is_inference = !links.has_gradients();

@@ -43,15 +43,13 @@ class BatchNormFreezer {
 
   absl::Status FreezeAll() {
     const GradientLinks links(program_, {kBatchNorm});
-    for (int b = 0; b < program_.block_count(); ++b) {
-      for (const Op& op : program_.block(b).ops()) {
-        if (op.type() != kBatchNorm || !IsForward(op)) continue;
-        RETURN_IF_ERROR(Freeze(op));
-        for (const Op* gradient : links.GradientsOf(op)) {
-          RETURN_IF_ERROR(Freeze(*gradient));
-          // While the statistics are the batch's own, what the forward op saved is all it needs.
-          for (const char* slot : {"Mean", "Variance"}) AddInput(*gradient, op, slot);
-        }
+    for (const Op& op : program_.ops()) {
+      if (op.type() != kBatchNorm || !IsForward(op)) continue;
+      RETURN_IF_ERROR(Freeze(op));
+      for (const Op* gradient : links.GradientsOf(op)) {
+        RETURN_IF_ERROR(Freeze(*gradient));
+        // While the statistics are the batch's own, what the forward op saved is all it needs.
+        for (const char* slot : {"Mean", "Variance"}) AddInput(*gradient, op, slot);
       }
     }
     return absl::OkStatus();

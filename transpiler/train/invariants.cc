@@ -21,9 +21,7 @@ using Variables = absl::flat_hash_set<const Variable*>;
 
 template <typename Visit>
 void ForEachOp(const Program& program, Visit visit) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) visit(op);
-  }
+  for (const Op& op : program.ops()) visit(op);
 }
 
 // What stood where an argument stands; null where nothing did.

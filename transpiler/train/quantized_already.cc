@@ -12,15 +12,13 @@ std::string WhoQuantized(const Program& program) {
   OpTypes types(program);
   int count = 0;
   std::string first;
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      const OpSchema* schema = types.SchemaOf(op);
-      if (schema == nullptr || schema->quant_op() == QuantOp::kNone ||
-          schema->quant_op() == QuantOp::kObserve) {
-        continue;
-      }
-      if (count++ == 0) first = Describe(op);
+  for (const Op& op : program.ops()) {
+    const OpSchema* schema = types.SchemaOf(op);
+    if (schema == nullptr || schema->quant_op() == QuantOp::kNone ||
+        schema->quant_op() == QuantOp::kObserve) {
+      continue;
     }
+    if (count++ == 0) first = Describe(op);
   }
   if (count == 0) return "";
   return absl::StrCat("the program was quantized by another tool already: ", count,

@@ -131,19 +131,17 @@ absl::Status Undo(Program* program) {
   Rewriter rewriter(program, "undo_by_marks");
   std::vector<const Variable*> written;
   std::vector<const Variable*> unused;
-  for (int b = 0; b < program->block_count(); ++b) {
-    for (const Op& op : program->block(b).ops()) {
-      if (op.FindAttr(kInsertedByAttr) != nullptr) {
-        for (const Argument* output : op.outputs()) {
-          if (output->variable() != nullptr) written.push_back(output->variable());
-        }
-        for (const Argument* input : op.inputs()) {
-          if (input->variable() != nullptr) unused.push_back(input->variable());
-        }
-        rewriter.Remove(op);
-      } else if (StringsAttr(op.desc(), kRewiredAttr).has_value()) {
-        RETURN_IF_ERROR(RestoreOp(*program, op, rewriter));
+  for (const Op& op : program->ops()) {
+    if (op.FindAttr(kInsertedByAttr) != nullptr) {
+      for (const Argument* output : op.outputs()) {
+        if (output->variable() != nullptr) written.push_back(output->variable());
       }
+      for (const Argument* input : op.inputs()) {
+        if (input->variable() != nullptr) unused.push_back(input->variable());
+      }
+      rewriter.Remove(op);
+    } else if (StringsAttr(op.desc(), kRewiredAttr).has_value()) {
+      RETURN_IF_ERROR(RestoreOp(*program, op, rewriter));
     }
   }
   for (const Variable* variable : written) RETURN_IF_ERROR(CheckReaders(*variable));
@@ -160,11 +158,9 @@ absl::Status Undo(Program* program) {
 }  // namespace
 
 bool HasMarks(const Program& program) {
-  for (int b = 0; b < program.block_count(); ++b) {
-    for (const Op& op : program.block(b).ops()) {
-      if (op.FindAttr(kInsertedByAttr) != nullptr) return true;
-      if (StringsAttr(op.desc(), kRewiredAttr).has_value()) return true;
-    }
+  for (const Op& op : program.ops()) {
+    if (op.FindAttr(kInsertedByAttr) != nullptr) return true;
+    if (StringsAttr(op.desc(), kRewiredAttr).has_value()) return true;
   }
   return false;
 }

@@ -76,13 +76,11 @@ Lowering::Lowering(Program* program, LowerContext* context, absl::string_view pa
       rewriter_(program, pass),
       parameters_(*program, &context->parameters, &rewriter_) {
   NeverNegative never_negative;
-  for (int b = 0; b < program->block_count(); ++b) {
-    for (const Op& op : program->block(b).ops()) {
-      for (const auto arguments : {op.inputs(), op.outputs()}) {
-        for (const Argument* argument : arguments) {
-          const Value* const value = argument->value();
-          if (value != nullptr && never_negative.Holds(*value)) never_negative_.insert(argument);
-        }
+  for (const Op& op : program->ops()) {
+    for (const auto arguments : {op.inputs(), op.outputs()}) {
+      for (const Argument* argument : arguments) {
+        const Value* const value = argument->value();
+        if (value != nullptr && never_negative.Holds(*value)) never_negative_.insert(argument);
       }
     }
   }

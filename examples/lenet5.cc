@@ -19,6 +19,7 @@
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/data/batcher.h"
 #include "runtime/data/data_set.h"

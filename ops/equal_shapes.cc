@@ -1,5 +1,7 @@
 #include "ops/equal_shapes.h"
 
+#include "proto/program.h"
+
 namespace fixpoint {
 namespace {
 

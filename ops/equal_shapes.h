@@ -3,7 +3,7 @@
 #ifndef FIXPOINT_OPS_EQUAL_SHAPES_H_
 #define FIXPOINT_OPS_EQUAL_SHAPES_H_
 
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-namespace fixpoint {
+#include "proto/program_fwd.h"
 
-class Program;
+namespace fixpoint {
 
 // Fluid (0.12 to 1.8) and Paddle 2 (2.0 and later). Facts about 1.x were taken from 1.8.5, those
 // about 2.x from 2.6.2.

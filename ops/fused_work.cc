@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/selected_rows.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

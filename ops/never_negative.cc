@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "ops/op_schema.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

@@ -8,6 +8,7 @@
 #include "absl/types/span.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 
@@ -135,6 +136,9 @@ std::optional<std::string> FindFusedAttribute(const OpDesc& op) {
   }
   return std::nullopt;
 }
+
+OpAttributes::OpAttributes(const Op& op, const OpSchema& schema, Era era)
+    : OpAttributes(op.desc(), schema, era) {}
 
 const OpDesc::Attr& OpAttributes::Attr(absl::string_view name) const {
   const AttrSchema* attr = schema_.FindAttr(name, era_);

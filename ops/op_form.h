@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
-#include "proto/program.h"
 #include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 
@@ -36,8 +36,7 @@ std::optional<std::string> FindFusedAttribute(const OpDesc& op);
 class OpAttributes {
  public:
   // REQUIRES: CheckForm. All arguments outlive the object.
-  OpAttributes(const Op& op, const OpSchema& schema, Era era)
-      : OpAttributes(op.desc(), schema, era) {}
+  OpAttributes(const Op& op, const OpSchema& schema, Era era);
   OpAttributes(const OpDesc& op, const OpSchema& schema, Era era)
       : op_(op), schema_(schema), era_(era) {}
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/families.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

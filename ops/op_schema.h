@@ -14,8 +14,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
-#include "proto/program.h"
 #include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/selected_rows.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

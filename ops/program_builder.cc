@@ -17,6 +17,7 @@
 #include "ops/op_schema.h"
 #include "ops/selected_rows.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
 #include "proto/tensor_desc.h"

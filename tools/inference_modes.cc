@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "proto/feeds_and_fetches.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"
 #include "runtime/run_op_types.h"

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "proto/nearest_name.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
 #include "tools/command_line.h"

@@ -1,6 +1,7 @@
 #include "tools/transpile_report.h"
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "tools/json.h"
 #include "transpiler/report/account.h"
 

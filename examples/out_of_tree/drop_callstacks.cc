@@ -1,5 +1,6 @@
 #include "drop_callstacks.h"
 
+#include "proto/program.h"
 #include "proto/rewriter.h"
 
 namespace out_of_tree {

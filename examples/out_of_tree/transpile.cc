@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "drop_callstacks.h"
 #include "moving_average_sigma.h"
+#include "proto/program.h"
 #include "proto/program_file.h"
 #include "proto/status_macros.h"
 #include "proto/text_message.h"

@@ -11,6 +11,7 @@
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

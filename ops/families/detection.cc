@@ -9,6 +9,7 @@
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

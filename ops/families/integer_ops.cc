@@ -10,6 +10,7 @@
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/verifier/checks.h"
+#include "proto/program.h"
 #include "proto/tensor_desc.h"
 
 namespace fixpoint {

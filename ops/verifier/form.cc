@@ -6,6 +6,7 @@
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

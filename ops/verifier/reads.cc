@@ -13,6 +13,7 @@
 #include "ops/verifier/checks.h"
 #include "proto/attributes.h"
 #include "proto/nearest_name.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

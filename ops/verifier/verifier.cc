@@ -7,6 +7,7 @@
 #include "ops/era.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 
 namespace fixpoint {

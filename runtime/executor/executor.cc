@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/bool_bytes.h"
 #include "runtime/executor/cost.h"

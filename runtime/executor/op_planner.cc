@@ -10,6 +10,7 @@
 #include "ops/op_schema.h"
 #include "ops/output_lod.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/executor/block_crossing.h"
@@ -89,6 +90,10 @@ std::optional<OpPlanner> OpPlanner::After(const Op& op) const {
   return std::optional<OpPlanner>(std::in_place, op, planning_);
 }
 
+bool OpPlanner::HasInputSlot(absl::string_view slot) const {
+  return schema_.FindInput(slot, era()) != nullptr;
+}
+
 int OpPlanner::InputCount(absl::string_view slot) const {
   CHECK(HasInputSlot(slot)) << op_.type() << " has no input " << slot;
   const auto arguments = op_.Inputs(slot);
@@ -149,11 +154,17 @@ absl::StatusOr<Buffer> OpPlanner::Read(absl::string_view slot, VarType::Type dty
   return planning_.builder.Read(InputValue(slot, index), layout);
 }
 
+const OpDesc& OpPlanner::desc() const { return resolved_ != nullptr ? *resolved_ : op_.desc(); }
+
 const Argument* OpPlanner::OutputArgument(absl::string_view slot, int index) const {
   CHECK(schema_.FindOutput(slot, era()) != nullptr) << op_.type() << " has no output " << slot;
   const auto arguments = op_.Outputs(slot);
   if (index >= static_cast<int>(arguments.size())) return nullptr;
   return arguments[index]->variable() != nullptr ? arguments[index] : nullptr;
+}
+
+int OpPlanner::OutputCount(absl::string_view slot) const {
+  return static_cast<int>(op_.Outputs(slot).size());
 }
 
 bool OpPlanner::Wants(absl::string_view slot, int index) const {

@@ -20,7 +20,7 @@
 #include "ops/lod.h"
 #include "ops/never_negative.h"
 #include "ops/op_form.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/plan_builder.h"
@@ -96,9 +96,7 @@ class OpPlanner {
   BlockPlanner& block_planner() { return planning_.block_planner; }
 
   // Whether ops of this type can have such an input at all.
-  bool HasInputSlot(absl::string_view slot) const {
-    return schema_.FindInput(slot, era()) != nullptr;
-  }
+  bool HasInputSlot(absl::string_view slot) const;
   int InputCount(absl::string_view slot) const;
   bool HasInput(absl::string_view slot) const { return InputCount(slot) > 0; }
   // Whether the op has such an input, and what it reads there is known already.
@@ -132,9 +130,7 @@ class OpPlanner {
     return Read(slot, VarType::FP32, layout, index);
   }
 
-  int OutputCount(absl::string_view slot) const {
-    return static_cast<int>(op_.Outputs(slot).size());
-  }
+  int OutputCount(absl::string_view slot) const;
   // Whether the op names a variable there that somebody reads.
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;
@@ -164,7 +160,7 @@ class OpPlanner {
 
  private:
   // The op with inputs that are known attributes as such.
-  const OpDesc& desc() const { return resolved_ != nullptr ? *resolved_ : op_.desc(); }
+  const OpDesc& desc() const;
   const Argument* OutputArgument(absl::string_view slot, int index) const;
   absl::Status InferTypes();
 

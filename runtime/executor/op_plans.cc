@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "ops/op_schema.h"
+
 namespace fixpoint::executor {
 namespace {
 
@@ -15,7 +17,6 @@ const PlanTable& AllPlans() {
     auto* made = new PlanTable();
     for (OpPlans plans : {
 #define FIXPOINT_OP_PLANS(family) family##Plans(),
-#include "ops/op_schema.h"
 #include "runtime/executor/all_op_plans.inc"
 #undef FIXPOINT_OP_PLANS
          }) {

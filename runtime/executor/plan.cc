@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/backend.h"

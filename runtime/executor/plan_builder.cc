@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/constants.h"
 #include "runtime/executor/keeping.h"

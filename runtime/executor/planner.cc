@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/executor/block_crossing.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/cast.h"
 #include "runtime/tensor.h"

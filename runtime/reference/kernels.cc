@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "ops/op_schema.h"
+
 namespace fixpoint::reference {
 namespace {
 
@@ -15,7 +17,6 @@ const KernelTable& AllKernels() {
     auto* made = new KernelTable();
     for (Kernels kernels : {
 #define FIXPOINT_REFERENCE_KERNELS(family) family##Kernels(),
-#include "ops/op_schema.h"
 #include "runtime/reference/all_kernels.inc"
 #undef FIXPOINT_REFERENCE_KERNELS
          }) {

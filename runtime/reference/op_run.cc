@@ -9,6 +9,7 @@
 #include "ops/op_schema.h"
 #include "ops/output_lod.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint::reference {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
+#include "proto/program.h"
 #include "proto/program_file.h"
 #include "proto/program_text.h"
 #include "tests/testing/golden.h"

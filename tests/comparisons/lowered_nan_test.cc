@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "ops/activation.h"
+#include "proto/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/fingerprint.h"
+#include "proto/program.h"
 #include "proto/program_file.h"
 #include "proto/program_text.h"
 #include "proto/text_message.h"

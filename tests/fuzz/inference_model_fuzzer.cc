@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "proto/program.h"
 #include "proto/program_file.h"
 #include "proto/status_macros.h"
 #include "runtime/parameter_file.h"

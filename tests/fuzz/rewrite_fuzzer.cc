@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/verifier.h"
+#include "proto/program.h"
 #include "proto/program_diff.h"
 #include "proto/program_dot.h"
 #include "proto/program_file.h"

@@ -14,6 +14,7 @@
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

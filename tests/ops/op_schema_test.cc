@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 #include "tests/ops/text_program.h"
 

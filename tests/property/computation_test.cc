@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/string_view.h"
+#include "proto/program.h"
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {

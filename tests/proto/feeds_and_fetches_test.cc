@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "proto/program.h"
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {

@@ -187,6 +187,39 @@ TEST_F(RewriterTest, RemovalInALoopOverTheOpsIsSafe) {
   EXPECT_EQ(Ops(program_), "");
 }
 
+TEST(Rewriter, RemovalAndInsertionInALoopOverTheOpsOfAllBlocksAreSafe) {
+  Program program = ParsedProgram(R"(
+    block 0 {
+      relu(X=a) -> (Out=b)
+      while(Condition=c) -> (Out=d) {sub_block=block(2)}
+    }
+    block 1 parent=0 {
+    }
+    block 2 parent=0 {
+      tanh(X=b) -> (Out=b)
+      sigmoid(X=b) -> (Out=b)
+    }
+    block 3 parent=0 {
+    }
+  )");
+  Rewriter rewriter(&program, "test");
+  std::vector<std::string> types;
+  for (const Op& op : program.ops()) {
+    types.emplace_back(op.type());
+    if (op.type() == "relu") rewriter.InsertAfter(op, Relu("b", "e"));
+    if (types.back() == "tanh" || types.size() == 2) rewriter.Remove(op);
+  }
+  EXPECT_THAT(types, ElementsAre("relu", "relu", "while", "tanh", "sigmoid"));
+  types.clear();
+  for (const Op& op : program.ops()) types.emplace_back(op.type());
+  EXPECT_THAT(types, ElementsAre("relu", "while", "sigmoid"));
+}
+
+TEST(Program, OfEmptyBlocksHasNoOps) {
+  const Program program = ParsedProgram("block 0 {\n}\nblock 1 parent=0 {\n}\n");
+  EXPECT_EQ(program.ops().begin(), program.ops().end());
+}
+
 TEST_F(RewriterTest, AnArgumentBecomesAnotherName) {
   const Argument& argument = *OpAt(program_, 0).Input("X");
   rewriter_.SetArgument(argument, "w");

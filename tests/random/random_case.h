@@ -15,7 +15,6 @@
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "ops/era.h"
-#include "proto/program.h"
 #include "runtime/scope.h"
 #include "tests/testing/random_program.h"
 

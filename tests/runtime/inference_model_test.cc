@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "proto/program.h"
 #include "proto/program_file.h"
 #include "runtime/parameter_file.h"
 #include "runtime/tensor.h"

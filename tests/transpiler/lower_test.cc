@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "runtime/scope.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"

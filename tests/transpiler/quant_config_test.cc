@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "proto/program.h"
 #include "proto/text_message.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/train/quantize_transpiler.h"

@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/random_program.h"

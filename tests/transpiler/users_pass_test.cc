@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "tests/testing/parsed_program.h"

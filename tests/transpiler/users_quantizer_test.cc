@@ -15,6 +15,7 @@
 #include "ops/quantizers/moving_average.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"

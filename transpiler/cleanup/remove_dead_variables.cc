@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/pipeline/uses.h"

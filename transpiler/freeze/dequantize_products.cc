@@ -33,6 +33,7 @@
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/freeze/freeze_context.h"

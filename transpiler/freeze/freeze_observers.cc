@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "transpiler/freeze/freeze_context.h"
 #include "transpiler/freeze/linear_ops.h"

@@ -23,6 +23,7 @@
 #include "proto/attributes.h"
 #include "proto/nearest_name.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/freeze/freeze_context.h"

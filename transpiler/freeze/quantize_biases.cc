@@ -19,6 +19,7 @@
 #include "ops/bias_codes.h"
 #include "ops/dims.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/freeze/freeze_context.h"

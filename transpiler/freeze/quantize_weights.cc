@@ -32,6 +32,7 @@
 #include "ops/dims.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/freeze/freeze_context.h"

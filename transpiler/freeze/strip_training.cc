@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/pass.h"

@@ -9,6 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/lower_context.h"
 #include "transpiler/lower/rules/lowering.h"

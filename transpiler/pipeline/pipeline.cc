@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "ops/verifier.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/edit_verifier.h"
 #include "transpiler/pipeline/input_error.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/quant_spec.pb.h"
 #include "transpiler/plan/reasons.h"

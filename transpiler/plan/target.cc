@@ -23,7 +23,7 @@ struct BuiltIn {
 };
 
 constexpr BuiltIn kBuiltIn[] = {
-#include "transpiler/builtin_targets.inc"
+#include "transpiler/plan/builtin_targets.inc"
 };
 
 using Complain = std::function<void(const std::string&)>;

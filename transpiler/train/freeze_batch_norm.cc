@@ -18,6 +18,7 @@
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/marks.h"

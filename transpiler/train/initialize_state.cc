@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/marks.h"

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/quantizer.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/plan/plan_file.h"

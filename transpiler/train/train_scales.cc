@@ -32,6 +32,7 @@
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/marks.h"

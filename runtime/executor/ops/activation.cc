@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/activation.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/fused_work.h"
 #include "ops/window.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/equal_shapes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/epilogue.h"

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
 

@@ -2,6 +2,7 @@
 // the blocks around it, so that the slots of these ops matter for their conditions alone.
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
 

@@ -12,6 +12,7 @@
 #include "ops/bias_codes.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/reference/kernels.h"

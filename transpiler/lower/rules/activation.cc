@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/move.h"
 #include "transpiler/lower/rules/rule.h"

@@ -14,6 +14,7 @@
 #include "ops/norm_factors.h"
 #include "ops/op_form.h"
 #include "ops/window.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/rule.h"
 #include "transpiler/pipeline/uses.h"

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "ops/dims.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

@@ -14,6 +14,7 @@
 #include "ops/fused_work.h"
 #include "ops/op_form.h"
 #include "ops/window.h"
+#include "proto/program.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/rule.h"
 

@@ -12,6 +12,7 @@
 
 #include "ops/op_form.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/rule.h"

@@ -20,6 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/row_codes.h"

@@ -15,6 +15,7 @@
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
 #include "transpiler/freeze/linear_ops.h"
+#include "transpiler/lower/lower_context.h"
 
 namespace fixpoint {
 namespace {

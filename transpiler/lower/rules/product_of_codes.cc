@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/row_codes.h"
 #include "transpiler/lower/rules/row_wise_product.h"

@@ -30,6 +30,7 @@
 #include "ops/op_form.h"
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/move.h"
 #include "transpiler/lower/rules/rule.h"

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

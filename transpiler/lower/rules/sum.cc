@@ -34,6 +34,7 @@
 #include "ops/equal_shapes.h"
 #include "ops/op_schema.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/bias_codes.h"
 #include "transpiler/lower/rules/rule.h"

@@ -12,6 +12,7 @@
 #include "ops/activation.h"
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/activation_functions.h"
 

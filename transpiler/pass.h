@@ -1,5 +1,5 @@
-// A pass: one step of a rewrite. A pass decides nothing that a plan, configuration or target says,
-// edits through a Rewriter alone, and leaves a program that verifies.
+// A pass: one step of a rewrite. A pass decides nothing that a plan, configuration or target
+// decides, edits only through a Rewriter, and leaves a program that verifies.
 
 #ifndef FIXPOINT_TRANSPILER_PASS_H_
 #define FIXPOINT_TRANSPILER_PASS_H_
@@ -25,16 +25,16 @@
 
 namespace fixpoint {
 
-// A persistable variable that a pass declared, and what it starts from.
+// A persistable variable that a pass declared, and its initial value.
 struct NewState {
   const Variable* variable = nullptr;
   double initial_value = 0;
 };
 
-// How a frozen program says what was quantized.
+// How a frozen program represents what was quantized.
 enum class FrozenForm {
   kPortable,    // int8 weights; quantize_linear and dequantize_linear around what stays float
-  kLegacy,      // codes as FP32 numbers, and one dequantize op behind each product
+  kLegacy,      // codes as FP32 values, and one dequantize op after each product
   kLegacyInt8,  // the same with codes stored as INT8, as the reference's convert_to_int8
 };
 
@@ -50,10 +50,10 @@ struct FreezeContext {
   FrozenForm form = FrozenForm::kPortable;
   // Whether a frozen program may still find ranges of activations anew at every run.
   bool allow_dynamic = false;
-  // What a pruned program computes from what; empty: what it fetches and feeds.
+  // The outputs and inputs of a pruned program; empty: those of its fetch and feed ops.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
-  // What was trained; not null where the fact "trained_parameters" is given.
+  // The trained parameters; not null if the fact "trained_parameters" is given.
   const Scope* trained = nullptr;
 
   // The values of parameters that passes declare.
@@ -66,7 +66,7 @@ struct LoweredOp {
   int block = 0;
   int op = 0;  // its index in the portable program
   std::string type;
-  std::string output;  // the first one; "" of an op without
+  std::string output;  // the first one; "" for an op without
   LoweringReason reason = LoweringReason::kNoRule;
 };
 
@@ -80,16 +80,16 @@ struct TrainContext {
   const Target& target;
   Program& startup;
 
-  // What messages call the configuration, the plan and the profile.
+  // How messages refer to the configuration, the plan and the profile.
   InputNames names;
-  // Ranges that quantizers begin with; null where none were given.
+  // Ranges that quantizers start with; null if none were given.
   const RangeProfile* profile = nullptr;
 
-  // A plan to follow instead of making one; null where none was given. Its positions are those of
-  // the program that plan_quantizers finds.
+  // A plan to follow instead of making one; null if none was given. Its positions are those of the
+  // program that plan_quantizers finds.
   const QuantPlan* given_plan = nullptr;
   Plan plan;
-  // The plan as a file, of the program as plan_quantizers found it.
+  // The plan as a file, for the program as plan_quantizers found it.
   QuantPlan plan_as_made;
   std::vector<NewState> new_state;
 };
@@ -100,12 +100,12 @@ struct PassContext {
       : quantizers(quantizers), train(train) {}
 
   const QuantizerTable& quantizers;
-  // Not null where the facts "target" and "startup_program" are given: a pass that looks at it
-  // requires one of them.
+  // Not null if the facts "target" and "startup_program" are given: a pass that uses it requires
+  // one of them.
   TrainContext* const train;
   FreezeContext freeze;
   std::vector<LoweredOp> lowered;  // in program order, without feeds and fetches
-  // What the user is told in a line each.
+  // Notes to the user, a line each.
   std::vector<std::string> notes;
 };
 
@@ -117,17 +117,17 @@ class Pass {
   virtual absl::string_view name() const = 0;
   // A sentence for the generated list.
   virtual absl::string_view doc() const = 0;
-  // What must hold before, and what holds afterwards: names of facts, which the pipeline checks
-  // for order before anything is run.
+  // What must hold before, and what holds afterwards: names of facts, whose order the pipeline
+  // checks before anything runs.
   virtual std::vector<std::string> Requires() const { return {}; }
   virtual std::vector<std::string> Establishes() const { return {}; }
-  // What held before, and does so no longer.
+  // What held before and no longer holds.
   virtual std::vector<std::string> Consumes() const { return {}; }
   // What no pass before this one may have established.
   virtual std::vector<std::string> ComesBefore() const { return {}; }
 
   // Whether the invariants (invariants.h) hold the pass to what the plan names. A pass that
-  // rewrites a program in other ways says false, and answers itself for what it edits.
+  // rewrites a program in other ways returns false, and is itself responsible for its edits.
   virtual bool IsHeldToPlan() const { return true; }
 
   virtual absl::Status Run(Program& program, PassContext& context) const = 0;
@@ -136,14 +136,14 @@ class Pass {
 // The passes that a pipeline can name: the built-in ones, and a user's own.
 class PassTable {
  public:
-  // Those of passes/all_passes.inc.
+  // The passes of passes/all_passes.inc.
   PassTable();
   PassTable(PassTable&&) = default;
   PassTable& operator=(PassTable&&) = default;
 
   // Error (kInvalidArgument): the name is taken.
   absl::Status Add(std::unique_ptr<Pass> pass);
-  // Null where there is none of that name.
+  // Null if there is none of that name.
   const Pass* Find(absl::string_view name) const;
   absl::Span<const std::unique_ptr<Pass>> all() const { return passes_; }
 

@@ -57,7 +57,7 @@ class PlanQuantizers final : public Pass {
   }
 
  private:
-  // Nothing trains the ranges of a program of inference.
+  // Nothing trains the ranges of a program for inference.
   static void NoteMissingRanges(PassContext& context) {
     int count = 0;
     std::string first;

@@ -34,7 +34,7 @@ FromAttributes Of(ActivationFunction function, const char* a, const char* b) {
 }
 
 const Row kRows[] = {
-    // The reference's relu lets a NaN pass before 2.0, and makes it 0 since.
+    // Before 2.0 the reference's relu lets a NaN pass; since then it gives 0.
     {"relu",
      [](const OpAttributes&, Era era) {
        return Activation{era == Era::kFluid ? ActivationFunction::kReluKeepingNan

@@ -1,5 +1,5 @@
-// Which function an op computes of each element. One vocabulary, for kernels and for the tables
-// that lowering makes.
+// Which function an op computes of each element: one vocabulary for kernels and for the tables that
+// lowering makes.
 
 #ifndef FIXPOINT_OPS_ACTIVATION_H_
 #define FIXPOINT_OPS_ACTIVATION_H_
@@ -13,7 +13,7 @@
 
 namespace fixpoint {
 
-// y of x, with the parameters a, b and c. A NaN stays NaN where nothing else is said.
+// y from x, with the parameters a, b and c. A NaN stays NaN unless noted otherwise.
 enum class ActivationFunction {
   kRelu,             // x where x > 0, else 0, a NaN too
   kReluKeepingNan,   // 0 where x < 0, else x
@@ -60,7 +60,7 @@ struct Activation {
 // The op types that compute such a function of X.
 std::vector<std::string> ActivationTypes();
 
-// What an op computes. REQUIRES: its type is one of them.
+// The function that an op computes. REQUIRES: its type is one of them.
 Activation ActivationOf(absl::string_view type, const OpAttributes& attributes, Era era);
 
 }  // namespace fixpoint

@@ -1,4 +1,4 @@
-// Codes with a zero point: code = clamp(round(x / step) + zero_point), number = (code - zero_point)
+// Codes with a zero point: code = clamp(round(x / step) + zero_point), float = (code - zero_point)
 // * step (docs/numerics.md, "Affine codes").
 
 #ifndef FIXPOINT_OPS_AFFINE_CODES_H_
@@ -18,7 +18,7 @@ struct CodeLimits {
   float largest;
 };
 
-// Of `bits` bits: from 0, or from -2^(bits - 1) signed.
+// The codes of `bits` bits: from 0, or from -2^(bits - 1) if signed.
 inline CodeLimits LimitsOfCodes(int bits, bool is_unsigned) {
   const float lowest = is_unsigned ? 0.0f : -std::ldexp(1.0f, bits - 1);
   return {lowest, lowest + (std::ldexp(1.0f, bits) - 1.0f)};
@@ -29,11 +29,11 @@ struct AffineParams {
   float zero_point = 0;
 };
 
-// Of a range that holds 0, so that 0 is a code. One too small for a step that is a normal number is
-// as good as none: the step is 1.
+// The parameters for a range that contains 0, so that 0 has a code. If it is too small for a step
+// that is a normal float, the step is 1.
 inline AffineParams AffineParamsOf(float min, float max, const CodeLimits& codes) {
   const float count = codes.largest - codes.lowest;
-  // The range itself may be more than a float holds.
+  // The range itself may exceed the largest float.
   const float range = max - min;
   const float found = std::isfinite(range) ? range / count : max / count - min / count;
   const float step = found >= std::numeric_limits<float>::min() ? found : 1.0f;
@@ -41,7 +41,7 @@ inline AffineParams AffineParamsOf(float min, float max, const CodeLimits& codes
   return {step, std::clamp(zero_point, codes.lowest, codes.largest)};
 }
 
-// A NaN has the code of 0.
+// The code of NaN is the zero point.
 inline float AffineCode(float x, const AffineParams& params, const CodeLimits& codes,
                         QuantSpec::Rounding rounding) {
   const float steps = x / params.step;

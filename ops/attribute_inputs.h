@@ -1,5 +1,5 @@
-// Inputs that say, where an op has them, what one of its attributes says otherwise: sizes and axes
-// as tensors of integers. Their names mean the same in every op of the reference.
+// Inputs that, where an op has them, take the place of one of its attributes: sizes and axes as
+// tensors of integers. Their names mean the same in every op of the reference.
 
 #ifndef FIXPOINT_OPS_ATTRIBUTE_INPUTS_H_
 #define FIXPOINT_OPS_ATTRIBUTE_INPUTS_H_
@@ -14,7 +14,7 @@ struct AttributeInput {
   absl::string_view attribute;
 };
 
-// All of them. Where an op has several for one attribute, the first of these says it.
+// All of them. If an op has several for one attribute, the first of these counts.
 absl::Span<const AttributeInput> AttributeInputs();
 
 }  // namespace fixpoint

@@ -78,7 +78,7 @@ class BackwardPass {
         absl::StrCat(Name(), Describe(op), ": the gradient of \"", loss_->name(), "\" ", why));
   }
 
-  // Whether gradients of a variable are wanted.
+  // Whether a variable needs gradients.
   bool HasGradient(const Variable& variable) {
     const auto [known, is_new] = has_gradient_.try_emplace(&variable, false);
     if (is_new) known->second = FindHasGradient(variable);
@@ -161,8 +161,8 @@ class BackwardPass {
     return absl::OkStatus();
   }
 
-  // What the gradients of later ops pass: the ops that made the values which those read; of an
-  // array of tensors, which holds what was written before too, all that write it.
+  // The ops that the gradients of later ops pass through: those that made the values which those
+  // read; for an array of tensors, which also holds what was written before, all that write it.
   struct Wanted {
     absl::flat_hash_set<const Op*> makers;
     absl::flat_hash_set<const Variable*> arrays;
@@ -189,7 +189,8 @@ class BackwardPass {
     });
   }
 
-  // Gradients go by name: a value that is overwritten may be read only by the op that does it.
+  // Gradients go by name: a value that is overwritten may be read only by the op that overwrites
+  // it.
   absl::Status CheckIsWrittenLast(const Argument& input) const {
     const absl::Span<const Value* const> values = input.variable()->values();
     if (values.size() < 2 || input.value() == values.back()) return absl::OkStatus();
@@ -224,7 +225,7 @@ class BackwardPass {
     }
   }
 
-  // Names of gradients are never taken apart: a variable may be called as a gradient is.
+  // Names of gradients are never parsed: a variable may be named like a gradient.
   void NoteGradientsOf(const Op& op) {
     for (const auto& arguments : {op.inputs(), op.outputs()}) {
       for (const Argument* argument : arguments) {
@@ -234,7 +235,7 @@ class BackwardPass {
     }
   }
 
-  // What a gradient is of; null where it is none.
+  // The variable that a gradient belongs to; null if it is none.
   const Variable* OfWhat(const std::string& gradient) const {
     const auto found = gradients_.find(gradient);
     return found == gradients_.end() ? nullptr : found->second;
@@ -268,7 +269,7 @@ class BackwardPass {
     return absl::OkStatus();
   }
 
-  // The argument of a forward op that a gradient op's slot repeats; null where it repeats none.
+  // The argument of a forward op that a gradient op's slot repeats; null if it repeats none.
   static const Argument* Repeated(const Op& op, absl::string_view slot, absl::string_view name) {
     const Argument* by_name = nullptr;
     for (const auto& arguments : {op.outputs(), op.inputs()}) {
@@ -281,7 +282,7 @@ class BackwardPass {
     return by_name;
   }
 
-  // Takes gradients that nobody wants out of output slots; in a list others keep their places.
+  // Removes unneeded gradients from output slots; in a list the others keep their places.
   void DropUnwanted(Slots* outputs) {
     for (OpDesc::Var& slot : *outputs) {
       for (std::string& argument : *slot.mutable_arguments()) {
@@ -298,8 +299,8 @@ class BackwardPass {
     return any;
   }
 
-  // Gradients reach from the loss: an op that reads none goes, and what it would have written.
-  // Where only some are there, the others are zeros.
+  // Gradients start at the loss: an op that reads none is dropped, with what it would have written.
+  // Where only some exist, the others are zeros.
   absl::Status RemoveWhatIsNotReached() {
     absl::flat_hash_set<std::string> made = {GradientOf(loss_->name())};
     std::vector<OpDesc> reached;
@@ -384,7 +385,7 @@ class BackwardPass {
     rewriter.SetAttr(*loss_op_, MakeIntAttr("op_role", loss_op_->role() | kLoss));
     absl::flat_hash_map<std::string, const Op*> writer;
     for (OpDesc& op : gradient_ops_) {
-      // 1.x writes only what the backward pass says of an op.
+      // 1.x writes only what the backward pass declares for an op.
       if (era_ == Era::kPaddle2) CompleteAttrs(era_, &op);
       RETURN_IF_ERROR(DeclareOutputs(rewriter, op));
       const Op& written = rewriter.Append(block_, op);
@@ -427,7 +428,7 @@ class BackwardPass {
     return absl::OkStatus();
   }
 
-  // A gradient, or a part of one, is declared as its variable is.
+  // A gradient, or a part of one, is declared like its variable.
   absl::Status Declare(Rewriter& rewriter, const std::string& name, bool is_sparse = false) {
     if (!declared_.insert(name).second) return absl::OkStatus();
     VarType type = gradients_.at(name)->desc()->type();
@@ -435,7 +436,7 @@ class BackwardPass {
     return rewriter.AddVariable(block_, name, type).status();
   }
 
-  // op_role_var of the op that writes a parameter's gradient last names both.
+  // The op_role_var of the op that writes a parameter's gradient last names both.
   static void SayWhoWrites(Rewriter& rewriter, const std::vector<ParameterGradient>& parameters,
                            const absl::flat_hash_map<std::string, const Op*>& writer) {
     for (const auto& [parameter, gradient] : parameters) {
@@ -455,9 +456,9 @@ class BackwardPass {
   const Variable* loss_ = nullptr;
   const Op* loss_op_ = nullptr;
   std::vector<int64_t> loss_dims_;
-  // The ops of the path with what differentiates them, last op first.
+  // The ops of the path with their gradient ops, last op first.
   std::vector<std::pair<const Op*, std::vector<OpDesc>>> path_;
-  // What each gradient, and each part of one, is of.
+  // The variable of each gradient, and of each part of one.
   absl::flat_hash_map<std::string, const Variable*> gradients_;
   std::vector<OpDesc> gradient_ops_;
   absl::flat_hash_set<std::string> declared_;

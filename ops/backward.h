@@ -20,15 +20,16 @@ struct ParameterGradient {
 };
 
 struct BackwardOptions {
-  // Variables without a gradient. Others have none either: those whose declaration says
-  // stop_gradient; where it says nothing, those that are fed; and what is no floating-point tensor.
+  // Variables without a gradient. In addition, these have none: variables declared with
+  // stop_gradient; if that is not declared, those that are fed; and tensors without floating-point
+  // elements.
   std::vector<std::string> no_gradient;
 };
 
-// Appends to block 0 the ops that compute, of the sum of `loss`, the gradients of all that it
-// depends on: op_role Backward, new variables `<variable>@GRAD`. The op that writes the loss
-// becomes the loss op. Gives the parameters (persistables that no op of block 0 writes) with their
-// gradients, by name. The ops of sub-blocks stay as they are.
+// Appends to block 0 the ops that compute the gradients of the sum of `loss` with respect to
+// everything that it depends on: op_role Backward, new variables `<variable>@GRAD`. The op that
+// writes the loss becomes the loss op. Returns the parameters (persistables that no op of block 0
+// writes) with their gradients, by name. The ops of sub-blocks are not changed.
 //
 // Errors: kInvalidArgument: no block declares the loss, no op of block 0 writes it, or it depends
 // on no parameter; the program has backward ops. kUnimplemented: the gradient would have to pass an

@@ -16,9 +16,9 @@
 
 namespace fixpoint {
 
-// codes = round_half_to_even(bias / scale), with the scale of each sum. False where one is not
-// finite, or may be more than 32 bits hold once a sum of up to `largest_sum` is added: the bias is
-// then added as numbers. REQUIRES: equal sizes.
+// codes = round_half_to_even(bias / scale), with the scale of each sum. False if one is not finite,
+// or may exceed 32 bits once a sum of up to `largest_sum` is added: the bias is then added in
+// floats. REQUIRES: equal sizes.
 inline bool FillBiasCodes(absl::Span<const float> bias, absl::Span<const float> scales,
                           int64_t largest_sum, absl::Span<int32_t> codes) {
   const auto limit = static_cast<double>(INT32_MAX - largest_sum);
@@ -30,27 +30,27 @@ inline bool FillBiasCodes(absl::Span<const float> bias, absl::Span<const float> 
   return true;
 }
 
-// Where a program says that a bias is one of integers: codes from -kLargestBiasCode to that, which
-// FP32 holds, added to sums of less.
+// Where a program declares an integer bias: codes from -kLargestBiasCode to kLargestBiasCode, which
+// FP32 holds, added to smaller sums.
 constexpr int32_t kLargestBiasCode = int32_t{1} << 30;
 
-// Whether 32 bits hold a sum of so many products of codes, of which one is at most
-// `largest_product`, and such a bias.
+// Whether 32 bits hold a sum of so many products of codes, each at most `largest_product`, together
+// with such a bias.
 inline bool SumsWithBiasFit(int64_t products, int64_t largest_product) {
   return products <= (kLargestBiasCode - 1) / largest_product;
 }
 
 // The step of such a bias, which is that of the sums: (input range / largest code) * (weight range
-// / largest code), each operation rounded. A weight's range of 0 counts as 1, which is what
-// freezing stores for codes that are all 0.
+// / largest code), each operation rounded. A weight's range of 0 counts as 1, which freezing stores
+// for codes that are all 0.
 inline float BiasStep(float input_range, int32_t input_largest_code, float weight_range,
                       int32_t weight_largest_code) {
   return StepOf(input_range, input_largest_code) *
          StepOf(weight_range == 0 ? 1 : weight_range, weight_largest_code);
 }
 
-// The code of a bias: round_half_to_even(bias / step), between the smallest and the largest; 0 of a
-// NaN, and where the step is 0 or NaN.
+// The code of a bias: round_half_to_even(bias / step), clamped to the smallest and the largest; 0
+// for a NaN, and if the step is 0 or NaN.
 inline int32_t BiasCode(float bias, float step) {
   if (step == 0) return 0;
   const float code = RoundHalfToEven(bias / step);
@@ -59,13 +59,13 @@ inline int32_t BiasCode(float bias, float step) {
   return static_cast<int32_t>(std::min(std::max(code, -kLargest), kLargest));
 }
 
-// Whether it is one that BiasCode may give.
+// Whether BiasCode can give this code.
 inline bool IsBiasCode(int32_t code) {
   return code >= -kLargestBiasCode && code <= kLargestBiasCode &&
          static_cast<int32_t>(static_cast<float>(code)) == code;
 }
 
-// Error (kInvalidArgument): it is none. `subject` is what has it: "X holds".
+// Error (kInvalidArgument) if it cannot. `subject` is what has the code: "X holds".
 inline absl::Status CheckBiasCode(int32_t code, absl::string_view subject) {
   if (IsBiasCode(code)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(subject, " ", code, "; want ", -kLargestBiasCode,

@@ -1,4 +1,4 @@
-// Dimensions of tensors, some of which may not be known.
+// Dimensions of tensors, some of which may be unknown.
 
 #ifndef FIXPOINT_OPS_DIMS_H_
 #define FIXPOINT_OPS_DIMS_H_
@@ -15,13 +15,13 @@ namespace fixpoint {
 using Dims = absl::InlinedVector<int64_t, 6>;
 using DimsView = absl::Span<const int64_t>;
 
-// A dimension that is not known before a program runs. Any negative one reads as this.
+// A dimension that is unknown before a program runs. Any negative one reads as this.
 inline constexpr int64_t kUnknownDim = -1;
 
 // No tensor of the reference has more than 9; a description with more than this is not read.
 inline constexpr int kMostDims = 64;
 
-// "[-1, 3, 8, 8]"; of more than kMostDims the first of them, and their number.
+// "[-1, 3, 8, 8]"; if there are more than kMostDims, the first of them and their number.
 std::string DimsText(DimsView dims);
 
 // Number of elements, kUnknownDim if one of them is unknown (and none is 0). Error: more than

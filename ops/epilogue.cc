@@ -35,7 +35,7 @@ constexpr char kStages[] = "epilogue";
 constexpr char kA[] = "epilogue_a";
 constexpr char kB[] = "epilogue_b";
 
-// What a stage takes off codes has to be one of them.
+// What a stage subtracts from codes has to be a code.
 absl::Status CheckZeroPoint(const EpilogueStage& stage) {
   if (!stage.is_of_codes()) return absl::OkStatus();
   const float smallest = stage.kind == Kind::kAddInt8 ? -128 : 0;

@@ -5,7 +5,7 @@
 namespace fixpoint {
 namespace {
 
-// Null where it is no tensor of FP32.
+// Null if it is no tensor of FP32.
 const VarType::TensorDesc* FloatsOf(const Argument* argument) {
   const Variable* variable = argument != nullptr ? argument->variable() : nullptr;
   const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;

@@ -1,4 +1,5 @@
-// Which sums add tensors of one shape, as the program declares them: what a residual is.
+// Finds the sums that add tensors of one shape, as the program declares them: those that have a
+// residual.
 
 #ifndef FIXPOINT_OPS_EQUAL_SHAPES_H_
 #define FIXPOINT_OPS_EQUAL_SHAPES_H_
@@ -7,9 +8,9 @@
 
 namespace fixpoint {
 
-// Whether the inputs X and Y of an op are FP32 tensors of equal dimensions, all known but for the
-// first, and at least one of them. A matter of the program's text alone, so that simulated,
-// portable and lowered programs and all that run them agree about it.
+// Whether the inputs X and Y of an op are FP32 tensors of equal dimensions, at least one, all known
+// except possibly the first. This depends on the program's text alone, so that simulated, portable
+// and lowered programs and all backends agree on it.
 bool HaveEqualShapes(const Op& op);
 
 }  // namespace fixpoint

@@ -14,9 +14,9 @@ namespace fixpoint {
 // about 2.x from 2.6.2.
 enum class Era { kFluid, kPaddle2 };
 
-// The era of a program's version (Program::version). 0 is a file before 1.6 or of a development
-// build; the reference accepts it everywhere. It is Fluid's here unless `has_op_versions` (the
-// program carries an op_version_map, which only 2.x writes).
+// The era of a program's version (Program::version). A version of 0 is a file from before 1.6 or
+// from a development build; the reference accepts it everywhere. Here it is Fluid's unless
+// `has_op_versions` (the program carries an op_version_map, which only 2.x writes).
 constexpr Era EraOf(int64_t version, bool has_op_versions = false) {
   return version >= 2000000 || has_op_versions ? Era::kPaddle2 : Era::kFluid;
 }
@@ -24,11 +24,11 @@ constexpr Era EraOf(int64_t version, bool has_op_versions = false) {
 // The era of a program's writer.
 Era EraOf(const Program& program);
 
-// In which eras a slot, an attribute, a gradient or an op exists.
+// The eras in which a slot, an attribute, a gradient or an op exists.
 enum class Eras { kAll, kFluid, kPaddle2 };
 bool Includes(Eras eras, Era era);
 
-// "2.6.2" of 2006002; "" of 0, which a program before 1.6 or of a development build says.
+// "2.6.2" for 2006002; "" for 0, the version before 1.6 and of development builds.
 std::string ReleaseName(int64_t version);
 
 }  // namespace fixpoint

@@ -25,8 +25,8 @@ constexpr char kLossName[] = "formula.loss";
 
 using Names = absl::flat_hash_set<std::string>;
 
-// The formula in a program of its own, whose loss depends on the result. What there is, is declared
-// as a vector, of the type that follows: the gradient ops do not depend on shapes.
+// The formula in a program of its own, whose loss depends on the result. All variables are declared
+// as vectors of the type that follows: the gradient ops do not depend on shapes.
 Program ProgramOf(const Formula& formula, Era era) {
   ProgramDesc desc;
   desc.mutable_version()->set_version(era == Era::kFluid ? 1008005 : 2006002);
@@ -79,7 +79,7 @@ void AddReads(const OpDesc& op, Names* names) {
   }
 }
 
-// Whether a gradient op reads again what the op reads and writes, so that it is a gradient of it.
+// Whether a gradient op repeats what the op reads and writes, so that it is its gradient.
 bool IsGradientOf(const OpDesc& gradient, const OpDesc& op) {
   const OpSchema* const schema = FindOpSchema(gradient.type());
   if (schema == nullptr || schema->gradient_of() != op.type()) return false;
@@ -97,7 +97,7 @@ bool IsGradientOf(const OpDesc& gradient, const OpDesc& op) {
   return true;
 }
 
-// Without what an op says of its place in a program.
+// A copy without the attributes that describe the op's place in a program.
 OpDesc WithoutRole(OpDesc op) {
   auto& attrs = *op.mutable_attrs();
   attrs.erase(std::remove_if(

@@ -1,5 +1,5 @@
-// The gradient ops of a formula: for a quantizer that says what it computes as a few ops, and not
-// what the gradient of that is (Quantizer::GradientOps).
+// The gradient ops of a formula: for a quantizer that expresses what it computes as a few ops, and
+// not the gradient of that (Quantizer::GradientOps).
 
 #ifndef FIXPOINT_OPS_FORMULA_GRADIENT_H_
 #define FIXPOINT_OPS_FORMULA_GRADIENT_H_
@@ -16,17 +16,17 @@ struct Formula {
   // In order. The last one writes `result`; no name is written twice.
   std::vector<OpDesc> ops;
   std::string result;
-  // What is read and has a gradient: tensors of floating-point numbers.
+  // The inputs that have a gradient: tensors of floats.
   std::vector<std::string> inputs;
-  // What the ops write that counts as a constant, through which no gradient passes. Rounding that
-  // is passed straight through is x + constant(round(x) - x).
+  // Results of ops that count as constants, through which no gradient passes. Rounding that is
+  // passed straight through is x + constant(round(x) - x).
   std::vector<std::string> constants;
 };
 
-// From the inputs and `<result>@GRAD` to `<input>@GRAD` of each input that the result depends on:
-// those ops of the formula that are read again or have gradient ops, without which these would be
-// of nothing, then what AppendBackward makes of them. REQUIRES: the release that stands for the era
-// has the ops, and they have gradients.
+// Returns ops from the inputs and `<result>@GRAD` to `<input>@GRAD` of each input that the result
+// depends on: those ops of the formula that are read again or have gradient ops, which would
+// otherwise belong to nothing, then what AppendBackward derives from them. REQUIRES: the release
+// that stands for the era has the ops, and they have gradients.
 std::vector<OpDesc> GradientOpsOf(const Formula& formula, Era era);
 
 }  // namespace fixpoint

@@ -1,4 +1,4 @@
-// Which ops are of the forward part.
+// Which ops belong to the forward part.
 
 #ifndef FIXPOINT_OPS_FORWARD_OPS_H_
 #define FIXPOINT_OPS_FORWARD_OPS_H_
@@ -9,16 +9,16 @@
 
 namespace fixpoint {
 
-// The forward op type of a gradient op type ("conv2d" of "conv2d_grad" and "conv2d_grad_grad"), or
-// "" of a type that is none.
+// The forward op type of a gradient op type ("conv2d" for "conv2d_grad" and "conv2d_grad_grad"), or
+// "" for any other type.
 std::string ForwardTypeOf(const std::string& type);
 
-// Whether op_role is one of the forward part: neither Backward, Optimize nor LearningRate.
+// Whether op_role belongs to the forward part: not Backward, Optimize or LearningRate.
 inline bool IsForwardRole(int role) {
   return (role & (kBackward | kOptimize | kLearningRate)) == 0;
 }
 
-// Whether an op belongs to the forward part: by its role, and no gradient by type.
+// Whether an op belongs to the forward part: by its role, and not a gradient by its type.
 bool IsForward(const Op& op);
 
 }  // namespace fixpoint

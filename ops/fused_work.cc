@@ -15,7 +15,7 @@ bool HasInput(const Op& op, absl::string_view slot) {
   return argument != nullptr && argument->variable() != nullptr;
 }
 
-// What fuse_activation names.
+// The function that fuse_activation names.
 absl::StatusOr<Activation> ActivationOfName(const std::string& name, float alpha) {
   if (name == "relu") return Activation{ActivationFunction::kRelu};
   if (name == "relu6") return Activation{ActivationFunction::kClip, 0, alpha};

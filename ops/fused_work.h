@@ -1,5 +1,5 @@
-// What the reference's inference passes for oneDNN have a convolution do after its sums: they fold
-// the bias, a residual and the activation after it into the op, and say so in its inputs and
+// The work that the reference's inference passes for oneDNN fold into a convolution: the bias, a
+// residual and the activation after it become part of the op, declared in its inputs and
 // attributes.
 
 #ifndef FIXPOINT_OPS_FUSED_WORK_H_
@@ -25,14 +25,14 @@ struct FusedWork {
   bool any() const { return adds_bias || adds_residual || activation; }
 };
 
-// Of conv2d or depthwise_conv2d: fuse_relu and fuse_brelu were written until 1.5, fuse_activation
-// with fuse_alpha since; `use_mkldnn` is not asked. The relu is oneDNN's, which makes a NaN 0 in
+// For conv2d or depthwise_conv2d: fuse_relu and fuse_brelu were written until 1.5, fuse_activation
+// with fuse_alpha since; `use_mkldnn` is ignored. The relu is oneDNN's, which makes a NaN 0 in
 // every release. Error (kUnimplemented): an activation that nothing here computes, two of them, a
 // relu before the sums, or one of ResidualData and fuse_residual_connection without the other.
 absl::StatusOr<FusedWork> FusedWorkOf(const Op& op, const OpAttributes& attributes);
 
-// For who computes an op alone. Error (kUnimplemented): Bias or ResidualData is there, or an
-// attribute says such work (FindFusedAttribute, op_form.h).
+// For code that computes an op alone. Error (kUnimplemented): Bias or ResidualData is there, or an
+// attribute declares such work (FindFusedAttribute, op_form.h).
 absl::Status CheckNothingFused(const Op& op);
 
 }  // namespace fixpoint

@@ -34,7 +34,7 @@ void ClipEach(const GradientClip& clip, ProgramBuilder& builder,
   }
 }
 
-// A gradient as one tensor, its rows of one index added up.
+// A gradient as one tensor, with rows of equal index added up.
 std::string Dense(ProgramBuilder& builder, const std::string& gradient) {
   const Variable* variable = builder.main().Find(builder.main().block(0), gradient);
   if (variable == nullptr || !HoldsSelectedRows(*variable)) return gradient;

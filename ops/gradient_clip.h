@@ -1,4 +1,4 @@
-// Clipping of gradients, between the backward pass and the updates.
+// Clips gradients, between the backward pass and the updates.
 
 #ifndef FIXPOINT_OPS_GRADIENT_CLIP_H_
 #define FIXPOINT_OPS_GRADIENT_CLIP_H_
@@ -13,8 +13,8 @@ namespace fixpoint {
 struct GradientClip {
   enum class Kind { kNone, kByValue, kByNorm, kByGlobalNorm };
   Kind kind = Kind::kNone;
-  float min = 0;  // of kByValue
-  float max = 0;  // of kByValue; the largest norm of the others
+  float min = 0;  // for kByValue
+  float max = 0;  // for kByValue; for the others, the largest norm
 
   static GradientClip ByValue(float min, float max) { return {Kind::kByValue, min, max}; }
   // Each gradient g on its own: g * max / ||g|| where ||g|| > max.
@@ -23,8 +23,8 @@ struct GradientClip {
   static GradientClip ByGlobalNorm(float max) { return {Kind::kByGlobalNorm, 0, max}; }
 };
 
-// Appends the ops of a clip; each parameter's gradient is then what they leave of it. A sparse one
-// stays sparse, and its norm is that of its rows once those of one index are added up.
+// Appends the ops of a clip; each parameter's gradient is then the clipped one. A sparse gradient
+// stays sparse, and its norm is that of its rows once rows of equal index are added up.
 void ClipGradients(const GradientClip& clip, ProgramBuilder& builder,
                    std::vector<ParameterGradient>& parameters);
 

@@ -28,7 +28,7 @@ class GradientSums {
   }
 
  private:
-  // Where a gradient is named while it has one part.
+  // Where a gradient is named while it has only one part.
   struct Mention {
     size_t op;
     bool is_output;
@@ -126,8 +126,8 @@ class GradientSums {
   std::vector<OpDesc> ops_;
   absl::flat_hash_map<std::string, std::string> part_of_;
   absl::flat_hash_map<std::string, Parts> parts_;
-  std::vector<std::string> order_;         // in which gradients were first named
-  absl::flat_hash_set<std::string> read_;  // by the op whose parts are added
+  std::vector<std::string> order_;         // the order in which gradients were first named
+  absl::flat_hash_set<std::string> read_;  // read by the op whose parts are added
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Gradients that several ops give: each gets a name of its own, and a sum of them has theirs.
+// Gradients that several ops contribute to: each part gets a name of its own, and the sum gets the
+// gradient's name.
 
 #ifndef FIXPOINT_OPS_GRADIENT_SUMS_H_
 #define FIXPOINT_OPS_GRADIENT_SUMS_H_
@@ -18,9 +19,9 @@ struct SummedGradients {
 };
 
 // Inserts the sums of `gradients` into the gradient ops of a block: before the first op that reads
-// the gradient once it is made of several parts, else after all ops. An op that reads what it
-// writes adds no part. The parts of g are called g@RENAME@block<block>@0, ...@1, and so on. Linear
-// in the ops.
+// a gradient after several parts were written, else after all ops. An op that reads what it writes
+// adds no part. The parts of g are named g@RENAME@block<block>@0, ...@1, and so on. Linear in the
+// ops.
 SummedGradients SumGradients(std::vector<OpDesc> ops,
                              const absl::flat_hash_set<std::string>& gradients, int block);
 

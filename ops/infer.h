@@ -1,7 +1,7 @@
 // Inference of dtypes and dimensions, one op at a time, from what its inputs' variables declare.
 //
-// What is not known stays unknown and is no error: an input without a description, a rank that is
-// not given, a dimension -1, an attribute whose value comes from a tensor.
+// What is unknown stays unknown and is no error: an input without a description, a rank that is not
+// given, a dimension -1, an attribute whose value comes from a tensor.
 
 #ifndef FIXPOINT_OPS_INFER_H_
 #define FIXPOINT_OPS_INFER_H_
@@ -27,12 +27,12 @@ class OpSchema;
 
 using DataType = VarType::Type;
 
-// What is known of an input tensor.
+// What is known about an input tensor.
 struct TensorInfo {
   VarType::Type kind = VarType::LOD_TENSOR;
   std::optional<DataType> dtype;
-  // Empty where the rank is not known (or past kMostDims), and of a scalar: the messages do not
-  // tell the two apart.
+  // Empty if the rank is unknown (or exceeds kMostDims), and for a scalar: the messages do not
+  // distinguish them.
   DimsView dims;
   int lod_level = 0;
 
@@ -40,14 +40,14 @@ struct TensorInfo {
   int rank() const { return static_cast<int>(dims.size()); }
 };
 
-// What a variable's description says of its tensor; nothing for null.
+// What a variable's description declares about its tensor; nothing for null.
 TensorInfo TensorInfoOf(const VarDesc* variable);
 
-// What is inferred of an output.
+// What is inferred about an output.
 struct InferredOutput {
   std::optional<DataType> dtype;
   std::optional<Dims> dims;
-  std::optional<VarType::Type> kind;  // where it is not that of the forward variable, or a tensor
+  std::optional<VarType::Type> kind;  // if it is not that of the forward variable, or a tensor
 };
 
 // One op, its inputs, and the outputs to be inferred: what a schema's InferFunction works on.
@@ -65,19 +65,19 @@ class InferContext {
   int InputCount(absl::string_view slot) const;
   int OutputCount(absl::string_view slot) const;
   bool HasInput(absl::string_view slot) const { return InputCount(slot) > 0; }
-  // What is known of an argument; nothing is where the slot has no such argument.
+  // What is known about an argument; nothing if the slot has no such argument.
   TensorInfo Input(absl::string_view slot, int index = 0) const;
 
-  // An attribute, or its default. Where its value cannot be told (it comes from a tensor, or is
-  // missing, or of another kind), these give 0, "" or nothing, and the outputs become unknown.
+  // An attribute, or its default. If its value is unknown (it comes from a tensor, or is missing,
+  // or of another kind), these return 0, "" or nothing, and the outputs become unknown.
   int64_t Int(absl::string_view name);
   double Float(absl::string_view name);
   bool Bool(absl::string_view name);
   std::string String(absl::string_view name);
   std::vector<int64_t> Ints(absl::string_view name);
 
-  // State what an output is: its dims, std::nullopt where they are not known, or what an optional
-  // holds. A slot or argument that the op does not name is passed over.
+  // State what an output is: its dims, std::nullopt if they are unknown, or what an optional holds.
+  // A slot or argument that the op does not name is ignored.
   void SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
                  const Dims& dims);
   void SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype, std::nullopt_t);
@@ -93,8 +93,8 @@ class InferContext {
       SetOutput(slot, 0, dtype, std::nullopt);
     }
   }
-  // As an input is: dtype and dimensions, as far as they are known. Of selected rows it is such
-  // rows too.
+  // The same as an input: dtype and dimensions, as far as they are known. For selected rows,
+  // selected rows too.
   void SetOutputLike(absl::string_view slot, int index, const TensorInfo& tensor);
   void SetOutputLike(absl::string_view slot, const TensorInfo& tensor) {
     SetOutputLike(slot, 0, tensor);
@@ -108,9 +108,9 @@ class InferContext {
  private:
   friend absl::Status Infer(InferContext& context);
 
-  // Where a slot's arguments are among all arguments.
+  // The position of a slot's arguments among all arguments.
   struct SlotRange {
-    absl::string_view name;  // in the message; "": no such slot that has any
+    absl::string_view name;  // in the message; "": no such slot with arguments
     int first = 0;
     int count = 0;
   };
@@ -126,7 +126,7 @@ class InferContext {
   Era era_;
   absl::Span<const VarDesc* const> inputs_;
   absl::InlinedVector<InferredOutput, 4> outputs_;
-  // The slots that were asked for last: most are asked for more than once.
+  // The slots that were looked up last: most are looked up more than once.
   mutable SlotRange last_input_;
   mutable SlotRange last_output_;
   bool attribute_unknown_ = false;
@@ -136,7 +136,7 @@ class InferContext {
 // contradict each other or the op; the outputs are then unknown.
 absl::Status Infer(InferContext& context);
 
-// The same for an op that is not in a program yet. `find` gives a name's description, or null.
+// The same for an op that is not in a program yet. `find` returns a name's description, or null.
 absl::StatusOr<std::vector<InferredOutput>> InferOutputs(
     const OpDesc& op, Era era, const std::function<const VarDesc*(absl::string_view)>& find);
 

@@ -138,7 +138,7 @@ OpSchema::InferFunction ShapeFromAttr(std::vector<std::string> shape_tensors) {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(Dims dims, ShapeAttr(op, "shape"));
-    // No shape is a scalar's, which the messages cannot tell from an unknown one.
+    // An empty shape is a scalar's, which the messages cannot distinguish from an unknown one.
     op.SetOutput("Out", dtype, std::nullopt);
     if (!dims.empty()) op.SetOutput("Out", dtype, dims);
     return absl::OkStatus();

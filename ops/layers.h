@@ -10,8 +10,8 @@
 //   const auto parameters = Optimizer(Adam(), 0.001f).Minimize(net, loss);  // ops/optimizer.h
 //   if (!parameters.ok()) ...
 //
-// A layer takes and gives names of variables. -1 in a shape stands for the batch. After an error
-// (ProgramBuilder::status) a layer writes nothing and gives "".
+// A layer takes and returns names of variables. -1 in a shape stands for the batch. After an error
+// (ProgramBuilder::status) a layer writes nothing and returns "".
 //
 // Adding one: a function in the file of its family (ops/layers/), and its line here.
 
@@ -27,7 +27,7 @@
 
 namespace fixpoint {
 
-// What is fed: a tensor of that shape and dtype. It has no gradient.
+// An input: a tensor of that shape and dtype. It has no gradient.
 std::string Data(ProgramBuilder& net, const std::string& name, const std::vector<int64_t>& dims,
                  VarType::Type dtype = VarType::FP32);
 
@@ -55,8 +55,8 @@ std::string Conv2dTranspose(ProgramBuilder& net, const std::string& x, int filte
 std::string Fc(ProgramBuilder& net, const std::string& x, int units, int first_axis = 1,
                bool bias = true);
 
-// Rows of a table [size, width], uniform within sqrt(6 / (size + width)), at ids [..] INT64 ->
-// [.., width]. The id `padding` has zeros; -1: none has.
+// Rows of a table [size, width], uniform within sqrt(6 / (size + width)), at ids [..] INT64 -> [..,
+// width]. The row of id `padding` is zeros; -1: no such id.
 std::string Embedding(ProgramBuilder& net, const std::string& ids, int size, int width,
                       int64_t padding = -1);
 
@@ -91,20 +91,20 @@ struct Pool2dOptions {
 // x [N,C,H,W], windows [kernel, kernel] -> [N,C,H',W'], as Conv2d.
 std::string MaxPool2d(ProgramBuilder& net, const std::string& x, int kernel,
                       const Pool2dOptions& options = {});
-// The same; what is padded is no part of an average.
+// The same; averages do not count padding.
 std::string AvgPool2d(ProgramBuilder& net, const std::string& x, int kernel,
                       const Pool2dOptions& options = {});
 // x [N,C,H,W] -> [N,C,1,1], averages.
 std::string GlobalAvgPool2d(ProgramBuilder& net, const std::string& x);
 
-// Elementwise: x and y of equal shapes, or axes of size 1 and those that the shorter lacks in front
-// broadcast -> the shape of both together.
+// Elementwise: x and y have equal shapes, or axes of size 1 and missing leading axes broadcast ->
+// the broadcast shape.
 std::string Add(ProgramBuilder& net, const std::string& x, const std::string& y);
 std::string Multiply(ProgramBuilder& net, const std::string& x, const std::string& y);
 // x * by -> x's shape.
 std::string Scale(ProgramBuilder& net, const std::string& x, float by);
 
-// Tensors whose shapes differ in `axis` only -> that shape, with the sum of their sizes there.
+// Tensors whose shapes differ only in `axis` -> that shape, with the sum of their sizes there.
 std::string Concat(ProgramBuilder& net, const std::vector<std::string>& x, int axis);
 // -> `shape`, where 0 keeps the size of that axis and -1 takes what is left.
 std::string Reshape(ProgramBuilder& net, const std::string& x, const std::vector<int32_t>& shape);
@@ -115,16 +115,16 @@ std::string Transpose(ProgramBuilder& net, const std::string& x, const std::vect
 std::string Matmul(ProgramBuilder& net, const std::string& x, const std::string& y,
                    bool transpose_x = false, bool transpose_y = false);
 
-// -log of the probability of the label: of [N,classes] and labels [N,1] INT64 -> [N,1].
+// -log of the probability of the label: [N,classes] and labels [N,1] INT64 -> [N,1].
 std::string CrossEntropy(ProgramBuilder& net, const std::string& probabilities,
                          const std::string& label);
-// The same of logits.
+// The same for logits.
 std::string SoftmaxWithCrossEntropy(ProgramBuilder& net, const std::string& logits,
                                     const std::string& label);
-// Of all elements -> one number: [1], since 2.5 [].
+// The mean of all elements -> one value: [1], since 2.5 [].
 std::string Mean(ProgramBuilder& net, const std::string& x);
 // The share of the rows of probabilities [N,classes] whose label [N,1] INT64 is among the k most
-// probable -> one number, as Mean. It has no gradient.
+// probable -> one value, like Mean. It has no gradient.
 std::string Accuracy(ProgramBuilder& net, const std::string& probabilities,
                      const std::string& label, int k = 1);
 

@@ -17,8 +17,8 @@ constexpr char kStepCounter[] = "@LR_DECAY_COUNTER@";
 std::string Append(ProgramBuilder& builder, OpBuilder& op, absl::string_view base) {
   return builder.AppendWithOutput(op, "Out", absl::StrCat(builder.UniqueName(base), ".tmp_0"));
 }
-// Counts the steps, the first as `first`, at the beginning of the block, unless they are counted
-// already: as before, then. Gives the count as a float.
+// Counts the steps, the first as `first`, at the beginning of the block; if they are already
+// counted, nothing changes. Returns the count as a float.
 std::string CountSteps(ProgramBuilder& builder, int first) {
   const bool is_counted = builder.main().Find(builder.main().block(0), kStepCounter) != nullptr;
   builder.AddPersistable({kStepCounter,
@@ -77,7 +77,7 @@ std::string AppendPiecewise(ProgramBuilder& builder, const std::vector<int64_t>&
   const auto both = [&builder](const std::string& x, const std::string& y) {
     return Append(builder, builder.New("logical_and").Input("X", x).Input("Y", y), "logical_and");
   };
-  std::string none_before;  // holds where no case before does
+  std::string none_before;  // holds if no case before does
   for (size_t i = 0; i < boundaries.size(); ++i) {
     const std::string boundary =
         builder.AppendConstant(static_cast<float>(boundaries[i]), /*force_cpu=*/true);

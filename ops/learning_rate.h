@@ -1,4 +1,4 @@
-// The learning rate: a number, or a schedule that ops compute at each step.
+// The learning rate: a constant, or a schedule that ops compute at each step.
 
 #ifndef FIXPOINT_OPS_LEARNING_RATE_H_
 #define FIXPOINT_OPS_LEARNING_RATE_H_
@@ -13,20 +13,20 @@ namespace fixpoint {
 
 class LearningRate {
  public:
-  // A number. (From a float: Optimizer(Sgd(), 0.1f).)
+  // A constant. (Implicit, for Optimizer(Sgd(), 0.1f).)
   LearningRate(float rate);  // NOLINT(runtime/explicit)
 
   // scale * model_width^-0.5 * min(step^-0.5, step * warmup_steps^-1.5), step counted from 1
   // ("Attention Is All You Need", section 5.3). Error (kInvalidArgument): a size is not positive.
   static LearningRate Noam(int model_width, int warmup_steps, float scale = 1);
-  // values[i] for steps below boundaries[i] (and not below those before), steps counted from 0;
-  // the last value after the last boundary. Error (kInvalidArgument): the boundaries do not
-  // ascend; there are none, or not one value more.
+  // values[i] for steps below boundaries[i] (and not below those before), steps counted from 0; the
+  // last value after the last boundary. Error (kInvalidArgument): the boundaries do not ascend;
+  // there are none; or there is not exactly one more value.
   static LearningRate Piecewise(std::vector<int64_t> boundaries, std::vector<float> values);
 
   // Whether ops compute it: they belong before the backward pass.
   bool is_scheduled() const { return is_scheduled_; }
-  // Writes what it takes; gives the variable that holds the rate.
+  // Writes the ops that compute it; returns the variable that holds the rate.
   std::string Append(ProgramBuilder& builder) const { return append_(builder); }
 
  private:

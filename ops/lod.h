@@ -13,8 +13,8 @@
 namespace fixpoint {
 
 // For each level of nested sequences, outermost first, the offsets at which its sequences start,
-// and the end of the last: {{0, 2, 3}} is a sequence of rows 0 and 1 and one of row 2. Of an outer
-// level they count the sequences of the next one. Nothing of them is checked.
+// and the end of the last: {{0, 2, 3}} is a sequence of rows 0 and 1 and one of row 2. The offsets
+// of an outer level count the sequences of the next one. Nothing is checked.
 using LoD = std::vector<std::vector<uint64_t>>;
 
 // Rows [begin, end) of a tensor.
@@ -25,7 +25,7 @@ struct Sequence {
   int64_t length() const { return end - begin; }
 };
 
-// The sequences of the last level, by which ops over sequences go, of the input in `slot`. Error
+// The sequences of the last level, on which ops over sequences work, of the input in `slot`. Error
 // (kInvalidArgument): it has no offsets, or they do not cut its rows.
 absl::StatusOr<std::vector<Sequence>> SequencesOf(absl::string_view slot, DimsView dims,
                                                   const LoD& lod);

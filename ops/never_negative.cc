@@ -8,7 +8,7 @@
 namespace fixpoint {
 namespace {
 
-// What decides where the op itself does not; nothing: it may be negative.
+// The inputs that decide where the op itself does not; nothing: the output may be negative.
 std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema) {
   std::vector<const Argument*> sources;
   if (!schema.KeepsSign(op.desc()) && !schema.KeepsRange(op.desc())) return sources;
@@ -21,8 +21,8 @@ std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema) {
 }  // namespace
 
 bool NeverNegative::Holds(const Value& value) {
-  // A value is met before its sources and again after them. Until then it counts as one that may
-  // be negative, which is what one that depends on itself (in a loop) stays.
+  // A value is visited before its sources and again after them. Until then it counts as possibly
+  // negative, which is also the answer for a value that depends on itself (in a loop).
   struct Visit {
     const Value* value;
     bool sources_are_known;

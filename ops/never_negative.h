@@ -1,4 +1,5 @@
-// Which values of a program have no negative elements, whatever is fed: what unsigned codes hold.
+// Finds the values of a program that have no negative elements, whatever is fed: those that
+// unsigned codes can hold.
 
 #ifndef FIXPOINT_OPS_NEVER_NEGATIVE_H_
 #define FIXPOINT_OPS_NEVER_NEGATIVE_H_
@@ -8,12 +9,12 @@
 
 namespace fixpoint {
 
-// Remembers what it found, so that asking of all values is linear in the program, which must not
+// Caches its answers, so that asking about all values is linear in the program, which must not
 // change meanwhile.
 class NeverNegative {
  public:
-  // Whether every element is at least 0, or NaN: of relu, say, of what keeps its values, and of
-  // sums and averages of those.
+  // Whether every element is at least 0, or NaN: for example after a relu, ops that keep its
+  // values, and sums and averages of such values.
   bool Holds(const Value& value);
 
  private:

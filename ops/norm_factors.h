@@ -7,7 +7,7 @@
 
 namespace fixpoint {
 
-// y = x * a + b of a channel, both operations rounded.
+// y = x * a + b for a channel, both operations rounded.
 struct NormFactors {
   float a;
   float b;

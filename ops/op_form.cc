@@ -15,8 +15,8 @@
 namespace fixpoint {
 namespace {
 
-// Whether a typed reader of OpAttributes reads the attribute; for types that have none, it is not
-// asked.
+// Whether a typed reader of OpAttributes reads the attribute; attributes of other types are never
+// read.
 bool IsReadable(const OpDesc::Attr& attr, AttrType type) {
   switch (type) {
     case AttrType::INT:
@@ -40,7 +40,7 @@ bool IsReadable(const OpDesc::Attr& attr, AttrType type) {
   }
 }
 
-// An attribute, or what its absence means; null where it has to be there and is not.
+// An attribute, or the default that its absence means; null if it is required and missing.
 const OpDesc::Attr* Effective(const OpDesc& op, const AttrSchema& attr) {
   const OpDesc::Attr* found = FindAttr(op, attr.name);
   if (found != nullptr) return found;
@@ -64,8 +64,8 @@ absl::Status CheckSlots(const Op& op, absl::Span<const SlotSchema> slots, Era er
   return absl::OkStatus();
 }
 
-// `fuse_relu is true` of an attribute that says work of other ops; nothing of any other. The
-// numbers beside it, as fuse_alpha, say none.
+// `fuse_relu is true` for an attribute that declares the work of other ops; nothing for any other.
+// Parameters beside it, such as fuse_alpha, declare none.
 std::optional<std::string> FusedText(const OpDesc::Attr& attr) {
   if (!absl::StartsWith(attr.name(), "fuse")) return std::nullopt;
   if (const auto text = StringValue(attr); text && !text->empty()) {
@@ -102,7 +102,7 @@ bool IsElementType(int64_t type) {
 absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
   RETURN_IF_ERROR(CheckSlots(op, schema.inputs(), era));
   for (const AttrSchema& attr : schema.attrs()) {
-    // Of one that differs between eras, the entry that FindAttr of the schema gives.
+    // For an attribute that differs between eras, the entry that the schema's FindAttr returns.
     if (schema.FindAttr(attr.name, era) != &attr) continue;
     const OpDesc::Attr* value = Effective(op.desc(), attr);
     if (value == nullptr && !Includes(attr.eras, era)) continue;

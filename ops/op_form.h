@@ -1,4 +1,4 @@
-// The form of one op in a program, for whoever runs it: its slots are as its schema says, and its
+// The form of one op in a program, for code that runs it: its slots match its schema, and its
 // attributes can be read.
 
 #ifndef FIXPOINT_OPS_OP_FORM_H_
@@ -20,19 +20,19 @@ namespace fixpoint {
 
 class OpSchema;
 
-// Whether an op is as its kernel relies on: each input that its schema requires is there, a slot
-// that is no list has one argument, and each attribute, or its default, has a value of the type
-// that the schema says. Error (kInvalidArgument; kUnimplemented for an attribute whose value comes
-// from a variable): what is wrong, without naming the op.
-// Error (kUnimplemented): also an attribute that the schema does not have, and that says work which
-// the op has taken over.
+// Checks what an op's kernel relies on: each required input is there, a slot that is no list has
+// one argument, and each attribute, or its default, has a value of the type in the schema. Error
+// (kInvalidArgument; kUnimplemented for an attribute whose value comes from a variable): what is
+// wrong, without naming the op. Error (kUnimplemented): also an attribute that the schema does not
+// have and that declares work which the op has taken over.
 absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
 
-// An attribute that says work of other ops, which the reference's passes folded into this one:
-// `fuse_activation = "relu"`, `fused_transpose_Out` that is not empty. Nothing where there is none.
+// An attribute that declares the work of other ops, which the reference's passes folded into this
+// one: `fuse_activation = "relu"`, a `fused_transpose_Out` that is not empty. Nothing if there is
+// none.
 std::optional<std::string> FindFusedAttribute(const OpDesc& op);
 
-// The attributes of an op. Those that its schema does not have may not be asked for.
+// The attributes of an op. Attributes that its schema does not have may not be read.
 class OpAttributes {
  public:
   // REQUIRES: CheckForm. All arguments outlive the object.
@@ -40,7 +40,7 @@ class OpAttributes {
   OpAttributes(const OpDesc& op, const OpSchema& schema, Era era)
       : op_(op), schema_(schema), era_(era) {}
 
-  // An attribute, or what its absence means: the era's default, or the other era's where the
+  // An attribute, or the default that its absence means: the era's, or the other era's if the
   // attribute is not of that era.
   int64_t Int(absl::string_view name) const;
   double Float(absl::string_view name) const;
@@ -48,8 +48,8 @@ class OpAttributes {
   std::string String(absl::string_view name) const;
   std::vector<int64_t> Ints(absl::string_view name) const;
   std::vector<double> Floats(absl::string_view name) const;
-  // One that is a type of elements. Error (kUnimplemented): it is neither BOOL nor an integer of 8
-  // to 64 bits nor SIZE_T, FP32 or FP64.
+  // An attribute that is an element type. Error (kUnimplemented): it is neither BOOL nor an integer
+  // of 8 to 64 bits nor SIZE_T, FP32 or FP64.
   absl::StatusOr<VarType::Type> DataType(absl::string_view name) const;
 
  private:

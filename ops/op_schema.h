@@ -21,7 +21,7 @@ namespace fixpoint {
 
 class InferContext;
 
-// What the reference appends to a variable's name to name its gradient.
+// The suffix that the reference adds to a variable's name for its gradient.
 inline constexpr char kGradientSuffix[] = "@GRAD";
 
 // A slot, or an attribute, that is not the same in both eras has an entry for each.
@@ -29,7 +29,7 @@ struct SlotSchema {
   std::string name;
   bool list = false;      // any number of arguments
   bool optional = false;  // may be absent or empty
-  // Of an input: its elements are not read.
+  // For an input: its elements are not read.
   bool shape_only = false;
   Eras eras = Eras::kAll;
 };
@@ -37,7 +37,7 @@ struct SlotSchema {
 struct AttrSchema {
   std::string name;
   AttrType type = AttrType::INT;
-  // What an absent attribute means, which many ops share; null where the op must carry it.
+  // The default, which many ops share; null if the op must carry the attribute.
   std::shared_ptr<const OpDesc::Attr> default_value;
   Eras eras = Eras::kAll;
 };
@@ -51,18 +51,17 @@ struct QuantizableInput {
   Kind kind = Kind::kActivation;
 };
 
-// What an op does to quantize, or to simulate it.
+// The part that an op plays in quantization, or in its simulation.
 enum class QuantOp {
   kNone,
-  kQuantize,            // real values to codes, whatever type holds them
-  kDequantize,          // codes to real values
-  kQuantizeDequantize,  // both: real values to those that codes can hold
-  kObserve,             // follows a range, and lets the values pass
+  kQuantize,            // floats to codes, whatever type holds them
+  kDequantize,          // codes to floats
+  kQuantizeDequantize,  // both: floats to those that codes can hold
+  kObserve,             // follows a range, and passes the values on
 };
 
-// What a training step of an op reads and writes to carry it on to the next one: a slot in which it
-// comes in and one in which it goes out, "" for none. Where there are both, one variable is in
-// both.
+// State that an op carries from one training step to the next: the slot that reads it and the slot
+// that writes it, "" for none. If there are both, one variable is in both.
 struct StateSlots {
   std::string input;
   std::string output;
@@ -72,12 +71,12 @@ struct StateSlots {
 // `Output@GRAD` for the gradient of what is in slot Output.
 struct GradientSchema {
   struct Slot {
-    std::string name;               // of the gradient op
+    std::string name;               // slot of the gradient op
     std::string source;             // forward slot
-    bool source_is_output = false;  // of the forward op
-    bool is_gradient = false;       // of what is in `source`; else that itself
+    bool source_is_output = false;  // the source is an output of the forward op
+    bool is_gradient = false;       // the gradient of what is in `source`, not that itself
     bool optional = false;          // some makers leave it out
-    bool shape_only = false;        // as of SlotSchema
+    bool shape_only = false;        // as in SlotSchema
     Eras eras = Eras::kAll;
   };
   std::string type;
@@ -94,8 +93,8 @@ class OpSchema {
   using AxisFunction = std::function<std::optional<int>(const Op& op, absl::string_view slot)>;
   // Whether an op has a trait that depends on its attributes.
   using TraitFunction = std::function<bool(const OpDesc& op)>;
-  // Changes, or makes, the gradient ops of a forward op where GradientSchemas cannot say them (one
-  // op per input, other attributes than the forward op's).
+  // Changes, or makes, the gradient ops of a forward op where GradientSchemas cannot express them
+  // (one op per input, attributes other than the forward op's).
   using GradientFunction =
       std::function<void(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients)>;
 
@@ -105,14 +104,14 @@ class OpSchema {
   absl::Span<const SlotSchema> inputs() const { return inputs_; }
   absl::Span<const SlotSchema> outputs() const { return outputs_; }
   absl::Span<const AttrSchema> attrs() const { return attrs_; }
-  // The slot of that era; else of the other, because files mix what their writer's release mixed
-  // (2.0 still wrote the Bias slot of conv2d). Null where the op never had such a slot.
+  // The slot of that era; else of the other era, because files mix what their writer's release
+  // mixed (2.0 still wrote the Bias slot of conv2d). Null if the op never had such a slot.
   const SlotSchema* FindInput(absl::string_view name, Era era) const;
   const SlotSchema* FindOutput(absl::string_view name, Era era) const;
-  // Likewise; null where the op never had such an attribute.
+  // Likewise; null if the op never had such an attribute.
   const AttrSchema* FindAttr(absl::string_view name, Era era) const;
-  // What an absent attribute means in that era, of this op's attributes and of those that every op
-  // may carry; null where the era has no such attribute, or an op must carry it.
+  // The default in that era for an attribute of this op, or for one that every op may carry; null
+  // if the era has no such attribute, or an op must carry it.
   const OpDesc::Attr* DefaultOf(absl::string_view name, Era era) const;
 
   const InferFunction& infer() const { return infer_; }
@@ -131,28 +130,28 @@ class OpSchema {
   bool NeverNegative(const OpDesc& op) const {
     return never_negative_ != nullptr && never_negative_(op);
   }
-  // Whether the outputs are not negative where no element of X and Y is (sums, averages, ...): for
+  // Whether the outputs are not negative if no element of X and Y is (sums, averages, ...): for
   // every op of this type, and for this op.
   bool keeps_sign() const { return keeps_sign_ != nullptr && !keeps_sign_depends_; }
   bool KeepsSign(const OpDesc& op) const { return keeps_sign_ != nullptr && keeps_sign_(op); }
   QuantOp quant_op() const { return quant_op_; }
-  // Whether what is in an output slot takes the offsets of an input's sequences along
-  // (output_lod.h): by default every gradient and the first slot of any other op.
+  // Whether an output slot inherits the offsets of an input's sequences (output_lod.h): by default
+  // every gradient and the first slot of any other op.
   bool TakesLod(absl::string_view output_slot) const;
-  // Whether the op makes one row of each sequence.
+  // Whether the op turns each sequence into one row.
   bool pools_sequences() const { return pools_sequences_; }
-  // What must be there while is_test is false.
+  // The state that must be present while is_test is false.
   absl::Span<const StateSlots> training_state() const { return training_state_; }
   // The axis of the output features of a weight, along which it may have a scale per channel;
-  // nothing where the slot is no weight or the axis is not known. A grouped conv2d_transpose has
-  // fewer entries on that axis than output channels: entry j serves channel j of every group.
+  // nothing if the slot is no weight or the axis is unknown. A grouped conv2d_transpose has fewer
+  // entries on that axis than output channels: entry j serves channel j of every group.
   std::optional<int> WeightAxis(const Op& op, absl::string_view slot) const;
 
   // The forward op type that this gradient op type belongs to, "" for any other op and for one
   // that several forward types share.
   const std::string& gradient_of() const { return gradient_of_; }
   absl::Span<const GradientSchema> gradients() const { return gradients_; }
-  // Whether what this schema says of gradients is all: without any, the op stops the backward pass.
+  // Whether this schema knows all about gradients: if it has none, the op stops the backward pass.
   // False for an op that the reference differentiates in a way that is not written down here.
   bool gradient_known() const { return gradient_known_; }
   // The gradient ops of `forward`, as the reference's maker of that era makes them: attributes
@@ -188,29 +187,29 @@ class OpSchema {
   bool gradient_known_ = true;
 };
 
-// The schema of an op type; null for one that is not known, which is carried and reported.
+// The schema of an op type; null for an unknown one, which is carried and reported.
 const OpSchema* FindOpSchema(absl::string_view type);
 
-// What the op does, by its schema; kNone where it has none.
+// The op's part in quantization, by its schema; kNone if it has none.
 QuantOp QuantOpOf(const Op& op);
 
 // Every schema, by type.
 std::vector<const OpSchema*> AllOpSchemas();
 
-// LONG, on an op with a test mode (an attribute is_test, or the gradient op of one that has it): it
-// is in test mode where its input kStepSlot, an INT64 [1] that counts steps from 1, is that or
-// more. Of Fixpoint's own; both are in no schema.
+// LONG, on an op with a test mode (an attribute is_test, or the gradient op of one that has it):
+// the op is in test mode if its input kStepSlot, an INT64 [1] that counts steps from 1, is at least
+// that. Fixpoint's own; both are in no schema.
 inline constexpr char kTestFromStepAttr[] = "test_from_step";
 inline constexpr char kStepSlot[] = "Step";
 
 // The schema of an attribute that every op may carry (op_role, op_callstack, ...), or null.
 const AttrSchema* FindCommonAttr(absl::string_view name);
 
-// Gives an op the attributes that it has not, as the reference does when it makes one: those of its
+// Adds the attributes that an op lacks, as the reference does when it creates one: those of its
 // type in that era at their defaults, and those that every op carries.
 void CompleteAttrs(Era era, OpDesc* op);
 
-// An op's attribute, or its default in that era; null where it has neither.
+// An op's attribute, or its default in that era; null if it has neither.
 const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era);
 
 }  // namespace fixpoint

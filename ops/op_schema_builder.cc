@@ -111,13 +111,13 @@ std::vector<GradientSchema::Slot> GradientSlots(const OpSchema& forward,
 
 Eras Both(Eras a, Eras b) { return a == Eras::kAll ? b : a; }
 
-// Adds what a gradient's line says to the slots of its op.
+// Adds what a gradient's line declares to the slots of its op.
 void AddSlots(const OpSchema& forward, const std::vector<GradientSchema::Slot>& gradient_slots,
               Eras eras, bool outputs, std::vector<SlotSchema>* slots) {
   for (const GradientSchema::Slot& slot : gradient_slots) {
     const SlotSchema* source = slot.source_is_output ? forward.FindOutput(slot.source, Era::kFluid)
                                                      : forward.FindInput(slot.source, Era::kFluid);
-    // A gradient that nobody wants is left out.
+    // An unneeded gradient is left out.
     const bool optional = outputs || slot.optional || source->optional;
     if (FindSlot(*slots, slot.name) == nullptr) {
       slots->push_back({slot.name, source->list, optional, slot.shape_only, Both(eras, slot.eras)});

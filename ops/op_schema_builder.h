@@ -1,4 +1,4 @@
-// How an op is written down: ops/families/*.cc hold nothing else.
+// How an op is defined: ops/families/*.cc contain nothing else.
 //
 //   ops.Define("mul(X, Y) -> (Out)")
 //       .Doc("Matrix product of X and Y, each flattened to two dimensions.")
@@ -45,11 +45,11 @@ AttrDefault Required(AttrType type);
 // For OpSchemaBuilder::GradientBy: makers that copy no attributes.
 void ClearGradientAttrs(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients);
 
-// Of such a function: takes a slot away that the gradient op has only of some forward ops.
+// For such a function: removes a slot that the gradient op has only for some forward ops.
 void DropGradientInput(absl::string_view slot, std::vector<OpDesc>* gradients);
 
-// Defines one op and, from its gradients' lines, its gradient ops. A definition that does not make
-// sense is a defect of ours and ends the program.
+// Defines one op and, from its gradients' lines, its gradient ops. An inconsistent definition is a
+// defect of ours and ends the program.
 class OpSchemaBuilder {
  public:
   // "type(Slot, Slot) -> (Slot)". After a slot's name: `#` only its shape is read, `*` any number
@@ -72,7 +72,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& KeepsSign();
   OpSchemaBuilder& KeepsSignIf(OpSchema::TraitFunction keeps_sign);
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
-  // In place of the first slot; {} of an op whose outputs' rows are not those of an input.
+  // Instead of the first slot; {} for an op whose outputs' rows are not those of an input.
   OpSchemaBuilder& TakeLod(std::initializer_list<const char*> slots);
   OpSchemaBuilder& PoolsSequences();
   // "InScale -> OutScale, Iter ->, -> OutScales": the slots of training_state().
@@ -83,20 +83,20 @@ class OpSchemaBuilder {
   // op's, marked as those; where the names differ, "scale(X=Out@GRAD) -> (Out=X@GRAD)". Unless the
   // family defines an op of that type on its own, this defines it.
   OpSchemaBuilder& Gradient(absl::string_view signature, Eras eras = Eras::kAll);
-  // An attribute that the gradient ops have beside those of the op.
+  // An attribute that the gradient ops have in addition to those of the op.
   OpSchemaBuilder& GradientAttr(absl::string_view name, AttrDefault value);
-  // For gradient ops that a line cannot say: changes what the lines, if any, make.
+  // For gradient ops that a line cannot express: changes what the lines, if any, make.
   OpSchemaBuilder& GradientBy(OpSchema::GradientFunction gradient);
   // The reference has gradient ops for this op that are not written down here.
   OpSchemaBuilder& GradientNotKnown();
   // How the gradient ops' outputs follow from their inputs. By default each gradient has the type
-  // of its forward variable, where the gradient op reads that.
+  // of its forward variable, if the gradient op reads that.
   OpSchemaBuilder& GradientInfer(OpSchema::InferFunction infer);
 
  private:
   friend class OpList;
 
-  // Those of types that are not `defined`.
+  // The gradient ops whose types are not `defined`.
   std::vector<OpSchema> BuildGradients(const absl::flat_hash_set<std::string>& defined) const;
 
   OpSchema schema_;

@@ -11,8 +11,8 @@
 namespace fixpoint {
 namespace {
 
-// gradient += coefficient * parameter, as ops. What is added to selected rows has all rows: the sum
-// is another variable, which then is the gradient.
+// gradient += coefficient * parameter, as ops. Selected rows plus a parameter have all rows: the
+// sum is another variable, which then is the gradient.
 void AddDecay(float coefficient, ProgramBuilder& builder, ParameterGradient& of) {
   const std::string decay = builder.AppendWithOutput(
       builder.New("scale").Input("X", of.parameter).FloatAttr("scale", coefficient), "Out",

@@ -1,5 +1,5 @@
-// Optimizers: Minimize makes a forward program one that trains, be it written by layers (layers.h)
-// or loaded: ProgramBuilder net(&program, &startup).
+// Optimizers: Minimize turns a forward program into one that trains, whether it was written by
+// layers (layers.h) or loaded: ProgramBuilder net(&program, &startup).
 
 #ifndef FIXPOINT_OPS_OPTIMIZER_H_
 #define FIXPOINT_OPS_OPTIMIZER_H_
@@ -18,7 +18,7 @@
 
 namespace fixpoint {
 
-// The formulas stand in ops/optimizers/.
+// The formulas are in ops/optimizers/.
 std::shared_ptr<const UpdateRule> Sgd();
 std::shared_ptr<const UpdateRule> Momentum(float mu, bool use_nesterov = false);
 std::shared_ptr<const UpdateRule> Adagrad(float epsilon = 1e-6f);
@@ -37,12 +37,12 @@ struct AdamOptions {
   float epsilon = 1e-8f;
 };
 std::shared_ptr<const UpdateRule> Adam(const AdamOptions& options = {});
-// Both take `decay` times the parameter off beside the gradient. AdamW is of 2.x.
+// Both subtract `decay` times the parameter besides the gradient. AdamW is in 2.x only.
 std::shared_ptr<const UpdateRule> AdamW(float decay = 0.01f, const AdamOptions& options = {});
 std::shared_ptr<const UpdateRule> Lamb(float decay = 0.01f,
                                        const AdamOptions& options = {0.9f, 0.999f, 1e-6f});
 
-// How a program is trained. A value, which may be copied:
+// How a program is trained. A value type, which may be copied:
 //
 //   const Optimizer optimizer = Optimizer(Momentum(0.9f), 0.1f).set_l2_decay(1e-4f);
 //   absl::Status status = optimizer.Minimize(net, loss).status();
@@ -50,20 +50,20 @@ class Optimizer {
  public:
   Optimizer(std::shared_ptr<const UpdateRule> rule, LearningRate learning_rate);
 
-  // Adds `coefficient` times each parameter to its gradient, after clipping: to all rows, also
-  // where the gradient is sparse. 0: nothing.
+  // Adds `coefficient` times each parameter to its gradient, after clipping: to all rows, even if
+  // the gradient is sparse. 0: nothing.
   Optimizer& set_l2_decay(float coefficient);
   Optimizer& set_clip(GradientClip clip);
 
   // Makes the program one that trains. Appends to its block 0: the ops of the learning rate, the
   // backward pass of `loss`, the clipping and the decay of gradients, and an update of each
-  // parameter; what they keep is initialised in the startup program. The order is the reference's:
-  // updates by the parameters' names. Gives the parameters, with the gradients that their updates
-  // read. Handles into both programs end.
+  // parameter; their state is initialised in the startup program. The order is the reference's:
+  // updates by the parameters' names. Returns the parameters, with the gradients that their updates
+  // read. Handles into both programs become invalid.
   //
   // Errors: the builder's, if a layer failed; those of AppendBackward; kInvalidArgument: the
-  // release has no such update op; a program declares what is to be declared. Both programs are
-  // then as before.
+  // release has no such update op; a program already declares what has to be declared. Both
+  // programs are then unchanged.
   absl::StatusOr<std::vector<ParameterGradient>> Minimize(ProgramBuilder& net,
                                                           absl::string_view loss) const;
 

@@ -9,7 +9,7 @@
 namespace fixpoint {
 namespace {
 
-// The argument that a gradient is of; null where the op does not read it.
+// The argument that a gradient belongs to; null if the op does not read it.
 const Argument* SourceOf(const Argument& gradient) {
   absl::string_view source = gradient.slot_name();
   if (!absl::ConsumeSuffix(&source, kGradientSuffix)) return nullptr;

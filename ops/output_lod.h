@@ -1,4 +1,4 @@
-// How offsets of sequences go from an op's inputs to its outputs, whatever is declared.
+// How offsets of sequences pass from an op's inputs to its outputs, whatever is declared.
 
 #ifndef FIXPOINT_OPS_OUTPUT_LOD_H_
 #define FIXPOINT_OPS_OUTPUT_LOD_H_
@@ -20,7 +20,7 @@ struct Rows {
   const LoD* lod;
 };
 
-// What an input holds; nothing of a scalar, or where it has no value.
+// The rows and offsets of an input; nothing for a scalar, or if it has no value.
 using FindRows = std::function<std::optional<Rows>(const Argument& input)>;
 
 // The offsets of an output of `rows` rows, by the first of these rules that holds.

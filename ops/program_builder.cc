@@ -28,10 +28,10 @@ namespace {
 // The release since which a tensor may have no dims.
 constexpr int64_t kFirstWithScalars = 2005000;
 
-// No program has as many variables: UniqueName does not come to names of this number.
+// No program has as many variables: UniqueName never reaches names with this number.
 constexpr int kNeverReached = 1000000000;
 
-// A number as Python prints it, which is what the reference keeps beside it.
+// A float as Python prints it, which the reference stores beside it.
 std::string PythonText(float value) {
   const float size = std::fabs(value);
   const bool is_short = size == 0 || (size >= 1e-4f && size < 1e16f);
@@ -91,7 +91,7 @@ absl::Status NameInUse(const VarDesc& desc, absl::string_view program) {
                    "; want another"));
 }
 
-// Whether what one persistable variable holds another can.
+// Whether one persistable variable can hold what another can.
 bool HoldTheSame(const VarDesc& a, const VarDesc& b) {
   const VarType::TensorDesc* const of_a = TensorOf(a);
   const VarType::TensorDesc* const of_b = TensorOf(b);

@@ -1,4 +1,4 @@
-// Building a program and its startup program as the reference's layers do: every op with all
+// Builds a program and its startup program as the reference's layers do: every op with all
 // attributes of its era, its outputs declared as they are inferred, and each persistable variable
 // initialised in the startup program.
 
@@ -22,15 +22,15 @@
 
 namespace fixpoint {
 
-// How a variable starts.
+// How a variable is initialised.
 struct Initializer {
   enum class Kind { kConstant, kUniform, kNormal, kTruncatedNormal };
   Kind kind = Kind::kConstant;
-  float value = 0;  // of kConstant
+  float value = 0;  // for kConstant
   bool force_cpu = false;
-  float min = 0;  // of kUniform
+  float min = 0;  // for kUniform
   float max = 0;
-  float mean = 0;  // of kNormal and kTruncatedNormal, which takes no value 2 deviations away
+  float mean = 0;  // for kNormal and kTruncatedNormal, which stays within 2 deviations
   float stddev = 0;
   int seed = 0;  // 0: another at every run
 
@@ -64,92 +64,91 @@ struct Initializer {
   }
 };
 
-// A variable that lives from step to step.
+// A variable that is kept from step to step.
 struct Persistable {
   std::string name;
   VarType::Type dtype = VarType::FP32;
   std::vector<int64_t> dims;
   Initializer initializer;
-  bool is_parameter = false;  // both of which 1.x does not store
+  bool is_parameter = false;  // 1.x stores neither of these
   bool stop_gradient = false;
 };
 
-// A program without ops, as a release of the reference begins one: EmptyProgram(2, 6, 2). Its era
-// decides what layers and optimizers write. REQUIRES: 1.6 or later (before, files do not say their
-// release: Program()), each number below 1000.
+// A program without ops, as a release of the reference starts one: EmptyProgram(2, 6, 2). Its era
+// decides what layers and optimizers write. REQUIRES: 1.6 or later (before, files do not record
+// their release: Program()), each number below 1000.
 Program EmptyProgram(int major, int minor, int patch = 0);
 
 class ProgramBuilder {
  public:
   // Builds in block 0 of `main` and in new blocks, and initialises in `startup`. Both outlive the
-  // builder, which is the only one that edits them meanwhile. Error (status(), kInvalidArgument):
-  // they are of different releases.
+  // builder, which must be their only editor meanwhile. Error (status(), kInvalidArgument): they
+  // are of different releases.
   ProgramBuilder(Program* main, Program* startup);
 
   Program& main() { return main_; }
   Program& startup() { return startup_; }
   Era era() const { return era_; }
-  // The dims of what is one number: [1] before 2.5, [] since.
+  // The dims of a single value: [1] before 2.5, [] since.
   std::vector<int64_t> ScalarDims() const;
 
-  // What went wrong first, kInvalidArgument unless a member says more. Nothing is built after an
-  // error: who builds asks once, at the end.
+  // The first error, kInvalidArgument unless a member says otherwise. Nothing is built after an
+  // error, so it suffices to check once, at the end.
   const absl::Status& status() const { return status_; }
   void Fail(absl::Status status) { status_.Update(std::move(status)); }
 
   // A name that the reference would give: "conv2d_0", then "conv2d_1". No declared variable's name
-  // is it, or begins with it and a dot.
+  // equals it, or begins with it and a dot.
   std::string UniqueName(absl::string_view base);
 
   // Ops that are appended from now on have this op_role, and this op_role_var.
   void SetRole(int role, std::vector<std::string> role_var = {});
 
-  // What a variable of block 0 is declared with, [] where that is not known. Error
+  // The dims that a variable of block 0 is declared with, [] if they are unknown. Error
   // (kInvalidArgument): no such variable is declared.
   std::vector<int64_t> DimsOf(const std::string& name);
 
-  // Declares what is fed. Error (kInvalidArgument), here and below: the name is in use.
+  // Declares an input. Error (kInvalidArgument), here and below: the name is in use.
   void DeclareFed(const std::string& name, const std::vector<int64_t>& dims, VarType::Type dtype);
-  // Declares a tensor that inference cannot say all of; gives its name back.
+  // Declares a tensor that inference cannot fully describe; returns its name.
   std::string DeclareTemporary(std::string name, const std::vector<int64_t>& dims,
                                VarType::Type dtype = VarType::FP32);
-  // Says that nothing has a gradient through a name; gives it back. What is declared after that is
-  // declared so, where the era stores it.
+  // Declares that no gradient passes through a name; returns it. Later declarations record it, if
+  // the era stores it.
   std::string WithoutGradient(std::string name);
-  // All such names: what the backward pass has to be told of programs of 1.x, which do not store
+  // All such names: what the backward pass has to be told about programs of 1.x, which do not store
   // it.
   const std::vector<std::string>& no_gradient() const { return no_gradient_; }
 
   // Begins an op for Append.
   OpBuilder New(absl::string_view type) { return rewriter_->New(type); }
-  // Appends an op: adds the attributes that it has not, and declares what it writes and no block
-  // declares. Gives the op; null after an error (kInvalidArgument): its type is not known, nothing
+  // Appends an op: adds the attributes that it lacks, and declares its outputs that no block
+  // declares. Returns the op; null after an error (kInvalidArgument): its type is unknown, nothing
   // declares what it reads, or its inputs do not fit.
   const Op* Append(OpBuilder& op);
   // The same at the beginning of the block.
   const Op* Prepend(OpBuilder& op);
-  // Appends an op whose `slot` holds a variable named `name`, which is given back; "" after an
-  // error.
+  // Appends an op whose `slot` holds a variable named `name`, which is returned; "" after an error.
   std::string AppendWithOutput(OpBuilder& op, absl::string_view slot, const std::string& name);
 
-  // Appends a fill_constant of a new FP32 [1], which is given back.
+  // Appends a fill_constant of a new FP32 [1], which is returned.
   std::string AppendConstant(float value, bool force_cpu = false);
 
-  // Appends a conditional_block that runs where `condition`, BOOL [1], holds. `write` appends what
-  // is in it, which reads `inputs` and writes `outputs` from outside.
+  // Appends a conditional_block that runs if `condition`, BOOL [1], holds. `write` appends its
+  // contents, which read `inputs` and write `outputs` from outside.
   void AppendConditional(const std::string& condition, const std::vector<std::string>& inputs,
                          const std::vector<std::string>& outputs,
                          const std::function<void()>& write);
 
-  // Builds all of something or nothing: `build` works on a builder of copies of both programs,
-  // which take their place unless it fails. Gives its error, or this builder's own. Handles into
-  // the programs end. REQUIRES: not within AppendConditional.
+  // Builds all or nothing: `build` works on a builder of copies of both programs, which replace
+  // them unless it fails. Returns its error, or this builder's own. Handles into the programs
+  // become invalid. REQUIRES: not within AppendConditional.
   absl::Status AllOrNothing(const std::function<absl::Status(ProgramBuilder&)>& build);
 
-  // Declares a variable in both programs, and initialises it. One that the program declares already
-  // stays as it is. Errors (kInvalidArgument): that is not persistable or of another type or shape;
-  // the startup program alone declares it; a size below 1, or more elements than an int64 holds;
-  // of kTruncatedNormal, a size that no int32 holds.
+  // Declares a variable in both programs, and initialises it. One that the program already declares
+  // stays as it is. Errors (kInvalidArgument): that is not persistable or has another type or
+  // shape; only the startup program declares it; a size is below 1, or there are more elements than
+  // an int64 holds; for kTruncatedNormal, a size exceeds an int32.
   void AddPersistable(const Persistable& persistable);
 
  private:
@@ -157,13 +156,13 @@ class ProgramBuilder {
   void CheckInputs(const OpDesc& op);
   void Complete(OpDesc* op) const;
   void Declare(const Block& block, VarDesc& desc);
-  // Keeps UniqueName from giving a name.
+  // Keeps UniqueName from returning a name.
   void Avoid(absl::string_view name);
   void DeclareOutputs(const OpDesc& op);
 
   Program& main_;
   Program& startup_;
-  const Block* block_ = nullptr;  // that ops are appended to
+  const Block* block_ = nullptr;  // the block that ops are appended to
   const Era era_;
   std::optional<Rewriter> rewriter_;
   std::optional<Rewriter> startup_rewriter_;

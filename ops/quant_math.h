@@ -1,4 +1,4 @@
-// The one place that says how a number becomes a code and a code a number again.
+// The one place that defines how a float becomes a code and a code a float again.
 //
 // Every formula is the reference's, with the order of its float operations: `range` is what the
 // reference calls scale (the abs-max that the largest code stands for), not the step.
@@ -38,7 +38,7 @@ inline float RoundHalfToEven(float x) {
 // The code of x, as a float, as the fake_quantize ops compute it.
 //   HALF_AWAY_FROM_ZERO: round((n / range) * clamp(x, -range, range)), codes -n to n.
 //   HALF_TO_EVEN: clamp(round((n / range) * x)), codes -n - 1 to n.
-// with n the largest code. A NaN gives NaN; a range of 0 gives 0 for x = 0.
+// n is the largest code. A NaN gives NaN; a range of 0 gives 0 for x = 0.
 inline float QuantizeOne(float x, float range, int32_t largest_code, QuantSpec::Rounding rounding) {
   const float n = static_cast<float>(largest_code);
   const float multiplier = n * InverseRange(range);
@@ -52,17 +52,17 @@ inline float QuantizeOne(float x, float range, int32_t largest_code, QuantSpec::
   return std::round(multiplier * x);
 }
 
-// The number that a code stands for: (code * range) / n.
+// The float that a code stands for: (code * range) / n.
 inline float DequantizeOne(float code, float range, int32_t largest_code) {
   return code * range / static_cast<float>(largest_code);
 }
 
-// Between the numbers that two codes beside each other stand for.
+// The distance between the floats of two adjacent codes.
 inline float StepOf(float range, int32_t largest_code) {
   return range / static_cast<float>(largest_code);
 }
 
-// The largest absolute value; 0 of an empty span. A NaN anywhere but first is skipped, as the
+// The largest absolute value; 0 for an empty span. A NaN that is not first is skipped, as the
 // reference's comparison does; `skip_non_finite` skips NaN and infinities wherever they are.
 float AbsMax(absl::Span<const float> values, bool skip_non_finite = false);
 

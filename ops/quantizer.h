@@ -1,4 +1,4 @@
-// A quantizer: what computes the scale of one value. Its arithmetic on spans, and the recipe by
+// A quantizer computes the scale of one value. It consists of arithmetic on spans and the recipe by
 // which it is written into a program; no pass knows one by name.
 //
 // Adding one: docs/adding_a_quantizer.md.
@@ -21,51 +21,52 @@
 
 namespace fixpoint {
 
-// A number that sets a quantizer: QuantSpec.parameters.
+// A setting of a quantizer: QuantSpec.parameters.
 struct QuantizerParameter {
   std::string name;
   double default_value;
   double min;
   double max;
   std::string doc;
-  // False: the reference's op cannot be told; other than by default it is for our own runtime.
+  // False: the reference's op has no such setting; only our own runtime supports values other than
+  // the default.
   bool reference_has_it = true;
   bool is_integer = false;
 };
 
-// State that lives from step to step: a persistable variable of the program.
+// State that is kept from step to step: a persistable variable of the program.
 struct QuantizerState {
   enum class Extent { kOne, kChannels, kWindow };
-  std::string name;  // what is added to the value's name: "scale", "state", ...
+  std::string name;  // the suffix to the value's name
   VarType::Type dtype = VarType::FP32;
   Extent extent = Extent::kOne;
-  // Slots of the quantize op, "" for none; where both are given, one variable is in both.
+  // Slots of the quantize op, "" for none; if both are given, one variable is in both.
   std::string input;
   std::string output;
-  bool is_scale = false;       // what a frozen program reads; a profile's range initialises it
+  bool is_scale = false;       // a frozen program reads it; a profile's range initialises it
   bool training_only = false;  // not read and not written when is_test is true
-  // Is 0 again at the beginning of each step up to the first that a schedule quantizes.
+  // Reset to 0 at the beginning of each step up to the first that a schedule quantizes.
   bool begins_with_quantization = false;
   // Updated by UpdateOps from the gradient that GradientOps compute.
   bool is_trained = false;
 };
 
-// How a quantizer is simulated: an op that quantizes, and one that dequantizes or, fused, none.
+// How a quantizer is simulated: an op that quantizes, and one that dequantizes or, if fused, none.
 struct QuantizerRecipe {
   QuantSpec::Form form = QuantSpec::SEPARATE;
   std::string quantize_op;    // X -> Out
-  std::string dequantize_op;  // X -> Out; "" where quantize_op does both
-  Eras eras = Eras::kAll;     // in which the reference has the ops
+  std::string dequantize_op;  // X -> Out; "" if quantize_op does both
+  Eras eras = Eras::kAll;     // the eras in which the reference has the ops
   bool reference_runs_it = true;
-  // The scale's output, "" where the op only reads it, and the dequantize op's input for it.
+  // The scale's output, "" if the op only reads it, and the dequantize op's input for it.
   std::string scale_output = "OutScale";
   std::string scale_input_of_dequantize = "Scale";
-  // The zero point's, of affine quantizers; "" for none.
+  // The same for the zero point of affine quantizers; "" for none.
   std::string zero_point_output;
   std::string zero_point_input_of_dequantize;
   std::string step_counter_input;  // an INT64 [1] that counts steps; "" for none
   bool has_is_test = false;
-  bool observer_needs_output = false;  // of an observer: its Out, a copy of X, may not be absent
+  bool observer_needs_output = false;  // for an observer: its Out, a copy of X, may not be absent
   std::vector<QuantizerState> state;
 };
 
@@ -79,7 +80,7 @@ class Quantizer {
 
   virtual QuantSpec::Granularity granularity() const { return QuantSpec::PER_TENSOR; }
   virtual QuantSpec::Scheme scheme() const { return QuantSpec::SYMMETRIC; }
-  // Of a quantizer per channel: the axes that its ops can have the channels on; empty: any.
+  // For a quantizer per channel: the axes that its ops can have the channels on; empty: any.
   virtual absl::Span<const int> axes(Era) const { return {}; }
   // Whether the scale is found anew from each tensor, so that there is none to freeze.
   virtual bool is_dynamic() const = 0;
@@ -88,55 +89,55 @@ class Quantizer {
   // Recipes that only record the range: quantize_op is the observer.
   virtual absl::Span<const QuantizerRecipe> observers() const { return {}; }
 
-  // The name by which SummaryOps call the value that is quantized.
+  // The name of the quantized value in SummaryOps.
   static constexpr char kValue[] = "x";
-  // Ops that make one number of a value: the observer then follows that number instead of the
+  // Ops that reduce a value to one number: the observer then follows that number instead of the
   // value's largest absolute value, and the quantize op reads the range that the observer writes.
   // In order; the first reads kValue, the last writes the number, other names are their own.
-  // REQUIRES of a quantizer that gives some: observers, and recipes with a scale that is read in
-  // test mode.
+  // REQUIRES, if there are any: observers, and recipes with a scale that is read in test mode.
   virtual std::vector<OpDesc> SummaryOps(const QuantSpec&, Era) const { return {}; }
 
-  // A scale that is trained: ops that give each state that is_trained its gradient, and ops that
-  // update it. Both name a state by its `name`, also one that is in no slot of the quantize op (a
+  // A trained scale: ops that compute the gradient of each state that is_trained, and ops that
+  // update it. Both refer to a state by its `name`, even if it is in no slot of the quantize op (a
+  // moment of the optimizer); other names that they write are their own.
   // moment of the optimizer); what they write first is their own.
   // REQUIRES of a quantizer that has such a state: both give some ops; its recipes are fused, the
   // state is in an input slot of each; it has no observers and no SummaryOps.
   static constexpr char kValueGradient[] = "x@GRAD";
   static constexpr char kResultGradient[] = "out@GRAD";
   static constexpr char kLearningRate[] = "learning_rate";
-  // What the gradient of a state that is_trained is called: "scale@GRAD".
+  // The name of the gradient of a state that is_trained: "scale@GRAD".
   static std::string GradientOf(const QuantizerState& state);
-  // From kValue, kResultGradient and the states to kValueGradient, and to the gradient of each
-  // state that is_trained. They stand once behind each op of the backward pass that computes
+  // Ops from kValue, kResultGradient and the states to kValueGradient, and to the gradient of each
+  // state that is_trained. They are inserted once after each op of the backward pass that computes
   // kResultGradient; the gradient of a state is the sum of what they give. None of them reads
-  // kValueGradient: it stands for kEmptyArgument where the program has no gradient of the value.
-  // An activation, unlike a weight, has the samples of a batch along axis 0.
+  // kValueGradient: it stands for kEmptyArgument if the program has no gradient of the value. An
+  // activation, unlike a weight, has the samples of a batch along axis 0.
   virtual std::vector<OpDesc> GradientOps(const QuantSpec&, QuantPlan::Role, Era) const {
     return {};
   }
-  // From the states, the gradients of those that are trained and kLearningRate, the [1] that the
-  // program's first optimizer op reads, to the states. They stand once, behind the optimizer ops.
-  // At a learning rate of 0 the states that are trained stay as they are.
+  // Ops from the states, the gradients of the trained ones and kLearningRate, the [1] that the
+  // program's first optimizer op reads, to the states. They are inserted once, after the optimizer
+  // ops. At a learning rate of 0 they leave the trained states unchanged.
   virtual std::vector<OpDesc> UpdateOps(const QuantSpec&, Era) const { return {}; }
 
-  // Give the ops of a recipe their attributes.
+  // Add the attributes of a recipe's ops.
   virtual void AddQuantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const = 0;
   virtual void AddDequantizeAttrs(const QuantSpec& spec, Era era, OpBuilder& op) const = 0;
   virtual void AddObserverAttrs(const QuantSpec&, OpBuilder&) const {}
-  // Of a dynamic quantizer with parameters: those that AddQuantizeAttrs wrote into the op, by which
-  // freezing finds the scale of a weight again.
+  // For a dynamic quantizer with parameters: reads those that AddQuantizeAttrs wrote into the op,
+  // by which freezing finds the scale of a weight again.
   virtual void ReadParameters(const OpDesc& /*quantize*/, QuantSpec* /*spec*/) const {}
-  // What a state holds when the range of the values is known to be `min` to `max`.
+  // The initial value of a state if the range of the values is known to be `min` to `max`.
   virtual double ValueOfRange(const QuantizerState& state, const QuantSpec& spec, float min,
                               float max) const;
-  // What a state starts from.
+  // The initial value of a state.
   virtual double InitialValue(const QuantizerState& state, const QuantSpec& spec) const = 0;
 
-  // One step of a per-tensor quantizer whose scale is not a parameter: takes in a tensor and gives
-  // what it is quantized with: the range (abs-max), or, of an affine one, the step between two
-  // codes. The state that is_scale, if there is one, then holds that. `state` holds the recipe's
-  // states in order, and `step` the number of the step, counted from 1.
+  // One step of a per-tensor quantizer whose scale is not a parameter: takes in a tensor and
+  // returns what it is quantized with: the range (abs-max) or, for an affine one, the step between
+  // two codes. The state that is_scale, if there is one, then holds that. `state` holds the
+  // recipe's states in order, and `step` the number of the step, counted from 1.
   virtual float Observe(const QuantSpec& spec, absl::Span<const float> values,
                         absl::Span<const absl::Span<float>> state, int64_t step) const = 0;
 };
@@ -144,12 +145,12 @@ class Quantizer {
 // A parameter of a spec, or the quantizer's default for it.
 double Parameter(const Quantizer& quantizer, const QuantSpec& spec, absl::string_view name);
 
-// Whether a spec with no field absent is one that the quantizer can do: bits, granularity, scheme,
-// form, and parameters that it knows, in their range. Error (kInvalidArgument): what is wrong and
-// what would be right.
+// Whether the quantizer supports a spec with no field absent: bits, granularity, scheme, form, and
+// parameters that it knows, in their range. Error (kInvalidArgument): what is wrong and what would
+// be right.
 absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec);
 
-// The recipe of a spec's form in an era; null where there is none.
+// The recipe of a spec's form in an era; null if there is none.
 const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& spec, Era era);
 
 }  // namespace fixpoint

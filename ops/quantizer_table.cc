@@ -19,7 +19,7 @@ QuantizerTable::QuantizerTable() {
 
 namespace {
 
-// Whether a quantizer that trains a state is as GradientOps and UpdateOps require.
+// Whether a quantizer that trains a state meets the requirements of GradientOps and UpdateOps.
 bool CanTrain(const Quantizer& quantizer) {
   for (const QuantizerRecipe& recipe : quantizer.recipes()) {
     if (!recipe.dequantize_op.empty()) return false;
@@ -28,7 +28,7 @@ bool CanTrain(const Quantizer& quantizer) {
     }
   }
   QuantSpec spec;
-  spec.set_bits(8);  // as those that ops are asked for have
+  spec.set_bits(8);  // like the specs that ops are made for
   for (const Era era : {Era::kFluid, Era::kPaddle2}) {
     if (quantizer.GradientOps(spec, QuantPlan::ACTIVATION, era).empty() ||
         quantizer.UpdateOps(spec, era).empty() || !quantizer.SummaryOps(spec, era).empty()) {

@@ -19,34 +19,34 @@ namespace fixpoint {
 // The quantizers that a transpile can use: the built-in ones, and a user's own.
 class QuantizerTable {
  public:
-  // Those of all_quantizers.inc.
+  // The quantizers of all_quantizers.inc.
   QuantizerTable();
   QuantizerTable(QuantizerTable&&) = default;
   QuantizerTable& operator=(QuantizerTable&&) = default;
 
-  // Error (kInvalidArgument): the name is taken, or the quantizer trains a state and is not as that
-  // requires.
+  // Error (kInvalidArgument): the name is taken, or the quantizer trains a state and does not meet
+  // the requirements for that.
   absl::Status Add(std::unique_ptr<Quantizer> quantizer);
-  // Null where there is none of that name.
+  // Null if there is none of that name.
   const Quantizer* Find(absl::string_view name) const;
   // In the order of the table.
   absl::Span<const std::unique_ptr<Quantizer>> all() const { return quantizers_; }
-  // The quantizer and recipe that an op belongs to, by its type; nulls for any other op. Where
-  // several write one type, the first: they agree on its slots, and on whether it is dynamic.
+  // The quantizer and recipe that an op belongs to, by its type; nulls for any other op. If several
+  // write one type, the first: they agree on its slots, and on whether it is dynamic.
   struct Match {
     const Quantizer* quantizer = nullptr;
     const QuantizerRecipe* recipe = nullptr;
   };
   Match FindByQuantizeOp(absl::string_view op_type) const;
-  // Likewise of an op that only records a range.
+  // Likewise for an op that only records a range.
   Match FindByObserveOp(absl::string_view op_type) const;
 
  private:
   std::vector<std::unique_ptr<Quantizer>> quantizers_;
 };
 
-// The slots in which the quantize op of a spec reads states that are trained; none where there is
-// no such recipe.
+// The slots in which the quantize op of a spec reads trained states; none if there is no such
+// recipe.
 std::vector<std::string> TrainedInputs(const QuantizerTable& quantizers, const QuantSpec& spec,
                                        Era era);
 

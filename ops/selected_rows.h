@@ -1,4 +1,4 @@
-// Variables that hold some rows of a tensor, as the gradients of sparse embeddings do.
+// Variables that hold some rows of a tensor, such as the gradients of sparse embeddings.
 
 #ifndef FIXPOINT_OPS_SELECTED_ROWS_H_
 #define FIXPOINT_OPS_SELECTED_ROWS_H_
@@ -12,7 +12,7 @@ inline bool HoldsSelectedRows(const Variable& variable) {
   return variable.desc() != nullptr && variable.desc()->type().type() == VarType::SELECTED_ROWS;
 }
 
-// Makes a tensor's type that of some rows of it, unless it is such a type already.
+// Turns a tensor's type into that of some of its rows, unless it already is one.
 inline void MakeSelectedRows(VarType* type) {
   if (type->type() == VarType::SELECTED_ROWS) return;
   *type->mutable_selected_rows() = type->lod_tensor().tensor();

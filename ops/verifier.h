@@ -1,4 +1,4 @@
-// Finds what is wrong with a program: everything, in one run, each finding with its op.
+// Finds everything that is wrong with a program, in one run, each finding with its op.
 //
 // What is checked, by the code of the finding:
 //    1 duplicate_variable  A block declares a name once.
@@ -28,9 +28,9 @@
 //                          The startup program, if given, initializes every persistable once, with
 //                          the shape that the program declares.
 //
-// What is not checked: values of attributes that inference does not read; dimensions that are not
-// known; attributes that no schema has; sequences' offsets; what a block hands to the ops that it
-// holds; whether a range is right for what it quantizes.
+// Not checked: values of attributes that inference does not read; unknown dimensions; attributes
+// that no schema has; sequences' offsets; what a block passes to the ops inside it; whether a range
+// suits what it quantizes.
 
 #ifndef FIXPOINT_OPS_VERIFIER_H_
 #define FIXPOINT_OPS_VERIFIER_H_
@@ -45,8 +45,8 @@
 namespace fixpoint {
 
 enum class Severity {
-  kError,    // the program does not do what it says, or cannot run
-  kWarning,  // most likely a mistake, or nothing that can be told
+  kError,    // the program is inconsistent, or cannot run
+  kWarning,  // most likely a mistake, or something that cannot be judged
 };
 
 enum class FindingCode {
@@ -82,15 +82,15 @@ struct Finding {
   Severity severity = Severity::kError;
   FindingCode code = FindingCode::kUnknownOp;
   const Block* block = nullptr;
-  const Op* op = nullptr;  // null: of the block itself
+  const Op* op = nullptr;  // null: the finding is about the block itself
   std::string message;     // without the place
 };
 
 struct VerifyOptions {
   const Program* startup = nullptr;
-  // Only the ops that were inserted or changed since Program::ForgetEdits, but for check 10, which
-  // has to see the gradient ops that an edit left behind: what a rewrite can afford after each of
-  // its steps.
+  // Checks only the ops that were inserted or changed since Program::ForgetEdits, except that check
+  // 10 always sees all ops, so that it finds gradient ops that an edit forgot: cheap enough for a
+  // rewrite to run after each of its steps.
   bool edited_only = false;
 };
 
@@ -98,8 +98,8 @@ struct VerifyOptions {
 // the program. Handles are valid as long as the program is.
 std::vector<Finding> Verify(const Program& program, const VerifyOptions& options = {});
 
-// The op as text, without what only helps debugging, cut off where nobody reads on: an op may have
-// as many findings as slots.
+// The op as text, without debug attributes, cut off at a readable length: an op may have as many
+// findings as slots.
 std::string FindingLine(const Op& op);
 
 // One finding per paragraph, linear in the program:

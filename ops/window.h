@@ -35,15 +35,15 @@ struct WindowAttrs {
   std::string padding_algorithm;
 };
 
-// `kernel` and `size` are [h, w], each -1 where it is not known. Errors: attributes of a wrong
-// length or range.
+// `kernel` and `size` are [h, w], each -1 if unknown. Errors: attributes of a wrong length or
+// range.
 absl::StatusOr<Window> MakeWindow(const WindowAttrs& attrs, DimsView kernel, DimsView size);
 
-// How many windows fit: (size + pads - extent) / stride + 1, rounded towards zero or, with
-// ceil_mode, up. So a window may stick out where it is the only one. Error: none fits.
+// The number of windows that fit: (size + pads - extent) / stride + 1, rounded towards zero or,
+// with ceil_mode, up. So the only window may stick out. Error: none fits.
 absl::StatusOr<int64_t> WindowCount(int64_t size, const WindowAxis& axis, bool ceil_mode = false);
 
-// The size that a transposed convolution makes: (size - 1) * stride - pads + extent.
+// The output size of a transposed convolution: (size - 1) * stride - pads + extent.
 absl::StatusOr<int64_t> TransposedSize(int64_t size, const WindowAxis& axis);
 
 // Whether a data_format or data_layout has its channels last ("NHWC").

@@ -102,7 +102,7 @@ absl::Status AtomicFile::Commit() {
 absl::Status SyncFolder(const std::string& folder) {
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (descriptor < 0) return CannotBeWritten(folder, errno);
-  // Some file systems have nothing to sync for a folder, and say EINVAL.
+  // Some file systems have nothing to sync for a folder, and return EINVAL.
   const int error = fsync(descriptor) == 0 || errno == EINVAL ? 0 : errno;
   close(descriptor);
   return error == 0 ? absl::OkStatus() : CannotBeWritten(folder, error);

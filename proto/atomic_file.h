@@ -19,10 +19,9 @@ using ByteSink = std::function<absl::Status(absl::string_view)>;
 // Every error is kUnavailable, "<path>: cannot be written: <the system's reason>".
 class AtomicFile {
  public:
-  // Opens a new file beside `path`, with the permissions of the file that it will replace, or
-  // those of a new file. A symbolic link is followed: what it points to will be replaced. What is
-  // there and is not a regular file (a folder, a device) is refused, and so is a link that leads
-  // nowhere.
+  // Opens a new file beside `path`, with the permissions of the file that it will replace, or those
+  // of a new file. A symbolic link is followed: its target will be replaced. An existing path that
+  // is not a regular file (a folder, a device) is refused, and so is a link to nowhere.
   static absl::StatusOr<AtomicFile> Create(const std::string& path);
 
   AtomicFile(AtomicFile&& other) noexcept;
@@ -32,7 +31,7 @@ class AtomicFile {
 
   absl::Status Append(absl::string_view bytes);
 
-  // Puts what was appended at `path`. REQUIRES: called once, and last.
+  // Moves what was appended to `path`. REQUIRES: called once, and last.
   absl::Status Commit();
 
  private:
@@ -44,7 +43,7 @@ class AtomicFile {
   int descriptor_;         // -1 once closed.
 };
 
-// Makes the renames and removals inside `folder` last through a loss of power.
+// Makes the renames and removals inside `folder` survive a loss of power.
 absl::Status SyncFolder(const std::string& folder);
 
 absl::Status WriteFileAtomically(const std::string& path, absl::string_view bytes);

@@ -16,7 +16,7 @@ constexpr absl::string_view kValue =
     "a value: 1, 1L, 1.0, 1.0d, true, \"text\", block(1), var(x), "
     "scalar(1L), or a list of these like [1, 2] or ints[]";
 
-// The type of a list of `element`. REQUIRES: that is no list itself.
+// The type of a list of `element`. REQUIRES: `element` is no list itself.
 AttrType ListOf(AttrType element) {
   switch (element) {
     case INT:
@@ -192,7 +192,7 @@ void AppendValue(const OpDesc::Attr& attr, std::string* text) {
   }
 }
 
-// What follows the name of an op's attribute.
+// Parses what follows the name of an op's attribute.
 class ValueParser {
  public:
   ValueParser(TextScanner* scanner, OpDesc::Attr* attr) : scanner_(*scanner), attr_(*attr) {}
@@ -202,7 +202,7 @@ class ValueParser {
  private:
   bool ParseEmptyList();
   bool ParseElement();
-  // What follows the words `block` and `var`, which stood at `start`.
+  // Parse what follows the words `block` and `var`, which stood at `start`.
   bool ParseBlockReference(size_t start);
   bool ParseVarReference(size_t start);
   bool ParseNumber();
@@ -375,7 +375,7 @@ void AppendAttr(const OpDesc::Attr& attr, std::string* text) {
   AppendValue(attr, text);
 }
 
-// A variable's attribute has three kinds of value, under other field numbers than an op's.
+// A variable's attribute has three kinds of value, under field numbers other than an op's.
 void AppendAttr(const VarDesc::Attr& attr, std::string* text) {
   OpDesc::Attr same;
   if (attr.has_name()) same.set_name(attr.name());

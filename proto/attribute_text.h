@@ -13,18 +13,18 @@
 
 namespace fixpoint {
 
-// `name=value`, or the serialized message where the value is not in the one field of its type.
+// Appends `name=value`, or the serialized message if the value is not in the one field of its type.
 void AppendAttr(const OpDesc::Attr& attr, std::string* text);
 void AppendAttr(const VarDesc::Attr& attr, std::string* text);
 
-// The value alone; the serialized message in the same case.
+// Appends the value alone, or the serialized message in the same case.
 void AppendAttrValue(const OpDesc::Attr& attr, std::string* text);
 
 // Reads what AppendAttr writes; false after an error was noted.
 bool ParseAttr(TextScanner* scanner, OpDesc::Attr* attr);
 bool ParseAttr(TextScanner* scanner, VarDesc::Attr* attr);
 
-// The attribute that AppendAttr writes as `text`; nothing where it is none.
+// The attribute that AppendAttr writes as `text`; nothing if there is none.
 std::optional<OpDesc::Attr> AttrOfText(absl::string_view text);
 
 }  // namespace fixpoint

@@ -17,18 +17,18 @@ namespace fixpoint {
 // The attribute of that name, or null.
 const OpDesc::Attr* FindAttr(const OpDesc& op, absl::string_view name);
 
-// What the names of the attributes that Fixpoint adds begin with; the reference has none of these.
+// The prefix of the attributes that Fixpoint adds; the reference has none that begin so.
 inline constexpr char kOwnAttrPrefix[] = "fixpoint.";
 
-// The blocks that an op's attributes name (BLOCK and BLOCKS), with the attribute.
+// The blocks that an op's attributes name (BLOCK and BLOCKS), each with the attribute.
 using NamedBlocks = std::vector<std::pair<const OpDesc::Attr*, int>>;
 NamedBlocks BlocksOf(const OpDesc& op);
 // The variables that they name (VAR and VARS), which the op reads as it reads its inputs.
 std::vector<absl::string_view> VariablesInAttrs(const OpDesc& op);
 
-// The value of an attribute; nothing where it is of another kind. Numbers widen, because files of
-// some eras hold the narrower kind: INT and LONG read as int64, INT, LONG, FLOAT and FLOAT64 as
-// double, and the lists alike. INT reads as bool too: is_test is 1 in files of 2018 and 2019.
+// The value of an attribute; nothing if it is of another kind. Numbers widen, because files of some
+// eras hold the narrower kind: INT and LONG read as int64; INT, LONG, FLOAT and FLOAT64 as double;
+// and the lists alike. INT reads as bool too: is_test is 1 in files of 2018 and 2019.
 std::optional<int64_t> IntValue(const OpDesc::Attr& attr);
 std::optional<double> FloatValue(const OpDesc::Attr& attr);
 std::optional<bool> BoolValue(const OpDesc::Attr& attr);
@@ -37,7 +37,7 @@ std::optional<std::vector<int64_t>> IntsValue(const OpDesc::Attr& attr);
 std::optional<std::vector<double>> FloatsValue(const OpDesc::Attr& attr);
 std::optional<std::vector<std::string>> StringsValue(const OpDesc::Attr& attr);
 
-// The same of an op's attribute; nothing where it is absent, too.
+// The same for an op's attribute; nothing also if it is absent.
 std::optional<int64_t> IntAttr(const OpDesc& op, absl::string_view name);
 std::optional<double> FloatAttr(const OpDesc& op, absl::string_view name);
 std::optional<bool> BoolAttr(const OpDesc& op, absl::string_view name);
@@ -46,7 +46,7 @@ std::optional<std::vector<int64_t>> IntsAttr(const OpDesc& op, absl::string_view
 std::optional<std::vector<double>> FloatsAttr(const OpDesc& op, absl::string_view name);
 std::optional<std::vector<std::string>> StringsAttr(const OpDesc& op, absl::string_view name);
 
-// Sets the attribute of that name, which is added where the op has none.
+// Sets the attribute of that name, and adds it if the op has none.
 void SetAttr(OpDesc::Attr attr, OpDesc* op);
 
 OpDesc::Attr MakeIntAttr(absl::string_view name, int32_t value);

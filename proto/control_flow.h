@@ -1,4 +1,4 @@
-// How often an op runs the blocks that it names, which is all that def-use needs to know of it.
+// How often an op runs the blocks that it names: all that def-use analysis needs to know about it.
 
 #ifndef FIXPOINT_PROTO_CONTROL_FLOW_H_
 #define FIXPOINT_PROTO_CONTROL_FLOW_H_
@@ -8,8 +8,8 @@
 namespace fixpoint {
 
 // Whether an op runs its blocks at most once (conditional_block and its relatives). Any other op
-// with a block is taken for a loop (while, recurrent and their gradients; and an op that is not
-// known, for which that is the safe answer).
+// with a block counts as a loop (while, recurrent and their gradients; also an unknown op, for
+// which that is the safe answer).
 inline bool RunsAtMostOnce(absl::string_view op_type) {
   return op_type == "conditional_block" || op_type == "conditional_block_infer" ||
          op_type == "conditional_block_grad" || op_type == "run_program";

@@ -16,7 +16,7 @@ std::string DeterministicBytes(const google::protobuf::Message& message) {
 
 void WriteDeterministically(const google::protobuf::Message& message,
                             google::protobuf::io::ZeroCopyOutputStream* stream) {
-  // Protobuf would warn of every string that is not UTF-8.
+  // Protobuf would warn about every string that is not UTF-8.
   google::protobuf::LogSilencer no_warnings;
   google::protobuf::io::CodedOutputStream coded(stream);
   coded.SetSerializationDeterministic(true);

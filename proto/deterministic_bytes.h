@@ -1,4 +1,4 @@
-// Serialized messages that are the same for the same message, maps too.
+// Serializes equal messages to equal bytes, maps included.
 
 #ifndef FIXPOINT_PROTO_DETERMINISTIC_BYTES_H_
 #define FIXPOINT_PROTO_DETERMINISTIC_BYTES_H_
@@ -10,11 +10,11 @@
 
 namespace fixpoint {
 
-// `message` on the wire, maps in the order of their keys. Required fields may be missing, and
+// Serializes `message`, with maps in the order of their keys. Required fields may be missing, and
 // strings, names of variables above all, need not be UTF-8.
 std::string DeterministicBytes(const google::protobuf::Message& message);
 
-// Writes the same to a stream. REQUIRES: message.ByteSizeLong() was asked for since the message was
+// Writes the same to a stream. REQUIRES: message.ByteSizeLong() was called since the message was
 // last changed, and is at most 2^31 - 1.
 void WriteDeterministically(const google::protobuf::Message& message,
                             google::protobuf::io::ZeroCopyOutputStream* stream);

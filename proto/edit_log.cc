@@ -1,4 +1,4 @@
-// Carrying edits in the program as a log.
+// Stores edits in the program as a log, and reads them back.
 
 #include <algorithm>
 #include <memory>
@@ -44,7 +44,7 @@ bool IsEmpty(const EditLog::OpChange& change) {
          change.added_attributes_size() == 0;
 }
 
-// Whether the fine edits of a log name slots, arguments and attributes that the op has.
+// Whether the fine-grained edits of a log name slots, arguments and attributes that the op has.
 bool Fits(const EditLog::OpChange& change, const OpDesc& desc) {
   OpDesc rest = desc;
   for (int i = change.arguments_size() - 1; i >= 0; --i) {
@@ -83,7 +83,7 @@ absl::Status DoesNotFit(const Parts&... parts) {
                    "; the program was changed after it was rewritten"));
 }
 
-// No edit gives an op other blocks to run.
+// An edit never changes the blocks that an op runs.
 absl::Status RunsOtherBlocks(const Op& op, const OpDesc::Attr& attr) {
   return DoesNotFit(Describe(op), ": attribute ", attr.name(), " names a block, or did");
 }

@@ -1,4 +1,4 @@
-// Undoing edits.
+// Undoes edits.
 
 #include <glog/logging.h>
 
@@ -148,7 +148,7 @@ void ProgramState::RevertOp(Op& op) {
 void Program::RevertEdits() {
   ProgramState& state = *state_;
   if (!state.edited) return;
-  // First, so that no block has an owner that goes when its own comes back.
+  // Done first, so that no block has an owner that disappears when its own comes back.
   for (Block& block : state.blocks) {
     for (Op* op = block.first_; op != nullptr; op = op->next_) {
       if (op->inserted() && !op->removed_) state.RemoveOp(*op);

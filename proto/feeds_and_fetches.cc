@@ -19,7 +19,7 @@ void Append(absl::Span<const Argument* const> arguments, std::vector<const Varia
   }
 }
 
-// The ops of a type, by column; those without one are at 0.
+// The ops of a type, by column; ops without a column count as column 0.
 std::vector<const Op*> ByColumn(const Block& block, absl::string_view type) {
   std::vector<const Op*> ops;
   for (const Op& op : block.ops()) {

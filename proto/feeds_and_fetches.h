@@ -1,4 +1,4 @@
-// What a program is given from outside, and what it gives.
+// The inputs and outputs of a program.
 
 #ifndef FIXPOINT_PROTO_FEEDS_AND_FETCHES_H_
 #define FIXPOINT_PROTO_FEEDS_AND_FETCHES_H_
@@ -10,8 +10,8 @@
 
 namespace fixpoint {
 
-// The variables that its feed ops write, in the order of their columns; of a program without feed
-// ops, the tensors of block 0 that ops name, none writes, and that are not persistable.
+// The variables that its feed ops write, in the order of their columns. In a program without feed
+// ops, the tensors of block 0 that ops name, that no op writes and that are not persistable.
 std::vector<const Variable*> FedVariables(const Program& program);
 
 // The variables that its fetch ops read, likewise.

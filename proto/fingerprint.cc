@@ -10,7 +10,7 @@
 namespace fixpoint {
 namespace {
 
-// CRC-32 and length of a sequence of texts.
+// The CRC-32 and the length of a sequence of texts.
 class Checksum {
  public:
   Checksum() { buffer_.reserve(kBufferSize); }

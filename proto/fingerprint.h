@@ -1,4 +1,4 @@
-// Whether a program is the one that an edit log speaks of.
+// Whether a program is the one that an edit log refers to.
 
 #ifndef FIXPOINT_PROTO_FINGERPRINT_H_
 #define FIXPOINT_PROTO_FINGERPRINT_H_
@@ -9,10 +9,10 @@
 
 namespace fixpoint {
 
-// A checksum of what an edit log speaks of: how many ops and variables the blocks have, the types,
-// slots and arguments of the ops at its places, and the names of the variables at its places. What
-// it does not speak of may change: an undo keeps that. Attributes are no part of it, since a log
-// names those that were changed itself. It guards against accident, not against malice.
+// A checksum of what an edit log refers to: the numbers of ops and variables in the blocks, the
+// types, slots and arguments of the ops at its places, and the names of the variables at its
+// places. Everything else may change: an undo keeps it. Attributes are not included, since a log
+// itself names those that were changed. It guards against accident, not against malice.
 uint64_t Fingerprint(const ProgramDesc& program, const EditLog& log);
 
 }  // namespace fixpoint

@@ -7,10 +7,10 @@
 namespace fixpoint {
 namespace {
 
-// Enough of a text to know it by.
+// Enough of a text to recognise it by.
 constexpr size_t kBeginning = 4096;
 
-// A pickle of protocol 2 to 5: what paddle.save and fluid.save write.
+// A pickle of protocol 2 to 5, as paddle.save and fluid.save write it.
 bool IsPickle(absl::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }

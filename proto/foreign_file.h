@@ -1,4 +1,4 @@
-// Files that are given for another by mistake, recognised by how they begin.
+// Files that are given by mistake, recognised by their first bytes.
 
 #ifndef FIXPOINT_PROTO_FOREIGN_FILE_H_
 #define FIXPOINT_PROTO_FOREIGN_FILE_H_
@@ -18,10 +18,11 @@ enum class FileFormat {
   kNumpy,  // .npy
 };
 
-// What bytes are by how they begin; four of them tell all but a tensor stream, which takes twelve.
+// The kind of a file by its first bytes; four suffice for all but a tensor stream, which takes
+// twelve.
 FileFormat FormatOf(absl::string_view bytes);
 
-// OK unless `bytes`, which are no text, are a known kind of file that is no program: then
+// OK unless `bytes`, which are not text, are a known kind of file other than a program: then
 // kInvalidArgument with what they are, and what to give instead.
 absl::Status RefuseForeignBinary(absl::string_view bytes, absl::string_view file_name);
 

@@ -20,7 +20,7 @@ constexpr size_t kChunkBytes = 1 << 16;
 constexpr int kMemoryLevel = 8;  // zlib's default
 constexpr size_t kMostAtOnce = std::numeric_limits<uInt>::max() / 2;
 
-// What the last member says that it expands to, which may be a lie.
+// The size that the last member claims to expand to, which may be a lie.
 size_t SizeAtEnd(absl::string_view bytes) {
   if (bytes.size() < sizeof(uint32_t)) return 0;
   uint32_t size;

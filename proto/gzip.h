@@ -13,19 +13,19 @@ namespace fixpoint {
 
 bool IsGzip(absl::string_view bytes);
 
-// The most that a file of so many compressed bytes is expanded to: a hundred times as many, or
-// 16 MiB. Programs and images expand to 30 times as many at the most, and deflate can do 1032,
-// which only repetitions of nothing much come near. So memory stays in proportion to the file.
+// The largest size that a file of so many compressed bytes is expanded to: a hundred times as many,
+// or 16 MiB. Programs and images expand to at most 30 times their size; deflate can reach 1032,
+// which only highly repetitive data comes near. So memory stays in proportion to the file.
 size_t MostExpandedBytes(size_t compressed);
 
 // One member that expands to `bytes`; always the same for the same bytes. Error
-// (kFailedPrecondition): it has more than zlib can count.
+// (kFailedPrecondition): there are more bytes than zlib can count.
 absl::StatusOr<std::string> Gzip(absl::string_view bytes);
 
-// What `bytes`, one gzip member or several, expand to.
+// Expands `bytes`, one gzip member or several.
 //
-// Errors: kInvalidArgument if that is more than `max_bytes`, of which no more is held in memory;
-// kDataLoss for a stream that is damaged, ends early or goes on after its end.
+// Errors: kInvalidArgument if that gives more than `max_bytes`, of which no more is held in memory;
+// kDataLoss for a stream that is damaged, ends early or continues after its end.
 absl::StatusOr<std::string> Gunzip(absl::string_view bytes, size_t max_bytes,
                                    absl::string_view file_name);
 

@@ -49,7 +49,7 @@ absl::StatusOr<std::string> ReadInputFile(const std::string& path, size_t max_by
   }
   while (true) {
     const size_t size = bytes.size();
-    // What is reserved is one byte more than a file has, which finds its end.
+    // One byte more than the file's size is reserved, so that the last read finds the end.
     const size_t reserved = bytes.capacity() - size;
     const size_t chunk = reserved > 0 ? std::min(reserved, kChunkBytes) : kChunkBytes;
     bytes.resize(size + std::min(chunk, max_bytes - size + 1));

@@ -10,13 +10,13 @@
 
 namespace fixpoint {
 
-// What messages call the file at `path`: "standard input" for "-".
+// How messages refer to the file at `path`: "standard input" for "-".
 std::string InputName(const std::string& path);
 
 // The bytes of the file at `path`, or of standard input for "-". Pipes are read to their end.
 //
-// Errors: kNotFound where there is no such file; kInvalidArgument for what cannot be read or has
-// more than `max_bytes`, of which no more is held in memory.
+// Errors: kNotFound if there is no such file; kInvalidArgument for a file that cannot be read or
+// has more than `max_bytes`, of which no more is held in memory.
 absl::StatusOr<std::string> ReadInputFile(const std::string& path, size_t max_bytes);
 
 }  // namespace fixpoint

@@ -19,7 +19,7 @@ using ::google::protobuf::UnknownFieldSet;
 
 constexpr int kTypeField = 2;  // in VarDesc of every layout
 
-// What the old numbers, 1 to 9, are after today's.
+// The old numbers, 1 to 9, as today's.
 constexpr int kTypeOffset = VarType::LOD_TENSOR - 1;
 constexpr int kLastLegacyType = VarType::READER - kTypeOffset;
 
@@ -32,8 +32,8 @@ bool HasField(const UnknownFieldSet& fields, int number, UnknownField::Type type
   return false;
 }
 
-// The layouts differ in the wire types of the fields 3 and 5 (`persistable` is one of them); field
-// 7 is of the second only. A variable that has none of them is the same in both.
+// The layouts differ in the wire types of fields 3 and 5 (one of them is `persistable`); only the
+// second has field 7. A variable that has none of them is the same in both.
 bool ShowsTransitional(const UnknownFieldSet& var) {
   return HasField(var, 3, UnknownField::TYPE_VARINT) ||
          HasField(var, 5, UnknownField::TYPE_LENGTH_DELIMITED) ||
@@ -50,7 +50,7 @@ Layout LayoutOf(const LegacyProgramDesc& program) {
   return Layout::kLegacy;
 }
 
-// Element types went up to FP64.
+// Element types ended at FP64.
 bool IsLegacyTensor(const VarType::TensorDesc& tensor) {
   return tensor.has_data_type() && tensor.data_type() <= VarType::FP64 &&
          tensor.unknown_fields().empty();
@@ -70,7 +70,7 @@ bool HasLegacyDescriptors(const VarType& type) {
                      IsLegacyLoDTensor<VarType::LoDTensorDesc>);
 }
 
-// LegacyVarDesc or TransitionalVarDesc, in today's layout.
+// Converts a LegacyVarDesc or TransitionalVarDesc to today's layout.
 template <typename OldVarDesc>
 absl::StatusOr<VarDesc> ConvertVar(const std::string& bytes) {
   OldVarDesc old;

@@ -10,14 +10,14 @@
 
 namespace fixpoint {
 
-// Whether `program`, which was parsed as today's layout with required fields allowed to be
-// missing, is of an old one: there a variable's type is a number where it is a message today.
+// Whether `program`, which was parsed as today's layout with required fields allowed to be missing,
+// is in an old one: there a variable's type is a number where it is a message today.
 bool HasLegacyLayout(const ProgramDesc& program);
 
-// The program that `bytes` hold in one of the two old layouts, in today's. Names, order, ops and
-// the presence of `persistable` and `lod_level` are kept.
+// The program that `bytes` hold in one of the two old layouts, converted to today's. Names, order,
+// ops and the presence of `persistable` and `lod_level` are kept.
 //
-// Errors: kInvalidArgument naming the block and the variable, for what neither layout has.
+// Errors: kInvalidArgument, naming the block and the variable, for content that neither layout has.
 absl::StatusOr<ProgramDesc> ConvertLegacyLayout(absl::string_view bytes,
                                                 absl::string_view file_name);
 

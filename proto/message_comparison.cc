@@ -130,7 +130,7 @@ std::vector<const OpDesc::Attr*> SortedAttrs(const OpDesc& op, const DiffOptions
   return attrs;
 }
 
-// The attribute with the numbers that its blocks have in the second program.
+// The attribute, with its blocks renumbered as in the second program.
 OpDesc::Attr WithBlocksOfB(OpDesc::Attr attr, const ProgramCorrespondence& correspondence) {
   if (attr.type() == AttrType::BLOCK) {
     attr.set_block_idx(correspondence.BlockInB(attr.block_idx()));
@@ -164,7 +164,7 @@ void CompareAttrs(const OpDesc& a, const OpDesc& b, const ProgramCorrespondence&
       });
 }
 
-// The op's message with the names that its temporaries have in the second program.
+// The op's message, with its temporaries renamed as in the second program.
 OpDesc WithNamesOfB(const Op& op, const ProgramCorrespondence& correspondence) {
   OpDesc desc = op.desc();
   const auto rename = [&](absl::Span<const Argument* const> arguments, auto* slots) {
@@ -188,7 +188,8 @@ void RemoveDebugAttrs(OpDesc* op) {
               attrs.end());
 }
 
-// Clears what says the same as its absence, at every depth (which the schema bounds).
+// Clears fields whose value means the same as their absence, at every depth (which the schema
+// bounds).
 void ClearWrittenDefaults(Message* message) {
   const Reflection& reflection = *message->GetReflection();
   std::vector<const FieldDescriptor*> fields;

@@ -12,25 +12,25 @@
 
 namespace fixpoint {
 
-// Each function gives the parts that differ; with DiffOptions::strict at least one where the
-// serialized messages are not the same bytes (apart from temporaries and debug attributes that
-// the options ignore). Parts that only one of the two has are "absent" from the other.
+// Each function returns the parts that differ; with DiffOptions::strict, at least one if the
+// serialized messages are not the same bytes (apart from temporaries and debug attributes that the
+// options ignore). A part that only one side has is "absent" from the other.
 
-// REQUIRES: the ops are of the corresponding programs.
+// REQUIRES: the ops belong to the corresponding programs.
 std::vector<Difference::Part> CompareOps(const Op& a, const Op& b,
                                          const ProgramCorrespondence& correspondence,
                                          const DiffOptions& options);
 
-// Names do not count.
+// Ignores names.
 std::vector<Difference::Part> CompareDeclarations(const VarDesc& a, const VarDesc& b,
                                                   const DiffOptions& options);
 
-// Of all but variables and ops.
+// Compares everything except variables and ops.
 std::vector<Difference::Part> CompareBlockHeaders(const BlockDesc& a, const BlockDesc& b,
                                                   const ProgramCorrespondence& correspondence,
                                                   const DiffOptions& options);
 
-// Of all but the blocks.
+// Compares everything except the blocks.
 std::vector<Difference::Part> CompareProgramHeaders(const ProgramDesc& a, const ProgramDesc& b,
                                                     const DiffOptions& options);
 

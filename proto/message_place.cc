@@ -13,7 +13,7 @@ using ::google::protobuf::Message;
 
 constexpr size_t kMaxLabel = 80;
 
-// What people call the elements of a field; another field goes by its own name.
+// The usual word for the elements of a field; another field is called by its own name.
 constexpr std::pair<const char*, const char*> kNames[] = {
     {"blocks", "block"}, {"ops", "op"},         {"vars", "variable"},
     {"inputs", "input"}, {"outputs", "output"}, {"attrs", "attribute"},

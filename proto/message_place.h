@@ -10,11 +10,11 @@
 
 namespace fixpoint {
 
-// "op 17": element `index` of `field`, which holds messages; without the number where the field
-// is not repeated.
+// "op 17": element `index` of `field`, which holds messages; without the number if the field is not
+// repeated.
 std::string PlaceName(const google::protobuf::FieldDescriptor& field, int index);
 
-// " (conv2d)": what `message` is called by its own type, name or slot; "" where it says none.
+// " (conv2d)": what `message` is called by its own type, name or slot; "" if it has none.
 std::string PlaceLabel(const google::protobuf::Message& message);
 
 }  // namespace fixpoint

@@ -1,5 +1,5 @@
-// The variables of a program that others know by their names, as opposed to temporaries, whose
-// names mean nothing outside of it.
+// The variables of a program that are known outside it by their names, as opposed to temporaries,
+// whose names mean nothing outside.
 
 #ifndef FIXPOINT_PROTO_NAMED_VARIABLES_H_
 #define FIXPOINT_PROTO_NAMED_VARIABLES_H_
@@ -14,7 +14,7 @@ class NamedVariables {
   // Linear in the program, which must outlive this and not change.
   explicit NamedVariables(const Program& program);
 
-  // Persistables, what a feed op writes, and what no op writes.
+  // Persistables, variables that a feed op writes, and variables that no op writes.
   bool Contains(const Variable& variable) const;
 
  private:

@@ -46,7 +46,7 @@ bool GoesOnAfter(absl::string_view name, absl::string_view candidate) {
 
 std::string NearestName(absl::string_view name, absl::Span<const std::string> candidates) {
   if (name.size() > kLongestName) return "";
-  // A name of one letter that is edited is another name.
+  // A one-letter name becomes a different name by any edit.
   size_t limit = name.size() < 2 ? 0 : std::max<size_t>(1, name.size() / 3);
   const std::string* nearest = nullptr;
   for (const std::string& candidate : candidates) {

@@ -1,5 +1,5 @@
-// What a message offers for a name that there is not: the one that it may stand for, or those that
-// there are.
+// What a message offers in place of an unknown name: the one that was probably meant, or those that
+// exist.
 
 #ifndef FIXPOINT_PROTO_NEAREST_NAME_H_
 #define FIXPOINT_PROTO_NEAREST_NAME_H_
@@ -13,10 +13,9 @@
 namespace fixpoint {
 
 // The candidate that takes the fewest edits (a character added, removed or replaced, or two
-// neighbours swapped) to become `name`, the first of equals. Where every candidate takes more than
-// a third of the name's length, or the name is one letter, the shortest that goes on after `name`
-// and one of ". _ @ /"
-// ("w_3.w_0" of "w_3"); else "". Also "" of names of more than 256 characters.
+// neighbours swapped) to become `name`, the first of equals. If every candidate takes more than a
+// third of the name's length, or the name is one letter, the shortest that continues `name` with
+// one of ". _ @ /" ("w_3.w_0" for "w_3"); else "". Also "" for names of more than 256 characters.
 std::string NearestName(absl::string_view name, absl::Span<const std::string> candidates);
 
 // "; did you mean NEAREST?", or "".
@@ -25,7 +24,7 @@ std::string DidYouMean(absl::string_view name, absl::Span<const std::string> can
 // "A, B, C and 4 more".
 std::string FirstNames(absl::Span<const std::string> names, size_t shown = 3);
 
-// "; did you mean NEAREST?", or "; there are A, B, C and 4 more", or "" of no candidates.
+// "; did you mean NEAREST?", or "; there are A, B, C and 4 more", or "" if there are no candidates.
 std::string OfferNames(absl::string_view name, absl::Span<const std::string> candidates,
                        size_t shown = 3);
 

@@ -1,4 +1,4 @@
-// Building op and variable messages in an expression.
+// Builds op and variable messages in an expression.
 
 #ifndef FIXPOINT_PROTO_OP_BUILDER_H_
 #define FIXPOINT_PROTO_OP_BUILDER_H_
@@ -22,14 +22,14 @@ namespace fixpoint {
 class OpBuilder {
  public:
   explicit OpBuilder(absl::string_view type) : OpBuilder(type, nullptr) {}
-  // Builds in the memory of an arena, which outlives the builder.
+  // Builds in the memory of an arena, which must outlive the builder.
   OpBuilder(absl::string_view type, google::protobuf::Arena* arena)
       : op_(google::protobuf::Arena::CreateMessage<OpDesc>(arena)) {
     if (arena == nullptr) own_.reset(op_);
     op_->set_type(std::string(type));
   }
 
-  // Add to the end of a slot, which they begin where the op has none of that name.
+  // Add to the end of a slot, and begin the slot if the op has none of that name.
   OpBuilder& Input(absl::string_view slot, absl::string_view argument) {
     Slot(*op_->mutable_inputs(), slot).add_arguments(std::string(argument));
     return *this;
@@ -81,7 +81,7 @@ class OpBuilder {
   }
 
   OpDesc Build() { return std::move(*op_); }
-  // What was built so far: in the arena's memory, or, without one, as long as the builder is there.
+  // The result so far: in the arena's memory or, without an arena, valid as long as the builder.
   OpDesc& op() { return *op_; }
 
  private:
@@ -108,7 +108,7 @@ class OpBuilder {
   std::unique_ptr<OpDesc> own_;
 };
 
-// Makes an empty declaration that of a dense tensor.
+// Turns an empty declaration into that of a dense tensor.
 inline void FillTensorVar(absl::string_view name, VarType::Type dtype,
                           absl::Span<const int64_t> dims, VarDesc* var) {
   var->set_name(std::string(name));
@@ -118,7 +118,7 @@ inline void FillTensorVar(absl::string_view name, VarType::Type dtype,
   tensor->mutable_dims()->Add(dims.begin(), dims.end());
 }
 
-// A dense tensor's declaration.
+// The declaration of a dense tensor.
 inline VarDesc MakeTensorVar(absl::string_view name, VarType::Type dtype,
                              absl::Span<const int64_t> dims) {
   VarDesc var;

@@ -52,7 +52,7 @@ std::vector<Key> NameLevels(const Op& op, const DiffOptions& options) {
   };
 }
 
-// Goes through a program in order and knows what each temporary was last written by.
+// Walks through a program in order and tracks which op last wrote each temporary.
 class DefinitionLevels {
  public:
   DefinitionLevels(const NamedVariables& named, const DiffOptions& options)
@@ -85,7 +85,7 @@ class DefinitionLevels {
     return argument.variable() != nullptr && !named_.Contains(*argument.variable());
   }
 
-  // 0 of what is known by name, and of a temporary that is not written yet.
+  // 0 for variables that are known by name, and for a temporary that is not yet written.
   Key KeyIn(const KeyOfVariable& keys, const Argument& argument) const {
     const auto it = IsTemporary(argument) ? keys.find(argument.variable()) : keys.end();
     return it == keys.end() ? Key{0} : it->second;

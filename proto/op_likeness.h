@@ -20,7 +20,7 @@ namespace fixpoint {
 //                                    type, arguments that are known by name
 //   type                             type
 //
-// Attributes that name blocks do not count. Linear in the program.
+// Attributes that name blocks are ignored. Linear in the program.
 std::vector<std::vector<std::vector<uint64_t>>> OpLikenessKeys(const Program& program,
                                                                const NamedVariables& named,
                                                                const DiffOptions& options);

@@ -1,5 +1,5 @@
-// The order of ops: a list with labels, so that two ops are compared without counting, and its way
-// back into the messages.
+// The order of ops: a list with labels, so that two ops are compared without counting, and writing
+// that order back to the messages.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,7 +27,7 @@ void ProgramState::Place(Op& op, Op* after) {
   const uint64_t low = after == nullptr ? 0 : after->order_;
   const uint64_t high = before == nullptr ? kOrderRange : before->order_;
   if (high - low > 1) {
-    // At an end of the block there is room for many more, if each does not take half of it.
+    // At an end of a block there is room for many more ops, if each does not take half of it.
     const uint64_t half = (high - low) / 2;
     if (before == nullptr && after != nullptr) {
       op.order_ = low + std::min(half, kStepAtEnd);

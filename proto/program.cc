@@ -16,8 +16,8 @@ namespace {
 
 using Slots = google::protobuf::RepeatedPtrField<OpDesc::Var>;
 
-// The part of `arguments`, those of all `slots`, that stands in the first slot of that name that
-// has any.
+// The part of `arguments`, which are those of all `slots`, that belongs to the first slot of that
+// name that has any.
 absl::Span<const Argument* const> SlotArguments(absl::Span<const Argument* const> arguments,
                                                 const Slots& slots, absl::string_view name) {
   size_t first = 0;

@@ -1,9 +1,9 @@
-// A program: an index over its messages that knows who reads and who writes what.
+// A program: an index over its messages that knows which ops read and write each variable.
 //
 // The messages are the only storage; what is not understood is carried untouched. Everything here
 // is for reading: a Rewriter (rewriter.h) is the only editor, and handles (Op, Variable, Argument,
 // Value) stay valid through its edits. Not for use by two threads at once, not even for reading:
-// values are computed when they are first asked for.
+// values are computed when they are first needed.
 
 #ifndef FIXPOINT_PROTO_PROGRAM_H_
 #define FIXPOINT_PROTO_PROGRAM_H_
@@ -34,7 +34,7 @@ struct OpEdits;
 struct ProgramState;
 struct VariableEdits;
 
-// The argument that stands for "nothing here", as the reference spells it.
+// The argument that means "nothing here", as the reference spells it.
 inline constexpr char kEmptyArgument[] = "@EMPTY@";
 
 // One argument of one slot of an op: `w` in conv2d(Input=x, Filter=w).
@@ -42,14 +42,14 @@ class Argument {
  public:
   const Op& op() const { return *op_; }
   bool is_output() const { return is_output_; }
-  // Position of the slot in OpDesc.inputs or OpDesc.outputs, and of the argument in the slot.
+  // The position of the slot in OpDesc.inputs or OpDesc.outputs, and of the argument in the slot.
   int slot() const { return slot_; }
   int index() const { return index_; }
   absl::string_view slot_name() const;
   absl::string_view name() const;
-  // What the name means in the op's block; null for kEmptyArgument.
+  // The variable that the name means in the op's block; null for kEmptyArgument.
   const Variable* variable() const { return variable_; }
-  // What is read, or, of an output, what is written; null for kEmptyArgument.
+  // The value that is read or, for an output, written; null for kEmptyArgument.
   const Value* value() const;
 
  private:
@@ -61,13 +61,13 @@ class Argument {
 
   Op* op_ = nullptr;
   Variable* variable_ = nullptr;
-  Argument* previous_ = nullptr;  // of the variable's arguments, in no order
+  Argument* previous_ = nullptr;  // among the variable's arguments, in no order
   Argument* next_ = nullptr;
   Value* value_ = nullptr;
   int32_t slot_ = 0;
   int32_t index_ = 0;
   bool is_output_ = false;
-  bool edited_ = false;  // the op's edits tell what it was, or that it was added
+  bool edited_ = false;  // the op's edits record its old name, or that it was added
 };
 
 // One op of one block.
@@ -75,23 +75,23 @@ class Op {
  public:
   const OpDesc& desc() const { return *desc_; }
   const std::string& type() const { return desc_->type(); }
-  // The same number for ops of one type: below Program::type_count().
+  // The same number for all ops of one type: below Program::type_count().
   int type_id() const { return type_id_; }
   const Block& block() const { return *block_; }
 
   // All arguments, slot by slot in the order of the message.
   absl::Span<const Argument* const> inputs() const { return inputs_; }
   absl::Span<const Argument* const> outputs() const { return outputs_; }
-  // The arguments of one slot; none where the slot is absent or empty.
+  // The arguments of one slot; none if the slot is absent or empty.
   absl::Span<const Argument* const> Inputs(absl::string_view slot) const;
   absl::Span<const Argument* const> Outputs(absl::string_view slot) const;
-  // The only argument of a slot; null where there is none or more than one.
+  // The only argument of a slot; null if there is none or more than one.
   const Argument* Input(absl::string_view slot) const;
   const Argument* Output(absl::string_view slot) const;
 
   // The attribute, or null. Typed reading: attributes.h.
   const OpDesc::Attr* FindAttr(absl::string_view name) const;
-  // op_role, a set of bits (OpRole); 0 where absent.
+  // op_role, a set of bits (OpRole); 0 if absent.
   int role() const { return role_; }
   // Whether an attribute's name begins with kOwnAttrPrefix (attributes.h).
   bool has_own_attrs() const { return has_own_attrs_; }
@@ -102,22 +102,22 @@ class Op {
   // Neighbours in the block; null at its ends.
   const Op* next() const;
   const Op* previous() const;
-  // Whether this op stands before `other`. REQUIRES: both are of one block.
+  // Whether this op stands before `other`. REQUIRES: both are in one block.
   bool IsBefore(const Op& other) const { return order_ < other.order_; }
-  // Position in the block. The first call behind an edit of the block, of its ops or of what it
-  // declares, counts all ops, and the others are constant: to be asked between edits, or for a
+  // The position in the block. The first call after an edit of the block, of its ops or of what it
+  // declares, counts all ops; later ones take constant time. Call it between edits, or for a
   // message.
   int Index() const;
-  // Position in the block as it was when the program was created, or ForgetEdits called: where the
-  // op stands in its file. REQUIRES: the op was not inserted.
+  // The position in the block as it was when the program was created, or ForgetEdits called: where
+  // the op stands in its file. REQUIRES: the op was not inserted.
   int OriginalIndex() const;
-  // What was done since Create or ForgetEdits.
+  // The edits since Create or ForgetEdits.
   bool inserted() const;
   bool removed() const { return removed_; }
   bool changed() const { return edits_ != nullptr && !inserted() && !removed_; }
-  // Whether one of those edits was made by the pass of that name (Rewriter).
+  // Whether the pass of that name (Rewriter) made one of those edits.
   bool EditedBy(absl::string_view pass) const;
-  // The message as it was before it was changed. REQUIRES: the op was not inserted.
+  // The message as it was before any change. REQUIRES: the op was not inserted.
   OpDesc OriginalDesc() const;
   // The same without the attributes, which are most of a message.
   OpDesc OriginalSlots() const;
@@ -134,7 +134,7 @@ class Op {
 
   using Arguments = absl::InlinedVector<Argument*, 3>;
 
-  // What a walk through all ops reads comes first, in one cache line.
+  // What a walk through all ops reads comes first, to fit in one cache line.
   Op* next_ = nullptr;
   OpDesc* desc_ = nullptr;
   std::unique_ptr<OpEdits> edits_;
@@ -142,7 +142,7 @@ class Op {
   int32_t type_id_ = 0;
   bool has_own_attrs_ = false;
   bool removed_ = false;
-  int32_t position_ = 0;  // in the block's message, where that is not stale
+  int32_t position_ = 0;  // in the block's message, unless that is stale
   uint64_t order_ = 0;
   Block* block_ = nullptr;
   Op* previous_ = nullptr;  // a removed op keeps its place, so that undo finds it
@@ -151,7 +151,7 @@ class Op {
   std::vector<const Block*> sub_blocks_;
 };
 
-// Bits of op_role, with the reference's numbers.
+// Bits of op_role, with the reference's values.
 enum OpRole : int {
   kForward = 0x0,
   kBackward = 0x1,
@@ -163,22 +163,23 @@ enum OpRole : int {
   kUnspecified = 0x1000,
 };
 
-// One variable of one block: what a name means there and in the blocks below.
+// One variable of one block: what a name means there and in the blocks inside it.
 class Variable {
  public:
   const std::string& name() const { return *name_text_; }
-  // Null where no block declares the name; such a variable belongs to block 0.
+  // Null if no block declares the name; such a variable belongs to block 0.
   const VarDesc* desc() const { return desc_; }
   const Block& block() const { return *block_; }
 
   bool persistable() const { return desc_ != nullptr && desc_->persistable(); }
-  // The tensor's description, of whatever kind the variable is; null where it has none.
+  // The tensor's description, whatever kind the variable is; null if it has none.
   const VarType::TensorDesc* tensor() const;
 
-  // Every argument that names this variable, reads and writes: block by block, in each in order.
+  // Every argument that names this variable, reads and writes: block by block, in order within
+  // each.
   std::vector<const Argument*> arguments() const;
   bool is_used() const { return first_argument_ != nullptr; }
-  // The values it takes, in program order; see Value.
+  // The values that it takes, in program order; see Value.
   absl::Span<const Value* const> values() const;
   bool inserted() const;
   bool removed() const { return removed_; }
@@ -195,19 +196,19 @@ class Variable {
 
   Name* name_ = nullptr;
   const std::string* name_text_ = nullptr;
-  Variable* same_name_ = nullptr;  // the next variable of that name, of another block
+  Variable* same_name_ = nullptr;  // the variable of that name in another block
   VarDesc* desc_ = nullptr;
   Block* block_ = nullptr;
   Argument* first_argument_ = nullptr;
   std::unique_ptr<VariableEdits> edits_;
   uint32_t values_known_at_ = 0;  // the epoch
   bool removed_ = false;
-  absl::InlinedVector<Value*, 2> all_values_;    // those that are no more among them
+  absl::InlinedVector<Value*, 2> all_values_;    // including those that no longer exist
   absl::InlinedVector<const Value*, 2> values_;  // in program order
 };
 
 // What a variable holds between two writes. Rewriting works on values: two reads of one name are
-// the same thing only if they read one value.
+// the same only if they read one value.
 class Value {
  public:
   enum class Origin {
@@ -215,20 +216,20 @@ class Value {
     kEntry,     // a feed, a persistable's state before the program, or what an op hands to the
                 // block it runs
     kLoopHead,  // what an iteration begins with: the value before the loop, or the last iteration's
-    kExit,      // what a loop or a conditional leaves behind
+    kExit,      // what it holds after a loop or conditional
   };
 
   const Variable& variable() const { return *variable_; }
   Origin origin() const { return origin_; }
   // The op that wrote it, or that runs the block (kLoopHead, kExit); null for kEntry.
   const Op* op() const { return op_; }
-  // The output that it is; null unless an op names it in an output slot.
+  // The output argument that writes it; null unless an op names it in an output slot.
   const Argument* written_by() const { return written_by_; }
-  // The block that it becomes known in: reads in this block and in blocks below can see it.
+  // The block in which it becomes visible: reads in this block and in blocks inside it can see it.
   const Block& block() const { return *block_; }
-  // Who reads it, in program order. A merge reads too: see merged().
+  // The arguments that read it, in program order. A merge reads too: see merged().
   absl::Span<const Argument* const> readers() const { return readers_; }
-  // The values that this one may be, of kLoopHead and kExit.
+  // The values that this one may equal, for kLoopHead and kExit.
   absl::Span<const Value* const> merged() const { return merged_; }
 
  private:
@@ -239,7 +240,7 @@ class Value {
   const Op* op_ = nullptr;
   const Argument* written_by_ = nullptr;
   const Block* block_ = nullptr;
-  const Block* run_block_ = nullptr;  // of a merge: the block whose runs it merges
+  const Block* run_block_ = nullptr;  // for a merge: the block whose runs it merges
   absl::InlinedVector<const Argument*, 2> readers_;
   absl::InlinedVector<const Value*, 2> merged_;
   bool live_ = false;
@@ -284,14 +285,14 @@ class Block {
   int op_count() const { return op_count_; }
   // The variables declared here, in the order of the message.
   std::vector<const Variable*> variables() const;
-  // What was removed since Create or ForgetEdits and had not been inserted since.
+  // The ops and variables removed since Create or ForgetEdits that had not been inserted since.
   std::vector<const Op*> removed_ops() const;
   std::vector<const Variable*> removed_variables() const;
 
-  const Block* parent() const { return parent_; }    // null of block 0
-  const Block* forward() const { return forward_; }  // of a gradient block; else null
-  // The op that runs this block, one of them if there are more; null of block 0 and of a block that
-  // no op runs.
+  const Block* parent() const { return parent_; }    // null for block 0
+  const Block* forward() const { return forward_; }  // for a gradient block; else null
+  // The op that runs this block, the first if there are several; null for block 0 and for a block
+  // that no op runs.
   const Op* owner() const { return owner_; }
 
  private:
@@ -355,44 +356,44 @@ class Program {
   // cycle never does); blocks nested deeper than 256. `name` is for messages.
   // REQUIRES: every required field of the message is there, as in one that was loaded.
   static absl::StatusOr<Program> Create(ProgramMessage message, absl::string_view name = "");
-  // The same of a copy. A required field that is missing is an error too.
+  // The same for a copy. A missing required field is an error too.
   static absl::StatusOr<Program> Create(const ProgramDesc& desc, absl::string_view name = "");
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  // The messages, with every edit in its place.
+  // The messages, with every edit applied.
   const ProgramDesc& Proto() const;
-  // A copy that knows of no edits.
+  // A copy without a record of edits.
   Program Clone() const;
 
   const std::string& name() const;
   int block_count() const;
   const Block& block(int index) const;
   OpRange ops() const { return {*this}; }
-  // How many types its ops are of.
+  // The number of distinct op types.
   int type_count() const;
-  // Version.version of the writer: 2006002 is 2.6.2; 0 where it is absent or a development build.
+  // The writer's Version.version: 2006002 is 2.6.2; 0 if it is absent or a development build.
   int64_t version() const;
 
-  // What a name means in a block: its own variable; in a gradient block then the forward block's;
-  // then an ancestor's. Null where nothing declares it.
+  // The variable that a name means in a block: the block's own; in a gradient block, then the
+  // forward block's; then an ancestor's. Null if nothing declares it.
   const Variable* Find(const Block& block, absl::string_view name) const;
 
   // Ops and variables inserted, changed or removed since Create or ForgetEdits.
   bool edited() const;
-  // Undoes every edit since then: the messages are again those of before, byte for byte, but for
-  // blocks that were added, which stay. Handles of arguments of ops that were changed end.
+  // Undoes every edit since then: the messages are restored byte for byte, except for blocks that
+  // were added, which stay. Handles of arguments of changed ops become invalid.
   void RevertEdits();
-  // How many edits Rewriters have ever made.
+  // The number of edits that Rewriters have ever made.
   int64_t edit_count() const;
   // Appends the net edits to a log; its fingerprint and plan are left to the caller.
   void MakeEditLog(EditLog* log) const;
-  // Takes the edits of a log as if they had just been made, so that RevertEdits undoes them.
-  // Error (kFailedPrecondition): the log does not fit the program, which then knows of no edits.
+  // Adopts the edits of a log as if they had just been made, so that RevertEdits undoes them. Error
+  // (kFailedPrecondition): the log does not fit the program, which then has no recorded edits.
   absl::Status AdoptEditLog(const EditLog& log);
   void ForgetEdits();
-  // The log in the message, which is made where there is none.
+  // The log in the message, which is created if there is none.
   EditLog* mutable_edit_log();
   void ClearEditLog();
 
@@ -406,8 +407,8 @@ class Program {
 
 // "block 0, op 17 (conv2d)": how a diagnostic names an op. As fast as Op::Index.
 std::string Describe(const Op& op);
-// The same by where the op stands in the file, whatever was inserted and removed since: for errors
-// in the middle of a rewrite.
+// The same by the op's position in its file, whatever was inserted and removed since: for errors in
+// the middle of a rewrite.
 std::string DescribeInFile(const Op& op);
 
 }  // namespace fixpoint

@@ -89,7 +89,7 @@ void ProgramCorrespondence::PairBlock(const Block& a, const Block& b) {
 }
 
 void ProgramCorrespondence::PairTemporaries() {
-  // What is more alike says more about which temporaries belong together.
+  // Ops that are more alike are better evidence of which temporaries belong together.
   int levels = 1;
   for (int level = 0; level < levels; ++level) {
     for (const BlockPair& block : block_pairs_) {

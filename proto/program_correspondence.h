@@ -26,22 +26,23 @@ class ProgramCorrespondence {
   // REQUIRES: the programs outlive this and do not change.
   ProgramCorrespondence(const Program& a, const Program& b, const DiffOptions& options);
 
-  // Blocks 0, then the blocks that aligned ops run, then the rest that no op runs, by number.
+  // Pairs blocks 0, then the blocks that aligned ops run, then the rest, which no op runs, by
+  // number.
   const std::vector<BlockPair>& block_pairs() const { return block_pairs_; }
-  // The number of the block of the other program; -1 where there is none, and for -1.
+  // The number of the corresponding block of the other program; -1 if there is none, and for -1.
   int BlockInB(int a_block) const;
 
-  // The temporary of the other program that is written in the same places of aligned ops; null
-  // where there is none, and always where the names of temporaries count. Never one for two.
+  // The temporary of the other program that is written in the same places of aligned ops; null if
+  // there is none, and always if the names of temporaries count. No temporary corresponds to two.
   const Variable* TemporaryInB(const Variable& a) const;
   const Variable* TemporaryInA(const Variable& b) const;
-  // Whether two arguments name what belongs together.
+  // Whether two arguments name corresponding variables.
   bool Alike(const Argument& a, const Argument& b) const;
 
  private:
   void PairBlocks();
   void PairBlock(const Block& a, const Block& b);
-  // Pairs temporaries that stand in the same place of aligned ops' outputs.
+  // Pairs temporaries that are in the same place of aligned ops' outputs.
   void PairTemporaries();
   void PairTemporary(const Variable* a, const Variable* b);
 

@@ -19,7 +19,7 @@ namespace {
 using Change = Difference::Change;
 using Subject = Difference::Subject;
 
-// What the program's text form says of an op before its attributes.
+// The text form of an op without its attributes.
 std::string SlotsText(const Op& op) {
   OpDesc slots = op.desc();
   slots.clear_attrs();
@@ -114,8 +114,8 @@ class Differ {
     }
   }
 
-  // For each variable of a's block its position in b's; -1: none. Temporaries by what writes them,
-  // where that is known; others by name, where a name is declared twice in order.
+  // For each variable of a's block its position in b's; -1: none. Temporaries correspond by what
+  // writes them, if that is known; other variables by name, in order if a name is declared twice.
   std::vector<int> PairDeclarations(const Block& a_block,
                                     const std::vector<const Variable*>& b_variables) const {
     absl::flat_hash_map<const Variable*, int> position_of;
@@ -199,7 +199,7 @@ class Differ {
 }  // namespace
 
 ProgramDiff DiffPrograms(const Program& a, const Program& b, const DiffOptions& options) {
-  // Names need not be UTF-8, of which protobuf's debug builds would complain.
+  // Names need not be UTF-8; protobuf's debug builds would complain about that.
   const google::protobuf::LogSilencer no_warnings;
   return Differ(a, b, options).Run();
 }

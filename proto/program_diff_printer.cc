@@ -22,7 +22,7 @@ absl::string_view Sign(Change change) {
   return "";
 }
 
-// "op 17", or "op 17 -> 19" of one that stands elsewhere now.
+// "op 17", or "op 17 -> 19" if its position differs.
 std::string OpPlace(const Difference& op) {
   if (op.index_a < 0) return absl::StrCat("op ", op.index_b);
   if (op.index_b < 0 || op.index_a == op.index_b) return absl::StrCat("op ", op.index_a);

@@ -19,14 +19,14 @@ namespace {
 constexpr char kQuantizeColor[] = "#ffd28a";
 constexpr char kPersistableColor[] = "#dde6f3";
 
-// A name in the words of the text form, which is printable ASCII.
+// A name as the text form writes it, in printable ASCII.
 std::string NameText(absl::string_view name) {
   std::string text;
   AppendName(name, &text);
   return text;
 }
 
-// Of lines that are printable ASCII.
+// A quoted label of lines of printable ASCII.
 std::string Quoted(const std::vector<std::string>& lines) {
   std::vector<std::string> escaped;
   for (const std::string& line : lines) {
@@ -78,7 +78,7 @@ class DotPrinter {
     }
   }
 
-  // Numbers a value and, of a merge, what it merges.
+  // Numbers a value and, for a merge, the values that it merges.
   void NumberValue(const Value* first) {
     std::vector<const Value*> open = {first};
     while (!open.empty()) {
@@ -161,7 +161,7 @@ class DotPrinter {
     absl::StrAppend(&text_, "  ", from, " -> ", to, " [label=", Quoted({NameText(slot)}), "];\n");
   }
 
-  // An edge to the first op of a block, for DOT has none to a cluster.
+  // An edge to the first op of a block, because DOT has no edges to a cluster.
   void AppendRunEdge(const std::string& from, const Block& block) {
     const auto& ops = shown_ops_[block.index()];
     if (ops.empty()) return;

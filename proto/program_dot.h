@@ -14,11 +14,11 @@ struct DotOptions {
   bool optimizer_ops = true;  // ops with the Optimize or LearningRate bit
 };
 
-// Ops are boxes, filled where they quantize or dequantize; values are ellipses, those of
-// parameters and other persistables boxes with a folded corner. Edges are labelled with the slots.
-// A block is a cluster, with a dashed edge from the op that runs it. A variable that is written
-// twice is two values, so that the graph of a block has no cycle but a loop's. Values that no op
-// shown reads or writes are left out.
+// Ops are boxes, filled if they quantize or dequantize; values are ellipses, or boxes with a folded
+// corner for parameters and other persistables. Edges are labelled with the slots. A block is a
+// cluster, with a dashed edge from the op that runs it. A variable that is written twice is two
+// values, so that the graph of a block has no cycle except a loop's. Values that no shown op reads
+// or writes are left out.
 //
 // The text is valid DOT for any names, the same for the same program, and linear in it.
 std::string PrintDot(const Program& program, const DotOptions& options = {});

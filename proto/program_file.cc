@@ -33,7 +33,7 @@ namespace {
 // Protobuf counts bytes in an int.
 constexpr size_t kMaxBytes = std::numeric_limits<int>::max();
 
-// How much of a file is made before it is written.
+// How much of a file is serialized before it is written.
 constexpr int kPieceBytes = 1 << 17;
 
 // Every text form is free of control characters; a binary program has some in each block.
@@ -67,7 +67,7 @@ bool BeginsAsProgram(absl::string_view bytes) {
 }
 
 absl::Status ParseBinary(absl::string_view bytes, absl::string_view name, LoadedProgram* loaded) {
-  // Names may be any bytes; protobuf would warn of those that are not UTF-8.
+  // Names may be any bytes; protobuf would warn about those that are not UTF-8.
   google::protobuf::LogSilencer no_warnings;
   if (!loaded->program->ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return BeginsAsProgram(bytes) ? DescribeWireDamage(bytes, name)
@@ -125,7 +125,7 @@ absl::StatusOr<std::string> PrintProtobufText(const ProgramDesc& program, const 
   return text;
 }
 
-// Hands what protobuf writes to a sink, until that fails.
+// Passes what protobuf writes to a sink, until the sink fails.
 class SinkStream final : public google::protobuf::io::CopyingOutputStream {
  public:
   explicit SinkStream(const ByteSink& sink) : sink_(sink) {}
@@ -156,7 +156,7 @@ absl::Status WriteBinary(const ProgramDesc& program, const std::string& name,
   return stream.status();
 }
 
-// Error (kInvalidArgument): it is a folder; which program is in it.
+// Error (kInvalidArgument): the path is a folder; the message names the program in it.
 absl::Status CheckIsNoFolder(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;

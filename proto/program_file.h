@@ -1,4 +1,4 @@
-// Programs as files: read in whatever form they stand in, written whole or not at all.
+// Programs as files: read in any form, and written whole or not at all.
 
 #ifndef FIXPOINT_PROTO_PROGRAM_FILE_H_
 #define FIXPOINT_PROTO_PROGRAM_FILE_H_
@@ -29,13 +29,13 @@ struct LoadedProgram {
 };
 
 struct ProgramFileLimits {
-  // What a gzipped file may expand to, beside MostExpandedBytes (gzip.h): a thousandfold of the
-  // largest known program, and still small enough for any machine.
+  // The largest size that a gzipped file may expand to, besides MostExpandedBytes (gzip.h): a
+  // thousand times the largest known program, and still small enough for any machine.
   size_t max_expanded_bytes = size_t{1} << 29;
 };
 
-// The program in the file at `path`, or in standard input for "-". Its form is found out by its
-// content, not by its name. Every required field is there, and at least one block.
+// The program in the file at `path`, or in standard input for "-". Its form is detected from its
+// content, not from its name. Every required field is there, and at least one block.
 //
 // Errors: kNotFound, kInvalidArgument or kDataLoss for a file that is missing, malformed, cut off,
 // of more than 2 GiB, or something else (a parameter file, a pickle, JSON); kUnimplemented for a
@@ -43,13 +43,13 @@ struct ProgramFileLimits {
 absl::StatusOr<LoadedProgram> LoadProgram(const std::string& path,
                                           const ProgramFileLimits& limits = {});
 
-// The same for bytes that messages call `name`.
+// The same for bytes; messages call them `name`.
 absl::StatusOr<LoadedProgram> ParseProgramBytes(absl::string_view bytes, absl::string_view name,
                                                 const ProgramFileLimits& limits = {});
 
-// Writes `program` to the sink; the same program always gives the same bytes. `name` is what
-// messages call the file. REQUIRES: every required field is there, as in a Program. Errors: those
-// of the sink, and kFailedPrecondition as of SaveProgram.
+// Writes `program` to the sink; the same program always gives the same bytes. Messages call the
+// file `name`. REQUIRES: every required field is there, as in a Program. Errors: those of the sink,
+// and kFailedPrecondition as for SaveProgram.
 absl::Status WriteProgram(const ProgramDesc& program, ProgramFormat format, const std::string& name,
                           const ByteSink& sink);
 

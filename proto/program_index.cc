@@ -1,4 +1,4 @@
-// Making the index over the messages: names, variables, ops and arguments.
+// Builds the index over the messages: names, variables, ops and arguments.
 
 #include <algorithm>
 #include <string>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kDeepestBlock = 256;
 
-// From as many declarations of one name on, they are found by block.
+// From this many declarations of one name on, they are found by block.
 constexpr int kManyDeclarations = 8;
 
 }  // namespace
@@ -162,7 +162,8 @@ Variable* ProgramState::Resolve(const Block& block, const Name& name) const {
   const Block* at = &block;
   if (Variable* variable = declared_in(at)) return variable;
   if (name.first == nullptr) return nullptr;
-  // A gradient block sees what its forward block sees, and that before its own ancestors.
+  // A gradient block sees what its forward block sees, and that takes precedence over its own
+  // ancestors.
   if (at->forward() != nullptr) {
     for (at = at->forward(); at != nullptr; at = at->parent()) {
       if (Variable* variable = declared_in(at)) return variable;

@@ -1,5 +1,5 @@
 // A program's messages together with the memory that they live in: an arena, so that a large
-// program is read fast and given up at once.
+// program is read and freed fast.
 
 #ifndef FIXPOINT_PROTO_PROGRAM_MESSAGE_H_
 #define FIXPOINT_PROTO_PROGRAM_MESSAGE_H_

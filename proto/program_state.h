@@ -1,4 +1,4 @@
-// What a Program holds: shared by the sources of :program, and by nobody else.
+// The contents of a Program: shared by the sources of :program, and by nothing else.
 
 #ifndef FIXPOINT_PROTO_PROGRAM_STATE_H_
 #define FIXPOINT_PROTO_PROGRAM_STATE_H_
@@ -32,14 +32,14 @@ namespace fixpoint {
 // An interned name and the variables that blocks declare under it.
 struct Name {
   std::string text;
-  Variable* first = nullptr;  // the others by Variable::same_name_
+  Variable* first = nullptr;  // the others follow by Variable::same_name_
   int declarations = 0;
   bool reserved = false;      // handed out by Rewriter::FreshName
   bool in_attribute = false;  // an attribute names it, or did
 };
 
-// Finds names by their text in a table of pointers alone: the smaller it is, the more of a large
-// program's stays in the processor's caches.
+// Finds names by their text in a table of pointers alone: the smaller the table, the more of a
+// large program's stays in the processor's caches.
 struct NameText {
   static absl::string_view Of(absl::string_view text) { return text; }
   static absl::string_view Of(const Name* name) { return name->text; }
@@ -62,10 +62,10 @@ struct NameEq {
 // The labels of a block's ops are spread over this range, so that there is room between any two.
 constexpr uint64_t kOrderRange = uint64_t{1} << 62;
 
-// Who made edits, each once.
+// The passes that made edits, each once.
 using EditingPasses = std::vector<const std::string*>;
 
-// What was done to an op since Create or ForgetEdits.
+// The changes to an op since Create or ForgetEdits.
 struct OpEdits {
   struct ArgumentEdit {
     bool is_output;
@@ -77,22 +77,22 @@ struct OpEdits {
   const std::string* inserted_by = nullptr;
   EditingPasses passes;
   std::vector<ArgumentEdit> arguments;
-  std::vector<std::pair<int, OpDesc::Attr>> attributes;  // position, what stood there
+  std::vector<std::pair<int, OpDesc::Attr>> attributes;  // position, old attribute
   int attributes_added = 0;                              // at the end
-  std::unique_ptr<OpDesc> original;  // the whole op, where the lists above cannot say it
+  std::unique_ptr<OpDesc> original;  // the whole op, if the lists above cannot express the change
 };
 
-// Undoes what the lists of `edits` say on an op's message.
+// Undoes the changes that the lists of `edits` record on an op's message.
 void RevertFineEdits(const OpEdits& edits, OpDesc& desc);
 
-// What was done to a variable since Create or ForgetEdits.
+// The changes to a variable since Create or ForgetEdits.
 struct VariableEdits {
   const std::string* inserted_by = nullptr;
   EditingPasses passes;
   std::unique_ptr<VarDesc> original;
 };
 
-// Memory of an arena: what is given back stays there until the arena ends.
+// Memory of an arena: freed memory stays there until the arena is destroyed.
 class ArenaMemory final : public std::pmr::memory_resource {
  public:
   explicit ArenaMemory(google::protobuf::Arena* arena) : arena_(arena) {}
@@ -129,27 +129,28 @@ struct ProgramState {
   int64_t edit_count = 0;
   bool edited = false;
 
-  // Values that were found in another epoch are not known any more.
+  // Values that were computed in another epoch are stale.
   uint32_t values_epoch = 1;
-  // Of names that many blocks declare, so that looking one up does not walk through all of them.
+  // For names that many blocks declare, so that a lookup does not walk through all of them.
   absl::flat_hash_map<std::pair<const Block*, const Name*>, Variable*> declarations;
 
   absl::Status Index();
   absl::Status IndexBlocks();
   void IndexVariables();
   absl::Status IndexOps();
-  // `with_removed`: as if the ops that were removed were there.
+  // `with_removed`: as if the removed ops were still there.
   absl::Status CheckDepth(bool with_removed = false) const;
 
-  // Asks the processor for what indexing an op reads.
+  // Prefetches what indexing an op reads.
   void Prefetch(const OpDesc& op) const;
   Name* Intern(absl::string_view text);
   Variable* Resolve(const Block& block, const Name& name) const;
-  // Finds or, for a name that nobody declares, makes the variable that an argument means.
+  // Finds or, for a name that no block declares, creates the variable that an argument means.
   Variable* ResolveOrDeclare(const Block& block, absl::string_view name);
 
   Variable* NewVariable(Block& block, Name* name, VarDesc* desc);
-  // Copies a message to the program's memory. What lacks a required field could not be saved.
+  // Copies a message to the program's memory. A message that lacks a required field could not be
+  // saved.
   template <typename Message>
   Message* Own(const Message& message) {
     CHECK(message.IsInitialized()) << message.InitializationErrorString();
@@ -159,10 +160,10 @@ struct ProgramState {
   }
   Block& NewBlock(BlockDesc* desc);
   Op* NewOp(Block& block, OpDesc* desc);
-  // Reads the type of an op's message again, and what its attributes say.
+  // Reads the type of an op's message again, and the facts that its attributes carry.
   void ReadOp(Op& op);
   void ReadAttr(Op& op, const OpDesc::Attr& attr);
-  // Makes the arguments of an op's message, or, of one that has some, makes them anew.
+  // Builds the arguments of an op's message, or rebuilds them.
   void LinkArguments(Op& op);
   void UnlinkArguments(Op& op);
   Argument* NewArgument(Op& op, bool is_output, int slot, int index);
@@ -173,13 +174,13 @@ struct ProgramState {
   absl::Status CheckSubBlocks(const Op& op, const NamedBlocks& run) const;
   absl::Status LinkSubBlocks(Op& op);
   void UnlinkSubBlocks(Op& op);
-  // Gives each of the blocks, which other ops run too, the first such op after `from` as its owner,
-  // in program order and then from the beginning.
+  // Makes the first op after `from` that runs it the owner of each of the blocks, in program order
+  // and then from the beginning.
   void FindNextOwners(const Op& from, absl::flat_hash_set<const Block*> orphans);
   // Makes each block's owner the first op that runs it.
   void FindOwners();
 
-  // Puts an op between its neighbours in the list, and gives it a place in the order.
+  // Inserts an op between its neighbours in the list, and gives it a place in the order.
   void Place(Op& op, Op* after);
   void Unplace(Op& op);
   void ForgetValues() { ++values_epoch; }
@@ -194,10 +195,10 @@ struct ProgramState {
   void StoreOpEdits(const Block& block, EditLog::BlockEdits& edits) const;
   void StoreVariableEdits(const Block& block, EditLog::BlockEdits& edits) const;
   absl::Status AdoptEdits(const EditLog& log);
-  // Marks the arguments that the op's edits, which were adopted, speak of.
+  // Marks the arguments that the op's adopted edits refer to.
   void MarkEdited(Op& op);
   absl::Status AdoptOpEdits(Block& block, const EditLog::BlockEdits& edits);
-  // Moves the `declared` variables of the block back into it, those that the log speaks of with
+  // Moves the `declared` variables of the block back into it, those that the log refers to with
   // their edits; `next` becomes the first that was not moved.
   absl::Status AdoptVariableEdits(Block& block, const EditLog::BlockEdits& edits,
                                   const std::vector<Variable*>& declared, size_t& next);
@@ -212,7 +213,7 @@ struct ProgramState {
     if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
     return edits;
   }
-  // Of an op that was changed or removed.
+  // The edits of an op that was changed or removed.
   void RevertOp(Op& op);
 };
 

@@ -16,12 +16,12 @@
 
 namespace fixpoint {
 
-// Whether an attribute of that name only tells where in someone's source an op was made, or for
-// which device (op_callstack and the like).
+// Whether an attribute of that name only records where in the user's source an op was created, or
+// for which device (op_callstack and the like).
 bool IsDebugAttr(absl::string_view name);
 
 struct ProgramTextOptions {
-  // False leaves out debug attributes. Such a text is for reading.
+  // False leaves out debug attributes. Such a text is only for reading.
   bool debug_attributes = true;
 };
 
@@ -31,11 +31,11 @@ std::string PrintProgram(const ProgramDesc& program, const ProgramTextOptions& o
 // One line without its end.
 std::string PrintOp(const OpDesc& op, const ProgramTextOptions& options = {});
 std::string PrintVar(const VarDesc& var);
-// What stands after the = of an attribute; the whole message where it has no short form.
+// The text after the = of an attribute; the whole message if it has no short form.
 std::string PrintAttrValue(const OpDesc::Attr& attr);
 
 // Reads what PrintProgram writes and what people write: comments from # to the end of the line,
-// line breaks inside brackets, `var` and op lines alone for the one block of a program. Required
+// line breaks inside brackets, and bare `var` and op lines for a program of one block. Required
 // fields may be missing, as in ProgramDesc::ParsePartial.
 //
 // Errors: kInvalidArgument with up to 20 lines `file_name:line:column: what is wrong; what would

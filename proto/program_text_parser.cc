@@ -15,8 +15,8 @@ namespace {
 constexpr absl::string_view kStatement =
     "a line that begins with program, block, var or the type of an op";
 
-// Each Parse function stands at what it is named for, passes it, and returns false after it noted
-// an error with the scanner.
+// Each Parse function starts at the construct that it is named for, consumes it, and returns false
+// after it noted an error with the scanner.
 class Parser {
  public:
   explicit Parser(absl::string_view text) : scanner_(text) {}
@@ -47,7 +47,7 @@ class Parser {
   bool ParseSlots(Slots* slots);
   bool ParseSlot(OpDesc::Var* slot);
 
-  // The "=" of a property that may be given once.
+  // Consumes the "=" of a property that may be given once.
   bool ParseEquals(absl::string_view word, bool already_given);
   template <typename Message>
   bool ParseUnknownFields(Message* message);
@@ -61,12 +61,12 @@ class Parser {
   BlockState block_state_ = BlockState::kNone;
   size_t block_start_ = 0;
   bool at_first_line_ = true;
-  bool begins_line_ = false;  // whether any line begins as one of a program
+  bool begins_line_ = false;  // whether any line begins like a line of a program
   std::string quoted_;
 };
 
-// The error of a text of which no line begins as one of a program: the first of several stands for
-// all.
+// The error for a text in which no line begins like a line of a program: the first of several
+// errors stands for all.
 absl::Status NoProgramText(absl::string_view file_name, const absl::Status& errors) {
   const size_t end = errors.message().find('\n');
   if (end == absl::string_view::npos) return errors;

@@ -38,8 +38,8 @@ void AppendAttrs(const Attrs& attrs, const ProgramTextOptions& options, std::str
   if (separator[0] == ',') text->push_back('}');
 }
 
-// The functions that return a bool append the short form of something, or return false, having
-// appended some of it, where it has none.
+// The functions that return a bool append the short form of something, or return false, possibly
+// after appending a part of it, if there is none.
 bool AppendTensor(const VarType::TensorDesc& tensor, std::string* text) {
   if (!tensor.has_data_type() || !tensor.unknown_fields().empty()) return false;
   const absl::string_view type = TypeName(tensor.data_type());

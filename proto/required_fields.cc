@@ -19,7 +19,7 @@ using ::google::protobuf::Reflection;
 using ::google::protobuf::UnknownField;
 using ::google::protobuf::UnknownFieldSet;
 
-// What is wrong with the required `field` of `message`, which has it not.
+// What is wrong with the required `field` that `message` lacks.
 std::string DescribeMissing(const Message& message, const FieldDescriptor& field) {
   const UnknownFieldSet& unknown = message.GetReflection()->GetUnknownFields(message);
   for (int i = 0; i < unknown.field_count(); ++i) {

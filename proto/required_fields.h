@@ -1,4 +1,5 @@
-// Whether the messages of a program have what protobuf requires of them, told by place.
+// Checks that the messages of a program have their required fields, and reports the place of a
+// missing one.
 
 #ifndef FIXPOINT_PROTO_REQUIRED_FIELDS_H_
 #define FIXPOINT_PROTO_REQUIRED_FIELDS_H_

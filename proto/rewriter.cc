@@ -20,8 +20,8 @@ Node& Writable(const Node& node) {
   return const_cast<Node&>(node);
 }
 
-// The slot whose arguments Op::Inputs and Op::Outputs give; where none of that name has any, the
-// first of that name; -1 where there is none.
+// The slot whose arguments Op::Inputs and Op::Outputs return; if none of that name has any, the
+// first of that name; -1 if there is none.
 int FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots, absl::string_view name) {
   int empty = -1;
   for (int i = 0; i < slots.size(); ++i) {

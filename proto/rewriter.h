@@ -1,5 +1,5 @@
-// The only way to edit a program. Every edit keeps the index right, costs O(1) (amortized, and
-// linear in the op's own size), and is written down so that it can be undone.
+// The only way to edit a program. Every edit keeps the index consistent, costs O(1) (amortized, and
+// linear in the op's own size), and is recorded so that it can be undone.
 
 #ifndef FIXPOINT_PROTO_REWRITER_H_
 #define FIXPOINT_PROTO_REWRITER_H_
@@ -17,18 +17,19 @@ namespace fixpoint {
 
 class Rewriter {
  public:
-  // `pass` is who makes the edits: it is written down with what is inserted.
-  // REQUIRES: the program outlives the rewriter.
+  // `pass` names the author of the edits, and is recorded with what is inserted. REQUIRES: the
+  // program outlives the rewriter.
   Rewriter(Program* program, absl::string_view pass);
 
-  // Inserts an op. Names that nobody declares stay undeclared. REQUIRES: the ops and blocks are the
+  // Inserts an op. Undeclared names stay undeclared. REQUIRES: the ops and blocks are the
   // program's, and not removed; blocks that the new op runs have a higher index than its own; a
   // message given here or below has every required field.
   const Op& InsertBefore(const Op& place, const OpDesc& op);
   const Op& InsertAfter(const Op& place, const OpDesc& op);
   const Op& Prepend(const Block& block, const OpDesc& op);
   const Op& Append(const Block& block, const OpDesc& op);
-  // The same of an op that New began, which needs no copy; the builder is then done with.
+  // The same for an op that New began, which needs no copy; the builder must not be used after
+  // that.
   const Op& InsertBefore(const Op& place, OpBuilder& op);
   const Op& InsertAfter(const Op& place, OpBuilder& op);
   const Op& Prepend(const Block& block, OpBuilder& op);
@@ -42,19 +43,19 @@ class Rewriter {
 
   void Remove(const Op& op);
 
-  // Makes an argument another name, looked up where the op stands.
+  // Changes the name of an argument; the new name is looked up where the op stands.
   void SetArgument(const Argument& argument, absl::string_view name);
-  // Adds an argument at the end of a slot, which is added where the op has none of that name.
+  // Adds an argument at the end of a slot, and adds the slot if the op has none of that name.
   void AddInput(const Op& op, absl::string_view slot, absl::string_view name);
   void AddOutput(const Op& op, absl::string_view slot, absl::string_view name);
-  // Takes the last argument from a slot. REQUIRES: the slot has one.
+  // Removes the last argument of a slot. REQUIRES: the slot has one.
   void RemoveLastArgument(const Op& op, bool is_input, absl::string_view slot);
   // Removes a slot with its arguments, if the op has it.
   void RemoveInputs(const Op& op, absl::string_view slot);
   void RemoveOutputs(const Op& op, absl::string_view slot);
 
-  // Sets the attribute of that name, which is added where the op has none. REQUIRES: it is not of
-  // type BLOCK or BLOCKS.
+  // Sets the attribute of that name, and adds it if the op has none. REQUIRES: it is not of type
+  // BLOCK or BLOCKS.
   void SetAttr(const Op& op, OpDesc::Attr attr);
   void RemoveAttr(const Op& op, absl::string_view name);
   void SetType(const Op& op, absl::string_view type);
@@ -69,7 +70,7 @@ class Rewriter {
                                             bool persistable = false);
   // Replaces a declaration. REQUIRES: the variable is declared, and `desc` has its name.
   void SetVariable(const Variable& variable, VarDesc desc);
-  // REQUIRES: the variable is declared and nobody uses it.
+  // Removes a declaration. REQUIRES: the variable is declared and no argument names it.
   void Remove(const Variable& variable);
 
   // A name that nothing in the program uses: `base`, or `base_1`, `base_2`, ... The same edits to

@@ -25,7 +25,7 @@ struct Stretch {
 // Pairs (a, b), increasing in both.
 using Pairs = std::vector<std::pair<int, int>>;
 
-// The longest subsequence that increases in b of pairs that increase in a.
+// The longest subsequence, increasing in b, of pairs that increase in a.
 Pairs LongestIncreasing(const Pairs& pairs) {
   std::vector<int> tails;  // tails[n]: the pair that ends the best subsequence of length n + 1
   std::vector<int> before(pairs.size());
@@ -70,8 +70,8 @@ Pairs UniquePairs(const LevelKeys& keys, const Stretch& stretch) {
   return pairs;
 }
 
-// The pairs that a shortest edit script of the stretch keeps; nothing of them, and false, where it
-// is longer than kLongestEditScript.
+// The pairs that a shortest edit script of the stretch keeps; nothing of them, and false, if it is
+// longer than kLongestEditScript.
 bool FindEditScript(const LevelKeys& keys, const Stretch& stretch, Pairs* kept) {
   const int a_size = stretch.a_end - stretch.a_begin;
   const int b_size = stretch.b_end - stretch.b_begin;
@@ -185,7 +185,8 @@ class Aligner {
     return stretches;
   }
 
-  // A key that is not unique in a stretch may be in the parts that unique ones split it into.
+  // A key that is not unique in a stretch may be unique in the parts that unique keys split it
+  // into.
   void PairAnchors(int level, const Stretch& whole) {
     std::vector<Stretch> stretches = {whole};
     for (int round = 0; round < kAnchorRounds && !stretches.empty(); ++round) {

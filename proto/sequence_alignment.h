@@ -1,6 +1,6 @@
 // Which elements of two sequences belong together: the alignment that a diff shows.
 //
-// Elements are known by keys, and at several levels of likeness: what is alike at a strict level is
+// Elements are compared by keys, at several levels of likeness: what is alike at a strict level is
 // paired before what is alike at a looser one.
 
 #ifndef FIXPOINT_PROTO_SEQUENCE_ALIGNMENT_H_

@@ -20,7 +20,7 @@ const VarType::TensorDesc* TensorOf(const VarDesc& variable) {
   }
 }
 
-// Without a default, so that the compiler asks about a type that is added.
+// There is no default, so that the compiler complains about a new type.
 bool IsElementType(VarType::Type type) {
   switch (type) {
     case VarType::BOOL:

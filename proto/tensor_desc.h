@@ -1,4 +1,4 @@
-// What a variable's description says of its tensor.
+// The tensor in a variable's description.
 
 #ifndef FIXPOINT_PROTO_TENSOR_DESC_H_
 #define FIXPOINT_PROTO_TENSOR_DESC_H_
@@ -7,8 +7,8 @@
 
 namespace fixpoint {
 
-// The description that goes with the variable's type: of the tensor, of the rows that are selected,
-// of each tensor of an array, of the sparse tensor. Null where it has none.
+// The description that belongs to the variable's type: of the tensor, of the selected rows, of each
+// tensor of an array, or of the sparse tensor. Null if it has none.
 const VarType::TensorDesc* TensorOf(const VarDesc& variable);
 
 // Whether a tensor's elements can be of a type: numbers, booleans and (PSTRING) strings. The other

@@ -51,7 +51,7 @@ void AppendEscaped(char c, std::string* text) {
   }
 }
 
-// A number that shows in its digits that it is no integer.
+// A number whose digits show that it is no integer.
 template <typename Float>
 void AppendFinite(Float value, std::string* text) {
   char buffer[32];

@@ -14,7 +14,7 @@
 
 namespace fixpoint {
 
-// The NaNs that are written as `nan` alone; another one shows its bits.
+// The NaNs that are written as plain `nan`; any other shows its bits.
 inline constexpr uint32_t kPlainNan = 0x7fc00000;
 inline constexpr uint64_t kPlainNan64 = 0x7ff8000000000000;
 
@@ -25,7 +25,7 @@ bool IsNameChar(char c);
 // True for the words that begin a statement: an op type that is one of them is quoted.
 bool IsStatementWord(absl::string_view word);
 
-// `name` as it is where it can stand bare, else quoted.
+// `name` itself if it can be bare, else quoted.
 void AppendName(absl::string_view name, std::string* text);
 
 // Any bytes between double quotes; what is not printable ASCII is escaped.

@@ -1,4 +1,4 @@
-// Protobuf text files (configurations, targets, plans, profiles) with errors that name the place.
+// Protobuf text files (configurations, targets, plans, profiles), with errors that name the place.
 
 #ifndef FIXPOINT_PROTO_TEXT_MESSAGE_H_
 #define FIXPOINT_PROTO_TEXT_MESSAGE_H_

@@ -20,7 +20,7 @@ namespace fixpoint {
 
 class TextScanner {
  public:
-  // A number as an attribute has it: INT 1, LONG 1L, FLOAT 1.0, FLOAT64 1.0d.
+  // A number as an attribute writes it: INT 1, LONG 1L, FLOAT 1.0, FLOAT64 1.0d.
   struct Number {
     AttrType type = INT;
     int64_t integer = 0;   // INT, LONG
@@ -31,32 +31,33 @@ class TextScanner {
   // `text` must outlive the scanner.
   explicit TextScanner(absl::string_view text);
 
-  // Between two calls the scanner stands at a token: it has passed blanks, comments and, inside
+  // Between two calls the scanner is at a token: it has skipped blanks, comments and, inside
   // brackets, line ends.
   size_t offset() const { return offset_; }
   bool AtEnd() const { return offset_ == text_.size(); }
   bool AtEndOfLine() const { return AtEnd() || text_[offset_] == '\n'; }
   // '\0' at the end.
   char Peek() const { return AtEnd() ? '\0' : text_[offset_]; }
-  // What follows the bare name that the scanner stands at, past blanks; '\0' if it is none.
+  // The character after the bare name at the scanner's position, past blanks; '\0' if there is no
+  // such name.
   char PeekPastName() const;
   bool AtWord(absl::string_view word) const;
   bool AtName() const;        // bare or quoted
   bool AtNumber() const;      // or what begins like one
   bool AtSerialized() const;  // `serialized "..."`
 
-  // Passes `c`, or leaves all as it is. Round, square and curly brackets are counted.
+  // Consumes `c`, or changes nothing. Round, square and curly brackets are counted.
   bool TryConsume(char c);
   bool TryConsumeWord(absl::string_view word);
   bool TryConsumeArrow();  // "->"
-  // A curly bracket of a block, inside which lines count.
+  // A curly bracket of a block, inside which line ends matter.
   bool TryConsumeBlockBrace(char brace);
 
-  // Passes line ends, and what is blank between them.
+  // Skips line ends, and blanks between them.
   void SkipLineEnds();
 
   // The functions below return false after they noted an error, which says that `what` was
-  // expected, or `c` at the place that `where` tells.
+  // expected, or `c` at the place that `where` describes.
   bool Consume(char c, absl::string_view where);
 
   // A bare name or a quoted string. The view holds until the next call.
@@ -68,7 +69,7 @@ class TextScanner {
   bool ReadBool(bool* value);
   bool ReadSerialized(google::protobuf::Message* message);
 
-  // Things with commas between them up to the bracket `close`; the opening one is passed already.
+  // Items separated by commas up to the bracket `close`; the opening one is already consumed.
   // `read_one` reads one of them, or returns false after it noted an error.
   template <typename ReadOne>
   bool ReadSequence(char close, ReadOne read_one) {
@@ -85,8 +86,8 @@ class TextScanner {
   // The same here: "found <what stands here>; expected <expected>".
   bool FailHere(absl::string_view expected);
 
-  // After an error: passes the rest of the line. False if there is no sense in going on, as the
-  // line ends inside brackets or there are enough errors.
+  // After an error: skips the rest of the line. False if there is no point in continuing, because
+  // the line ends inside brackets or there are enough errors.
   bool Recover();
 
   // OK if no error was noted.
@@ -106,7 +107,7 @@ class TextScanner {
   template <typename Integer>
   bool ReadInteger(absl::string_view what, Integer* value);
   bool ReadSpecialFloat(bool negative, Number* number);
-  // The bits of a NaN in parentheses, if they are given.
+  // Reads the bits of a NaN in parentheses, if they are given.
   bool ReadNanBits(uint64_t* bits, bool* given);
   bool FailInSequence(char close);
   std::string Found() const;

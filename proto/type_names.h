@@ -1,4 +1,4 @@
-// What the text form and messages to people call the types of variables and of attributes.
+// How the text form and messages write the types of variables and of attributes.
 
 #ifndef FIXPOINT_PROTO_TYPE_NAMES_H_
 #define FIXPOINT_PROTO_TYPE_NAMES_H_

@@ -104,7 +104,7 @@ void ValueAnalysis::PlaceRun(const Block* block) {
       events.events.push_back({at_the_end ? nullptr : owner, Event::kRunBlock, nullptr, block});
     }
     if (placed && events.writes >= writes) return;
-    // What a block that no op runs writes reaches nobody.
+    // Nothing reads what a block that no op runs writes.
     events.writes |= writes && owner != nullptr;
     block = above;
   }

@@ -1,7 +1,8 @@
-// Finds the values of one variable: what each of its reads reads and each of its writes makes.
+// Finds the values of one variable: which value each of its reads reads and each of its writes
+// creates.
 //
-// One variable at a time and when it is asked for, so that indexing a program costs nothing for
-// the variables that nobody asks about and an edit makes only the variables it touches unknown.
+// This is done for one variable at a time, on demand, so that indexing a program costs nothing for
+// the variables that are never queried, and an edit invalidates only the variables that it touches.
 
 #ifndef FIXPOINT_PROTO_VALUE_ANALYSIS_H_
 #define FIXPOINT_PROTO_VALUE_ANALYSIS_H_
@@ -32,7 +33,7 @@ class ValueAnalysis {
  private:
   explicit ValueAnalysis(Variable& variable) : variable_(variable) {}
 
-  // Something that happens to the variable in one block, in the order of `Before`.
+  // An event of the variable in one block, in the order of `Before`.
   struct Event {
     enum Kind { kRead, kRunBlock, kWrite };
     const Op* op;  // null: a block that no op runs, or a gradient block at the end of its forward's
@@ -43,17 +44,17 @@ class ValueAnalysis {
   struct BlockEvents {
     std::vector<Event> events;
     bool writes = false;  // here or in a block that runs from here
-    bool placed = false;  // is an event of the block above already
+    bool placed = false;  // is already an event of the block above
   };
 
   void Run();
   // The same for a variable that only its own block uses, as nearly all are; false for any other.
   bool RunInOneBlock();
   Value* Read(Argument& argument, Value* current);
-  // Forgets who reads what; the first value is then the entry value.
+  // Forgets all readers; the first value is then the entry value.
   void Begin();
   void CollectEvents();
-  // Puts the run of `block` among the events of the blocks above it, up to the declaring one.
+  // Adds the run of `block` to the events of the blocks above it, up to the declaring one.
   void PlaceRun(const Block* block);
   Value* Walk(const Block& block, Value* current);
   Value* RunBlock(const Event& event, Value* current);

@@ -27,7 +27,7 @@ class Walk {
   explicit Walk(absl::string_view bytes) : bytes_(bytes) {}
 
   // What is wrong in the message of type `descriptor` from the current position to `end`; OK if
-  // nothing is. `place` names the message.
+  // nothing is. Messages call it `place`.
   absl::Status Message(const Descriptor& descriptor, size_t end, const std::string& place);
 
  private:
@@ -36,7 +36,7 @@ class Walk {
   absl::Status Skip(size_t count, size_t end, const std::string& place);
   bool ReadVarint(size_t end, uint64_t* value);
 
-  // Whether the message at `place`, if it ends where the file does, should go on.
+  // Whether the message at `place` should go on, if it ends where the file does.
   bool IsCut(const std::string& place) const { return place.empty() || missing_ > 0; }
   absl::Status Truncated(const std::string& place) const {
     const std::string how_early =
@@ -44,7 +44,7 @@ class Walk {
     return absl::DataLossError(absl::StrCat(
         place, place.empty() ? "" : ": ", "the file ends here, ", how_early, "; it is truncated"));
   }
-  // Of a varint that ReadVarint could not read.
+  // The error for a varint that ReadVarint could not read.
   absl::Status Unending(const std::string& place, size_t start) const {
     return offset_ == bytes_.size() && IsCut(place)
                ? Truncated(place)
@@ -65,7 +65,7 @@ class Walk {
 
   absl::string_view bytes_;
   size_t offset_ = 0;
-  // How many bytes the outermost message that is cut off by the end of the file lacks.
+  // How many bytes are missing from the outermost message that the end of the file cuts off.
   uint64_t missing_ = 0;
 };
 

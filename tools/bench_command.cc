@@ -34,7 +34,7 @@ double SecondsSince(Clock::time_point begin) {
 }
 
 struct Measurement {
-  // Seconds from the first byte that is read, but for those that what is fed is made in.
+  // Seconds from the first byte that is read, not counting the time to make the inputs.
   double first_output = 0;
   std::vector<double> latencies;  // seconds, the shortest first
   double seconds = 0;             // all of them

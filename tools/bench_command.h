@@ -1,4 +1,4 @@
-// `infer --bench`: how fast a program runs, and what it takes.
+// // `infer --bench`: how fast a program runs, and how much memory it takes.
 
 #ifndef FIXPOINT_TOOLS_BENCH_COMMAND_H_
 #define FIXPOINT_TOOLS_BENCH_COMMAND_H_
@@ -19,9 +19,9 @@ struct BenchCommand {
   std::string program;
   std::string params;  // "": the program has none
 
-  // Arrays; what else the program is fed are random numbers, or zeros where it is fed integers.
+  // Arrays. Other inputs are random floats, or zeros where they are integers.
   std::vector<NamedFile> feeds;
-  NetworkVariables variables;  // of a program that fetches nothing; "": found
+  NetworkVariables variables;  // if the program fetches nothing; "": found
   int64_t batch_size = 0;
 
   double seconds = 0;

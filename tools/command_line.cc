@@ -67,7 +67,7 @@ std::string HelpText(const ToolHelp& help) {
 }
 
 std::string SeeHelp(const ToolHelp& help) {
-  return absl::StrCat(help.name, " --help shows how it is used\n");
+  return absl::StrCat(help.name, " --help shows the usage\n");
 }
 
 class CommandLineParser {
@@ -117,7 +117,7 @@ class CommandLineParser {
     return std::find(known_.begin(), known_.end(), name) != known_.end();
   }
 
-  // `at`: the flag's place among the words; moved on where the next one is its value.
+  // `at`: the flag's place among the words; advanced if the next one is its value.
   absl::Status SetFlag(std::string name, std::optional<std::string> value, size_t* at) {
     bool negated = false;
     if (!IsKnown(name) && absl::StartsWith(name, "no") && IsKnown(name.substr(2))) {
@@ -129,8 +129,8 @@ class CommandLineParser {
     }
     const std::string type = gflags::GetCommandLineFlagInfoOrDie(name.c_str()).type;
     if (negated && (type != "bool" || value)) {
-      return UsageError(absl::StrCat("unknown flag --no", name, "; only a flag that is on or off ",
-                                     "has a --no form, and that takes no value"));
+      return UsageError(absl::StrCat("unknown flag --no", name, "; only a switch has a --no form, ",
+                                     "and that takes no value"));
     }
     if (type == "bool" && !value) value = negated ? "false" : "true";
     if (!value) {
@@ -143,8 +143,8 @@ class CommandLineParser {
       return UsageError(absl::StrCat("--", name, " is given twice"));
     }
     if (gflags::SetCommandLineOption(name.c_str(), value->c_str()).empty()) {
-      return UsageError(absl::StrCat("--", name, "=", *value, ": not a good value; one of type ",
-                                     type, " is expected"));
+      return UsageError(
+          absl::StrCat("--", name, "=", *value, ": not a valid value; want one of type ", type));
     }
     line_.flags.push_back(name);
     return absl::OkStatus();
@@ -161,7 +161,7 @@ class CommandLineParser {
   CommandLine line_;
 };
 
-// `bazel run` starts a tool in its runfiles, and says where it was called from.
+// `bazel run` starts a tool in its runfiles, and passes the folder that it was called from.
 absl::Status ReturnToCallersDirectory() {
   const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
   if (folder == nullptr || chdir(folder) == 0) return absl::OkStatus();
@@ -169,12 +169,12 @@ absl::Status ReturnToCallersDirectory() {
                                           "; it is the folder that the tool was called from"));
 }
 
-// A standard stream that is closed is opened the wrong way round: to use it is then an error, and
-// no file that is opened later takes its number.
+// A closed standard stream is opened in the wrong direction: using it is then an error, and no file
+// that is opened later gets its number.
 void OccupyStandardStreams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool is_open = fcntl(descriptor, F_GETFD) >= 0;
-    // open() gives the lowest number that is free.
+    // open() returns the lowest free number.
     if (!is_open) open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }
@@ -183,7 +183,7 @@ absl::Status StandardOutputError(absl::string_view why) {
   return absl::UnavailableError(absl::StrCat("standard output: cannot be written: ", why));
 }
 
-// A failed CHECK ends here, its message being printed.
+// A failed CHECK ends here, after its message was printed.
 [[noreturn]] void EndAsDefect() {
   std::cerr << kDefectAdvice << std::endl;
   _exit(kOwnDefect);
@@ -243,8 +243,7 @@ std::vector<std::string> SplitNames(absl::string_view names) {
 int RunTool(int argc, const char* const* argv, const ToolHelp& help,
             const std::function<absl::StatusOr<ExitCode>(const CommandLine&)>& run) {
   OccupyStandardStreams();
-  // A write to a closed pipe, or beyond the size that files may have, is then an error like any
-  // other.
+  // A write to a closed pipe, or beyond the largest file size, is then an error like any other.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   FLAGS_logtostderr = true;
@@ -270,7 +269,7 @@ int RunTool(int argc, const char* const* argv, const ToolHelp& help,
 absl::Status CheckStandardOutput() {
   const int flags = fcntl(STDOUT_FILENO, F_GETFL);
   if (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) return absl::OkStatus();
-  return StandardOutputError("it is closed, or open for reading alone");
+  return StandardOutputError("it is closed, or open for reading only");
 }
 
 absl::Status WriteStandardOutput(absl::string_view bytes) {
@@ -292,8 +291,7 @@ absl::Status WriteStandardOutput(absl::string_view bytes) {
 absl::Status CheckBinaryOutput(absl::string_view path) {
   if (path != "-" || isatty(STDOUT_FILENO) == 0) return absl::OkStatus();
   return UsageError(
-      "standard output is a terminal, and what would be written there is not text; name a file, or "
-      "pipe it on");
+      "standard output is a terminal, and the output is not text; name a file, or pipe it on");
 }
 
 }  // namespace fixpoint

@@ -28,7 +28,7 @@
 namespace fixpoint {
 namespace {
 
-// A program that is ready to run. Not moved: the backend points into it.
+// A program that is ready to run. It must not move, because the backend points into it.
 class Model {
  public:
   Model(const ComparedFile& file, Program program, std::optional<OpByOpProgram> op_by_op,
@@ -40,7 +40,7 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // `given_by`: whose values its ops are given; null: they read one another's.
+  // `given_by`: the program whose values its ops are given; null: they read their own.
   static absl::StatusOr<std::unique_ptr<Model>> Load(const ComparedFile& file,
                                                      absl::string_view params_flag,
                                                      const BackendOptions& options,
@@ -67,7 +67,7 @@ class Model {
   const Variable* Find(const std::string& name) const {
     return program_.Find(program_.block(0), name);
   }
-  // The reference runs ops one by one, whatever is fetched.
+  // The reference interpreter runs ops one by one, whatever is fetched.
   bool runs_all() const { return file_.backend == BackendKind::kReference; }
   RunnableProgram runnable() {
     return {&what_runs(), backend_.get(), &scope_, runs_all(),

@@ -26,23 +26,23 @@ struct ComparedFile {
 struct ComparisonCommand {
   ComparedFile program;
   ComparedFile other;
-  // Whether each op of the program is given what the other one computed of its inputs
+  // Whether each op of the program is given the inputs that the other one computed
   // (runtime/op_by_op.h).
   bool op_by_op = false;
   BackendOptions backend_options;
 
-  // Arrays, each a variable's of one program or of both; or, where this is set, the first batches
-  // of a data set to test on.
+  // Arrays for variables of one program or of both; or, if this is set, the first batches of a data
+  // set's test images.
   std::vector<NamedFile> feeds;
   std::optional<DataSetName> data_set;
-  NetworkVariables variables;  // of the program; "": found
+  NetworkVariables variables;  // those of the program; "": found
   int64_t batch_size = 0;
   int64_t batches = 0;
 
   bool json = false;
 };
 
-// The answer is no where an element differs.
+// The answer is no if an element differs.
 absl::StatusOr<ExitCode> RunComparisonCommand(const ComparisonCommand& command);
 
 }  // namespace fixpoint

@@ -1,4 +1,4 @@
-// What `infer --compare` tells of two programs: for people, and as JSON.
+// The report of `infer --compare`: as text, and as JSON.
 
 #ifndef FIXPOINT_TOOLS_COMPARISON_REPORT_H_
 #define FIXPOINT_TOOLS_COMPARISON_REPORT_H_
@@ -9,10 +9,10 @@
 
 namespace fixpoint {
 
-// A line for each variable, and the sum.
+// A line for each variable, and the total.
 std::string ComparisonText(const Comparison& comparison);
 
-// `program` and `other` are the files' names. A signal to noise ratio that is infinite is null.
+// `program` and `other` are the files' names. An infinite signal to noise ratio is null.
 std::string ComparisonJson(const std::string& program, const std::string& other,
                            const Comparison& comparison);
 

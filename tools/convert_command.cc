@@ -19,7 +19,7 @@ namespace {
 constexpr absl::string_view kGzipExtension = ".gz";
 
 struct NamedFormat {
-  absl::string_view name;  // as --to has it, or a file's name or extension
+  absl::string_view name;  // a value of --to, or a file's name or extension
   ProgramFormat format;
 };
 
@@ -58,7 +58,7 @@ absl::StatusOr<ProgramFormat> FormatOf(const ConvertCommand& command) {
 
 absl::StatusOr<ExitCode> RunConvertCommand(const ConvertCommand& command) {
   if (command.output.empty()) {
-    return UsageError("convert: where the program goes is wanted: --output=FILE");
+    return UsageError("convert: want an output: --output=FILE");
   }
   ASSIGN_OR_RETURN(const ProgramFormat format, FormatOf(command));
   const bool is_gzipped = absl::EndsWith(command.output, kGzipExtension);

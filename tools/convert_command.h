@@ -13,10 +13,10 @@ namespace fixpoint {
 struct ConvertCommand {
   std::string program;
   std::string output;  // gzipped if it ends in .gz
-  std::string to;      // "binary", "text" or "protobuf_text"; "": as the output's extension says
+  std::string to;      // "binary", "text" or "protobuf_text"; "": by the output's extension
 };
 
-// Writes a program as it is, however it was written before: read again it is the same message.
+// Writes the same program, whatever form it was in: read again it is the same message.
 absl::StatusOr<ExitCode> RunConvertCommand(const ConvertCommand& command);
 
 }  // namespace fixpoint

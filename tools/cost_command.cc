@@ -51,9 +51,8 @@ absl::StatusOr<executor::FeedType> FeedOf(const CostCommand& command, const Prog
                                   [&name](const NamedShape& shape) { return shape.name == name; });
   const VarType::TensorDesc* declared = variable.tensor();
   if (declared == nullptr) {
-    return absl::UnimplementedError(
-        absl::StrCat(command.program, ": \"", name,
-                     "\", which is fed, is no tensor; what a program takes of it is not known"));
+    return absl::UnimplementedError(absl::StrCat(
+        command.program, ": \"", name, "\", which is fed, is not a tensor; its cost is not known"));
   }
   std::vector<int64_t> dims;
   if (shape == command.shapes.end()) {
@@ -70,8 +69,8 @@ absl::StatusOr<executor::FeedType> FeedOf(const CostCommand& command, const Prog
   if (variable.desc()->type().lod_tensor().lod_level() > 0) {
     return absl::UnimplementedError(
         absl::StrCat(command.program, ": \"", name,
-                     "\", which is fed, is sequences; what a program takes depends on their "
-                     "lengths, and is not known before there are any"));
+                     "\", which is fed, holds sequences; the cost depends on their lengths, "
+                     "which are not known in advance"));
   }
   return executor::FeedType{
       name, {{declared->data_type(), dims.empty() ? Dims{1} : Dims(dims.begin(), dims.end())}, {}}};

@@ -12,13 +12,13 @@
 
 namespace fixpoint {
 
-// The extents of what a program is fed.
+// The extents of an input of a program.
 struct NamedShape {
   std::string name;
   std::vector<int64_t> dims;
 };
 
-// "x=1x3x224x224, y=1x10". Error (of usage): it is no such list.
+// Parses "x=1x3x224x224, y=1x10". Returns a usage error if it is no such list.
 absl::StatusOr<std::vector<NamedShape>> ParseShapes(const std::string& shapes);
 
 struct CostCommand {
@@ -26,8 +26,9 @@ struct CostCommand {
   std::string config;
   std::string target;
   int64_t batch_size = 1;
-  std::vector<NamedShape> shapes;    // where they are not as the program says, with the batch size
-  std::vector<std::string> fetches;  // what is computed; none: what the program fetches, or scores
+  std::vector<NamedShape> shapes;  // where they are not as declared with the batch size
+  std::vector<std::string>
+      fetches;  // what to compute; none: what the program fetches, or the scores
   bool json = false;
 };
 

@@ -33,7 +33,7 @@ Dims PlannedDims(absl::Span<const int64_t> dims) {
   return dims.empty() ? Dims{1} : Dims(dims.begin(), dims.end());
 }
 
-// What a plan is told of parameters.
+// The types of the parameters, as a plan needs them.
 struct ParameterTypes {
   absl::flat_hash_map<std::string, GivenType> by_name;
   int64_t bytes = 0;
@@ -93,8 +93,9 @@ absl::StatusOr<PlannedForm> PlanAsGiven(const Program& program, const InferenceR
   return Planned(std::move(test), types, request);
 }
 
-// Weights of both signs; ranges, statistics and all else that has one dimension are 1, and integers
-// 0. Errors: that of DeclaredTypes; kFailedPrecondition: they are too large to be made up.
+// Made-up parameters: weights have both signs; ranges, statistics and everything else with one
+// dimension are 1, and integers 0. Errors: that of DeclaredTypes; kFailedPrecondition: they are too
+// large to be made up.
 absl::StatusOr<Scope> MadeUpParameters(const Program& program) {
   ASSIGN_OR_RETURN(const ParameterTypes types, DeclaredTypes(program));
   if (types.bytes > kMostMadeUpBytes) {
@@ -122,8 +123,8 @@ struct Lowered {
   QuantPlan plan;
 };
 
-// As it is lowered when it is trained with such a configuration. A program that is quantized
-// already is taken as it is: a portable one is frozen already.
+// The program as it will be lowered once it is trained with this configuration. One that is already
+// quantized is used as it is: a portable program is already frozen.
 absl::StatusOr<Lowered> LowerMadeUp(const Program& program, const NamedConfig& config,
                                     const InferenceRequest& request, std::string* quantized_by) {
   Program quantized = program.Clone();

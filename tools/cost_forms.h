@@ -19,39 +19,40 @@
 
 namespace fixpoint {
 
-// What is planned for: what is fed, and the variables that are computed.
+// What to plan for: the inputs, and the variables to compute.
 struct InferenceRequest {
   std::vector<executor::FeedType> feeds;
   std::vector<std::string> outputs;
 };
 
 struct PlannedForm {
-  std::unique_ptr<const Program> program;  // of which the plan is
+  std::unique_ptr<const Program> program;  // the program that is planned
   executor::Plan plan;
   int64_t parameter_bytes = 0;  // as they are saved
 };
 
-// An op that stays on numbers.
+// An op that stays in float.
 struct FloatOp {
-  LoweredOp lowered;  // as the portable program has it
-  // Why it was not quantized in training, where that is why: a code of transpiler/plan/reasons.inc.
+  LoweredOp lowered;  // as in the portable program
+  // If the reason is that it was not quantized in training, the code from
+  // transpiler/plan/reasons.inc.
   std::string not_quantized;
 };
 
 struct ProgramForms {
-  // As it is, but in test mode and without what trains it.
+  // The program in test mode, without its training ops.
   PlannedForm given;
-  std::string quantized_by;  // a sentence; "" of a float program
-  // As it is lowered when it is trained. Nothing where that is not possible.
+  std::string quantized_by;  // a sentence; "" for a float program
+  // The program as it will be lowered once it is trained. Empty where that is not possible.
   std::optional<PlannedForm> integers;
   std::string why_not;
   std::vector<FloatOp> floats;  // of `integers`, in program order
 };
 
-// `program` stays as it is. What a lowering asks of parameters it is told by made-up ones.
-// Errors: those of MakeTestProgram, executor::CheckOps and executor::MakePlan; kInvalidArgument:
-// the extents of a parameter are not known; the configuration or the program is wrong. What else
-// keeps the program from being quantized, frozen or lowered is `why_not`.
+// `program` is not changed. Lowering is run on made-up parameters. Errors: those of
+// MakeTestProgram, executor::CheckOps and executor::MakePlan; kInvalidArgument: the extents of a
+// parameter are not known, or the configuration or the program is wrong. `why_not` has any other
+// reason that the program cannot be quantized, frozen or lowered.
 absl::StatusOr<ProgramForms> MakeProgramForms(const Program& program, const NamedConfig& config,
                                               const InferenceRequest& request);
 

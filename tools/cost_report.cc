@@ -45,7 +45,7 @@ absl::string_view BoundText(Bound bound) {
 
 double Percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
-// A form with its title and what it takes.
+// A form with its title and cost.
 struct Column {
   std::string title;
   int64_t parameter_bytes = 0;
@@ -121,14 +121,14 @@ void AppendSteps(const Column& column, std::string* out) {
   }
 }
 
-// What is to be known before a program is quantized for its speed.
+// What the user should know before quantizing a program for speed.
 std::string Verdict(const CostReport& report, const Columns& columns) {
   if (!columns.integers) {
     return absl::StrCat("not on integers: ", report.forms.why_not, "\n");
   }
   const double ratio = columns.integers->cost.seconds / columns.given.cost.seconds;
   std::string text = absl::StrFormat("on integers it is expected to take %.2f of the time%s\n",
-                                     ratio, ratio >= 1 ? ": no faster than what it is now" : "");
+                                     ratio, ratio >= 1 ? ": no faster than now" : "");
   if (!kernels::HasExactIntegerProducts()) {
     text += "without VNNI codes are multiplied as floats: the results are the same bits\n";
   }
@@ -136,7 +136,7 @@ std::string Verdict(const CostReport& report, const Columns& columns) {
 }
 
 std::string FloatsText(const std::vector<FloatOp>& floats) {
-  std::string text = floats.empty() ? "" : "\nstays on numbers:\n";
+  std::string text = floats.empty() ? "" : "\nstays in float:\n";
   for (const FloatOp& op : floats) {
     absl::StrAppend(&text, "block ", op.lowered.block, ", op ", op.lowered.op, " (",
                     op.lowered.type, ") -> ", op.lowered.output, ": ",
@@ -147,7 +147,7 @@ std::string FloatsText(const std::vector<FloatOp>& floats) {
   return text;
 }
 
-// Sums of anything fit in it.
+// A double, so that no sum overflows.
 int64_t Rounded(double count) { return static_cast<int64_t>(std::min(count, 9e18)); }
 
 void WriteColumn(const Column& column, JsonWriter* json) {

@@ -1,4 +1,4 @@
-// What `inspect cost` tells.
+// The report of `inspect cost`.
 
 #ifndef FIXPOINT_TOOLS_COST_REPORT_H_
 #define FIXPOINT_TOOLS_COST_REPORT_H_
@@ -18,8 +18,8 @@ struct CostReport {
   kernels::KernelSpeeds speeds;
 };
 
-// Both forms side by side; then, of each, a line for the steps of one name and kernel, those that
-// are expected to take longest first; then the ops that stay on numbers.
+// Both forms side by side; then, for each, a line for the steps of one name and kernel, the longest
+// expected time first; then the ops that stay in float.
 std::string CostText(const CostReport& report);
 std::string CostJson(const CostReport& report);
 

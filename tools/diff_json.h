@@ -1,4 +1,4 @@
-// A diff of programs for programs to read.
+// A diff of programs as JSON.
 
 #ifndef FIXPOINT_TOOLS_DIFF_JSON_H_
 #define FIXPOINT_TOOLS_DIFF_JSON_H_
@@ -8,7 +8,7 @@
 
 namespace fixpoint {
 
-// The members "alike", "differences" and "given_up_blocks" of an object that has been begun.
+// Writes the members "alike", "differences" and "given_up_blocks" of an object that was begun.
 void WriteDiff(const ProgramDiff& diff, JsonWriter* json);
 
 }  // namespace fixpoint

@@ -1,4 +1,4 @@
-// What a run of a planned program takes, added up.
+// The cost of a run of a planned program, added up.
 
 #ifndef FIXPOINT_TOOLS_FORM_COST_H_
 #define FIXPOINT_TOOLS_FORM_COST_H_
@@ -20,19 +20,19 @@ struct StepsCost {
   double multiply_adds = 0;
   double bytes = 0;
   double seconds = 0;                               // expected
-  executor::Bound bound = executor::Bound::kStart;  // of the step that takes longest
+  executor::Bound bound = executor::Bound::kStart;  // that of the longest step
 };
 
 struct FormCost {
-  double constant_bytes = 0;    // what is computed of parameters once
-  double activation_bytes = 0;  // what values take at the most at a time
+  double constant_bytes = 0;    // computed once from parameters
+  double activation_bytes = 0;  // the peak that values take
   double multiply_adds = 0;
   double integer_multiply_adds = 0;
   double bytes = 0;
   double seconds = 0;  // expected
   double integer_seconds = 0;
-  bool runs_blocks = false;      // whose steps are counted once
-  std::vector<StepsCost> steps;  // those that take longest first
+  bool runs_blocks = false;      // their steps are counted once
+  std::vector<StepsCost> steps;  // the longest first
 };
 
 FormCost CostOf(const executor::Plan& plan, const kernels::KernelSpeeds& speeds);

@@ -26,20 +26,21 @@
 #include "tools/network_flags.h"
 
 DEFINE_string(params, "", "Parameters: a combined file, or a folder with a file for each.");
-DEFINE_string(feeds, "", "What is fed, NAME=FILE.npy, comma separated.");
-DEFINE_string(fetches, "", "What is computed and where it goes, NAME=FILE.npy, comma separated.");
+DEFINE_string(feeds, "", "Inputs, NAME=FILE.npy, comma separated.");
+DEFINE_string(fetches, "", "Outputs and where to write them, NAME=FILE.npy, comma separated.");
 DEFINE_string(
     data, "",
     "Measure on the test images of mnist:FOLDER, cifar10:FOLDER, digits[:N] or color_digits[:N].");
 DEFINE_string(compare, "", "Compare with this program, variable by variable, on the same inputs.");
-DEFINE_string(compare_params, "", "Its parameters; by default those of --params.");
-DEFINE_string(compare_backend, "", "What runs it; by default what runs the first program.");
+DEFINE_string(compare_params, "", "The parameters of --compare; by default those of --params.");
+DEFINE_string(compare_backend, "",
+              "The backend of --compare; by default that of the first program.");
 DEFINE_bool(op_by_op, false,
-            "Give each op what the other program computed of its inputs, so that a difference is "
-            "seen where it arises.");
-DEFINE_int64(batches, 1, "How many batches of the data set are compared.");
+            "Give each op the inputs that the other program computed, so that a difference shows "
+            "where it arises.");
+DEFINE_int64(batches, 1, "How many batches of the data set to compare.");
 DEFINE_bool(bench, false, "Measure latency, throughput and memory.");
-DEFINE_double(seconds, 2, "For how long runs are measured.");
+DEFINE_double(seconds, 2, "How long to measure.");
 DEFINE_bool(json, false, "Print the report as JSON.");
 
 namespace fixpoint {
@@ -62,7 +63,7 @@ std::vector<ModeFlags> Modes() {
 ToolHelp Help() {
   ToolHelp help;
   help.name = "infer";
-  help.purpose = "Runs a program of inference.";
+  help.purpose = "Runs an inference program.";
   help.usage = {"infer PROGRAM --params=WHERE --data=NAME [flags]    measure on a data set",
                 "infer PROGRAM --params=WHERE --feeds=NAME=FILE.npy --fetches=NAME=FILE.npy",
                 "                                                    arrays in and out",
@@ -185,7 +186,7 @@ absl::StatusOr<std::string> ReadMode() {
   }
   if (FLAGS_data.empty() && FLAGS_fetches.empty()) {
     return UsageError(
-        "what to do is wanted: --fetches=NAME=FILE.npy, --data=mnist:FOLDER or another, "
+        "nothing to do; want --fetches=NAME=FILE.npy, --data=mnist:FOLDER or another, "
         "--compare=OTHER, or --bench");
   }
   return FLAGS_data.empty() ? "arrays" : "data";
@@ -193,7 +194,7 @@ absl::StatusOr<std::string> ReadMode() {
 
 absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   if (line.arguments.size() != 1) {
-    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
+    return UsageError(absl::StrCat("want one program; got ", line.arguments.size()));
   }
   ASSIGN_OR_RETURN(const std::string mode, ReadMode());
   RETURN_IF_ERROR(CheckFlagsOfMode(mode, Modes(), line.flags));

@@ -44,7 +44,7 @@ std::string EvaluationJson(const std::string& program, const Evaluation& evaluat
   return json.Take();
 }
 
-// What was asked for of the plan and the time.
+// What --dump_plan and --profile ask for.
 absl::Status TellOfBackend(const InferenceCommand& command, const Backend& backend,
                            bool output_is_taken) {
   std::string text = command.dump_plan ? backend.PlanText() : "";

@@ -20,7 +20,7 @@ absl::StatusOr<Scope> LoadScope(const Program& program, const std::string& path,
   const size_t count = ParametersOf(program.Proto()).size();
   if (count == 0) return Scope();
   if (params.empty()) {
-    return UsageError(absl::StrCat(path, " has ", count, " parameters, which are wanted: --", flag,
+    return UsageError(absl::StrCat(path, " has ", count, " parameters; want --", flag,
                                    "=FILE or --", flag, "=FOLDER"));
   }
   return LoadParameters(program.Proto(), params);
@@ -47,7 +47,7 @@ absl::Status CheckFeeds(const Program& program, const std::string& path,
     const absl::Span<const Value* const> values = variable->values();
     if (is_fed || std::none_of(values.begin(), values.end(), is_read)) continue;
     return UsageError(
-        absl::StrCat(path, " is fed \"", name, "\", which is wanted: --feeds=", name, "=FILE.npy"));
+        absl::StrCat(path, " is fed \"", name, "\"; want --feeds=", name, "=FILE.npy"));
   }
   return absl::OkStatus();
 }
@@ -57,7 +57,7 @@ absl::StatusOr<Tensor> LoadFeed(const NamedFile& feed, const Variable& variable)
   const VarType::TensorDesc* declared = variable.tensor();
   if (declared == nullptr) return tensor;
   const DimsView dims(declared->dims().data(), declared->dims_size());
-  // Exporters declare the extents of an example, and programs run with others.
+  // Exporters declare the extents of an example, but programs run with others.
   const bool is_rank_right = dims.empty() || tensor.dims().size() == dims.size();
   if (tensor.dtype() == declared->data_type() && is_rank_right) return tensor;
   return absl::InvalidArgumentError(

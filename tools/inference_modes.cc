@@ -43,14 +43,14 @@ std::vector<std::string> InputsOf(const ModelCommand& command, const ProgramDesc
   return inputs;
 }
 
-// Where parameters go that are named nowhere.
+// Where parameters go if no flag names a place.
 std::string ParamsBeside(const std::string& params, const std::string& word) {
-  // What follows a dot of a folder's name is no extension.
+  // In a folder's name, what follows a dot is no extension.
   return IsFolder(params) ? absl::StrCat(absl::StripSuffix(params, "/"), ".", word)
                           : Beside(params, word);
 }
 
-// What is read, and where what becomes of it goes.
+// What is read, and where the results go.
 struct ModelFiles {
   NamedProgram read;
   Scope parameters;
@@ -59,11 +59,11 @@ struct ModelFiles {
   Outputs outputs;
 };
 
-// `mode` is for messages; `word` names the outputs that the command does not.
+// `mode` is for messages; `word` names the outputs that no flag names.
 absl::StatusOr<ModelFiles> ReadModel(const ModelCommand& command, absl::string_view mode,
                                      const std::string& word) {
   if (command.params.empty()) {
-    return UsageError(absl::StrCat("--mode=", mode, " wants the ",
+    return UsageError(absl::StrCat("--mode=", mode, " needs the ",
                                    mode == "lower" ? "frozen" : "trained",
                                    " parameters: --params=FILE or --params=FOLDER"));
   }
@@ -83,7 +83,7 @@ absl::StatusOr<ModelFiles> ReadModel(const ModelCommand& command, absl::string_v
   return files;
 }
 
-// The error of `make`, with a smaller program that ends with it where it is a defect.
+// The error of `make`; for a defect, with a smaller program that reproduces it.
 absl::Status WithFailingModel(const ModelCommand& command, const absl::Status& error,
                               const std::string& stem, ModelFiles* files,
                               const std::function<absl::Status(const Program&)>& make) {
@@ -97,7 +97,7 @@ absl::Status WithFailingModel(const ModelCommand& command, const absl::Status& e
       files->output == "-" ? stem : files->output, &files->outputs);
 }
 
-// Where a model was written; "" where it was not.
+// Where a model was written; "" if it was not.
 struct Written {
   std::string output;
   std::string params_output;
@@ -128,7 +128,7 @@ std::string WrittenText(const Written& written) {
   return text;
 }
 
-// The keys that documents of both modes have.
+// The keys that the documents of both modes share.
 void BeginModelJson(const std::string& program, const Written& written,
                     const std::vector<std::string>& notes, JsonWriter* json) {
   json->BeginObject();
@@ -166,7 +166,7 @@ std::string LowerText(const ModelCommand& command, const LoweredModel& model,
                       AccountTable(account.lines, "integers", "other"),
                       "computed on integers: ", account.integers, " of ", ops, " ops (",
                       ops == 0 ? 0 : 100 * account.integers / ops, " %), beside ", account.edges,
-                      " between numbers and codes\n", WrittenText(written));
+                      " between floats and codes\n", WrittenText(written));
 }
 
 std::string LowerJson(const std::string& program, const LoweredModel& model,
@@ -202,13 +202,13 @@ std::string LowerJson(const std::string& program, const LoweredModel& model,
   return json.Take();
 }
 
-// The scores of a network that classifies; null where they are not known.
+// The scores of a network that classifies; null if they are not known.
 const Variable* FindScores(const Program& program) {
   const absl::StatusOr<NetworkVariables> variables = FindNetworkVariables(program);
   return variables.ok() ? program.Find(program.block(0), variables->scores) : nullptr;
 }
 
-// Error (of usage): --feeds or --fetches name a variable that there is not.
+// A usage error if --feeds or --fetches names a variable that does not exist.
 absl::Status CheckEnds(const ModelCommand& command, const Program& program,
                        const FreezeOptions& options) {
   for (const std::string& feed : options.feeds) {
@@ -224,7 +224,7 @@ absl::Status CheckEnds(const ModelCommand& command, const Program& program,
   return absl::OkStatus();
 }
 
-// Says which ops of a portable program, all of which stay as they are, nothing here runs.
+// Notes which ops of a portable program, all of which are left alone, no backend runs.
 void NoteOpsThatNothingRuns(const std::string& file, const Program& program) {
   std::vector<std::string> ops;
   for (const Op* op : FindOpsThatNothingRuns(program)) {
@@ -236,7 +236,7 @@ void NoteOpsThatNothingRuns(const std::string& file, const Program& program) {
                                  absl::StrJoin(ops, ", "))});
 }
 
-// The error of a freeze, and what there is to fetch where nothing says that.
+// The error of a freeze, with what could be fetched if nothing names it.
 absl::Status WithScores(const absl::Status& error, const Program& program,
                         const std::vector<std::string>& fetches) {
   const bool is_of_fetches = error.code() == absl::StatusCode::kInvalidArgument &&

@@ -20,8 +20,8 @@ struct TestCommand {
 };
 absl::StatusOr<ExitCode> RunTestCommand(const TestCommand& command);
 
-// A program with its parameters, a file or a folder, and where both are written, in the forms they
-// came in. Empty outputs: beside the inputs.
+// A program with its parameters, a file or a folder, and where to write both, in the same forms.
+// Empty outputs: beside the inputs.
 struct ModelCommand {
   std::string program;
   std::string params;
@@ -29,7 +29,7 @@ struct ModelCommand {
   std::string params_output;
   bool dry_run = false;
   bool json = false;
-  bool explain = false;  // of lowering: tells of every op
+  bool explain = false;  // for lowering: reports every op
 };
 
 // --mode=freeze

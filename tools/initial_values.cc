@@ -43,7 +43,7 @@ Names Without(Names names, const Scope& scope) {
   return names;
 }
 
-// What the optimizers of a program update.
+// The variables that the optimizers of a program update.
 Names TrainedParameters(const Program& program) {
   std::set<std::string> names;
   for (const Op& op : program.block(0).ops()) {
@@ -53,7 +53,7 @@ Names TrainedParameters(const Program& program) {
   return Names(names.begin(), names.end());
 }
 
-// The files at and below a folder that hold none of the parameters.
+// The files in a folder and below it that hold none of the parameters.
 Names OtherFiles(const std::string& folder, const Names& parameters) {
   const std::set<std::string> known(parameters.begin(), parameters.end());
   std::set<std::string> others;
@@ -71,9 +71,9 @@ Names OtherFiles(const std::string& folder, const Names& parameters) {
 absl::Status RunStartup(const TrainedFrom& trained, Scope* scope, const BatchRunOptions& options) {
   const Names fed = NamesOf(FedVariables(trained.startup));
   if (!fed.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(trained.startup_file, ": is fed ", FirstNames(fed), ", as no startup program ",
-                     "is; want the one that initialises ", trained.program_file));
+    return absl::InvalidArgumentError(absl::StrCat(
+        trained.startup_file, ": is fed ", FirstNames(fed), ", which a startup program ",
+        "never is; want the one that initialises ", trained.program_file));
   }
   const absl::Status initialized = Initialize(trained.startup, scope, options);
   return initialized.ok() ? initialized : InFile(trained.startup_file, initialized);
@@ -91,7 +91,7 @@ absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std
     if (initial != nullptr && TypeOf(*initial) != TypeOf(value)) {
       return absl::InvalidArgumentError(absl::StrCat(
           params, is_folder ? absl::StrCat("/", name) : absl::StrCat(": variable \"", name, "\""),
-          ": is ", VarType::Type_Name(TypeOf(value)), "; want what the startup program gives, ",
+          ": is ", VarType::Type_Name(TypeOf(value)), "; want the startup program's type, ",
           VarType::Type_Name(TypeOf(*initial))));
     }
     ASSIGN_OR_RETURN(Scope::Value copy, Scope::CloneOf(value));
@@ -109,7 +109,7 @@ absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std
   std::string text =
       absl::StrCat("took ", given.size(), " of ", parameters.size(), " parameters from ", params);
   if (!lacking.empty()) {
-    absl::StrAppend(&text, "; as the startup program says: ", FirstNames(lacking));
+    absl::StrAppend(&text, "; from the startup program: ", FirstNames(lacking));
   }
   if (!unused.empty()) absl::StrAppend(&text, "; not used: ", FirstNames(unused));
   return text + "\n";
@@ -119,7 +119,7 @@ absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope,
                              const std::string& folder) {
   const Program& program = trained.program;
   const absl::Status status = CheckSeparateParameters(program.Proto(), scope, folder);
-  // What cannot be written has its name already.
+  // An error of writing already has the name.
   if (absl::IsUnavailable(status)) return status;
   if (!status.ok()) return InFile(trained.program_file, status);
   const Names lacking = Without(NamesOf(ParametersOf(program.Proto())), scope);
@@ -131,10 +131,10 @@ absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope,
   }
   for (const std::string& name : lacking) {
     if (written.count(name) > 0) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        trained.program_file, ": parameter \"", name, "\" is initialised by no op of ",
-        trained.startup_file, " and written by none of the program; without a value it cannot be ",
-        "saved"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(trained.program_file, ": parameter \"", name, "\" is not initialised by ",
+                     trained.startup_file,
+                     " and not written by the program; without a value it cannot be saved"));
   }
   return absl::OkStatus();
 }
@@ -154,7 +154,7 @@ absl::Status WithMissingValues(const absl::Status& error, const TrainedFrom& tra
   std::string text = absl::StrCat(
       error.message(), "; ", trained.startup_file, " initialises ", initialised, " of the ",
       parameters.size(), " persistable variables, and not ", FirstNames(missing),
-      ": is it of another program, or of this one before it was ", "quantized?");
+      ": does it belong to another program, or to this one before it was ", "quantized?");
   const std::string quantized = Beside(trained.startup_file, "quantized");
   std::error_code ignored;
   if (fs::is_regular_file(quantized, ignored)) {

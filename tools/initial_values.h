@@ -1,4 +1,4 @@
-// What a training run begins with: what the startup program gives, and parameters in its place.
+// What a training run starts from: the startup program's values, or parameters in their place.
 
 #ifndef FIXPOINT_TOOLS_INITIAL_VALUES_H_
 #define FIXPOINT_TOOLS_INITIAL_VALUES_H_
@@ -13,7 +13,7 @@
 
 namespace fixpoint {
 
-// A program that trains and the one that initialises it, with the files that they were read from.
+// A training program and its startup program, with the files that they were read from.
 struct TrainedFrom {
   const Program& program;
   const Program& startup;
@@ -21,26 +21,25 @@ struct TrainedFrom {
   const std::string& startup_file;
 };
 
-// Runs the startup program. Errors: those of Initialize; kInvalidArgument: it is fed, so that it is
+// Runs the startup program. Errors: those of Initialize; kInvalidArgument: it has inputs, so it is
 // no startup program.
 absl::Status RunStartup(const TrainedFrom& trained, Scope* scope, const BatchRunOptions& options);
 
-// Puts parameters in the place of the startup program's: those of the program that a folder has, or
-// all of them, from a combined file. Gives a line about what either has and the other lacks; ""
-// where they are the same ones. Errors: those of LoadParametersThatAreThere and LoadParameters;
-// kNotFound: none that is trained is there; kInvalidArgument: one is of another dtype than the
-// startup program's.
+// Replaces the startup program's values by parameters: those that a folder has, or all, from a
+// combined file. Returns a line about what one side has and the other lacks; "" if they agree.
+// Errors: those of LoadParametersThatAreThere and LoadParameters; kNotFound: there is no trained
+// parameter; kInvalidArgument: the dtype of a parameter is not the startup program's.
 absl::StatusOr<std::string> TakeParameters(const TrainedFrom& trained, const std::string& params,
                                            Scope* scope);
 
-// Error (kFailedPrecondition): a parameter has no value in the scope and no op of the program gives
-// it one, so that it cannot be saved in a folder after training; or those of
+// Error (kFailedPrecondition): a parameter has no value in the scope and no op of the program
+// writes it, so that it cannot be saved in a folder after training; or those of
 // CheckSeparateParameters.
 absl::Status CheckCanBeSaved(const TrainedFrom& trained, const Scope& scope,
                              const std::string& folder);
 
-// The error of a first step; where it names a parameter that has no value, with which ones have
-// none, and why that may be.
+// The error of a first step. If it names a parameter without a value, the result also lists all of
+// these, and a likely cause.
 absl::Status WithMissingValues(const absl::Status& error, const TrainedFrom& trained,
                                const Scope& scope);
 

@@ -1,5 +1,5 @@
-// inspect: what a program holds, as counts, text or a graph; what is wrong with it; what is
-// different in another one; what its inference will take; the program in another form.
+// inspect: shows what a program holds, as counts, text or a graph; what is wrong with it; how it
+// differs from another one; what its inference will cost; and converts it to another form.
 
 #include <gflags/gflags.h>
 
@@ -36,20 +36,20 @@
 #include "transpiler/train/found_rewrite.h"
 #include "transpiler/train/invariants.h"
 
-DEFINE_bool(json, false, "one JSON document instead of text for people");
+DEFINE_bool(json, false, "prints one JSON document instead of text");
 DEFINE_bool(debug_attributes, true, "leaves out op_callstack, op_namescope and op_device");
 DEFINE_bool(ignore_names, false, "compares temporaries by what writes them, not by name");
-DEFINE_bool(strict, false, "compares every field: order, defaults that are written out, ...");
-DEFINE_string(startup, "", "the startup program: it has to initialize every persistable once");
+DEFINE_bool(strict, false, "compares every field: order, explicit defaults, ...");
+DEFINE_string(startup, "", "the startup program, which has to initialize every persistable once");
 DEFINE_bool(backward, true, "leaves out backward ops");
 DEFINE_bool(optimizer, true, "leaves out optimizer ops");
-DEFINE_int64(batch_size, 1, "of what is fed, where its first extent is open");
-DEFINE_string(shapes, "", "extents of what it is fed: x=1x3x224x224, ...");
-DEFINE_string(fetches, "", "what is computed, comma separated; else what it fetches, or scores");
-DEFINE_string(target, "", "target by which it would be quantized; else the one of transpile");
-DEFINE_string(config, "", "configuration by which it would be quantized");
-DEFINE_string(output, "", "where the program goes; gzipped if that ends in .gz");
-DEFINE_string(to, "", "binary, text or protobuf_text; else what the output's name says");
+DEFINE_int64(batch_size, 1, "the first extent of inputs where it is open");
+DEFINE_string(shapes, "", "extents of inputs: x=1x3x224x224, ...");
+DEFINE_string(fetches, "", "outputs, comma separated; by default what it fetches, or the scores");
+DEFINE_string(target, "", "target to quantize for; by default that of transpile");
+DEFINE_string(config, "", "configuration to quantize by");
+DEFINE_string(output, "", "where to write the program; gzipped if the name ends in .gz");
+DEFINE_string(to, "", "binary, text or protobuf_text; by default by the output's name");
 
 namespace fixpoint {
 namespace {
@@ -114,10 +114,10 @@ absl::StatusOr<ExitCode> Text(const Paths& paths) {
   return kDone;
 }
 
-// What the invariants say of a program that is quantized, by whomever.
+// The result of checking the invariants of a quantized program, whoever quantized it.
 struct InvariantReport {
   bool is_checked = false;
-  std::string why_not;  // of a quantized program
+  std::string why_not;  // why the invariants of a quantized program were not checked
   std::vector<Violation> violations;
 };
 
@@ -149,7 +149,7 @@ absl::StatusOr<ExitCode> Verify(const Paths& paths) {
     options.startup = &startup->program;
   }
   const std::vector<Finding> findings = fixpoint::Verify(input.program, options);
-  // What the startup program lacks is said once.
+  // Reports once what the startup program lacks.
   const bool is_initialized = std::none_of(
       findings.begin(), findings.end(),
       [](const Finding& finding) { return finding.code == FindingCode::kUninitialized; });
@@ -261,7 +261,7 @@ struct Subcommand {
 
 std::vector<Subcommand> Subcommands() {
   return {
-      {"stats", "PROGRAM", "what it holds, counted", 1, {"json"}, &Stats},
+      {"stats", "PROGRAM", "counts of what it holds", 1, {"json"}, &Stats},
       {"text", "PROGRAM", "the program, an op a line", 1, {"debug_attributes"}, &Text},
       {"verify",
        "PROGRAM",
@@ -297,7 +297,7 @@ std::vector<ModeFlags> Modes() {
 ToolHelp Help() {
   ToolHelp help;
   help.name = "inspect";
-  help.purpose = "shows what a program is. A program is a file in any form, or - for stdin.";
+  help.purpose = "Shows what a program holds. A program is a file in any form, or - for stdin.";
   for (const Subcommand& subcommand : Subcommands()) {
     const std::string command =
         absl::StrCat("inspect ", subcommand.name, " ", subcommand.arguments);

@@ -1,4 +1,4 @@
-// What is to be known of this machine before a program computes codes on it.
+// What the user should know about this machine before a program computes codes on it.
 
 #ifndef FIXPOINT_TOOLS_INTEGER_SPEED_H_
 #define FIXPOINT_TOOLS_INTEGER_SPEED_H_
@@ -9,8 +9,8 @@
 
 namespace fixpoint {
 
-// A line about the program in the file `path`, if it is quantized and the machine multiplies codes
-// slower than floats; else "".
+// A line about the program in the file `path` if it is quantized and the machine multiplies codes
+// more slowly than floats; else "".
 std::string IntegerSpeedNote(const Program& program, const std::string& path);
 
 }  // namespace fixpoint

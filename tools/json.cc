@@ -12,8 +12,8 @@ namespace {
 
 constexpr char kReplacement[] = "\xef\xbf\xbd";  // U+FFFD
 
-// The length of the UTF-8 sequence that `bytes` begins with; 0 if it begins with none (Unicode
-// 15, table 3-7). REQUIRES: bytes is not empty.
+// The length of the UTF-8 sequence at the start of `bytes`; 0 if there is none (Unicode 15, table
+// 3-7). REQUIRES: bytes is not empty.
 size_t SequenceLength(absl::string_view bytes) {
   const auto byte = [bytes](size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const unsigned char lead = byte(0);

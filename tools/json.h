@@ -1,4 +1,4 @@
-// Writes one JSON document, for programs to read.
+// Writes one JSON document.
 
 #ifndef FIXPOINT_TOOLS_JSON_H_
 #define FIXPOINT_TOOLS_JSON_H_
@@ -10,11 +10,12 @@
 
 namespace fixpoint {
 
-// Of the tools' documents; a new one means that a program which reads them has to change.
+// The version of the tools' documents; a new one means that programs which read them have to
+// change.
 inline constexpr int kSchemaVersion = 1;
 
-// Values are written in the order of the calls; in an object, each after its Key. REQUIRES: calls
-// that make one well-formed value.
+// Values are written in the order of the calls; in an object, each after its Key. REQUIRES: the
+// calls make one well-formed value.
 class JsonWriter {
  public:
   enum class Layout { kIndented, kOneLine };
@@ -25,10 +26,10 @@ class JsonWriter {
   JsonWriter& BeginArray() { return Open('['); }
   JsonWriter& EndArray() { return Close(']'); }
   JsonWriter& Key(absl::string_view key);
-  // Any bytes; what is not UTF-8 becomes U+FFFD.
+  // Any bytes; those that are not UTF-8 become U+FFFD.
   JsonWriter& String(absl::string_view value);
   JsonWriter& Int(int64_t value);
-  // To nine digits, which tell all floats apart; null where it is not finite, which JSON does not
+  // With nine digits, which distinguish all floats; null for NaN and infinity, which JSON does not
   // have.
   JsonWriter& Double(double value);
   JsonWriter& Bool(bool value);
@@ -39,14 +40,14 @@ class JsonWriter {
  private:
   JsonWriter& Open(char bracket);
   JsonWriter& Close(char bracket);
-  // What stands between the last value and the next.
+  // Writes what separates the last value from the next.
   void Separate();
   void BreakLine();
 
   Layout layout_;
   std::string text_;
   int depth_ = 0;
-  bool first_ = true;  // of the object or array
+  bool first_ = true;  // the next value is the first of its object or array
   bool after_key_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What is measured while a program trains, as lines of JSON in a file that grows.
+// The measurements of a training run, as lines of JSON in a file that grows.
 
 #ifndef FIXPOINT_TOOLS_METRICS_LOG_H_
 #define FIXPOINT_TOOLS_METRICS_LOG_H_
@@ -13,11 +13,11 @@
 
 namespace fixpoint {
 
-// The file holds whole lines: what is left of one that could not be written is cut off, and a file
-// that was made and has none is removed. Every error is kUnavailable, and names the file.
+// The file holds whole lines: the rest of a line that could not be written is cut off, and a new
+// file without lines is removed. Every error is kUnavailable, and names the file.
 class MetricsLog {
  public:
-  // Opens the file at `path`, "-" for standard output, "" for none. Of what is there, the first
+  // Opens the file at `path`, "-" for standard output, "" for none. Of an existing file, the first
   // `length` bytes stay: what was written before a checkpoint.
   static absl::StatusOr<MetricsLog> Open(const std::string& path, int64_t length);
 
@@ -29,8 +29,7 @@ class MetricsLog {
 
   absl::Status Append(absl::string_view line);
 
-  // Makes what was appended last through a loss of power; gives the file's length, which is 0 of
-  // what is no file.
+  // Makes what was appended survive a loss of power; returns the file's length, or 0 for a stream.
   absl::StatusOr<int64_t> Sync();
 
  private:
@@ -38,9 +37,9 @@ class MetricsLog {
 
   std::string path_;
   int descriptor_;           // -1: none
-  bool is_new_ = false;      // of a file: it was not there before
-  bool is_file_ = false;     // and not a stream or a device
-  int64_t whole_lines_ = 0;  // bytes of them, in a file
+  bool is_new_ = false;      // the file did not exist before
+  bool is_file_ = false;     // not a stream or a device
+  int64_t whole_lines_ = 0;  // bytes of whole lines in a file
 };
 
 }  // namespace fixpoint

@@ -1,5 +1,5 @@
-// Flags of a tool with several modes (or subcommands), each of which takes some of them: one table
-// for the help and for refusing a flag that would mean nothing.
+// Flags of a tool with several modes (or subcommands), each of which accepts some of them: one
+// table for the help and for refusing a flag that would have no effect.
 
 #ifndef FIXPOINT_TOOLS_MODE_FLAGS_H_
 #define FIXPOINT_TOOLS_MODE_FLAGS_H_
@@ -19,12 +19,12 @@ struct ModeFlags {
   std::vector<std::string> flags;
 };
 
-// A group for each set of modes that share flags, in the order of their first flag:
-// "Flags of train and freeze:".
+// Returns a group for each set of modes that share flags, in the order of their first flag: "Flags
+// of train and freeze:".
 std::vector<FlagGroup> FlagGroupsOf(absl::Span<const ModeFlags> modes);
 
-// An error (of usage) if a given flag is one of other modes alone, which it names. A flag that no
-// mode has is every mode's.
+// A usage error if a given flag belongs only to other modes, which the error names. A flag that is
+// in no mode belongs to all of them.
 absl::Status CheckFlagsOfMode(absl::string_view mode, absl::Span<const ModeFlags> modes,
                               absl::Span<const std::string> given);
 

@@ -1,4 +1,4 @@
-// A configuration of quantization as a command line names it.
+// A quantization configuration, as a command line names it.
 
 #ifndef FIXPOINT_TOOLS_NAMED_CONFIG_H_
 #define FIXPOINT_TOOLS_NAMED_CONFIG_H_
@@ -12,11 +12,12 @@ namespace fixpoint {
 
 struct NamedConfig {
   QuantConfig config;
-  std::string name = "configuration";  // what messages call it
+  std::string name = "configuration";  // how messages refer to it
 };
 
-// The configuration in a file, or an empty one where `path` is "", with the target of `target`
-// unless that is "". Errors: (of usage) there is no such built-in target; those of LoadTextMessage.
+// Loads the configuration in a file, or an empty one if `path` is "", with the target `target`
+// unless that is "". Errors: a usage error if there is no such built-in target; those of
+// LoadTextMessage.
 absl::StatusOr<NamedConfig> LoadNamedConfig(const std::string& path, const std::string& target);
 
 }  // namespace fixpoint

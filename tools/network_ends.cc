@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<int64_t>> FedDims(const Variable& variable, int64_t b
   if (!dims.empty() && dims.front() < 0) dims.front() = batch_size;
   const bool is_known = std::all_of(dims.begin(), dims.end(), [](int64_t dim) { return dim >= 0; });
   if (declared != nullptr && is_known) return dims;
-  return UsageError(absl::StrCat("the program does not say the shape of \"", variable.name(),
+  return UsageError(absl::StrCat("the program does not declare the shape of \"", variable.name(),
                                  "\", which it is fed; want ", flag));
 }
 

@@ -1,4 +1,4 @@
-// What a program of inference is fed and computes, where a command line leaves it open.
+// The inputs and outputs of an inference program, where a command line leaves them open.
 
 #ifndef FIXPOINT_TOOLS_NETWORK_ENDS_H_
 #define FIXPOINT_TOOLS_NETWORK_ENDS_H_
@@ -15,34 +15,33 @@
 
 namespace fixpoint {
 
-// Variables.
+// The input and output variables.
 struct NetworkEnds {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
 };
 
-// The variables that flags name, and those that the program in the file `path` says. Errors: (of
-// usage) a flag names one that there is not; those of FindNetworkVariables.
+// The variables that flags name, and those that the program in the file `path` declares. Errors: a
+// usage error if a flag names one that does not exist; those of FindNetworkVariables.
 absl::StatusOr<NetworkVariables> FindVariablesForFlags(const Program& program,
                                                        const std::string& path,
                                                        const NetworkVariables& named);
 
-// Error (kInvalidArgument): the program in the file `path` is fed or fetches a variable that no
+// Error (kInvalidArgument): the program in the file `path` feeds or fetches a variable that no
 // block declares.
 absl::Status CheckEndsAreDeclared(const Program& program, const std::string& path);
 
-// What a program is fed and fetches.
+// The variables that a program is fed and that it fetches.
 NetworkEnds DeclaredEnds(const Program& program);
 
-// The same of the program in the file `path`; of one that fetches nothing, the images and the
-// scores. Errors: (of usage) there are no scores, which `flag` names: "--scores=NAME"; those of
-// FindNetworkVariables.
+// The same for the program in the file `path`; for one that fetches nothing, the images and the
+// scores. Errors: a usage error if there are no scores, which `flag` would name: "--scores=NAME";
+// those of FindNetworkVariables.
 absl::StatusOr<NetworkEnds> FindNetworkEnds(const Program& program, const std::string& path,
                                             const NetworkVariables& named, absl::string_view flag);
 
-// The extents of what is fed as the program declares it, with the batch for the first where that is
-// open. Error (of usage): there are others that the program does not say, which `flag` would:
-// "--feeds=x=FILE.npy".
+// The extents of an input as the program declares it, with the batch for the first if that is open.
+// A usage error if other extents are open, which `flag` would give: "--feeds=x=FILE.npy".
 absl::StatusOr<std::vector<int64_t>> FedDims(const Variable& variable, int64_t batch_size,
                                              absl::string_view flag);
 

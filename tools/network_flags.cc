@@ -8,22 +8,23 @@
 #include "runtime/thread_count.h"
 #include "tools/command_line.h"
 
-DEFINE_string(images, "", "The fed variable of images; by default the only one of floats.");
-DEFINE_string(labels, "", "The fed variable of labels; by default the only one of integers.");
+DEFINE_string(images, "", "The input variable of images; by default the only one of floats.");
+DEFINE_string(labels, "", "The input variable of labels; by default the only one of integers.");
 DEFINE_string(loss, "",
               "The loss; by default what the backward pass begins with, if there is one.");
 DEFINE_string(scores, "",
               "The variable [N,classes] whose largest is the answer; by default what the cross "
               "entropy reads, or the only one that is fetched.");
 DEFINE_int64(batch_size, 64, "Images in a batch.");
-DEFINE_uint64(seed, 0, "Of random ops and, in training, of initial values and the data's order.");
+DEFINE_uint64(seed, 0,
+              "Seed of random ops and, in training, of initial values and the order of data.");
 DEFINE_string(backend, "onednn",
-              "What runs the program: onednn, or reference, which is slow and clear.");
+              "What runs the program: onednn, or reference, which is plain loops and slow.");
 DEFINE_int32(threads, 1, "How many threads the backend may use.");
 DEFINE_bool(check_finite, false,
-            "Look at every value, and end with the first op that writes one that is not finite.");
+            "Check every value, and end at the first op that writes one that is not finite.");
 DEFINE_int64(max_iterations, fixpoint::kDefaultMaxIterations,
-             "How often the loops of one run go round, all together, before it ends.");
+             "How many iterations the loops of one run may make, all together.");
 DEFINE_bool(dump_plan, false, "Print the steps that the backend has planned.");
 DEFINE_bool(profile, false, "Measure each step of the backend, and print where the time went.");
 

@@ -1,4 +1,4 @@
-// The flags of train and infer alike: what of a program is fed and measured, and what runs it.
+// The flags that train and infer share: what to feed and measure, and what runs the program.
 
 #ifndef FIXPOINT_TOOLS_NETWORK_FLAGS_H_
 #define FIXPOINT_TOOLS_NETWORK_FLAGS_H_
@@ -14,7 +14,7 @@
 #include "runtime/data/data_set.h"
 #include "runtime/training/network_variables.h"
 
-// main decides how threads wait before anything else is done.
+// main sets how threads wait before anything else is done.
 DECLARE_int32(threads);
 
 namespace fixpoint {
@@ -27,11 +27,11 @@ struct NetworkFlags {
   bool dump_plan = false;
 };
 
-// Errors (of usage): there is no such backend; a batch, iterations or threads of less than
-// 1, or more threads than kMostThreads.
+// Usage errors: there is no such backend; the batch, iterations or threads are less than 1, or
+// there are more threads than kMostThreads.
 absl::StatusOr<NetworkFlags> ReadNetworkFlags();
 
-// The data set that --data names. Errors (of usage): those of ParseDataSetName.
+// The data set that --data names. Usage errors: those of ParseDataSetName.
 absl::StatusOr<DataSetName> DataSetOfFlag(const std::string& data);
 
 }  // namespace fixpoint

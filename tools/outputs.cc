@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether two paths mean one file, which need not be there yet.
+// Whether two paths name one file, which need not exist yet.
 bool AreOneFile(const std::string& a, const std::string& b) {
   std::error_code error;
   if (fs::equivalent(a, b, error)) return true;
@@ -83,7 +83,7 @@ absl::Status Outputs::Stage(const std::string& path, absl::string_view bytes) {
 
 absl::Status Outputs::Commit() {
   RETURN_IF_ERROR(CheckStandardOutput());
-  // The stream first: what fails there (a full device) leaves the files as they were.
+  // The stream comes first: if that fails (a full device), the files are as they were.
   RETURN_IF_ERROR(WriteStandardOutput(standard_output_));
   for (StagedDirectory& folder : folders_) RETURN_IF_ERROR(folder.Commit());
   for (AtomicFile& file : files_) RETURN_IF_ERROR(file.Commit());

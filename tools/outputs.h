@@ -1,4 +1,4 @@
-// The files that a command writes: all of them or none, and never onto what it reads.
+// The files that a command writes: all of them or none, and never over its inputs.
 
 #ifndef FIXPOINT_TOOLS_OUTPUTS_H_
 #define FIXPOINT_TOOLS_OUTPUTS_H_
@@ -15,41 +15,40 @@
 
 namespace fixpoint {
 
-// Error (of usage): more than one of the paths is "-", which can be read once.
+// A usage error if more than one of the paths is "-", which can be read only once.
 absl::Status CheckInputs(const std::vector<std::string>& inputs);
 
-// Writes what a command tells of its work: to standard output, or to standard error where an output
-// goes to standard output. Error: kUnavailable.
+// Prints a command's report: to standard output, or to standard error if an output goes to standard
+// output. Error: kUnavailable.
 absl::Status WriteReport(const std::string& text, bool output_is_taken);
 
-// Writes what is to be known beside a report, of the program in the file `path`, to standard error:
-// a line each.
+// Prints notes about the program in the file `path` to standard error, a line each.
 void WriteNotes(const std::string& path, const std::vector<std::string>& notes);
 
 class Outputs {
  public:
-  // `inputs`: the paths that the command reads; "" and "-" among them do not matter.
+  // `inputs`: the paths that the command reads; "" and "-" among them are ignored.
   explicit Outputs(std::vector<std::string> inputs) : inputs_(std::move(inputs)) {}
 
-  // Error (of usage): `path` is, by this or another name, one of the inputs, or was claimed before.
-  // "-" is standard output, which is claimed once too.
+  // A usage error if `path` is, under this or another name, one of the inputs, or was claimed
+  // before. "-" is standard output, which can be claimed only once too.
   absl::Status Claim(const std::string& path);
 
   // Whether "-" was claimed: reports then go to standard error.
   bool to_standard_output() const { return to_standard_output_; }
 
-  // Holds what is to stand at a path, beside it: what `write` gives to its sink. Errors: those of
-  // `write`; kUnavailable.
+  // Stages what `write` gives to its sink, in a file beside `path`. Errors: those of `write`;
+  // kUnavailable.
   absl::Status Stage(const std::string& path,
                      const std::function<absl::Status(const ByteSink&)>& write);
   absl::Status Stage(const std::string& path, absl::string_view bytes);
 
-  // Holds what was staged elsewhere.
+  // Takes over what was staged elsewhere.
   void Hold(AtomicFile file) { files_.push_back(std::move(file)); }
   void Hold(StagedDirectory folder) { folders_.push_back(std::move(folder)); }
 
-  // Puts everything that was staged in its place. Error: kUnavailable; also where standard output,
-  // on which that would be told, cannot be written.
+  // Moves everything that was staged into place. Error: kUnavailable; also if standard output, on
+  // which the report follows, cannot be written.
   absl::Status Commit();
 
  private:

@@ -1,4 +1,4 @@
-// --print_after and --stop_after, of the modes that run a pipeline of passes.
+// --print_after and --stop_after, for the modes that run a pipeline of passes.
 
 #ifndef FIXPOINT_TOOLS_PIPELINE_FLAGS_H_
 #define FIXPOINT_TOOLS_PIPELINE_FLAGS_H_
@@ -18,7 +18,7 @@ struct PipelineFlags {
 };
 
 // What the flags ask of `pipeline`, passes by name, comma separated; programs are printed on
-// standard error. Error (of usage): a pass that there is not, or that the pipeline does not run.
+// standard error. A usage error for a pass that does not exist, or that the pipeline does not run.
 absl::StatusOr<PipelineOptions> MakePipelineOptions(const PipelineFlags& flags,
                                                     absl::string_view pipeline);
 

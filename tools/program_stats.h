@@ -1,4 +1,4 @@
-// What a program holds, counted.
+// Counts of what a program holds.
 
 #ifndef FIXPOINT_TOOLS_PROGRAM_STATS_H_
 #define FIXPOINT_TOOLS_PROGRAM_STATS_H_
@@ -13,7 +13,7 @@
 
 namespace fixpoint {
 
-// Ops by what they are for, as op_role says. An op without a role is a forward op.
+// Ops by purpose, according to op_role. An op without a role is a forward op.
 struct RoleCounts {
   int forward = 0;
   int backward = 0;
@@ -33,7 +33,7 @@ struct OpTypeCount {
 struct TensorTypeCount {
   std::string type;  // "f32[64,3,7,7]"
   int64_t tensors = 0;
-  // Of all of them; 0 where the extents do not tell. The largest int64 stands for more.
+  // The size of all of them; 0 if the extents are unknown. The largest int64 also stands for more.
   int64_t bytes = 0;
 };
 
@@ -55,9 +55,9 @@ struct ProgramStats {
   std::vector<OpTypeCount> op_types;  // most frequent first
   // Persistable tensors that a forward op reads and that only optimizer ops write; largest first.
   std::vector<TensorTypeCount> parameters;
-  // The other persistable tensors: statistics, learning rates, what optimizers remember.
+  // The other persistable tensors: statistics, learning rates, state of optimizers.
   std::vector<TensorTypeCount> state;
-  // What feed ops write; without feed ops, what is read of block 0's and nobody writes.
+  // What feed ops write; without feed ops, what block 0 reads and no op writes.
   std::vector<NamedType> feeds;
   // What fetch ops read.
   std::vector<NamedType> fetches;
@@ -66,9 +66,9 @@ struct ProgramStats {
 // Linear in the program.
 ProgramStats CollectStats(const Program& program);
 
-// Lines and tables for people.
+// As lines and tables of text.
 std::string PrintStats(const ProgramStats& stats);
-// The same, as the members of an object that has been begun.
+// The same, as the members of a JSON object that was begun.
 void WriteStats(const ProgramStats& stats, JsonWriter* json);
 
 }  // namespace fixpoint

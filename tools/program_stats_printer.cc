@@ -13,7 +13,7 @@ namespace {
 
 struct TensorTotals {
   int64_t tensors = 0;
-  double bytes = 0;  // for people: a sum of anything cannot overflow it
+  double bytes = 0;  // only printed: a double, so that no sum overflows
 };
 
 TensorTotals Total(const std::vector<TensorTypeCount>& counts) {

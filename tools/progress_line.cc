@@ -42,7 +42,7 @@ bool ProgressLine::IsDue() const {
 
 void ProgressLine::Show(const std::string& text) {
   if (out_ == nullptr) return;
-  // Over the last one, and blanks over what is left of it.
+  // Overwrites the last one, with blanks over its remaining end.
   *out_ << '\r' << text << std::string(std::max(width_, text.size()) - text.size(), ' ')
         << std::flush;
   width_ = text.size();

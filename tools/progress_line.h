@@ -1,4 +1,4 @@
-// A line at the bottom of a terminal that says how far a long work is.
+// A line at the bottom of a terminal that shows progress.
 
 #ifndef FIXPOINT_TOOLS_PROGRESS_LINE_H_
 #define FIXPOINT_TOOLS_PROGRESS_LINE_H_
@@ -28,20 +28,20 @@ class ProgressLine {
  public:
   // `out` null: nothing is shown.
   explicit ProgressLine(std::ostream* out) : out_(out) {}
-  // On standard error, if that is a terminal.
+  // A line on standard error, if that is a terminal.
   static ProgressLine OnStandardError();
   ~ProgressLine() { Clear(); }
 
-  // Whether a new text is due: not within a tenth of a second of the last.
+  // Whether a new text is due: a tenth of a second after the last.
   bool IsDue() const;
-  // Puts the text in the place of the last.
+  // Replaces the last text.
   void Show(const std::string& text);
-  // Takes the text away, before something else is written to the terminal.
+  // Erases the text, before something else is written to the terminal.
   void Clear();
 
  private:
   std::ostream* out_;
-  size_t width_ = 0;  // of what is shown
+  size_t width_ = 0;  // width of the text that is shown
   std::chrono::steady_clock::time_point shown_at_;
 };
 

@@ -16,24 +16,24 @@
 
 DEFINE_string(startup, "", "Startup program, which initialises the variables.");
 DEFINE_string(params, "",
-              "Parameters to begin with, instead of the startup program's: a combined file, or a "
-              "folder; those that a folder lacks begin as there.");
+              "Parameters to start from, instead of the startup program's: a combined file, or a "
+              "folder; those that a folder lacks start as there.");
 DEFINE_string(data, "",
               "mnist:FOLDER, cifar10:FOLDER, or digits[:N] or color_digits[:N], which are "
               "rendered.");
 DEFINE_string(eval_program, "",
-              "Program to evaluate, of the same variables; by default the program in test mode.");
-DEFINE_int64(epochs, 1, "How often to train on the whole data set.");
+              "Program to evaluate, with the same variables; by default the program in test mode.");
+DEFINE_int64(epochs, 1, "How often to go through the whole data set.");
 DEFINE_int64(steps, 0, "How many batches to train on, instead of --epochs.");
-DEFINE_int64(eval_every, 0, "Evaluate every so many steps; always after the last.");
+DEFINE_int64(eval_every, 0, "Evaluate every N steps; always after the last.");
 DEFINE_string(save, "", "Folder for the trained parameters, a file for each.");
-DEFINE_string(metrics, "", "File for what is measured, a line of JSON each; - for stdout.");
+DEFINE_string(metrics, "", "File for measurements, a line of JSON each; - for stdout.");
 DEFINE_string(dump, "", "Variables or gradients of the last step to write, comma separated.");
-DEFINE_string(dump_output, "", "Where they go, an .npz file.");
+DEFINE_string(dump_output, "", "Where to write them, an .npz file.");
 DEFINE_string(checkpoint_dir, "", "Folder for checkpoints.");
-DEFINE_int64(checkpoint_every, 0, "Write one every so many steps; always after the last.");
-DEFINE_int32(keep_checkpoints, 3, "How many of them stay.");
-DEFINE_bool(resume, false, "Go on from the last checkpoint of --checkpoint_dir, if it has one.");
+DEFINE_int64(checkpoint_every, 0, "Write a checkpoint every N steps; always after the last.");
+DEFINE_int32(keep_checkpoints, 3, "How many checkpoints to keep.");
+DEFINE_bool(resume, false, "Continue from the last checkpoint of --checkpoint_dir, if it has one.");
 
 namespace fixpoint {
 namespace {
@@ -63,13 +63,13 @@ bool IsGiven(const CommandLine& line, const std::string& flag) {
   return std::count(line.flags.begin(), line.flags.end(), flag) > 0;
 }
 
-// Flags that say something together.
+// Checks flags that depend on each other.
 absl::Status CheckFlags(const CommandLine& line) {
   if (line.arguments.size() != 1) {
-    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
+    return UsageError(absl::StrCat("want one program; got ", line.arguments.size()));
   }
-  if (FLAGS_startup.empty()) return UsageError("the startup program is wanted: --startup=FILE");
-  if (FLAGS_data.empty()) return UsageError("data is wanted: --data=mnist:FOLDER or another");
+  if (FLAGS_startup.empty()) return UsageError("want the startup program: --startup=FILE");
+  if (FLAGS_data.empty()) return UsageError("want data: --data=mnist:FOLDER or another");
   if (IsGiven(line, "steps") && IsGiven(line, "epochs")) {
     return UsageError("--steps and --epochs both say how long to train; want one of them");
   }
@@ -84,7 +84,7 @@ absl::Status CheckFlags(const CommandLine& line) {
   if (FLAGS_checkpoint_dir.empty()) {
     for (const char* flag : {"checkpoint_every", "keep_checkpoints", "resume"}) {
       if (IsGiven(line, flag)) {
-        return UsageError(absl::StrCat("--", flag, " wants a folder: --checkpoint_dir=FOLDER"));
+        return UsageError(absl::StrCat("--", flag, " needs a folder: --checkpoint_dir=FOLDER"));
       }
     }
   }

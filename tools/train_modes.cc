@@ -33,7 +33,7 @@ struct TrainInputs {
   ProgramFormat StartupFormat() const { return (startup ? startup : program)->format; }
 };
 
-// What --fc_weights names: the quantizer of the weights of fully connected layers.
+// The quantizer that --fc_weights selects for the weights of fully connected layers.
 absl::StatusOr<std::string> QuantizerOfFcWeights(const std::string& granularity) {
   if (granularity == "per_tensor") return "abs_max";
   if (granularity == "per_channel") return "channel_wise_abs_max";
@@ -76,10 +76,11 @@ absl::Status ReadInputs(const TrainCommand& command, TrainInputs& inputs) {
   return absl::OkStatus();
 }
 
-// Where a program goes.
+// Where to write a program.
 struct Destination {
-  std::string path;       // "" for a startup program that is written nowhere
-  bool is_named = false;  // by the command line or as a pipe: what is not changed goes there too
+  std::string path;  // "" for a startup program that is not written
+  bool is_named =
+      false;  // by the command line or as a pipe: then even an unchanged program is written
 };
 
 struct Destinations {
@@ -87,7 +88,7 @@ struct Destinations {
   Destination startup_output;
 };
 
-// `named`: "" where the command line leaves it to `otherwise`.
+// `named`: "" if the command line leaves it to `otherwise`.
 Destination DestinationOf(const std::string& named, const std::string& otherwise) {
   const std::string& path = named.empty() ? otherwise : named;
   return {path, !named.empty() || path == "-"};
@@ -112,7 +113,7 @@ absl::StatusOr<Destinations> ClaimOutputs(const TrainCommand& command, const Tra
   return to;
 }
 
-// What a transpile of another program with the same options ends with; nothing is changed.
+// The status of transpiling another program with the same options; nothing is changed.
 absl::Status TryTranspile(const ProgramDesc& candidate, TranspileOptions options) {
   ASSIGN_OR_RETURN(Program program, Program::Create(candidate, "candidate"));
   std::optional<Program> startup;
@@ -128,7 +129,7 @@ bool IsWritten(const Program& program, const TranspileReport& report, const Dest
   return (program.Proto().has_edit_log() && report.left_alone.empty()) || to.is_named;
 }
 
-// Stages what was made of the program, and notes it in the report.
+// Stages the rewritten program, and notes it in the report.
 absl::Status StageQuantized(const TrainInputs& inputs, const Destination& to, Outputs& outputs,
                             TranspileReport& report) {
   const Program& program = inputs.program->program;
@@ -141,8 +142,8 @@ absl::Status StageQuantized(const TrainInputs& inputs, const Destination& to, Ou
   return absl::OkStatus();
 }
 
-// The same for the startup program: the given one, or a new one, which is written where it
-// initialises anything or is named.
+// The same for the startup program: the given one, or a new one, which is written if it initialises
+// anything or is named.
 absl::Status StageStartup(const TrainInputs& inputs, const std::optional<Program>& made,
                           const Destination& to, Outputs& outputs, TranspileReport& report) {
   const Program empty;

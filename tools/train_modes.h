@@ -1,4 +1,4 @@
-// The modes of `transpile` that quantize a program, and give it back as it was.
+// The modes of `transpile` that quantize a program, and undo it.
 
 #ifndef FIXPOINT_TOOLS_TRAIN_MODES_H_
 #define FIXPOINT_TOOLS_TRAIN_MODES_H_
@@ -11,7 +11,7 @@
 
 namespace fixpoint {
 
-// --mode=train: quantizes `program`. What is empty was not given.
+// --mode=train: quantizes `program`. Empty fields were not given.
 struct TrainCommand {
   std::string program;
   std::string startup;
@@ -23,7 +23,7 @@ struct TrainCommand {
   std::string output;          // beside the program by default
   std::string startup_output;  // beside the startup program, or else the output
   std::string save_plan;
-  std::string pipeline;  // one that ParseTrainPipeline takes
+  std::string pipeline;  // one that ParseTrainPipeline accepts
   PipelineOptions pipeline_options;
   bool dry_run = false;
   bool explain = false;

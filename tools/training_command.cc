@@ -58,14 +58,14 @@ class TrainingRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // The file that the evaluated program is made of.
+  // The file that the evaluated program is made from.
   const std::string& EvaluatedFile() const {
     return command_.eval_program.empty() ? command_.program : command_.eval_program;
   }
 
   TrainedFrom Trained() const { return {training_, startup_, command_.program, command_.startup}; }
 
-  // What cannot be written is told before the work, not after it.
+  // Reports what cannot be written before the work, not after it.
   absl::Status ClaimOutputs() {
     RETURN_IF_ERROR(CheckStandardOutput());
     if (!command_.save.empty()) {
@@ -100,7 +100,7 @@ class TrainingRun {
 
     ASSIGN_OR_RETURN(training_set_, LoadTrainingSet(command_.data_set));
     ASSIGN_OR_RETURN(test_set_, LoadTestSet(command_.data_set));
-    // Told before a large network is initialised.
+    // Checked before a large network is initialised.
     const absl::Status batches = BatchesFor(training_, &*training_set_, options_).status();
     return batches.ok() ? batches : InFile(command_.program, batches);
   }
@@ -140,7 +140,7 @@ class TrainingRun {
     return WriteReport(note, /*output_is_taken=*/true);
   }
 
-  // Error (of usage): a variable that is to be dumped has no value then.
+  // A usage error if a variable to dump will have no value.
   absl::Status CheckDumped() const {
     const std::vector<std::string> fed = {options_.variables.images, options_.variables.labels};
     for (const std::string& name : command_.dump) {
@@ -151,8 +151,8 @@ class TrainingRun {
                                           [](const Argument* a) { return a->is_output(); });
       const bool is_fed = std::find(fed.begin(), fed.end(), name) != fed.end();
       if (is_written || is_fed || scope_.FindOrNull(name) != nullptr) continue;
-      return UsageError(absl::StrCat("--dump: \"", name, "\" is fed to ", command_.program,
-                                     " by nobody, and no op writes it"));
+      return UsageError(absl::StrCat("--dump: \"", name, "\" is neither fed to ", command_.program,
+                                     " nor written by an op"));
     }
     return absl::OkStatus();
   }
@@ -178,7 +178,7 @@ class TrainingRun {
     }
     steps_ = command_.steps > 0 ? command_.steps : command_.epochs * per_epoch;
     if (!command_.dump.empty() && trainer_->step() >= steps_) {
-      return UsageError("--dump: all steps are done, and none is left to dump; want more of them");
+      return UsageError("--dump: all steps are done, and none is left to dump; ask for more");
     }
     return absl::OkStatus();
   }
@@ -191,7 +191,7 @@ class TrainingRun {
     if (steps.empty()) return absl::OkStatus();
     if (!command_.resume) {
       return UsageError(absl::StrCat("--checkpoint_dir=", command_.checkpoint_dir,
-                                     " has checkpoints of a run; go on with it (--resume) or name "
+                                     " has checkpoints of a run; continue it (--resume) or name "
                                      "another folder"));
     }
     ASSIGN_OR_RETURN(Checkpoint checkpoint, LoadCheckpoint(checkpoints_->PathOf(steps.back())));
@@ -199,7 +199,7 @@ class TrainingRun {
     state_.set_step(checkpoint.state.step());
     state_.set_metrics_bytes(checkpoint.state.metrics_bytes());
     scope_ = std::move(checkpoint.scope);
-    return Tell(absl::StrCat("goes on from ", checkpoint.path, "\n"));
+    return Tell(absl::StrCat("resuming from ", checkpoint.path, "\n"));
   }
 
   absl::Status TrainAll() {
@@ -317,12 +317,12 @@ class TrainingRun {
   std::optional<Trainer> trainer_;
   std::optional<Evaluator> evaluator_;
   TrainingState state_;
-  int64_t steps_ = 0;  // of the whole run
+  int64_t steps_ = 0;  // steps of the whole run
   std::optional<CheckpointFolder> checkpoints_;
   std::optional<MetricsLog> metrics_;
   Clock::time_point begun_at_;
-  int64_t begun_with_ = 0;  // steps that were done before
-  int64_t images_ = 0;      // trained on since then
+  int64_t begun_with_ = 0;  // steps done before this run
+  int64_t images_ = 0;      // images trained on since then
   Scope dumped_;
 };
 

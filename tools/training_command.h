@@ -18,16 +18,16 @@ namespace fixpoint {
 struct TrainingCommand {
   std::string program;
   std::string startup;
-  std::string params;        // parameters to begin with, a folder or a combined file; "": none
-  std::string eval_program;  // "": a test program is made of the program
-  std::string data;          // as it was named
+  std::string params;        // parameters to start from, a folder or a combined file; "": none
+  std::string eval_program;  // "": a test program is made from the program
+  std::string data;          // as named on the command line
   DataSetName data_set;
   NetworkVariables variables;  // "": found
 
   int64_t epochs = 0;
   int64_t steps = 0;  // 0: as many as the epochs have
   int64_t batch_size = 0;
-  int64_t eval_every = 0;  // steps; 0: after the last alone
+  int64_t eval_every = 0;  // steps; 0: only after the last
   BackendKind backend = kDefaultBackend;
   BackendOptions backend_options;
   bool dump_plan = false;
@@ -38,7 +38,7 @@ struct TrainingCommand {
   std::string dump_output;
 
   std::string checkpoint_dir;
-  int64_t checkpoint_every = 0;  // steps; 0: after the last alone
+  int64_t checkpoint_every = 0;  // steps; 0: only after the last
   int keep_checkpoints = 0;
   bool resume = false;
 };

@@ -1,4 +1,4 @@
-// transpile: a program in, the rewritten program out, and an account of what was done.
+// transpile: rewrites a program, and reports what was done.
 
 #include <gflags/gflags.h>
 
@@ -32,27 +32,30 @@ DEFINE_string(fc_weights, "",
               "How weights of fully connected layers are quantized: per_tensor, per_channel or "
               "per_row, each row with a zero point; overrides the configuration's.");
 DEFINE_string(startup, "", "Startup program, rewritten too.");
-DEFINE_string(output, "", "Where the program goes; beside the input by default; - for stdout.");
-DEFINE_string(startup_output, "", "Where the startup program goes; beside the output by default.");
+DEFINE_string(output, "", "Where to write the program; by default beside the input; - for stdout.");
+DEFINE_string(startup_output, "",
+              "Where to write the startup program; by default beside the output.");
 DEFINE_string(params, "",
               "Parameters to freeze or lower the program with: a combined file or a folder.");
-DEFINE_string(params_output, "",
-              "Where the new parameters go, in the form they came in; beside them by default.");
+DEFINE_string(
+    params_output, "",
+    "Where to write the new parameters, in the form of --params; by default beside them.");
 DEFINE_string(feeds, "",
-              "What the frozen program is fed, comma separated; by default what it is fed now.");
+              "Inputs of the frozen program, comma separated; by default those of the program.");
 DEFINE_string(fetches, "",
-              "What the frozen program computes, comma separated; by default what it fetches now.");
+              "Outputs of the frozen program, comma separated; by default those of the program.");
 DEFINE_string(frozen_form, "portable",
-              "portable: int8 weights and quantize_linear ops; legacy: codes as FP32 numbers, as "
+              "portable: int8 weights and quantize_linear ops; legacy: codes as FP32 values, as "
               "the reference's freeze; legacy_int8: the same stored as int8.");
-DEFINE_bool(allow_dynamic, false, "Let a frozen program find ranges of activations as it runs.");
+DEFINE_bool(allow_dynamic, false,
+            "Allow a frozen program to find ranges of activations as it runs.");
 DEFINE_string(plan, "", "Follow this plan instead of making one.");
 DEFINE_string(save_plan, "", "Write the plan to this file.");
-DEFINE_string(profile, "", "Ranges that quantizers begin with (RangeProfile as text).");
-DEFINE_bool(dry_run, false, "Do everything but write programs and parameters.");
-DEFINE_bool(explain, false, "Tell each op's decision, reason and rule.");
+DEFINE_string(profile, "", "Ranges that quantizers start with (RangeProfile as text).");
+DEFINE_bool(dry_run, false, "Do everything except writing programs and parameters.");
+DEFINE_bool(explain, false, "Print each op's decision, reason and rule.");
 DEFINE_bool(json, false, "Print the report as JSON.");
-DEFINE_bool(undo, false, "Give the program back as it was before.");
+DEFINE_bool(undo, false, "Restore the program as it was before.");
 DEFINE_string(print_after, "", "Print the program after these passes (comma separated, or all).");
 DEFINE_string(stop_after, "", "End after this pass.");
 DEFINE_string(pass_pipeline, "", "The passes to run, comma separated.");
@@ -78,14 +81,15 @@ std::vector<ModeFlags> Modes() {
 ToolHelp Help() {
   ToolHelp help;
   help.name = "transpile";
-  help.purpose = "Rewrites a training program so that it trains as the integers will run.";
+  help.purpose =
+      "Rewrites a training program to simulate integers, and makes integer programs of it.";
   help.usage = {"transpile PROGRAM [flags]           quantize, and write PROGRAM.quantized",
                 "transpile --mode=test PROGRAM       write PROGRAM.test, for evaluation",
                 "transpile --mode=freeze --params=FILE PROGRAM",
                 "                                    write the int8 program and its parameters",
                 "transpile --mode=lower --params=FILE PROGRAM",
-                "                                    the same for one that computes on integers",
-                "transpile --undo PROGRAM [flags]    give the original back"};
+                "                                    write one that computes on integers",
+                "transpile --undo PROGRAM [flags]    restore the original"};
   help.flag_groups = {{"What to do:", {"mode", "undo"}}};
   for (FlagGroup& group : FlagGroupsOf(Modes())) help.flag_groups.push_back(std::move(group));
   help.examples = {"transpile examples/data/lenet.train.txt",
@@ -154,7 +158,7 @@ absl::StatusOr<ExitCode> Lower(const std::string& path) {
 
 absl::StatusOr<ExitCode> Run(const CommandLine& line) {
   if (line.arguments.size() != 1) {
-    return UsageError(absl::StrCat("one program is wanted; ", line.arguments.size(), " are named"));
+    return UsageError(absl::StrCat("want one program; got ", line.arguments.size()));
   }
   const std::string& path = line.arguments[0];
   if (FLAGS_mode != "train" && FLAGS_mode != "test" && FLAGS_mode != "freeze" &&

@@ -1,4 +1,4 @@
-// What `transpile` tells about its work: for people, and as JSON.
+// The report of `transpile`: as text, and as JSON.
 
 #ifndef FIXPOINT_TOOLS_TRANSPILE_REPORT_H_
 #define FIXPOINT_TOOLS_TRANSPILE_REPORT_H_
@@ -15,8 +15,8 @@ struct TranspileReport {
   std::string program;
   std::string output;              // "" where none was written
   std::string startup_output;      // "" where none was written
-  std::string left_alone;          // why nothing was done; "" where something was
-  std::vector<std::string> notes;  // in the JSON; beside the text they are written by themselves
+  std::string left_alone;          // why nothing was done; "" if something was
+  std::vector<std::string> notes;  // in the JSON; with the text they are written separately
   QuantPlan plan;
   std::vector<OpsLeftOut> left_out;
   bool explain = false;

@@ -1,4 +1,4 @@
-// The findings of a verification for programs to read.
+// The findings of a verification as JSON.
 
 #ifndef FIXPOINT_TOOLS_VERIFY_JSON_H_
 #define FIXPOINT_TOOLS_VERIFY_JSON_H_
@@ -10,7 +10,7 @@
 
 namespace fixpoint {
 
-// The members "errors", "findings" and "warnings" of an object that has been begun. Linear in the
+// Writes the members "errors", "findings" and "warnings" of an object that was begun. Linear in the
 // program.
 void WriteFindings(const Program& program, absl::Span<const Finding> findings, JsonWriter* json);
 

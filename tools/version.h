@@ -1,4 +1,4 @@
-// The release of Fixpoint that this is; CHANGELOG.md says what each brought.
+// The release of Fixpoint; CHANGELOG.md lists what each release brought.
 
 #ifndef FIXPOINT_TOOLS_VERSION_H_
 #define FIXPOINT_TOOLS_VERSION_H_

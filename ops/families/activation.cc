@@ -8,7 +8,7 @@
 namespace fixpoint {
 namespace {
 
-// What a gradient op reads beside Out@GRAD.
+// What a gradient op reads besides Out@GRAD.
 enum class GradientReads { kX, kOut };
 
 OpSchemaBuilder& Define(OpList& ops, absl::string_view type, GradientReads reads,

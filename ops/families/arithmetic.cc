@@ -1,4 +1,4 @@
-// Sums and scales of whole tensors, and what clips them.
+// Sums and scales of whole tensors, and clipping.
 
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
@@ -60,7 +60,7 @@ void MakeSumGradients(const OpDesc& forward, Era, std::vector<OpDesc>* gradients
   }
 }
 
-// Runs backwards: what is counted up is counted down again, in place.
+// Runs backwards: counts down in place what was counted up.
 void MakeIncrementGradient(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
   OpDesc& op = gradients->emplace_back();
   op.set_type("increment");

@@ -11,7 +11,7 @@ absl::Status InferScalarInt64(InferContext& op) {
   return absl::OkStatus();
 }
 
-// The gradient op's block is a new one that the backward pass fills; its maker cannot.
+// The gradient op's block is a new one, which the backward pass fills; the op's maker cannot.
 void LeaveToBackwardPass(const OpDesc&, Era, std::vector<OpDesc>* gradients) { gradients->clear(); }
 
 void DefineBlocks(OpList& ops) {

@@ -19,7 +19,7 @@ namespace {
 
 using Kind = QuantizableInput::Kind;
 
-// An image and what slides over it.
+// An image and the filter that slides over it.
 struct Geometry {
   int channel_axis;
   int height_axis;

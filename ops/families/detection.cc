@@ -15,13 +15,13 @@
 namespace fixpoint {
 namespace {
 
-// Boxes and Variances are [H, W, priors, 4], of Input's H and W.
+// Boxes and Variances are [H, W, priors, 4], with Input's H and W.
 absl::Status InferPriorBox(InferContext& op) {
   const TensorInfo input = op.Input("Input");
   const auto floats = [&](const char* name) {
     return FloatsAttr(op.op(), name).value_or(std::vector<double>());
   };
-  constexpr double kNear = 1e-6;  // ratios this near to each other are one
+  constexpr double kNear = 1e-6;  // ratios this close count as equal
   std::multiset<double> ratios = {1};
   const bool flip = op.Bool("flip");
   for (const double ratio : floats("aspect_ratios")) {
@@ -62,7 +62,7 @@ absl::Status InferPairs(InferContext& op) {
   return absl::OkStatus();
 }
 
-// New sizes of H and W; unknown where a tensor gives them, or a scale of an unknown size.
+// New sizes of H and W; unknown if a tensor gives them, or a scale of an unknown size.
 absl::Status InferResize(InferContext& op) {
   const TensorInfo x = op.Input("X");
   op.SetOutput("Out", x.dtype, std::nullopt);
@@ -75,7 +75,7 @@ absl::Status InferResize(InferContext& op) {
   std::vector<double> scales;
   if (attr != nullptr) {
     scales = FloatsValue(*attr).value_or(std::vector<double>());
-    // Version 1 has one number.
+    // Version 1 has one value.
     if (const std::optional<double> scale = FloatValue(*attr); scale) scales = {*scale};
   }
   if (scales.size() == 1) scales.push_back(scales[0]);

@@ -18,7 +18,7 @@ absl::Status CheckBits(InferContext& op) {
   return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
 }
 
-// The number of channels along quant_axis; unknown where X is.
+// The number of channels along quant_axis; unknown if X's is.
 absl::StatusOr<int64_t> ChannelCount(const TensorInfo& x, int64_t axis) {
   if (!x.has_dims()) return kUnknownDim;
   if (axis >= 0 && axis <= 1 && axis < x.rank()) return x.dims[axis];
@@ -26,7 +26,7 @@ absl::StatusOr<int64_t> ChannelCount(const TensorInfo& x, int64_t axis) {
                                                  DimsText(x.dims), "; want 0 or 1, an axis of X"));
 }
 
-// One scale for the tensor: Out as X, and the scale's state of one element each.
+// One scale for the tensor: Out like X, and the scale's state with one element each.
 absl::Status InferObserver(InferContext& op) {
   const TensorInfo x = op.Input("X");
   op.SetOutputLike("Out", x);
@@ -78,7 +78,7 @@ absl::Status InferPerChannelDequantize(InferContext& op) {
           " channels on quant_axis ", op.Int("quant_axis"), "; want equal numbers"));
     }
   }
-  // Codes may be held as integers; what they stand for has the type of their scale.
+  // Codes may be held as integers; dequantized, they have the type of their scale.
   TensorInfo out = x;
   out.dtype = scales.dtype;
   op.SetOutputLike("Out", out);
@@ -102,7 +102,7 @@ absl::Status InferQuantizeLinear(InferContext& op) {
     ASSIGN_OR_RETURN(channels, ChannelCount(x, axis));
   }
   op.SetOutput("OutScale", x.dtype, Dims{channels});
-  // Per channel the moving average's state is carried, of whatever shape, and not used.
+  // Per channel, the moving average's state is carried, in any shape, and not used.
   for (const char* state : {"State", "Accum"}) {
     op.SetOutputLike(absl::StrCat("Out", state), op.Input(absl::StrCat("In", state)));
   }
@@ -161,7 +161,7 @@ OpSchemaBuilder& DefineRounding(OpList& ops, QuantOp quant_op, absl::string_view
       .Attr("round_type", Int(1), Eras::kPaddle2);
 }
 
-// With the zero point 0, so that no code is below 0 where no number is.
+// With the zero point 0, so that no code is below 0 if no float is.
 OpSchemaBuilder& DefineSymmetric(OpList& ops, QuantOp quant_op, absl::string_view signature) {
   return DefineRounding(ops, quant_op, signature).KeepsSign();
 }
@@ -248,7 +248,7 @@ absl::Status InferAffine(InferContext& op) {
   return InferPerTensor(op);
 }
 
-// The number of rows along quant_axis, any of X's; unknown where X is.
+// The number of rows along quant_axis, any axis of X; unknown if X's is.
 absl::StatusOr<int64_t> RowCount(const TensorInfo& x, int64_t axis) {
   if (!x.has_dims()) return kUnknownDim;
   if (axis >= 0 && axis < x.rank()) return x.dims[axis];

@@ -1,4 +1,4 @@
-// Ops that make a tensor out of attributes: constants and random numbers; and casts and copies.
+// Ops that make a tensor from attributes: constants and random numbers; and casts and copies.
 
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
@@ -22,7 +22,7 @@ absl::Status InferBatchSizeLike(InferContext& op) {
   out[to] = kUnknownDim;
   if (input.has_dims()) {
     ASSIGN_OR_RETURN(const int from, NormalizeAxis(op.Int("input_dim_idx"), input.rank()));
-    // Of a sequence the first dimension counts all steps.
+    // The first dimension of a sequence counts all steps.
     if (input.lod_level == 0) out[to] = input.dims[from];
   }
   op.SetOutput("Out", dtype, out);

@@ -39,7 +39,7 @@ std::optional<int> RowsOfTable(const Op&, absl::string_view slot) {
   return slot == "W" ? std::optional(0) : std::nullopt;
 }
 
-// Of codes, with scales and offsets of all rows or of each.
+// A table of codes, with scales and offsets for all rows or for each.
 OpSchema::InferFunction InferIntegerLookup(bool drops_last_dim) {
   return [lookup = InferLookup(drops_last_dim)](InferContext& op) -> absl::Status {
     RETURN_IF_ERROR(lookup(op));

@@ -51,13 +51,13 @@ absl::Status CheckEpilogue(const InferContext& op) {
                                                  op.InputCount("Operands"), "; want one for each"));
 }
 
-// Whether no number or code below 0 comes out of the stage.
+// Whether the stage never gives a float or code below 0.
 bool EndsAtZero(const EpilogueStage& stage) {
   return stage.kind == EpilogueStage::Kind::kRelu ||
          (stage.kind == EpilogueStage::Kind::kClip && stage.a >= 0);
 }
 
-// Whether it makes nothing negative of what is not.
+// Whether it keeps what is not negative so.
 bool KeepsSign(const EpilogueStage& stage) {
   const bool is_of_a_number = stage.kind == EpilogueStage::Kind::kMultiply ||
                               stage.kind == EpilogueStage::Kind::kAdd ||
@@ -69,7 +69,7 @@ bool StoresUnsigned(const OpDesc& op) {
   return IntAttr(op, "out_dtype").value_or(VarType::FP32) == VarType::UINT8;
 }
 
-// Whether no number or code below 0 is stored after the epilogue.
+// Whether no float or code below 0 is stored after the epilogue.
 bool IsNeverNegative(const OpDesc& op) {
   if (StoresUnsigned(op)) return true;
   const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op);

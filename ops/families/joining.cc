@@ -109,7 +109,7 @@ int64_t SliceSize(int64_t size, int64_t start, int64_t end) {
 absl::Status InferSlice(InferContext& op) {
   const TensorInfo x = op.Input("Input");
   op.SetOutput("Out", x.dtype, std::nullopt);
-  // A slice of an array of tensors is another thing.
+  // Slicing an array of tensors is a different operation.
   if (!x.has_dims() || x.kind == VarType::LOD_TENSOR_ARRAY) return absl::OkStatus();
   for (const char* slot : {"StartsTensor", "EndsTensor", "StartsTensorList", "EndsTensorList"}) {
     if (op.HasInput(slot)) return absl::OkStatus();
@@ -138,7 +138,7 @@ absl::Status InferSlice(InferContext& op) {
   for (int i = 0; i < x.rank(); ++i) {
     if (!dropped[i]) out.push_back(sliced[i]);
   }
-  // Nothing left: [1], since 2.5 a scalar.
+  // No axis left: [1], since 2.5 a scalar.
   if (out.empty()) out.push_back(1);
   op.SetOutput("Out", x.dtype, out);
   return absl::OkStatus();

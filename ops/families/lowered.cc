@@ -1,5 +1,5 @@
-// The ops of lowered programs between numbers and codes, and on codes alone. Sums of products of
-// codes stand beside the ops that they come from: integer_conv2d, integer_mul, ...
+// The ops of lowered programs between floats and codes, and on codes alone. Sums of products of
+// codes are defined beside the ops that they come from: integer_conv2d, integer_mul, ...
 
 #include <cmath>
 
@@ -59,12 +59,12 @@ absl::Status InferTable(InferContext& op) {
   return absl::OkStatus();
 }
 
-// Numbers that are never negative have codes that are none.
+// Floats that are never negative have codes that are never negative.
 bool StoresZeroAsNoNegativeCode(const OpDesc& op) {
   return IntAttr(op, "out_zero_point").value_or(0) >= 0;
 }
 
-// Codes that are never negative stand for such numbers.
+// Codes that are never negative stand for floats that are not.
 bool IsSymmetric(const OpDesc& op) { return !IntAttr(op, "zero_point"); }
 
 bool SaysNeverNegative(const OpDesc& op) { return BoolAttr(op, "never_negative").value_or(false); }

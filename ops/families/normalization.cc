@@ -38,8 +38,8 @@ absl::Status InferBatchNorm(InferContext& op) {
   return absl::OkStatus();
 }
 
-// The gradient op reads the statistics that its forward op went by only where those are not the
-// batch's own.
+// The gradient op reads the statistics that its forward op used only if those are not the batch's
+// own.
 void DropStatisticsUnlessGlobal(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
   const bool is_test = era == Era::kPaddle2 && BoolAttr(forward, "is_test").value_or(false);
   if (is_test || BoolAttr(forward, "use_global_stats").value_or(false)) return;

@@ -61,8 +61,8 @@ OpSchemaBuilder& DefineWindows(OpSchemaBuilder& op) {
 
 bool IsMaxPooling(const OpDesc& op) { return StringAttr(op, "pooling_type") == "max"; }
 
-// Whether no window can lie in padding alone, whatever the image: a maximum over none is the lowest
-// number that there is.
+// Whether no window can lie in padding alone, whatever the image: a maximum over nothing is the
+// lowest value of the type.
 bool EveryWindowMeetsTheImage(const OpDesc& op) {
   if (BoolAttr(op, "global_pooling").value_or(false)) return true;
   if (BoolAttr(op, "adaptive").value_or(false)) return true;
@@ -77,7 +77,7 @@ bool EveryWindowMeetsTheImage(const OpDesc& op) {
   if (!window.ok()) return false;
   const bool ceil_mode = BoolAttr(op, "ceil_mode").value_or(false);
   return std::all_of(window->begin(), window->end(), [=](const WindowAxis& axis) {
-    // One that sticks out begins up to a stride later.
+    // One that sticks out starts up to a stride later.
     const bool last_meets =
         axis.pad_after < axis.kernel && (!ceil_mode || axis.stride <= axis.kernel - axis.pad_after);
     return axis.pad_before < axis.kernel && last_meets;
@@ -86,7 +86,7 @@ bool EveryWindowMeetsTheImage(const OpDesc& op) {
 
 bool KeepsRange(const OpDesc& op) { return IsMaxPooling(op) && EveryWindowMeetsTheImage(op); }
 
-// An average over none is 0.
+// An average over nothing is 0.
 bool KeepsSign(const OpDesc& op) { return !IsMaxPooling(op) || EveryWindowMeetsTheImage(op); }
 
 }  // namespace

@@ -52,7 +52,7 @@ absl::Status InferMul(InferContext& op) {
   return InferFlattenedProduct(op, op.Int("y_num_col_dims"));
 }
 
-// What is of a column of Y is there for each.
+// Infers a row-wise product. A slot with entries for the columns of Y has one for each.
 absl::Status InferRowWise(InferContext& op) {
   RETURN_IF_ERROR(InferFlattenedProduct(op, 1));
   const TensorInfo y = op.Input("Y");
@@ -106,7 +106,7 @@ absl::Status InferProduct(InferContext& op, bool transpose_x, bool transpose_y) 
   return absl::OkStatus();
 }
 
-// A vector is what it is, transposed or not.
+// A vector is the same, transposed or not.
 absl::Status InferMatmulV2(InferContext& op) {
   return InferProduct(op, op.Bool("trans_x") && op.Input("X").rank() > 1,
                       op.Bool("trans_y") && op.Input("Y").rank() > 1);
@@ -150,8 +150,8 @@ int RankOf(const Op& op, absl::string_view slot) {
   return tensor != nullptr ? tensor->dims_size() : 0;
 }
 
-// Y [K, N]: axis 1. Y [k1, k2, N] with y_num_col_dims 2: axis 2. Where several axes are flattened
-// to the output features, none of them is theirs alone.
+// Y [K, N]: axis 1. Y [k1, k2, N] with y_num_col_dims 2: axis 2. If several axes are flattened to
+// the output features, no single axis is theirs.
 std::optional<int> MulWeightAxis(const Op& op, absl::string_view slot) {
   if (slot == "Y") {
     const int64_t columns = IntAttr(op.desc(), "y_num_col_dims").value_or(1);
@@ -163,7 +163,7 @@ std::optional<int> MulWeightAxis(const Op& op, absl::string_view slot) {
   return std::nullopt;
 }
 
-// The last axis of Y, the last but one of X, the other one if transposed. A vector has none.
+// The last axis of Y, the last but one of X; the other one if transposed. A vector has none.
 OpSchema::AxisFunction MatmulWeightAxis(const char* transpose_x, const char* transpose_y) {
   return [transpose_x, transpose_y](const Op& op, absl::string_view slot) -> std::optional<int> {
     if (slot != "X" && slot != "Y") return std::nullopt;

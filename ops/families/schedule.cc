@@ -1,7 +1,7 @@
-// What a schedule of training switches on at a step. Ops that the reference does not have.
+// What a training schedule switches on at a step. Ops that the reference does not have.
 //
-// The other half of schedules is no op: an op with a test mode is in it from the step on that its
-// attribute test_from_step says (kTestFromStepAttr).
+// The other half of schedules is no op: an op with a test mode enters it at the step that its
+// attribute test_from_step gives (kTestFromStepAttr).
 
 #include "ops/infer.h"
 #include "ops/infer_rules.h"

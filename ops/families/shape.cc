@@ -1,4 +1,4 @@
-// Ops that give a tensor other dimensions, or another order, and keep its values.
+// Ops that change a tensor's dimensions or the order of its elements, and keep its values.
 
 #include <algorithm>
 #include <vector>
@@ -23,7 +23,7 @@ void SetReshaped(InferContext& op, const TensorInfo& x, const SomeDims& out) {
   op.SetOutput("XShape", x.dtype, x_shape);
 }
 
-// `shape`: 0 copies X's dimension at that place, one -1 is what is left.
+// `shape`: 0 copies X's dimension at that place, one -1 takes what is left.
 absl::StatusOr<Dims> ReshapedDims(DimsView x, const std::vector<int64_t>& shape) {
   Dims out;
   int inferred = -1;
@@ -103,7 +103,7 @@ absl::Status InferSqueeze(InferContext& op) {
     }
     out.emplace();
     for (int i = 0; i < x.rank(); ++i) {
-      // An axis that is named and longer than 1 stays.
+      // A named axis that is longer than 1 stays.
       if (!squeezed[i] || x.dims[i] > 1 || x.dims[i] == 0) out->push_back(x.dims[i]);
     }
     if (out->empty()) out.reset();

@@ -50,7 +50,7 @@ absl::Status InferCrossEntropy(InferContext& op) {
   return absl::OkStatus();
 }
 
-// The gradient op reads what has X's dimensions and a 0 after them.
+// The gradient op reads a tensor with X's dimensions followed by a 0.
 absl::Status InferCrossEntropy2Gradient(InferContext& op) {
   TensorInfo x = op.Input("XShape");
   if (x.has_dims()) x.dims.remove_suffix(1);

@@ -31,7 +31,7 @@ int64_t ChannelsOf(ProgramBuilder& net, absl::string_view layer, const std::stri
   return 0;
 }
 
-// The op of a convolution, with what both directions have in common.
+// The op of a convolution, with what both directions share.
 OpBuilder NewConvolution(ProgramBuilder& net, absl::string_view type, const std::string& x,
                          const std::string& filter, const Conv2dOptions& options) {
   OpBuilder op = net.New(type);

@@ -1,4 +1,4 @@
-// Losses and what is measured.
+// Losses and metrics.
 
 #include "ops/layers.h"
 
@@ -53,7 +53,7 @@ std::string Accuracy(ProgramBuilder& net, const std::string& probabilities,
   const auto number = [&](const char* suffix, VarType::Type dtype) {
     return net.DeclareTemporary(layer + suffix, net.ScalarDims(), dtype);
   };
-  // 2.x declares the counts as floats, and its op writes integers.
+  // 2.x declares the counts as floats, but its op writes integers.
   const VarType::Type count = net.era() == Era::kPaddle2 ? VarType::FP32 : VarType::INT32;
   const std::string share = number(".tmp_2", VarType::FP32);
   const std::string correct = number(".tmp_3", count);

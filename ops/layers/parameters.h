@@ -12,7 +12,7 @@
 
 namespace fixpoint {
 
-// Declares a parameter; gives its name.
+// Declares a parameter; returns its name.
 inline std::string AddParameter(ProgramBuilder& net, const std::string& name,
                                 const std::vector<int64_t>& dims, const Initializer& initializer,
                                 bool is_trained = true) {

@@ -1,4 +1,4 @@
-// What is fed, and other arrangements of the same elements.
+// Inputs, and other arrangements of the same elements.
 
 #include "ops/layers.h"
 

@@ -1,4 +1,4 @@
-// How one kind of optimizer updates a parameter: its op, what the op keeps, its attributes.
+// How one kind of optimizer updates a parameter: its op, the op's state, its attributes.
 //
 // Adding one: a file beside this one, and its factory in ops/optimizer.h.
 
@@ -14,7 +14,7 @@
 
 namespace fixpoint {
 
-// State of one parameter, FP32, that lives from step to step.
+// State of one parameter, FP32, that is kept from step to step.
 struct Accumulator {
   enum class Shape { kParameter, kOne };
   std::string suffix;  // after the parameter's name: "_velocity_0"
@@ -30,10 +30,10 @@ class UpdateRule {
 
   // Its slots Param, Grad, LearningRate and ParamOut are the same for all.
   virtual absl::string_view op_type() const = 0;
-  // Whether the op exists there.
+  // Whether the op exists in that era.
   virtual bool IsOf(Era) const { return true; }
   virtual std::vector<Accumulator> Accumulators(Era) const { return {}; }
-  // Those that are not as by default.
+  // The attributes that differ from their defaults.
   virtual void AddAttrs(OpBuilder&) const {}
   // Whether the op can add the decay to the gradient itself; else ops in front of it do.
   virtual bool DecaysItself(Era) const { return false; }

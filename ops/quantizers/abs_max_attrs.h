@@ -9,7 +9,7 @@
 
 namespace fixpoint {
 
-// bit_length, and round_type where it is not what the op of that era does by itself.
+// bit_length, and round_type if it is not the default of the op in that era.
 inline void AddSymmetricQuantizeAttrs(const QuantSpec& spec, OpBuilder& op) {
   op.IntAttr("bit_length", BitLength(spec));
   if (spec.rounding() == QuantSpec::HALF_TO_EVEN) op.IntAttr("round_type", 0);

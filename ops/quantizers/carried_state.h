@@ -25,7 +25,7 @@ inline QuantizerState CarriedState(const std::string& name, absl::string_view op
   return state;
 }
 
-// The same of one that inference reads too, and that is the scale.
+// The same for a state that inference reads too, and that is the scale.
 inline QuantizerState CarriedScale(absl::string_view op_type) {
   QuantizerState scale = CarriedState("scale", op_type, "OutScale");
   scale.is_scale = true;

@@ -19,7 +19,7 @@ class ChannelWiseAbsMaxQuantizer final : public Quantizer {
   }
   QuantSpec::Granularity granularity() const override { return QuantSpec::PER_CHANNEL; }
   bool is_dynamic() const override { return true; }
-  // Fluid's ops have no quant_axis and mean axis 0.
+  // Fluid's ops have no quant_axis and use axis 0.
   absl::Span<const int> axes(Era era) const override {
     static constexpr int kAxes[] = {0, 1};
     return absl::MakeConstSpan(kAxes, era == Era::kFluid ? 1 : 2);
@@ -37,7 +37,7 @@ class ChannelWiseAbsMaxQuantizer final : public Quantizer {
   }
   double InitialValue(const QuantizerState&, const QuantSpec&) const override { return 0; }
 
-  // Of one channel's values.
+  // Observes one channel's values.
   float Observe(const QuantSpec&, absl::Span<const float> values,
                 absl::Span<const absl::Span<float>>, int64_t) const override {
     return AbsMax(values);

@@ -1,5 +1,5 @@
 // fixed_abs_max: a range that is known beforehand, from a profile (--profile) or because the op
-// before it has one (softmax, relu6), and that training leaves as it is.
+// before it has one (softmax, relu6), and that training does not change.
 // The reference's fake_quantize_moving_average_abs_max and its fused form, in test mode for good.
 
 #include <memory>

@@ -2,9 +2,9 @@
 // Quantization (Esser et al. 2020, arXiv 1902.08153), in ops of Fixpoint's own; the reference has
 // none.
 //
-// What is trained is the range r = s * n, s the paper's step and n the largest code: what every
-// quantizer stores, and a frozen program reads. Its gradient is so scaled that s moves as the
-// paper's does under gradient descent with or without momentum (docs/quantizers/lsq.md).
+// The trained state is the range r = s * n, where s is the paper's step and n the largest code:
+// every quantizer stores a range, and a frozen program reads it. Its gradient is scaled so that s
+// moves as in the paper, under gradient descent with or without momentum (docs/quantizers/lsq.md).
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ class LsqQuantizer final : public Quantizer {
   }
   QuantSpec::Granularity granularity() const override { return granularity_; }
   bool is_dynamic() const override { return false; }
-  // Those that the frozen program's ops can have.
+  // The axes that the frozen program's ops can have.
   absl::Span<const int> axes(Era) const override {
     static constexpr int kAxes[] = {0, 1};
     return kAxes;
@@ -64,8 +64,8 @@ class LsqQuantizer final : public Quantizer {
     return {op.Build()};
   }
 
-  // Gradient descent with momentum. An update that would more than halve a range halves it, so
-  // that it stays positive.
+  // Gradient descent with momentum. An update that would more than halve a range halves it, so that
+  // it stays positive.
   std::vector<OpDesc> UpdateOps(const QuantSpec& spec, Era) const override {
     constexpr float kSmallest = 1e-20f;
     return {OpBuilder("scale")
@@ -91,7 +91,8 @@ class LsqQuantizer final : public Quantizer {
                 .Build()};
   }
 
-  // States: scale, initialized, velocity, [1] each. Finds the first range and changes it no more.
+  // States: scale, initialized, velocity, [1] each. Finds the first range and does not change it
+  // after that.
   float Observe(const QuantSpec& spec, absl::Span<const float> values,
                 absl::Span<const absl::Span<float>> state, int64_t) const override {
     float& range = state[0][0];

@@ -1,4 +1,4 @@
-// What the quantizers over an exponential moving average share: state, slots and, of those that
+// What the quantizers over an exponential moving average share: state, slots and, for those that
 // follow one number per tensor, everything but their name and the number.
 
 #ifndef FIXPOINT_OPS_QUANTIZERS_MOVING_AVERAGE_H_
@@ -36,8 +36,8 @@ class MovingAverageQuantizer : public Quantizer {
   // `parameters` are added to moving_rate, initial_state, initial_scale and skip_non_finite.
   explicit MovingAverageQuantizer(const std::vector<QuantizerParameter>& parameters = {});
 
-  // The number whose moving average is the range: what SummaryOps compute of the tensor, or its
-  // largest absolute value where there are none.
+  // The number whose moving average is the range: what SummaryOps compute from the tensor, or its
+  // largest absolute value if there are none.
   virtual float RangeOf(const QuantSpec& spec, absl::Span<const float> values) const = 0;
 
  private:

@@ -49,8 +49,8 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
   }
 
   // States: scale (the step between two codes), zero_point, state, accum_min, accum_max, [1] each.
-  // The range is widened to hold 0, so that 0 is a code; a range of 0, or next to it, has scale 1.
-  // Gives the scale.
+  // The range is widened to contain 0, so that 0 has a code; for a range of 0, or close to it, the
+  // scale is 1. Returns the scale.
   float Observe(const QuantSpec& spec, absl::Span<const float> values,
                 absl::Span<const absl::Span<float>> state, int64_t) const override {
     const float rate = static_cast<float>(Parameter(*this, spec, "moving_rate"));

@@ -1,6 +1,6 @@
 // row_wise_min_max: a step and a zero point for each row of a weight, from its own smallest and
-// largest value, as Glow's RowwiseQuantizedFullyConnected has them (Rotem et al. 2018, arXiv
-// 1805.00907). A row is what one output, or one entry of a table, is computed of.
+// largest value, like Glow's RowwiseQuantizedFullyConnected (Rotem et al. 2018, arXiv 1805.00907).
+// A row holds the weights of one output, or is one entry of a table.
 // Ops of Fixpoint's own, fake_row_wise_quantize_min_max and fake_row_wise_dequantize.
 
 #include <algorithm>
@@ -36,8 +36,8 @@ class RowWiseMinMaxQuantizer final : public Quantizer {
   }
   double InitialValue(const QuantizerState&, const QuantSpec&) const override { return 0; }
 
-  // Of one row's values, whose range is widened to hold 0; those that are not finite do not count.
-  // The state is the zero point. Gives the step.
+  // Observes one row's values, whose range is widened to contain 0; values that are not finite are
+  // ignored. The state is the zero point. Returns the step.
   float Observe(const QuantSpec& spec, absl::Span<const float> values,
                 absl::Span<const absl::Span<float>> state, int64_t) const override {
     float min = 0;

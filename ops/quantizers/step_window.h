@@ -22,7 +22,7 @@ inline std::vector<QuantizerParameter> WindowParameters() {
            "ever, 0 does not"}};
 }
 
-// A recipe of an op with the slots of fake_quantize_range_abs_max. States: scale, scales.
+// A recipe with an op that has the slots of fake_quantize_range_abs_max. States: scale, scales.
 inline QuantizerRecipe WindowRecipe(const std::string& quantize_op) {
   QuantizerRecipe recipe;
   recipe.quantize_op = quantize_op;
@@ -53,7 +53,7 @@ class WindowQuantizer : public Quantizer {
   double InitialValue(const QuantizerState& state, const QuantSpec& spec) const override {
     return state.is_scale ? Parameter(*this, spec, "initial_scale") : 0;
   }
-  // The range is in the window too, so that it leaves it as what was seen does.
+  // The range is in the window too, so that it leaves it like observed values.
   double ValueOfRange(const QuantizerState&, const QuantSpec&, float min,
                       float max) const override {
     return std::max(std::fabs(min), std::fabs(max));

@@ -29,7 +29,7 @@ void CheckVariable(const Block& block, const Variable& variable, FindingList* fi
   }
   for (int64_t dim : tensor->dims()) {
     if (dim >= -1) continue;
-    // Everything takes it for unknown; 1.x wrote products of -1 and known sizes.
+    // Everything treats it as unknown; 1.x wrote products of -1 and known sizes.
     findings->Warning(FindingCode::kVariableType, block,
                       absl::StrCat("variable \"", variable.name(), "\" is ",
                                    DimsText(DimsView(tensor->dims().data(), tensor->dims_size())),

@@ -18,10 +18,10 @@
 
 namespace fixpoint {
 
-// A name as findings say it that are not of the op that it stands in: many may repeat it.
+// How findings about other ops write a name, which many of them may repeat.
 std::string Shortened(absl::string_view name);
 
-// Where checks leave what they find.
+// Where checks record their findings.
 class FindingList {
  public:
   void Error(FindingCode code, const Op& op, std::string message) {
@@ -37,17 +37,17 @@ class FindingList {
     findings_.push_back({Severity::kWarning, code, &block, nullptr, std::move(message)});
   }
 
-  // "block 0, op 17 (conv2d)", as Describe says it. The first call counts the ops of the block.
+  // "block 0, op 17 (conv2d)", as Describe writes it. The first call counts the ops of the block.
   std::string Place(const Op& op);
 
   std::vector<Finding> TakeInProgramOrder();
 
  private:
   std::vector<Finding> findings_;
-  absl::flat_hash_map<const Op*, int> indexes_;  // of ops of blocks that were counted
+  absl::flat_hash_map<const Op*, int> indexes_;  // for ops of blocks that were counted
 };
 
-// An op with its schema, null where there is none.
+// An op with its schema, null if there is none.
 struct KnownOp {
   const Op* op;
   const OpSchema* schema;
@@ -55,9 +55,9 @@ struct KnownOp {
 
 // 1, 2, 3.
 void CheckBlock(const Block& block, FindingList* findings);
-// 3, of an op that runs blocks.
+// 3, for an op that runs blocks.
 void CheckSubBlocks(const Op& op, FindingList* findings);
-// 5, 6. Whether the op may be looked at further.
+// 5, 6. Returns whether further checks make sense.
 bool CheckForm(const KnownOp& known, Era era, FindingList* findings);
 // 7.
 class NameCheck {
@@ -94,7 +94,7 @@ class ReadCheck {
   int64_t quantized_arguments_left_;
   absl::flat_hash_map<const Variable*, bool> may_be_fed_;
 };
-// 10. Compares when all ops are known; a program without gradient ops costs next to nothing.
+// 10. Compares once all ops are known; costs next to nothing for a program without gradient ops.
 class GradientCheck {
  public:
   GradientCheck(Era era, FindingList* findings);
@@ -109,7 +109,7 @@ class GradientCheck {
 };
 // 11, 12, 13.
 void CheckRoles(const Program& program, const KnownOp& known, FindingList* findings);
-// 14, 15, 16. Of all ops that quantize, dequantize or observe.
+// 14, 15, 16. For all ops that quantize, dequantize or observe.
 void CheckQuantization(const std::vector<KnownOp>& ops, Era era, FindingList* findings);
 // 17.
 void CheckStartup(const Program& program, const Program& startup, FindingList* findings);

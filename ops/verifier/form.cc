@@ -31,7 +31,7 @@ class SlotCheck {
   }
 
  private:
-  // Position in the schema, of this era rather than of the other; -1 where there is none.
+  // The position in the schema, preferring this era to the other; -1 if there is none.
   int Find(absl::string_view name) const {
     int found = -1;
     for (size_t i = 0; i < schema_.size(); ++i) {
@@ -45,7 +45,7 @@ class SlotCheck {
   void CheckSlot(const OpDesc::Var& slot) {
     const int i = Find(slot.parameter());
     if (i < 0) {
-      // Of an empty slot nothing follows.
+      // An empty slot implies nothing.
       if (slot.arguments().empty()) return;
       if (slot.parameter() == kStepSlot && op_.FindAttr(kTestFromStepAttr) != nullptr) return;
       findings_->Warning(FindingCode::kUnknownSlot, op_,
@@ -80,8 +80,8 @@ class SlotCheck {
   bool fine_ = true;
 };
 
-// Whether an attribute may stand for one of type `want`: narrower numbers may, and tensors that
-// hold the value.
+// Whether an attribute can take the place of one of type `want`: narrower numbers can, and so can
+// tensors that hold the value.
 bool MayBe(const OpDesc::Attr& attr, AttrType want) {
   if (attr.type() == want || attr.type() == VAR || attr.type() == VARS) return true;
   switch (want) {

@@ -15,15 +15,15 @@
 namespace fixpoint {
 namespace {
 
-// The values in the slots that a gradient op repeats of its forward op, slot by slot, each ended by
-// null. In a sub-block, whose gradients are another block's, variables stand for the values.
+// The values in the slots that a gradient op repeats from its forward op, slot by slot, each ended
+// by null. In a sub-block, whose gradients are in another block, variables stand for the values.
 using Key = absl::InlinedVector<const void*, 8>;
 
 // Which slots of a GradientSchema's inputs a gradient op has, as bits.
 using SlotMask = uint64_t;
 
-// Real programs have one or two forms of a gradient op type; a file that is made to have more does
-// not make us index its ops for each.
+// Real programs have one or two forms of a gradient op type; a file with more of them must not make
+// us index its ops for each.
 constexpr int kMostForms = 8;
 
 // Stands for kEmptyArgument; null ends a slot.
@@ -92,7 +92,7 @@ class GradientCheck::Impl {
     if (!known.schema->gradients().empty()) forward_ops_[known.schema].push_back(known.op);
     if (known.schema->gradient_of().empty()) return;
     const OpSchema* forward = FindOpSchema(known.schema->gradient_of());
-    // The gradient op of one that runs a block reads what its scopes kept.
+    // The gradient op of an op that runs a block reads what its scopes kept.
     if (forward == nullptr || !known.op->sub_blocks().empty()) return;
     const GradientSchema* form = FindForm(*forward, known.op->type());
     if (form != nullptr) gradients_.push_back({known.op, forward, form});
@@ -122,7 +122,7 @@ class GradientCheck::Impl {
     const OpSchema* forward;
     const GradientSchema* form;
   };
-  // The first forward op with what a gradient op reads.
+  // The first forward op that has what a gradient op reads.
   using Index = absl::flat_hash_map<Key, const Op*>;
 
   const GradientSchema* FindForm(const OpSchema& forward, const std::string& type) const {
@@ -135,7 +135,7 @@ class GradientCheck::Impl {
     return found;
   }
 
-  // What each forward op has in those slots; null where there are more forms than are looked at.
+  // What each forward op has in those slots; null if there are more forms than are tracked.
   const Index* FindIndex(const Gradient& gradient, SlotMask mask) {
     const auto [known, is_new] = indexes_.try_emplace({gradient.form, mask});
     if (!is_new) return &known->second;
@@ -150,7 +150,7 @@ class GradientCheck::Impl {
     return &index;
   }
 
-  // The forward op whose output's gradient the op takes in, by the name of that gradient.
+  // The forward op whose output's gradient the op reads, by the name of that gradient.
   static const Op* ForwardByName(const Op& gradient, const OpSchema& forward,
                                  const GradientSchema& form) {
     for (const GradientSchema::Slot& slot : form.inputs) {
@@ -165,7 +165,7 @@ class GradientCheck::Impl {
     return nullptr;
   }
 
-  // The last op of that type before `gradient` that writes `name`; looks a bounded way back.
+  // The last op of that type before `gradient` that writes `name`; searches a bounded way back.
   static const Op* LastWriter(const Op& gradient, absl::string_view name, const std::string& type) {
     constexpr int kFarthest = 4096;
     const Op* op = gradient.previous();
@@ -179,7 +179,7 @@ class GradientCheck::Impl {
   }
 
   void Report(const Op& gradient, const OpSchema& forward, const GradientSchema& form) {
-    // Messages are made for a few; to look for the forward op of each could take long.
+    // Messages are made for a few findings only; searching the forward op of each could take long.
     constexpr int kMostExplained = 64;
     const Op* op = ++reported_ <= kMostExplained ? ForwardByName(gradient, forward, form) : nullptr;
     for (size_t i = 0; op != nullptr && i < form.inputs.size(); ++i) {

@@ -14,7 +14,7 @@
 namespace fixpoint {
 namespace {
 
-// The op that wrote what an op reads in X; null where no op did.
+// The op that wrote what an op reads in X; null if no op did.
 const Op* WriterOfX(const Op& op) {
   const Argument* x = op.Input("X");
   if (x == nullptr || x->value() == nullptr || x->value()->written_by() == nullptr) return nullptr;
@@ -44,10 +44,10 @@ void CheckNesting(const Op& quantize, FindingList* findings) {
                                findings->Place(*writer), " already; want it quantized once"));
 }
 
-// When a variable was next written after a value, in the value's own block.
+// The next write of a variable after a value, in the value's own block.
 class NextWrites {
  public:
-  // Null where nothing writes it again.
+  // Null if nothing writes it again.
   const Op* After(const Value& value) {
     const Variable& variable = value.variable();
     if (known_.insert(&variable).second) Add(variable);
@@ -71,7 +71,7 @@ class NextWrites {
   absl::flat_hash_map<const Value*, const Op*> next_;
 };
 
-// Finds the forward readers of `result`, the quantized copy, that stand after `write`.
+// Finds the forward readers of `result`, the quantized copy, after `write`.
 void CheckStaleReaders(const Argument& result, const Argument& x, const Op& write,
                        FindingList* findings) {
   const Op* looked_at = nullptr;  // an op's reads stand together

@@ -1,4 +1,4 @@
-// Names and the values that they stand for.
+// Names and the values that they refer to.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,17 +18,17 @@
 namespace fixpoint {
 namespace {
 
-// A suggestion looks at names that the op sees, the nearest block's first: enough of them to help,
-// and so few that a program of nothing but mistakes is still verified in time.
+// A suggestion considers names that the op sees, the nearest block's first: enough of them to help,
+// and few enough that a program of nothing but mistakes is still verified in time.
 constexpr int kMostSuggestions = 10;
 constexpr size_t kMostCandidates = 2000;
 constexpr size_t kLongestSuggestion = 64;
 
-// Of all walks through what quantizers make of variables: more than a program that is quantized
-// takes, and so few that one of nothing but quantizers is still verified in time.
+// For all walks through what quantizers make of variables: more than a quantized program needs, and
+// few enough that one of nothing but quantizers is still verified in time.
 constexpr int64_t kMostQuantizedArguments = int64_t{1} << 20;
 
-// Kinds of variable that are there without an op's writing them.
+// Kinds of variable that exist without being written.
 bool ExistsByItself(const Variable& variable) {
   switch (variable.desc()->type().type()) {
     case VarType::FEED_MINIBATCH:
@@ -41,7 +41,7 @@ bool ExistsByItself(const Variable& variable) {
   }
 }
 
-// The first op that writes a variable, or runs a block that does; null where none does.
+// The first op that writes a variable, or runs a block that does; null if none does.
 const Op* FirstWriter(const Variable& variable) {
   for (const Value* value : variable.values()) {
     if (value->op() != nullptr) return value->op();
@@ -49,7 +49,7 @@ const Op* FirstWriter(const Variable& variable) {
   return nullptr;
 }
 
-// At most kMostCandidates names that a suggestion may be, from the block outwards.
+// At most kMostCandidates names for a suggestion, from the block outwards.
 std::vector<std::string> NamesSeenFrom(const Block& from) {
   std::vector<std::string> names;
   for (const Block* block = &from; block != nullptr; block = block->parent()) {
@@ -108,7 +108,7 @@ std::string NameCheck::Suggestion(const Op& op, absl::string_view name) {
 ReadCheck::ReadCheck(const Program& program, FindingList* findings)
     : program_(program), findings_(findings), quantized_arguments_left_(kMostQuantizedArguments) {}
 
-// The op may be as wide as the program, so its inputs are not what is walked.
+// The op may be as wide as the program, so its inputs are not walked.
 bool ReadCheck::ReadsOrQuantized(const Op& op, const Variable& variable) {
   std::vector<const Variable*> open = {&variable};
   absl::flat_hash_set<const Variable*> seen = {&variable};
@@ -147,12 +147,12 @@ bool ReadCheck::MayBeFed(const Variable& variable, const Op& first_writer) {
 void ReadCheck::Check(const Op& op) {
   for (const Argument* input : op.inputs()) {
     const Variable* variable = input->variable();
-    // What an op hands to the block that it runs enters there unwritten.
+    // What an op passes to the block that it runs enters there unwritten.
     if (variable == nullptr || variable->desc() == nullptr || variable->block().index() != 0) {
       continue;
     }
     if (ExistsByItself(*variable) || input->value()->origin() != Value::Origin::kEntry) continue;
-    // A loop's gradient op takes the gradients that it does not find for zero.
+    // A loop's gradient op treats missing gradients as zero.
     if (!op.sub_blocks().empty() && absl::EndsWith(input->slot_name(), kGradientSuffix)) continue;
     const auto read = [&] {
       return absl::StrCat("input ", input->slot_name(), " reads \"", input->name(), "\", ");
@@ -172,8 +172,8 @@ void ReadCheck::Check(const Op& op) {
   CheckAttributes(op);
 }
 
-// Which value an attribute's variable stands for is not known, but that there is none before the
-// op is.
+// It is unknown which value an attribute's variable refers to, but known that there is none before
+// the op.
 void ReadCheck::CheckAttributes(const Op& op) {
   for (const absl::string_view name : VariablesInAttrs(op.desc())) {
     const Variable* variable = program_.Find(op.block(), name);

@@ -1,4 +1,4 @@
-// What an op's role says of it, and optimizers.
+// The roles of ops, and optimizers.
 
 #include <algorithm>
 

@@ -19,8 +19,8 @@ bool IsState(const Variable& variable) {
   return variable.persistable() && variable.is_used() && HoldsTensor(variable);
 }
 
-// How many variables the startup program would have to initialize and does not; 0 where it declares
-// one of them.
+// How many variables the startup program should initialize but does not; 0 if it declares one of
+// them.
 int CountIfNoneIsInitialized(const Program& program, const Program& startup) {
   int count = 0;
   for (int b = 0; b < program.block_count(); ++b) {
@@ -48,7 +48,7 @@ void CheckStartup(const Program& program, const Program& startup, FindingList* f
                                  " persistable variables; is it of another program?"));
     return;
   }
-  absl::flat_hash_map<const Variable*, int> counted;  // a name may be that of many variables
+  absl::flat_hash_map<const Variable*, int> counted;  // a name may belong to many variables
   for (int b = 0; b < program.block_count(); ++b) {
     const Block& block = program.block(b);
     for (const Variable* variable : block.variables()) {

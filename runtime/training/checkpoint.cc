@@ -98,8 +98,8 @@ absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run
                           const Scope& initial) {
   const TrainingState& state = checkpoint.state;
   const auto refuse = [&](absl::string_view what, const auto& was, const auto& is) {
-    return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": is of a run with ", what,
-                                                   " ", was, ", and this one has ", is,
+    return absl::InvalidArgumentError(absl::StrCat(checkpoint.path, ": belongs to a run with ",
+                                                   what, " ", was, ", and this one has ", is,
                                                    "; want the same"));
   };
   if (state.program_checksum() != run.program_checksum()) {

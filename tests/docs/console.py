@@ -21,6 +21,7 @@ from pages import Page  # noqa: E402
 _TOOLS = ("transpile", "train", "infer", "inspect")
 _SECONDS = 60
 _README = "README.md"
+_INDEX = "docs/index.md"
 _MANUAL = "docs/manual.md"
 # These depend on the list of known targets, and so are not in it.
 _OWN_TARGETS = ("//tests/docs:update", "//tests/docs:update_models")
@@ -71,8 +72,9 @@ class Machine:
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             shutil.copytree(self._root / "examples/data", folder / "examples/data")
-            for target in (self._root / "examples").glob("*.textproto"):
-                shutil.copy(target, folder / "examples")
+            for pattern in ("*.sh", "*.textproto"):
+                for example in (self._root / "examples").glob(pattern):
+                    shutil.copy(example, folder / "examples")
             for path in [folder, *folder.rglob("*")]:
                 path.chmod(path.stat().st_mode | stat.S_IWUSR)
             (folder / "bazelw").write_text(_BAZELW)
@@ -162,8 +164,9 @@ def main(arguments):
                 page = Page(page.path, page.name)
                 results = machine.run_page(page)
             page.check_names(known_flags, machine.known_targets, _known_files(here))
-            if page.name == _README:
-                page.check_links_to([other.name for other in pages if other.name != _README])
+            if page.name == _INDEX:
+                page.check_links_to([os.path.relpath(other.name, "docs") for other in pages
+                                     if other.name not in (_INDEX, _README)])
             failures += _complaints(page, results, known_flags)
             failures += [f"{page.name}: its commands write {path}; .gitignore has no line for it"
                          for path in machine.unignored(page)]

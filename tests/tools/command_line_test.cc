@@ -122,24 +122,23 @@ TEST_F(CommandLineTest, WrongCommandLinesSayWhatIsWrong) {
       {{"-x"}, "unknown flag --x"},
       {{"--not_of_this_tool"}, "unknown flag --not_of_this_tool"},
       {{"--flagfile=x"}, "unknown flag --flagfile"},
-      {{"--bits=four"}, "--bits=four: not a good value; one of type int32 is expected"},
-      {{"--bits="}, "--bits=: not a good value; one of type int32 is expected"},
-      {{"--bits=99999999999"},
-       "--bits=99999999999: not a good value; one of type int32 is expected"},
-      {{"--json=maybe"}, "--json=maybe: not a good value; one of type bool is expected"},
+      {{"--bits=four"}, "--bits=four: not a valid value; want one of type int32"},
+      {{"--bits="}, "--bits=: not a valid value; want one of type int32"},
+      {{"--bits=99999999999"}, "--bits=99999999999: not a valid value; want one of type int32"},
+      {{"--json=maybe"}, "--json=maybe: not a valid value; want one of type bool"},
       {{"x", "--bits"}, "--bits needs a value of type int32"},
       {{"--nobits"},
-       "unknown flag --nobits; only a flag that is on or off has a --no form, and that takes no "
+       "unknown flag --nobits; only a switch has a --no form, and that takes no "
        "value"},
       {{"--nojson=true"},
-       "unknown flag --nojson; only a flag that is on or off has a --no form, and that takes no "
+       "unknown flag --nojson; only a switch has a --no form, and that takes no "
        "value"},
       {{"--=x"}, "unknown flag --"},
   };
   for (const auto& c : kCases) {
     err_.str("");
     EXPECT_EQ(Parse(c.words).exit_code, kWrongUsage) << c.message;
-    EXPECT_EQ(err_.str(), "quant: " + c.message + "\nquant --help shows how it is used\n");
+    EXPECT_EQ(err_.str(), "quant: " + c.message + "\nquant --help shows the usage\n");
     EXPECT_EQ(out_.str(), "");
   }
 }

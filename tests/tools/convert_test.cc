@@ -72,7 +72,7 @@ TEST_F(Convert, SaysWhatItLacks) {
     int exit_code;
     std::string message;
   } kCases[] = {
-      {{}, 2, "convert: where the program goes is wanted: --output=FILE"},
+      {{}, 2, "convert: want an output: --output=FILE"},
       {{"--output=-"}, 2, "--output=- does not say the form; want --to=binary"},
       {{"--output=p.onnx"}, 2, "--output=p.onnx does not say the form; want --to=binary"},
       {{"--output=p.pb", "--to=onnx"}, 2, "--to=onnx; there are binary, text and protobuf_text"},
@@ -96,7 +96,7 @@ TEST_F(Convert, AClosedStandardOutputIsToldBeforeTheFileIsWritten) {
   EXPECT_EQ(run.exit_code, 5);
   EXPECT_EQ(run.err,
             "inspect: standard output: cannot be written: it is closed, or open for reading "
-            "alone\n");
+            "only\n");
   EXPECT_THAT(folder_.Files(), ElementsAre("program.txt"));
 }
 

@@ -169,7 +169,7 @@ TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
   } kCases[] = {
       {{"--fetches=y", "open.txt"},
        2,
-       "the program does not say the shape of \"x\", which it is fed; want --shapes=x=EXTENTS"},
+       "the program does not declare the shape of \"x\", which it is fed; want --shapes=x=EXTENTS"},
       {{"--fetches=y", "--shapes=x", "open.txt"},
        2,
        "--shapes: \"x\"; want NAME=EXTENTS, as image=1x3x224x224"},
@@ -188,7 +188,7 @@ TEST_F(InspectCost, WhatCannotBeKnownIsTold) {
       {{"--fetches=y", "parameter.txt"},
        3,
        "parameter.txt: the parameter \"w\" is declared FP32 [-1, 4]; want known extents"},
-      {{"--fetches=y", "words.txt"}, 4, "words.txt: \"x\", which is fed, is sequences; "},
+      {{"--fetches=y", "words.txt"}, 4, "words.txt: \"x\", which is fed, holds sequences; "},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.error);

@@ -104,8 +104,8 @@ elementwise_sub(X=y, Y=label) -> (Out=loss)
     std::string error;
   } kCases[] = {
       {"--fetches=y=y.npy", "onednn", 0, ""},
-      {"--fetches=y=y.npy", "reference", 2, "is fed \"label\", which is wanted: --feeds=label="},
-      {"--fetches=loss=y.npy", "onednn", 2, "is fed \"label\", which is wanted: --feeds=label="},
+      {"--fetches=y=y.npy", "reference", 2, "is fed \"label\"; want --feeds=label="},
+      {"--fetches=loss=y.npy", "onednn", 2, "is fed \"label\"; want --feeds=label="},
   };
   for (const auto& c : kCases) {
     SCOPED_TRACE(c.fetch + c.backend);
@@ -353,7 +353,7 @@ fetch(X=y) -> (Out=fetch) {col=0}
   const std::vector<Case> cases = {
       {{"net.txt", params},
        2,
-       "what to do is wanted: --fetches=NAME=FILE.npy, --data=mnist:FOLDER or another, "
+       "nothing to do; want --fetches=NAME=FILE.npy, --data=mnist:FOLDER or another, "
        "--compare=OTHER, or --bench"},
       {{"net.txt", params, fetch, "--data=digits:50"},
        2,
@@ -364,7 +364,7 @@ fetch(X=y) -> (Out=fetch) {col=0}
       {{"net.txt", fetch, "--json"},
        2,
        "--json is not a flag of arrays; it is one of data, compare and bench"},
-      {{"net.txt", fetch}, 2, "net.txt has 1 parameters, which are wanted: --params=FILE"},
+      {{"net.txt", fetch}, 2, "net.txt has 1 parameters; want --params=FILE"},
       {{"net.txt", params, "--fetches=y"}, 2, "--fetches: \"y\"; want NAME=FILE.npy"},
       {{"net.txt", params, "--fetches=yy=y.npy"},
        2,
@@ -412,7 +412,7 @@ fetch(X=y) -> (Out=fetch) {col=0}
       {{"net.txt", params, "--feeds=x=row.npy", fetch},
        3,
        "row.npy: is FP32 [2]; want what the program declares of \"x\", FP32 [-1, 2]"},
-      {{"net.txt", params, fetch}, 2, "net.txt is fed \"x\", which is wanted: --feeds=x=FILE.npy"},
+      {{"net.txt", params, fetch}, 2, "net.txt is fed \"x\"; want --feeds=x=FILE.npy"},
       {{"train.txt", params, fetch},
        4,
        "train.txt: block 0, op 3 (relu_grad) is an op of training; want a test program (transpile "

@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr char kSeeHelp[] = "inspect --help shows how it is used\n";
+constexpr char kSeeHelp[] = "inspect --help shows the usage\n";
 
 constexpr char kProgram[] = R"(program version=2006002
 block 0 {
@@ -383,7 +383,7 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
       {{"dot", "--json", "x"},
        "--json is not a flag of dot; it is one of stats, verify, diff and cost"},
       {{"diff", "--stritc", "x", "y"}, "unknown flag --stritc; did you mean --strict?"},
-      {{"stats", "--json=2", "x"}, "--json=2: not a good value; one of type bool is expected"},
+      {{"stats", "--json=2", "x"}, "--json=2: not a valid value; want one of type bool"},
   };
   for (const auto& c : kCases) {
     const BinaryRun run = Run(c.arguments);
@@ -440,7 +440,7 @@ TEST_F(Inspect, StandardOutputThatIsClosedCannotBeWritten) {
   EXPECT_EQ(run.exit_code, 5);
   EXPECT_EQ(run.err,
             "inspect: standard output: cannot be written: it is closed, or open for reading "
-            "alone\n");
+            "only\n");
   // A diff of what is alike writes nothing.
   EXPECT_EQ(Run({"diff", "program.txt", "program.txt"}, options).exit_code, 0);
 }

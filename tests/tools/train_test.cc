@@ -125,7 +125,7 @@ TEST_F(Train, AResumedRunEqualsTheUninterruptedOne) {
   folder_.Write("parts.jsonl", folder_.Read("parts.jsonl") + "{\"step\": 5}\n");
   const BinaryRun resumed = run_to("13", {"--save=parts"});
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
-  EXPECT_THAT(resumed.out, StartsWith("goes on from run/step-4\n"));
+  EXPECT_THAT(resumed.out, StartsWith("resuming from run/step-4\n"));
 
   const std::string whole = BytesOf("whole");
   const std::string parts = BytesOf("parts");
@@ -150,7 +150,7 @@ TEST_F(Train, BeginsWithParametersThatAreGiven) {
   };
   EXPECT_LT(first_loss("run.jsonl"), first_loss("fresh.jsonl") / 2);
   EXPECT_EQ(run.err,
-            "took 8 of 9 parameters from trained; as the startup program says: "
+            "took 8 of 9 parameters from trained; from the startup program: "
             "fc_0.w_0_velocity_0\n");
 }
 
@@ -162,7 +162,7 @@ TEST_F(Train, TellsWhichFilesOfParametersAreNotUsed) {
   const BinaryRun run = Run({"--steps=1", "--params=one"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err,
-            "took 1 of 9 parameters from one; as the startup program says: fc_0.b_0, "
+            "took 1 of 9 parameters from one; from the startup program: fc_0.b_0, "
             "fc_0.b_0_velocity_0, fc_0.w_0_velocity_0 and 5 more; not used: conv2d_0.w_0\n");
 }
 
@@ -261,8 +261,8 @@ TEST_F(Train, AParameterThatNobodyGivesAValueIsToldBeforeTraining) {
   const BinaryRun run = Run({"--steps=2", "--save=params"});
   EXPECT_EQ(run.exit_code, 4);
   EXPECT_EQ(run.err,
-            "train: mlp.txt: parameter \"lost\" is initialised by no op of mlp.startup.txt and "
-            "written by none of the program; without a value it cannot be saved\n");
+            "train: mlp.txt: parameter \"lost\" is not initialised by mlp.startup.txt and "
+            "not written by the program; without a value it cannot be saved\n");
   EXPECT_EQ(Run({"--steps=2"}).exit_code, 0);
 }
 
@@ -276,7 +276,7 @@ TEST_F(Train, AClosedStandardOutputIsToldBeforeTraining) {
                                   options);
   EXPECT_EQ(run.exit_code, 5);
   EXPECT_EQ(run.err,
-            "train: standard output: cannot be written: it is closed, or open for reading alone\n");
+            "train: standard output: cannot be written: it is closed, or open for reading only\n");
   EXPECT_THAT(folder_.Files(), ElementsAre("mlp.startup.txt", "mlp.txt"));
 }
 
@@ -327,10 +327,11 @@ TEST_F(Train, AStartupProgramOfBeforeTheProgramWasQuantizedDoesNotFit) {
   };
   BinaryRun run = train("mlp.startup.txt");
   EXPECT_EQ(run.exit_code, 4);
-  EXPECT_THAT(run.err, EndsWith("; mlp.startup.txt initialises 9 of the 17 persistable variables, "
-                                "and not fc_0.w_0@scale, fc_1.w_0@scale, image@accum and "
-                                "5 more: is it of another program, or of this one before it was "
-                                "quantized?\n"));
+  EXPECT_THAT(run.err,
+              EndsWith("; mlp.startup.txt initialises 9 of the 17 persistable variables, "
+                       "and not fc_0.w_0@scale, fc_1.w_0@scale, image@accum and "
+                       "5 more: does it belong to another program, or to this one before it was "
+                       "quantized?\n"));
   ASSERT_EQ(quantize({"--output=q.txt", "--startup=mlp.startup.txt", "mlp.txt"}), 0);
   EXPECT_THAT(train("mlp.startup.txt").err,
               EndsWith("before it was quantized? There is mlp.startup.quantized.txt\n"));
@@ -378,9 +379,10 @@ TEST_F(Train, AProgramThatIsFedIsNoStartupProgram) {
   const BinaryRun run =
       RunBinary("tools/train", {"mlp.txt", "--startup=mlp.txt", "--data=digits:10"}, here);
   EXPECT_EQ(run.exit_code, 3);
-  EXPECT_EQ(run.err,
-            "train: mlp.txt: is fed image, label, as no startup program is; want the one that "
-            "initialises mlp.txt\n");
+  EXPECT_EQ(
+      run.err,
+      "train: mlp.txt: is fed image, label, which a startup program never is; want the one that "
+      "initialises mlp.txt\n");
 }
 
 TEST_F(Train, ARunThatIsDoneIsResumedToWriteItsParameters) {
@@ -388,7 +390,7 @@ TEST_F(Train, ARunThatIsDoneIsResumedToWriteItsParameters) {
   const BinaryRun run = Run({"--steps=3", "--checkpoint_dir=run", "--resume", "--save=second"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out,
-            "goes on from run/step-3\nall 3 steps are done; --steps or --epochs asks for more\n"
+            "resuming from run/step-3\nall 3 steps are done; --steps or --epochs asks for more\n"
             "wrote second\n");
   EXPECT_TRUE(absl::StrReplaceAll(BytesOf("first"), {{"first/", ""}}) ==
               absl::StrReplaceAll(BytesOf("second"), {{"second/", ""}}));
@@ -432,10 +434,10 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
       {{"--dump=fc_0.w", "--dump_output=x.npz"},
        2,
        "--dump: block 0 of mlp.txt has no variable \"fc_0.w\"; did you mean fc_0.w_0?"},
-      {{"--resume"}, 2, "--resume wants a folder: --checkpoint_dir=FOLDER"},
+      {{"--resume"}, 2, "--resume needs a folder: --checkpoint_dir=FOLDER"},
       {{"--checkpoint_dir=run"},
        2,
-       "--checkpoint_dir=run has checkpoints of a run; go on with it (--resume) or name another "
+       "--checkpoint_dir=run has checkpoints of a run; continue it (--resume) or name another "
        "folder"},
       {{"--save=mlp.txt"}, 2, "would replace the input"},
       {{"--images=label"},
@@ -448,10 +450,10 @@ TEST_F(Train, WhatIsWrongIsToldByExitCode) {
        "mlp.txt: block 0, op 7 (fill_constant) is an op of training; want a test program"},
       {{"--checkpoint_dir=run", "--resume", "--steps=1", "--dump=image", "--dump_output=x.npz"},
        2,
-       "--dump: all steps are done, and none is left to dump; want more of them"},
+       "--dump: all steps are done, and none is left to dump; ask for more"},
       {{"--checkpoint_dir=run", "--resume", "--seed=5"},
        3,
-       "run/step-1: is of a run with seed 0, and this one has 5; want the same"},
+       "run/step-1: belongs to a run with seed 0, and this one has 5; want the same"},
       {{"--params=nowhere"}, 3, "nowhere: cannot be opened"},
       {{"--save=nowhere/params"}, 5, "nowhere/params: cannot be written"},
       {{"--checkpoint_dir=file/run"}, 5, "file/run: cannot be written"},

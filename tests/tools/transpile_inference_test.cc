@@ -157,7 +157,7 @@ TEST_F(TranspileInference, WhatIsWrongIsToldByExitCode) {
       {{"--params=params"}, 2, "--params is not a flag of train; it is one of freeze and lower"},
       {{"--undo", "--explain"}, 2, "--explain is not a flag of undo; it is one of train and lower"},
       {{"--undo", "--mode=freeze"}, 2, "--undo has no modes; leave --mode out"},
-      {{"--mode=freeze"}, 2, "--mode=freeze wants the trained parameters"},
+      {{"--mode=freeze"}, 2, "--mode=freeze needs the trained parameters"},
       {{"--mode=freeze", "--params=params", "--frozen_form=onnx"},
        2,
        "--frozen_form=onnx; there are portable, legacy and legacy_int8"},

@@ -81,7 +81,7 @@ TEST_F(TranspileLower, TellsByOpTypeWhatIsComputedOnIntegers) {
             "quantize_linear        1          0  1 at_edge\n"
             "softmax                1          0  1 no_rule\n"
             "total                  5          1  4\n"
-            "computed on integers: 1 of 2 ops (50 %), beside 3 between numbers and codes\n"
+            "computed on integers: 1 of 2 ops (50 %), beside 3 between floats and codes\n"
             "wrote net.lowered.txt\n"
             "wrote net.lowered.params\n");
 }

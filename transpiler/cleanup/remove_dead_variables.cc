@@ -1,7 +1,7 @@
 // remove_dead_variables: removes the variables that no op of the program names, in whichever block
-// the op and the variable are. What feeds and fetches are held in stays, and so do names that an op
-// with blocks of its own gives in attributes (states of `recurrent`). Where strip_training has
-// taken the gradient ops away:
+// the op and the variable are. The variables that hold feeds and fetches stay, and so do names that
+// an op with blocks of its own has in attributes (states of `recurrent`). After strip_training has
+// removed the gradient ops:
 //
 //   var x f32[-1,4]
 //   var y f32[-1,4]

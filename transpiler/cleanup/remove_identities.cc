@@ -1,4 +1,4 @@
-// remove_identities: takes out the ops of an inference program that change nothing, so that their
+// remove_identities: removes the ops of an inference program that change nothing, so that their
 // readers read what they copied. Exporters leave many:
 //
 //   softmax(X=x) -> (Out=y)
@@ -8,10 +8,10 @@
 //   softmax(X=x) -> (Out=y)
 //   fetch(X=y) -> (Out=fetch) {col=0}
 //
-// An op stays where its output is persistable, or it or its input is written a second time, where
-// an attribute names it, where the program has its gradient, and where a reader stands in a block
-// that has another variable of the input's name. Ops in sub-blocks stay: whoever runs a block may
-// call its variables by name.
+// An op stays if its output is persistable; if it or its input is written a second time; if an
+// attribute names it; if the program has its gradient; and if a reader is in a block that has
+// another variable of the input's name. Ops in sub-blocks stay: the op that runs a block may refer
+// to its variables by name.
 
 #include <algorithm>
 #include <memory>

@@ -1,6 +1,6 @@
-// dequantize_products: the legacy form computes products on codes, and takes them back to real
-// numbers after the product, whose output keeps its name and value. For a convolution of an
-// activation and a weight with one scale, 1.5:
+// dequantize_products: the legacy form computes products on codes, and dequantizes after the
+// product, whose output keeps its name and value. For a convolution of an activation and a weight
+// with one scale, 1.5:
 //
 //   fake_quantize_moving_average_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
 //   fake_dequantize_max_abs(Scale=s, X=q) -> (Out=d) {max_range=127.0}
@@ -12,8 +12,8 @@
 //   fake_dequantize_max_abs(Scale=s, X=y.codes) -> (Out=y) {max_range=10752.667}
 //
 // max_range is 127 * 127 / 1.5. A weight with a scale per channel gives
-// fake_channel_wise_dequantize_max_abs with both scales. A product that is not only that (a bias or
-// an activation function inside, channels that are not the output's, another output that is read)
+// fake_channel_wise_dequantize_max_abs with both scales. A product with more in it (a bias or an
+// activation function inside, channels that are not the output's, another output that is read)
 // stays as it is.
 
 #include <algorithm>
@@ -53,12 +53,12 @@ struct Factor {
   std::string codes;
   std::string scale;  // the variable
   int bits = 8;
-  int axis = -1;                           // the channels' of a weight, or -1
-  std::optional<float> scale_value;        // where it is one number that is known
-  const QuantizationSite* site = nullptr;  // null of a weight
+  int axis = -1;                           // the channel axis of a weight, or -1
+  std::optional<float> scale_value;        // if it is a single known value
+  const QuantizationSite* site = nullptr;  // null for a weight
 };
 
-// Whether the op is nothing but the product of what stands in two slots.
+// Whether the op is nothing but the product of its two slots.
 bool IsPlainProduct(const Op& op, const OpSchema& schema) {
   for (const QuantizableInput& input : schema.quantizable_inputs()) {
     if (input.kind == QuantizableInput::Kind::kAddend && !op.Inputs(input.slot).empty()) {
@@ -68,7 +68,8 @@ bool IsPlainProduct(const Op& op, const OpSchema& schema) {
   return !FindFusedAttribute(op.desc());
 }
 
-// Whether an op reads what `op` writes beside `result`: of a product of codes it is no real number.
+// Whether an op reads an output of `op` besides `result`: for a product of codes it would not be a
+// float value.
 bool IsReadBeside(const Argument& result, const Op& op) {
   const auto outputs = op.outputs();
   return std::any_of(outputs.begin(), outputs.end(), [&result](const Argument* output) {
@@ -103,7 +104,7 @@ class ProductDequantizer {
       }
     }
     for (const Op& op : program_.ops()) RETURN_IF_ERROR(Dequantize(op));
-    // What a loop lists and its block no longer reads is not to keep the ops that make it.
+    // What a loop lists but its block no longer reads must not keep the ops that compute it.
     UpdateCaptures(program_, &rewriter_);
     RemoveUnreadDequantizeOps();
     if (context_.form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
@@ -165,7 +166,7 @@ class ProductDequantizer {
     factor.argument = argument;
     if (const auto it = by_result_.find(value); it != by_result_.end()) {
       const QuantizationSite& site = *it->second;
-      // Codes that are written anew may be others at the product.
+      // Codes that are written again may differ at the product.
       if (!site.fused && !HasOneWriter(*site.result->variable())) return std::nullopt;
       if (site.axis >= 0) return std::nullopt;
       factor.site = &site;
@@ -179,7 +180,7 @@ class ProductDequantizer {
     return WeightFactor(*value->op(), std::move(factor));
   }
 
-  // Nothing where it is not known before the program runs.
+  // Nothing if it is unknown before the program runs.
   std::optional<float> ScaleValue(const Argument& scale) const {
     const auto made = context_.parameters.added.Find(scale.name());
     if (made.ok()) return (*made)->data<float>()[0];
@@ -214,7 +215,7 @@ class ProductDequantizer {
     return factor;
   }
 
-  // Without its X and Out.
+  // The op without its X and Out.
   static OpDesc PerTensor(const Factor& constant, const Factor& read) {
     const double codes = static_cast<double>(LargestCode(constant.bits)) * LargestCode(read.bits);
     return OpBuilder("fake_dequantize_max_abs")
@@ -223,7 +224,7 @@ class ProductDequantizer {
         .Build();
   }
 
-  // Nothing where the op cannot find the weight's channels in the output.
+  // Nothing if the op cannot find the weight's channels in the output.
   static std::optional<OpDesc> PerChannel(const Op& op, const OpSchema& schema,
                                           const Factor& weight, const Factor& activation) {
     const absl::string_view slot = weight.argument->slot_name();
@@ -249,7 +250,8 @@ class ProductDequantizer {
         .Build();
   }
 
-  // The codes of a fused quantizer, by the separate op of the same quantizer before it.
+  // The codes of a fused quantizer, computed by the same quantizer's separate op, inserted before
+  // it.
   absl::StatusOr<std::string> CodesOfFused(const QuantizationSite& site) {
     std::string& name = codes_of_fused_[&site];
     if (!name.empty()) return name;
@@ -309,8 +311,8 @@ class ProductDequantizer {
     }
   }
 
-  // Codes that only products read become INT8, or INT16 where they are larger: what a dequantize
-  // op reads has to be FP32.
+  // Codes that only products read become INT8, or INT16 if they are larger: a dequantize op needs
+  // FP32.
   absl::Status StoreAsIntegers() {
     ParameterWriter parameters(program_, &context_.parameters, &rewriter_);
     for (const std::string& name : weight_codes_) {
@@ -350,7 +352,7 @@ class ProductDequantizer {
   std::vector<QuantizationSite> sites_;
   absl::flat_hash_map<const Value*, const QuantizationSite*> by_result_;
   absl::flat_hash_map<const QuantizationSite*, std::string> codes_of_fused_;
-  // Dequantize ops of factors whose codes products read now.
+  // Dequantize ops of factors whose codes products now read.
   std::vector<const Op*> replaced_;
   absl::flat_hash_set<const Op*> seen_;
   absl::btree_set<std::string> weight_codes_;

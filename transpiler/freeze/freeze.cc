@@ -21,7 +21,7 @@
 namespace fixpoint {
 namespace {
 
-// Error (kFailedPrecondition): there is nothing to freeze, or nothing left to.
+// Error (kFailedPrecondition): there is nothing to freeze, or nothing left to freeze.
 absl::Status CheckCanBeFrozen(const Program& program, const QuantizerTable& quantizers) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
   if (const std::string why = WhyFrozen(program, quantizers); !why.empty()) {
@@ -63,8 +63,8 @@ bool ReadsQuantized(const Op& op) {
   return std::any_of(op.inputs().begin(), op.inputs().end(), is_quantized);
 }
 
-// Error (kInvalidArgument): an op that quantizes or dequantizes, or reads what one does, names a
-// variable that nothing declares. What takes its place needs the declaration.
+// Error (kInvalidArgument): an op that quantizes or dequantizes, or reads the result of one, names
+// an undeclared variable. Its replacement needs the declaration.
 absl::Status CheckDeclared(const Program& program) {
   for (const Op& op : program.ops()) {
     if (!IsOfQuantization(op) && !ReadsQuantized(op)) continue;
@@ -82,7 +82,7 @@ absl::Status CheckDeclared(const Program& program) {
   return absl::OkStatus();
 }
 
-// What ops read before they were quantized is gone, so that no mark can lead back to it.
+// What ops read before they were quantized is gone, so no mark can lead back to it.
 void DropMarksOfChange(Program* program) {
   Rewriter rewriter(program, "freeze");
   for (const Op& op : program->ops()) rewriter.RemoveAttr(op, kRewiredAttr);

@@ -1,4 +1,4 @@
-// From a trained program and its parameters to the program that is deployed: integer weights, fixed
+// From a trained program and its parameters to the program to deploy: integer weights, fixed
 // ranges, nothing of training.
 
 #ifndef FIXPOINT_TRANSPILER_FREEZE_FREEZE_H_
@@ -20,7 +20,7 @@ namespace fixpoint {
 inline constexpr char kFreezePipeline[] =
     "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
     "quantize_weights,quantize_biases,prune_to_inference,remove_dead_variables";
-// Of the legacy forms.
+// The pipeline of the legacy forms.
 inline constexpr char kLegacyFreezePipeline[] =
     "strip_training,set_test_mode,freeze_observers,prune_to_inference,freeze_scales,"
     "quantize_weights,quantize_biases,dequantize_products,prune_to_inference,remove_dead_variables";
@@ -36,15 +36,15 @@ absl::StatusOr<Pipeline> ParseFreezePipeline(absl::string_view text, FrozenForm 
 
 struct FreezeOptions {
   FrozenForm form = FrozenForm::kPortable;
-  // What is fed and fetched; empty: what the program's feed and fetch ops say. Where the program
-  // has no feed op and none are named, it is fed what it needs and does not compute.
+  // The feeds and fetches; empty: those of the program's feed and fetch ops. If the program has no
+  // feed op and none are named, it is fed what it needs and does not compute.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
-  // Leaves activations whose range is found anew at every run as they are, instead of refusing.
+  // Keeps activations whose range is found anew at every run as they are, instead of refusing.
   bool allow_dynamic = false;
   // A user's own quantizers; null: the built-in ones.
   const QuantizerTable* quantizers = nullptr;
-  // Likewise of passes, and what is run of them; empty: the pipeline of the form.
+  // Likewise for passes, and the passes to run; empty: the pipeline of the form.
   const PassTable* passes = nullptr;
   std::string pipeline;
   PipelineOptions pipeline_options;
@@ -57,14 +57,15 @@ struct FrozenModel {
   std::vector<std::string> notes;
 };
 
-// Freezes a quantized program, of training or of inference, Fixpoint's or the reference's, with the
-// values of its persistable variables; both stay as they are. Block indexes stay too. The result
+// Freezes a quantized program, for training or inference, Fixpoint's or the reference's, with the
+// values of its persistable variables; neither is changed. Block indexes stay too. The result
 // has no way back: neither an edit log nor marks of what ops read before. Linear in the program and
 // in the parameters.
 //
 // In the portable form the result computes what MakeTestProgram(program) computes, bit for bit on
-// the same kernels, and every variable that both have holds the same; but a weight whose stored
-// range is not its own (the reference reads that of the last training step) has its own again.
+// the same kernels, and every variable that both have holds the same; except that a weight whose
+// stored range is not its own (the reference reads that of the last training step) has its own
+// again.
 //
 // Errors name the op and the variable:
 //   kFailedPrecondition  nothing is quantized; it is frozen or lowered already; neither training

@@ -24,7 +24,7 @@ class FreezeContext final : public PassContext {
   FrozenForm form = FrozenForm::kPortable;
   // Whether a frozen program may still find ranges of activations anew at every run.
   bool allow_dynamic = false;
-  // What a pruned program computes from what; empty: what it fetches and feeds.
+  // The outputs and inputs of a pruned program; empty: those of its fetch and feed ops.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
 

@@ -1,5 +1,5 @@
-// freeze_observers: what an observer saw becomes an attribute of the op whose output it watched,
-// and the observer goes:
+// freeze_observers: the range that an observer saw becomes an attribute of the op whose output it
+// watched, and the observer is removed:
 //
 //   relu(X=x) -> (Out=y)
 //   moving_average_abs_max_scale(X=y) -> (OutScale=s) {is_test=true}

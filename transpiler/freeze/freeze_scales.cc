@@ -71,7 +71,7 @@ class ScaleFreezer {
         const StoredScale scale,
         FindStoredScale(*site.scale, context_.parameters.trained(), context_.quantizers));
     if (scale.value == 0) {
-      // Without its place in the block, which costs the length of the block to count.
+      // Without its position in the block, which takes time linear in the block to count.
       context_.notes.push_back(absl::StrCat(
           "block ", site.quantize->block().index(), ", ", site.quantize->type(),
           ": the scale of \"", site.input->name(), "\" is 0, so that all of it is quantized to 0"));
@@ -95,7 +95,7 @@ class ScaleFreezer {
       for (const Argument* input : op->inputs()) {
         if (input->variable() == old) rewriter_.SetArgument(*input, parameter);
       }
-      // In test mode the op hands on what it reads.
+      // In test mode the op passes on what it reads.
       for (const Argument* output : op->outputs()) {
         if (output->variable() == old) rewriter_.SetArgument(*output, parameter);
       }
@@ -175,7 +175,7 @@ class FreezeScales final : public StagePass<FreezeContext> {
   std::vector<std::string> Establishes() const override { return {"scales_frozen"}; }
   // A range that an activation shares with a weight is found by the weight's quantizer.
   std::vector<std::string> ComesBefore() const override { return {"weights_quantized"}; }
-  // What computed a range that is a parameter now is left.
+  // Ops that computed a range that is now a parameter are left over.
   std::vector<std::string> Consumes() const override { return {"pruned"}; }
 
   absl::Status RunIn(Program& program, FreezeContext& context) const override {

@@ -1,4 +1,4 @@
-// How a frozen program says what was quantized, and what that saves.
+// How a frozen program represents what was quantized, and what that saves.
 
 #ifndef FIXPOINT_TRANSPILER_FREEZE_FROZEN_FORM_H_
 #define FIXPOINT_TRANSPILER_FREEZE_FROZEN_FORM_H_
@@ -9,7 +9,7 @@ namespace fixpoint {
 
 enum class FrozenForm {
   kPortable,    // int8 weights; quantize_linear and dequantize_linear around what stays float
-  kLegacy,      // codes as FP32 numbers, and one dequantize op after each product
+  kLegacy,      // codes as FP32 values, and one dequantize op after each product
   kLegacyInt8,  // the same with codes stored as INT8, as the reference's convert_to_int8
 };
 

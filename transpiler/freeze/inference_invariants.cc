@@ -81,7 +81,7 @@ class Check {
     const Op* writer = removed_writers_.WriterOf(input);
     if (writer == nullptr || fed_.contains(input.name())) return;
     if (!IsForwardRole(writer->role())) {
-      // What is read after it in its block, strip_training has refused.
+      // strip_training has refused reads after it in its block.
       refusals_.push_back(absl::StrCat(program_.name(), program_.name().empty() ? "" : ": ",
                                        removed_writers_.Check(input).message()));
       return;
@@ -119,7 +119,7 @@ class Check {
       if (result->slot_name() != "Out" || result->value() == nullptr) continue;
       for (const Argument* reader : result->value()->readers()) {
         const Op& op = reader->op();
-        // A loop hands codes to its block.
+        // A loop passes codes to its block.
         if (QuantOpOf(op) != QuantOp::kDequantize && op.sub_blocks().empty()) CheckProduct(op);
       }
     }
@@ -143,7 +143,7 @@ class Check {
   const RemovedWriters removed_writers_;
   absl::flat_hash_set<std::string> fed_;
   std::vector<std::string> violations_;
-  std::vector<std::string> refusals_;  // of what no program for inference can be made of
+  std::vector<std::string> refusals_;  // causes that no program for inference can be made
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What holds of a program that was made for inference, checked by code at the end of the pipelines
-// that make one:
+// What holds for a program that was made for inference, checked at the end of the pipelines that
+// make one:
 //
 //   1. No op belongs to training: none has the Backward, Optimize or LRSched bit.
 //   2. Every op that has a test mode is in it, but for quantizers that find their range anew.
@@ -19,9 +19,9 @@
 
 namespace fixpoint {
 
-// The first three, then of a frozen program all of them. REQUIRES: the edits are still known to the
-// program. Errors: kInternal: what is violated, a line each; kFailedPrecondition: an op reads what
-// only an op of training wrote, so that no such program can be made. Linear in the program.
+// Checks the first three and, for a frozen program, all of them. REQUIRES: the program still has
+// its edits recorded. Errors: kInternal: what is violated, a line each; kFailedPrecondition: an op
+// reads what only a training op wrote, so that no such program can be made. Linear in the program.
 absl::Status CheckTestProgram(const Program& program, const FreezeContext& context);
 absl::Status CheckFrozenProgram(const Program& program, const FreezeContext& context);
 

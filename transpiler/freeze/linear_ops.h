@@ -12,7 +12,7 @@
 namespace fixpoint {
 
 // The codes, as FP32, that the site's quantize op computes; every attribute is written, because the
-// ops' defaults are other ones.
+// ops' defaults differ.
 OpDesc MakeQuantizeLinear(const QuantizationSite& site, absl::string_view x,
                           absl::string_view scale, absl::string_view zero_point,
                           absl::string_view y);
@@ -24,7 +24,7 @@ OpDesc MakeDequantizeLinear(const QuantizationSite& site, absl::string_view x,
 OpDesc MakeLegacyDequantize(const QuantizationSite& site, absl::string_view x,
                             absl::string_view scale, absl::string_view out);
 
-// Gives an op that takes the place of `replaced` its role, and the mark of the pass.
+// Gives an op that replaces `replaced` its role, and the mark of the pass.
 OpDesc InPlaceOf(const Op& replaced, absl::string_view pass, OpDesc op);
 
 }  // namespace fixpoint

@@ -8,7 +8,7 @@
 
 namespace fixpoint {
 
-// Whether it is an op of lowered programs alone: on integers.
+// Whether it is an op that only lowered programs have: one on integers.
 bool IsOnIntegers(const Op& op);
 
 // Error (kFailedPrecondition): the program is lowered already; the first such op.

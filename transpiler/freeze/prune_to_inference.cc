@@ -1,8 +1,8 @@
-// prune_to_inference: removes what the fetches do not need. What is needed is followed by values:
-// an op that writes a needed variable in place stays, one that writes what is then overwritten
-// goes. A program without feed and fetch ops gets them, as save_inference_model writes them: for
-// the fetches that the context names, and for its feeds or, where it names none, the variables that
-// are needed and that nothing in the program computes. For the fetch y:
+// prune_to_inference: removes what the fetches do not need. Needs are traced by values: an op that
+// writes a needed variable in place stays, one whose result is overwritten is removed. A program
+// without feed and fetch ops gets them, as save_inference_model writes them: for the fetches that
+// the context names, and for its feeds or, if it names none, the variables that are needed and that
+// nothing in the program computes. For the fetch y:
 //
 //   mul(X=x, Y=w) -> (Out=y)
 //   mean(X=y) -> (Out=loss)
@@ -35,8 +35,8 @@ namespace {
 constexpr char kFeed[] = "feed";
 constexpr char kFetch[] = "fetch";
 
-// Whether every write of the variable replaces all that it held. A list of tensors is written entry
-// by entry.
+// Whether every write of the variable replaces its whole contents. A list of tensors is written
+// entry by entry.
 bool IsWrittenWhole(const Variable& variable) {
   return variable.desc() == nullptr || variable.tensor() == nullptr ||
          variable.desc()->type().type() != VarType::LOD_TENSOR_ARRAY;
@@ -76,7 +76,7 @@ class Pruner {
         "the ", what, " \"", name, "\" is no variable of block 0", DidYouMean(name, known)));
   }
 
-  // Where following begins: the fetched values; and where it ends: the fed variables.
+  // Where tracing starts: the fetched values; and where it ends: the fed variables.
   absl::Status FindEnds() {
     for (const std::string& name : context_.feeds) {
       ASSIGN_OR_RETURN(const Variable* variable, FindInMain(name, "feed"));
@@ -120,13 +120,13 @@ class Pruner {
   void Keep(const Op& op) {
     if (!kept_.insert(&op).second) return;
     for (const Argument* input : op.inputs()) Need(input->value());
-    // Which value an attribute's variable stands for is not known: all of them stay.
+    // It is unknown which value an attribute's variable refers to: all of them stay.
     for (const absl::string_view name : VariablesInAttrs(op.desc())) {
       const Variable* variable = program_.Find(op.block(), name);
       if (variable == nullptr) continue;
       for (const Value* value : variable->values()) Need(value);
     }
-    // What runs in a loop is kept whole: how often it runs may depend on all of it.
+    // A loop's block is kept whole: how often it runs may depend on all of it.
     for (const Block* block : op.sub_blocks()) {
       for (const Op& inner : block->ops()) open_ops_.push_back(&inner);
     }
@@ -150,8 +150,8 @@ class Pruner {
     }
   }
 
-  // Whether a feed takes the place of what the value's op computes: unless that changes in place
-  // what was fed.
+  // Whether a feed replaces what the value's op computes: unless that op changes in place what was
+  // fed.
   bool IsFed(const Value& value) const {
     if (!fed_.contains(&value.variable())) return false;
     for (const Argument* input : value.op()->inputs()) {
@@ -175,7 +175,7 @@ class Pruner {
     return absl::OkStatus();
   }
 
-  // What is fed, in the order of the names or, without names, as InputsInOrder. Error
+  // The feeds, in the order of the names or, without names, as InputsInOrder. Error
   // (kInvalidArgument): something else is needed.
   absl::StatusOr<std::vector<const Variable*>> FedInOrder() const {
     ASSIGN_OR_RETURN(std::vector<const Variable*> inputs, InputsInOrder());
@@ -195,8 +195,8 @@ class Pruner {
     return fed;
   }
 
-  // What is needed and comes from outside, in the order of the first read. Error
-  // (kFailedPrecondition): it does not, but from an op that an earlier pass removed.
+  // What is needed from outside, in the order of the first read. Error (kFailedPrecondition): it
+  // does not come from outside but from an op that an earlier pass removed.
   absl::StatusOr<std::vector<const Variable*>> InputsInOrder() const {
     const RemovedWriters removed(program_);
     std::vector<const Variable*> inputs;
@@ -231,7 +231,7 @@ class Pruner {
     }
   }
 
-  // The variable that feeds or fetches are held in.
+  // The variable that holds the feeds or fetches.
   absl::StatusOr<std::string> Holder(absl::string_view name, VarType::Type kind) {
     const Variable* found = program_.Find(main(), name);
     if (found != nullptr && found->desc()->type().type() == kind) return found->name();

@@ -1,5 +1,5 @@
 // quantize_biases: a bias that training rounded to steps of the sums that it is added to becomes
-// codes in a parameter of its own, beside the float one, which goes if nothing else reads it:
+// codes in a parameter of its own, beside the float one, which is removed if nothing else reads it:
 //
 //   fake_quantize_dequantize_bias(InputScale=s, WeightScale=w.int8.scale, X=b) -> (Out=d)
 //     {input_largest_code=255, weight_largest_code=127}
@@ -106,7 +106,7 @@ class BiasQuantizer {
     return absl::OkStatus();
   }
 
-  // What a parameter holds: FP32, finite.
+  // The values of a parameter: FP32, finite.
   absl::StatusOr<std::vector<float>> NumbersOf(const Argument& input) const {
     const auto wrong = [&](absl::StatusCode code, const auto&... parts) {
       return absl::Status(
@@ -143,7 +143,7 @@ class BiasQuantizer {
             "\", that is found anew at every run, so that it has no codes to store; want one that "
             "training left"));
       }
-      // In test mode other quantizers hand on what they read.
+      // In test mode other quantizers pass on what they read.
       ASSIGN_OR_RETURN(const StoredScale stored,
                        FindStoredScale(input, context_.parameters.trained(), context_.quantizers));
       return std::vector<float>{stored.value};
@@ -170,7 +170,7 @@ class QuantizeBiases final : public StagePass<FreezeContext> {
     return {"scales_frozen", "weights_quantized", "trained_parameters"};
   }
   std::vector<std::string> Establishes() const override { return {"biases_quantized"}; }
-  // What computed the biases may be left.
+  // Ops that computed the biases may be left over.
   std::vector<std::string> Consumes() const override { return {"pruned"}; }
 
   absl::Status RunIn(Program& program, FreezeContext& context) const override {

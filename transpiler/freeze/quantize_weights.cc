@@ -1,16 +1,17 @@
 // quantize_weights: trained weights become codes in a parameter of their own, beside the float one,
-// which goes if nothing else reads it. For a separate quantizer, and likewise for a fused one:
+// which is removed if nothing else reads it. For a separate quantizer, and likewise for a fused
+// one:
 //
 //   fake_channel_wise_quantize_abs_max(X=w) -> (Out=q, OutScale=s) {quant_axis=0}
 //   fake_channel_wise_dequantize_max_abs(Scales=s, X=q) -> (Out=d) {quant_axis=0, quant_bits=[8]}
 //
 //   dequantize_linear(Scale=w.int8.scale, X=w.int8, ZeroPoint=w.int8.scale.zero_point) -> (Y=d)
 //
-// The legacy forms have the reference's older dequantize ops instead, and codes as FP32 numbers,
-// `w.codes`, which is all that those take. In the portable form, codes of 9 to 16 bits are INT16
+// The legacy forms have the reference's older dequantize ops instead, and codes as FP32 values,
+// `w.codes`, the only type that those take. In the portable form, codes of 9 to 16 bits are INT16
 // and pass through a cast, because the reference's dequantize_linear does not take them. A dynamic
 // quantizer's scale is that of the weight as it is now, whatever the last training step found. A
-// weight that is cast to FP32 before has the codes of what the cast computes, and goes with it.
+// weight that is cast to FP32 first has the codes of the cast's result, and is removed with it.
 //
 // Codes with a step and a zero point for each row keep the dequantize op of their quantizer, which
 // reads both as parameters:
@@ -48,7 +49,7 @@
 namespace fixpoint {
 namespace {
 
-// The casts after which a weight stands, the last one first.
+// The casts that a weight passes through, the last one first.
 std::vector<const Op*> CastsBefore(const Value& weight) {
   std::vector<const Op*> casts;
   const Value* at = &weight;
@@ -59,13 +60,13 @@ std::vector<const Op*> CastsBefore(const Value& weight) {
   return casts;
 }
 
-// Where the numbers of a weight come from.
+// Where the values of a weight come from.
 struct WeightSource {
   const Variable* parameter = nullptr;
-  bool is_cast = false;  // to FP32, of which the parameter need not be
+  bool is_cast = false;  // to FP32, which the parameter need not be
 };
 
-// Nothing where a cast on the way has another result than FP32.
+// Nothing if a cast on the way has a result other than FP32.
 std::optional<WeightSource> SourceOf(const Value& weight) {
   WeightSource source;
   const Value* at = &weight;
@@ -108,7 +109,7 @@ class WeightQuantizer {
   }
 
  private:
-  // What a weight is quantized to depends on this alone.
+  // The codes of a weight depend on this alone.
   using Key = std::tuple<std::string, std::string, int, int, int, std::vector<float>>;
   struct Written {
     std::string codes;
@@ -144,7 +145,7 @@ class WeightQuantizer {
     });
   }
 
-  // What finds the scale anew; "" where it is stored.
+  // What finds the scale anew; "" if it is stored.
   static std::string DynamicQuantizer(const QuantizationSite& site) {
     if (!site.is_dynamic || site.quantizer == nullptr) return "";
     return absl::StrCat(site.quantizer->name(), " ", site.parameters.ShortDebugString());
@@ -253,7 +254,7 @@ class WeightQuantizer {
     return MakeCodes(site, numbers, options);
   }
 
-  // Whether what the parameters hold is what `variable` is declared to hold.
+  // Whether the parameters hold what `variable` is declared to hold.
   static absl::Status CheckDims(const Op& op, const Variable& variable, const Tensor& held) {
     if (variable.tensor() == nullptr) return absl::OkStatus();
     const Dims declared(variable.tensor()->dims().begin(), variable.tensor()->dims().end());
@@ -273,7 +274,8 @@ class WeightQuantizer {
     outdated_ += stored->data<float>() != scales.data<float>();
   }
 
-  // The op that takes the codes back to `numbers`, where the op stands that does so in training.
+  // The op that dequantizes the codes to `numbers`, in the place of the op that does so in
+  // training.
   absl::Status WriteDequantize(const QuantizationSite& site, const Written& written,
                                const Argument& numbers) {
     const Op& place = numbers.op();
@@ -297,7 +299,7 @@ class WeightQuantizer {
     return absl::OkStatus();
   }
 
-  // The quantizer's own.
+  // The quantizer's own dequantize op.
   OpDesc MakeAffineDequantize(const QuantizationSite& site, const Written& written,
                               absl::string_view out) const {
     const QuantizerRecipe& recipe =
@@ -348,7 +350,7 @@ class QuantizeWeights final : public StagePass<FreezeContext> {
   }
   std::vector<std::string> Requires() const override { return {"test_mode", "trained_parameters"}; }
   std::vector<std::string> Establishes() const override { return {"weights_quantized"}; }
-  // What computed the ranges of weights may be left.
+  // Ops that computed the ranges of weights may be left over.
   std::vector<std::string> Consumes() const override { return {"pruned"}; }
 
   absl::Status RunIn(Program& program, FreezeContext& context) const override {

@@ -1,5 +1,5 @@
-// set_test_mode: tells every op that has a test mode to run in it, and takes from quantize ops and
-// observers the state that only training uses, and the counter of steps with it:
+// set_test_mode: puts every op that has a test mode in it, and removes from quantize ops and
+// observers the state that only training uses, together with the step counter:
 //
 //   increment(X=steps) -> (Out=steps) {step=1.0}
 //   fake_quantize_range_abs_max(InScale=s, Iter=steps, X=x) -> (Out=q, OutScale=s,
@@ -7,11 +7,11 @@
 //
 //   fake_quantize_range_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
 //
-// What a schedule begins at a step has begun: quantized values are read, and no op asks for the
-// step.
+// Everything that a schedule starts at a step has started: quantized values are read, and no op
+// reads the step.
 //
 // A quantizer that finds its range anew from each tensor has no test mode: its is_test would read
-// the range of the last training step, which the last update of the weights outdated.
+// the range of the last training step, which the last update of the weights made stale.
 
 #include <memory>
 #include <string>
@@ -69,8 +69,8 @@ class TestModeSetter {
     }
   }
 
-  // What is quantized from a step on is quantized. Error (kFailedPrecondition): what reads it
-  // stands where the quantized variable's name means another, or that is written more than once.
+  // What is quantized from a step on is quantized. Error (kFailedPrecondition): at a reader, the
+  // quantized variable's name means another variable, or one that is written more than once.
   absl::Status ReadSelected(const Op& select) {
     const Argument* selected = select.Input("X");
     const Argument* out = select.Output("Out");
@@ -81,7 +81,7 @@ class TestModeSetter {
     NoteCounters(select.Inputs(kStepSlot));
     const Variable& variable = *selected->variable();
     const auto& readers = out->value()->readers();
-    const bool is_state = &variable == out->variable();  // which is then read as it was
+    const bool is_state = &variable == out->variable();  // which is then read unchanged
     const std::vector<const Argument*> to_redirect(is_state ? readers.end() : readers.begin(),
                                                    readers.end());
     for (const Argument* reader : to_redirect) {

@@ -1,6 +1,6 @@
 // strip_training: removes what only training runs: ops with the Backward, Optimize or LRSched bit,
-// in every block, and what an op that stays says by op_role_var of a parameter's gradient. A
-// gradient block that nothing runs any more stays as an empty block, because ops name blocks by
+// in every block, and references to a parameter's gradient in the op_role_var of ops that stay. A
+// gradient block that nothing runs any more stays as an empty block, because ops refer to blocks by
 // their position.
 //
 //   mul(X=x, Y=w) -> (Out=y) {op_role=0}
@@ -29,7 +29,7 @@ constexpr char kRoleVarAttr[] = "op_role_var";
 bool IsTraining(const Op& op) { return !IsForwardRole(op.role()); }
 
 // Error (kFailedPrecondition): `op`, which stays, reads what a training op computes. A persistable
-// variable is there without the op that updates it.
+// variable exists without the op that updates it.
 absl::Status CheckReads(const Op& op) {
   for (const Argument* input : op.inputs()) {
     const Value* value = input->value();

@@ -1,4 +1,4 @@
-// The parameters of a program that passes have made of another.
+// The parameters of a program that passes have made from another.
 
 #ifndef FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_
 #define FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_
@@ -9,9 +9,9 @@
 
 namespace fixpoint {
 
-// What each parameter of the program holds: taken from `made`, or else a copy of what `given` has.
-// Errors begin with the program's name: kNotFound: neither has it; kFailedPrecondition: the system
-// has no memory.
+// The values of the program's parameters: taken from `made`, or else a copy of `given`'s. Errors
+// begin with the program's name: kNotFound: neither has it; kFailedPrecondition: the system has no
+// memory.
 absl::StatusOr<Scope> TakeParameters(const Program& program, Scope& made, const Scope& given);
 
 }  // namespace fixpoint

@@ -11,15 +11,15 @@ namespace fixpoint {
 
 inline constexpr char kTestPipeline[] = "strip_training,set_test_mode,remove_dead_variables";
 
-// `training` without the ops of training, every op in its test mode, without the state that only
-// training uses and without the variables that nothing names any more. Quantizers go on computing
-// what they compute: a static one reads its range, a dynamic one finds it. Block indexes stay. The
-// result has no edit log (Untranspile goes by its marks). Works on programs of the reference too,
+// `training` without the training ops, with every op in its test mode, without the state that only
+// training uses and without variables that nothing names any more. Quantizers keep computing what
+// they compute: a static one reads its range, a dynamic one finds it. Block indexes stay. The
+// result has no edit log (Untranspile uses its marks). Also works on programs of the reference,
 // quantized or not. Linear in the program. `quantizers` null: the built-in ones.
 //
-// Errors: kFailedPrecondition: an op that stays reads what an op of training computes;
-// kInvalidArgument: the program is wrong, and an edit came upon it; kInternal: a pass or an
-// invariant broke.
+// Errors: kFailedPrecondition: an op that stays reads what a training op computes;
+// kInvalidArgument: the program is wrong, and an edit ran into it; kInternal: a pass or an
+// invariant failed.
 absl::StatusOr<Program> MakeTestProgram(const Program& training,
                                         const QuantizerTable* quantizers = nullptr);
 

@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<float>> FindScales(absl::Span<const float> values,
   return scales;
 }
 
-// Errors: those of MakeWeightCodes, of the weight alone.
+// Errors: those of MakeWeightCodes that concern the weight alone.
 absl::Status CheckWeight(const Tensor& weight, int axis) {
   if (weight.dtype() != VarType::FP32) {
     return absl::InvalidArgumentError(

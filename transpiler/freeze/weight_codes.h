@@ -17,39 +17,38 @@ namespace fixpoint {
 
 struct WeightCodes {
   Tensor codes;   // INT8, or INT16 for more than 8 bits, with the weight's extents
-  Tensor scales;  // FP32 [1], or [C]: the numbers that the largest code stands for
-  // INT32 [C], of codes that have some: the scales are then the steps between two codes.
+  Tensor scales;  // FP32 [1], or [C]: the floats that the largest code stands for
+  // INT32 [C], for codes that have zero points: the scales are then the steps between two codes.
   std::optional<Tensor> zero_points;
 };
 
 struct WeightCodesOptions {
   int bits = 8;  // 2 to 16; codes up to 2^(bits - 1) - 1
   QuantSpec::Rounding rounding = QuantSpec::HALF_AWAY_FROM_ZERO;
-  int axis = -1;  // the channels', or -1: one scale for the whole tensor
-  // One scale, or one for each channel; where there are none, what find_scale makes of the tensor
-  // or of each channel: by default the largest absolute value.
+  int axis = -1;  // the channel axis, or -1: one scale for the whole tensor
+  // One scale, or one for each channel; if there are none, what find_scale returns for the tensor
+  // or for each channel: by default the largest absolute value.
   std::vector<float> scales;
   std::function<float(absl::Span<const float>)> find_scale;
 };
 
 // Codes of an FP32 tensor, rounded as the fake-quantize ops round (quant_math.h). A tensor or
-// channel whose scale is 0 has codes 0 and scale 1.
-// Errors (kInvalidArgument), to be put after the name of the weight: it is not FP32, has no
-// elements or no such axis, or holds NaN or infinity; there are more or fewer scales than channels;
-// find_scale gives no scale.
+// channel whose scale is 0 has codes 0 and scale 1. Errors (kInvalidArgument), to be put after the
+// name of the weight: it is not FP32, has no elements or no such axis, or holds NaN or infinity;
+// there are more or fewer scales than channels; find_scale returns no scale.
 absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
                                             const WeightCodesOptions& options);
 
 // Codes with a zero point for each channel, rounded as AffineCode does (ops/affine_codes.h): `find`
-// gives the step and the zero point of a channel's values. Errors: those of MakeWeightCodes, but
+// returns the step and the zero point of a channel's values. Errors: those of MakeWeightCodes, but
 // `options` has no scales; kUnimplemented: more than 8 bits, or no axis.
 absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
     const Tensor& weight, const WeightCodesOptions& options,
     const std::function<AffineParams(absl::Span<const float>)>& find);
 
-// The numbers of a tensor as FP32: exact from FP16, BF16, INT8 and INT16, rounded from FP64.
-// Errors: kInvalidArgument, to be put after a name: it is of another type; kFailedPrecondition:
-// there is no memory.
+// The values of a tensor as FP32: exact from FP16, BF16, INT8 and INT16, rounded from FP64. Errors:
+// kInvalidArgument, to be put after a name: it is of another type; kFailedPrecondition: there is no
+// memory.
 absl::StatusOr<Tensor> AsFloat(const Tensor& tensor);
 
 }  // namespace fixpoint

@@ -15,8 +15,8 @@
 namespace fixpoint {
 namespace {
 
-// The parameter of codes of more than 8 bits that an op reads, after the cast which frozen
-// programs have there; null where there is none.
+// The parameter of codes of more than 8 bits that an op reads, after the cast that frozen programs
+// have there; null if there is none.
 const Variable* WideCodes(const Argument* x) {
   const Value* const value = x != nullptr ? x->value() : nullptr;
   const Op* const cast = value != nullptr ? value->op() : nullptr;
@@ -29,7 +29,7 @@ const Variable* WideCodes(const Argument* x) {
   return is_wide ? variable : nullptr;
 }
 
-// Error (kFailedPrecondition): there is nothing to lower, or nothing left to.
+// Error (kFailedPrecondition): there is nothing to lower, or nothing left to lower.
 absl::Status CheckCanBeLowered(const Program& program) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
   bool has_codes = false;

@@ -1,5 +1,5 @@
-// lower_to_integers: what the ops of a portable program compute of codes is computed on integers,
-// by the rules of transpiler/lower/rules. Each of those files shows a program before and after.
+// lower_to_integers: computes on integers what the ops of a portable program compute from codes, by
+// the rules of transpiler/lower/rules. Each of those files shows a program before and after.
 
 #include <memory>
 #include <string>
@@ -30,11 +30,11 @@ RulesByType IndexRules() {
   return rules;
 }
 
-// Of no interest to an account of what is computed.
+// Ops that the account does not list.
 bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
-// Removes ops between numbers and codes that nothing reads any more: the last first, which may have
-// been all that read another.
+// Removes ops between floats and codes that nothing reads any more: the last first, because it may
+// have been the only reader of another.
 void RemoveUnread(const Program& program, Rewriter& rewriter) {
   std::vector<const Op*> dequantizers;
   for (const Op& op : program.ops()) {
@@ -85,7 +85,7 @@ class LowerToIntegers final : public StagePass<LowerContext> {
         context.lowered[record->second].reason = LoweringReason::kOnIntegers;
       }
     }
-    // What an op lists and its block no longer reads is not to keep the ops that make it.
+    // What an op lists but its block no longer reads must not keep the ops that compute it.
     UpdateCaptures(program, &lowering.rewriter());
     RemoveUnread(program, lowering.rewriter());
     if (lowering.rounding_away_from_zero() > 0) {

@@ -50,16 +50,16 @@ int32_t IntOf(const Op& op, absl::string_view name, int64_t otherwise = 0) {
 
 bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
-// Whether it reads rows of a parameter that is codes.
+// Whether it looks up rows of a parameter that is codes.
 bool IsLookup(const Op& op) { return absl::StartsWith(op.type(), "integer_lookup_table"); }
 
-// Whether an op of numbers only moves what is in its slot X.
+// Whether an op on floats only moves what is in its slot X.
 bool IsMove(const Op& op) {
   const OpSchema* const schema = FindOpSchema(op.type());
   return schema != nullptr && (schema->KeepsRange(op.desc()) || op.type() == "concat");
 }
 
-// What an op on integers says of what it stores; nothing where that is numbers.
+// The codes that an op on integers declares to store; nothing if it stores floats.
 std::optional<CodesWritten> StoredBy(const Op& op) {
   const int32_t dtype = IntOf(op, "out_dtype", VarType::FP32);
   if (!IsOnIntegers(op) || dtype == VarType::FP32) return std::nullopt;
@@ -133,7 +133,7 @@ class Check {
     if (codes && op.outputs().size() == 1) Declare(op, *op.outputs().front(), *codes);
   }
 
-  // Notes what is written.
+  // Records what is written.
   void Declare(const Op& op, const Argument& output, const CodesWritten& codes) {
     const Variable* const variable = output.variable();
     if (output.value() == nullptr || variable == nullptr) return;
@@ -149,7 +149,8 @@ class Check {
     return found == codes_.end() ? nullptr : &found->second;
   }
 
-  // Those that an op has written, or that were codes before any quantizer: what is fed as integers.
+  // The codes that an op has written, or that were codes before any quantizer: inputs that are
+  // integers.
   std::optional<CodesWritten> CodesIn(const Argument& input) const {
     if (const CodesWritten* codes = FindCodes(input); codes != nullptr) return *codes;
     const Variable* const variable = input.variable();
@@ -209,7 +210,7 @@ class Check {
     }
   }
 
-  // Those that a stage of an epilogue adds.
+  // The codes that a stage of an epilogue adds.
   void CheckAddedCodes(const Op& op) {
     const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.desc());
     const absl::Span<const Argument* const> operands = op.Inputs("Operands");
@@ -235,7 +236,7 @@ class Check {
     }
   }
 
-  // Those that are looked up.
+  // The codes that are looked up.
   void CheckRows(const Op& op) {
     CheckZeroPoints(op, *op.Input("W"));
     const Tensor* const scales = FindScales(op);
@@ -250,7 +251,7 @@ class Check {
     }
   }
 
-  // Of the channels of a parameter.
+  // The zero points of a parameter's channels.
   void CheckZeroPoints(const Op& op, const Argument& parameter) {
     const Argument* const offsets = op.Input("Offsets");
     const std::string name(offsets == nullptr ? "" : offsets->name());
@@ -259,7 +260,7 @@ class Check {
     Violated(4, Describe(op), " has the zero points \"", name, "\"; want \"", *expected, "\"");
   }
 
-  // Those that it has, finite, and not negative but by the factor of a matmul; null where there are
+  // The op's scales, finite, and not negative except by the factor of a matmul; null if there are
   // none.
   const Tensor* FindScales(const Op& op) {
     const Tensor* const scales = FindNumbers(context_.parameters, op.Input("Scales")->name());
@@ -277,7 +278,7 @@ class Check {
     return scales;
   }
 
-  // Those of the sums of codes.
+  // The scales of the sums of codes.
   void CheckScales(const Op& op, const CodesRead& read) {
     if (const int32_t zero_point = IntOf(op, "input_zero_point"); zero_point != read.zero_point) {
       Violated(4, Describe(op), " has the zero point ", zero_point, "; want ", read.zero_point);
@@ -295,8 +296,8 @@ class Check {
     CheckBias(op, values);
   }
 
-  // That sums have the steps of a bias that is added to them, where the portable program reads that
-  // as numbers.
+  // Checks that sums have the steps of a bias that is added to them, if the portable program reads
+  // that bias as floats.
   void CheckBias(const Op& op, absl::Span<const float> scales) {
     const Argument* const bias = op.Input("Bias");
     if (bias == nullptr || op.Input("Offsets") != nullptr) return;
@@ -311,8 +312,8 @@ class Check {
     }
   }
 
-  // By which the sums of a channel are multiplied; nothing where the portable op may have more to
-  // it: the factor of a matmul, or the codes of another activation.
+  // The factor of a channel's sums; nothing if the portable op may have more in it: the factor of a
+  // matmul, or the codes of another activation.
   std::optional<float> StepOfSums(const Op& op, const CodesRead& read, size_t channel) const {
     if (op.type() == "integer_average_pool2d") return read.step();
     const Argument* const weights = op.Input(op.Input("Filter") != nullptr ? "Filter" : "Y");
@@ -322,7 +323,7 @@ class Check {
     return read.step() * *step;
   }
 
-  // Of an op of the portable program: that the lowered one has the same codes.
+  // Checks, for an op of the portable program, that the lowered one has the same codes.
   void CheckQuantizer(const Op& op) {
     const Argument* const y = op.Output(op.type() == "quantize_linear" ? "Y" : "Out");
     if (y == nullptr) return;

@@ -1,4 +1,4 @@
-// What holds of a lowered program, checked by code at the end of each lowering:
+// What holds for a lowered program, checked at the end of each lowering:
 //
 //   1. It is fed and fetches what the portable program is fed and fetches, by the same ops.
 //   2. Codes are written by an op that says their type, range, largest code and zero point, and

@@ -13,7 +13,7 @@ struct LoweredOp {
   int block;
   int op;  // its index in the portable program
   std::string type;
-  std::string output;  // the first one; "" of an op without
+  std::string output;  // the first one; "" for an op without
   LoweringReason reason;
 };
 

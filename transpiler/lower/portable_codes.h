@@ -1,5 +1,5 @@
-// What codes are, by the ops of a portable program: what its quantizers write, and what it reads of
-// that as numbers. A lowering is held to it (lowered_invariants.h).
+// The meaning of codes, according to the ops of a portable program: what its quantizers write, and
+// which of that it reads as floats. A lowering is held to it (lowered_invariants.h).
 
 #ifndef FIXPOINT_TRANSPILER_LOWER_PORTABLE_CODES_H_
 #define FIXPOINT_TRANSPILER_LOWER_PORTABLE_CODES_H_
@@ -19,15 +19,15 @@
 
 namespace fixpoint {
 
-// How numbers are written as codes.
+// How floats are written as codes.
 struct CodesWritten {
   CodeType type;
-  std::optional<float> multiplier;  // of the numbers; unknown of a table
+  std::optional<float> multiplier;  // of the floats; unknown for a table
 };
 
-// How codes are read as numbers.
+// How codes are read as floats.
 struct CodesRead {
-  float range = 0;  // of so many codes above the zero point:
+  float range = 0;  // the float that `largest_code` codes above the zero point stand for
   int32_t largest_code = 0;
   int32_t zero_point = 0;
 
@@ -38,10 +38,10 @@ struct CodesRead {
   }
 };
 
-// A parameter of FP32 that a pass declared or that was trained; null where there is none.
+// A parameter of FP32 that a pass declared or that was trained; null if there is none.
 const Tensor* FindNumbers(const EditedParameters& parameters, absl::string_view name);
 
-// Whether an op of a portable program is the step from codes to numbers.
+// Whether an op of a portable program is a step from codes to floats.
 bool ReadsCodes(const Op& op);
 
 class PortableCodes {
@@ -50,17 +50,17 @@ class PortableCodes {
   PortableCodes(const Program& portable, const EditedParameters& parameters);
 
   // How the portable program reads codes that an argument of the lowered program names too. Nothing
-  // where it does not read them, reads them in several ways, or not by parameters of one number.
+  // if it does not read them, reads them in several ways, or not by parameters of one element.
   std::optional<CodesRead> FindRead(const Argument& codes) const;
   // The step between two codes of a parameter in a channel, likewise; ranges repeat.
   std::optional<float> FindStep(const Argument& codes, size_t channel) const;
   // The step of a code of a bias in a channel, likewise.
   std::optional<float> FindBiasStep(const Argument& codes, size_t channel) const;
-  // The parameter of the zero points that the channels of a parameter have, likewise; "" where they
+  // The parameter of the zero points that the channels of a parameter have, likewise; "" if they
   // have none.
   std::optional<std::string> FindZeroPoints(const Argument& codes) const;
-  // What an op of the portable program writes; nothing where that is no codes, or its range no
-  // parameter. REQUIRES: the op's bit_length is one that integers of 8 bits hold.
+  // What an op of the portable program writes; nothing if that is not codes, or its range is not a
+  // parameter. REQUIRES: integers of 8 bits hold codes of the op's bit_length.
   std::optional<CodesWritten> FindWritten(const Op& op) const;
 
  private:
@@ -69,11 +69,11 @@ class PortableCodes {
 
   void NoteRead(const Op& op);
   const Op* FindReader(const Argument& codes) const;
-  // Nothing where an input is no parameter of one number.
+  // Nothing if an input is not a parameter of one element.
   std::optional<float> FindNumber(const Op& op, absl::string_view slot) const;
 
   const EditedParameters& parameters_;
-  absl::flat_hash_map<Key, const Op*> readers_;  // null: several, which read otherwise
+  absl::flat_hash_map<Key, const Op*> readers_;  // null: several, which read differently
 };
 
 }  // namespace fixpoint

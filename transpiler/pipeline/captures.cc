@@ -28,7 +28,7 @@ std::vector<const Op*> OpsInside(const Op& owner) {
   return ops;
 }
 
-// Whether what an op inside reads was there before `owner` ran.
+// Whether what an inner op reads was there before `owner` ran.
 bool IsReadOfOutside(const Argument& input, const Op& owner) {
   if (input.variable() == nullptr || input.variable()->desc() == nullptr) return false;
   const Value& value = *input.value();
@@ -36,7 +36,7 @@ bool IsReadOfOutside(const Argument& input, const Op& owner) {
   return !IsInside(is_written ? value.block() : input.variable()->block(), owner);
 }
 
-// Makes the arguments of an input slot those.
+// Sets the arguments of an input slot.
 void SetInputs(const Op& op, absl::string_view slot, const std::vector<std::string>& names,
                Rewriter* rewriter) {
   while (op.Inputs(slot).size() > names.size()) {

@@ -1,4 +1,4 @@
-// Ops that run a block list what the block reads of the outside.
+// Ops that run a block list what the block reads from outside.
 
 #ifndef FIXPOINT_TRANSPILER_PIPELINE_CAPTURES_H_
 #define FIXPOINT_TRANSPILER_PIPELINE_CAPTURES_H_
@@ -12,19 +12,20 @@
 
 namespace fixpoint {
 
-// The slot in which an op of that type lists it; "" where the type has none, or is not known.
+// The slot in which an op of that type lists it; "" if the type has none, or is unknown.
 absl::string_view CaptureSlot(absl::string_view op_type);
 
-// What the op's attributes may name: variables and, of an op with blocks of its own, whatever a
-// text says (states of `recurrent`).
+// What the op's attributes may name: variables and, for an op with blocks of its own, any name in a
+// string (states of `recurrent`).
 std::vector<absl::string_view> NamesInAttributes(const Op& op);
 
-// What an op of a program for inference is to list in its CaptureSlot: what it lists, but for what
-// its blocks do not name, and then what ops that were inserted or changed read in them of the
+// What an op of a program for inference has to list in its CaptureSlot: what it lists now, except
+// for what its blocks do not name, and then what inserted or changed ops in its blocks read from
 // outside. REQUIRES: the slot is not "". Linear in the op's blocks.
 std::vector<std::string> CapturesOf(const Op& owner);
 
-// Makes every op list that, inner ones first. Linear in the program for each level of blocks.
+// Updates these lists for every op, inner ones first. Linear in the program for each level of
+// blocks.
 void UpdateCaptures(const Program& program, Rewriter* rewriter);
 
 }  // namespace fixpoint

@@ -26,7 +26,7 @@ absl::Status CheckVerifies(const Program& program) {
 }
 
 EditVerifier::Kind EditVerifier::KindOf(const Finding& finding) {
-  // What nothing writes is read by a quantizer now, wherever that stands.
+  // A quantizer now reads what nothing writes, wherever that is.
   if (finding.code == FindingCode::kUnreachedRead) return {0, ""};
   return {finding.block->index(), finding.op->type()};
 }

@@ -23,7 +23,7 @@ std::string AttributeMark(const Op& op, absl::string_view name) {
 }
 
 std::optional<OpDesc::Attr> AttributeOfMark(absl::string_view name, absl::string_view value) {
-  // A value that its type's field does not hold is the serialized attribute.
+  // A value that is not in its type's field is the serialized attribute.
   const bool is_whole = absl::StartsWith(value, "serialized ");
   std::optional<OpDesc::Attr> attr =
       AttrOfText(is_whole ? std::string(value) : absl::StrCat(name, "=", value));

@@ -15,21 +15,21 @@ namespace fixpoint {
 
 // STRING, on an inserted op: the pass.
 inline constexpr char kInsertedByAttr[] = "fixpoint.inserted_by";
-// STRINGS, on a changed op: "Input.0=x" for what stood in a slot, "X.3+" for an added argument,
-// "with_quant_attr=false" for what an attribute was, "quantization_type+" for an added one.
+// STRINGS, on a changed op: "Input.0=x" for the old name in a slot, "X.3+" for an added argument,
+// "with_quant_attr=false" for the old value of an attribute, "quantization_type+" for an added one.
 inline constexpr char kRewiredAttr[] = "fixpoint.rewired";
 
-// The mark of an argument that is about to be changed, with the name that stood there, and that of
-// one that is about to be added.
+// The mark of an argument that is about to be changed, with its old name, and that of one that is
+// about to be added.
 std::string ArgumentMark(absl::string_view slot, int index, absl::string_view before);
 std::string AddedArgumentMark(absl::string_view slot, int index);
 
-// The mark of an attribute that is about to be set or changed, with its value in the text form
-// (proto/attribute_text.h), in which the type shows.
+// The mark of an attribute that is about to be set or changed, with its old value in the text form
+// (proto/attribute_text.h), which shows the type.
 std::string AttributeMark(const Op& op, absl::string_view name);
 
-// The attribute that the text after the mark's "=" tells; nothing where that is no value, or one
-// that names blocks.
+// The attribute in the text after the mark's "="; nothing if that is no value, or one that names
+// blocks.
 std::optional<OpDesc::Attr> AttributeOfMark(absl::string_view name, absl::string_view value);
 
 // Whether Fixpoint has rewritten the program: it has an edit log, or an op with a mark.

@@ -1,5 +1,5 @@
 // The ops that a quantizer gives to be written into a program: the names in them are the
-// quantizer's own, and become those of variables.
+// quantizer's own, and are replaced by those of variables.
 
 #ifndef FIXPOINT_TRANSPILER_PIPELINE_OP_TEMPLATES_H_
 #define FIXPOINT_TRANSPILER_PIPELINE_OP_TEMPLATES_H_
@@ -19,8 +19,8 @@ namespace fixpoint {
 
 class OpTemplates {
  public:
-  // The ops are to stand in `block`; what they are the first to write is declared there, by names
-  // that begin with `prefix`. REQUIRES: all outlive this object.
+  // The ops go into `block`; what they are the first to write is declared there, with names that
+  // begin with `prefix`. REQUIRES: all outlive this object.
   OpTemplates(const Program& program, Rewriter* rewriter, const Block& block, Era era,
               std::string prefix)
       : program_(program),
@@ -33,9 +33,9 @@ class OpTemplates {
   void Bind(absl::string_view name, absl::string_view variable) {
     names_[name] = std::string(variable);
   }
-  // The op over variables, ready to be inserted. REQUIRES: the ones before it are inserted.
-  // Error (kInvalidArgument): it reads a name that is not bound and that none before it wrote, or
-  // its inputs contradict each other.
+  // The op on variables, ready to be inserted. REQUIRES: the ones before it are inserted. Error
+  // (kInvalidArgument): it reads a name that is not bound and that none before it wrote, or its
+  // inputs contradict each other.
   absl::StatusOr<OpBuilder> Fill(OpDesc op);
 
  private:

@@ -1,4 +1,4 @@
-// Gives a program new parameters, and what they hold.
+// Gives a program new parameters and their values.
 
 #ifndef FIXPOINT_TRANSPILER_PIPELINE_PARAMETER_WRITER_H_
 #define FIXPOINT_TRANSPILER_PIPELINE_PARAMETER_WRITER_H_
@@ -25,8 +25,8 @@ class ParameterWriter {
   // extents, which holds the tensor. Returns its name.
   absl::StatusOr<std::string> Add(absl::string_view base, Tensor tensor);
 
-  // The zeros of a scale, INT32 with its extents, which quantize_linear wants and does not read.
-  // One scale has one.
+  // The zero points of a scale, zeros in INT32 with its extents, which quantize_linear requires and
+  // does not read. One scale has one.
   absl::StatusOr<std::string> ZeroPointOf(const std::string& scale);
 
  private:

@@ -1,5 +1,5 @@
-// A pass: one step of a rewrite. A pass decides nothing that a plan, configuration or target says,
-// edits through a Rewriter alone, and leaves a program that verifies.
+// A pass: one step of a rewrite. A pass decides nothing that a plan, configuration or target
+// decides, edits only through a Rewriter, and leaves a program that verifies.
 
 #ifndef FIXPOINT_TRANSPILER_PIPELINE_PASS_H_
 #define FIXPOINT_TRANSPILER_PIPELINE_PASS_H_
@@ -29,7 +29,7 @@ class PassContext {
   virtual Program* startup_program() { return nullptr; }
 
   const QuantizerTable& quantizers;
-  // What the user is told in a line each.
+  // Notes to the user, a line each.
   std::vector<std::string> notes;
 };
 
@@ -41,17 +41,17 @@ class Pass {
   virtual absl::string_view name() const = 0;
   // A sentence for the generated list.
   virtual absl::string_view doc() const = 0;
-  // What must hold before, and what holds afterwards: names of facts, which the pipeline checks
-  // for order before anything is run.
+  // What must hold before, and what holds afterwards: names of facts, whose order the pipeline
+  // checks before anything runs.
   virtual std::vector<std::string> Requires() const { return {}; }
   virtual std::vector<std::string> Establishes() const { return {}; }
-  // What held before, and does so no longer.
+  // What held before and no longer holds.
   virtual std::vector<std::string> Consumes() const { return {}; }
   // What no pass before this one may have established.
   virtual std::vector<std::string> ComesBefore() const { return {}; }
 
   // Whether the invariants (invariants.h) hold the pass to what the plan names. A pass that
-  // rewrites a program in other ways says false, and answers itself for what it edits.
+  // rewrites a program in other ways returns false, and is itself responsible for its edits.
   virtual bool IsHeldToPlan() const { return true; }
 
   virtual absl::Status Run(Program& program, PassContext& context) const = 0;
@@ -86,7 +86,7 @@ class PassTable {
 
   // Error (kInvalidArgument): the name is taken.
   absl::Status Add(std::unique_ptr<Pass> pass);
-  // Null where there is none of that name.
+  // Null if there is none of that name.
   const Pass* Find(absl::string_view name) const;
   absl::Span<const std::unique_ptr<Pass>> all() const { return passes_; }
 

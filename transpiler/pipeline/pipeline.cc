@@ -22,7 +22,7 @@
 namespace fixpoint {
 namespace {
 
-// Whether a pass could establish the fact; else it is given or not.
+// Whether a pass could establish the fact; otherwise it is given or not.
 bool IsEstablished(const std::string& fact, const PassTable& passes) {
   return std::any_of(passes.all().begin(), passes.all().end(),
                      [&fact](const std::unique_ptr<Pass>& pass) {

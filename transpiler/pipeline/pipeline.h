@@ -1,6 +1,6 @@
 // Runs passes in order: checks the order first, verifies after each, and undoes everything if one
-// fails. A program may be wrong already: that is carried as far as it goes. Where a pass stumbles
-// over it, the error is the program's, not the pass's.
+// fails. A program may have errors before: it is rewritten as far as possible. If a pass fails
+// because of them, the error is the program's, not the pass's.
 
 #ifndef FIXPOINT_TRANSPILER_PIPELINE_PIPELINE_H_
 #define FIXPOINT_TRANSPILER_PIPELINE_PIPELINE_H_
@@ -29,15 +29,15 @@ struct PipelineOptions {
   std::string stop_after;
   // Called after the last pass, after the caller's own checks; an error undoes everything.
   std::function<absl::Status()> check_at_end;
-  // Called after each pass with the program as it then is.
+  // Called after each pass with the program at that point.
   std::function<void(const Pass& pass, Program& program, double seconds)> after_pass;
 };
 
 class Pipeline {
  public:
-  // Passes by name, separated by commas. `given`: the facts that hold before the first one, by
-  // what the caller puts into the context. Errors (kInvalidArgument): there is no such pass; a pass
-  // requires a fact that is neither given nor established before it, or was consumed since.
+  // Passes by name, separated by commas. `given`: the facts that hold before the first one because
+  // of what the caller puts into the context. Errors (kInvalidArgument): there is no such pass; a
+  // pass requires a fact that is neither given nor established before it, or was consumed since.
   static absl::StatusOr<Pipeline> Parse(absl::string_view text, const PassTable& passes,
                                         const std::vector<std::string>& given = {});
 

@@ -1,4 +1,5 @@
-// What still needs a value, or a variable by its name, before an op goes that makes it.
+// Whether anything still needs a value, or a variable by its name, before the op that computes it
+// is removed.
 
 #ifndef FIXPOINT_TRANSPILER_PIPELINE_USES_H_
 #define FIXPOINT_TRANSPILER_PIPELINE_USES_H_
@@ -22,7 +23,7 @@ bool IsUnread(const Value& value);
 // Whether no op reads any value that the op writes, and none of them is kept from run to run.
 bool IsUnread(const Op& op);
 
-// Whether an op that names the variable means it: no block in between declares another of that
+// Whether an op that names the variable refers to it: no block in between declares another of that
 // name.
 bool CanName(const Program& program, const Op& op, const Variable& variable);
 
@@ -34,15 +35,15 @@ class RemovedWriters {
  public:
   explicit RemovedWriters(const Program& program);
 
-  // A removed op that may have computed what an op reads and nothing computes any more: before it,
-  // or in the same loop. Null where there is none, or the variable keeps what it held before.
+  // A removed op that may have computed what an op reads and nothing else computes: before it, or
+  // in the same loop. Null if there is none, or if the variable keeps what it held before.
   const Op* WriterOf(const Argument& read) const;
 
   // Error (kFailedPrecondition): it reads what such an op computed.
   absl::Status Check(const Argument& read) const;
 
  private:
-  // A variable by its name where nothing declares it, else as it is declared.
+  // A variable by its name if nothing declares it, else as it is declared.
   using Key = std::pair<const Variable*, std::string>;
 
   struct Writer {
@@ -52,10 +53,10 @@ class RemovedWriters {
   using RemovedVariables =
       absl::flat_hash_map<std::pair<const Block*, std::string>, const Variable*>;
 
-  // What a name meant in a block before variables were removed; null where nothing declared it.
+  // What a name meant in a block before variables were removed; null if nothing declared it.
   static const Variable* Meant(const Program& program, const RemovedVariables& removed,
                                const Block& block, absl::string_view name);
-  // The op of the main block that is or runs an op, or did; null where none does.
+  // The op of the main block that is or runs an op, or did; null if none does.
   const Op* InMain(const Op& op) const;
 
   std::vector<const Op*> owners_;  // by block: as InMain

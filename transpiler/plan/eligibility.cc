@@ -11,7 +11,7 @@
 namespace fixpoint {
 namespace {
 
-// Whether a quantizer wrote it, or what takes a quantizer's codes back.
+// Whether a quantizer, or an op that dequantizes its codes, wrote it.
 bool IsQuantized(const Value& value) {
   const OpSchema* schema = value.op() == nullptr ? nullptr : FindOpSchema(value.op()->type());
   return schema != nullptr && schema->quant_op() != QuantOp::kNone &&
@@ -38,7 +38,7 @@ const Target::QuantizedOp* Eligibility::ChooseEntry(const Op& op, const Rules::O
     decision.reason = *skipped;
     return nullptr;
   }
-  // Of several entries for a type the first that fits counts; if none does, the last one's reason.
+  // If a type has several entries, the first that fits counts; if none does, the last one's reason.
   for (const Target::QuantizedOp* entry : it->second) {
     std::string detail;
     const std::optional<Reason> why_not = WhyNotEntry(op, *entry, matches, detail);
@@ -102,7 +102,7 @@ std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::Quant
     }
   }
   int weights = 0;
-  std::string quantized;  // an input that is
+  std::string quantized;  // an input that is quantized
   for (const Target::Slot& slot : entry.inputs()) {
     if (slot.role() == Target::ADDEND) continue;
     const auto arguments = op.Inputs(slot.name());

@@ -1,4 +1,4 @@
-// Which ops and values a target can compute in integers, and why it cannot the others.
+// Which ops and values a target can compute on integers, and why it cannot compute the others.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_ELIGIBILITY_H_
 #define FIXPOINT_TRANSPILER_PLAN_ELIGIBILITY_H_
@@ -23,11 +23,11 @@ class Eligibility {
   // REQUIRES: all outlive this object.
   Eligibility(const Program& program, const QuantConfig& config, const Target& target);
 
-  // The entry of the target that computes this op; null, with the reason in `decision`, where none
+  // The entry of the target that computes this op; null, with the reason in `decision`, if none
   // does.
   const Target::QuantizedOp* ChooseEntry(const Op& op, const Rules::OpMatches& matches,
                                          Decision& decision);
-  // Why an op stays float whatever the target can, with what says so in `detail`.
+  // Why an op stays float whatever the target can do, with the cause in `detail`.
   std::optional<Reason> WhySkipped(const Op& op, std::string& detail) const;
   // Why the value that an argument reads or writes cannot be quantized.
   std::optional<Reason> WhyNotValue(const Argument& argument, std::string& detail) const;

@@ -25,7 +25,7 @@ std::vector<const Variable*> VariablesRead(const Op& op, const std::vector<std::
   return Read<const Variable*>(op, slots, [](const Argument& a) { return a.variable(); });
 }
 
-// "y" of "y@GRAD" and of "y@GRAD@RENAME@block0@1".
+// "y" for "y@GRAD" and for "y@GRAD@RENAME@block0@1".
 absl::string_view WithoutGradientSuffix(absl::string_view name) {
   const size_t suffix = name.find(kGradientSuffix);
   return suffix == absl::string_view::npos ? name : name.substr(0, suffix);
@@ -59,8 +59,8 @@ GradientLinks::GradientLinks(const Program& program,
 void GradientLinks::FindRecomputed(const Program& program, OpTypes& types) {
   using TypeAndInputs = std::pair<int, std::vector<const void*>>;
   absl::flat_hash_map<const Value*, const Value*> first_of;
-  // The type of an op and what it reads: values, but of what is persistable the variable, whose
-  // state may have moved on; what was computed once more stands for what was computed first.
+  // The type of an op and what it reads: values, but variables for what is persistable, whose state
+  // may have changed; recomputed values stand for those that were computed first.
   const auto what_is_read = [&first_of](const Op& op) {
     TypeAndInputs read = {op.type_id(), {}};
     for (const Argument* argument : op.inputs()) {
@@ -74,7 +74,7 @@ void GradientLinks::FindRecomputed(const Program& program, OpTypes& types) {
     }
     return read;
   };
-  // The forward ops by what they read, and by each persistable variable among it.
+  // The forward ops by what they read, and by each persistable variable that they read.
   struct Alike {
     const Op* first = nullptr;
     std::vector<const Op*> unmarked;
@@ -123,8 +123,8 @@ void GradientLinks::FindRecomputed(const Program& program, OpTypes& types) {
 void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
   const auto forward = forward_ops_.find(forward_type);
   if (forward == forward_ops_.end()) return;
-  // The slots that the gradient op repeats; each forward op of a type has the same input slots as
-  // far as this is concerned, but a slot may be missing where it is empty.
+  // The slots that the gradient op repeats; for this purpose each forward op of a type has the same
+  // input slots, but a slot may be missing if it is empty.
   std::vector<std::string> slots;
   const OpSchema* schema = FindOpSchema(forward_type);
   for (const OpDesc::Var& slot : gradient.desc().inputs()) {
@@ -143,7 +143,7 @@ void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
   }
   if (slots.empty()) return;
   const Signature signature(forward_type, std::move(slots));
-  // Nothing of an optimizer op is rewired, also where it has a gradient op's type.
+  // Optimizer ops are never rewired, even with a gradient op's type.
   const bool is_optimizer = (gradient.role() & kOptimize) != 0;
   const Op* found = is_optimizer ? nullptr : FindForward(gradient, signature);
   if (found != nullptr) {
@@ -191,7 +191,7 @@ const Op* GradientLinks::FindForward(const Op& gradient, const Signature& signat
       }
     }
   }
-  // The one whose output's gradient the op takes in.
+  // The one whose output's gradient the op reads.
   const Op* found = nullptr;
   for (const Argument* argument : gradient.inputs()) {
     const absl::string_view slot = argument->slot_name();

@@ -1,9 +1,9 @@
 // Which gradient op belongs to which forward op.
 //
 // A gradient op belongs to the forward op whose slots hold the values that it repeats; names alone
-// would follow a variable through its in-place writes. Where several forward ops read the same
-// values, the output whose gradient it takes in decides. Ops that run blocks have no links: theirs
-// are between the ops of the blocks.
+// would follow a variable through its in-place writes. If several forward ops read the same values,
+// the output whose gradient it reads decides. Ops that run blocks have no links: theirs are between
+// the ops of the blocks.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_GRADIENT_LINKS_H_
 #define FIXPOINT_TRANSPILER_PLAN_GRADIENT_LINKS_H_
@@ -24,21 +24,21 @@ namespace fixpoint {
 
 class GradientLinks {
  public:
-  // A value that stands for another: for links, to read it is to read the other.
+  // A value that stands for another: for links, reading it is reading the other.
   using StandsFor = absl::flat_hash_map<const Value*, const Value*>;
 
   // Links the gradient ops of forward ops of the given types. Linear in the program.
   GradientLinks(const Program& program, const absl::flat_hash_set<std::string>& forward_types,
                 StandsFor stands_for = {});
 
-  // The gradient ops of a forward op, in program order: of its gradient's gradient too.
+  // The gradient ops of a forward op, in program order, including those of its gradients.
   absl::Span<const Op* const> GradientsOf(const Op& forward) const;
   // The slots of those gradient ops that repeat an input of a forward op.
   std::vector<const Argument*> RepeatsOf(const Argument& input) const;
-  // A gradient op that repeats a value of `forward` by name, or takes in the gradient of what it
-  // writes, with no forward op that is certainly its own; or the op of the backward part that
-  // computes `forward` once more, for gradients that then read its result; null where there is
-  // neither. Rewriting `forward` would leave it behind.
+  // A gradient op that repeats a value of `forward` by name, or reads the gradient of its output,
+  // without a forward op that is certainly its own; or the op of the backward part that recomputes
+  // `forward` for gradients that then read its result; null if there is neither. Rewriting
+  // `forward` would miss it.
   const Op* UncertainGradientOf(const Op& forward) const;
   bool has_gradients() const { return has_gradients_; }
 
@@ -48,14 +48,14 @@ class GradientLinks {
   // Forward ops that read the same values.
   struct AlikeOps {
     std::vector<const Op*> ops;
-    // The same by slot, index and name of an output; made when there is more than one op.
+    // The same by slot, index and name of an output; built if there is more than one op.
     absl::flat_hash_map<std::tuple<absl::string_view, int, absl::string_view>,
                         std::vector<const Op*>>
         by_output;
   };
 
   void Link(const Op& gradient, const std::string& forward_type);
-  // Finds the forward ops that ops of the backward part compute once more.
+  // Finds the forward ops that ops of the backward part recompute.
   void FindRecomputed(const Program& program, OpTypes& types);
   const Op* FindForward(const Op& gradient, const Signature& signature);
   Values ValuesRead(const Op& op, const std::vector<std::string>& slots) const;
@@ -65,14 +65,14 @@ class GradientLinks {
   absl::flat_hash_map<Signature, absl::flat_hash_map<Values, AlikeOps>> by_values_;
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
   // Unlinked gradient ops, by forward type and the variables that they repeat, and by the output
-  // whose gradient they take in, with its slot.
+  // whose gradient they read, with its slot.
   absl::flat_hash_map<std::pair<std::string, std::vector<const Variable*>>, const Op*> uncertain_;
   absl::flat_hash_map<std::tuple<std::string, std::string, std::string>, const Op*>
       uncertain_by_output_;
   std::vector<Signature> uncertain_signatures_;
   // A gradient op that has an input slot twice, by forward type: it may belong to any of them.
   absl::flat_hash_map<std::string, const Op*> malformed_;
-  // Forward ops that are computed once more, and by what.
+  // Forward ops that are recomputed, and by what.
   absl::flat_hash_map<const Op*, const Op*> recomputed_;
   bool has_gradients_ = false;
 };

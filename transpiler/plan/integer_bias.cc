@@ -13,7 +13,7 @@
 namespace fixpoint {
 namespace {
 
-// Those that are sums of products of codes where their operands are codes.
+// The ops that are sums of products of codes if their operands are codes.
 constexpr std::array<absl::string_view, 8> kProducts = {
     "conv2d", "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_transpose",
     "fc",     "matmul",           "matmul_v2",        "mul"};
@@ -123,9 +123,9 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
   int64_t products = 1;
   for (int i = 0; i < tensor->dims_size(); ++i) {
     if (tensor->dims(i) < 1) return "the shape of the weight is not known";
-    // Of a transposed convolution it is at most so many, in groups.
+    // A transposed convolution has at most so many, in groups.
     if (i == *axis) continue;
-    // Of more than 32 bits hold it is enough to know that it is more.
+    // Beyond what 32 bits hold it suffices to know that there are more.
     products =
         std::min<int64_t>(products * std::min<int64_t>(tensor->dims(i), INT32_MAX), INT32_MAX);
   }

@@ -16,15 +16,14 @@
 
 namespace fixpoint {
 
-// How a bias is quantized; all that a spec of weights and activations says beside is that of the
-// product.
+// The spec of a bias; everything else in a spec of weights and activations is that of the product.
 QuantSpec IntegerBiasSpec();
 
-// The op to whose sums an input is added: of Y of an elementwise_add the one that writes X, of Bias
-// the op itself. Null where there is none.
+// The op to whose sums an input is added: for Y of an elementwise_add the one that writes X, for
+// Bias the op itself. Null if there is none.
 const Op* ProductOfBias(const Argument& bias);
 
-// The sites of a plan by what reads them quantized.
+// The sites of a plan by their quantized readers.
 class OperandSites {
  public:
   // REQUIRES: the plan outlives the object, and gets no more sites.
@@ -51,9 +50,9 @@ class IntegerBias {
               Eligibility* eligibility)
       : sites_(plan), quantizers_(quantizers), types_(*types), eligibility_(*eligibility) {}
 
-  // The bias that an op adds: a parameter of one dimension; null where it adds none.
+  // The bias that an op adds: a parameter of one dimension; null if it adds none.
   const Argument* Find(const Op& op);
-  // Why it stays float; nothing where it is added as an int32.
+  // Why it stays float; nothing if it is added as an int32.
   std::optional<std::string> WhyFloat(const Argument& bias);
 
  private:

@@ -1,10 +1,11 @@
 #include "transpiler/plan/op_types.h"
+
 #include "ops/op_schema.h"
 
 namespace fixpoint {
 
 const OpTypes::Known& OpTypes::Of(const Op& op) {
-  // Types that came after the program was looked at are at the end.
+  // Types that were added after the program was scanned are at the end.
   if (op.type_id() >= static_cast<int>(known_.size())) known_.resize(op.type_id() + 1);
   Known& known = known_[op.type_id()];
   if (!known.is_set) {

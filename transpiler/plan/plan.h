@@ -1,4 +1,4 @@
-// What a transpile will do, decided before anything is done. In memory it speaks of the program's
+// What a transpile will do, decided before anything is done. In memory it refers to the program's
 // values and arguments; as a file (plan_file.h) it names them.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_PLAN_H_
@@ -16,23 +16,23 @@
 
 namespace fixpoint {
 
-// One quantizer: a value, how it is quantized, and who reads the result.
+// One quantizer: a value, how it is quantized, and which slots read the result.
 struct Site {
   const Value* value = nullptr;
   QuantPlan::Role role = QuantPlan::ACTIVATION;
-  QuantSpec spec;                                 // no field absent that has a meaning
-  std::vector<const Argument*> readers;           // of forward ops
-  std::vector<const Argument*> gradient_readers;  // of their gradient ops
+  QuantSpec spec;                                 // no meaningful field is absent
+  std::vector<const Argument*> readers;           // slots of forward ops
+  std::vector<const Argument*> gradient_readers;  // slots of their gradient ops
   std::string shared_scale;
   std::optional<QuantPlan::Range> range;
   bool observe = false;
-  // The slots of its quantize op that read a scale that is to get a gradient and an update.
+  // The slots of its quantize op that read a scale to be trained.
   std::vector<std::string> trained_inputs;
 
   bool trains_scale() const { return !trained_inputs.empty(); }
 };
 
-// What was decided about an op that has a quantizable slot.
+// The decision about an op that has a quantizable slot.
 struct Decision {
   const Op* op = nullptr;
   bool quantized = false;

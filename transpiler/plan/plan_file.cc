@@ -47,7 +47,7 @@ QuantPlan::SlotRef ToProto(const Argument& argument) {
   return ref;
 }
 
-// Finds what a plan speaks of, and collects what is wrong with it.
+// Finds what a plan refers to, and collects what is wrong with it.
 class PlanResolver {
  public:
   explicit PlanResolver(const Program& program) : program_(program) {
@@ -213,7 +213,7 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, PlanResolver& re
   }
 }
 
-// What a decision says of an op is what the sites do to it. An op that stays float may read the
+// A decision about an op has to be what the sites do to it. An op that stays float may read the
 // quantized output of another, but no weight that is quantized for it.
 void CheckDecisions(const Plan& plan, PlanResolver& resolver) {
   absl::flat_hash_set<const Op*> rewired;
@@ -254,7 +254,7 @@ absl::Status CheckRange(absl::string_view variable, float min, float max) {
                                                  "; a range is finite, and min is not above max"));
 }
 
-// Whether what a site of a bias is added to are sums of products of codes, which other sites make.
+// Whether a bias site is added to sums of products of codes, which other sites make.
 absl::Status CheckBias(const Site& site, const OperandSites& sites) {
   const auto wrong = [&site](const auto&... parts) {
     return absl::InvalidArgumentError(
@@ -435,7 +435,7 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
                                                         target.name(), " does not add"));
     }
     RETURN_IF_ERROR(CheckSite(site, quantizers));
-    // What computes from a parameter, a cast say, may be an output that is observed.
+    // The result of a computation on a parameter, such as a cast, may be an observed output.
     const bool is_weight = parameters.IsWeight(*site.value);
     const bool is_parameter = is_weight && site.value->op() == nullptr;
     if (site.role == QuantPlan::WEIGHT ? !is_weight : is_parameter) {

@@ -1,4 +1,5 @@
-// A plan as a file: values, ops and slots named by where they stand in the program it was made for.
+// A plan as a file: values, ops and slots are named by their place in the program that it was made
+// for.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_PLAN_FILE_H_
 #define FIXPOINT_TRANSPILER_PLAN_PLAN_FILE_H_
@@ -13,26 +14,26 @@
 
 namespace fixpoint {
 
-// Messages say what is wrong where in the file, and leave the file's name to the caller.
+// Messages say what is wrong and where in the file; the caller adds the file's name.
 
-// Ops are named by their position in the program as it is: as a plan is made for it, and before it
-// is applied. Linear in the program.
+// Ops are named by their position in the program at the time when the plan is made, before it is
+// applied. Linear in the program.
 QuantPlan PlanToProto(const Plan& plan);
 
-// Error (kInvalidArgument): the plan speaks of an op, slot or value that the program does not have;
-// it rewires a slot twice, or a gradient op otherwise than its forward op; sites that share a scale
-// have more than one reader or more than one spec; a decision says otherwise than the sites; all
+// Error (kInvalidArgument): the plan refers to an op, slot or value that the program does not have;
+// it rewires a slot twice, or a gradient op differently from its forward op; sites that share a
+// scale have more than one reader or more than one spec; a decision contradicts the sites; all
 // complaints at once, up to 20.
 absl::StatusOr<Plan> PlanFromProto(const QuantPlan& plan, const Program& program);
 
 // Whether a plan that was read can be carried out for a target. Errors: kInvalidArgument: a spec
-// that is not complete, or does not fit its value; kFailedPrecondition: the plan is of another
+// that is incomplete, or does not fit its value; kFailedPrecondition: the plan is for another
 // target, or asks for what the target cannot do.
 absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTable& quantizers);
 
-// Gives the sites of a plan the ranges that a profile knows of their variables; what it says of
-// the program's other variables is not used. Error (kInvalidArgument): a range that is not finite,
-// or min > max; a variable that the program does not have, or that is there twice.
+// Gives the sites of a plan the ranges that a profile has for their variables; entries for other
+// variables of the program are ignored. Error (kInvalidArgument): a range that is not finite, or
+// min > max; a variable that the program does not have, or that is there twice.
 absl::Status MergeProfile(const RangeProfile& profile, const Program& program, Plan& plan);
 
 }  // namespace fixpoint

@@ -28,14 +28,14 @@
 namespace fixpoint {
 namespace {
 
-// What an op's slot is to become, or why it stays float.
+// What an op's slot will become, or why it stays float.
 struct SlotPlan {
   const Argument* argument;
   QuantPlan::Role role;
   QuantSpec spec;
 };
 
-// The op types whose inputs may be rewired. Where outputs are quantized, any op may read them.
+// The op types whose inputs may be rewired. If outputs are quantized, any op may read them.
 absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const QuantConfig& config,
                                              const Target& target) {
   absl::flat_hash_set<std::string> types;
@@ -62,7 +62,7 @@ bool IsProduct(const std::vector<SlotPlan>& slots) {
   return has(QuantPlan::WEIGHT) && has(QuantPlan::ACTIVATION);
 }
 
-// Whether a configuration says more than which target it is for, so that what is wrong is its.
+// Whether a configuration sets more than the target, so that errors are about the configuration.
 bool AsksForMore(const QuantConfig& config) {
   return config.has_weights() || config.has_activations() || config.rules_size() > 0 ||
          config.observe_outputs() || config.also_quantize_size() > 0 || config.has_schedule();
@@ -94,28 +94,28 @@ class Planner {
   void PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatches& matches);
   void PlanOutputs(const Op& op, const OpSchema& schema, const Target::ObservedOutputs& outputs,
                    const Rules::OpMatches& matches);
-  // Adds a site for each bias that is added to sums of codes, and says why others are not.
+  // Adds a site for each bias that is added to sums of codes, and reports why others are not.
   // REQUIRES: all other sites are there.
   void PlanBiases();
   // The readers of an output that can read its quantized copy, and do not read another.
   std::vector<const Argument*> ReadersOfOutput(const Value& value);
-  // What an entry says of the shortcut of a residual alone: quantized as another op reads it.
-  // Nothing, with the reason in `decision`, where no input is one.
+  // The action for the shortcut of a residual only: quantized as another op reads it. Nothing, with
+  // the reason in `decision`, if no input is one.
   std::optional<Target::QuantizedOp> EntryOfShortcut(const Op& op, const Target::QuantizedOp& entry,
                                                      Decision& decision);
-  // What each slot of an entry becomes; false, with the reason in `decision`, where the op stays
+  // What each slot of an entry becomes; false, with the reason in `decision`, if the op stays
   // float.
   bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
                  const Rules::OpMatches& matches, std::vector<SlotPlan>& slots, Decision& decision);
 
-  // Why the scale that a spec trains cannot be trained where a slot reads the value; nothing where
-  // it can, or where there is none to train.
+  // Why the scale that a spec trains cannot be trained if a slot reads the value; nothing if it
+  // can, or if there is none to train.
   std::optional<std::string> WhyNotTrained(const Argument& argument, const QuantSpec& spec);
 
-  // Makes the specs of inputs that share a scale one: signed where one of them is.
+  // Unifies the specs of inputs that share a scale: signed if one of them is.
   void ShareSpec(const Op& op, std::vector<SlotPlan>& slots);
 
-  // The name of the scale that the inputs of `op` share; no other op's has it.
+  // The name of the scale that the inputs of `op` share; no other op has it.
   std::string NameOfSharedScale(const Op& op);
   Site& SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
                const std::string& shared_scale, bool observe);
@@ -130,12 +130,12 @@ class Planner {
   GradientLinks links_;
   Eligibility eligibility_;
   Shortcuts shortcuts_;
-  std::optional<ScaleTraining> scale_training_;  // made for the first scale that is trained
+  std::optional<ScaleTraining> scale_training_;  // created for the first trained scale
   const QuantizerTable& quantizers_;
   SlotSpecs specs_;
   absl::flat_hash_map<std::string, const Target::ObservedOutputs*> target_outputs_;
   absl::flat_hash_map<std::pair<const Value*, std::string>, size_t> site_of_;
-  absl::flat_hash_map<const Value*, size_t> first_site_of_;  // of an activation's codes
+  absl::flat_hash_map<const Value*, size_t> first_site_of_;  // for an activation's codes
   absl::flat_hash_set<const Argument*> planned_readers_;
   absl::flat_hash_set<const Op*> rewired_;
   absl::flat_hash_map<std::string, int> shared_scales_;  // the last number tried for a name
@@ -147,8 +147,8 @@ absl::StatusOr<Plan> Planner::Make() {
   RETURN_IF_ERROR(InputError(config_name_, rules_.CheckForm()));
   plan_.target = target_.name();
   plan_.is_inference = !links_.has_gradients();
-  // Ops whose outputs are quantized for what reads them otherwise than quantized: once all inputs
-  // are planned.
+  // Ops whose outputs are quantized for readers that do not already read them quantized: once all
+  // inputs are planned.
   std::vector<std::pair<const Op*, Rules::OpMatches>> quantized_outputs;
   for (const Op& op : program_.ops()) {
     const OpSchema* schema = types_.SchemaOf(op);
@@ -278,7 +278,7 @@ std::optional<Target::QuantizedOp> Planner::EntryOfShortcut(const Op& op,
 bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
                         const Rules::OpMatches& matches, std::vector<SlotPlan>& slots,
                         Decision& decision) {
-  std::string asking_rule;  // the last that asks for a slot; "" for none
+  std::string asking_rule;  // the last one that requests a slot; "" for none
   std::string skipping_rule;
   std::vector<std::string> skipped;
   for (const Target::Slot& slot : entry.inputs()) {
@@ -363,7 +363,7 @@ void Planner::PlanBiases() {
     const Argument* const bias = biases.Find(op);
     const bool is_own = bias != nullptr && ProductOfBias(*bias) == &op;
     std::string scope;
-    // What a rule says of the op or of the slot stands.
+    // A rule about the op or the slot stands.
     if (bias == nullptr || decision.quantized != is_own || !decision.rule.empty() ||
         planned_readers_.contains(bias) ||
         rules_.Resolve(rules_.Match(op), bias->slot_name()).skip ||

@@ -1,4 +1,4 @@
-// What can be wrong with a configuration, whatever the program.
+// What can be wrong with a configuration, whatever the program is.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_QUANT_CONFIG_H_
 #define FIXPOINT_TRANSPILER_PLAN_QUANT_CONFIG_H_
@@ -8,7 +8,7 @@
 
 namespace fixpoint {
 
-// Error (kInvalidArgument), with all complaints: also_quantize names what is no op type, or one
+// Error (kInvalidArgument), with all complaints: also_quantize names an unknown op type, or one
 // without an input that can be quantized; an axis is negative.
 absl::Status CheckConfig(const QuantConfig& config);
 

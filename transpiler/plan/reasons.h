@@ -20,7 +20,7 @@ enum class Reason {
 // The code that files and tables use: "skipped_by_rule".
 absl::string_view ReasonCode(Reason reason);
 absl::string_view ReasonMeaning(Reason reason);
-// Nothing where no reason has that code.
+// Nothing if no reason has that code.
 std::optional<Reason> ReasonOfCode(absl::string_view code);
 std::vector<Reason> AllReasons();
 

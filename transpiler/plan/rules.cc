@@ -11,7 +11,7 @@
 namespace fixpoint {
 
 bool GlobMatches(absl::string_view pattern, absl::string_view text) {
-  // Greedy with one point to come back to: linear in practice, quadratic at worst.
+  // Greedy with one backtracking point: linear in practice, quadratic at worst.
   size_t p = 0, t = 0;
   size_t star = absl::string_view::npos, star_text = 0;
   while (t < text.size()) {

@@ -1,4 +1,4 @@
-// The configuration's rules: which of them match an op, and what they make of a slot.
+// The configuration's rules: which of them match an op, and what they do to a slot.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_RULES_H_
 #define FIXPOINT_TRANSPILER_PLAN_RULES_H_
@@ -14,31 +14,31 @@
 
 namespace fixpoint {
 
-// Whether `pattern` matches all of `text`: * is any characters, ? is any one.
+// Whether `pattern` matches all of `text`: * matches any characters, ? exactly one.
 bool GlobMatches(absl::string_view pattern, absl::string_view text);
 
 // Whether a scope ("/a/b/") has `path` ("b", "a/b") as a run of whole components.
 bool ScopeContains(absl::string_view scope, absl::string_view path);
 
-// Merges what is said of one quantizer over another: of a quantizer that is replaced, neither
-// parameters, granularity, axis nor scheme are kept.
+// Merges the spec of one quantizer over another: parameters, granularity, axis and scheme of a
+// quantizer that is replaced are not kept.
 void MergeSpec(const QuantSpec& from, QuantSpec* into);
 
-// The rules of one configuration over one program; counts what they match.
+// The rules of one configuration for one program; counts what they match.
 class Rules {
  public:
   explicit Rules(const QuantConfig& config);
 
-  // What the rules say of an op, before they are asked about its slots.
+  // The rules that match an op, before its slots are considered.
   struct OpMatches {
-    std::vector<int> rules;  // positions, in order; rules about one slot among them
+    std::vector<int> rules;  // positions, in order; including rules about one slot
   };
   OpMatches Match(const Op& op);
 
-  // What the matching rules make of one slot: the last one that matches wins.
+  // The effect of the matching rules on one slot: the last one that matches wins.
   struct SlotAction {
     bool skip = false;
-    bool asks = false;           // a rule gives a spec: what is done on request is requested
+    bool asks = false;           // a rule has a spec: it requests what is done on request
     bool asks_for_slot = false;  // a rule about this very slot does
     QuantSpec spec;              // merged, in order
     std::string rule;            // the last one's name; "" if none matched
@@ -52,8 +52,8 @@ class Rules {
   absl::Status CheckAllMatched() const;
 
  private:
-  // Whether a rule about a slot can do anything at an op: an input that may be quantized, or, where
-  // outputs are asked for, an output.
+  // Whether a rule about a slot can have an effect on an op: an input that may be quantized or, if
+  // outputs are requested, an output.
   bool HasQuantizableSlot(const Op& op, const std::string& slot) const;
   std::string NameOf(int rule) const;
 

@@ -10,8 +10,8 @@
 namespace fixpoint {
 namespace {
 
-// Ops that all gradients go through between the backward pass and the optimizer: sums over workers,
-// and the scaling of mixed precision.
+// Ops that all gradients pass between the backward pass and the optimizer: sums over workers, and
+// the scaling of mixed precision.
 bool TakesInGradients(const Op& op) {
   if ((op.role() & (kBackward | kOptimize)) == 0) return false;
   for (const char* type : {"allreduce", "c_reduce_", "reducescatter", "check_finite"}) {
@@ -20,8 +20,8 @@ bool TakesInGradients(const Op& op) {
   return false;
 }
 
-// The line of a forward op's gradient that makes ops of a type; null where none does, because they
-// are gradients of gradients.
+// The line of a forward op's gradient that makes ops of a type; null if none does, because they are
+// gradients of gradients.
 const GradientSchema* FindGradientSchema(const Op& forward, const Op& gradient) {
   const OpSchema* schema = FindOpSchema(forward.type());
   if (schema == nullptr) return nullptr;
@@ -107,7 +107,7 @@ std::optional<std::string> ScaleTraining::WhyNotOutput(const Argument& reader,
       return absl::StrCat("no block declares \"", variable->name(), "\"");
     }
   }
-  // What repeats the slot reads the value that the forward op read.
+  // A slot that repeats it reads the value that the forward op read.
   const bool repeats =
       static_cast<int>(gradient.Inputs(reader.slot_name()).size()) > reader.index();
   if (!repeats && reader.variable()->values().size() > 1) {

@@ -1,5 +1,4 @@
-// What a program has that a scale can be trained with: gradients of what is quantized, and an
-// optimizer.
+// What a program needs for training a scale: gradients of the quantized values, and an optimizer.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_SCALE_TRAINING_H_
 #define FIXPOINT_TRANSPILER_PLAN_SCALE_TRAINING_H_
@@ -28,15 +27,15 @@ class ScaleTraining {
   // REQUIRES: the program outlives this object, and is not edited before WhyNot was last asked.
   explicit ScaleTraining(const Program& program);
 
-  // Why the scale of what `reader`, a slot of a forward op, reads cannot be trained; nothing where
-  // it can. `gradients` are the gradient ops of the forward op.
+  // Why the scale of what `reader`, a slot of a forward op, reads cannot be trained; nothing if it
+  // can. `gradients` are the gradient ops of the forward op.
   std::optional<std::string> WhyNot(const Argument& reader, absl::Span<const Op* const> gradients);
   // The outputs for the gradient of `reader`, in program order.
   static std::vector<GradientOutput> GradientOutputs(const Argument& reader,
                                                      absl::Span<const Op* const> gradients);
 
   // The last op of block 0 with the Optimize bit, and the learning rate of the first that has one.
-  // Null where WhyNot says so.
+  // Null if WhyNot reports it.
   const Op* last_optimizer() const { return last_optimizer_; }
   const Variable* learning_rate() const { return learning_rate_; }
 
@@ -45,12 +44,12 @@ class ScaleTraining {
 
   const Op* last_optimizer_ = nullptr;
   const Variable* learning_rate_ = nullptr;
-  // What a gradient goes through on its way to the optimizer, in which a scale's has no part.
+  // Ops that a gradient passes on its way to the optimizer, which do not apply to a scale.
   std::optional<std::string> obstacle_;
 };
 
-// The quantize op, which dequantizes too, of what readers of its result read: that, or what a
-// schedule selects of it. Null where no op writes the value.
+// The quantize op, which dequantizes too, whose result readers read: directly, or as a schedule
+// selects it. Null if no op writes the value.
 const Op* FusedQuantizeOp(const Value& read);
 
 // The gradient ops of each forward op that a plan rewires.

@@ -1,4 +1,4 @@
-// When what of quantized training begins (proto/quant_config.proto).
+// When the parts of quantized training begin (proto/quant_config.proto).
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_SCHEDULE_H_
 #define FIXPOINT_TRANSPILER_PLAN_SCHEDULE_H_
@@ -13,14 +13,14 @@ namespace fixpoint {
 // The op that reads a value from a step on, and another one before.
 inline constexpr char kSelectFromStep[] = "select_from_step";
 
-// That of a plan; nothing where the program has no steps, because it is for inference.
+// The schedule of a plan; nothing if the program has no steps, because it is for inference.
 Schedule ScheduleOf(const Plan& plan);
 
 // Whether anything is scheduled.
 bool IsScheduled(const Schedule& schedule);
 
-// Errors: kInvalidArgument: a step that is none, or scales that are frozen before a step has found
-// them; kFailedPrecondition: the target has the reference's ops alone, which know no schedule.
+// Errors: kInvalidArgument: an invalid step, or scales that are frozen before a step has found
+// them; kFailedPrecondition: the target is limited to the reference's ops, which have no schedule.
 absl::Status CheckSchedule(const Schedule& schedule, const Target& target);
 
 }  // namespace fixpoint

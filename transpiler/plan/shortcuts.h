@@ -1,5 +1,5 @@
-// Which input of a sum is a residual's shortcut: what is added to the result of a product of codes
-// before that is stored, so that codes are all of it that has to be kept.
+// Finds the input of a sum that is a residual's shortcut: it is added to the result of a product of
+// codes before that is stored, so that only codes have to be kept.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_SHORTCUTS_H_
 #define FIXPOINT_TRANSPILER_PLAN_SHORTCUTS_H_
@@ -19,12 +19,12 @@ class Shortcuts {
   Shortcuts(OpTypes* types, Eligibility* eligibility)
       : types_(*types), eligibility_(*eligibility) {}
 
-  // Says that an activation and a weight of an op are quantized.
+  // Declares that an activation and a weight of an op are quantized.
   void AddProduct(const Op& op) { products_.insert(&op); }
 
   // The shortcut of a sum of two tensors of one shape: the other input is a product's result, which
-  // nothing else reads. Where both are, it is the one written first. Null, with the reason in
-  // `detail`, where there is none. REQUIRES: the sum has X and Y, and the products before it were
+  // nothing else reads. If both are, it is the one written first. Null, with the reason in
+  // `detail`, if there is none. REQUIRES: the sum has X and Y, and the products before it were
   // added.
   const Argument* Find(const Op& sum, std::string& detail);
   // Whether a product's result reaches an input, and nothing else, through a bias, a batch norm and
@@ -33,7 +33,7 @@ class Shortcuts {
 
  private:
   bool IsOnlyReader(const Argument& reader);
-  // What an op adds to, normalizes or activates, where an epilogue does that.
+  // The input that an op adds to, normalizes or activates, if an epilogue can do that.
   const Argument* InputOf(const Op& op);
 
   OpTypes& types_;

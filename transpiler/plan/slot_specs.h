@@ -1,5 +1,5 @@
 // How the value in a slot is quantized: the target's and the configuration's specs merged,
-// completed from the program, and checked against what the quantizer and the target can.
+// completed from the program, and checked against what the quantizer and the target can do.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_SLOT_SPECS_H_
 #define FIXPOINT_TRANSPILER_PLAN_SLOT_SPECS_H_
@@ -32,20 +32,21 @@ class SlotSpecs {
             const QuantizerTable& quantizers)
       : config_(config), target_(target), quantizers_(quantizers), era_(EraOf(program)) {}
 
-  // The target's spec for the role, under the configuration's, under that of the target's entry for
-  // the op, under the configuration's for the weights of fully connected layers.
+  // The target's spec for the role, overridden by the configuration's, by that of the target's
+  // entry for the op, and by the configuration's for the weights of fully connected layers.
   QuantSpec Default(const Op& op, QuantPlan::Role role, const QuantSpec& of_op) const;
-  // Fills in what the program decides (signedness, axis), and complains once of each spec that the
-  // quantizer or the target cannot do. Gives why the value cannot be quantized so, with `detail`.
+  // Fills in what the program decides (signedness, axis), and complains once about each spec that
+  // the quantizer or the target cannot do. Returns why the value cannot be quantized so, with
+  // `detail`.
   std::optional<Reason> Complete(const Argument& argument, const OpSchema& schema,
                                  QuantPlan::Role role, QuantSpec& spec, std::string& detail);
-  // Complains, once of each, if the quantizer or the target cannot do a spec.
+  // Complains, once about each spec, if the quantizer or the target cannot do it.
   void Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec);
   // Complains if inputs of `op` that share a scale are quantized in two ways.
   void CheckShared(const Argument& first, const QuantSpec& first_spec, const Argument& other,
                    const QuantSpec& other_spec, const Op& op);
-  // Complains if a quantizer cannot follow a range without quantizing, as it has to for those
-  // "inputs" or "outputs" of an op.
+  // Complains if a quantizer cannot follow a range without quantizing, as it has to for the
+  // observed "inputs" or "outputs" of an op.
   void CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op);
 
   // Notes how a weight is quantized.
@@ -54,13 +55,13 @@ class SlotSpecs {
   // fully connected layer that was noted.
   absl::Status CheckFcWeights() const;
 
-  // What was complained of, in the order of the program.
+  // The complaints, in the order of the program.
   const std::vector<absl::Status>& complaints() const { return complaints_; }
 
  private:
   // "abs_max, lsq".
   std::string QuantizersOf(QuantSpec::Granularity granularity) const;
-  // Complains, once of each spec, of an activation that is to have a scale for each channel.
+  // Complains, once about each spec, about an activation that should have a scale for each channel.
   void ComplainOfChannels(const Argument& argument, const QuantSpec& spec);
 
   const QuantConfig& config_;
@@ -69,7 +70,7 @@ class SlotSpecs {
   const Era era_;
   NeverNegative never_negative_;
   absl::btree_set<std::string> checked_;
-  // Whether the quantizer of fc_weights is that of a layer, and whether it is not.
+  // Whether some layer has the quantizer of fc_weights, and whether some layer has not.
   bool is_fc_quantizer_taken_ = false;
   bool is_fc_quantizer_replaced_ = false;
   std::vector<absl::Status> complaints_;

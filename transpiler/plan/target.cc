@@ -34,8 +34,8 @@ bool CanBeQuantized(const OpSchema& schema, const std::string& slot) {
                      [&slot](const QuantizableInput& input) { return input.slot == slot; });
 }
 
-// Complains of op types and slots that nothing is known of, so that no op would ever be quantized
-// by them. An addend need not be one of every op of an entry.
+// Complains about unknown op types and slots, which would never be quantized. An addend need not be
+// a slot of every op of an entry.
 void CheckTypesAndSlots(const Target::QuantizedOp& op, const Complain& complain) {
   std::vector<const OpSchema*> schemas;
   for (const std::string& type : op.types()) {
@@ -73,7 +73,7 @@ void CheckTypesAndSlots(const Target::QuantizedOp& op, const Complain& complain)
   }
 }
 
-// Of a sum that adds a residual both inputs, and nothing but that, are said to do so.
+// For a sum that adds a residual both inputs, and nothing else, are declared RESIDUAL.
 void CheckResidual(const Target::QuantizedOp& op, const Complain& complain) {
   const auto is_residual = [](const Target::Slot& slot) { return slot.role() == Target::RESIDUAL; };
   const auto& inputs = op.inputs();
@@ -161,7 +161,7 @@ absl::Status Cannot(const Target& target, const Parts&... parts) {
   return absl::FailedPreconditionError(absl::StrCat("target ", target.name(), ": ", parts...));
 }
 
-// Whether a list of what is allowed has an entry; an empty one has all.
+// Whether a list of allowed values has an entry; an empty one allows all.
 template <typename List, typename Item>
 bool Allows(const List& list, const Item& wanted) {
   return list.empty() || std::find(list.begin(), list.end(), wanted) != list.end();

@@ -36,7 +36,7 @@ std::vector<std::string> QuantizableOpTypes();
 absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view name,
                                    const QuantizerTable& quantizers);
 
-// Whether a target is complete, and what it says fits what there is. Error (kInvalidArgument): all
+// Whether a target is complete, and refers only to what exists. Error (kInvalidArgument): all
 // complaints, a line each, which begin with `name`.
 absl::Status CheckTarget(const Target& target, absl::string_view name,
                          const QuantizerTable& quantizers);
@@ -46,8 +46,8 @@ absl::Status CheckTarget(const Target& target, absl::string_view name,
 absl::Status CheckAbilities(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
                             const QuantSpec& spec);
 
-// The part of it that is about spec.axis(), of a spec per channel: what the target cannot, or the
-// quantizer's ops of its era.
+// The part of it that concerns spec.axis(), for a spec per channel: what the target cannot do, or
+// the quantizer's ops of its era cannot.
 absl::Status CheckAxis(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
                        const QuantSpec& spec);
 

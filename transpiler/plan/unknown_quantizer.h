@@ -1,4 +1,4 @@
-// What is said of a quantizer that there is not.
+// The message about a quantizer that does not exist.
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_UNKNOWN_QUANTIZER_H_
 #define FIXPOINT_TRANSPILER_PLAN_UNKNOWN_QUANTIZER_H_
@@ -10,7 +10,7 @@
 
 namespace fixpoint {
 
-// `there is no quantizer "absmax"; did you mean abs_max?`, or, where no name is near, all there
+// `there is no quantizer "absmax"; did you mean abs_max?` or, if no name is near, all that there
 // are.
 std::string UnknownQuantizer(absl::string_view name, const QuantizerTable& quantizers);
 

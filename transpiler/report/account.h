@@ -1,5 +1,5 @@
-// The account: for every op with a quantizable slot, what was decided and why. Its table also tells
-// of other work on ops by type.
+// The account: for every op with a quantizable slot, the decision and its reason. Its table also
+// serves to report other work on ops by type.
 
 #ifndef FIXPOINT_TRANSPILER_REPORT_ACCOUNT_H_
 #define FIXPOINT_TRANSPILER_REPORT_ACCOUNT_H_
@@ -25,7 +25,7 @@ struct AccountLine {
 struct Account {
   std::string target;
   bool is_inference = false;
-  std::vector<AccountLine> lines;  // by op type; what is done to an op is to quantize it
+  std::vector<AccountLine> lines;  // by op type; `done` counts quantized ops
   int total = 0;
   int quantized = 0;
   int weight_quantizers = 0;
@@ -36,11 +36,11 @@ struct Account {
 
 Account MakeAccount(const QuantPlan& plan);
 
-// A table: op type, total, done, what is not and why; then the sums. `done` and `kept` are titles:
+// A table: op type, total, done, not done and why; then the totals. `done` and `kept` are titles:
 // "quantized" and "float".
 std::string AccountTable(absl::Span<const AccountLine> lines, absl::string_view done,
                          absl::string_view kept);
-// That of what is quantized and what stays float.
+// The table of what is quantized and what stays float.
 std::string AccountTable(const Account& account);
 
 // A line for each op, in program order: place, decision, reason, rule, detail.

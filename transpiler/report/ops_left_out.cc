@@ -20,7 +20,7 @@ std::vector<OpsLeftOut> FindOpsLeftOut(const Program& program) {
     const OpSchema* schema = types.SchemaOf(op);
     const bool is_decided = schema != nullptr && (!schema->quantizable_inputs().empty() ||
                                                   schema->quant_op() != QuantOp::kNone);
-    // What runs blocks has their ops in its place.
+    // An op that runs blocks is represented by their ops.
     if (is_decided || !types.IsForward(op) || !op.sub_blocks().empty() || op.type() == "feed" ||
         op.type() == "fetch") {
       continue;

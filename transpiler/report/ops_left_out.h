@@ -1,4 +1,4 @@
-// The forward ops that no plan decides anything about, since none of their inputs can be quantized.
+// The forward ops that no plan decides about, because none of their inputs can be quantized.
 
 #ifndef FIXPOINT_TRANSPILER_REPORT_OPS_LEFT_OUT_H_
 #define FIXPOINT_TRANSPILER_REPORT_OPS_LEFT_OUT_H_
@@ -17,7 +17,7 @@ struct OpsLeftOut {
   bool has_weights = false;  // an input of one of them is a parameter
 };
 
-// By op type. Of a program as it is before it is transpiled.
+// By op type, for a program before it is transpiled.
 std::vector<OpsLeftOut> FindOpsLeftOut(const Program& program);
 
 // "3 ops of 2 types have no input that can be quantized: mean, prelu (its weights stay float)", a

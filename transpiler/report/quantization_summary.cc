@@ -29,7 +29,8 @@ int BitsOf(const Op& op, Era era) {
   return 0;
 }
 
-// By what the reference's rewriters call their variables, and the attributes that they set.
+// Recognised by the names that the reference's rewriters give their variables, and the attributes
+// that they set.
 class WriterFinder {
  public:
   void Add(const Op& op, QuantOp quant_op) {

@@ -12,14 +12,14 @@ namespace fixpoint {
 
 struct QuantizationSummary {
   // "Fixpoint, target paddle_2_6"; "PaddlePaddle's QuantizeTranspiler", "... static graph passes"
-  // or "... dygraph layers" by the names and attributes that those give; "another tool". Without a
-  // quantizer, "Fixpoint" where it changed the program otherwise, else "".
+  // or "... dygraph layers", recognised by names and attributes; "another tool". Without a
+  // quantizer, "Fixpoint" if it changed the program in another way, else "".
   std::string writer;
   // Ops that quantize or observe, and those that dequantize stored codes or a product of codes;
   // in the order of their first op.
   struct Count {
     std::string op_type;
-    int bits = 0;  // 0: the op does not say
+    int bits = 0;  // 0: the op does not declare it
     int weights = 0;
     int activations = 0;
   };

@@ -14,13 +14,13 @@
 namespace fixpoint {
 namespace {
 
-// A list of a program that elements can be left out of: that of a block, or of one of its ops.
+// A list in a program from which elements can be left out: in a block, or in one of its ops.
 struct List {
   int block;
   int op;
 };
 
-// Where an element of such a list stands.
+// The place of an element of such a list.
 struct Piece {
   List list;
   int index;
@@ -75,7 +75,7 @@ struct Attributes {
   }
 };
 
-// Takes pieces, in their order, out of a program, whose elements are not copied for that.
+// Removes pieces, in their order, from a program, without copying its elements.
 template <typename Kind>
 class TakenOut {
  public:
@@ -144,8 +144,8 @@ class Reducer {
  private:
   bool HasTime() const { return absl::Now() <= deadline_; }
 
-  // Keeps a quarter alone, as long as one fails. What fails is often in one place, and of a program
-  // that takes long the smallest candidates are tried first.
+  // Keeps only a quarter, as long as one fails. The failure is often in one place, and for a
+  // program that takes long the smallest candidates are tried first.
   template <typename Kind>
   void KeepOneQuarter() {
     bool removed = true;
@@ -170,10 +170,10 @@ class Reducer {
     std::vector<Piece> pieces = Kind::All(smallest_);
     for (size_t chunk = pieces.size(); chunk > 0; chunk /= 2) {
       bool removed = true;
-      // With single pieces, again until none can go.
+      // With single pieces, repeat until none can be removed.
       while (removed) {
         removed = false;
-        // From the end: what comes later is made of what comes earlier.
+        // From the end, because later elements are made from earlier ones.
         for (size_t end = pieces.size(); end > 0;) {
           if (!HasTime()) return;
           const size_t begin = end > chunk ? end - chunk : 0;
@@ -191,7 +191,7 @@ class Reducer {
     }
   }
 
-  // A block's number is its position, so only the last ones can go.
+  // A block's number is its position, so only the last ones can be removed.
   void RemoveLastBlocks() {
     while (smallest_.blocks_size() > 1 && HasTime()) {
       const std::unique_ptr<BlockDesc> last(smallest_.mutable_blocks()->ReleaseLast());

@@ -1,4 +1,4 @@
-// Makes a program that shows a defect small enough to read.
+// Reduces a program that shows a defect until it is small enough to read.
 
 #ifndef FIXPOINT_TRANSPILER_REPORT_REDUCE_H_
 #define FIXPOINT_TRANSPILER_REPORT_REDUCE_H_
@@ -14,11 +14,11 @@ struct ReduceOptions {
   double seconds = 20;
 };
 
-// Leaves out ops, then blocks, variables and attributes, as long as `fails` still holds of the
+// Leaves out ops, then blocks, variables and attributes, as long as `fails` still holds for the
 // rest (delta debugging: Zeller and Hildebrandt 2002, "Simplifying and isolating failure-inducing
-// input"). If time is enough, no single op can be left out of the result. Candidates may be
-// programs that make no sense; what is left in keeps its order. Takes the memory of one copy of the
-// program, beside that of `fails`. REQUIRES: fails(program).
+// input"). With enough time, no single op can be left out of the result. Candidates may be
+// inconsistent programs; the remaining elements keep their order. Takes the memory of one copy of
+// the program, besides that of `fails`. REQUIRES: fails(program).
 ProgramDesc Reduce(const ProgramDesc& program, const std::function<bool(const ProgramDesc&)>& fails,
                    const ReduceOptions& options = {});
 

@@ -18,12 +18,12 @@
 namespace fixpoint {
 namespace {
 
-// The op of a quantizer's own that keeps a range as quantize_linear does.
+// Our own op that keeps a range as quantize_linear does.
 constexpr char kKeepsAsLinear[] = "fake_quantize_moving_average_abs_max";
 
 constexpr size_t kMostNamed = 8;
 
-// How an op keeps a range; nulls where it keeps none.
+// How an op keeps a range; nulls if it keeps none.
 QuantizerTable::Match KeeperOf(const Op& op, const QuantizerTable& quantizers) {
   QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.type());
   if (match.recipe == nullptr) match = quantizers.FindByObserveOp(op.type());
@@ -40,7 +40,7 @@ const Argument* InEither(const Op& op, absl::string_view input, absl::string_vie
   return found != nullptr ? found : op.Output(output);
 }
 
-// Null where the scope has no tensor of that type, or an empty one.
+// Null if the scope has no tensor of that type, or an empty one.
 const Tensor* FindTensor(const Argument* argument, VarType::Type dtype, const Scope& scope) {
   if (argument == nullptr || argument->variable() == nullptr) return nullptr;
   const Scope::Value* const value = scope.FindOrNull(argument->variable()->name());
@@ -84,7 +84,8 @@ class RangeJudge {
   }
 
  private:
-  // What an op's range is the largest of; empty where it keeps none, or the scope lacks it.
+  // The variables whose largest value is an op's range; empty if it keeps none, or the scope lacks
+  // it.
   std::vector<const Variable*> ScalesReadBy(const Op& op) const {
     const QuantizerTable::Match match = KeeperOf(op, quantizers_);
     if (match.recipe == nullptr) return {};
@@ -119,8 +120,8 @@ class RangeJudge {
     return steps != nullptr && steps->data<int64_t>()[0] != 0;
   }
 
-  // Whether a state is another than it begins with. What only counts may begin with 0 too: that is
-  // a parameter of quantizers.
+  // Whether a state differs from its initial value. A state that only counts may also begin with 0,
+  // which is a parameter of quantizers.
   bool HasChanged(const Argument* argument, const Quantizer& quantizer,
                   const QuantizerState& state) const {
     const Tensor* const tensor = FindTensor(argument, VarType::FP32, scope_);

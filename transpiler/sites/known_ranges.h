@@ -11,9 +11,9 @@
 
 namespace fixpoint {
 
-// Error (kFailedPrecondition): quantizers that keep a range still have the one that they begin
-// with, and nothing that they count says that they saw a tensor. What they quantize would have
-// codes at random. Names the scales. A scale that the scope lacks is not judged.
+// Error (kFailedPrecondition): quantizers that keep a range still have its initial value, and none
+// of their counters shows that they saw a tensor; their codes would be random. Names the scales. A
+// scale that the scope lacks is not judged.
 absl::Status CheckRangesAreKnown(const Program& program, const Scope& scope,
                                  const QuantizerTable& quantizers);
 

@@ -14,37 +14,37 @@
 
 namespace fixpoint {
 
-// One quantize op, and the ops that take its codes back to real numbers.
+// One quantize op, and the ops that dequantize its codes.
 struct QuantizationSite {
   const Op* quantize = nullptr;
-  const Argument* input = nullptr;    // what is quantized
-  const Argument* result = nullptr;   // its codes; of a fused op, what they stand for
+  const Argument* input = nullptr;    // the value that is quantized
+  const Argument* result = nullptr;   // its codes; for a fused op, the floats that they stand for
   bool fused = false;                 // the quantize op dequantizes too
-  std::vector<const Op*> dequantize;  // the readers of the codes; none where fused
+  std::vector<const Op*> dequantize;  // the readers of the codes; none if fused
 
   const Quantizer* quantizer = nullptr;  // null: quantize_linear
-  QuantSpec parameters;                  // of a dynamic one, and nothing else
+  QuantSpec parameters;                  // only the parameters, and only for a dynamic one
 
   int bits = 8;  // bit_length: codes up to 2^(bits - 1) - 1
   QuantSpec::Rounding rounding = QuantSpec::HALF_AWAY_FROM_ZERO;
-  int axis = -1;                    // the channels', or -1: one scale for the whole tensor
+  int axis = -1;                    // the channel axis, or -1: one scale for the whole tensor
   bool is_dynamic = false;          // the scale is found anew from each tensor
   bool is_affine = false;           // with a zero point
-  const Argument* scale = nullptr;  // where it is read or, where dynamic, written
+  const Argument* scale = nullptr;  // where it is read or, if dynamic, written
 
-  // The ops that go when the site is rewritten.
+  // The ops that are removed when the site is rewritten.
   std::vector<const Op*> ops() const;
 };
 
 // The arguments by which ops that quantize a bias (ops/bias_codes.h) read the scale of a site.
 std::vector<const Argument*> ScalesOfBiases(const QuantizationSite& site);
 
-// Whether the op computes codes, or what they stand for: a quantize op of the table, or
-// quantize_linear, which is no quantizer's own.
+// Whether the op computes codes, or the floats that they stand for: a quantize op of the table, or
+// quantize_linear, which belongs to no quantizer.
 bool IsQuantize(const Op& op, const QuantizerTable& quantizers);
 
-// Whether a quantize op finds its range anew from each tensor in test mode too, so that is_test is
-// not for it. A quantize_linear with a scale per channel does.
+// Whether a quantize op finds its range anew from each tensor in test mode too, so that is_test
+// does not apply. A quantize_linear with a scale per channel does.
 bool FindsItsRange(const Op& op, const QuantizerTable& quantizers);
 
 // Every site, in program order. Ops of training are not expected: strip_training first.

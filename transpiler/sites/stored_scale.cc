@@ -13,8 +13,7 @@
 namespace fixpoint {
 namespace {
 
-// Whether nothing but quantizers and observers writes the variable, which leave it as it is in test
-// mode.
+// Whether only quantizers and observers write the variable, which do not change it in test mode.
 bool HoldsTrainedState(const Variable& variable, const QuantizerTable& quantizers) {
   if (!variable.persistable()) return false;
   for (const Argument* argument : variable.arguments()) {
@@ -59,8 +58,8 @@ absl::Status IsComputed(const Argument& scale) {
                              "in a persistable variable"));
 }
 
-// Where a quantize op that finds no range of its own reads the scale that it hands on as `value`;
-// null where it is no such op. In test mode it hands on what it reads.
+// Where a quantize op that finds no range itself reads the scale that it passes on as `value`; null
+// if it is no such op. In test mode it passes on what it reads.
 const Argument* HandedOn(const Value& value, const QuantizerTable& quantizers) {
   const QuantizerTable::Match match = quantizers.FindByQuantizeOp(value.op()->type());
   if (match.recipe == nullptr || match.quantizer->is_dynamic()) return nullptr;

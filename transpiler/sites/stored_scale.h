@@ -1,4 +1,4 @@
-// The range that training left for a quantizer.
+// The range that training stored for a quantizer.
 
 #ifndef FIXPOINT_TRANSPILER_SITES_STORED_SCALE_H_
 #define FIXPOINT_TRANSPILER_SITES_STORED_SCALE_H_
@@ -14,28 +14,28 @@ namespace fixpoint {
 
 struct StoredScale {
   float value = 0;
-  // The persistable variable of one element that holds it; null where there is none, because it is
+  // The persistable variable of one element that holds it; null if there is none, because it is
   // computed from others or is the first element of several.
   const Variable* variable = nullptr;
-  // The variables of the scope that it is the largest of.
+  // The variables of the scope of which it is the largest.
   std::vector<const Variable*> read;
 };
 
-// What the scale that a quantize op reads is, in a program in test mode: a persistable variable
-// that only quantizers write, element 0, or the largest of such (elementwise_max), which is how
-// quantizers share one: each hands on to the next what it read.
-// Errors start with the op: kNotFound: the scope has no such variable; kInvalidArgument: it is not
-// FP32, is empty, negative, NaN or infinite; kFailedPrecondition: it is computed in another way.
+// The scale that a quantize op reads, in a program in test mode: element 0 of a persistable
+// variable that only quantizers write, or the largest of such (elementwise_max), which is how
+// quantizers share one: each passes on to the next what it read. Errors start with the op:
+// kNotFound: the scope has no such variable; kInvalidArgument: it is not FP32, is empty, negative,
+// NaN or infinite; kFailedPrecondition: it is computed in another way.
 absl::StatusOr<StoredScale> FindStoredScale(const Argument& scale, const Scope& scope,
                                             const QuantizerTable& quantizers);
 
-// The same of a quantizer that stores a range for each channel: all elements of a variable, which
+// The same for a quantizer that stores a range for each channel: all elements of a variable, which
 // no other quantizer shares.
 absl::StatusOr<std::vector<float>> FindStoredScales(const Argument& scale, const Scope& scope,
                                                     const QuantizerTable& quantizers);
 
-// Element 0 of a variable that holds a range, with the errors above, which do not name the op: to
-// describe one costs the length of its block, and only the first may be told.
+// Element 0 of a variable that holds a range, with the errors above, which do not name the op:
+// describing one takes time linear in its block, and only the first error may be reported.
 absl::StatusOr<float> ReadRange(const Variable& variable, const Scope& scope);
 
 }  // namespace fixpoint

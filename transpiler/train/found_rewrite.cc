@@ -17,8 +17,8 @@
 namespace fixpoint {
 namespace {
 
-// Quantizers of one value that have the same text do the same. A range that is only read may be
-// another for each of them; one that is learned is the value's.
+// Quantizers of one value with the same text do the same. A range that is only read may differ for
+// each of them; one that is learned belongs to the value.
 std::string Way(const QuantizationSite& site) {
   std::string way = absl::StrCat(site.quantize->type(), "|", site.bits, "|", site.axis, "|",
                                  site.rounding, "|", site.dequantize.size());
@@ -63,7 +63,7 @@ class RewriteFinder {
     }
   }
 
-  // Whether optimizer ops update what is there.
+  // Whether optimizer ops update the variable.
   bool IsTrained(const Argument& argument) const {
     const QuantizerRecipe* recipe = quantizers_.FindByQuantizeOp(argument.op().type()).recipe;
     if (recipe == nullptr) return false;
@@ -78,7 +78,7 @@ class RewriteFinder {
     if (argument.variable() != nullptr) rewrite_.variables.insert(argument.variable());
   }
 
-  // A schedule may select, for the readers, the result from a step on.
+  // A schedule may select the result for the readers from a step on.
   void AddReaders(const QuantizationSite& found, const Argument& result, const std::string& way) {
     if (result.value() == nullptr) return;
     AddReadersOf(*result.value(), found, way);

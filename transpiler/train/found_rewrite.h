@@ -1,4 +1,4 @@
-// What a program shows of a rewrite that quantized it, whoever did: there need be no edit log.
+// What a program shows about a rewrite that quantized it, whoever did it: no edit log is needed.
 
 #ifndef FIXPOINT_TRANSPILER_TRAIN_FOUND_REWRITE_H_
 #define FIXPOINT_TRANSPILER_TRAIN_FOUND_REWRITE_H_
@@ -16,8 +16,8 @@ struct FoundRewrite {
   // that read a result, its gradient readers the same slots of their gradient ops, whatever those
   // read. All gradient ops of the types of those forward ops are listed. There are no decisions.
   Plan plan;
-  // The ops that quantize and dequantize, and their variables but for what is quantized and for
-  // scales that are trained, which are parameters.
+  // The ops that quantize and dequantize, and their variables except for the quantized values and
+  // trained scales, which are parameters.
   absl::flat_hash_set<const Op*> ops;
   absl::flat_hash_set<const Variable*> variables;
 };

@@ -1,5 +1,5 @@
-// freeze_batch_norm: from the step on that the schedule says, batch norm and its gradient are in
-// test mode: they go by the running mean and variance, which then stay as they are.
+// freeze_batch_norm: from the step that the schedule sets, batch norm and its gradient are in test
+// mode: they use the running mean and variance, which then no longer change.
 //
 //   batch_norm(X=x, Mean=m, ...) -> (Y=y, MeanOut=m, ...)
 //   batch_norm_grad(X=x, Y@GRAD=y@GRAD, ...) -> (X@GRAD=x@GRAD, ...)
@@ -97,7 +97,7 @@ class FreezeBatchNorm final : public StagePass<TrainContext> {
   std::vector<std::string> Requires() const override { return {"quantizers_inserted", "target"}; }
   std::vector<std::string> Establishes() const override { return {"batch_norm_scheduled"}; }
   std::vector<std::string> ComesBefore() const override { return {"state_initialized"}; }
-  // The plan says nothing of ops that are not quantized.
+  // The plan does not cover ops that are not quantized.
   bool IsHeldToPlan() const override { return false; }
 
   absl::Status RunIn(Program& program, TrainContext& context) const override {

@@ -11,7 +11,7 @@
 //   conv2d_grad(Filter=w.quantized.dequantized, Input=x.quantized.dequantized,
 //               Output@GRAD=y@GRAD) -> (Filter@GRAD=w@GRAD, Input@GRAD=x@GRAD)
 //
-// Gradients go on to the float variables (straight-through estimator, Bengio et al. 2013, arXiv
+// Gradients still go to the float variables (straight-through estimator, Bengio et al. 2013, arXiv
 // 1308.3432), and the optimizer's ops are not touched.
 
 #include <memory>

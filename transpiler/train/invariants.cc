@@ -24,7 +24,7 @@ void ForEachOp(const Program& program, Visit visit) {
   for (const Op& op : program.ops()) visit(op);
 }
 
-// What stood where an argument stands; null where nothing did.
+// The previous name of an argument; null if there was none.
 const std::string* NameIn(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,
                           const Argument& argument) {
   if (argument.slot() >= slots.size()) return nullptr;
@@ -32,7 +32,8 @@ const std::string* NameIn(const google::protobuf::RepeatedPtrField<OpDesc::Var>&
   return argument.index() < slot.arguments_size() ? &slot.arguments(argument.index()) : nullptr;
 }
 
-// An op with the Optimize bit that runs a block is none: it lists what ops of the block read.
+// An op with the Optimize bit that runs a block is no optimizer: it lists what ops of the block
+// read.
 bool IsOptimizer(const Op& op) { return (op.role() & kOptimize) != 0 && op.sub_blocks().empty(); }
 
 // Whether an attribute is one that a rewrite sets on the ops that it changes.
@@ -44,7 +45,7 @@ bool IsMark(absl::string_view attr) {
 // One check of one program; collects violations.
 class Check {
  public:
-  // `found` is null where the edits are known; `startup` where there is none to look at.
+  // `found` is null if the edits are known; `startup` if there is none to check.
   Check(const Program& program, const Plan& plan, const FoundRewrite* found, const Program* startup,
         absl::Span<const std::string> free_passes)
       : program_(program),
@@ -99,7 +100,7 @@ class Check {
   void GradientPassesQuantizer(const GradientOutput& output);
   // The scale in a slot of a quantize op has an update.
   void ScaleIsUpdated(const Op& quantize, absl::string_view slot);
-  // `result` becomes the variable that the site's readers read; null where that is no new one.
+  // `result` becomes the variable that the site's readers read; null if that is no new one.
   void SiteReadsItsQuantizer(const Site& site, const Variable*& result);
 
   const Program& program_;
@@ -202,7 +203,7 @@ void Check::OneQuantizerForEachSite() {
 
 bool Check::ObservesOneOf(const Variables& observed, const Op& observer) {
   const Op* op = &observer;
-  // A summary is made in a few steps; more are a circle.
+  // A summary takes a few steps; more are a cycle.
   for (int steps = 0; op != nullptr && steps < 100; ++steps) {
     const Argument* source = op->Input("X");
     const Variable* variable = source == nullptr ? nullptr : source->variable();
@@ -215,7 +216,7 @@ bool Check::ObservesOneOf(const Variables& observed, const Op& observer) {
 void Check::EveryQuantizerIsPlanned() {
   OpTypes types(program_);
   Variables observed;
-  // What a site's readers read, and what that is made of.
+  // The variables that a site's readers read, and the values that they are made of.
   std::vector<const Op*> open;
   Variables visited;
   const auto add_writers = [&open, &visited](const Variable* variable) {

@@ -1,4 +1,4 @@
-// What a transpile keeps true, checked by code after each one:
+// What a transpile keeps true, checked after each one:
 //
 //   1. A gradient op's slot that belongs to a rewired forward slot reads the same value as that
 //      forward slot; every other slot of a gradient op reads what it read before.
@@ -16,8 +16,8 @@
 //   7. Where the scale of a value is trained, each gradient op of a reader writes what the
 //      quantizer's gradient op reads, which writes what it wrote; and something updates the scale.
 //
-// What a pass edits that the pipeline does not hold to the plan (pass.h) is excepted from 2, 5 and
-// 6, and may read what is quantized: train_scales too, to which 7 holds.
+// Edits of a pass that the pipeline does not hold to the plan (pass.h) are exempt from 2, 5 and 6,
+// and may read quantized values: train_scales too, for which 7 holds.
 
 #ifndef FIXPOINT_TRANSPILER_TRAIN_INVARIANTS_H_
 #define FIXPOINT_TRANSPILER_TRAIN_INVARIANTS_H_
@@ -37,16 +37,16 @@ struct Violation {
   std::string message;
 };
 
-// Every violation by a program that a plan was applied to, by number. REQUIRES: the edits are still
-// known to the program. `startup` is the startup program, as it then is; `free_passes` those that
-// are not held to the plan. Linear in the program.
+// Every violation by a program that a plan was applied to, by number. REQUIRES: the program still
+// has its edits recorded. `startup` is the startup program after the transpile; `free_passes` are
+// those that are not held to the plan. Linear in the program.
 std::vector<Violation> CheckInvariants(const Program& program, const Plan& plan,
                                        const Program& startup,
                                        absl::Span<const std::string> free_passes = {});
 
-// What can be told of a program without the edits that quantized it, by anybody: invariants 1, 3
-// and 5; that no optimizer op reads or writes what quantizers make, and no op_role_var names it
-// (2); and 4, which speaks of the startup program where one is given.
+// What can be checked without the edits, whoever quantized the program: invariants 1, 3 and 5; that
+// no optimizer op reads or writes what quantizers make, and no op_role_var names it (2); and 4,
+// which is about the startup program, if one is given.
 std::vector<Violation> CheckInvariants(const Program& program, const FoundRewrite& rewrite,
                                        const Program* startup);
 

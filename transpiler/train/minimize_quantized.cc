@@ -22,7 +22,7 @@ absl::StatusOr<std::vector<ParameterGradient>> MinimizeQuantized(const Optimizer
     }
     RETURN_IF_ERROR(Untranspile(&program));
     if (IsMarked(attempt.startup())) RETURN_IF_ERROR(Untranspile(&attempt.startup()));
-    // Begins the builder anew, behind whose back the programs were changed.
+    // Starts the builder anew, because the programs were changed without it.
     ASSIGN_OR_RETURN(parameters, optimizer.Minimize(attempt, loss));
     TranspileOptions with_startup = options;
     with_startup.startup = &attempt.startup();

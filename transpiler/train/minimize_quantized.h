@@ -1,4 +1,4 @@
-// Minimize where Transpile came first.
+// Minimize for a program that was transpiled first.
 
 #ifndef FIXPOINT_TRANSPILER_TRAIN_MINIMIZE_QUANTIZED_H_
 #define FIXPOINT_TRANSPILER_TRAIN_MINIMIZE_QUANTIZED_H_
@@ -14,10 +14,10 @@
 
 namespace fixpoint {
 
-// Minimizes the builder's program, which Transpile has rewritten with these options, for inference
-// since it had no gradients: it becomes what Optimizer::Minimize and Transpile after it make of the
-// program as it was, quantizers that follow their ranges in training, and that are trained. State
-// is initialised in the builder's startup program, whatever `options.startup` says.
+// Minimizes the builder's program, which Transpile rewrote with these options for inference,
+// because it had no gradients: it becomes what Optimizer::Minimize followed by Transpile make of
+// the original, with quantizers that follow their ranges in training, and trained ones. State is
+// initialised in the builder's startup program, whatever `options.startup` says.
 //
 // Errors: kFailedPrecondition: the program was not transpiled, or is not with these options; those
 // of Untranspile, Optimizer::Minimize and Transpile. Both programs are then as before.

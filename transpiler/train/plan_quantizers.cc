@@ -57,7 +57,7 @@ class PlanQuantizers final : public StagePass<TrainContext> {
   }
 
  private:
-  // Nothing trains the ranges of a program of inference.
+  // Nothing trains the ranges of a program for inference.
   static void NoteMissingRanges(TrainContext& context) {
     int count = 0;
     std::string first;

@@ -35,7 +35,7 @@ absl::Status InvariantsHold(const Program& program, const TrainContext& context,
       }));
 }
 
-// A program of one era and a target of the other: not wrong, but seldom meant.
+// A program of one era with a target of the other: not wrong, but seldom intended.
 std::string EraNote(const Program& program, const Target& target) {
   const std::string release = ReleaseName(program.version());
   if (release.empty() || EraOf(program) == EraOf(target)) return "";
@@ -45,7 +45,7 @@ std::string EraNote(const Program& program, const Target& target) {
                       is_newer ? ", and older releases may not run it" : "");
 }
 
-// Error (kInvalidArgument): the configuration says what a given plan says already.
+// Error (kInvalidArgument): the configuration sets what a given plan already sets.
 absl::Status CheckDecidesNothing(const QuantConfig& config) {
   const char* field = config.rules_size() > 0           ? "rules"
                       : config.also_quantize_size() > 0 ? "also_quantize"
@@ -76,7 +76,7 @@ absl::StatusOr<Target> TargetOf(const TranspileOptions& options, const Quantizer
   return InputError(is_of_config ? options.names.config : options.names.plan, target.status());
 }
 
-// What the reference has no ops for.
+// The parts of a plan that the reference has no ops for.
 std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
                        const QuantizerTable& quantizers) {
   std::set<std::string> what;
@@ -95,7 +95,7 @@ std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
                       absl::StrJoin(what, ", "));
 }
 
-// A startup program that initialises nothing of the program: not wrong, but seldom meant.
+// A startup program that initialises nothing of the program: not wrong, but seldom intended.
 std::string StartupNote(const Program& program, const Program& startup) {
   int count = 0;
   for (const Variable* variable : program.block(0).variables()) {
@@ -116,7 +116,7 @@ bool Establishes(const Pipeline& pipeline, const std::string& fact) {
   return false;
 }
 
-// Error (kInvalidArgument): a quantizer of the plan trains its scale, and no pass saw to that.
+// Error (kInvalidArgument): a quantizer of the plan trains its scale, and no pass has handled that.
 absl::Status CheckScalesAreTrained(const Pipeline& pipeline, const Plan& plan) {
   if (Establishes(pipeline, "scales_trained")) return absl::OkStatus();
   for (const Site& site : plan.sites) {
@@ -129,7 +129,7 @@ absl::Status CheckScalesAreTrained(const Pipeline& pipeline, const Plan& plan) {
   return absl::OkStatus();
 }
 
-// Error (kInvalidArgument): batch norm is to be frozen, and no pass saw to that.
+// Error (kInvalidArgument): batch norm has to be frozen, and no pass has handled that.
 absl::Status CheckBatchNormIsScheduled(const Pipeline& pipeline, const Plan& plan) {
   if (Establishes(pipeline, "batch_norm_scheduled") ||
       !ScheduleOf(plan).has_freeze_batch_norm_from_step()) {
@@ -151,8 +151,8 @@ bool NamesOneOf(const OpDesc& op, const std::set<std::string>& names) {
   return false;
 }
 
-// Whether an op that the log does not tell of names a variable that the log takes away. The
-// fingerprint does not see it: it is of what was rewritten.
+// Whether an op that the log does not mention names a variable that the log removes. The
+// fingerprint does not see it, because it covers only what was rewritten.
 bool NamesWhatLogTakesAway(const ProgramDesc& program, const EditLog& log) {
   std::set<std::string> inserted;
   std::set<std::pair<int, int>> told;

@@ -1,4 +1,4 @@
-// Recognising programs that are quantized already.
+// Recognises programs that are already quantized.
 
 #ifndef FIXPOINT_TRANSPILER_TRAIN_QUANTIZED_ALREADY_H_
 #define FIXPOINT_TRANSPILER_TRAIN_QUANTIZED_ALREADY_H_
@@ -9,8 +9,8 @@
 
 namespace fixpoint {
 
-// A sentence about who quantized the program: Fixpoint, by its marks, or another tool, by its
-// fake-quantize and dequantize ops. "" where it is not quantized. Observers do not count.
+// A sentence about what quantized the program: Fixpoint, by its marks, or another tool, by its
+// fake-quantize and dequantize ops. "" if it is not quantized. Observers do not count.
 std::string WhoQuantized(const Program& program);
 
 }  // namespace fixpoint

@@ -22,7 +22,7 @@
 namespace fixpoint {
 namespace {
 
-// The argument of an output slot; "" where there is no such slot.
+// The argument of an output slot; "" if there is no such slot.
 std::string OutputOf(const OpDesc& op, const std::string& slot) {
   for (const OpDesc::Var& var : op.outputs()) {
     if (var.parameter() == slot) return var.arguments(0);
@@ -31,7 +31,7 @@ std::string OutputOf(const OpDesc& op, const std::string& slot) {
 }
 
 // The op of `block` in which `op` runs: itself, or the one that runs the block that it is in; null
-// where `op` is in a block that no op runs.
+// if `op` is in a block that no op runs.
 const Op* AncestorIn(const Block& block, const Op& op) {
   const Op* at = &op;
   while (at != nullptr && &at->block() != &block) at = at->block().owner();
@@ -60,7 +60,7 @@ absl::Status QuantizerWriter::WriteAll() {
       RETURN_IF_ERROR(Write(site));
       continue;
     }
-    // The whole group is written where its first site stands.
+    // The whole group is written where its first site is.
     std::vector<const Site*>& group = shared[site.shared_scale];
     if (group.front() == &site) RETURN_IF_ERROR(WriteSharedScale(group));
   }
@@ -107,7 +107,7 @@ QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
     case Value::Origin::kLoopHead:
       break;
     case Value::Origin::kEntry:
-      // Before the first reader, out of the loops that it is in.
+      // Before the first reader, outside the loops that it is in.
       for (const Argument* reader : site.readers) {
         const Op* op = AncestorIn(value.block(), reader->op());
         if (op == nullptr) continue;
@@ -126,7 +126,7 @@ absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site
     return InputError(context_.names.plan, absl::InvalidArgumentError(UnknownQuantizer(
                                                site.spec.quantizer(), quantizers_)));
   }
-  // An observer of the older era is one of the newer too, and the reverse is not so.
+  // An observer of the older era also exists in the newer, but not the reverse.
   const bool is_fluid = observer && EraOf(program_) == Era::kFluid;
   const Era era = is_fluid ? Era::kFluid : EraOf(context_.target);
   for (const QuantizerRecipe& recipe : observer ? quantizer->observers() : quantizer->recipes()) {
@@ -208,7 +208,7 @@ absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
     ASSIGN_OR_RETURN(const std::string counter, StepCounter());
     quantize.Input(writing.recipe->step_counter_input, counter);
   }
-  // What trains a scale ends its training.
+  // What trains a scale also ends its training.
   if (schedule_.has_freeze_scales_from_step() && writing.recipe->has_is_test && !writing.is_test &&
       !writing.site->trains_scale()) {
     ASSIGN_OR_RETURN(const std::string counter, StepCounter());
@@ -412,7 +412,7 @@ void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,
       }
     };
     note(false, slot, name);
-    // The gradients of what is captured stand at the same positions.
+    // The gradients of captured variables are at the same positions.
     const std::string gradients = absl::StrCat(slot, kGradientSuffix);
     if (!owner.Outputs(gradients).empty()) note(true, gradients, kEmptyArgument);
   }
@@ -428,7 +428,7 @@ void QuantizerWriter::Mark() {
   for (const Op* op : changed_) {
     Change& change = changes_[op];
     if (reference_marks && IsForward(*op) && op->sub_blocks().empty()) {
-      // The reference's two passes: of products with a weight, and of what has none.
+      // The reference has two passes: for products with a weight, and for ops without one.
       SetAttrMarked(*op,
                     MakeStringAttr("quantization_type",
                                    change.has_weight ? "qat_with_weight" : "qat_without_weight"),

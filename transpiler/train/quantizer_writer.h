@@ -49,17 +49,17 @@ class QuantizerWriter {
   };
 
   absl::Status Write(const Site& site);
-  // Rounds a bias to the steps of its sums, whose operands are written.
+  // Rounds a bias to the steps of its sums, whose operands are already written.
   absl::Status WriteBias(const Site& site, const OperandSites& sites);
   absl::Status WriteSharedScale(const std::vector<const Site*>& sites);
   // Quantizes the site's value with a scale that other ops have found.
   absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale);
-  // Inserts an observer of the site's value; gives the name of its scale.
+  // Inserts an observer of the site's value; returns the name of its scale.
   absl::StatusOr<std::string> Observe(const Site& site, const Place& place);
   absl::StatusOr<Writing> Begin(const Site& site, const Place& place, bool observer = false) const;
   Place PlaceOf(const Site& site) const;
-  // Inserts the quantizer's ops that make one number of the site's value; gives that number's
-  // variable or, of most quantizers, the value's own.
+  // Inserts the quantizer's ops that reduce the site's value to one number; returns that number's
+  // variable or, for most quantizers, the value's own.
   absl::StatusOr<std::string> Summarize(Writing& writing);
 
   // The quantize op without its state; `numbers` becomes the name of its output.
@@ -69,10 +69,11 @@ class QuantizerWriter {
 
   // Declares the state of a recipe and names it in the op's slots.
   absl::Status AddState(Writing& writing, OpBuilder& quantize);
-  // Begins a state by schedule: until quantization begins, a step does not see what others left.
+  // Starts a state by schedule: until quantization begins, a step does not see what others left.
   absl::Status ScheduleState(Writing& writing, const QuantizerState& state,
                              const std::string& name);
-  // What the readers read by schedule in place of the quantized value; gives its name.
+  // The variable that the readers read by schedule instead of the quantized value; returns its
+  // name.
   absl::StatusOr<std::string> Schedule(Writing& writing, const std::string& quantized);
   absl::StatusOr<OpBuilder> SelectFrom(int64_t step, const std::string& out);
   absl::StatusOr<std::string> StepCounter();
@@ -89,7 +90,7 @@ class QuantizerWriter {
   void Insert(Writing& writing, OpBuilder& op);
   void Rewire(const Site& site, const std::string& name);
   void Point(const Argument& argument, const Site& site, const std::string& name);
-  // Adds a name that a block reads to what the ops that run the block say they read.
+  // Adds a name that a block reads to the lists of the ops that run the block.
   void Capture(const Argument& reader, const Block& declaring, const std::string& name);
   void Mark();
 
@@ -100,21 +101,21 @@ class QuantizerWriter {
   Rewriter rewriter_;
   StateWriter state_;
   const fixpoint::Schedule schedule_;
-  // Where the scale of a site is.
+  // The variable of a site's scale.
   absl::flat_hash_map<const Site*, std::string> scales_;
   // The last op that was inserted after an op, or at the head of a block.
   absl::flat_hash_map<const Op*, const Op*> last_after_;
   absl::flat_hash_map<const Block*, const Op*> last_at_head_;
   std::string step_counter_;
   absl::flat_hash_set<std::pair<const Op*, std::string>> captured_;
-  // What the marks are to say, by op in the order of the edits.
+  // The contents of the marks, by op in the order of the edits.
   struct Change {
     std::vector<std::string> marks;
     bool has_weight = false;
     int activation_bits = 0;
   };
   Change& ChangeOf(const Op& op);
-  // Sets an attribute that an undo takes away again.
+  // Sets an attribute that an undo removes again.
   void SetAttrMarked(const Op& op, OpDesc::Attr attr, Change& change);
   std::vector<const Op*> changed_;
   absl::flat_hash_map<const Op*, Change> changes_;

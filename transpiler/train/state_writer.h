@@ -1,4 +1,4 @@
-// Declares the persistable variables of quantizers, and notes what each starts from.
+// Declares the persistable variables of quantizers, and records their initial values.
 
 #ifndef FIXPOINT_TRANSPILER_TRAIN_STATE_WRITER_H_
 #define FIXPOINT_TRANSPILER_TRAIN_STATE_WRITER_H_
@@ -22,11 +22,11 @@ class StateWriter {
   StateWriter(Program* program, TrainContext* context, Rewriter* rewriter)
       : program_(*program), context_(*context), rewriter_(*rewriter) {}
 
-  // Declares one state of a site's quantizer, whose name begins with the value's; gives its name.
+  // Declares one state of a site's quantizer, whose name begins with the value's; returns its name.
   absl::StatusOr<std::string> Add(const Site& site, const Quantizer& quantizer,
                                   const QuantizerState& state);
-  // Declares a tensor in block 0, where all that persists lives, by a name that is new in both
-  // programs; gives its name.
+  // Declares a tensor in block 0, where all persistable variables live, with a name that is new in
+  // both programs; returns its name.
   absl::StatusOr<std::string> Declare(const std::string& base, VarType::Type dtype,
                                       const std::vector<int64_t>& dims, double initial_value);
 

@@ -13,8 +13,8 @@
 
 namespace fixpoint {
 
-// The persistable INT64 [1] that is 1 in the first step, 2 in the second: one that the program has,
-// or a new one, which the head of block 0 increments; gives its name.
+// The persistable INT64 [1] that is 1 in the first step, 2 in the second: an existing one, or a new
+// one, which the head of block 0 increments; returns its name.
 absl::StatusOr<std::string> AddStepCounter(const Program& program, absl::string_view pass,
                                            StateWriter* state, Rewriter* rewriter);
 

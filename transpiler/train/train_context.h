@@ -16,7 +16,7 @@
 
 namespace fixpoint {
 
-// A persistable variable that a pass declared, and what it starts from.
+// A persistable variable that a pass declared, and its initial value.
 struct NewState {
   const Variable* variable = nullptr;
   double initial_value = 0;
@@ -35,16 +35,16 @@ class TrainContext final : public PassContext {
   const Target& target;
   Program& startup;
 
-  // What messages call the configuration, the plan and the profile.
+  // How messages refer to the configuration, the plan and the profile.
   InputNames names;
-  // Ranges that quantizers begin with; null where none were given.
+  // Ranges that quantizers start with; null if none were given.
   const RangeProfile* profile = nullptr;
 
-  // A plan to follow instead of making one; null where none was given. Its positions are those of
-  // the program that plan_quantizers finds.
+  // A plan to follow instead of making one; null if none was given. Its positions are those of the
+  // program that plan_quantizers finds.
   const QuantPlan* given_plan = nullptr;
   Plan plan;
-  // The plan as a file, of the program as plan_quantizers found it.
+  // The plan as a file, for the program as plan_quantizers found it.
   QuantPlan plan_as_made;
   std::vector<NewState> new_state;
 };

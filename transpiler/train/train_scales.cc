@@ -1,5 +1,5 @@
-// train_scales: gives the scales that are trained their gradients and their updates. For an
-// activation x whose quantizer trains its scale s:
+// train_scales: gives trained scales their gradients and their updates. For an activation x whose
+// quantizer trains its scale s:
 //
 //   fake_quantize_learned(X=x, Scale=s) -> (Out=x.quant_dequant)
 //   mul(X=x.quant_dequant, Y=w) -> (Out=y)
@@ -13,11 +13,11 @@
 //   sgd(Param=w, Grad=w@GRAD, LearningRate=rate) -> (ParamOut=w)
 //   sgd(Param=s, Grad=s@GRAD, LearningRate=rate) -> (ParamOut=s)
 //
-// Each gradient op of a reader has a gradient op of the quantizer after it: what is computed of
-// x's gradient is summed where it was before. Weight decay and clipping, which are ops between the
-// gradients of parameters and their updates, are none of a scale's. Where a schedule selects what
-// readers read, the gradient of that stands before the quantizer's; where it freezes scales, the
-// updates read a learning rate that becomes 0.
+// Each gradient op of a reader is followed by a gradient op of the quantizer: its contribution to
+// x's gradient is summed where the reader's was before. Weight decay and clipping, which are ops
+// between the gradients of parameters and their updates, do not apply to a scale. If a schedule
+// selects what readers read, the gradient of that op comes before the quantizer's; if it freezes
+// scales, the updates read a learning rate that becomes 0.
 
 #include <memory>
 #include <optional>
@@ -47,7 +47,8 @@
 namespace fixpoint {
 namespace {
 
-// Pairs of a parameter and its gradient: by them the reference finds which op computes one.
+// Pairs of a parameter and its gradient: by them the reference finds the op that computes a
+// gradient.
 constexpr char kRoleVarAttr[] = "op_role_var";
 
 class ScaleTrainer {
@@ -69,7 +70,7 @@ class ScaleTrainer {
     const QuantizerRecipe& recipe = *FindRecipe(quantizer, site.spec, era_);
     const Op& quantize = *FusedQuantizeOp(*site.readers.front()->value());
     ASSIGN_OR_RETURN(const StateNames states, StatesOf(site, quantizer, recipe, quantize));
-    // By state that is trained, what each gradient op adds to its gradient.
+    // By trained state, what each gradient op adds to its gradient.
     std::vector<std::vector<std::string>> parts(states.size());
     const Op* last = nullptr;
     for (const Argument* reader : site.readers) {
@@ -104,7 +105,7 @@ class ScaleTrainer {
     return names;
   }
 
-  // Inserts the quantizer's gradient ops after a gradient op of a reader; gives the last of them.
+  // Inserts the quantizer's gradient ops after a gradient op of a reader; returns the last of them.
   absl::StatusOr<const Op*> WriteGradient(const Site& site, const Quantizer& quantizer,
                                           const GradientOutput& output, const StateNames& states,
                                           std::vector<std::vector<std::string>>& parts) {
@@ -147,9 +148,9 @@ class ScaleTrainer {
     const Op* last;
     std::string of_quantized;
     std::string of_value;
-    std::string of_float;  // what is to be added to that; "" for nothing
+    std::string of_float;  // what has to be added to that; "" for nothing
   };
-  // Inserts, where a schedule selects what the readers read, the gradient op of that.
+  // Inserts, if a schedule selects what the readers read, the gradient op of the selection.
   absl::StatusOr<ScheduledGradient> WriteSelectGradient(const Site& site,
                                                         const GradientOutput& output,
                                                         const std::string& of_result,
@@ -176,8 +177,8 @@ class ScaleTrainer {
     return gradient;
   }
 
-  // Makes a gradient op write what the quantizer's gradient ops then read; gives the name that it
-  // wrote before, or would have.
+  // Makes a gradient op write what the quantizer's gradient ops then read; returns the name that it
+  // wrote before, or would have written.
   std::string Redirect(const GradientOutput& output, const std::string& name) {
     const Op& op = *output.op;
     std::vector<std::string> marks;
@@ -197,7 +198,7 @@ class ScaleTrainer {
     return before;
   }
 
-  // What a gradient op says by op_role_var of the gradient of a parameter, another op now computes.
+  // Another op now computes the gradient of a parameter that a gradient op declares in op_role_var.
   void MoveRoleVar(const Op& from, const Op& to, const std::string& gradient) {
     std::vector<std::string> pairs =
         StringsAttr(from.desc(), kRoleVarAttr).value_or(std::vector<std::string>());
@@ -239,8 +240,8 @@ class ScaleTrainer {
     return absl::OkStatus();
   }
 
-  // What updates read: the program's learning rate or, where a schedule freezes scales, that until
-  // then and 0 from then on.
+  // The learning rate that updates read: the program's or, if a schedule freezes scales, the
+  // program's until then and 0 from then on.
   absl::StatusOr<std::string> LearningRate() {
     if (!learning_rate_.empty()) return learning_rate_;
     const Variable& rate = *training_.learning_rate();
@@ -260,7 +261,7 @@ class ScaleTrainer {
     return learning_rate_ = scheduled->name();
   }
 
-  // The gradient of a state, which `after` computes the last part of.
+  // The gradient of a state, whose last part `after` computes.
   absl::StatusOr<std::string> Sum(const std::string& state, const std::vector<std::string>& parts,
                                   const Op& after) {
     if (parts.size() == 1) {
@@ -283,7 +284,7 @@ class ScaleTrainer {
     return name;
   }
 
-  // Inserts ops one after the other; gives the last.
+  // Inserts ops one after the other; returns the last.
   absl::StatusOr<const Op*> Write(OpTemplates& templates, std::vector<OpDesc> ops, int role,
                                   const std::vector<std::string>& op_role_var, const Op& after) {
     const Op* last = &after;
@@ -311,7 +312,7 @@ class ScaleTrainer {
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients_;
   const Op* last_update_;
   const Schedule schedule_;
-  std::string learning_rate_;  // of the updates, once it is known
+  std::string learning_rate_;  // learning rate of the updates, once it is known
 };
 
 class TrainScales final : public StagePass<TrainContext> {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr char kNoWayBack[] = "; a frozen program has no way back, undo the one it was made of";
 
-// "Input.0=x" or "X.3+"; of an attribute "with_quant_attr=false" or "quantization_type+".
+// "Input.0=x" or "X.3+"; for an attribute "with_quant_attr=false" or "quantization_type+".
 struct Change {
   absl::string_view slot;  // or the attribute
   int index = 0;
@@ -44,7 +44,7 @@ bool ParseChange(absl::string_view text, Change& change) {
   return absl::SimpleAtoi(place.substr(dot + 1), &change.index) && change.index >= 0;
 }
 
-// Whether the mark fits the op's attribute of today.
+// Whether the mark fits the op's current attribute.
 bool RestoreAttribute(const Op& op, const Change& change, Rewriter& rewriter) {
   const OpDesc::Attr* attr = op.FindAttr(change.slot);
   if (attr != nullptr && (attr->type() == AttrType::BLOCK || attr->type() == AttrType::BLOCKS)) {
@@ -54,7 +54,7 @@ bool RestoreAttribute(const Op& op, const Change& change, Rewriter& rewriter) {
     if (attr != nullptr) rewriter.RemoveAttr(op, change.slot);
     return true;
   }
-  // A tool that drops the attribute leaves nothing to put back.
+  // If a tool has dropped the attribute, there is nothing to restore.
   if (attr == nullptr) return true;
   std::optional<OpDesc::Attr> original = AttributeOfMark(change.slot, change.original);
   if (original.has_value()) rewriter.SetAttr(op, *std::move(original));
@@ -67,7 +67,7 @@ absl::Status RestoreOp(const Program& program, const Op& op, Rewriter& rewriter)
                                                    kRewiredAttr, " does not fit the op"));
   };
   const std::vector<std::string> marks = *StringsAttr(op.desc(), kRewiredAttr);
-  // Added arguments go from the end of their slots.
+  // Added arguments are removed from the end of their slots.
   for (auto mark = marks.rbegin(); mark != marks.rend(); ++mark) {
     Change change;
     if (!ParseChange(*mark, change)) return misfit(*mark);
@@ -108,7 +108,7 @@ absl::Status CheckReaders(const Variable& variable) {
       "\", which Fixpoint's ops compute, and has no mark of what it read before", kNoWayBack));
 }
 
-// Error (kFailedPrecondition): what was undone is wrong. An attribute is what it was before, of
+// Error (kFailedPrecondition): the restored program is wrong. An attribute has its old value, of
 // whatever type that was.
 absl::Status CheckUndone(const Program& program) {
   for (const Finding& finding : Verify(program)) {
@@ -146,7 +146,7 @@ absl::Status Undo(Program* program) {
   }
   for (const Variable* variable : written) RETURN_IF_ERROR(CheckReaders(*variable));
   unused.insert(unused.end(), written.begin(), written.end());
-  // What only the removed ops wrote or read was theirs.
+  // Variables that only the removed ops wrote or read were theirs.
   for (const Variable* variable : unused) {
     if (!variable->removed() && variable->desc() != nullptr && !variable->is_used()) {
       rewriter.Remove(*variable);

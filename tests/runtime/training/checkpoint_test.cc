@@ -121,30 +121,34 @@ TEST_F(CheckIsOfRunTest, AnotherRunIsRefusedByName) {
   run.set_program("lenet.txt");
   EXPECT_EQ(Error(run), "");  // the same program by another name
   run.set_program_checksum(1);
-  EXPECT_EQ(Error(run),
-            "c/step-40: is of a run with another program, mlp.txt, and this one has lenet.txt; "
-            "want the same");
+  EXPECT_EQ(
+      Error(run),
+      "c/step-40: belongs to a run with another program, mlp.txt, and this one has lenet.txt; "
+      "want the same");
   run = StateAt(0);
   run.set_data("mnist:m");
   run.set_data_checksum(1);
-  EXPECT_EQ(Error(run),
-            "c/step-40: is of a run with other data, digits, and this one has mnist:m; want the "
-            "same");
+  EXPECT_EQ(
+      Error(run),
+      "c/step-40: belongs to a run with other data, digits, and this one has mnist:m; want the "
+      "same");
   run = StateAt(0);
   run.set_seed(1);
-  EXPECT_EQ(Error(run), "c/step-40: is of a run with seed 9, and this one has 1; want the same");
+  EXPECT_EQ(Error(run),
+            "c/step-40: belongs to a run with seed 9, and this one has 1; want the same");
   run = StateAt(0);
   run.set_batch_size(1);
   EXPECT_EQ(Error(run),
-            "c/step-40: is of a run with batch size 10, and this one has 1; want the same");
+            "c/step-40: belongs to a run with batch size 10, and this one has 1; want the same");
   run = StateAt(0);
   run.set_backend("reference");
   EXPECT_EQ(
       Error(run),
-      "c/step-40: is of a run with backend onednn, and this one has reference; want the same");
+      "c/step-40: belongs to a run with backend onednn, and this one has reference; want the same");
   run = StateAt(0);
   run.set_threads(2);
-  EXPECT_EQ(Error(run), "c/step-40: is of a run with threads 1, and this one has 2; want the same");
+  EXPECT_EQ(Error(run),
+            "c/step-40: belongs to a run with threads 1, and this one has 2; want the same");
 }
 
 TEST_F(CheckIsOfRunTest, OtherVariablesAreRefusedByName) {

@@ -2,174 +2,31 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
-#include <cmath>
-#include <vector>
+#include <utility>
 
-#include "absl/status/status.h"
 #include "proto/status_macros.h"
-#include "runtime/kernels/broadcast_loops.h"
-#include "runtime/kernels/lane_sums.h"
-#include "runtime/kernels/vectorised.h"
+#include "runtime/kernels/planned_elementwise.h"
 
 namespace fixpoint::kernels {
-namespace {
-
-// Each op, and its derivatives by x and y; whether those are made of x and y.
-struct Add {
-  static constexpr bool kIsLinear = true;
-  static float Value(float x, float y) { return x + y; }
-  static float ByX(float, float) { return 1.0f; }
-  static float ByY(float, float) { return 1.0f; }
-};
-struct Sub {
-  static constexpr bool kIsLinear = true;
-  static float Value(float x, float y) { return x - y; }
-  static float ByX(float, float) { return 1.0f; }
-  static float ByY(float, float) { return -1.0f; }
-};
-struct Mul {
-  static constexpr bool kIsLinear = false;
-  static float Value(float x, float y) { return x * y; }
-  static float ByX(float, float y) { return y; }
-  static float ByY(float x, float) { return x; }
-};
-struct Div {
-  static constexpr bool kIsLinear = false;
-  static float Value(float x, float y) { return x / y; }
-  static float ByX(float, float y) { return 1.0f / y; }
-  static float ByY(float x, float y) { return -(x / y) / y; }
-};
-struct Max {
-  static constexpr bool kIsLinear = false;
-  static float Value(float x, float y) { return (x != x) | (x > y) ? x : y; }
-  static float ByX(float x, float y) { return x > y ? 1.0f : 0.0f; }
-  static float ByY(float x, float y) { return x > y ? 0.0f : 1.0f; }
-};
-struct Min {
-  static constexpr bool kIsLinear = false;
-  static float Value(float x, float y) { return (x != x) | (x < y) ? x : y; }
-  static float ByX(float x, float y) { return x < y ? 1.0f : 0.0f; }
-  static float ByY(float x, float y) { return x < y ? 0.0f : 1.0f; }
-};
-struct Pow {
-  static constexpr bool kIsLinear = false;
-  static float Value(float x, float y) { return std::pow(x, y); }
-  static float ByX(float x, float y) { return y * std::pow(x, y - 1.0f); }
-  static float ByY(float x, float y) { return std::pow(x, y) * std::log(x); }
-};
-
-template <typename Op>
-class PlannedElementwise final : public Elementwise {
- public:
-  explicit PlannedElementwise(Broadcast broadcast)
-      : out_dims_(std::move(broadcast.out_dims)),
-        loops_(std::move(broadcast.loops)),
-        sums_(std::max(SumCount(loops_.x_size()), SumCount(loops_.y_size()))) {}
-
-  const Dims& out_dims() const override { return out_dims_; }
-
-  void Run(absl::Span<const float> x, absl::Span<const float> y, absl::Span<float> out) override {
-    CHECK_EQ(static_cast<int64_t>(x.size()), loops_.x_size());
-    CHECK_EQ(static_cast<int64_t>(y.size()), loops_.y_size());
-    CHECK_EQ(static_cast<int64_t>(out.size()), loops_.out_size());
-    loops_.ForEachLine([x = x.data(), y = y.data(), out = out.data()](auto line, LineBegin begin) {
-#pragma GCC ivdep  // out may be x or y
-      for (int64_t i = 0; i < line.size; ++i) {
-        out[begin.out + i] = Op::Value(x[begin.x + line.X(i)], y[begin.y + line.Y(i)]);
-      }
-    });
-  }
-
-  void Backward(absl::Span<const float> x, absl::Span<const float> y, absl::Span<const float> dout,
-                absl::Span<float> dx, absl::Span<float> dy) override {
-    CHECK_EQ(static_cast<int64_t>(dout.size()), loops_.out_size());
-    // Whoever reads no x and y still gets memory that is as large.
-    if (Op::kIsLinear) x = y = dout;
-    const auto to_x = [&] {
-      if (dx.empty()) return;
-      CHECK_EQ(static_cast<int64_t>(dx.size()), loops_.x_size());
-      Differentiate(
-          x, y, dout, dx, [](float x, float y) { return Op::ByX(x, y); }, PlaceInX());
-    };
-    const auto to_y = [&] {
-      if (dy.empty()) return;
-      CHECK_EQ(static_cast<int64_t>(dy.size()), loops_.y_size());
-      Differentiate(
-          x, y, dout, dy, [](float x, float y) { return Op::ByY(x, y); }, PlaceInY());
-    };
-    if (dx.data() == dout.data()) {
-      to_y();
-      to_x();
-    } else {
-      to_x();
-      to_y();
-    }
-  }
-
-  std::string implementation() const override { return LoopsName(); }
-
- private:
-  int64_t SumCount(int64_t size) const { return size < loops_.out_size() ? size : 0; }
-
-  template <typename Derivative, typename Place>
-  void Differentiate(absl::Span<const float> x_span, absl::Span<const float> y_span,
-                     absl::Span<const float> dout_span, absl::Span<float> gradient_span,
-                     Derivative derivative, Place place) {
-    const auto term_of = [=, x = x_span.data(), y = y_span.data(), dout = dout_span.data()](
-                             auto line, LineBegin begin) {
-      return [=](int64_t i) {
-        return dout[begin.out + i] * derivative(x[begin.x + line.X(i)], y[begin.y + line.Y(i)]);
-      };
-    };
-    float* const gradient = gradient_span.data();
-    const int64_t size = static_cast<int64_t>(gradient_span.size());
-    if (size == loops_.out_size()) {
-      loops_.ForEachLine([=](auto line, LineBegin begin) {
-        const auto term = term_of(line, begin);
-#pragma GCC ivdep  // gradient may be dout
-        for (int64_t i = 0; i < line.size; ++i) gradient[begin.out + i] = term(i);
-      });
-      return;
-    }
-    double* const sums = sums_.data();
-    std::fill_n(sums, size, 0.0);
-    loops_.FoldInto</*kReadsPlace=*/!Op::kIsLinear>(sums, place, LaneAdd(), term_of);
-    Vectorised([=] {
-      for (int64_t i = 0; i < size; ++i) gradient[i] = static_cast<float>(sums[i]);
-    });
-  }
-
-  const Dims out_dims_;
-  const BroadcastLoops loops_;
-  std::vector<double> sums_;
-};
-
-template <typename Op>
-std::unique_ptr<Elementwise> Make(Broadcast broadcast) {
-  return std::make_unique<PlannedElementwise<Op>>(std::move(broadcast));
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<Elementwise>> Elementwise::Plan(Arithmetic op,
                                                                const ElementwiseShape& shape) {
   ASSIGN_OR_RETURN(Broadcast broadcast, BroadcastOf(shape.x, shape.y, shape.axis));
   switch (op) {
     case Arithmetic::kAdd:
-      return Make<Add>(std::move(broadcast));
+      return MakeAdd(std::move(broadcast));
     case Arithmetic::kSub:
-      return Make<Sub>(std::move(broadcast));
+      return MakeSub(std::move(broadcast));
     case Arithmetic::kMul:
-      return Make<Mul>(std::move(broadcast));
+      return MakeMul(std::move(broadcast));
     case Arithmetic::kDiv:
-      return Make<Div>(std::move(broadcast));
+      return MakeDiv(std::move(broadcast));
     case Arithmetic::kMax:
-      return Make<Max>(std::move(broadcast));
+      return MakeMax(std::move(broadcast));
     case Arithmetic::kMin:
-      return Make<Min>(std::move(broadcast));
+      return MakeMin(std::move(broadcast));
     case Arithmetic::kPow:
-      return Make<Pow>(std::move(broadcast));
+      return MakePow(std::move(broadcast));
   }
   LOG(FATAL) << "an op that is none";
 }

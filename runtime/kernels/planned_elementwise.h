@@ -1,0 +1,128 @@
+// The loops of an elementwise op of two tensors. Each source that makes some of them takes long to
+// compile, so that they are shared out to several.
+
+#ifndef FIXPOINT_RUNTIME_KERNELS_PLANNED_ELEMENTWISE_H_
+#define FIXPOINT_RUNTIME_KERNELS_PLANNED_ELEMENTWISE_H_
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "ops/dims.h"
+#include "runtime/kernels/broadcast_loops.h"
+#include "runtime/kernels/elementwise.h"
+#include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/vectorised.h"
+
+namespace fixpoint::kernels {
+
+// `Op` has Value(x, y), its derivatives ByX and ByY, and kIsLinear: whether these do not depend on
+// x and y.
+template <typename Op>
+class PlannedElementwise final : public Elementwise {
+ public:
+  explicit PlannedElementwise(Broadcast broadcast)
+      : out_dims_(std::move(broadcast.out_dims)),
+        loops_(std::move(broadcast.loops)),
+        sums_(std::max(SumCount(loops_.x_size()), SumCount(loops_.y_size()))) {}
+
+  const Dims& out_dims() const override { return out_dims_; }
+
+  void Run(absl::Span<const float> x, absl::Span<const float> y, absl::Span<float> out) override {
+    CHECK_EQ(static_cast<int64_t>(x.size()), loops_.x_size());
+    CHECK_EQ(static_cast<int64_t>(y.size()), loops_.y_size());
+    CHECK_EQ(static_cast<int64_t>(out.size()), loops_.out_size());
+    loops_.ForEachLine([x = x.data(), y = y.data(), out = out.data()](auto line, LineBegin begin) {
+#pragma GCC ivdep  // out may be x or y
+      for (int64_t i = 0; i < line.size; ++i) {
+        out[begin.out + i] = Op::Value(x[begin.x + line.X(i)], y[begin.y + line.Y(i)]);
+      }
+    });
+  }
+
+  void Backward(absl::Span<const float> x, absl::Span<const float> y, absl::Span<const float> dout,
+                absl::Span<float> dx, absl::Span<float> dy) override {
+    CHECK_EQ(static_cast<int64_t>(dout.size()), loops_.out_size());
+    // Whoever reads no x and y still gets memory that is as large.
+    if (Op::kIsLinear) x = y = dout;
+    const auto to_x = [&] {
+      if (dx.empty()) return;
+      CHECK_EQ(static_cast<int64_t>(dx.size()), loops_.x_size());
+      Differentiate(
+          x, y, dout, dx, [](float x, float y) { return Op::ByX(x, y); }, PlaceInX());
+    };
+    const auto to_y = [&] {
+      if (dy.empty()) return;
+      CHECK_EQ(static_cast<int64_t>(dy.size()), loops_.y_size());
+      Differentiate(
+          x, y, dout, dy, [](float x, float y) { return Op::ByY(x, y); }, PlaceInY());
+    };
+    if (dx.data() == dout.data()) {
+      to_y();
+      to_x();
+    } else {
+      to_x();
+      to_y();
+    }
+  }
+
+  std::string implementation() const override { return LoopsName(); }
+
+ private:
+  int64_t SumCount(int64_t size) const { return size < loops_.out_size() ? size : 0; }
+
+  template <typename Derivative, typename Place>
+  void Differentiate(absl::Span<const float> x_span, absl::Span<const float> y_span,
+                     absl::Span<const float> dout_span, absl::Span<float> gradient_span,
+                     Derivative derivative, Place place) {
+    const auto term_of = [=, x = x_span.data(), y = y_span.data(), dout = dout_span.data()](
+                             auto line, LineBegin begin) {
+      return [=](int64_t i) {
+        return dout[begin.out + i] * derivative(x[begin.x + line.X(i)], y[begin.y + line.Y(i)]);
+      };
+    };
+    float* const gradient = gradient_span.data();
+    const int64_t size = static_cast<int64_t>(gradient_span.size());
+    if (size == loops_.out_size()) {
+      loops_.ForEachLine([=](auto line, LineBegin begin) {
+        const auto term = term_of(line, begin);
+#pragma GCC ivdep  // gradient may be dout
+        for (int64_t i = 0; i < line.size; ++i) gradient[begin.out + i] = term(i);
+      });
+      return;
+    }
+    double* const sums = sums_.data();
+    std::fill_n(sums, size, 0.0);
+    loops_.FoldInto</*kReadsPlace=*/!Op::kIsLinear>(sums, place, LaneAdd(), term_of);
+    Vectorised([=] {
+      for (int64_t i = 0; i < size; ++i) gradient[i] = static_cast<float>(sums[i]);
+    });
+  }
+
+  const Dims out_dims_;
+  const BroadcastLoops loops_;
+  std::vector<double> sums_;
+};
+
+template <typename Op>
+std::unique_ptr<Elementwise> MakeElementwise(Broadcast broadcast) {
+  return std::make_unique<PlannedElementwise<Op>>(std::move(broadcast));
+}
+
+std::unique_ptr<Elementwise> MakeAdd(Broadcast broadcast);
+std::unique_ptr<Elementwise> MakeSub(Broadcast broadcast);
+std::unique_ptr<Elementwise> MakeMul(Broadcast broadcast);
+std::unique_ptr<Elementwise> MakeDiv(Broadcast broadcast);
+std::unique_ptr<Elementwise> MakeMax(Broadcast broadcast);
+std::unique_ptr<Elementwise> MakeMin(Broadcast broadcast);
+std::unique_ptr<Elementwise> MakePow(Broadcast broadcast);
+
+}  // namespace fixpoint::kernels
+
+#endif  // FIXPOINT_RUNTIME_KERNELS_PLANNED_ELEMENTWISE_H_

@@ -19,10 +19,14 @@
 
 namespace fixpoint {
 
-// Whether an op is as its kernel relies on: each input that its schema requires is there, a slot
-// that is no list has one argument, and each attribute, or its default, has a value of the type
-// that the schema says. Error (kInvalidArgument; kUnimplemented for an attribute whose value comes
-// from a variable): what is wrong, without naming the op.
+// Whether an input slot is the step counter of an op that has kTestFromStepAttr, which is in no
+// schema.
+bool IsStepCounter(const Op& op, absl::string_view input_slot);
+
+// Whether an op is as its kernel relies on: each input that its schema requires is there, no other
+// slot has arguments, one that is no list has one, and each attribute, or its default, has a value
+// of the type that the schema says. Error (kInvalidArgument; kUnimplemented for an attribute whose
+// value comes from a variable): what is wrong, without naming the op.
 // Error (kUnimplemented): also an attribute that the schema does not have, and that says work which
 // the op has taken over.
 absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);

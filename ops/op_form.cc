@@ -64,6 +64,25 @@ absl::Status CheckSlots(const Op& op, absl::Span<const SlotSchema> slots, Era er
   return absl::OkStatus();
 }
 
+// No kernel reads or writes a slot that the op type has in no era.
+absl::Status CheckNoUnknownSlots(const Op& op, const OpSchema& schema, Era era) {
+  const auto unknown = [](absl::string_view kind, const Argument& argument) {
+    return absl::InvalidArgumentError(absl::StrCat("the op has no ", kind, " ",
+                                                   argument.slot_name(), "; want no \"",
+                                                   argument.name(), "\" there"));
+  };
+  for (const Argument* input : op.inputs()) {
+    const absl::string_view slot = input->slot_name();
+    if (schema.FindInput(slot, era) == nullptr && !IsStepCounter(op, slot)) {
+      return unknown("input", *input);
+    }
+  }
+  for (const Argument* output : op.outputs()) {
+    if (schema.FindOutput(output->slot_name(), era) == nullptr) return unknown("output", *output);
+  }
+  return absl::OkStatus();
+}
+
 // `fuse_relu is true` for an attribute that declares the work of other ops; nothing for any other.
 // Parameters beside it, such as fuse_alpha, declare none.
 std::optional<std::string> FusedText(const OpDesc::Attr& attr) {
@@ -99,8 +118,13 @@ bool IsElementType(int64_t type) {
 
 }  // namespace
 
+bool IsStepCounter(const Op& op, absl::string_view input_slot) {
+  return input_slot == kStepSlot && op.FindAttr(kTestFromStepAttr) != nullptr;
+}
+
 absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
   RETURN_IF_ERROR(CheckSlots(op, schema.inputs(), era));
+  RETURN_IF_ERROR(CheckNoUnknownSlots(op, schema, era));
   for (const AttrSchema& attr : schema.attrs()) {
     // For an attribute that differs between eras, the entry that the schema's FindAttr returns.
     if (schema.FindAttr(attr.name, era) != &attr) continue;

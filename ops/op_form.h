@@ -20,11 +20,15 @@ namespace fixpoint {
 
 class OpSchema;
 
-// Checks what an op's kernel relies on: each required input is there, a slot that is no list has
-// one argument, and each attribute, or its default, has a value of the type in the schema. Error
-// (kInvalidArgument; kUnimplemented for an attribute whose value comes from a variable): what is
-// wrong, without naming the op. Error (kUnimplemented): also an attribute that the schema does not
-// have and that declares work which the op has taken over.
+// Whether an input slot is the step counter of an op that has kTestFromStepAttr, which is in no
+// schema.
+bool IsStepCounter(const Op& op, absl::string_view input_slot);
+
+// Checks what an op's kernel relies on: each required input is there, no slot that the type does
+// not have has arguments, a slot that is no list has one, and each attribute, or its default, has a
+// value of the type in the schema. Error (kInvalidArgument; kUnimplemented for an attribute whose
+// value comes from a variable): what is wrong, without naming the op. Error (kUnimplemented): also
+// an attribute that the schema does not have and that declares work which the op has taken over.
 absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
 
 // An attribute that declares the work of other ops, which the reference's passes folded into this

@@ -3,6 +3,7 @@
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
 #include "proto/attributes.h"
@@ -47,7 +48,7 @@ class SlotCheck {
     if (i < 0) {
       // An empty slot implies nothing.
       if (slot.arguments().empty()) return;
-      if (slot.parameter() == kStepSlot && op_.FindAttr(kTestFromStepAttr) != nullptr) return;
+      if (kind_ == "input" && IsStepCounter(op_, slot.parameter())) return;
       findings_->Warning(FindingCode::kUnknownSlot, op_,
                          absl::StrCat("the op has no ", kind_, " ", slot.parameter()));
       fine_ = false;

@@ -1,4 +1,4 @@
-// Lowering of programs that are made to take long.
+// Lowering of programs that are made to take long, or that nothing could run.
 
 #include "transpiler/lower/lower.h"
 
@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "proto/program.h"
 #include "runtime/scope.h"
 #include "tests/testing/parameter_text.h"
@@ -65,6 +66,21 @@ TEST(Lower, TakesOpsThatMoveAValueTwiceEach) {
                                   [](const LoweredOp& op) { return op.type == "relu6"; });
   ASSERT_NE(relu6, model->ops.end());
   EXPECT_EQ(relu6->reason, LoweringReason::kInEpilogue);
+}
+
+TEST(Lower, LeavesAnOpWithAnInputThatItsTypeHasNot) {
+  const absl::StatusOr<Scope> parameters = ParseParameters(kParameters, "parameters");
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  const std::string ops =
+      absl::StrReplaceAll(absl::StrCat(kOps, "  fetch(X=x0) -> (Out=fetch) {col=0}\n"),
+                          {{"X=x, Y=w", "X=x, Y=w, Z=x"}});
+  const absl::StatusOr<LoweredModel> model =
+      Lower(ParsedProgram(absl::StrCat(kVariables, ops)), *parameters);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto mul = std::find_if(model->ops.begin(), model->ops.end(),
+                                [](const LoweredOp& op) { return op.type == "mul"; });
+  ASSERT_NE(mul, model->ops.end());
+  EXPECT_EQ(mul->reason, LoweringReason::kAttributes);
 }
 
 }  // namespace

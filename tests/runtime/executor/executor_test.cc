@@ -247,6 +247,8 @@ TEST(Executor, SaysWhatItDoesNotRun) {
        "program, or written by an op before"},
       {"relu(X=x) -> (Out=y)",
        "fetch \"z\" has no value; want a variable of block 0 that is fed, initialised or written"},
+      {"relu(X=x, Y=y) -> (Out=z)",
+       "block 0, op 0 (relu): the op has no input Y; want no \"y\" there"},
       {"mul(X=x, Y=x) -> (Out=z)",
        "block 0, op 0 (mul): X is [2, 3] and Y [2, 3]; want matrices that can be multiplied"},
   };

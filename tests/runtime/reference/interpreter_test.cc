@@ -134,6 +134,12 @@ TEST(Interpreter, RefusesOpsThatAreNotAsTheirTypeRequires) {
             "block 0, op 0 (relu): input X is absent; want a variable");
   EXPECT_EQ(RunOps("relu(X=[a, b]) -> (Out=y)", ""),
             "block 0, op 0 (relu): input X has 2 arguments; want one");
+  EXPECT_EQ(RunOps("relu(X=x, Y=y) -> (Out=z)", ""),
+            "block 0, op 0 (relu): the op has no input Y; want no \"y\" there");
+  EXPECT_EQ(RunOps("relu(X=x, Step=y) -> (Out=z)", ""),
+            "block 0, op 0 (relu): the op has no input Step; want no \"y\" there");
+  EXPECT_EQ(RunOps("relu(X=x) -> (Out=y, Mask=z)", ""),
+            "block 0, op 0 (relu): the op has no output Mask; want no \"z\" there");
   EXPECT_EQ(RunOps("cast(X=x) -> (Out=y) {in_dtype=5}", ""),
             "block 0, op 0 (cast): attribute out_dtype is absent; want int");
   EXPECT_EQ(RunOps("scale(X=x) -> (Out=y) {scale=\"2\"}", ""),

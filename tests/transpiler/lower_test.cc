@@ -83,5 +83,28 @@ TEST(Lower, LeavesAnOpWithAnInputThatItsTypeHasNot) {
   EXPECT_EQ(mul->reason, LoweringReason::kAttributes);
 }
 
+// What it writes there is declared as something else than codes.
+TEST(Lower, PassesCodesThroughNoOpWithAnOutputThatItsTypeHasNot) {
+  const absl::StatusOr<Scope> parameters = ParseParameters(kParameters, "parameters");
+  ASSERT_TRUE(parameters.ok()) << parameters.status();
+  const std::string ops =
+      absl::StrCat(kOps,
+                   "  concat(X=[x0]) -> (Out=x1, Mask=other) {axis=0}\n"
+                   "  quantize_linear(Scale=s, X=x1, ZeroPoint=zero) -> (Y=z.q) {quant_axis=-1}\n"
+                   "  dequantize_linear(Scale=s, X=z.q, ZeroPoint=zero) -> (Y=z) {quant_axis=-1}\n"
+                   "  fetch(X=z) -> (Out=fetch) {col=0}\n"
+                   "  fetch(X=other) -> (Out=fetch) {col=1}\n");
+  const absl::StatusOr<LoweredModel> model = Lower(
+      ParsedProgram(absl::StrCat(kVariables, "  var x1 f32[-1,2]\n  var other f32[-1,2]\n", ops)),
+      *parameters);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const auto concat = std::find_if(model->ops.begin(), model->ops.end(),
+                                   [](const LoweredOp& op) { return op.type == "concat"; });
+  ASSERT_NE(concat, model->ops.end());
+  EXPECT_EQ(concat->reason, LoweringReason::kAttributes);
+  EXPECT_EQ(model->program.Find(model->program.block(0), "other")->tensor()->data_type(),
+            VarType::FP32);
+}
+
 }  // namespace
 }  // namespace fixpoint

@@ -30,7 +30,7 @@ inline std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
 // The numbers of one op in one step. Element i of a tensor takes number i.
 class RandomStream {
  public:
-  // `op` and `step` tell apart what shares a seed.
+  // `op` and `step` distinguish streams that share a seed.
   RandomStream(uint64_t seed, uint32_t op, uint32_t step) : seed_(seed), op_(op), step_(step) {}
 
   // Four words that numbers are made of. Counter words: bits 0 to 31 and 32 to 55 of the index, the

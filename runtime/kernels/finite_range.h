@@ -1,4 +1,4 @@
-// The range of what a tensor holds, as the affine quantizer follows it.
+// The range of a tensor's values, as the affine quantizer follows it.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_FINITE_RANGE_H_
 #define FIXPOINT_RUNTIME_KERNELS_FINITE_RANGE_H_

@@ -1,4 +1,4 @@
-// Images from one order in memory to another.
+// Converts images from one order in memory to another.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_LAYOUT_H_
 #define FIXPOINT_RUNTIME_KERNELS_LAYOUT_H_

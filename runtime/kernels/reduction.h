@@ -30,7 +30,7 @@ class Reduction {
   static absl::StatusOr<std::unique_ptr<Reduction>> Plan(const ReductionShape& shape);
   virtual ~Reduction() = default;
 
-  // Of the result, which is x with 1 for each axis that is reduced.
+  // The dims of the result, which is x with 1 for each axis that is reduced.
   virtual int64_t out_size() const = 0;
 
   // REQUIRES, here and below: x and dx have the elements of the dims, out and dout out_size().

@@ -17,7 +17,7 @@
 namespace fixpoint::reference {
 namespace {
 
-// What one output takes of one axis of the image.
+// The part of one axis of the image that one output uses.
 struct Span {
   int64_t begin;   // in the image
   int64_t end;     // after the last, in the image

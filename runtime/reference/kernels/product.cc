@@ -1,5 +1,5 @@
-// Matrix products. Each op says where the elements of its matrices are; the sum over them, and the
-// two gradients that follow from it, are written once.
+// Matrix products. Each op locates the elements of its matrices; the sum over them, and the two
+// gradients that follow from it, are written once.
 
 #include <algorithm>
 #include <utility>
@@ -227,7 +227,7 @@ absl::StatusOr<Product> MatmulProduct(const OpRun& op) {
   return BatchedProduct(op, op.Bool("transpose_X"), op.Bool("transpose_Y"), op.Float("alpha"));
 }
 
-// A vector is what it is, transposed or not.
+// A vector is the same, transposed or not.
 absl::StatusOr<Product> MatmulV2Product(const OpRun& op) {
   return BatchedProduct(op, op.Bool("trans_x") && op.Input("X").rank() > 1,
                         op.Bool("trans_y") && op.Input("Y").rank() > 1, 1);

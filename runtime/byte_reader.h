@@ -64,9 +64,9 @@ class ByteReader {
 
   File file_;  // nullptr where bytes_ are read.
   absl::string_view bytes_;
-  std::optional<uint64_t> length_;  // Of a pipe there is none.
+  std::optional<uint64_t> length_;  // A pipe has none.
   uint64_t position_ = 0;
-  std::string ahead_;  // What a pipe gave and nobody has read yet.
+  std::string ahead_;  // What was read from a pipe and not yet used.
 };
 
 }  // namespace fixpoint

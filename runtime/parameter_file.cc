@@ -184,7 +184,7 @@ absl::Status CheckEnd(const std::vector<ParameterInfo>& parameters, ByteReader& 
 absl::StatusOr<Scope> ReadStreams(const std::vector<ParameterInfo>& parameters,
                                   ByteReader& reader) {
   Scope scope;
-  // Of a large file, what all tensors have at most with what is between them.
+  // For a large file, the bytes that all tensors have at most, with what is between them.
   const uint64_t bytes = reader.left().value_or(0);
   std::optional<MemoryBlock> block;
   if (bytes >= kHugePage) block.emplace(bytes + parameters.size() * kMemoryAlignment);

@@ -45,7 +45,7 @@ class RandomStream {
   // block i / 4.
   double Uniform(uint64_t i) const;
 
-  // Of mean 0 and variance 1: Box-Muller of words 2 * (i % 2) and the next of block i / 2.
+  // With mean 0 and variance 1: Box-Muller of words 2 * (i % 2) and the next of block i / 2.
   double Normal(uint64_t i) const;
 
   // The same given that it is within [-2, 2]: the first of the normal numbers in blocks i of

@@ -70,7 +70,7 @@ class Batcher {
 
   const ImageSet* set_;
   BatchOptions options_;
-  std::array<float, 256> values_;  // Of the pixels.
+  std::array<float, 256> values_;  // Values by pixel.
   BatchPosition position_;
   std::vector<int64_t> order_;  // The images of ordered_epoch_ one after another.
   int64_t ordered_epoch_ = -1;

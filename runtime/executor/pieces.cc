@@ -225,7 +225,7 @@ std::vector<InPlace> InPlaceBefore(const Plan& plan) {
   return pairs;
 }
 
-// Places the buffers again. Those of `given` hold something from the beginning.
+// Places the buffers again. The buffers of `given` hold something from the beginning.
 void PlaceAnew(const std::vector<Buffer>& given, Plan* plan) {
   const std::vector<InPlace> in_place = InPlaceBefore(*plan);
   RemoveUnreadConstants(plan);

@@ -70,7 +70,7 @@ struct BufferInfo {
   TensorType type;
   Layout layout = Layout::kRowMajor;
   Place place = Place::kArena;
-  // Of kArena and kConstantScratch. The steps between which it holds something, and where; -1: no
+  // For kArena and kConstantScratch: the steps between which it holds something, and where; -1: no
   // step touches it.
   int first_step = -1;
   int last_step = -1;

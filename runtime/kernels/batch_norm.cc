@@ -20,7 +20,7 @@ namespace {
 
 using Relu = BatchNormShape::Relu;
 
-// Of Wide().
+// The number of rows that Wide() makes.
 constexpr int64_t kWideRows = 5;
 
 // How many wide rows a piece has at most. For this many elements sums are kept in floats at once; a

@@ -185,7 +185,7 @@ class BroadcastLoops {
     LineBegin begin_;
   };
 
-  // Of x, y and the result.
+  // The bytes of x, y and the result.
   static constexpr int64_t kBytesOfElement = 12;
 
   // Calls run(line, walk) with parts of all lines, as ParallelFor. They are parts of one of the
@@ -210,7 +210,7 @@ class BroadcastLoops {
     });
   }
 
-  // Of the places of one level those from `begin` to `end`, with all of the others.
+  // The places of one level from `begin` to `end`, with all of the others.
   struct Part {
     Levels levels;
     LineBegin begin;

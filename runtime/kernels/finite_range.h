@@ -12,7 +12,7 @@ struct FiniteRange {
   float largest = 0;
 };
 
-// Of the finite values, and of 0.
+// The range of the finite values, and of 0.
 FiniteRange FindFiniteRange(absl::Span<const float> x);
 
 }  // namespace fixpoint::kernels

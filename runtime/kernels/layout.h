@@ -18,8 +18,8 @@ enum class ImageOrder { kToChannelsLast, kToRowMajor };
 // Not for two threads at once.
 class LayoutConversion {
  public:
-  // Of images [batch, channels, height, width] whose elements have 1 or 4 bytes. Errors: those
-  // of CheckExtents (extents.h); kUnimplemented: elements of another size.
+  // For images [batch, channels, height, width] whose elements have 1 or 4 bytes. Errors: those of
+  // CheckExtents (extents.h); kUnimplemented: elements of another size.
   static absl::StatusOr<std::unique_ptr<LayoutConversion>> Plan(DimsView dims, size_t element_size,
                                                                 ImageOrder order);
   virtual ~LayoutConversion() = default;

@@ -35,7 +35,8 @@ class Reduction {
 
   // REQUIRES, here and below: x and dx have the elements of the dims, out and dout out_size().
   virtual void Run(absl::Span<const float> x, absl::Span<float> out) = 0;
-  // Of a sum or mean: dout, divided by the count for a mean, goes to all that it was made of.
+  // For a sum or mean: dout, divided by the count for a mean, goes to all elements that it was
+  // computed from.
   virtual void Backward(absl::Span<const float> dout, absl::Span<float> dx) const = 0;
 
   // As LoopsName says (vectorised.h).

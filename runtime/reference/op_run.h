@@ -37,7 +37,7 @@ class BlockRunner {
  public:
   virtual ~BlockRunner() = default;
   virtual absl::Status RunBlock(const Block& block, Frame* frame) = 0;
-  // Of the run.
+  // The bound of the run's loops.
   virtual LoopBound& loops() = 0;
 };
 

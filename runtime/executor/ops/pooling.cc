@@ -48,7 +48,7 @@ TensorType OutputOf(const PoolingShape& shape, const ImageForm& form,
   return {dtype, form.FromNchw({shape.batch, shape.channels, shape.out_height, shape.out_width})};
 }
 
-// Of codes as integers.
+// Plans the average of codes as integers.
 template <typename Code>
 absl::Status PlanCodePooling(OpPlanner& op, const PoolingShape& shape) {
   if (shape.type != kernels::PoolingType::kMax) {

@@ -29,7 +29,7 @@ void AddAndApply(absl::Span<const float> x, absl::Span<const Code> codes, float 
   }
 }
 
-// Those of one element each.
+// The ops after it that are functions of one element.
 OpsAfter FindActivations(const OpPlanner& op, const EpilogueInput& input) {
   OpsAfter after = FindOpsAfter(op, input);
   const auto first_other = std::find_if(

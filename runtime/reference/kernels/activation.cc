@@ -52,7 +52,7 @@ Function Relu(const OpRun& op) {
 Function LeakyRelu(const OpRun& op) {
   return [alpha = op.Float("alpha")](double x) { return x >= 0 ? x : alpha * x; };
 }
-// Of X or of Out: both have one sign where alpha is positive.
+// From X or from Out: both have one sign if alpha is positive.
 Function LeakyReluSlope(const OpRun& op) {
   return [alpha = op.Float("alpha")](double x) { return x >= 0 ? 1 : alpha; };
 }

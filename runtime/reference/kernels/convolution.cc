@@ -204,7 +204,7 @@ absl::Status Conv2d(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Of codes.
+// Adds up products of codes.
 absl::Status IntegerConv2d(OpRun& op) {
   ASSIGN_OR_RETURN(const Convolution c, ForwardConvolution(op));
   RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.to.channels));
@@ -251,7 +251,7 @@ absl::Status Conv2dTranspose(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Of codes.
+// Adds up products of codes.
 absl::Status IntegerConv2dTranspose(OpRun& op) {
   ASSIGN_OR_RETURN(const Convolution c, TransposedConvolution(op));
   RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.from.channels));

@@ -39,7 +39,8 @@ struct QuantizedRow {
   const char* config;  // a QuantConfig as text
   bool trains = true;  // else ranges follow some batches, and parameters stay
 };
-// Of the network of the task with quantizers, which starts from the parameters of the float one.
+// The accuracy of the task's network with quantizers, which starts from the parameters of the float
+// one.
 double QuantizedAccuracy(const QuantizedRow& row, const Scope& trained, const AccuracyTask& task,
                          uint64_t seed);
 

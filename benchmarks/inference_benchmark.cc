@@ -23,7 +23,7 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Of a round of runs, the mean.
+// The mean time of a round of runs.
 double Round(TimedPredictor& predictor) {
   double seconds = 0;
   int runs = 0;

@@ -30,7 +30,7 @@ class TimedTrainer {
   // Gives the seconds of the step: of the processor on one thread, and of the clock on several.
   double Step();
 
-  // Of the last step.
+  // The loss of the last step.
   float loss() const { return loss_; }
   const executor::Plan& plan();
   std::string ProfileText() const { return executor_->ProfileText(); }

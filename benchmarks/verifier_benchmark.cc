@@ -25,7 +25,7 @@ Program MakeProgram() {
   return *std::move(program);
 }
 
-// Of a program that was just loaded, whose values are not known yet.
+// Verifies a program that was just loaded, whose values are not known yet.
 void VerifyFresh(benchmark::State& state) {
   for (auto _ : state) {
     state.PauseTiming();

@@ -49,7 +49,7 @@ struct Difference {
 };
 
 struct ProgramDiff {
-  // Of the program, then block by block; in each its variables, then its ops in order.
+  // Differences of the program, then block by block; in each its variables, then its ops in order.
   std::vector<Difference> differences;
   // Blocks (of the second program) with stretches that have too little in common to be aligned:
   // their ops are listed as removed and added, though fewer differences might have sufficed.

@@ -1,5 +1,5 @@
-// What runs a program on a scope: the reference interpreter, or what is made to be fast. Which
-// there are, and how to make one: runtime/backends.h.
+// A backend runs a program on a scope: the reference interpreter, or an implementation made to be
+// fast. runtime/backends.h lists them and makes one.
 
 #ifndef FIXPOINT_RUNTIME_BACKEND_H_
 #define FIXPOINT_RUNTIME_BACKEND_H_
@@ -16,44 +16,46 @@
 
 namespace fixpoint {
 
-// What a variable of block 0 holds when a run begins. Not kept when the run ends.
+// The value of a variable of block 0 when a run begins. Not kept when the run ends.
 struct Feed {
   absl::string_view name;
   const Tensor* value;
 };
 
-// The error (kFailedPrecondition) of a value that is not finite, told from others of its code.
+// The error (kFailedPrecondition) for a value that is not finite, distinguishable from others of
+// its code.
 absl::Status NotFiniteError(absl::string_view message);
 bool IsNotFinite(const absl::Status& status);
-// The error with the place in front of its message: what it is told by stays.
+// The error with the place in front of its message; it stays distinguishable.
 absl::Status AtPlace(absl::string_view place, const absl::Status& status);
 
-// Made for one program and one scope, which outlive it; the program is not edited meanwhile.
+// A backend is made for one program and one scope, which outlive it; the program is not edited
+// meanwhile.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  // Runs block 0 once, and the blocks that its ops run as often as they do, and gives the values of
-  // the variables `fetches` of block 0. Variables that are not fed and that no op writes first are
-  // read from the scope by their names; the persistable ones that ops write are in the scope
-  // afterwards, all other values are gone. Values of the scope may be set between runs. Ops `feed`
-  // and `fetch` have nothing to do.
+  // Runs block 0 once, and the blocks that its ops run as often as they do, and returns the values
+  // of the variables `fetches` of block 0. Variables that are not fed and that no op writes first
+  // are read from the scope by their names; the persistable ones that ops write are in the scope
+  // afterwards, all other values are discarded. Values of the scope may be set between runs. Ops
+  // `feed` and `fetch` do nothing.
   //
   // `step` numbers the run: ops that draw random numbers draw the same again for the same seed and
-  // step, so that a run that is taken up equals the uninterrupted one.
+  // step, so that a resumed run equals the uninterrupted one.
   //
   // Errors name block and op. kFailedPrecondition: an input or a fetch has no value, there is no
   // memory, or a value is not finite where that is checked; kInvalidArgument: values do not fit the
-  // op; kUnimplemented: what the op's kernel cannot do. What the scope holds is then unspecified
-  // unless the backend says more.
+  // op; kUnimplemented: the op's kernel cannot do it. The contents of the scope are then
+  // unspecified unless the backend specifies more.
   virtual absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                                   absl::Span<const std::string> fetches,
                                                   uint32_t step) = 0;
 
-  // What was planned for the sets of shapes that were run last, a step a line; "" of a backend that
-  // makes no plans.
+  // The plans for the sets of shapes that were run last, a step a line; "" for a backend that makes
+  // no plans.
   virtual std::string PlanText() const { return ""; }
-  // Where the time of the runs went, if that is measured; "" else.
+  // Where the time of the runs went, if that is measured; else "".
   virtual std::string ProfileText() const { return ""; }
 };
 

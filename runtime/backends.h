@@ -1,4 +1,4 @@
-// The backends there are, by name.
+// The backends, by name.
 
 #ifndef FIXPOINT_RUNTIME_BACKENDS_H_
 #define FIXPOINT_RUNTIME_BACKENDS_H_
@@ -27,29 +27,30 @@ inline constexpr BackendKind kDefaultBackend = BackendKind::kOneDnn;
 // As users write them: "onednn", "reference".
 absl::string_view BackendName(BackendKind kind);
 std::vector<std::string> BackendNames();
-// kNotFound: there is none of that name; the message lists those there are.
+// kNotFound: there is none of that name; the message lists those that exist.
 absl::StatusOr<BackendKind> BackendOfName(absl::string_view name);
 
 struct BackendOptions {
-  // Of the random numbers of ops whose own seed is 0.
+  // The seed of random ops whose own seed is 0.
   uint64_t seed = 0;
   // How many threads a run may use, 1 to kMostThreads (thread_count.h); the reference interpreter
   // uses one. The same number gives the same bits.
   int threads = 1;
-  // Whether a run looks at every value that an op of it writes, and ends with an error
-  // (NotFiniteError) that names the first op with one that is not finite. The values are those
-  // of a run that does not look; it may take longer.
-  // What is fed, and what ops read in the scope, is looked at too.
+  // Whether a run checks every value that one of its ops writes, and ends with an error
+  // (NotFiniteError) that names the first op with one that is not finite. The values are the same
+  // as without the check; it may take longer. Feeds, and what ops read from the scope, are checked
+  // too.
   bool check_finite = false;
-  // How often the loops (`while`) of one run go round, all together, before it ends with an error.
+  // How many iterations the loops (`while`) of one run may make, all together, before it ends with
+  // an error.
   int64_t max_iterations = kDefaultMaxIterations;
   // Whether the time of each step is measured, for Backend::ProfileText.
   bool profile = false;
 };
 
-// `program` and `scope` outlive the backend. Errors: kUnimplemented: the backend does not run such
-// a program, with the place of the first op of each type that it lacks; kInvalidArgument: an op is
-// not as its type requires, or that is no number of threads.
+// `program` and `scope` outlive the backend. Errors: kUnimplemented: the backend cannot run such a
+// program, with the place of the first op of each type that it lacks; kInvalidArgument: an op does
+// not have the form of its type, or the number of threads is invalid.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(BackendKind kind, const Program& program,
                                                      Scope* scope,
                                                      const BackendOptions& options = {});

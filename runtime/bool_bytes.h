@@ -1,4 +1,4 @@
-// A BOOL is a byte that is 0 or 1: what reads another one as a bool is undefined.
+// A BOOL is a byte that is 0 or 1: reading any other byte as a bool is undefined behaviour.
 
 #ifndef FIXPOINT_RUNTIME_BOOL_BYTES_H_
 #define FIXPOINT_RUNTIME_BOOL_BYTES_H_
@@ -11,8 +11,8 @@
 
 namespace fixpoint {
 
-// Error (kInvalidArgument): the tensor is BOOL and has another byte; which element, without naming
-// the variable.
+// Error (kInvalidArgument): the tensor is BOOL and has another byte; names the element, not the
+// variable.
 inline absl::Status CheckBoolBytes(const Tensor& tensor) {
   if (tensor.dtype() != VarType::BOOL) return absl::OkStatus();
   const absl::Span<const uint8_t> bytes = tensor.bytes();

@@ -17,7 +17,7 @@ namespace {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "numbers are read as they lie in the file");
 
-// Memory that may be taken from a pipe before its bytes have arrived.
+// Memory that may be allocated for a pipe before its bytes have arrived.
 constexpr size_t kReadAheadStep = size_t{1} << 20;
 
 std::string SystemError(int error) {

@@ -1,5 +1,5 @@
-// Reads a file from front to back and tells whether what a format promises is there before memory
-// is taken for it.
+// Reads a file from front to back, and checks that what a format promises is there before memory is
+// allocated for it.
 
 #ifndef FIXPOINT_RUNTIME_BYTE_READER_H_
 #define FIXPOINT_RUNTIME_BYTE_READER_H_
@@ -22,17 +22,17 @@ namespace fixpoint {
 // 16 bytes, 4 are left".
 class ByteReader {
  public:
-  // Opens a regular file, a pipe or a device. kNotFound; kInvalidArgument for what cannot be
-  // opened, and for a folder. These errors name the file.
+  // Opens a regular file, a pipe or a device. Errors: kNotFound; kInvalidArgument for a path that
+  // cannot be opened, and for a folder. These errors name the file.
   static absl::StatusOr<ByteReader> Open(const std::string& path);
 
   // Reads `bytes`, which must outlive the reader.
   static ByteReader Over(absl::string_view bytes);
 
-  // Bytes that were read.
+  // The number of bytes read so far.
   uint64_t position() const { return position_; }
 
-  // Fails unless `size` more bytes are there. Of a regular file the length tells; from a pipe they
+  // Fails unless `size` more bytes are there. For a regular file the length tells; from a pipe they
   // are read ahead, so that memory grows only as they arrive.
   absl::Status Expect(absl::string_view what, uint64_t size);
 
@@ -46,7 +46,7 @@ class ByteReader {
 
   absl::StatusOr<bool> AtEnd();
 
-  // Bytes that are left; nothing of a pipe.
+  // The number of bytes left; nothing for a pipe.
   std::optional<uint64_t> left() const {
     return length_ ? std::optional(*length_ - position_) : std::nullopt;
   }
@@ -64,9 +64,9 @@ class ByteReader {
 
   File file_;  // nullptr where bytes_ are read.
   absl::string_view bytes_;
-  std::optional<uint64_t> length_;  // Of a pipe there is none.
+  std::optional<uint64_t> length_;  // A pipe has none.
   uint64_t position_ = 0;
-  std::string ahead_;  // What a pipe gave and nobody has read yet.
+  std::string ahead_;  // What was read from a pipe and not yet used.
 };
 
 }  // namespace fixpoint

@@ -27,7 +27,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// The place of a number on the line on which neighbours are 1 apart; both zeros have one.
+// The place of a float on the line on which neighbours are 1 apart; both zeros have one.
 template <typename Bits, typename T>
 int64_t Place(T value) {
   static_assert(sizeof(Bits) == sizeof(T));
@@ -77,7 +77,7 @@ void CompareElements(absl::Span<const T> values, absl::Span<const T> others, int
 
 bool IsCodes(VarType::Type dtype) { return dtype == VarType::INT8 || dtype == VarType::UINT8; }
 
-// Codes as the simulation holds them.
+// The codes as the simulation holds them.
 Tensor AsNumbers(const Tensor& codes) {
   Tensor numbers = *Tensor::Allocate(VarType::FP32, codes.dims());
   const auto to = numbers.mutable_data<float>();
@@ -91,13 +91,13 @@ std::string Described(const Tensor& tensor) {
   return absl::StrCat(VarType::Type_Name(tensor.dtype()), " ", DimsText(tensor.dims()));
 }
 
-// Whether what an op writes are numbers that stand for codes.
+// Whether an op writes floats that stand for codes.
 bool WritesCodes(const Op& op) {
   const OpSchema* schema = FindOpSchema(op.type());
   return schema != nullptr && schema->quant_op() == QuantOp::kQuantize;
 }
 
-// What ops write, in order, each once.
+// The variables that ops write, in order, each once.
 std::vector<ComparedVariable> WrittenVariables(const Program& program) {
   std::vector<ComparedVariable> written;
   for (const WrittenTensor& tensor : WrittenTensors(program)) {
@@ -122,8 +122,8 @@ absl::StatusOr<std::vector<Tensor>> RunOn(const RunnableProgram& runnable,
   return AtPlace(runnable.program->name(), fetched.status());
 }
 
-// The runs of a program on one set of inputs. Each begins with the state that the first began with,
-// so that the last one leaves what one run alone would.
+// The runs of a program on one set of inputs. Each starts from the state that the first started
+// from, so that the last one leaves what a single run would.
 class RunsFromOneState {
  public:
   static absl::StatusOr<RunsFromOneState> Of(const RunnableProgram& runnable) {
@@ -131,7 +131,8 @@ class RunsFromOneState {
     return RunsFromOneState(runnable, std::move(state));
   }
 
-  // Hands over what each of `names` holds, with its index; `runs` says in which run it is fetched.
+  // Passes on what each of `names` holds, with its index; `runs` has the run in which it is
+  // fetched.
   absl::Status Fetch(absl::Span<const Feed> feeds, const std::vector<std::string>& names,
                      const std::vector<int>& runs,
                      const std::function<absl::Status(size_t, Tensor)>& take) const {
@@ -161,7 +162,7 @@ class RunsFromOneState {
   KeptState state_;
 };
 
-// The codes nearest to numbers.
+// The codes nearest to floats.
 template <typename Code>
 Tensor AsCodes(const Tensor& numbers) {
   std::vector<Code> codes;
@@ -173,7 +174,7 @@ Tensor AsCodes(const Tensor& numbers) {
   return Tensor::FromValues<Code>(numbers.dims(), codes);
 }
 
-// What one program holds, as a variable of the other one is declared.
+// A value of one program, converted to the type that the other program declares.
 absl::StatusOr<Tensor> AsDeclared(const Tensor& tensor, const Variable& variable) {
   const VarType::Type declared = variable.tensor()->data_type();
   if (tensor.dtype() == VarType::FP32 && declared == VarType::INT8) return AsCodes<int8_t>(tensor);
@@ -184,7 +185,7 @@ absl::StatusOr<Tensor> AsDeclared(const Tensor& tensor, const Variable& variable
   return tensor.Clone();
 }
 
-// The quantize_linear with one range that writes a variable; null where there is none.
+// The quantize_linear with one range that writes a variable; null if there is none.
 const Op* FindRounding(const Program& program, const std::string& name) {
   const Variable* const variable = program.Find(program.block(0), name);
   if (variable == nullptr || variable->values().size() != 1) return nullptr;
@@ -199,7 +200,7 @@ double CodeAt(const Tensor& codes, int64_t i) {
   return codes.dtype() == VarType::UINT8 ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
 }
 
-// Of each variable, once it is fetched.
+// For each variable, once it is fetched.
 using Tensors = std::vector<std::optional<Tensor>>;
 
 // Codes that differ, and what may have rounded them.
@@ -209,7 +210,7 @@ struct RoundedCodes {
   Tensor codes;
 };
 
-// How many codes differ by one step, where `rounding` rounds what is half-way between two.
+// How many codes differ by one step, where `rounding` rounds a value half-way between two.
 int64_t CountTies(const Op& rounding, const Tensor& x, const Tensor& range, const Tensor& codes,
                   const Tensor& others) {
   if (x.dtype() != VarType::FP32 || range.dtype() != VarType::FP32 || range.size() != 1) return 0;
@@ -229,7 +230,7 @@ int64_t CountTies(const Op& rounding, const Tensor& x, const Tensor& range, cons
 absl::Status AddTies(const RunsFromOneState& program, absl::Span<const Feed> feeds,
                      const std::vector<int>& runs, const std::vector<RoundedCodes>& rounded,
                      const Tensors& others, std::vector<ComparedVariable>* variables) {
-  // What is rounded, and then its range, of each.
+  // The rounded value of each, and then its range.
   std::vector<std::string> names;
   std::vector<int> runs_of_names;
   for (const RoundedCodes& codes : rounded) {

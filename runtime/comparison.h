@@ -1,5 +1,5 @@
-// Two programs on the same inputs, compared variable by variable: where the one begins to compute
-// something else than the other, and by how much.
+// Compares two programs on the same inputs, variable by variable: where they begin to compute
+// different values, and by how much.
 
 #ifndef FIXPOINT_RUNTIME_COMPARISON_H_
 #define FIXPOINT_RUNTIME_COMPARISON_H_
@@ -21,7 +21,7 @@
 
 namespace fixpoint {
 
-// What differences of a variable are counted in.
+// The units in which differences of a variable are counted.
 enum class DifferenceUnit {
   kSteps,  // between two codes, or two integers
   kUlps,   // between two neighbours of the floating-point type
@@ -39,38 +39,38 @@ struct ComparedVariable {
   std::string name;
   DifferenceUnit unit = DifferenceUnit::kUlps;
   int64_t elements = 0;
-  int64_t different = 0;  // as numbers, and a NaN from one of other bits; codes as FP32 numbers
+  int64_t different = 0;  // by value, and NaNs of other bits; codes like FP32
   std::optional<FirstDifference> first;
   double largest = 0;  // difference, in units; infinity between NaN and another value
-  // How many of those that differ do by one step, where a quantize_linear of one of the programs
-  // rounds what is half-way between two codes.
+  // How many of the different elements differ by one step, where a quantize_linear of one of the
+  // programs rounds a value half-way between two codes.
   int64_t ties = 0;
-  // How many zeros are equal and have another sign.
+  // How many zeros are equal but have the opposite sign.
   int64_t other_zeros = 0;
-  double signal = 0;  // the sum of squares of what the other program has
+  double signal = 0;  // the sum of squares of the other program's values
   double noise = 0;   // the sum of squares of differences from that
 
-  // In dB; infinity where all values are the same.
+  // In dB; infinity if all values are the same.
   double SignalToNoise() const;
 };
 
-// Adds the elements of two tensors to what is known of a variable. `run` is that of a first
-// difference. Errors (kInvalidArgument): the dimensions are not the same, or neither are the types
-// nor is one of INT8 and UINT8 (codes) and the other one FP32; (kUnimplemented): of other types
-// than BOOL, integers, FP32 and FP64.
+// Adds the elements of two tensors to what is known about a variable. `run` is the run to record
+// for a first difference. Errors (kInvalidArgument): the dimensions differ, or the types differ and
+// are not INT8 or UINT8 (codes) against FP32; (kUnimplemented): types other than BOOL, integers,
+// FP32 and FP64.
 absl::Status CompareTensors(const Tensor& tensor, const Tensor& other, int64_t run,
                             ComparedVariable* compared);
 
-// What is pointed to outlives the comparison.
+// Everything pointed to outlives the comparison.
 struct RunnableProgram {
   const Program* program;
   Backend* backend;
   Scope* scope;  // the backend's
-  // Whether one run gives all variables. Else they are fetched in kFetchingRuns runs
-  // (fetching_runs.h), which keep no ops from being done at once.
+  // Whether one run fetches all variables. Otherwise they are fetched in kFetchingRuns runs
+  // (fetching_runs.h), which keep no ops from being fused.
   bool in_one_run = false;
-  // What the program is given of what the other one computes (OpByOpProgram); codes of 8 bits that
-  // the other one holds as FP32, as integers.
+  // The inputs that the program is given from the other one (OpByOpProgram); codes of 8 bits that
+  // the other one holds as FP32 are converted to integers.
   std::vector<GivenTensor> given = {};
 };
 
@@ -85,9 +85,9 @@ class Comparison {
 
   // Runs both programs on those of `feeds` that they declare, and the first one on what it is
   // given. State that a program updates is updated once, however many runs that takes; the next
-  // call goes on from there. Ops that draw random numbers do so for step 0. Linear in the programs.
-  // Errors: those of Backend::Run, with the program, and of CompareTensors, with both and the
-  // variable.
+  // call continues from there. Ops that draw random numbers do so for step 0. Linear in the
+  // programs. Errors: those of Backend::Run, with the program, and of CompareTensors, with both and
+  // the variable.
   absl::Status Run(absl::Span<const Feed> feeds);
 
   const std::vector<ComparedVariable>& variables() const { return variables_; }
@@ -95,13 +95,13 @@ class Comparison {
   int64_t different() const { return SumOf(&ComparedVariable::different); }
   int64_t ties() const { return SumOf(&ComparedVariable::ties); }
   int64_t other_zeros() const { return SumOf(&ComparedVariable::other_zeros); }
-  // Null where no variable differs.
+  // Null if no variable differs.
   const ComparedVariable* FirstThatDiffers() const;
 
  private:
   struct Side {
     RunnableProgram runnable;
-    std::vector<int> runs;  // the one in which each variable is fetched
+    std::vector<int> runs;  // the run in which each variable is fetched
   };
 
   Comparison(Side program, Side other, std::vector<ComparedVariable> variables)
@@ -109,7 +109,7 @@ class Comparison {
 
   // Over all variables.
   int64_t SumOf(int64_t ComparedVariable::*count) const;
-  // What the first program is given of what the other one computed, of all variables.
+  // The inputs that the first program is given from the other one, for all variables.
   absl::StatusOr<std::vector<Tensor>> TensorsToGive(
       const std::vector<std::optional<Tensor>>& others) const;
 

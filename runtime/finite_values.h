@@ -1,4 +1,4 @@
-// Whether the numbers of a tensor are finite.
+// Whether the elements of a tensor are finite.
 
 #ifndef FIXPOINT_RUNTIME_FINITE_VALUES_H_
 #define FIXPOINT_RUNTIME_FINITE_VALUES_H_
@@ -8,8 +8,8 @@
 
 namespace fixpoint {
 
-// Error (NotFiniteError, backend.h): an element of an FP32 or FP64 is not; which, without naming
-// the variable.
+// Error (NotFiniteError, backend.h): an element of an FP32 or FP64 tensor is not finite; names the
+// element, not the variable.
 absl::Status CheckFinite(const Tensor& tensor);
 
 }  // namespace fixpoint

@@ -1,5 +1,5 @@
-// The edge at which exceptions end: the standard library and oneDNN throw, the runtime's API gives
-// statuses.
+// The boundary at which exceptions end: the standard library and oneDNN throw, the runtime's API
+// returns statuses.
 
 #ifndef FIXPOINT_RUNTIME_GUARDED_CALL_H_
 #define FIXPOINT_RUNTIME_GUARDED_CALL_H_
@@ -14,13 +14,13 @@
 
 namespace fixpoint {
 
-// What a kernel's run throws, which gives no status: a library refuses only now what it planned.
+// Thrown by a kernel's run, which returns no status: a library refuses only now what it planned.
 class KernelError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-// What f gives, a Status or a StatusOr. Errors where it throws: kFailedPrecondition: there is no
+// The result of f, a Status or a StatusOr. Errors if it throws: kFailedPrecondition: there is no
 // memory for `what`; kUnimplemented: a KernelError; kInternal: anything else, which is a defect.
 template <typename F>
 auto GuardedCall(absl::string_view what, const F& f) -> decltype(f()) {

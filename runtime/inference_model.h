@@ -1,4 +1,4 @@
-// A program of inference with its parameters, as PaddlePaddle and `infer` load it.
+// An inference program with its parameters, as PaddlePaddle and `infer` load it.
 
 #ifndef FIXPOINT_RUNTIME_INFERENCE_MODEL_H_
 #define FIXPOINT_RUNTIME_INFERENCE_MODEL_H_
@@ -13,9 +13,9 @@
 
 namespace fixpoint {
 
-// Writes <prefix>.pdmodel and <prefix>.pdiparams, the program's parameters in the scope, and the
-// first only when the second can take its place. Errors: those of SaveProgram
-// (proto/program_file.h) and StageCombinedParameters (parameter_file.h).
+// Writes <prefix>.pdmodel and <prefix>.pdiparams, the program's parameters in the scope; the first
+// is replaced only when the second can be. Errors: those of SaveProgram (proto/program_file.h) and
+// StageCombinedParameters (parameter_file.h).
 absl::Status SaveInferenceModel(const ProgramDesc& program, const Scope& scope,
                                 const std::string& prefix);
 
@@ -24,7 +24,7 @@ struct InferenceModel {
   Scope parameters;
 };
 
-// Loads <path>.pdmodel with <path>.pdiparams; or of the folder `path` the one such pair, or
+// Loads <path>.pdmodel with <path>.pdiparams; or, from the folder `path`, the only such pair, or
 // __model__ with its parameters in __params__ or in a file each. Errors: kNotFound: there is none
 // of these, or a folder has several pairs; those of LoadProgram, Program::Create and
 // LoadParameters, with the file.

@@ -1,5 +1,5 @@
-// What runs of a program change in a scope, kept so that it can be put back: a program that is only
-// looked at leaves no trace in what somebody else goes on with.
+// What runs of a program change in a scope, saved so that it can be restored: a program that is
+// only measured leaves no trace in a state that others use.
 
 #ifndef FIXPOINT_RUNTIME_KEPT_STATE_H_
 #define FIXPOINT_RUNTIME_KEPT_STATE_H_
@@ -18,12 +18,12 @@ namespace fixpoint {
 
 class KeptState {
  public:
-  // Copies the persistable variables that ops of the program write, and no others: of a program in
+  // Copies the persistable variables that ops of the program write, and no others: for a program in
   // test mode, ranges and statistics, not weights. Error (kFailedPrecondition): there is no memory.
   static absl::StatusOr<KeptState> Of(const Program& program, const Scope& scope);
 
-  // Gives them their values back; those that were not there are removed. A tensor of the same type
-  // and extents keeps its place in memory, so that an executor's plans still fit the scope. Error
+  // Restores their values; variables that did not exist are removed. A tensor of the same type and
+  // extents keeps its place in memory, so that an executor's plans still fit the scope. Error
   // (kFailedPrecondition): there is no memory.
   absl::Status Restore(Scope* scope) const;
 

@@ -1,4 +1,4 @@
-// How often the loops of a run may go round: no program runs for ever.
+// How many iterations the loops of a run may make: no program runs for ever.
 
 #ifndef FIXPOINT_RUNTIME_LOOP_BOUND_H_
 #define FIXPOINT_RUNTIME_LOOP_BOUND_H_
@@ -14,12 +14,12 @@ namespace fixpoint {
 // seconds.
 inline constexpr int64_t kDefaultMaxIterations = 100000;
 
-// Of one run of a program, whose loops count together: those inside of others come to as many.
+// For one run of a program, whose loops count together: inner loops count all their iterations.
 class LoopBound {
  public:
   explicit LoopBound(int64_t max_iterations) : max_iterations_(max_iterations) {}
 
-  // Error (kFailedPrecondition): it is one more than may be.
+  // Error (kFailedPrecondition): this is one more than allowed.
   absl::Status BeginIteration() {
     if (iterations_ < max_iterations_) {
       ++iterations_;

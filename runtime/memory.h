@@ -15,7 +15,7 @@ namespace fixpoint {
 
 // A cache line, and the widest vector register.
 inline constexpr size_t kMemoryAlignment = 64;
-// What of memory is worth to be in huge pages: the size of one on x86.
+// The amount of memory that is worth putting in huge pages: the size of one on x86.
 inline constexpr size_t kHugePage = 2 << 20;
 
 // Rounded up to where a tensor may begin.
@@ -25,18 +25,18 @@ struct FreeMemory {
   void operator()(uint8_t* memory) const { std::free(memory); }
 };
 using Memory = std::unique_ptr<uint8_t[], FreeMemory>;
-// Aligned; in huge pages, where it fills some and the system has them: a network reads more memory
-// than a processor knows small pages, and the system hands out small ones one at a time. Error
-// (kFailedPrecondition): there is none; `what` for.
+// Aligned; in huge pages, if it fills some and the system has them: a network reads more memory
+// than a processor can map with small pages, and the system hands out small ones one at a time.
+// Error (kFailedPrecondition): there is none; `what` is for the message.
 absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what);
 
-// Memory that is taken part by part, and is there as long as one of the parts.
+// Memory that is handed out part by part, and exists as long as one of the parts.
 class MemoryBlock {
  public:
-  // Of so many bytes, if the system has them.
+  // With so many bytes, if the system has them.
   explicit MemoryBlock(int64_t bytes);
 
-  // The next part, aligned; null where there are not as many bytes left.
+  // The next part, aligned; null if there are not as many bytes left.
   std::shared_ptr<uint8_t> Take(int64_t bytes);
 
  private:

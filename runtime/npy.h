@@ -29,13 +29,13 @@ absl::StatusOr<Tensor> ReadWholeNpy(ByteReader& reader);
 // file, and kNotFound.
 absl::StatusOr<Tensor> LoadNpy(const std::string& path);
 
-// What stands before the elements in a file of version 1.0, padded with blanks so that the elements
+// The bytes before the elements in a file of version 1.0, padded with blanks so that the elements
 // start at a multiple of 64. Later releases of NumPy leave more of them after a long header.
-// Errors: as NpyHeaderText; kUnimplemented for levels of detail, which an array does not have.
+// Errors: as NpyHeaderText; kUnimplemented for offsets of sequences, which an array does not have.
 absl::StatusOr<std::string> NpyPreamble(const Tensor& tensor);
 
-// Writes a file, but for taking its place. Errors as above with the name of the file, and
-// kUnavailable where it cannot be written.
+// Writes a file except for the final rename. Errors as above with the name of the file, and
+// kUnavailable if it cannot be written.
 absl::StatusOr<AtomicFile> StageNpy(const Tensor& tensor, const std::string& path);
 
 }  // namespace fixpoint

@@ -46,7 +46,7 @@ absl::StatusOr<VarType::Type> DtypeOf(absl::string_view descr) {
   }
   for (const ElementCode& known : kElementCodes) {
     if (known.code != code) continue;
-    // Of one byte there is no order; NumPy writes "|" then.
+    // A single byte has no order; NumPy writes "|" then.
     if (descr[0] == '<' || ElementSize(known.dtype) == 1) return known.dtype;
     if (descr[0] == '>') {
       return refused(absl::StrCat("big endian; save array.astype('<", code, "')"));

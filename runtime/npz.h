@@ -16,8 +16,8 @@ namespace fixpoint {
 
 // The tensors of an archive, of numpy.savez or numpy.savez_compressed. Errors: as ListZipMembers,
 // ZipContents and ReadNpy, with the name of the member, and kInvalidArgument for a member that is
-// no .npy; of them all, the name of the file first. kFailedPrecondition, here and below: there is no
-// memory.
+// no .npy; of them all, the name of the file first. kFailedPrecondition, here and below: there is
+// no memory.
 absl::StatusOr<Scope> ParseNpz(absl::string_view bytes, absl::string_view file_name);
 
 // The same of the file at `path`, "-" for standard input, and kNotFound. The whole file is in
@@ -27,7 +27,7 @@ absl::StatusOr<Scope> LoadNpz(const std::string& path);
 // Gives an archive of the scope's tensors, not compressed and in the order of their names, to
 // `sink`. Errors with the name of the variable: kUnimplemented for selected rows, for what
 // NpyPreamble refuses and for 4 GiB or more; kInvalidArgument for a name that a member cannot have.
-// Those of the sink are passed on; they are of other codes.
+// Errors of the sink are passed on; they have other codes.
 absl::Status WriteNpz(const Scope& scope, const ByteSink& sink);
 
 // Writes the same to a file, but for the file taking its place. Errors as above, with the name of

@@ -1,5 +1,5 @@
-// A program each op of which reads what it is given, not what the ops before it compute: what it
-// computes otherwise than another program is seen where that arises, and not carried on.
+// A program in which each op reads what it is given, not what the ops before it compute: a
+// difference from another program shows where it arises, and is not carried on.
 
 #ifndef FIXPOINT_RUNTIME_OP_BY_OP_H_
 #define FIXPOINT_RUNTIME_OP_BY_OP_H_
@@ -32,8 +32,8 @@ struct OpByOpProgram {
 };
 
 // Ops of block 0 are given the tensors of FP32, INT8 and UINT8 that `other` writes under the same
-// names, unless they are written more than once; the others they read as before, as ops that run
-// blocks read all. Linear in both programs.
+// names, unless they are written more than once; ops read other tensors as before, and ops that run
+// blocks read all of them as before. Linear in both programs.
 OpByOpProgram MakeOpByOp(const Program& program, const Program& other);
 
 }  // namespace fixpoint

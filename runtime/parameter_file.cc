@@ -39,7 +39,7 @@ std::string Counted(size_t count, absl::string_view noun) {
   return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
 }
 
-// The dims that a program declares of selected rows: those of the tensor that they are a part of.
+// The dims that a program declares for selected rows: those of the tensor that they are a part of.
 // REQUIRES: `dims`, those of the rows, are not empty.
 std::vector<int64_t> WholeDims(int64_t height, std::vector<int64_t> dims) {
   dims[0] = height;
@@ -56,7 +56,7 @@ absl::Status CheckDims(const ParameterInfo& parameter, const std::vector<int64_t
       absl::StrCat("the dims are ", DimsText(dims), "; the program declares ", DimsText(declared)));
 }
 
-// Reads one stream. The dims are compared before memory is taken for the data.
+// Reads one stream. The dims are compared before memory is allocated for the data.
 absl::StatusOr<Scope::Value> ReadValue(const ParameterInfo& parameter, ByteReader& reader,
                                        MemoryBlock* block) {
   const uint64_t position = reader.position();
@@ -138,7 +138,7 @@ std::string ListText(const std::vector<ParameterInfo>& parameters) {
 constexpr char kTooFew[] =
     "was it written for another program, or for this one before it was quantized?";
 
-// How many tensors the file at `path` holds, and nothing else; 0 of one that is damaged.
+// How many tensors the file at `path` holds, and nothing else; 0 for a damaged one.
 size_t CountTensors(const std::string& path) {
   absl::StatusOr<ByteReader> reader = ByteReader::Open(path);
   if (!reader.ok()) return 0;
@@ -185,7 +185,7 @@ absl::Status CheckEnd(const std::vector<ParameterInfo>& parameters, ByteReader& 
 absl::StatusOr<Scope> ReadStreams(const std::vector<ParameterInfo>& parameters,
                                   ByteReader& reader) {
   Scope scope;
-  // Of a large file, what all tensors have at most with what is between them.
+  // For a large file, the bytes that all tensors have at most, with what is between them.
   const uint64_t bytes = reader.left().value_or(0);
   std::optional<MemoryBlock> block;
   if (bytes >= kHugePage) block.emplace(bytes + parameters.size() * kMemoryAlignment);
@@ -217,7 +217,7 @@ absl::StatusOr<Scope> ReadCombinedParameters(const ProgramDesc& program, const s
   return scope;
 }
 
-// Up to three files of the folder that no parameter names, which may be the ones that are meant.
+// Up to three files of the folder that no parameter names, which may be the ones that were meant.
 std::string OtherFiles(const std::string& directory, const std::vector<ParameterInfo>& parameters) {
   absl::btree_set<std::string> others;
   std::error_code error;

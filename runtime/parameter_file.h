@@ -31,9 +31,9 @@ struct ParameterInfo {
 std::vector<ParameterInfo> ParametersOf(const ProgramDesc& program);
 
 // Reads all parameters of the program from a folder or from a combined file, whichever `path` is.
-// Dims have to agree with the program; the element type is the file's, whatever the program says,
-// as in the reference (weights of a frozen program are declared FP32 and stored INT8). Other files
-// of a folder are not looked at. No memory is taken for what is not there.
+// Dims have to agree with the program; the element type is the file's, whatever the program
+// declares, as in the reference (weights of a frozen program are declared FP32 and stored INT8).
+// Other files of a folder are not looked at. No memory is allocated for missing data.
 //
 // Errors start with the file, the variable and the byte:
 //   kNotFound         a file is missing
@@ -45,20 +45,20 @@ std::vector<ParameterInfo> ParametersOf(const ProgramDesc& program);
 absl::StatusOr<Scope> LoadParameters(const ProgramDesc& program, const std::string& path);
 
 // Reads those of the program's parameters that a folder has a file for, at least one: a float
-// program's parameters have no ranges for the quantizers that it has now. Errors as above.
+// program's parameters have no ranges for the quantizers that were added since. Errors as above.
 absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
                                                  const std::string& directory);
 
-// Whether StageSeparateParameters would take the program's parameters, as far as the scope has
-// them: their names, their kinds and dims, and whether their files can stand in the folder
-// `directory`, which need not be there. Errors: as there.
+// Whether StageSeparateParameters would accept the program's parameters, as far as the scope has
+// them: their names, their kinds and dims, and whether their files can be in the folder
+// `directory`, which need not exist. Errors: as there.
 absl::Status CheckSeparateParameters(const ProgramDesc& program, const Scope& scope,
                                      const std::string& directory);
 
-// Writes the program's parameters, but for taking their place; what else the scope holds is left
-// out. The file is replaced whole or stays as it was (AtomicFile). kFailedPrecondition where the
-// scope lacks a parameter or holds it in other dims or kind, kUnimplemented for selected rows,
-// which the reference's combined files do not hold, kUnavailable where the file cannot be written.
+// Writes the program's parameters except for the final rename; other contents of the scope are left
+// out. The file is replaced whole or stays as it was (AtomicFile). kFailedPrecondition if the scope
+// lacks a parameter or holds it in other dims or kind, kUnimplemented for selected rows, which the
+// reference's combined files do not hold, kUnavailable if the file cannot be written.
 absl::StatusOr<AtomicFile> StageCombinedParameters(const ProgramDesc& program, const Scope& scope,
                                                    const std::string& file);
 

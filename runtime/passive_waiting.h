@@ -5,12 +5,11 @@
 
 namespace fixpoint {
 
-// Lets threads of this process that wait for work sleep, instead of spinning: where other processes
-// run on the same cores, one that spins holds up the one that it waits for. OpenMP reads how to
-// wait when it is loaded, so this sets OMP_WAIT_POLICY and begins the process anew, with the same
-// arguments; call it before anything is done. It does nothing where the environment says how to
-// wait (OMP_WAIT_POLICY, GOMP_SPINCOUNT), and where the process cannot be begun anew. `argv`: that
-// of main.
+// Lets waiting threads of this process sleep instead of spin: if other processes run on the same
+// cores, a spinning thread holds up the one that it waits for. OpenMP reads how to wait when it is
+// loaded, so this sets OMP_WAIT_POLICY and restarts the process with the same arguments; call it
+// before anything else is done. It does nothing if the environment sets how to wait
+// (OMP_WAIT_POLICY, GOMP_SPINCOUNT), or if the process cannot be restarted. `argv`: that of main.
 void WaitPassively(const char* const* argv);
 
 }  // namespace fixpoint

@@ -1,4 +1,4 @@
-// What memory the process takes.
+// The memory that the process uses.
 
 #ifndef FIXPOINT_RUNTIME_PEAK_MEMORY_H_
 #define FIXPOINT_RUNTIME_PEAK_MEMORY_H_
@@ -8,7 +8,7 @@
 namespace fixpoint {
 
 // The most bytes that the process has had in memory since its program began: VmHWM of proc(5).
-// getrusage has those of the process that started it too. 0 where /proc does not tell.
+// getrusage includes those of the process that started it. 0 if /proc does not have it.
 int64_t PeakMemoryBytes();
 
 }  // namespace fixpoint

@@ -18,8 +18,8 @@ namespace {
 
 using executor::Executor;
 
-// In test mode statistics, which an op reads beside X, are handed on as they are; but not those
-// that a batch_norm says are trained all the same.
+// In test mode statistics, which an op reads besides X, are passed on unchanged; except those that
+// a batch_norm declares as trained all the same.
 bool HandsOn(const Op& op, const Variable& written) {
   const auto says = [&op](const char* attribute) {
     return BoolAttr(op.desc(), attribute).value_or(false);
@@ -31,8 +31,8 @@ bool HandsOn(const Op& op, const Variable& written) {
          });
 }
 
-// Whether ops write the variable, and none reads what it held before, also after a loop or a
-// conditional: a range that a quantizer finds anew in each run, say.
+// Whether ops write the variable, and none reads what it held before, even after a loop or a
+// conditional: for example, a range that a quantizer finds anew in each run.
 bool IsOfOneRun(const Variable& variable) {
   bool is_written = false;
   for (const Value* value : variable.values()) {
@@ -51,7 +51,7 @@ bool IsOfOneRun(const Variable& variable) {
   return is_written;
 }
 
-// Declares what is of one run as no parameter, which all runs would share.
+// Declares variables of a single run as no parameters, because all runs would share those.
 void DropPersistableOfOneRun(Program* program) {
   Rewriter rewriter(program, "predictor");
   for (int b = 0; b < program->block_count(); ++b) {
@@ -102,7 +102,7 @@ absl::StatusOr<std::unique_ptr<Predictor>> Predictor::Create(Program program, Sc
     RETURN_IF_ERROR(CheckWritesNoParameters(predictor->program_));
     RETURN_IF_ERROR(predictor->NameInputsAndOutputs());
     RETURN_IF_ERROR(predictor->CheckParameters());
-    // Ops that the executor does not run are an error here, and not of the first run.
+    // Ops that the executor does not run are an error here, not in the first run.
     ASSIGN_OR_RETURN(std::unique_ptr<Runner> runner, predictor->TakeRunner());
     predictor->GiveBack(std::move(runner));
     return predictor;

@@ -1,5 +1,5 @@
-// Runs a program of inference for callers on any number of threads: they share its parameters, and
-// what is computed of those alone.
+// Runs an inference program for callers on any number of threads: they share its parameters, and
+// what is computed from those alone.
 
 #ifndef FIXPOINT_RUNTIME_PREDICTOR_H_
 #define FIXPOINT_RUNTIME_PREDICTOR_H_
@@ -25,27 +25,28 @@
 namespace fixpoint {
 
 struct PredictorOptions {
-  // Variables; none: what the program is fed and fetches (proto/feeds_and_fetches.h).
+  // Variables; none: the program's feeds and fetches (proto/feeds_and_fetches.h).
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  // Of one run, as BackendOptions says (backends.h).
+  // For one run, as in BackendOptions (backends.h).
   int threads = 1;
   int64_t max_iterations = kDefaultMaxIterations;
   // Whether the time of each step is measured.
   bool profile = false;
 };
 
-// Every set of shapes that inputs come in is planned when it comes for the first time, and the last
-// plans are kept. As many runs go on at once as there are callers; each has plans and memory for
-// values of its own, which the next one takes over.
+// Every set of shapes of the inputs is planned when it is first seen, and the last plans are kept.
+// There are as many runs at once as there are callers; each has its own plans and memory for
+// values, which a later run reuses.
 class Predictor {
  public:
-  // What LoadInferenceModel (inference_model.h) finds there. Errors: those of it and of Create.
+  // Loads what LoadInferenceModel (inference_model.h) finds there. Errors: those of it and of
+  // Create.
   static absl::StatusOr<std::unique_ptr<Predictor>> Load(const std::string& path,
                                                          const PredictorOptions& options = {});
   // Errors: kFailedPrecondition: there is no output, or a parameter is not in the scope;
   // kInvalidArgument: an op writes a parameter that is read before, as in training; those of
-  // Executor::Create. What the plan of a run writes all the same is an error of the run.
+  // Executor::Create. A write that only the plan of a run shows is an error of the run.
   static absl::StatusOr<std::unique_ptr<Predictor>> Create(Program program, Scope scope,
                                                            const PredictorOptions& options = {});
   Predictor(const Predictor&) = delete;
@@ -56,22 +57,22 @@ class Predictor {
   const std::vector<std::string>& outputs() const { return outputs_; }
   const Program& program() const { return program_; }
 
-  // Outputs for inputs, in their orders. For any number of threads at once. Errors:
-  // kInvalidArgument: not as many inputs as the program has; those of Backend::Run.
+  // Computes outputs from inputs, in their orders. For any number of threads at once. Errors:
+  // kInvalidArgument: the number of inputs is not the program's; those of Backend::Run.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Tensor> inputs);
   // The same into tensors that the caller keeps: one that has the output's type and dimensions is
-  // written over, so that a run takes no memory.
+  // written over, so that a run allocates no memory.
   absl::Status Run(absl::Span<const Tensor> inputs, std::vector<Tensor>* outputs);
 
-  // Bytes that the steps of such a run read and write, which is planned where it is new. Errors:
+  // Bytes that the steps of such a run read and write; the run is planned if it is new. Errors:
   // those of Run.
   absl::StatusOr<int64_t> BytesMoved(absl::Span<const Tensor> inputs);
 
-  // Bytes of what is computed of parameters alone, and of the parameters.
+  // Bytes of what is computed from parameters alone, and of the parameters.
   int64_t constant_bytes() const { return constants_.bytes(); }
   int64_t parameter_bytes() const;
 
-  // Of the executor that ran last (executor.h).
+  // For the executor that ran last (executor.h).
   std::string PlanText();
   std::string ProfileText();
 
@@ -79,7 +80,7 @@ class Predictor {
   Predictor(Program program, Scope scope, const PredictorOptions& options);
 
   absl::Status NameInputsAndOutputs();
-  // What executors are fed. Error (kInvalidArgument): not as many inputs as the program has.
+  // The feeds of executors. Error (kInvalidArgument): the number of inputs is not the program's.
   using Feeds = absl::InlinedVector<Feed, 4>;
   absl::StatusOr<Feeds> FeedsOf(absl::Span<const Tensor> inputs) const;
   absl::Status CheckParameters() const;

@@ -30,7 +30,7 @@ inline std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
 // The numbers of one op in one step. Element i of a tensor takes number i.
 class RandomStream {
  public:
-  // `op` and `step` tell apart what shares a seed.
+  // `op` and `step` distinguish streams that share a seed.
   RandomStream(uint64_t seed, uint32_t op, uint32_t step) : seed_(seed), op_(op), step_(step) {}
 
   // Four words that numbers are made of. Counter words: bits 0 to 31 and 32 to 55 of the index, the
@@ -45,7 +45,7 @@ class RandomStream {
   // block i / 4.
   double Uniform(uint64_t i) const;
 
-  // Of mean 0 and variance 1: Box-Muller of words 2 * (i % 2) and the next of block i / 2.
+  // With mean 0 and variance 1: Box-Muller of words 2 * (i % 2) and the next of block i / 2.
   double Normal(uint64_t i) const;
 
   // The same given that it is within [-2, 2]: the first of the normal numbers in blocks i of

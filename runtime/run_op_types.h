@@ -1,4 +1,4 @@
-// Which ops the backends (backends.h) run, for who does not link them.
+// The ops that the backends (backends.h) run, for code that does not link them.
 
 #ifndef FIXPOINT_RUNTIME_RUN_OP_TYPES_H_
 #define FIXPOINT_RUNTIME_RUN_OP_TYPES_H_
@@ -9,8 +9,9 @@
 
 namespace fixpoint {
 
-// The first op of each type that none of the backends runs, in program order. By run_op_types.inc,
-// which ./bazelw run //tests/docs:update makes from their kernels, and //tests/docs holds to them.
+// The first op of each type that none of the backends runs, in program order. From
+// run_op_types.inc, which ./bazelw run //tests/docs:update makes from their kernels, and which
+// //tests/docs compares with them.
 std::vector<const Op*> FindOpsThatNothingRuns(const Program& program);
 
 }  // namespace fixpoint

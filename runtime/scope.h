@@ -34,11 +34,11 @@ class Scope {
   const Value* FindOrNull(absl::string_view name) const;
   Value* FindOrNull(absl::string_view name);
 
-  // Puts the value in the place of what `name` held.
+  // Replaces the value of `name`.
   void Set(absl::string_view name, Value value);
 
-  // What `Set` numbers anew, in all scopes together, and a move takes along: while it stays, so do
-  // pointers to values.
+  // A number that `Set` changes, unique over all scopes, and that a move takes along: while it
+  // stays the same, so do pointers to values.
   uint64_t revision() const { return revision_; }
 
   size_t size() const { return values_.size(); }

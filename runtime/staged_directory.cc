@@ -68,7 +68,7 @@ absl::Status StagedDirectory::CheckFile(const std::string& directory, const std:
   if (fs::is_directory(target, ignored)) {
     return CannotBeWritten(target.string(), std::make_error_code(std::errc::is_a_directory));
   }
-  // The first of the folders around it that is there holds what is made.
+  // The innermost existing parent folder holds what is made.
   for (fs::path around = target.parent_path(); around.has_filename();
        around = around.parent_path()) {
     if (!fs::exists(fs::symlink_status(around, ignored))) continue;
@@ -102,7 +102,7 @@ absl::Status StagedDirectory::Commit() {
         fs::path(directory_).has_parent_path() ? fs::path(directory_).parent_path().string() : ".");
   }
 
-  // What would stop a rename is looked for before the first one.
+  // Everything that would stop a rename is checked before the first one.
   for (const std::string& name : names_) RETURN_IF_ERROR(CheckFile(directory_, name));
   for (const std::string& name : names_) {
     const fs::path target = fs::path(directory_) / name;

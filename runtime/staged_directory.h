@@ -1,5 +1,5 @@
-// Several files of one folder that appear together: all are written and synced aside before the
-// first of them takes its place.
+// Several files of one folder that appear together: all are written and synced under temporary
+// names before the first of them is moved into place.
 
 #ifndef FIXPOINT_RUNTIME_STAGED_DIRECTORY_H_
 #define FIXPOINT_RUNTIME_STAGED_DIRECTORY_H_
@@ -13,15 +13,15 @@
 
 namespace fixpoint {
 
-// A folder that is not there yet appears whole, by one rename. In a folder that is there, files of
-// the same names are replaced one by one and all others stay; whatever fails before (a full disk)
+// A folder that does not exist yet appears whole, by one rename. In an existing folder, files of
+// the same names are replaced one by one and all others stay; a failure before that (a full disk)
 // leaves it as it was, and a crash between two renames leaves old files beside new ones, each of
 // them whole. A crash may leave a folder ".fixpoint-<process>-<number>" in it or beside it.
 //
 // Every error, here and below, is kUnavailable, "<path>: cannot be written: <the system's reason>".
 class StagedDirectory {
  public:
-  // The folder that is to hold `directory` must be there.
+  // The folder that will hold `directory` must exist.
   static absl::StatusOr<StagedDirectory> Create(const std::string& directory);
 
   StagedDirectory(StagedDirectory&& other) noexcept;
@@ -29,12 +29,12 @@ class StagedDirectory {
   // Without Commit, nothing changes.
   ~StagedDirectory();
 
-  // Whether a file of that name can stand in the folder `directory`, which need not be there: no
-  // folder is where the file goes, and no file or read-only folder where a folder around it goes.
+  // Whether a file of that name can be in the folder `directory`, which need not exist: no folder
+  // is in the file's place, and no file or read-only folder in the place of a parent folder.
   static absl::Status CheckFile(const std::string& directory, const std::string& name);
 
   // A file of the folder, to be committed before the folder is. Slashes in `name` are sub-folders,
-  // which are made. REQUIRES: `name` is relative and has no "..", and is new.
+  // which are created. REQUIRES: `name` is relative and has no "..", and is new.
   absl::StatusOr<AtomicFile> CreateFile(const std::string& name);
 
   // REQUIRES: called once, and last.

@@ -1,5 +1,5 @@
-// A tensor: element type, extents, level-of-detail offsets and elements, row major. Moved, never
-// copied by accident: Clone says that it copies.
+// A tensor: element type, extents, offsets of sequences and elements, row major. Moved, never
+// copied by accident: Clone copies explicitly.
 
 #ifndef FIXPOINT_RUNTIME_TENSOR_H_
 #define FIXPOINT_RUNTIME_TENSOR_H_
@@ -22,7 +22,7 @@
 
 namespace fixpoint {
 
-// Bytes of one element; 0 for a type that is not one of elements (LOD_TENSOR, STRING, ...).
+// Bytes of one element; 0 for a type that is no element type (LOD_TENSOR, STRING, ...).
 size_t ElementSize(VarType::Type dtype);
 
 // The product of the extents; 1 for a scalar, which has none. kInvalidArgument where an extent is
@@ -87,7 +87,7 @@ class Tensor {
   static constexpr size_t kAlignment = kMemoryAlignment;
 
   // A tensor whose elements are not initialised, in memory of its own or, while there is some left,
-  // of a block. kInvalidArgument as TensorBytes; kFailedPrecondition where the system has no such
+  // from a block. kInvalidArgument as TensorBytes; kFailedPrecondition if the system has no such
   // memory.
   static absl::StatusOr<Tensor> Allocate(VarType::Type dtype, std::vector<int64_t> dims,
                                          MemoryBlock* block = nullptr);

@@ -21,8 +21,8 @@ constexpr int32_t kMaxDescriptionBytes = 11 + 11 * kMaxRank;
 // Nested sequences; real programs have one or two levels.
 constexpr uint64_t kMaxLodLevels = 64;
 
-// What a file that starts with `word` is instead of a tensor stream, and what to do about it; ""
-// where it is nothing known.
+// What a file that starts with `word` is instead of a tensor stream, and what to do about it; "" if
+// it is nothing known.
 absl::string_view ForeignFormat(uint32_t word) {
   const char bytes[] = {static_cast<char>(word), static_cast<char>(word >> 8),
                         static_cast<char>(word >> 16), static_cast<char>(word >> 24)};

@@ -19,7 +19,7 @@
 
 namespace fixpoint {
 
-// What stands before the elements.
+// The description before the elements.
 struct TensorHeader {
   VarType::Type dtype;
   std::vector<int64_t> dims;

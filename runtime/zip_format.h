@@ -45,7 +45,7 @@ inline constexpr uint16_t kFlagUtf8 = 1 << 11;
 inline constexpr uint16_t kMethodStored = 0;
 inline constexpr uint16_t kMethodDeflated = 8;
 
-// Of a field whose value stands in a zip64 record.
+// The value of a field whose actual value is in a zip64 record.
 inline constexpr uint16_t kInZip64Of16 = 0xFFFF;
 inline constexpr uint32_t kInZip64Of32 = 0xFFFFFFFF;
 

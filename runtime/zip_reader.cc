@@ -36,8 +36,8 @@ absl::Status IsZip64() {
       "this is a zip64 archive, as of 4 GiB and more; save the arrays as .npy files");
 }
 
-// The place of the end record, which only a comment follows. REQUIRES: the archive has the bytes of
-// one.
+// The position of the end record, which only a comment follows. REQUIRES: the archive has the bytes
+// of one.
 std::optional<size_t> FindEnd(absl::string_view archive) {
   const size_t last = archive.size() - kEndBytes;
   for (size_t comment = 0; comment <= std::min<size_t>(last, UINT16_MAX); ++comment) {
@@ -110,7 +110,7 @@ absl::StatusOr<PlacedMember> Place(ZipMember member, uint64_t begin, uint32_t st
   return PlacedMember{std::move(member), begin, end};
 }
 
-// Reads the first record of `rest`, which stands at `position`, and takes it away.
+// Reads the first record of `rest`, which is at `position`, and removes it.
 absl::StatusOr<PlacedMember> ReadRecord(absl::string_view before_directory, uint64_t position,
                                         absl::string_view* rest) {
   const auto cut = [&] {
@@ -222,7 +222,7 @@ absl::StatusOr<absl::string_view> ZipContents(const ZipMember& member, std::stri
       gzipped.append(reinterpret_cast<const char*>(&number), sizeof(number));
     }
     absl::StatusOr<std::string> inflated = Gunzip(gzipped, member.size, place);
-    // Nobody who has a zip archive knows of the gzip stream.
+    // The message must not mention a gzip stream, which the user never sees.
     if (absl::IsDataLoss(inflated.status())) {
       return absl::DataLossError(absl::StrCat(
           place, ": the contents are damaged: they do not expand to what the archive says"));

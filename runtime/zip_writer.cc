@@ -26,7 +26,7 @@ void AppendU32(uint32_t number, std::string* out) {
   AppendU16(static_cast<uint16_t>(number >> 16), out);
 }
 
-// What the record before a member and that of the directory have in common.
+// What the record before a member and that in the directory have in common.
 std::string CommonFields(absl::string_view name, uint32_t crc, uint32_t size) {
   std::string fields;
   AppendU16(kVersion, &fields);

@@ -17,8 +17,8 @@ namespace fixpoint {
 // file without lines is removed. Every error is kUnavailable, and names the file.
 class MetricsLog {
  public:
-  // Opens the file at `path`, "-" for standard output, "" for none. Of an existing file, the first
-  // `length` bytes stay: what was written before a checkpoint.
+  // Opens the file at `path`, "-" for standard output, "" for none. The first `length` bytes of an
+  // existing file stay: what was written before a checkpoint.
   static absl::StatusOr<MetricsLog> Open(const std::string& path, int64_t length);
 
   MetricsLog(MetricsLog&& other) noexcept;

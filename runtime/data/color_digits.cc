@@ -27,7 +27,7 @@ int Between(int low, int high, uint64_t draw, const RandomStream& stream) {
   return low + static_cast<int>((high - low) * stream.Uniform(draw));
 }
 
-// One channel of an image: the share of the ink that each pixel of `digit` tells, on paper.
+// One channel of an image: each pixel of `digit` is the share of ink on paper.
 void Color(absl::Span<const uint8_t> digit, int paper, int ink, absl::Span<uint8_t> channel) {
   std::fill(channel.begin(), channel.end(), static_cast<uint8_t>(paper));
   for (size_t row = 0; row < kDigitExtent; ++row) {

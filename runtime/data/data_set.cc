@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr uint64_t kTrainingSeed = 1;
 constexpr uint64_t kTestSeed = 2;
 
-// The file itself, or gzipped. One that is in neither form is left to its reader to complain of.
+// The file itself, or gzipped. If neither exists, its reader complains.
 std::string PlainOrGzipped(const std::string& path) {
   std::error_code error;
   const std::string gzipped = path + ".gz";

@@ -21,12 +21,12 @@ namespace {
 
 constexpr int kExtent = 28;
 constexpr size_t kPixels = size_t{kExtent} * kExtent;
-// Of the box that a digit is drawn in, in pixels.
+// The box that a digit is drawn in, in pixels.
 constexpr double kWidth = 13;
 constexpr double kHeight = 19;
 
-// The numbers that an image draws from its stream: one for each property, two for each point of the
-// stroke, one for each pixel.
+// The random numbers that an image draws from its stream: one for each property, two for each point
+// of the stroke, one for each pixel.
 enum Draw : uint64_t {
   kTurn,
   kSlant,

@@ -28,7 +28,7 @@ void FindLives(const std::vector<Step>& steps, Place place, Plan* plan) {
   }
 }
 
-// Buffers that lie in one place, one after the other.
+// Buffers that occupy one place, one after the other.
 struct Slot {
   int first_step;
   int last_step;
@@ -62,7 +62,7 @@ std::vector<Slot> MakeSlots(const std::vector<InPlace>& in_place, Place place, c
     const BufferInfo& info = plan.buffers[i];
     if (info.place != place || info.first_step < 0) continue;
     const int shared = place_of[i] >= 0 ? slot_of[place_of[i]] : -1;
-    // One step may write several that would lie there: the first does.
+    // One step may write several buffers that could go there: the first does.
     if (shared >= 0 && slots[shared].buffers.back() == place_of[i]) {
       slot_of[i] = shared;
       slots[shared].last_step = info.last_step;

@@ -15,11 +15,11 @@ struct InPlace {
   Buffer read;
 };
 
-// Finds out from the steps, of the plan or its constant ones, when each buffer in `place` is alive,
-// and gives it an offset; gives the bytes of all. A fetch is alive to the end. Largest first, each
+// Finds from the steps, the plan's or its constant ones, when each buffer in `place` is alive, and
+// assigns it an offset; returns the total bytes. A fetch is alive to the end. Largest first, each
 // at the lowest offset that is free all its life (greedy by size: Pisarchyk and Lee, "Efficient
-// memory management for deep neural net inference", 2020). Pairs of `in_place` share an offset
-// where the lives and sizes allow it.
+// memory management for deep neural net inference", 2020). Pairs of `in_place` share an offset if
+// the lives and sizes allow it.
 int64_t PlaceBuffers(const std::vector<InPlace>& in_place, const std::vector<Step>& steps,
                      BufferInfo::Place place, Plan* plan);
 

@@ -22,8 +22,8 @@ WrittenAround Written(const Variable& variable, const Op& op) {
     return value->origin() == Value::Origin::kExit && value->op() == &op;
   });
   CHECK(exit != values.end()) << variable.name() << " has no value after " << Describe(op);
-  // A conditional's merges what was before and what its block ends with; a loop's is its head,
-  // which merges these two.
+  // A conditional's exit merges the value before and the value at its block's end; a loop's exit is
+  // its head, which merges these two.
   const bool is_loop = (*exit)->merged().size() == 1;
   const Value* head = (*exit)->merged()[0];
   const auto ends = is_loop ? head->merged() : (*exit)->merged();

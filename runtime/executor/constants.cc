@@ -78,7 +78,7 @@ void SetConstantsApart(Plan* plan) {
   for (const Plan::Fetch& fetch : plan->fetches) keep(fetch.buffer);
 }
 
-// An equal constant that an executor has; of those that none has the memory is given up.
+// An equal constant that an executor already has; the memory of those without one is freed.
 std::shared_ptr<const Constant> ConstantStore::Find(absl::Span<const uint8_t> bytes, Alike* alike) {
   alike->erase(std::remove_if(alike->begin(), alike->end(),
                               [](const auto& other) { return other.expired(); }),

@@ -1,4 +1,4 @@
-// What a plan computes of parameters alone, where those do not change: packed weights, the factors
+// What a plan computes from parameters alone, if those do not change: packed weights, the factors
 // of a batch norm, codes of weights. It is computed once, and executors that compute the same share
 // it.
 
@@ -20,12 +20,12 @@
 
 namespace fixpoint::executor {
 
-// Makes steps that read parameters and what other such steps write constant steps, in their order;
-// what the other steps or the fetches read of it is a constant then (BufferInfo::Place). REQUIRES:
-// no buffer has a place in memory yet.
+// Turns steps that read only parameters and the results of other such steps into constant steps, in
+// their order; results that the other steps or the fetches read become constants
+// (BufferInfo::Place). REQUIRES: no buffer has a place in memory yet.
 void SetConstantsApart(Plan* plan);
 
-// A constant. Its bytes stay what they are.
+// A constant. Its bytes do not change.
 class Constant {
  public:
   // Somewhere in `memory`.
@@ -39,17 +39,17 @@ class Constant {
   absl::Span<const uint8_t> bytes_;
 };
 
-// The constants of executors; of equal ones there is one, as long as an executor has it. For any
+// The constants of executors; equal ones are kept once, as long as an executor has it. For any
 // number of threads at once.
 class ConstantStore {
  public:
-  // Constants with those bytes of `memory`, in their order: those that executors have already, and
-  // for the others that memory or, where they are a small part of it, less. Error: that of
+  // Constants with those bytes of `memory`, in their order: those that executors already have, and
+  // for the others that memory or, if they are a small part of it, less. Error: that of
   // AllocateMemory.
   absl::StatusOr<std::vector<std::shared_ptr<const Constant>>> Share(
       Memory memory, absl::Span<const absl::Span<const uint8_t>> computed);
 
-  // Of all constants that executors have.
+  // The bytes of all constants that executors have.
   int64_t bytes() const;
 
  private:

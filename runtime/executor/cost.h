@@ -1,4 +1,4 @@
-// What the steps of a plan take, known before they run.
+// The cost of the steps of a plan, known before they run.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_COST_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_COST_H_
@@ -10,17 +10,17 @@ namespace fixpoint::executor {
 
 struct Cost {
   double operations = 0;     // multiplications and additions of products and convolutions
-  double bytes = 0;          // of the buffers that are read and written
-  bool reads_codes = false;  // what is computed is computed of integers of 8 bits
+  double bytes = 0;          // the buffers that are read and written
+  bool reads_codes = false;  // it computes on integers of 8 bits
 };
 
-// Of a step that runs a block, as if that ran once.
+// For a step that runs a block, as if that ran once.
 Cost CostOf(const Plan& plan, const Step& step);
 
 // The bytes of all steps of a run.
 double BytesMoved(const Plan& plan);
 
-// What a step's time goes to.
+// What bounds a step's time.
 enum class Bound { kOperations, kMemory, kCache, kStart };
 
 struct ExpectedTime {
@@ -28,8 +28,8 @@ struct ExpectedTime {
   Bound bound = Bound::kStart;
 };
 
-// The start of a step, and then what takes longer: its operations as fast as a convolution that
-// suits the kernels, or its bytes as fast as a copy, within the cache where they fit in there.
+// The start of a step, and then the longer of its operations, as fast as a convolution that suits
+// the kernels, and its bytes, as fast as a copy, within the cache if they fit in it.
 ExpectedTime Expect(const Cost& cost, const kernels::KernelSpeeds& speeds);
 
 }  // namespace fixpoint::executor

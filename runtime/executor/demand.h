@@ -1,4 +1,4 @@
-// What of a program is wanted: the ops that have to run for what is fetched and kept.
+// The ops that have to run for what is fetched and kept.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_DEMAND_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_DEMAND_H_
@@ -14,8 +14,8 @@ namespace fixpoint::executor {
 
 class Demand {
  public:
-  // Of one block. `wanted` and the last values of persistable variables are kept; with `keeps_all`,
-  // all that the ops write that have to run for them.
+  // For one block. `wanted` and the last values of persistable variables are kept; with
+  // `keeps_all`, so is everything that the ops write that have to run for them.
   Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
          bool keeps_all = false);
 
@@ -23,7 +23,7 @@ class Demand {
   bool IsLive(const Op& op) const { return live_.contains(&op); }
   // Whether the value is kept, or an op that runs reads it.
   bool IsNeeded(const Value& value) const { return needed_.contains(&value); }
-  // The only op that runs and reads the value's elements; null where there are more or it is kept.
+  // The only op that runs and reads the value's elements; null if there are more or it is kept.
   const Op* OnlyReader(const Value& value) const;
   // The ops of the block that run and read the value's elements, themselves or in blocks that they
   // run; once for each argument.

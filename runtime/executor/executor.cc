@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of batches of more sizes than that each is planned again when its size comes again.
+// With batches of more sizes than this, each is planned again when its size comes again.
 constexpr size_t kMostPlans = 16;
 
 uint32_t CountOps(const Program& program) {
@@ -42,7 +42,7 @@ Dims PlannedDims(const Tensor& tensor) {
   return Dims(tensor.dims().begin(), tensor.dims().end());
 }
 
-// A tensor is a scalar outside of plans where its variable is declared as one.
+// Outside plans a tensor is a scalar if its variable is declared as one.
 std::vector<int64_t> DimsOutside(const Program& program, const std::string& variable,
                                  const Dims& planned) {
   const Variable* declared = program.Find(program.block(0), variable);
@@ -53,7 +53,7 @@ std::vector<int64_t> DimsOutside(const Program& program, const std::string& vari
 
 TensorType TypeOf(const Tensor& tensor) { return {tensor.dtype(), PlannedDims(tensor)}; }
 
-// A scalar has no rows that its offsets could cut.
+// A scalar has no rows that offsets could cut.
 const LoD& LodOf(const Tensor& tensor) {
   static const LoD* const none = new LoD();
   return tensor.dims().empty() ? *none : tensor.lod();
@@ -61,7 +61,7 @@ const LoD& LodOf(const Tensor& tensor) {
 
 GivenType GivenTypeOf(const Tensor& tensor) { return {TypeOf(tensor), LodOf(tensor)}; }
 
-// A tensor outside of plans. Error: there is no memory for it.
+// A tensor outside plans. Error: there is no memory for it.
 absl::StatusOr<Tensor> AllocateOutside(const Program& program, const std::string& variable,
                                        const TensorType& type, const LoD& lod) {
   ASSIGN_OR_RETURN(Tensor tensor,
@@ -70,7 +70,7 @@ absl::StatusOr<Tensor> AllocateOutside(const Program& program, const std::string
   return tensor;
 }
 
-// The error that there is no memory for the arena, with what takes the most of it.
+// The error that there is no memory for the arena, with what takes most of it.
 absl::Status AtLargestValue(const Plan& plan, const absl::Status& status) {
   const Step* largest_step = nullptr;
   const BufferInfo* largest = nullptr;
@@ -103,7 +103,7 @@ absl::Status CheckKeepsScope(const Plan& plan) {
   return absl::OkStatus();
 }
 
-// What a run is given. Errors: a BOOL is none; NotFiniteError, where that is looked for.
+// The inputs of a run. Errors: a byte is no BOOL; NotFiniteError, if that is checked.
 absl::Status CheckGiven(absl::string_view name, const Tensor& tensor, bool check_finite) {
   absl::Status status = CheckBoolBytes(tensor);
   if (status.ok() && check_finite) status = CheckFinite(tensor);
@@ -119,7 +119,7 @@ struct Executor::PlacedPlan {
   std::vector<std::shared_ptr<const Constant>> constants = {};
   StepTimes times = {0, std::vector<double>(plan.steps.size())};
 
-  // Of what lies in the arena, from `arena` on.
+  // Addresses of what lies in the arena, from `arena` on.
   void PlaceIn(uint8_t* arena) {
     for (size_t i = 0; i < plan.buffers.size(); ++i) {
       const BufferInfo& info = plan.buffers[i];
@@ -130,7 +130,7 @@ struct Executor::PlacedPlan {
   }
 };
 
-// What is run on tensors of known types.
+// What runs for tensors of known types.
 struct Executor::PlannedRun {
   // Steps that run for each piece of the batch, before the rest (pieces.h).
   struct First {
@@ -144,12 +144,12 @@ struct Executor::PlannedRun {
   PlanRequest request;
   PlacedPlan rest;
   std::optional<First> first = std::nullopt;
-  std::vector<bool> phase = {};      // of the schedule
-  std::vector<bool> was_there = {};  // of each of the rest's persistables, in the scope
-  // Of the scope that the addresses are of.
+  std::vector<bool> phase = {};      // the phase of the schedule
+  std::vector<bool> was_there = {};  // for each of the rest's persistables, in the scope
+  // The version of the scope that the addresses belong to.
   std::optional<uint64_t> scope_revision = std::nullopt;
   const uint8_t* arena = nullptr;  // likewise
-  // Of the rest, those whose tensors in that scope have other offsets than a run leaves.
+  // The rest's persistables whose tensors in that scope have offsets other than a run leaves.
   std::vector<const Plan::Persistable*> to_cut_anew = {};
   uint64_t last_use = 0;
 
@@ -158,8 +158,8 @@ struct Executor::PlannedRun {
   }
 };
 
-// What the plan binds in the scope is of the types that it was planned for, and what it reads there
-// has the offsets.
+// Whether what the plan binds in the scope has the types that it was planned for, and what it reads
+// there has the offsets.
 bool Executor::FitsScope(const PlannedRun& run) const {
   if (run.scope_revision == scope_->revision()) return true;
   const Plan& plan = run.rest.plan;
@@ -204,7 +204,7 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::Create(const Program& progra
 
 absl::StatusOr<Executor::PlannedRun*> Executor::FindOrPlan(absl::Span<const Feed> feeds,
                                                            absl::Span<const std::string> fetches) {
-  // A kernel shares its work out when it is planned, and so its bits depend on it.
+  // A kernel splits its work when it is planned, and so its bits depend on the threads.
   kernels::UseThreads(options_.threads);
   ASSIGN_OR_RETURN(std::vector<bool> phase, schedule_.PhaseOf(feeds, *scope_));
   const auto is_planned = [](const Feed& feed, const FeedType& planned) {
@@ -267,13 +267,13 @@ absl::StatusOr<std::unique_ptr<Executor::PlannedRun>> Executor::MakeRun(PlanRequ
 
 absl::Status Executor::GrowArena(int64_t bytes) {
   if (bytes <= arena_bytes_) return absl::OkStatus();
-  // Without memory the plans that there are keep the old one.
+  // If there is no memory, the existing plans keep the old one.
   ASSIGN_OR_RETURN(arena_, AllocateMemory(bytes, "intermediate values"));
   arena_bytes_ = bytes;
   return absl::OkStatus();
 }
 
-// Finds the memory of what is persistable and in the arena, which both stay where they are from run
+// Finds the memory of persistable values and of the arena, which both stay where they are from run
 // to run.
 absl::Status Executor::Bind(PlannedRun* run, NewTensors* created) {
   if (run->scope_revision == scope_->revision() && run->arena == arena_.get()) {
@@ -331,7 +331,7 @@ absl::Status Executor::ComputeConstants(PlacedPlan* placed) {
     constants.push_back(i);
     bytes += Aligned(plan.buffers[i].bytes());
   }
-  // Beside each other, because a run reads them one after the other.
+  // Adjacent, because a run reads them one after the other.
   ASSIGN_OR_RETURN(Memory memory, AllocateMemory(bytes, "constants"));
   std::vector<absl::Span<const uint8_t>> computed;
   uint8_t* next = memory.get();
@@ -406,7 +406,7 @@ absl::Status Executor::RunUnguarded(absl::Span<const Feed> feeds,
   for (const Plan::Binding& binding : run->rest.plan.feeds) {
     const auto feed = std::find_if(feeds.begin(), feeds.end(),
                                    [&](const Feed& feed) { return feed.name == binding.name; });
-    // A step only reads what is fed.
+    // A step only reads feeds.
     run->rest.addresses[binding.buffer.index] = const_cast<uint8_t*>(feed->value->bytes().data());
   }
   std::fill(block_runs_.begin(), block_runs_.end(), 0);
@@ -417,7 +417,7 @@ absl::Status Executor::RunUnguarded(absl::Span<const Feed> feeds,
   RETURN_IF_ERROR(RunPlaced(&run->rest, state));
   const absl::Status status = Fetch(*run, fetched);
   for (auto& [name, tensor] : created) scope_->Set(name, std::move(tensor));
-  // Set anew, so that the plans for the offsets before are not taken for fitting.
+  // Set again, so that the plans for the previous offsets do not appear to fit.
   for (const Plan::Persistable* persistable : run->to_cut_anew) {
     Tensor tensor = std::move(std::get<Tensor>(*scope_->FindOrNull(persistable->name)));
     tensor.set_lod(*persistable->lod_after);

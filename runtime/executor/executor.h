@@ -29,25 +29,25 @@
 namespace fixpoint::executor {
 
 struct ExecutorOptions {
-  // Of the numbers that ops draw whose own seed is 0.
+  // The seed of random ops whose own seed is 0.
   uint64_t seed = 0;
   int threads = 1;
-  // Whether a step that writes an FP32 that is not finite ends the run; no step does the work of
-  // two ops then.
+  // Whether a step that writes an FP32 that is not finite ends the run; no step then does the work
+  // of two ops.
   bool check_finite = false;
-  // How often the loops of a run go round together before it ends with an error.
+  // How many iterations the loops of a run may make together before it ends with an error.
   int64_t max_iterations = kDefaultMaxIterations;
   // Whether the time of each step is measured.
   bool profile = false;
-  // Not null: what the scope holds for variables that the program does not write stays as it is,
-  // and what is computed of those alone is computed once and shared by the executors with that
-  // store, which outlives them.
+  // Not null: variables in the scope that the program does not write do not change, and what is
+  // computed from them alone is computed once and shared by the executors with that store, which
+  // outlives them.
   ConstantStore* constants = nullptr;
-  // Whether the scope is others' too, so that a program that writes a variable of it is refused.
+  // Whether others use the scope too, so that a program that writes a variable of it is refused.
   bool scope_is_shared = false;
 };
 
-// A run takes memory for the tensors that it gives, and beside them only for a few numbers: the
+// A run allocates memory for the tensors that it returns, and otherwise only for a few values: the
 // multipliers of quantized channels, the phase of a schedule. Not for two threads at once.
 class Executor final : public Backend {
  public:
@@ -56,18 +56,18 @@ class Executor final : public Backend {
                                                           const ExecutorOptions& options = {});
   ~Executor() override;
 
-  // Plans where shapes or offsets of sequences come for the first time, or variables of the scope
-  // have others than the last time; the last plans are kept. Errors: also those of MakePlan
-  // (planner.h) then; the scope is then as it was. kInvalidArgument: also a BOOL that is neither 0
-  // nor 1, or a write to a scope that is shared. Nothing is thrown. After an error of an op, the
-  // variables that the scope held may have what the ops before it wrote, or what they had; it holds
-  // no other.
+  // Makes a plan when shapes or offsets of sequences are new, or variables of the scope have other
+  // ones than the last time; the last plans are kept. Errors: also those of MakePlan (planner.h)
+  // then; the scope is then as it was. kInvalidArgument: also a BOOL that is neither 0 nor 1, or a
+  // write to a scope that is shared. Nothing is thrown. After an error of an op, the variables that
+  // the scope held may have what the ops before it wrote, or their old values; it holds no new
+  // ones.
   absl::StatusOr<std::vector<Tensor>> Run(absl::Span<const Feed> feeds,
                                           absl::Span<const std::string> fetches,
                                           uint32_t step) override;
 
-  // The same into tensors that the caller keeps, as many as there are fetches or anew: one that has
-  // the type and dimensions of its fetch is written over.
+  // The same into tensors that the caller keeps, one for each fetch, or created: one that has the
+  // type and dimensions of its fetch is written over.
   absl::Status RunInto(absl::Span<const Feed> feeds, absl::Span<const std::string> fetches,
                        uint32_t step, std::vector<Tensor>* fetched);
 
@@ -93,7 +93,7 @@ class Executor final : public Backend {
   absl::StatusOr<PlannedRun*> FindOrPlan(absl::Span<const Feed> feeds,
                                          absl::Span<const std::string> fetches);
   absl::StatusOr<std::unique_ptr<PlannedRun>> MakeRun(PlanRequest request);
-  // What the plan writes and the scope lacks, which takes it when the run has come to its end.
+  // What the plan writes and the scope lacks, which is moved to it when the run has ended.
   using NewTensors = std::vector<std::pair<std::string, Tensor>>;
   absl::Status Bind(PlannedRun* planned, NewTensors* created);
   absl::Status ComputeConstants(PlacedPlan* placed);

@@ -43,7 +43,7 @@ std::vector<Kept> KeepInPlace(const std::vector<Kept>& kept, const std::vector<I
     const int written = uses[value.buffer.index].first_write;
     const bool is_free = tensor.last_read < written ||
                          (tensor.last_read == written && may_lie_in(value.buffer, value.tensor));
-    // What is fed, or is in a tensor already, stays there.
+    // Feeds, and values that are already in a tensor, stay there.
     if (info.place == BufferInfo::Place::kArena && written != kNever && is_free &&
         tensor.first_write == kNever) {
       info.place = BufferInfo::Place::kScope;

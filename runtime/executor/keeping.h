@@ -1,5 +1,5 @@
-// Which last values of persistable variables are written straight into the variable's tensor, and
-// which have to be copied there when the run ends.
+// Decides which last values of persistable variables are written directly into the variable's
+// tensor, and which have to be copied there when the run ends.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_KEEPING_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_KEEPING_H_
@@ -17,9 +17,9 @@ struct Kept {
   Buffer tensor;
 };
 
-// Puts each buffer where its tensor is, if nothing reads the tensor when the buffer is written or
-// later, but in a step that may write it in place; gives the others back. REQUIRES: the plan has
-// all its fetches, and all steps but those that copy the others.
+// Places each buffer where its tensor is, if nothing reads the tensor when the buffer is written or
+// later, except in a step that may write it in place; returns the others. REQUIRES: the plan has
+// all its fetches, and all steps except those that copy the others.
 std::vector<Kept> KeepInPlace(const std::vector<Kept>& kept, const std::vector<InPlace>& in_place,
                               Plan* plan);
 

@@ -8,7 +8,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// As many as shapes, axes and the ends of a range take.
+// Enough for shapes, axes and the ends of a range.
 constexpr int64_t kMostElements = 64;
 
 bool MayBeKnown(const BufferInfo& buffer) {

@@ -1,5 +1,5 @@
-// Values that are known while a plan is made: what steps compute of shapes and attributes alone.
-// What depends on them, such as the shape that a tensor says, can be planned.
+// Values that are known while a plan is made: what steps compute from shapes and attributes alone.
+// What depends on them, such as a shape that a tensor gives, can be planned.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_KNOWN_VALUES_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_KNOWN_VALUES_H_
@@ -17,10 +17,10 @@ namespace fixpoint::executor {
 
 class KnownValues {
  public:
-  // To be told of each step of a plan, in order, with the plan's buffers. A step that reads only
-  // what is known and writes few elements is run at once, and what it writes is known.
+  // Has to be told about each step of a plan, in order, with the plan's buffers. A step that reads
+  // only known values and writes few elements is run at once, and its results are known.
   void Note(const Step& step, absl::Span<const BufferInfo> buffers);
-  // The elements of a buffer of numbers; nothing where they are not known.
+  // The elements of a buffer of numbers; nothing if they are unknown.
   std::optional<std::vector<double>> Find(Buffer buffer,
                                           absl::Span<const BufferInfo> buffers) const;
 

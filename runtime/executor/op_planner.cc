@@ -18,7 +18,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// What a variable of that type would be declared as.
+// How a variable of that type would be declared.
 VarDesc Declared(const TensorType& type) {
   VarDesc desc;
   desc.mutable_type()->set_type(VarType::LOD_TENSOR);
@@ -28,7 +28,7 @@ VarDesc Declared(const TensorType& type) {
   return desc;
 }
 
-// What all arguments of a slot hold together; nothing where not all of it is known.
+// The elements of all arguments of a slot together; nothing if not all are known.
 std::optional<std::vector<int64_t>> KnownIntegers(const Op& op, absl::string_view slot,
                                                   const PlanBuilder& builder) {
   std::vector<int64_t> integers;
@@ -54,7 +54,7 @@ void RemoveInputs(absl::string_view slot, OpDesc* op) {
                 inputs->end());
 }
 
-// The op with known inputs as the attributes that they say; null where it has none.
+// The op with known inputs replaced by the attributes that they stand for; null if it has none.
 std::shared_ptr<const OpDesc> Resolved(const Op& op, const OpSchema& schema,
                                        const Planning& planning) {
   std::shared_ptr<OpDesc> resolved;

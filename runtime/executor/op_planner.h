@@ -33,7 +33,7 @@ class OpSchema;
 
 namespace fixpoint::executor {
 
-// What is computed by a step, and of what.
+// What a step computes, and from what.
 struct StepKernel {
   std::vector<Buffer> reads;
   std::vector<Buffer> writes;
@@ -50,7 +50,7 @@ class BlockPlanner {
  public:
   virtual ~BlockPlanner() = default;
 
-  // The plan of a block, whose values around it `builder` has been given (PlanBuilder::AddGiven).
+  // The plan of a block, whose outer values `builder` has been given (PlanBuilder::AddGiven).
   virtual absl::StatusOr<Plan> PlanBlock(const Block& block,
                                          const std::vector<const Value*>& wanted,
                                          PlanBuilder* builder) = 0;
@@ -59,9 +59,9 @@ class BlockPlanner {
 // What the planners of all ops of a block share.
 struct Planning {
   Era era;
-  // Each op's place among all ops of the program but feeds and fetches.
+  // Each op's place among all ops of the program except feeds and fetches.
   const absl::flat_hash_map<const Op*, uint32_t>& numbers;
-  // Of those that begin at a step (schedule.h).
+  // The ops that have begun at a step (schedule.h).
   const absl::flat_hash_set<const Op*>& begun;
   const Demand& demand;
   NeverNegative& never_negative;
@@ -69,14 +69,14 @@ struct Planning {
   BlockPlanner& block_planner;
 };
 
-// Slots are those of the op's schema. An input may be asked for only if the op has it.
+// Slots are those of the op's schema. An input may be requested only if the op has it.
 class OpPlanner {
  public:
   // REQUIRES: CheckForm. Both arguments outlive the object.
   OpPlanner(const Op& op, const Planning& planning);
 
-  // Of a later op, whose work this op's steps may do. Nothing where CheckForm says that it has
-  // not the form of its type.
+  // A planner for a later op, whose work this op's steps may do. Nothing if CheckForm finds that it
+  // does not have the form of its type.
   std::optional<OpPlanner> After(const Op& op) const;
 
   const Op& op() const { return op_; }
@@ -99,7 +99,7 @@ class OpPlanner {
   bool HasInputSlot(absl::string_view slot) const;
   int InputCount(absl::string_view slot) const;
   bool HasInput(absl::string_view slot) const { return InputCount(slot) > 0; }
-  // Whether the op has such an input, and what it reads there is known already.
+  // Whether the op has such an input, and its value is already known.
   bool IsPlanned(absl::string_view slot) const;
   // Error (kUnimplemented): the op has such an input, and its elements are not known as those of an
   // attribute (ops/attribute_inputs.h), which attributes() then has.
@@ -119,7 +119,7 @@ class OpPlanner {
   absl::Status CheckSize(absl::string_view slot, int64_t size) const;
   // The same with other dimensions.
   absl::Status CheckDims(absl::string_view slot, const Dims& dims) const;
-  // The layout that spares a conversion.
+  // The layout that needs no conversion.
   Layout InputLayout(absl::string_view slot, int index = 0) const;
 
   // The elements of an input. Error (kUnimplemented): it is of another type.
@@ -131,31 +131,31 @@ class OpPlanner {
   }
 
   int OutputCount(absl::string_view slot) const;
-  // Whether the op names a variable there that somebody reads.
+  // Whether the op names a variable there that something reads.
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;
-  // What the output's variable holds when the op begins, of a quantizer that finds its state there.
-  // Nothing where that is not of the type.
+  // What the output's variable holds when the op begins, for a quantizer that finds its state
+  // there. Nothing if that is not of the type.
   absl::StatusOr<std::optional<Buffer>> ReadFoundIn(absl::string_view slot, const TensorType& type);
   // The type of an output, as it is inferred from the inputs' types; a scalar is [1] here. Error:
   // the inputs do not fit; kUnimplemented: it depends on values, or the op lacks the output.
   absl::StatusOr<TensorType> OutputType(absl::string_view slot, int index = 0);
 
-  // Where an output goes: memory of its own, also where nobody wants it.
+  // Where an output goes: its own memory, even if nothing reads it.
   absl::StatusOr<Buffer> Write(absl::string_view slot, Layout layout = Layout::kRowMajor,
                                int index = 0);
   Buffer WriteAs(absl::string_view slot, const TensorType& type, Layout layout = Layout::kRowMajor,
                  int index = 0);
-  // The same for an output whose element i is computed when element i of `over` has been read: both
-  // may be the same memory.
+  // The same for an output whose element i is computed after element i of `over` was read: both may
+  // be the same memory.
   Buffer WriteOver(absl::string_view slot, const TensorType& type, Layout layout, Buffer over,
                    int index = 0);
-  // Memory for this op's steps, or for those of another op that it is told to.
+  // Memory for this op's steps, or for those of another op that is told about it.
   Buffer Scratch(absl::string_view what, VarType::Type dtype, int64_t size);
 
   void AddStep(StepKernel kernel);
 
-  // Gives the outputs that were planned the offsets of their sequences.
+  // Sets the offsets of sequences of the outputs that were planned.
   void SetOutputLods();
 
  private:
@@ -169,7 +169,7 @@ class OpPlanner {
   const OpSchema& schema_;
   const std::shared_ptr<const OpDesc> resolved_;  // null: no input is an attribute
   const OpAttributes attributes_;
-  std::vector<InferredOutput> inferred_;  // as op_.outputs(); empty: not yet
+  std::vector<InferredOutput> inferred_;  // like op_.outputs(); empty: not yet
 };
 
 }  // namespace fixpoint::executor

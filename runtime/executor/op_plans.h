@@ -2,8 +2,8 @@
 // all_op_plans.inc lists the families.
 //
 // A plan function checks the shapes that its kernels rely on, makes the kernels (runtime/kernels),
-// and says which forms of its inputs they take. What CheckForm (ops/op_form.h) says of slots and
-// attributes holds when it is called.
+// and declares which forms of its inputs they take. What CheckForm (ops/op_form.h) checks about
+// slots and attributes holds when it is called.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OP_PLANS_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OP_PLANS_H_
@@ -18,7 +18,7 @@
 
 namespace fixpoint::executor {
 
-// Error: what of the inputs or attributes is wrong or cannot be done, without naming the op.
+// Error: which inputs or attributes are wrong or not supported, without naming the op.
 using PlanFunction = std::function<absl::Status(OpPlanner& op)>;
 
 struct OpPlanEntry {

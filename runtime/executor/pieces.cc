@@ -16,11 +16,12 @@ namespace {
 
 using Place = BufferInfo::Place;
 
-// What a step of a piece may read and write. A constant, so that plans, and with them the bits of
-// floats, do not depend on the machine's caches; a processor has about that much for each core.
+// The bytes that a step of a piece may read and write. A constant, so that plans, and with them the
+// bits of floats, do not depend on the machine's caches; a processor has about that much for each
+// core.
 constexpr int64_t kCacheBytes = 8 << 20;
 
-// Ops that compute of each image its result, and of nothing else than it and parameters.
+// Ops that compute each image's result from nothing but that image and parameters.
 constexpr std::array<absl::string_view, 15> kOpsOfImages = {
     "conv2d",         "depthwise_conv2d", "elementwise_add",
     "hard_swish",     "integer_add",      "integer_average_pool2d",
@@ -64,7 +65,8 @@ PlanRequest ForBatch(const Program& program, PlanRequest request, int64_t from, 
   return request;
 }
 
-// The steps of a plan from the first on, as far as they are of images, and what they move.
+// The steps of a plan from the first on, as far as they work on images, and the bytes that they
+// move.
 class FirstSteps {
  public:
   FirstSteps(const Plan& plan, int64_t batch) : plan_(plan), batch_(batch) {
@@ -82,7 +84,7 @@ class FirstSteps {
   }
 
   // How many of the first `most` steps are best run in pieces: those that save the most bytes. A
-  // piece saves what lies in the cache and reads the parameters once more.
+  // piece saves what stays in the cache and reads the parameters once more.
   int64_t Best(int64_t pieces, int64_t most) const {
     int64_t best = 0;
     int64_t best_saved = 0;
@@ -120,13 +122,13 @@ class FirstSteps {
   int64_t count_;
 };
 
-// The plans of a batch and of one piece of it, beside each other.
+// The plans of a batch and of one piece of it, side by side.
 class BesidePiece {
  public:
   BesidePiece(const Plan& whole, const Plan& piece, int64_t pieces)
       : whole_(whole), piece_(piece), pieces_(pieces) {}
 
-  // How many of the first steps are the same, of images or of parts of them.
+  // How many of the first steps are the same, for images or for parts of them.
   int64_t AlikeSteps() const {
     size_t i = 0;
     while (i < whole_.steps.size() && i < piece_.steps.size() && AreAlike(i)) ++i;
@@ -160,14 +162,14 @@ class BesidePiece {
            piece.bytes() % Tensor::kAlignment == 0;
   }
 
-  // What parameters alone decide.
+  // Buffers that depend on parameters alone.
   bool IsShared(int index) const {
     const Place place = whole_.buffers[index].place;
     return (place == Place::kConstant || place == Place::kScope) &&
            piece_.buffers[index].place == place;
   }
 
-  // What only one step touches.
+  // Buffers that only one step touches.
   bool IsScratch(int index) const {
     const auto is_scratch = [index](const Plan& plan) {
       const BufferInfo& info = plan.buffers[index];
@@ -181,7 +183,7 @@ class BesidePiece {
   const int64_t pieces_;
 };
 
-// Leaves the constant steps that a step needs.
+// Keeps the constant steps that a step needs.
 void RemoveUnreadConstants(Plan* plan) {
   std::vector<bool> is_read(plan->buffers.size(), false);
   const auto note_reads = [&](const Step& step) {
@@ -223,7 +225,7 @@ std::vector<InPlace> InPlaceBefore(const Plan& plan) {
   return pairs;
 }
 
-// Gives buffers their places anew. Those of `given` hold something from the beginning.
+// Places the buffers again. The buffers of `given` hold something from the beginning.
 void PlaceAnew(const std::vector<Buffer>& given, Plan* plan) {
   const std::vector<InPlace> in_place = InPlaceBefore(*plan);
   RemoveUnreadConstants(plan);
@@ -258,8 +260,8 @@ std::vector<Buffer> PartsOf(const Plan& whole, int64_t steps) {
   return parts;
 }
 
-// Takes the first steps out of a plan for that request. Nothing, and the plan stays as it is, where
-// there are none that are better run in pieces.
+// Takes the first steps out of a plan for that request. Nothing, with the plan unchanged, if there
+// are none that are better run in pieces.
 std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& request,
                                  const FindPersistable& find_persistable, Plan* plan) {
   const int64_t batch = BatchOf(program, request);
@@ -270,7 +272,7 @@ std::optional<Pieces> TakePieces(const Program& program, const PlanRequest& requ
   if (count == 1 || first.Best(count, plan->steps.size()) == 0) return std::nullopt;
   absl::StatusOr<Plan> piece =
       MakePlan(program, ForBatch(program, request, batch, size), find_persistable);
-  // A program may be for one batch alone.
+  // A program may be for one batch size alone.
   if (!piece.ok()) return std::nullopt;
   const int64_t steps = first.Best(count, BesidePiece(*plan, *piece, count).AlikeSteps());
   if (steps == 0) return std::nullopt;
@@ -299,7 +301,7 @@ absl::StatusOr<BatchPlan> PlanBatch(const Program& program, const PlanRequest& r
     ASSIGN_OR_RETURN(Plan plan, MakePlan(program, request, find_persistable));
     std::optional<Pieces> pieces = TakePieces(program, request, find_persistable, &plan);
     if (primitives.Make().ok()) return BatchPlan{std::move(plan), std::move(pieces)};
-    // A kernel that sees that its primitive cannot be made is planned otherwise.
+    // A kernel that finds that its primitive cannot be created is planned differently.
   }
   ASSIGN_OR_RETURN(Plan plan, MakePlan(program, request, find_persistable));
   return BatchPlan{std::move(plan)};

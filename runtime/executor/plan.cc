@@ -18,7 +18,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Error (NotFiniteError): a step has written a number that is not finite.
+// Error (NotFiniteError): a step has written a value that is not finite.
 absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& run) {
   for (const Buffer& buffer : step.writes) {
     const BufferInfo& info = plan.buffers[buffer.index];
@@ -33,7 +33,7 @@ absl::Status CheckFinite(const Plan& plan, const Step& step, const StepContext& 
   return absl::OkStatus();
 }
 
-// An error of a step. What is done for the run itself has no op.
+// An error of a step. A step for the run itself has no op.
 absl::Status AtStep(const Step& step, const absl::Status& status) {
   const std::string place = step.op != nullptr ? Describe(*step.op) : step.name;
   return AtPlace(place, status);

@@ -1,6 +1,6 @@
 // A plan: what one run of a program on tensors of known shapes consists of. Steps in order, over
-// buffers whose place in memory is decided. It says all that a run needs; nothing is looked up,
-// allocated or made while it runs.
+// buffers whose place in memory is decided. It contains all that a run needs; nothing is looked up,
+// allocated or created during a run.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_PLAN_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_PLAN_H_
@@ -36,15 +36,15 @@ struct TensorType {
   friend bool operator!=(const TensorType& a, const TensorType& b) { return !(a == b); }
 };
 
-// What a plan is made for of a tensor that a run begins with: how its rows are cut is known like
-// its extents.
+// What a plan is made for, for a tensor that a run begins with: its offsets are known like its
+// extents.
 struct GivenType {
   TensorType type;
   LoD lod;
 };
 
-// How the elements of a tensor lie in memory. kChannelsLast is of [batch, channels, height, width]
-// alone: the channels of one place lie beside each other.
+// How the elements of a tensor lie in memory. kChannelsLast is only for [batch, channels, height,
+// width]: the channels of one place are adjacent.
 enum class Layout { kRowMajor, kChannelsLast };
 
 // Elements in memory, by their number in the plan.
@@ -58,19 +58,19 @@ struct Buffer {
 
 struct BufferInfo {
   enum class Place {
-    kArena,  // memory of the executor that buffers take in turn
+    kArena,  // memory of the executor that buffers share over time
     kScope,  // a persistable variable's tensor
-    kFeed,   // what a run is given
-    // What parameters alone decide, computed once (constants.h): memory of its own, or of
-    // constant steps while they run.
+    kFeed,   // an input of a run
+    // Depends on parameters alone, computed once (constants.h): memory of its own, or of constant
+    // steps while they run.
     kConstant,
     kConstantScratch,
   };
-  std::string name;  // of the variable, with what it holds of it where that is not the value itself
+  std::string name;  // of the variable, and what this holds of it if not its value
   TensorType type;
   Layout layout = Layout::kRowMajor;
   Place place = Place::kArena;
-  // Of kArena and kConstantScratch. The steps between which it holds something, and where; -1: no
+  // For kArena and kConstantScratch: the steps between which it holds something, and where; -1: no
   // step touches it.
   int first_step = -1;
   int last_step = -1;
@@ -87,8 +87,8 @@ struct RunState {
   // Whether a step that writes an FP32 that is not finite ends the run.
   bool check_finite = false;
   uint32_t op_count = 0;            // of the program
-  absl::Span<uint32_t> block_runs;  // of each block of the program, how often it has run
-  LoopBound* loops = nullptr;       // of this run; null of steps that run no block
+  absl::Span<uint32_t> block_runs;  // for each block of the program, how often it has run
+  LoopBound* loops = nullptr;       // of this run; null for steps that run no block
 };
 
 // What a step sees while it runs.
@@ -108,9 +108,9 @@ class StepContext {
   }
   absl::Span<float> Floats(Buffer buffer) const { return Of<float>(buffer); }
 
-  // The numbers that op `op` of the program draws: those of its own `seed`, the same in every run
-  // and in every op with it; where that is 0, numbers of its own in each run, and each time that a
-  // loop comes to it.
+  // The random numbers that op `op` of the program draws: those of its own `seed`, the same in
+  // every run and in every op with it; if that is 0, its own numbers in each run, and each time
+  // that a loop reaches it.
   RandomStream Random(uint32_t op, int64_t seed) const {
     return seed != 0 ? RandomStream(static_cast<uint64_t>(seed), 0, 0)
                      : RandomStream(state_.seed, op + repeat_ * state_.op_count, state_.step);
@@ -126,12 +126,12 @@ struct Plan;
 
 struct Step {
   std::string name;            // "conv2d", "to channels last"
-  const Op* op = nullptr;      // for which it runs; null of what is done for the run itself
+  const Op* op = nullptr;      // for which it runs; null for a step of the run itself
   std::string implementation;  // of a kernel that has several; "" else
   std::vector<Buffer> reads;
   std::vector<Buffer> writes;
   int64_t operations = 0;  // multiplications and additions of a product or convolution
-  // Error: what of the values is wrong, without naming the op.
+  // Error: which values are wrong, without naming the op.
   std::function<absl::Status(const StepContext&)> run;
   std::shared_ptr<const Plan> block = nullptr;  // that it runs, over memory of its own
   bool draws = false;                           // random numbers, others in each run
@@ -145,12 +145,12 @@ struct Plan {
   struct Persistable {
     std::string name;
     Buffer buffer;
-    // The offsets that its tensor has at entry: nothing where no op reads it. And when a run ends:
-    // nothing where no op writes it.
+    // The offsets that its tensor has at entry: nothing if no op reads it. And when a run ends:
+    // nothing if no op writes it.
     std::optional<LoD> lod_before = std::nullopt;
     std::optional<LoD> lod_after = std::nullopt;
   };
-  // What a variable's last value is, in a buffer of as many elements.
+  // A variable's last value, in a buffer of as many elements.
   struct Fetch {
     std::string name;
     Buffer buffer;
@@ -176,8 +176,8 @@ struct Plan {
 // Completes the addresses of buffers: those of kScope that lie in persistables' tensors.
 void AddressInTensors(const Plan& plan, absl::Span<uint8_t*> addresses);
 
-// Runs the steps in order. Error: that of a step, with its op in front; what a step throws is one
-// (runtime/guarded_call.h).
+// Runs the steps in order. Error: that of a step, prefixed with its op; an exception of a step
+// becomes one (runtime/guarded_call.h).
 absl::Status RunSteps(const Plan& plan, const StepContext& run);
 // One of them.
 absl::Status RunStep(const Plan& plan, const Step& step, const StepContext& run);

@@ -1,6 +1,6 @@
 // What is known while a plan is made: which buffers hold which values of the program, and in which
 // form. Ops ask for the form that their kernels take; where a value is not held in it, a step that
-// converts it goes into the plan, where it is seen.
+// converts it is added to the plan, where it can be seen.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_PLAN_BUILDER_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_PLAN_BUILDER_H_
@@ -30,9 +30,9 @@ namespace fixpoint::executor {
 // A value as integers: 8 bits each, with the ranges that the largest code stands for.
 struct Codes {
   Buffer codes;
-  Buffer ranges;  // FP32, one of all elements or one for each channel; none: they are not known yet
-  // FP32, the code of 0, which is one of the type; nothing: it is 0. Then there is one range, and
-  // what it is the range of is one code above the zero point.
+  Buffer ranges;  // FP32, one for all elements or for each channel; none: not known yet
+  // FP32, the code of 0, which is a code of the type; nothing: it is 0. With one there is a single
+  // range, and it is the range of one code above the zero point.
   std::optional<Buffer> zero_point;
   kernels::CodeType type = kernels::CodeType::kInt8;
   int32_t largest_code = 127;
@@ -40,13 +40,13 @@ struct Codes {
   Layout layout = Layout::kRowMajor;
 
   kernels::InputCoding coding() const { return {type, zero_point.has_value()}; }
-  // What steps that compute on the codes read, those of one range.
+  // What steps that compute on the codes read, for codes with one range.
   std::vector<Buffer> buffers() const {
     std::vector<Buffer> all = {codes, ranges};
     if (zero_point) all.push_back(*zero_point);
     return all;
   }
-  // In a run: between the numbers of two codes beside each other, and the code of 0.
+  // In a run: the step between adjacent codes, and the code of 0.
   float StepIn(const StepContext& run) const { return StepOf(run.Floats(ranges)[0], largest_code); }
   float ZeroPointIn(const StepContext& run) const {
     return zero_point ? run.Floats(*zero_point)[0] : 0;
@@ -55,8 +55,8 @@ struct Codes {
 
 class PlanBuilder {
  public:
-  // Of block 0, whose run keeps what is persistable; or of a block that an op runs, whose run keeps
-  // what AddKept says.
+  // For block 0, whose run keeps persistable values; or for a block that an op runs, whose run
+  // keeps what AddKept declares.
   enum class Of { kProgram, kBlock };
   explicit PlanBuilder(Of of = Of::kProgram) : of_(of) {}
   PlanBuilder(const PlanBuilder&) = delete;
@@ -70,8 +70,8 @@ class PlanBuilder {
   void AddEntry(const Value& value);
   // The elements at entry of a variable, if it has a tensor of that type.
   std::optional<Buffer> EntryOf(const Variable& variable, const TensorType& type) const;
-  // The same of a block: a value of around, as numbers or as the codes that `around` holds it as,
-  // and a variable of around that the block writes, of the type that it keeps.
+  // The same for a block: an outer value, as floats or as the codes that `around` holds it as, and
+  // an outer variable that the block writes, of the type that it keeps.
   void AddGiven(const Value& value, const PlanBuilder& around);
   void AddGivenCodes(const Value& value, const PlanBuilder& around);
   void AddKept(const Value& at_entry, const GivenType& given);
@@ -85,38 +85,38 @@ class PlanBuilder {
   // The offsets that cut its rows into sequences; {}: there are none.
   const LoD& LodOf(const Value& value) const;
   void SetLod(const Value& value, LoD lod);
-  // The layout in which it is held; of one held in both, kChannelsLast.
+  // The layout in which it is held; if it is held in both, kChannelsLast.
   Layout LayoutOf(const Value& value) const;
 
   // The elements of a value in a layout. REQUIRES: kRowMajor, or 4 dimensions.
   absl::StatusOr<Buffer> Read(const Value& value, Layout layout);
-  // The codes of a value in a layout: what it is, or what its numbers stand for. Nothing where it
+  // The codes of a value in a layout: the value itself, or what its floats stand for. Nothing if it
   // is not held as codes.
   absl::StatusOr<std::optional<Codes>> ReadCodes(const Value& value, Layout layout);
-  // The codes that the numbers of the value stand for, in the layout that they are held in; null
-  // where it is held otherwise.
+  // The codes that the floats of the value stand for, in the layout that they are held in; null if
+  // it is not held so.
   const Codes* FindCodes(const Value& value) const;
-  // Whether the numbers of the value are codes, and not what codes stand for.
+  // Whether the elements of the value are codes, and not what codes stand for.
   bool HoldsCodes(const Value& value) const { return Find(value).holds_codes; }
 
-  // The elements of a value that shapes and attributes alone decide; nothing of any other.
+  // The elements of a value that depends on shapes and attributes alone; nothing for any other.
   std::optional<std::vector<double>> FindKnown(const Value& value) const;
 
   // Where the elements of a value go: memory of their own. The last value of a persistable variable
   // is in its tensor when the run ends (keeping.h).
   Buffer Write(const Value& value, const TensorType& type, Layout layout);
-  // Says that the elements of a value are computed where they are first asked for: by the step that
-  // `add_step` adds, which writes them.
+  // Declares that the elements of a value are computed where they are first requested: by the step
+  // that `add_step` adds, which writes them.
   void Defer(const Value& value, const TensorType& type, Layout layout,
              std::function<void(Buffer)> add_step);
-  // Whether nothing has asked for them yet.
+  // Whether nothing has requested them yet.
   bool IsDeferred(const Value& value) const;
-  // Says that a value is held as codes alone.
+  // Declares that a value is held as codes alone.
   void WriteCodes(const Value& value, const TensorType& type, Codes codes, bool holds_codes);
-  // Says that a value has the elements of another, row major, in other dimensions.
+  // Declares that a value has the elements of another, row major, with other dimensions.
   absl::Status View(const Value& value, const Value& of, Dims dims);
-  // Says that a value is another, in all its forms and with its offsets. Of one variable, it stays
-  // where it is.
+  // Declares that a value equals another, in all its forms and with its offsets. If both are of one
+  // variable, it stays where it is.
   absl::Status Share(const Value& value, const Value& of);
 
   // Error (kFailedPrecondition): a buffer is larger than any memory; its size is not to be used.
@@ -128,13 +128,13 @@ class PlanBuilder {
   // `written` may lie in the memory of `read` if nothing reads that afterwards.
   void MayLieIn(Buffer written, Buffer read) { in_place_.push_back({written, read}); }
 
-  // Steps that are added from now on are of that op.
+  // Steps that are added from now on belong to that op.
   void BeginOp(const Op* op) { op_ = op; }
   void AddStep(Step step);
-  // A step that copies a buffer to one of its size.
+  // Adds a step that copies a buffer to one of its size.
   void AddCopy(std::string name, Buffer from, Buffer to);
 
-  // What one op's plan tells another's about a value: at most one of each type.
+  // What one op's plan passes to another's about a value: at most one of each type.
   template <typename Note>
   void Attach(const Value& value, Note note) {
     notes_[&value][std::type_index(typeid(Note))] = std::move(note);
@@ -147,16 +147,16 @@ class PlanBuilder {
     return note != notes->second.end() ? std::any_cast<Note>(&note->second) : nullptr;
   }
 
-  // Says that the steps of the op that is planned do the work of `op` too, and that what is between
-  // them has a type and is not held.
+  // Declares that the steps of the op that is planned do the work of `op` too, and that the values
+  // between them have a type and are not held.
   void Absorb(const Op& op, const Value& between, const TensorType& type) {
     absorbed_.insert(&op);
     values_[&between] = {type};
   }
   bool IsAbsorbed(const Op& op) const { return absorbed_.contains(&op); }
 
-  // Hands the plan out: with what is fetched, with the last values of persistable variables in
-  // their tensors and, if it `has_constants`, with those set apart (constants.h).
+  // Returns the plan: with the fetches, with the last values of persistable variables in their
+  // tensors and, if it `has_constants`, with those set apart (constants.h).
   absl::StatusOr<Plan> Finish(const std::vector<const Value*>& fetches, bool has_constants = false);
 
  private:
@@ -192,10 +192,10 @@ class PlanBuilder {
   Buffer TensorOf(const Variable& variable) const {
     return plan_.persistables[persistables_.at(&variable).index].buffer;
   }
-  // Says that an op writes the value.
+  // Records that an op writes the value.
   void NoteWritten(const Value& value);
-  // The last of the values that were noted, as the program has them in order: a step that does the
-  // work of later ops is planned before what is between them.
+  // The last of the recorded values in program order: a step that does the work of later ops is
+  // planned before what is between them.
   const Value& LastWritten(const Variable& variable) const;
   Buffer AddBuffer(BufferInfo info);
   // Steps that make another form of a value.
@@ -215,7 +215,7 @@ class PlanBuilder {
   std::unordered_map<const Value*, PlannedValue> values_;  // references stay valid
   std::unordered_map<const Value*, LoD> lods_;             // but those that are {}
   absl::flat_hash_map<const Variable*, Persistable> persistables_;
-  // The variables that are kept and written, in order of the first write, and what is written.
+  // The variables that are kept and written, in order of the first write, with what is written.
   std::vector<const Variable*> written_;
   absl::flat_hash_map<const Variable*, absl::flat_hash_set<const Value*>> values_written_;
   std::map<const Value*, std::map<std::type_index, std::any>> notes_;

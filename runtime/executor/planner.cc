@@ -73,7 +73,7 @@ class Planner final : public BlockPlanner {
     for (const Op& op : block.ops()) {
       if (!HasNothingToDo(op) && demand.IsLive(op)) live.push_back(&op);
     }
-    // Before all, because an op may do the work of later ones.
+    // First of all, because an op may do the work of later ones.
     for (const Op* op : live) {
       if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
       for (const Value* value : ValuesWritten(*op)) {
@@ -112,7 +112,7 @@ class Planner final : public BlockPlanner {
     return variable->values().back();
   }
 
-  // Adds what an op of the program reads and no op writes: what is fed, or in the scope.
+  // Adds what an op of the program reads and no op writes: feeds, or variables of the scope.
   absl::Status AddEntries(const Op& op, PlanBuilder* builder) {
     for (const Value* value : ValuesRead(op)) {
       if (IsEntry(*value)) RETURN_IF_ERROR(AddEntry(*value, builder));
@@ -125,8 +125,8 @@ class Planner final : public BlockPlanner {
                                                  (value.op() != nullptr && IsFeed(*value.op())));
   }
 
-  // REQUIRES, of a value that an op writes: that one was planned. What a block reads of around was
-  // given by the op that runs it.
+  // REQUIRES, for a value that an op writes: that op was planned. The op that runs a block has
+  // given it the outer values that it reads.
   absl::Status AddEntry(const Value& value, PlanBuilder* builder) {
     if (builder->IsPlanned(value)) return absl::OkStatus();
     const Variable& variable = value.variable();
@@ -170,14 +170,14 @@ class Planner final : public BlockPlanner {
     }
     builder.BeginOp(&op);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
-    // What a block writes has the offsets that it had before.
+    // What a block writes keeps its offsets.
     if (op.sub_blocks().empty()) planner.SetOutputLods();
     RETURN_IF_ERROR(KeepWhatIsNotWritten(op, &builder));
     RETURN_IF_ERROR(CheckGradients(op, builder));
     return builder.status();
   }
 
-  // Outputs that the op leaves as they were, as quantizers their state in test mode.
+  // Outputs that the op does not change, such as the state of quantizers in test mode.
   absl::Status KeepWhatIsNotWritten(const Op& op, PlanBuilder* builder) {
     for (const Argument* output : op.outputs()) {
       const Variable* variable = output->variable();
@@ -193,7 +193,7 @@ class Planner final : public BlockPlanner {
     return absl::OkStatus();
   }
 
-  // What is computed of a gradient are FP32.
+  // Gradients are computed as FP32.
   static absl::Status CheckGradients(const Op& op, const PlanBuilder& builder) {
     for (const Argument* output : op.outputs()) {
       if (!absl::EndsWith(output->slot_name(), kGradientSuffix)) continue;

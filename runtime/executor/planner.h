@@ -1,4 +1,4 @@
-// Makes the plan of a program: which ops are needed for what is wanted, and the steps of each.
+// Makes the plan of a program: which ops are needed for the results, and the steps of each.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_PLANNER_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_PLANNER_H_
@@ -33,16 +33,16 @@ struct PlanRequest {
   std::vector<FeedType> feeds;
   std::vector<std::string> fetches;
   absl::flat_hash_set<const Op*> begun;  // schedule.h
-  // Whether every value that is read is held, be it between ops that one step could do.
+  // Whether every value that is read is held, even between ops that one step could do.
   bool keeps_all = false;
-  // Whether parameters that the program does not write never change, so that what is computed of
+  // Whether parameters that the program does not write never change, so that what is computed from
   // them alone is computed once.
   bool has_constants = false;
 };
 
 // The plan of block 0. Errors name block and op: kFailedPrecondition: an input or a fetch has no
-// value; kInvalidArgument: shapes or attributes do not fit the op; kUnimplemented: what the
-// executor does not do.
+// value; kInvalidArgument: shapes or attributes do not fit the op; kUnimplemented: the executor
+// does not support it.
 absl::StatusOr<Plan> MakePlan(const Program& program, const PlanRequest& request,
                               const FindPersistable& find_persistable);
 

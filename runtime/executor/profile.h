@@ -17,11 +17,11 @@ struct StepTimes {
   std::vector<double> seconds;  // of all runs, step by step of the plan
 };
 
-// The steps by name and kernel, those that take longest first: how many, milliseconds of a run,
-// their share, and how much of the machine's peak they reach: of its operations, if they are
-// products, and of its memory's bytes. Then the share of steps that are neither products nor come
-// to half of the memory's peak: what could be fused or made faster; and that of steps that read
-// integers of 8 bits.
+// The steps by name and kernel, the longest first: how many, milliseconds of a run, their share,
+// and how much of the machine's peak they reach: of its operations, if they are products, and of
+// its memory's bytes. Then the share of steps that are neither products nor reach half of the
+// memory's peak: what could be fused or made faster; and that of steps that read integers of 8
+// bits.
 std::string ProfileText(const Plan& plan, const StepTimes& times, const kernels::Peaks& peaks);
 
 }  // namespace fixpoint::executor

@@ -16,14 +16,14 @@
 namespace fixpoint::executor {
 namespace {
 
-// The step from which on the op is another; nothing for most ops.
+// The step from which on the op changes; nothing for most ops.
 std::optional<int64_t> FirstStep(const Op& op) {
   const bool selects = absl::StartsWith(op.type(), "select_from_step");  // or its gradient
   const OpDesc::Attr* attr = op.FindAttr(selects ? "from_step" : kTestFromStepAttr);
   return attr != nullptr ? IntValue(*attr) : std::nullopt;
 }
 
-// What a run begins with; null where there is no tensor.
+// What a run begins with; null if there is no tensor.
 const Tensor* FindTensor(const std::string& name, absl::Span<const Feed> feeds,
                          const Scope& scope) {
   const auto feed =

@@ -1,5 +1,5 @@
-// What of a program begins at a step of training: a quantizer's test mode, or the value that a
-// select_from_step gives. A plan is of one phase: which of these ops have begun.
+// What begins in a program at a step of training: a quantizer's test mode, or the value that a
+// select_from_step selects. A plan is for one phase: which of these ops have begun.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_SCHEDULE_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_SCHEDULE_H_
@@ -20,8 +20,8 @@ namespace fixpoint::executor {
 
 class Schedule {
  public:
-  // Error (kUnimplemented): an op that begins at a step reads the step from something else than a
-  // counter that a run begins with, or what an increment makes of one.
+  // Error (kUnimplemented): an op that begins at a step does not read the step from a counter that
+  // a run begins with, or from an increment of one.
   static absl::StatusOr<Schedule> Of(const Program& program);
 
   // For each of those ops whether it has begun in a run of these feeds on the scope. Error

@@ -13,7 +13,7 @@ namespace fixpoint::kernels {
 using fixpoint::Activation;
 using fixpoint::ActivationFunction;
 
-// What a gradient is made of: x, or y. None: there is no kernel for it.
+// What a gradient is computed from: x, or y. None: there is no kernel for it.
 enum class GradientSource { kInput, kOutput };
 std::optional<GradientSource> GradientSourceOf(ActivationFunction function);
 

@@ -1,5 +1,5 @@
 // The functions of ops/activation.h, in arithmetic that the compiler vectorises in a loop of
-// vectorised.h, and that gives the same bits outside of one.
+// vectorised.h, and that gives the same bits outside one.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_ACTIVATION_FUNCTIONS_H_
 #define FIXPOINT_RUNTIME_KERNELS_ACTIVATION_FUNCTIONS_H_
@@ -29,7 +29,7 @@ inline float Sign(float x) {
   return x > 0.0f || x < 0.0f ? sign : x;
 }
 
-// Calls use(f) once, where f(x) is the function; so the loop that use is, is compiled for it.
+// Calls use(f) once, where f(x) is the function, so that the loop inside `use` is compiled for it.
 template <typename Use>
 void WithFunction(const Activation& activation, Use use) {
   const float a = activation.a;

@@ -27,7 +27,7 @@ void Scale(absl::Span<const float> x, float factor, float bias, BiasOrder order,
 void AddAll(absl::Span<const absl::Span<const float>> terms, absl::Span<float> y_span) {
   CHECK(!terms.empty());
   for (const auto& term : terms) CHECK_EQ(term.size(), y_span.size());
-  // Of each block all terms are read before any of it is written: y may be any of them.
+  // All terms of a block are read before any of it is written: y may be any of them.
   const int64_t bytes = 4 * static_cast<int64_t>(terms.size() + 1);
   ParallelFor(y_span.size(), bytes, [terms, y = y_span.data()](int64_t begin, int64_t end) {
     constexpr int64_t kBlock = 256;

@@ -1,5 +1,5 @@
-// Sums and scales of whole tensors. Sums over elements are in double, in an order that their number
-// alone decides. clip is an activation (activation.h).
+// Sums and scales of whole tensors. Sums over elements are in double, in an order that depends on
+// their number alone. clip is an activation (activation.h).
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_ARITHMETIC_H_
 #define FIXPOINT_RUNTIME_KERNELS_ARITHMETIC_H_

@@ -20,18 +20,18 @@ namespace {
 
 using Relu = BatchNormShape::Relu;
 
-// Of Wide().
+// The number of rows that Wide() makes.
 constexpr int64_t kWideRows = 5;
 
-// How many wide rows a piece has at most. Of so many of their elements there are sums in floats at
-// once; a row with more is one of the tensor's.
+// How many wide rows a piece has at most. For this many elements sums are kept in floats at once; a
+// longer row is one of the tensor's.
 constexpr int64_t kRowsOfPiece = 128;
 constexpr int64_t kSizeOfSums = 1024;
 
 // How many parts of at most `most` make `size`.
 int64_t Parts(int64_t size, int64_t most) { return (size + most - 1) / most; }
 
-// How many elements have the rows that make one that is worth vectors of bytes.
+// How many elements a row needs to be worth vectors of bytes.
 int64_t WidthOf(int64_t channels) {
   constexpr int64_t kWide = 256;
   return Parts(kWide, channels) * channels;

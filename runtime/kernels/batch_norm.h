@@ -1,6 +1,6 @@
 // Batch normalization in training, with or without the relu after it, in loops of our own. Images
-// lie channels last. What is between the statistics and the result need not be stored: it is
-// x * factor + addend of each channel, also for what is quantized, and for the gradient.
+// lie channels last. What is between the statistics and the result need not be stored: it is x *
+// factor + addend for each channel, also for quantization, and for the gradient.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_BATCH_NORM_H_
 #define FIXPOINT_RUNTIME_KERNELS_BATCH_NORM_H_
@@ -55,14 +55,14 @@ class BatchNorm {
   static absl::StatusOr<std::unique_ptr<BatchNorm>> Plan(const BatchNormShape& shape);
 
   // Finds the statistics of x and, in the same pass, the largest absolute value of y, which is that
-  // of a channel's largest or smallest x, because rounding keeps the order. A NaN is no value.
+  // of a channel's largest or smallest x, because rounding keeps the order. A NaN does not count.
   // REQUIRES, here and below: x, y and their gradients have the shape's size, and all others one
   // element for each channel.
   void FindStatistics(absl::Span<const float> x, absl::Span<const float> scale,
                       absl::Span<const float> bias, const BatchStatistics& statistics,
                       float* range_of_y);
 
-  // y may be x where the gradient is not wanted.
+  // y may be x if the gradient is not needed.
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, absl::Span<float> y);
   // The codes of y, as Quantize (fake_quantize.h) finds them. REQUIRES, of uint8_t: there is a
   // relu.
@@ -71,7 +71,7 @@ class BatchNorm {
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
                  const CodeRule& rule, absl::Span<uint8_t> codes);
 
-  // What Backward takes of all of x and dy, and the gradients of scale and bias.
+  // What Backward needs from all of x and dy, and the gradients of scale and bias.
   void FindGradientStatistics(absl::Span<const float> x, absl::Span<const float> dy,
                               const BatchStatistics& statistics,
                               const GradientStatistics& of_gradient, absl::Span<float> dscale,
@@ -87,7 +87,8 @@ class BatchNorm {
  private:
   explicit BatchNorm(const BatchNormShape& shape);
 
-  // Numbers of channels repeated for several rows, which are then one; at one of several places.
+  // Values of channels repeated for several rows, which then count as one; at one of several
+  // places.
   absl::Span<const float> Wide(int place, absl::Span<const float> of_channels);
   // Calls f(piece, first, end) with each piece's elements, as ParallelFor (parallel_for.h).
   template <typename F>
@@ -111,7 +112,7 @@ class BatchNorm {
   const BatchNormShape shape_;
   const int64_t width_;   // of Wide(): of as many rows as come to
   const int64_t pieces_;  // of wide rows, whose sums are added in order
-  // Of each piece and channel.
+  // For each piece and channel.
   std::vector<double> sums_;
   std::vector<double> products_;
   std::vector<float> lowest_;

@@ -1,5 +1,5 @@
-// The loops of batch_norm.h, for vectorised.h. Channels lie last; where they are few, several rows
-// of the tensor are one wide row, so that there is a vector of elements. Such rows are added up in
+// The loops of batch_norm.h, for vectorised.h. Channels lie last; if they are few, several rows of
+// the tensor form one wide row, so that there is a vector of elements. Such rows are added up in
 // floats, element by element, then in doubles, channel by channel.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_BATCH_NORM_LOOPS_H_
@@ -50,8 +50,8 @@ struct SumsOfRows {
   inline void Prefetch(int64_t at) const { __builtin_prefetch(x + at); }
 };
 
-// What the relu passes of dy. As a product, like that of relu_grad: where it is a choice, the
-// compiler reads dy by a mask, that is after x.
+// What the relu passes of dy. As a product, like that of relu_grad: with a choice, the compiler
+// reads dy by a mask, that is after x.
 template <bool kHasRelu>
 inline float Passed(float y, float dy) {
   return kHasRelu ? dy * (y > 0 ? 1.0f : 0.0f) : dy;
@@ -144,10 +144,10 @@ inline void NormalizeRow(const float* x, const float* factors, const float* adde
   }
 }
 
-// What is added up of a piece in floats is relative to its first wide row: an origin far from all
-// else would leave of the squares only what rounding does not take. Adds it to the sums of the
-// channels, which are relative to `origin`. Of an element there are as many rows as are whole, and
-// one more of the first `rest`.
+// Sums of a piece in floats are relative to its first wide row: with an origin far from all else,
+// rounding would leave little of the squares. Adds them to the sums of the channels, which are
+// relative to `origin`. For an element there are as many rows as are whole, and one more for the
+// first `rest`.
 struct MovedSums {
   const float* first_row;
   const float* origin;

@@ -1,4 +1,4 @@
-// How fast the machine does something, measured.
+// Measures how fast the machine does something.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_BEST_RATE_H_
 #define FIXPOINT_RUNTIME_KERNELS_BEST_RATE_H_
@@ -27,8 +27,8 @@ double BestRate(Run run) {
   return best;
 }
 
-// The same of two things that are compared, in turn, so that both meet whatever else the machine
-// does meanwhile. Runs of a millisecond or two find a moment in which it does nothing else.
+// The same for two things that are compared, in turn, so that both meet the same other work on the
+// machine. Runs of a millisecond or two find a moment in which it does nothing else.
 template <typename Run, typename OtherRun>
 std::pair<double, double> BestRates(Run run, OtherRun other) {
   std::pair<double, double> best = {0, 0};

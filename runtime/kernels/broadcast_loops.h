@@ -14,14 +14,14 @@
 
 namespace fixpoint::kernels {
 
-// Where a line of the result begins in it, and what it is made of in x and y.
+// Where a line of the result begins, and the elements of x and y that it is computed from.
 struct LineBegin {
   int64_t x;
   int64_t y;
   int64_t out;
 };
 
-// The form of all lines: x and y go on along them, or one repeats an element.
+// The form of all lines: x and y advance along them, or one repeats an element.
 struct LineOfBoth {
   int64_t size;
   static int64_t X(int64_t i) { return i; }
@@ -140,7 +140,7 @@ class BroadcastLoops {
   // No tensor of the reference has more dimensions; as many are copied without an allocation.
   using Levels = absl::InlinedVector<Level, 9>;
 
-  // Goes over the lines, each of which is the innermost level.
+  // Walks over the lines, each of which is the innermost level.
   class Walk {
    public:
     Walk(const Levels& levels, LineBegin begin)
@@ -185,7 +185,7 @@ class BroadcastLoops {
     LineBegin begin_;
   };
 
-  // Of x, y and the result.
+  // The bytes of x, y and the result.
   static constexpr int64_t kBytesOfElement = 12;
 
   // Calls run(line, walk) with parts of all lines, as ParallelFor. They are parts of one of the
@@ -210,7 +210,7 @@ class BroadcastLoops {
     });
   }
 
-  // Of the places of one level those from `begin` to `end`, with all of the others.
+  // The places of one level from `begin` to `end`, with all of the others.
   struct Part {
     Levels levels;
     LineBegin begin;

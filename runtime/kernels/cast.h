@@ -11,9 +11,9 @@
 
 namespace fixpoint::kernels {
 
-// What a number of one type becomes as another. As an integer: towards zero, the nearest that the
-// type holds, and 0 of a NaN. As a bool: whether it is not 0. Types, here and below: float, double,
-// int32_t, int64_t, int8_t, uint8_t, bool.
+// A number of one type converted to another. To an integer: towards zero, to the nearest that the
+// type holds, and 0 for a NaN. To a bool: whether it is not 0. Types, here and below: float,
+// double, int32_t, int64_t, int8_t, uint8_t, bool.
 template <typename To, typename From>
 inline To Converted(From value) {
   using Limits = std::numeric_limits<To>;

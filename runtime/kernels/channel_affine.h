@@ -7,8 +7,8 @@
 
 namespace fixpoint::kernels {
 
-// y = x * factor + addend of each channel, rounded after each operation. Channels lie last.
-// REQUIRES: as many addends as factors, and a multiple of that of x and y. y may be x.
+// y = x * factor + addend for each channel, rounded after each operation. Channels lie last.
+// REQUIRES: as many addends as factors; the sizes of x and y are multiples of that. y may be x.
 void ChannelAffine(absl::Span<const float> x, absl::Span<const float> factors,
                    absl::Span<const float> addends, absl::Span<float> y);
 

@@ -1,4 +1,4 @@
-// From numbers to codes by one multiplication, and back.
+// From floats to codes by one multiplication, and back.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_CODE_CONVERSION_H_
 #define FIXPOINT_RUNTIME_KERNELS_CODE_CONVERSION_H_
@@ -20,9 +20,9 @@ struct CodeConversion {
   QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
 };
 
-// x * multiplier, rounded, plus the zero point, between the smallest and the largest code; the zero
-// point of a NaN. REQUIRES: codes is as large as x, and its type holds the codes, of which the zero
-// point is one.
+// x * multiplier, rounded, plus the zero point, clamped to the smallest and the largest code; the
+// zero point for a NaN. REQUIRES: codes is as large as x, and its type holds the codes, of which
+// the zero point is one.
 void Convert(absl::Span<const float> x, const CodeConversion& conversion, Output codes);
 
 // (code - zero_point) * step, of codes as bytes. REQUIRES: as above.

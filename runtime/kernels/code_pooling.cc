@@ -60,7 +60,7 @@ class PlannedCodePooling final : public CodePooling {
   std::string implementation() const override { return LoopsName(); }
 
  private:
-  // Of each row of the output, first the largest of the rows of its windows.
+  // For each row of the output, finds first the largest of the rows of its windows.
   template <typename Code>
   void Pool(absl::Span<const Code> input, absl::Span<Code> output) {
     CHECK_EQ(static_cast<int64_t>(input.size()), shape_.input_size());

@@ -1,4 +1,4 @@
-// Maximum pooling of codes: what PoolingType::kMax is of the numbers that they stand for.
+// Maximum pooling of codes: the same as PoolingType::kMax on the floats that they stand for.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_CODE_POOLING_H_
 #define FIXPOINT_RUNTIME_KERNELS_CODE_POOLING_H_

@@ -11,7 +11,7 @@
 
 namespace fixpoint::kernels {
 
-// Of numbers as C++ compares them, so that a NaN is unequal to all; kAnd, kOr and kXor of whether
+// Numbers are compared as in C++, so that a NaN is unequal to all; kAnd, kOr and kXor test whether
 // they are not 0.
 enum class Relation {
   kEqual,

@@ -15,8 +15,8 @@
 
 namespace fixpoint::kernels {
 
-// A primitive of a convolution. Spans that are run on have the
-// shape's sizes. Not for two threads at once.
+// A primitive of a convolution. Spans that it runs on have the shape's sizes. Not for two threads
+// at once.
 class ConvolutionPrimitive {
  public:
   virtual ~ConvolutionPrimitive() = default;
@@ -29,7 +29,7 @@ class ConvolutionPrimitive {
 // element by element, are loops of our own.
 class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<float> {
  public:
-  // `adds_to_output`: the elements that the one stage kAddElement adds are those that y has, and
+  // `adds_to_output`: the elements that the only stage kAddElement adds are those already in y, and
   // its operand is not read; the result has the same bits. Errors, here and below: those of
   // CompleteShape and Planned (onednn.h); kUnimplemented: there is no kernel that adds to the
   // output.

@@ -1,4 +1,4 @@
-// A ConvolutionShape in oneDNN's words.
+// A ConvolutionShape in oneDNN's types.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_DESCS_H_
 #define FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_DESCS_H_
@@ -8,7 +8,7 @@
 
 namespace fixpoint::kernels {
 
-// Filters of groups have an axis for the groups in front.
+// Grouped filters have an axis for the groups in front.
 Dims FilterDims(const ConvolutionShape& shape);
 
 // The axis of channels in descs of images.

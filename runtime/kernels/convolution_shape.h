@@ -1,4 +1,4 @@
-// What a convolution is planned for.
+// The shape that a convolution is planned for.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_SHAPE_H_
 #define FIXPOINT_RUNTIME_KERNELS_CONVOLUTION_SHAPE_H_

@@ -11,7 +11,7 @@
 namespace fixpoint::kernels {
 namespace {
 
-// What the reference takes for the loss of a probability of 0.
+// The loss that the reference uses for a probability of 0.
 constexpr double kInfiniteLoss = 1e20;
 
 double LossOf(float probability) {

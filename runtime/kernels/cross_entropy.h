@@ -28,7 +28,7 @@ void MatchedCrossEntropyBackward(const Lines& lines, absl::Span<const float> mat
                                  const Labels& labels, absl::Span<const float> dloss,
                                  absl::Span<float> dx);
 
-// Of each logit with a label of its own: max(x, 0) - x * label + log(1 + exp(-|x|)); 0 where the
+// For each logit with a label of its own: max(x, 0) - x * label + log(1 + exp(-|x|)); 0 where the
 // label is `ignored`.
 void SigmoidCrossEntropy(absl::Span<const float> x, absl::Span<const float> labels, float ignored,
                          absl::Span<float> loss);

@@ -1,6 +1,6 @@
-// Kernels that are planned and not made. To make what oneDNN runs, which compiles it, is most of
-// the time that planning a convolution or a product takes; where plans are made of which parts are
-// thrown away, it is left to the end.
+// Kernels that are planned but not created. Creating what oneDNN runs, which compiles it, is most
+// of the time that planning a convolution or a product takes; when parts of the plans are thrown
+// away, it is deferred to the end.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_DEFERRED_PRIMITIVES_H_
 #define FIXPOINT_RUNTIME_KERNELS_DEFERRED_PRIMITIVES_H_
@@ -15,8 +15,8 @@ namespace fixpoint::kernels {
 
 class Primitive;
 
-// While one lives, the primitives of kernels that its thread plans are left out; a kernel that runs
-// before Make makes its own. One lives inside of another's life, or beside it.
+// While one exists, the primitives of kernels that its thread plans are deferred; a kernel that
+// runs before Make creates its own. Lifetimes may nest, or lie side by side.
 class DeferredPrimitives {
  public:
   DeferredPrimitives();
@@ -24,7 +24,7 @@ class DeferredPrimitives {
   DeferredPrimitives(const DeferredPrimitives&) = delete;
   DeferredPrimitives& operator=(const DeferredPrimitives&) = delete;
 
-  // Makes those of the kernels that are still there. Errors: kUnimplemented: oneDNN has none after
+  // Creates those of the kernels that still exist. Errors: kUnimplemented: oneDNN has none after
   // all; kFailedPrecondition: no memory.
   absl::Status Make();
 
@@ -35,7 +35,7 @@ class DeferredPrimitives {
   std::vector<std::weak_ptr<Primitive>> primitives_;
 };
 
-// How many primitives this thread has made.
+// How many primitives this thread has created.
 int64_t PrimitivesMade();
 
 }  // namespace fixpoint::kernels

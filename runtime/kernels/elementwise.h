@@ -38,9 +38,9 @@ class Elementwise {
   // REQUIRES, here and below: the sizes are those of the dims. out may be x or y where they are of
   // its dims.
   virtual void Run(absl::Span<const float> x, absl::Span<const float> y, absl::Span<float> out) = 0;
-  // dx or dy may be empty: it is not wanted. Either may be dout where they are of its dims, but not
-  // both. Where x = y the gradient of kMax and kMin goes to y. kAdd and kSub read neither x nor y,
-  // which may be empty.
+  // dx or dy may be empty if it is not needed. Either may be dout if it has its dims, but not both.
+  // Where x = y the gradient of kMax and kMin goes to y. kAdd and kSub read neither x nor y, which
+  // may be empty.
   virtual void Backward(absl::Span<const float> x, absl::Span<const float> y,
                         absl::Span<const float> dout, absl::Span<float> dx,
                         absl::Span<float> dy) = 0;

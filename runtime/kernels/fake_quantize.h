@@ -23,7 +23,7 @@ struct Channels {
   int64_t size() const { return outer * count * inner; }
 };
 
-// What becomes a code.
+// How values become codes.
 struct CodeRule {
   int32_t largest_code = 127;  // up to 2^16 - 1
   QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
@@ -33,7 +33,7 @@ struct CodeRule {
 // REQUIRES: as many values as `channels` has, and as many ranges as it has channels.
 void FindRanges(absl::Span<const float> x, const Channels& channels, absl::Span<float> ranges);
 
-// The codes of x, as numbers. `codes` may be x.
+// The codes of x, as floats. `codes` may be x.
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRule& rule, absl::Span<float> codes);
 // As integers. A NaN becomes 0. REQUIRES: the type holds all codes: int8_t those of up to 8 signed
@@ -43,11 +43,11 @@ void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const C
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRule& rule, absl::Span<uint8_t> codes);
 
-// The numbers that the codes of x stand for. `values` may be x.
+// The floats that the codes of x stand for. `values` may be x.
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
                         const Channels& channels, const CodeRule& rule, absl::Span<float> values);
 // The same in one pass with the codes, for a product of integers and the gradients that read its
-// operands as numbers.
+// operands as floats.
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
                         const Channels& channels, const CodeRule& rule, absl::Span<float> values,
                         absl::Span<int8_t> codes);
@@ -55,7 +55,7 @@ void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> range
                         const Channels& channels, const CodeRule& rule, absl::Span<float> values,
                         absl::Span<uint8_t> codes);
 
-// code * range / largest_code. Of codes as numbers, `values` may be the codes.
+// code * range / largest_code. If the codes are floats, `values` may be the codes.
 void Dequantize(absl::Span<const float> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values);
 void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
@@ -63,7 +63,7 @@ void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
 void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values);
 
-// Of sums of products of codes, whose weights have a range for each channel and whose inputs have
+// For sums of products of codes, whose weights have a range for each channel and whose inputs have
 // one: sum * range of the channel * range of the inputs / the product of both largest codes.
 // `values` may be the sums.
 void DequantizeProduct(absl::Span<const float> sums, absl::Span<const float> ranges,

@@ -11,7 +11,7 @@
 
 namespace fixpoint::kernels {
 
-// What nothing is written to.
+// Stands for an output that is not written.
 struct None {};
 
 // Elements that follow each other in memory, with one range for all of them or one for each; and
@@ -68,7 +68,7 @@ inline void QuantizeAs(const Line& line, const float* x, Code* codes, Value* val
   }
 }
 
-// For each element its code and the number that it stands for, where they are wanted. Outputs may
+// For each element its code and the float that it stands for, where they are requested. Outputs may
 // be the input.
 template <typename Code, typename Value>
 inline void QuantizeLine(const Line& line, const float* x, Code* codes, Value* values) {

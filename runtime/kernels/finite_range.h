@@ -1,4 +1,4 @@
-// The range of what a tensor holds, as the affine quantizer follows it.
+// The range of a tensor's values, as the affine quantizer follows it.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_FINITE_RANGE_H_
 #define FIXPOINT_RUNTIME_KERNELS_FINITE_RANGE_H_
@@ -12,7 +12,7 @@ struct FiniteRange {
   float largest = 0;
 };
 
-// Of the finite values, and of 0.
+// The range of the finite values, and of 0.
 FiniteRange FindFiniteRange(absl::Span<const float> x);
 
 }  // namespace fixpoint::kernels

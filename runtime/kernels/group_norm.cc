@@ -164,7 +164,7 @@ class PlannedGroupNorm final : public GroupNorm {
     std::fill(channels->begin() + first, channels->begin() + end, value);
   }
 
-  // Of the elements of a group, from the sums of its channels.
+  // The mean over the elements of a group, from the sums of its channels.
   template <typename SumOf>
   static double Mean(const GroupNormShape& shape, int64_t first, int64_t end, SumOf sum_of) {
     double sum = 0;
@@ -172,7 +172,7 @@ class PlannedGroupNorm final : public GroupNorm {
     return sum / static_cast<double>((end - first) * shape.places);
   }
 
-  // Of the groups of an image; and for each channel what its group makes of an element.
+  // The statistics of an image's groups; and for each channel what its group does to an element.
   static void FindStatistics(const GroupNormShape& shape, const float* x, Image* image, float* mean,
                              float* variance) {
     const auto sum_of = [image](int64_t c) { return image->sums[c]; };

@@ -1,4 +1,4 @@
-// The instructions that kernels use: those of the machine, as far as oneDNN may use them
+// The instructions that kernels use: those of the machine, as far as oneDNN is allowed to use them
 // (ONEDNN_MAX_CPU_ISA).
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_INSTRUCTION_SET_H_

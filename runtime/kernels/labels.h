@@ -1,4 +1,4 @@
-// What scores are compared with.
+// The labels that scores are compared with.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_LABELS_H_
 #define FIXPOINT_RUNTIME_KERNELS_LABELS_H_

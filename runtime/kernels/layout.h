@@ -1,4 +1,4 @@
-// Images from one order in memory to another.
+// Converts images from one order in memory to another.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_LAYOUT_H_
 #define FIXPOINT_RUNTIME_KERNELS_LAYOUT_H_
@@ -18,8 +18,8 @@ enum class ImageOrder { kToChannelsLast, kToRowMajor };
 // Not for two threads at once.
 class LayoutConversion {
  public:
-  // Of images [batch, channels, height, width] whose elements have 1 or 4 bytes. Errors: those
-  // of CheckExtents (extents.h); kUnimplemented: elements of another size.
+  // For images [batch, channels, height, width] whose elements have 1 or 4 bytes. Errors: those of
+  // CheckExtents (extents.h); kUnimplemented: elements of another size.
   static absl::StatusOr<std::unique_ptr<LayoutConversion>> Plan(DimsView dims, size_t element_size,
                                                                 ImageOrder order);
   virtual ~LayoutConversion() = default;

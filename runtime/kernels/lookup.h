@@ -1,4 +1,4 @@
-// Rows of a table, of numbers or of codes, and their gradient.
+// Rows of a table, of floats or of codes, and their gradient.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_LOOKUP_H_
 #define FIXPOINT_RUNTIME_KERNELS_LOOKUP_H_
@@ -27,15 +27,15 @@ absl::Status CheckIds(const TableShape& shape, absl::Span<const int64_t> ids);
 void LookUp(const TableShape& shape, absl::Span<const float> table, absl::Span<const int64_t> ids,
             absl::Span<float> out);
 
-// What the codes of a table stand for: (code - offset) * scale / largest_code.
+// The floats that the codes of a table stand for: (code - offset) * scale / largest_code.
 struct RowScales {
   absl::Span<const float> scales;     // one, or one for each row
   absl::Span<const int32_t> offsets;  // likewise; none: 0
   int32_t largest_code = 127;
 };
 
-// The same of a table of codes: each operation rounded to a float, as dequantizing the table first
-// does.
+// The same for a table of codes: each operation rounded to a float, as when the table is
+// dequantized first.
 void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowScales& rows,
             absl::Span<const int64_t> ids, absl::Span<float> out);
 

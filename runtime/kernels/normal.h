@@ -1,4 +1,4 @@
-// What a norm gives of an element, before the scale and the bias.
+// A normalized element, before the scale and the bias.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_NORMAL_H_
 #define FIXPOINT_RUNTIME_KERNELS_NORMAL_H_

@@ -11,7 +11,7 @@ namespace {
 
 dnnl::memory::dims DimsOf(DimsView dims) { return {dims.begin(), dims.end()}; }
 
-// Of each thread.
+// One for each thread.
 thread_local DeferredPrimitives* deferring = nullptr;
 thread_local int64_t primitives_made = 0;
 
@@ -70,7 +70,7 @@ Execution::Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Arg
 void Execution::Run() const {
   try {
     if (!primitive_->is_made()) primitive_->Make();
-    // Of each thread that plans and runs.
+    // One for each thread that plans and runs.
     thread_local dnnl::stream stream(Engine());
     dnnl::error::wrap_c_api(
         dnnl_primitive_execute(primitive_->get(), stream.get(), static_cast<int>(arguments_.size()),

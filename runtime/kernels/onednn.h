@@ -1,4 +1,4 @@
-// What the kernels share of oneDNN.
+// What the kernels share for using oneDNN.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_ONEDNN_H_
 #define FIXPOINT_RUNTIME_KERNELS_ONEDNN_H_
@@ -23,7 +23,7 @@ namespace fixpoint::kernels {
 
 const dnnl::engine& Engine();
 
-// Dims as the program says them, [batch, channels, height, width], in memory with the channels
+// Dims as the program declares them, [batch, channels, height, width], in memory with the channels
 // last.
 dnnl::memory::desc ChannelsLast(DimsView dims, dnnl::memory::data_type type);
 // Row major.
@@ -66,7 +66,7 @@ class Operand {
   size_t bytes_;
 };
 
-// What oneDNN runs, which is made when it is planned or later (deferred_primitives.h).
+// A primitive, which is created when it is planned or later (deferred_primitives.h).
 class Primitive {
  public:
   static std::shared_ptr<Primitive> Plan(const dnnl::primitive_desc_base& desc);
@@ -74,13 +74,13 @@ class Primitive {
   // Throws dnnl::error.
   void Make();
   bool is_made() const { return static_cast<bool>(made_); }
-  // REQUIRES: it is made.
+  // REQUIRES: it is created.
   dnnl_primitive_t get() const { return made_.get(); }
 
  private:
   explicit Primitive(const dnnl::primitive_desc_base& desc) : desc_(desc) {}
 
-  dnnl::primitive_desc_base desc_;  // until it is made
+  dnnl::primitive_desc_base desc_;  // until it is created
   dnnl::primitive made_;
 };
 
@@ -93,8 +93,8 @@ class Execution {
   };
   Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Argument> arguments);
 
-  // Runs it, and waits for it. Throws KernelError where oneDNN refuses it now, or std::bad_alloc
-  // where it has no memory.
+  // Runs it, and waits for it. Throws KernelError if oneDNN refuses it now, or std::bad_alloc if it
+  // has no memory.
   void Run() const;
 
  private:
@@ -108,8 +108,8 @@ Execution Reordering(const Operand& from, const Operand& to);
 absl::Status CannotPlan(absl::string_view what, const dnnl::error& error);
 absl::Status NoMemoryFor(absl::string_view what);
 
-// What `plan` makes. Errors: kUnimplemented: oneDNN has no kernel for it; kFailedPrecondition: no
-// memory.
+// The result of `plan`. Errors: kUnimplemented: oneDNN has no kernel for it; kFailedPrecondition:
+// no memory.
 template <typename Plan>
 auto Planned(absl::string_view what, Plan plan) -> absl::StatusOr<decltype(plan())> {
   try {

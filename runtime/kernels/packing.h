@@ -1,4 +1,4 @@
-// Weights in the form that a kernel reads them in, which is made once for many runs.
+// Weights in the form that a kernel reads, made once for many runs.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PACKING_H_
 #define FIXPOINT_RUNTIME_KERNELS_PACKING_H_
@@ -10,15 +10,15 @@
 
 namespace fixpoint::kernels {
 
-// A kernel that reads packed weights; T is what they are of.
+// A kernel that reads packed weights; T is their type.
 template <typename T>
 class PacksWeights {
  public:
   virtual ~PacksWeights() = default;
 
   virtual int64_t packed_bytes() const = 0;
-  // REQUIRES: as many weights as the kernel was planned for, and packed_bytes bytes. What is packed
-  // every kernel reads that was planned for the same.
+  // REQUIRES: as many weights as the kernel was planned for, and packed_bytes bytes. Every kernel
+  // that was planned for the same shape can read them.
   virtual void Pack(absl::Span<const T> weights, absl::Span<uint8_t> packed) = 0;
 };
 

@@ -1,6 +1,6 @@
-// Loops of vectorised.h that are shared out among the threads that kernels run on. Which thread
-// computes what changes no bits: a loop writes each place once, and what it adds up it adds in
-// pieces that depend on its size alone, which are combined in order.
+// Loops of vectorised.h, split among the threads that kernels run on. Which thread computes what
+// changes no bits: a loop writes each place once, and it adds up in pieces that depend on its size
+// alone, which are combined in order.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PARALLEL_FOR_H_
 #define FIXPOINT_RUNTIME_KERNELS_PARALLEL_FOR_H_
@@ -14,13 +14,13 @@
 
 namespace fixpoint::kernels {
 
-// What a loop reads and writes for each thread that it takes, at least. To wake one takes 2 us
-// while it spins and 8 us where it sleeps; in that time another one moves 60 to 600 KB.
+// The bytes that a loop reads and writes for each thread that it uses, at least. Waking a thread
+// takes 2 us while it spins and 8 us if it sleeps; in that time another one moves 60 to 600 KB.
 inline constexpr int64_t kBytesOfThread = int64_t{512} << 10;
 
 // Calls f(begin, end) with parts of [0, size) that together are all of it; each i reads and writes
-// so many bytes. What f calls is inlined, as by Vectorised. Where there are many, parts begin at
-// multiples of 64, so that no two share a line of the cache.
+// so many bytes. What f calls is inlined, as by Vectorised. If there are many, parts begin at
+// multiples of 64, so that no two share a cache line.
 template <typename F>
 void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {
   const int64_t most = std::min<int64_t>(size, GrantedThreads());
@@ -35,11 +35,11 @@ void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {
   });
 }
 
-// How many pieces are combined of a loop over so many elements.
+// How many pieces a loop over so many elements is combined from.
 inline constexpr int64_t kMostPieces = 32;
 inline int64_t PiecesOf(int64_t size) { return std::clamp<int64_t>(size >> 16, 1, kMostPieces); }
 
-// As LaneFold of lane_sums.h.
+// Like LaneFold of lane_sums.h.
 template <typename How, typename Term>
 double ParallelFold(int64_t size, int64_t bytes_of_each, Term term) {
   const int64_t pieces = PiecesOf(size);

@@ -1,14 +1,14 @@
-// What the machine can do at most, measured: what a kernel's speed is compared with.
+// The machine's peak rates, measured, to compare a kernel's speed with.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PEAKS_H_
 #define FIXPOINT_RUNTIME_KERNELS_PEAKS_H_
 
 namespace fixpoint::kernels {
 
-// Of one thread.
+// For one thread.
 struct Peaks {
   double float_operations = 0;  // per second: multiplications and additions of FP32
-  // Of 8 bits, with AVX-512 VNNI; without it those of floats stand here.
+  // On 8 bits, with AVX-512 VNNI; without it, the rate of floats.
   double integer_operations = 0;
   double bytes = 0;  // per second, read and written, of tensors beyond every cache
 };

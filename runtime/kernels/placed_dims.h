@@ -1,4 +1,4 @@
-// Where the dimensions of a tensor stand beside those of one that it broadcasts to.
+// Aligns the dimensions of a tensor with those of one that it broadcasts to.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PLACED_DIMS_H_
 #define FIXPOINT_RUNTIME_KERNELS_PLACED_DIMS_H_
@@ -10,8 +10,8 @@
 
 namespace fixpoint::kernels {
 
-// The dims among 1s, so that they are `rank`, by the rule of ElementwiseShape (elementwise.h).
-// Error (kInvalidArgument): the axis does not place them. REQUIRES: they are no more than `rank`.
+// The dims padded with 1s to `rank`, by the rule of ElementwiseShape (elementwise.h). Error
+// (kInvalidArgument): the axis does not place them. REQUIRES: they are no more than `rank`.
 absl::StatusOr<Dims> PlacedDims(DimsView dims, int rank, int64_t axis);
 
 }  // namespace fixpoint::kernels

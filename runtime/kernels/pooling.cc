@@ -16,7 +16,7 @@
 namespace fixpoint::kernels {
 namespace {
 
-// What the mask has for a maximum that is no element's.
+// The mask's entry for a maximum that belongs to no element.
 constexpr int32_t kNowhere = -1;
 
 // Up to four elements of a window, whose channels begin at these places.
@@ -164,7 +164,7 @@ struct AverageSpread {
   }
 };
 
-// Goes over the elements of a window, row by row.
+// Walks over the elements of a window, row by row.
 class WindowWalk {
  public:
   // An element's channels begin `step` after those of its left neighbour, `row` after those of
@@ -267,8 +267,8 @@ class PlannedPooling : public Pooling {
     });
   }
 
-  // The way back where each place of the image has one taker: lets pixel_at(at) of each place of
-  // the output give to its window.
+  // The gradient if each place of the image is in one window: lets pixel_at(at) of each place of
+  // the output write to its window.
   template <typename PixelAt>
   void SpreadWindows(PixelAt pixel_at) const {
     ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
@@ -298,7 +298,7 @@ class PlannedPooling : public Pooling {
     });
   }
 
-  // The way back: makes each pixel of the image of all places of the output that took it.
+  // The gradient: computes each pixel of the image from all places of the output that used it.
   template <typename PixelAt>
   void PoolTakers(PixelAt pixel_at) const {
     ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {

@@ -13,9 +13,9 @@
 
 namespace fixpoint::kernels {
 
-// What `mask` keeps of the forward pass is where in its window each maximum was: the first of equal
-// ones. A NaN is never the maximum. A window in padding alone, or without a number above minus
-// infinity, has the lowest float for a maximum, whose gradient goes nowhere; an average there is 0.
+// `mask` keeps from the forward pass where in its window each maximum was: the first of equal ones.
+// A NaN is never the maximum. A window in padding alone, or without a value above minus infinity,
+// has the lowest float for a maximum, whose gradient goes nowhere; an average there is 0.
 class Pooling {
  public:
   // Errors: those of CompleteShape.

@@ -1,4 +1,4 @@
-// Which parts of an image a pooling takes, axis by axis.
+// The parts of an image that a pooling uses, axis by axis.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_POOLING_AXES_H_
 #define FIXPOINT_RUNTIME_KERNELS_POOLING_AXES_H_
@@ -11,7 +11,7 @@
 
 namespace fixpoint::kernels {
 
-// What one place of the output takes of one axis of the image.
+// The part of one axis of the image that one place of the output uses.
 struct PoolingPart {
   int64_t begin;
   int64_t end;
@@ -21,7 +21,7 @@ struct PoolingPart {
   int64_t size() const { return end - begin; }
 };
 
-// Which places of the output take a place of the image.
+// The places of the output that use a place of the image.
 struct PoolingTakers {
   int64_t begin;
   int64_t end;
@@ -38,7 +38,7 @@ using PoolingAxes = std::array<PoolingAxis, 2>;
 // REQUIRES: the shape is complete.
 PoolingAxes AxesOf(const PoolingShape& shape);
 
-// Whether each place of the image has one taker, so that the windows are apart.
+// Whether each place of the image is in one window, so that the windows do not overlap.
 bool IsPartition(const PoolingAxes& axes);
 
 int64_t LargestPart(const PoolingAxis& axis);

@@ -1,4 +1,4 @@
-// What a pooling is planned for.
+// The shape that a pooling is planned for.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_POOLING_SHAPE_H_
 #define FIXPOINT_RUNTIME_KERNELS_POOLING_SHAPE_H_
@@ -12,8 +12,8 @@ namespace fixpoint::kernels {
 
 enum class PoolingType { kMax, kAverage };
 
-// What an average is divided by: how many elements of the image the window has; those and the
-// padding; or the whole window, also where ceil_mode lets it reach beyond the padding.
+// The divisor of an average: how many elements of the image the window has; those and the padding;
+// or the whole window, even where ceil_mode lets it reach beyond the padding.
 enum class PoolingDivisor { kImage, kPaddedImage, kWindow };
 
 // x [batch, channels, height, width] gives [batch, channels, out_height, out_width].

@@ -1,4 +1,4 @@
-// A ProductShape in oneDNN's words.
+// A ProductShape in oneDNN's types.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PRODUCT_DESCS_H_
 #define FIXPOINT_RUNTIME_KERNELS_PRODUCT_DESCS_H_

@@ -1,4 +1,4 @@
-// What a product of matrices is planned for.
+// The shape that a product of matrices is planned for.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PRODUCT_SHAPE_H_
 #define FIXPOINT_RUNTIME_KERNELS_PRODUCT_SHAPE_H_

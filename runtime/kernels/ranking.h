@@ -1,4 +1,4 @@
-// What is largest along an axis, and whether it is right.
+// The largest elements along an axis, and whether they are right.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_RANKING_H_
 #define FIXPOINT_RUNTIME_KERNELS_RANKING_H_

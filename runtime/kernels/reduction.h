@@ -30,12 +30,13 @@ class Reduction {
   static absl::StatusOr<std::unique_ptr<Reduction>> Plan(const ReductionShape& shape);
   virtual ~Reduction() = default;
 
-  // Of the result, which is x with 1 for each axis that is reduced.
+  // The dims of the result, which is x with 1 for each axis that is reduced.
   virtual int64_t out_size() const = 0;
 
   // REQUIRES, here and below: x and dx have the elements of the dims, out and dout out_size().
   virtual void Run(absl::Span<const float> x, absl::Span<float> out) = 0;
-  // Of a sum or mean: dout, divided by the count for a mean, goes to all that it was made of.
+  // For a sum or mean: dout, divided by the count for a mean, goes to all elements that it was
+  // computed from.
   virtual void Backward(absl::Span<const float> dout, absl::Span<float> dx) const = 0;
 
   // As LoopsName says (vectorised.h).

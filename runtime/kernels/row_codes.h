@@ -1,5 +1,5 @@
-// Codes with a step and a zero point for each row: found, and taken back to numbers, at the speed
-// of memory. What is computed is defined by ops/affine_codes.h: the same bits, on every machine.
+// Codes with a step and a zero point for each row: found, and dequantized, at the speed of memory.
+// ops/affine_codes.h defines what is computed: the same bits, on every machine.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_ROW_CODES_H_
 #define FIXPOINT_RUNTIME_KERNELS_ROW_CODES_H_
@@ -18,7 +18,7 @@ struct RowCodeRule {
   QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
 };
 
-// What each row is quantized with: a row is a channel of `Channels`.
+// The parameters that each row is quantized with: a row is a channel of `Channels`.
 struct RowParams {
   absl::Span<float> scales;
   absl::Span<int32_t> zero_points;
@@ -29,13 +29,13 @@ struct RowParams {
 void FindRowParams(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
                    const RowParams& params);
 
-// The codes of x. A NaN has the code of 0. REQUIRES: int8_t: of up to 8 bits.
+// The codes of x. The code of NaN is the zero point. REQUIRES for int8_t: up to 8 bits.
 void QuantizeRows(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
                   const RowParams& params, absl::Span<int8_t> codes);
 void QuantizeRows(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
                   const RowParams& params, absl::Span<float> codes);
 
-// (code - zero point) * step. Of codes as numbers, `values` may be the codes.
+// (code - zero point) * step. If the codes are floats, `values` may be the codes.
 void DequantizeRows(absl::Span<const int8_t> codes, const Channels& rows, const RowParams& params,
                     absl::Span<float> values);
 void DequantizeRows(absl::Span<const float> codes, const Channels& rows, const RowParams& params,

@@ -1,4 +1,4 @@
-// The scale and the bias of what a norm gives, and their gradients.
+// The scale and the bias of a norm, and their gradients.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_SCALE_AND_BIAS_H_
 #define FIXPOINT_RUNTIME_KERNELS_SCALE_AND_BIAS_H_
@@ -14,8 +14,8 @@
 
 namespace fixpoint::kernels {
 
-// `size` numbers each. Spans of them may be empty: scales of 1, biases of 0, and gradients that are
-// not wanted. Gradients are summed up in pieces, each of which one thread can fill.
+// `size` values each. Spans of them may be empty: scales of 1, biases of 0, and gradients that are
+// not needed. Gradients are summed up in pieces, each of which one thread can fill.
 class ScaleAndBias {
  public:
   ScaleAndBias(int64_t size, int64_t pieces)
@@ -28,7 +28,7 @@ class ScaleAndBias {
     return OfSize(given.empty() ? zeros_ : given);
   }
 
-  // What the gradients are summed up in: of each piece `size`, one piece after the other.
+  // The sums of the gradients: `size` for each piece, one piece after the other.
   void ClearSums() {
     std::fill(dscale_.begin(), dscale_.end(), 0.0);
     std::fill(dbias_.begin(), dbias_.end(), 0.0);

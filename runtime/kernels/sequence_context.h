@@ -12,8 +12,9 @@
 
 namespace fixpoint::kernels {
 
-// Of x [rows, width] the context is [rows, length * width]: `length` rows from `start` beside each
-// row on, of its sequence; those beyond count as 0. REQUIRES: the sequences are of those rows.
+// The context of x [rows, width] is [rows, length * width]: the `length` rows of its sequence from
+// `start` beside each row on; those beyond the sequence count as 0. REQUIRES: the sequences are of
+// those rows.
 struct SequenceContext {
   std::vector<Sequence> sequences;
   int64_t width = 1;

@@ -20,10 +20,10 @@ struct SequencePoolingShape {
   int64_t width = 1;
 };
 
-// An empty sequence gives `padding`. Of kMax a NaN counts in the first row alone.
+// An empty sequence gives `padding`. For kMax a NaN counts only in the first row.
 void PoolSequences(SequencePooling pooling, const SequencePoolingShape& shape,
                    absl::Span<const float> x, float padding, absl::Span<float> out);
-// The first row of x that has the largest element; of an empty sequence -1.
+// The first row of x that has the largest element; -1 for an empty sequence.
 void FindLargestRows(const SequencePoolingShape& shape, absl::Span<const float> x,
                      absl::Span<int32_t> rows);
 // The gradient of x, which only kMax reads. REQUIRES: every row of dx is of one sequence.

@@ -36,7 +36,7 @@ absl::StatusOr<int64_t> ReachOf(DimsView dims, const StridedLayout& layout) {
 // How many elements on a side are transposed at once.
 constexpr int64_t kTile = 16;
 
-// By way of memory of its own, so that the compiler knows all strides.
+// Through memory of its own, so that the compiler knows all strides.
 template <typename T>
 void CopyTile(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   T tile[kTile * kTile];
@@ -67,7 +67,7 @@ void CopyTransposed(int64_t rows, int64_t columns, const T* from, int64_t from_s
   }
 }
 
-// The outermost level is shared out among threads, if it has so many places.
+// The outermost level is split among threads, if it has so many places.
 constexpr int64_t kLongLevel = 16;
 
 }  // namespace

@@ -24,13 +24,11 @@ struct StridedLayout {
 // Elements of those dims one after the other, the last dimension fastest.
 StridedLayout RowMajorLayout(DimsView dims);
 
-// Of a transposition: the result's dimension i is x's dimension permutation[i].
-//   Plan(result dims, TransposedLayout(x dims, permutation), RowMajorLayout(result dims))
-// REQUIRES: a permutation.
+// The layout of a transposition: the result's dimension i is x's dimension permutation[i].
 StridedLayout TransposedLayout(DimsView x, DimsView permutation);
 
-// Of a part of x: elements starts[i], starts[i] + steps[i], ... along dimension i. What is joined
-// goes to such a part.
+// The layout of a part of x: elements starts[i], starts[i] + steps[i], ... along dimension i.
+// Joined tensors go to such parts.
 StridedLayout SlicedLayout(DimsView x, DimsView starts, DimsView steps);
 
 // to = from, element by element.
@@ -64,7 +62,7 @@ class StridedCopy {
   Levels levels_;
   int64_t from_offset_ = 0;
   int64_t to_offset_ = 0;
-  int64_t from_size_ = 0;  // that the layouts reach to
+  int64_t from_size_ = 0;  // the size that the layouts reach
   int64_t to_size_ = 0;
 };
 

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <exception>
 
-// Of the thread sanitizer, where it is there. It does not see that the threads of OpenMP begin with
-// what has been done before, and that what they do has been done after the loop.
+// From the thread sanitizer, if it is there. It does not see that the threads of OpenMP begin after
+// what was done before, and that what they do is done before what follows the loop.
 extern "C" {
 __attribute__((weak)) void __tsan_acquire(void* place);
 __attribute__((weak)) void __tsan_release(void* place);

@@ -10,8 +10,8 @@
 namespace fixpoint::kernels {
 
 // Kernels that this thread plans and runs from now on use so many threads. The same number gives
-// the same bits, if it is the same in both: oneDNN shares the work out when it plans. REQUIRES: 1
-// or more.
+// the same bits, if it is the same in both: oneDNN splits the work when it plans. REQUIRES: 1 or
+// more.
 void UseThreads(int count);
 
 // The number that was given last, or one for each core.

@@ -12,13 +12,13 @@
 
 namespace fixpoint::kernels {
 
-// Of an axis: elements first, first + stride, ... of the output. Taps count from the filter's
+// For an axis: elements first, first + stride, ... of the output. Taps count from the filter's
 // first element, inputs and elements of the output from 0.
 struct TransposedPhase {
   int64_t first;
   int64_t count;
   std::vector<int64_t> taps;  // as the convolution has them, its first one first
-  // What the convolution reads of the inputs, with the paddings of its window.
+  // The part of the inputs that the convolution reads, with the paddings of its window.
   int64_t first_input;
   int64_t inputs;
   WindowAxis window;

@@ -1,4 +1,4 @@
-// exp, log and what is made of them, in arithmetic that the compiler vectorises in a loop of
+// exp, log and functions built on them, in arithmetic that the compiler vectorises in a loop of
 // vectorised.h, with the same bits for every instruction set.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_VECTOR_MATH_H_

@@ -1,4 +1,4 @@
-// Loops for the best instructions that the machine has, from one source. Of
+// Loops for the best instructions that the machine has, from one source. In
 //
 //   Vectorised([=] {
 //   #pragma GCC ivdep  // y may be x

@@ -13,13 +13,13 @@
 
 namespace fixpoint::reference {
 
-// Row major. A double holds every value of the supported types, but of INT64 and SIZE_T only those
-// up to 2^53 in magnitude; larger ones are rounded to a multiple of a power of two.
+// Row major. A double holds every value of the supported types, except that INT64 and SIZE_T are
+// exact only up to 2^53 in magnitude; larger ones are rounded to a multiple of a power of two.
 struct Array {
   Array() = default;
-  // Zeros. Throws std::length_error or std::bad_alloc where there is no memory for them, which the
-  // interpreter turns into an error of the op. Of no elements the other extents count too, up to
-  // 2^28 together: loops go over them.
+  // Zeros. Throws std::length_error or std::bad_alloc if there is no memory for them, which the
+  // interpreter turns into an error of the op. Without elements the other extents are limited too,
+  // to 2^28 together, because loops run over them.
   Array(VarType::Type dtype, DimsView dims);
 
   // Gives it other dims. Throws as above. REQUIRES: they have as many elements.
@@ -43,9 +43,9 @@ int64_t Volume(DimsView dims);
 bool IsSupported(VarType::Type dtype);
 bool IsFloatingPoint(VarType::Type dtype);
 
-// The value of that type that `value` becomes. Floating point: the nearest, ties to even.
-// Integers: towards zero, clamped to the type's range, NaN to 0. BOOL: whether it is not 0.
-// REQUIRES: IsSupported(dtype).
+// `value` converted to that type. Floating point: the nearest, ties to even. Integers: towards
+// zero, clamped to the type's range, NaN to 0. BOOL: whether it is not 0. REQUIRES:
+// IsSupported(dtype).
 double Rounded(double value, VarType::Type dtype);
 
 // The integer that an element holds, rounded as to INT64.

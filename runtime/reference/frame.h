@@ -17,31 +17,31 @@
 
 namespace fixpoint::reference {
 
-// How values are rounded: FP32 as the program says, or every floating-point tensor as FP64, so that
-// gradients can be compared with differences.
+// How values are rounded: FP32 as the program declares, or every floating-point tensor as FP64, so
+// that gradients can be compared with differences.
 enum class Precision { kAsDeclared, kDouble };
 
-// The variables of one run of a block. A variable of a block around it is found and set there, and
-// a persistable one in block 0, wherever it is declared.
+// The variables of one run of a block. A variable of an outer block is found and set there, and a
+// persistable one in block 0, wherever it is declared.
 class Frame {
  public:
-  // Of block 0. What no op has written yet is read from the scope, which outlives the frame; where
-  // `check_finite`, what is not finite there, or fed, is an error (NotFiniteError).
+  // For block 0. What no op has written yet is read from the scope, which outlives the frame; if
+  // `check_finite`, a value there or in a feed that is not finite is an error (NotFiniteError).
   Frame(Scope* scope, Precision precision, bool check_finite = false)
       : scope_(scope), precision_(precision), check_finite_(check_finite) {}
-  // Of a block that an op runs, in the frame of the op's block, which outlives this one.
+  // For a block that an op runs, in the frame of the op's block, which outlives this one.
   Frame(const Block& block, Frame* outer)
       : block_(&block), outer_(outer), precision_(outer->precision_) {}
 
-  // Null where the variable has no value. Stays valid until the variable is set.
-  // Errors: kUnimplemented: the scope holds it as something that is no Array; kFailedPrecondition:
-  // there is no memory for it; kInvalidArgument: a BOOL of it is neither 0 nor 1.
+  // Null if the variable has no value. Stays valid until the variable is set. Errors:
+  // kUnimplemented: the scope holds it as something that is no Array; kFailedPrecondition: there is
+  // no memory for it; kInvalidArgument: a BOOL in it is neither 0 nor 1.
   absl::StatusOr<const Array*> Find(const Variable& variable);
   // The same of a variable of block 0, by its name. REQUIRES: this is the frame of block 0.
   absl::StatusOr<const Array*> FindGlobal(absl::string_view name);
 
-  // Gives a variable of block 0 its value when the run begins. Errors: those of Find. REQUIRES:
-  // this is the frame of block 0.
+  // Sets a variable of block 0 when the run begins. Errors: those of Find. REQUIRES: this is the
+  // frame of block 0.
   absl::Status Feed(absl::string_view name, const Tensor& value);
 
   // Rounds the value to its type.
@@ -58,13 +58,13 @@ class Frame {
   };
 
   Frame& FrameOf(const Variable& variable);
-  // Holds what is given from outside. Errors: those of Find.
+  // Stores a value that is given from outside. Errors: those of Find.
   absl::StatusOr<const Array*> Hold(absl::string_view name, const Tensor& tensor);
-  // The type that stands for a declared one.
+  // The type that is used for a declared one.
   VarType::Type StoredType(VarType::Type dtype) const;
 
   Scope* scope_ = nullptr;
-  const Block* block_ = nullptr;  // null of block 0, as outer_
+  const Block* block_ = nullptr;  // null for block 0, like outer_
   Frame* outer_ = nullptr;
   Precision precision_;
   bool check_finite_ = false;

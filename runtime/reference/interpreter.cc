@@ -18,8 +18,7 @@ absl::Status AtOp(const Op& op, const absl::Status& status) {
   return AtPlace(Describe(op), status);
 }
 
-// What is fed stands in the scope by its own name, and what is fetched is read by its name: both
-// ops have nothing to do.
+// Feeds are in the scope under their own names, and fetches are read by name: both ops do nothing.
 bool HasNothingToDo(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
 
 // All op types of the program without a kernel, each at its first op.
@@ -105,7 +104,7 @@ class Interpreter::Execution final : public BlockRunner {
       state_.op = first + step.number;
       OpRun op(*step.op, *step.schema, interpreter_.program_->version(), interpreter_.era_, state_,
                frame, this);
-      // A kernel makes its arrays without asking whether there is memory for them.
+      // A kernel creates its arrays without checking whether there is memory for them.
       absl::Status status = GuardedCall("its outputs", [&]() -> absl::Status {
         RETURN_IF_ERROR(op.ReadInputs());
         RETURN_IF_ERROR((*step.kernel)(op));

@@ -1,6 +1,6 @@
 // The reference interpreter: runs a program op by op, forward and backward parts alike, with plain
-// loops in double. It is the definition of what a program computes, which faster kernels are
-// tested against, and a back end for whoever wants it to be slow and clear.
+// loops in double. It defines what a program computes; faster kernels are tested against it, and it
+// is a backend for users who want clarity rather than speed.
 
 #ifndef FIXPOINT_RUNTIME_REFERENCE_INTERPRETER_H_
 #define FIXPOINT_RUNTIME_REFERENCE_INTERPRETER_H_
@@ -24,8 +24,8 @@ namespace fixpoint::reference {
 
 struct InterpreterOptions {
   Precision precision = Precision::kAsDeclared;
-  uint64_t seed = 0;  // of the numbers that ops draw whose own seed is 0
-  // As BackendOptions says (runtime/backends.h).
+  uint64_t seed = 0;  // the seed of random ops whose own seed is 0
+  // As in BackendOptions (runtime/backends.h).
   bool check_finite = false;
   int64_t max_iterations = kDefaultMaxIterations;
 };
@@ -34,8 +34,8 @@ class Interpreter final : public Backend {
  public:
   // Looks up the kernels of all ops of all blocks. The program and the scope outlive the
   // interpreter, and the program is not edited meanwhile. Errors: kUnimplemented: op types without
-  // a kernel, with the place of the first op of each; or kInvalidArgument: an op is not as its type
-  // requires.
+  // a kernel, with the place of the first op of each; or kInvalidArgument: an op does not have the
+  // form of its type.
   static absl::StatusOr<Interpreter> Create(const Program& program, Scope* scope,
                                             const InterpreterOptions& options = {});
 

@@ -2,9 +2,9 @@
 // (kernels/*.cc); all_kernels.inc lists the families.
 //
 // A kernel is written to be read: plain loops in the order of the formula, sums in double. It
-// checks the shapes that it relies on; what CheckForm (ops/op_form.h) says of slots and attributes
-// holds when it is called. Of rounding it shares ops/quant_math.h with the other kernels, of random
-// numbers runtime/random.h, and no other arithmetic.
+// checks the shapes that it relies on; what CheckForm (ops/op_form.h) checks about slots and
+// attributes holds when it is called. It shares with the other kernels the rounding of
+// ops/quant_math.h and the random numbers of runtime/random.h, and no other arithmetic.
 
 #ifndef FIXPOINT_RUNTIME_REFERENCE_KERNELS_H_
 #define FIXPOINT_RUNTIME_REFERENCE_KERNELS_H_
@@ -19,7 +19,7 @@
 
 namespace fixpoint::reference {
 
-// Computes the outputs. Error: what of the inputs or attributes is wrong, without naming the op.
+// Computes the outputs. Error: which inputs or attributes are wrong, without naming the op.
 using Kernel = std::function<absl::Status(OpRun& op)>;
 
 struct KernelEntry {

@@ -28,25 +28,25 @@ class OpSchema;
 
 namespace fixpoint::reference {
 
-// What tells one run of an op from others.
+// What distinguishes one run of an op from others.
 struct RunState {
-  uint64_t seed = 0;  // of ops whose own seed is 0
+  uint64_t seed = 0;  // for ops whose own seed is 0
   uint32_t step = 0;  // how often the program ran before
-  // The op's place among all ops of the program; each time that a loop comes to it again, as many
-  // more as the program has ops.
+  // The op's place among all ops of the program; each time that a loop reaches it again, the number
+  // of the program's ops is added.
   uint32_t op = 0;
 };
 
-// Who runs the blocks that ops name.
+// Runs the blocks that ops name.
 class BlockRunner {
  public:
   virtual ~BlockRunner() = default;
   virtual absl::Status RunBlock(const Block& block, Frame* frame) = 0;
-  // Of the run.
+  // The bound of the run's loops.
   virtual LoopBound& loops() = 0;
 };
 
-// Slots, attributes and their defaults are those of the op's schema; asking for one that it does
+// Slots, attributes and their defaults are those of the op's schema; requesting one that it does
 // not have is a defect of the kernel.
 class OpRun {
  public:
@@ -54,16 +54,16 @@ class OpRun {
   OpRun(const Op& op, const OpSchema& schema, int64_t version, Era era, const RunState& state,
         Frame* frame, BlockRunner* runner);
 
-  // Looks the inputs up. Errors: kFailedPrecondition: one has no value (of an op that runs a block
-  // those in lists need none: the block may write them first); kInvalidArgument: the step is not
-  // told from which it is in test mode.
+  // Looks up the inputs. Errors: kFailedPrecondition: one has no value (for an op that runs a
+  // block, those in lists need none: the block may write them first); kInvalidArgument: the step
+  // from which it is in test mode is unknown.
   absl::Status ReadInputs();
-  // Gives the outputs that were set to the frame.
+  // Moves the outputs that were set to the frame.
   void WriteOutputs();
 
   const Op& op() const { return op_; }
   Era era() const { return era_; }
-  // The dims of what is one number: [1] before 2.5, [] since.
+  // The dims of a single value: [1] before 2.5, [] since.
   Dims ScalarDims() const;
 
   // Whether ops of this type can have such an input at all.
@@ -75,29 +75,29 @@ class OpRun {
   // All of a list, in order.
   std::vector<const Array*> Inputs(absl::string_view slot) const;
   // What the variable of an output slot holds before the op: for ops that read and write one
-  // variable that they name as an output only. Null where it has no value. Errors as Frame::Find.
+  // variable that they name only as an output. Null if it has no value. Errors as Frame::Find.
   absl::StatusOr<const Array*> FindBefore(absl::string_view output_slot) const;
 
-  // What the first argument of a slot holds now, that a block may have written since. Null where it
+  // What the first argument of a slot holds now, which a block may have written since. Null if it
   // has no value, or there is none.
   absl::StatusOr<const Array*> FindNow(absl::string_view slot) const;
   // Runs a block of the op once, its variables in a frame of their own.
   absl::Status RunBlock(const Block& block);
-  // Counts that a loop goes round. Error: it has too often.
+  // Counts an iteration of a loop. Error: there were too many.
   absl::Status BeginIteration() { return runner_.loops().BeginIteration(); }
 
-  // Whether anyone wants output `index` of a slot.
+  // Whether anything reads output `index` of a slot.
   bool HasOutput(absl::string_view slot, int index = 0) const;
   int OutputCount(absl::string_view slot) const;
-  // Rounds to the value's type and gives it the offsets that OutputLod (ops/output_lod.h) says;
-  // nothing happens where nobody wants it.
+  // Rounds to the value's type and sets the offsets from OutputLod (ops/output_lod.h); does nothing
+  // if nothing reads it.
   void SetOutput(absl::string_view slot, Array value) { SetOutput(slot, 0, std::move(value)); }
   void SetOutput(absl::string_view slot, int index, Array value);
 
   const OpAttributes& attributes() const { return attributes_; }
   int64_t Int(absl::string_view name) const { return attributes_.Int(name); }
   double Float(absl::string_view name) const { return attributes_.Float(name); }
-  // is_test is true also from the step on that kTestFromStepAttr says.
+  // is_test is also true from the step that kTestFromStepAttr gives.
   bool Bool(absl::string_view name) const {
     return (name == "is_test" && is_test_by_step_) || attributes_.Bool(name);
   }
@@ -108,20 +108,20 @@ class OpRun {
     return attributes_.DataType(name);
   }
 
-  // The numbers that the op draws: those of its attribute `seed`, the same in every run and in
-  // every op with it; where that is 0, numbers of its own in each run.
+  // The random numbers that the op draws: those of its attribute `seed`, the same in every run and
+  // in every op with it; if that is 0, its own numbers in each run.
   RandomStream Random(int64_t seed) const;
 
-  // Errors (kInvalidArgument) that say what the input of a slot is and what it should be.
+  // Errors (kInvalidArgument) that state what the input of a slot is and what it should be.
   absl::Status CheckRank(absl::string_view slot, int rank) const;
   absl::Status CheckDims(absl::string_view slot, DimsView wanted) const;
   absl::Status CheckSize(absl::string_view slot, int64_t wanted) const;
 
  private:
   bool MayLackValue(const Argument& input) const;
-  // The value of an input argument; null of kEmptyArgument.
+  // The value of an input argument; null for kEmptyArgument.
   const Array* ValueOf(const Argument* argument) const;
-  // Finds out whether kTestFromStepAttr puts the op in test mode.
+  // Finds whether kTestFromStepAttr puts the op in test mode.
   absl::Status ReadStep();
 
   const Op& op_;
@@ -132,7 +132,7 @@ class OpRun {
   const RunState state_;
   Frame& frame_;
   BlockRunner& runner_;
-  std::vector<const Array*> inputs_;  // as op_.inputs()
+  std::vector<const Array*> inputs_;  // like op_.inputs()
   bool is_test_by_step_ = false;
   std::vector<std::pair<const Variable*, Array>> outputs_;
 };

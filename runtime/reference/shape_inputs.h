@@ -1,4 +1,4 @@
-// Sizes that an op takes from an attribute or, where they are there, from tensors.
+// Sizes that an op takes from an attribute or, if they are there, from tensors.
 
 #ifndef FIXPOINT_RUNTIME_REFERENCE_SHAPE_INPUTS_H_
 #define FIXPOINT_RUNTIME_REFERENCE_SHAPE_INPUTS_H_
@@ -14,13 +14,13 @@
 
 namespace fixpoint::reference {
 
-// What an op is told as a tensor `tensor` of integers, else as a list `list` of tensors of one,
-// else as the attribute. "" for a slot that the op does not have. Error (kInvalidArgument): a
-// tensor of the list is not of one element.
+// The value that an op takes from a tensor `tensor` of integers, else from a list `list` of tensors
+// of one element, else from the attribute. "" for a slot that the op does not have. Error
+// (kInvalidArgument): a tensor of the list does not have one element.
 absl::StatusOr<std::vector<int64_t>> IntsFrom(const OpRun& op, absl::string_view tensor,
                                               absl::string_view list, absl::string_view attr);
 
-// The dims that `shape` says, with its tensors where the op has them. Error (kInvalidArgument): a
+// The dims that `shape` gives, with its tensors if the op has them. Error (kInvalidArgument): a
 // size is negative.
 absl::StatusOr<Dims> ShapeOf(const OpRun& op);
 

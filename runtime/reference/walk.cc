@@ -17,8 +17,7 @@ Dims Repeated(DimsView dims, DimsView wanted) {
   return strides;
 }
 
-// `dims` among 1s, so that they have `rank` dimensions. The offset of the first is `axis`; -1 is at
-// the end.
+// `dims` padded with 1s to `rank` dimensions. The offset of the first is `axis`; -1 is at the end.
 absl::StatusOr<Dims> Placed(DimsView dims, int rank, int64_t axis) {
   const int given = static_cast<int>(dims.size());
   Dims placed(rank, 1);

@@ -1,4 +1,4 @@
-// Runs a program on the batches of a data set, and tells how well it did on each.
+// Runs a program on the batches of a data set, and reports how well it did on each.
 
 #ifndef FIXPOINT_RUNTIME_TRAINING_BATCH_RUNNER_H_
 #define FIXPOINT_RUNTIME_TRAINING_BATCH_RUNNER_H_
@@ -22,7 +22,7 @@
 
 namespace fixpoint {
 
-// What runs, and on batches of what form.
+// What runs, and the form of its batches.
 struct BatchRunOptions {
   NetworkVariables variables;
   BackendKind backend = kDefaultBackend;
@@ -32,13 +32,13 @@ struct BatchRunOptions {
 
 struct BatchResult {
   int64_t images = 0;
-  std::optional<double> loss;      // none where the program has none
-  std::optional<int64_t> correct;  // answers; none where the scores are not known
-  std::vector<Tensor> fetched;     // what was asked for beside them
+  std::optional<double> loss;      // none if the program has none
+  std::optional<int64_t> correct;  // right answers; none if the scores are not known
+  std::vector<Tensor> fetched;     // other fetches
 };
 
-// The batches of a set that the program takes: images have the shape that it declares, where that
-// is known. The set outlives the batcher. Errors: those of Batcher::Create; kInvalidArgument: the
+// The batches of a set that the program takes: images have the shape that it declares, if that is
+// known. The set outlives the batcher. Errors: those of Batcher::Create; kInvalidArgument: the
 // program declares another number of pixels.
 absl::StatusOr<Batcher> BatchesFor(const Program& program, const ImageSet* set,
                                    const BatchRunOptions& options);
@@ -53,8 +53,8 @@ class BatchRunner {
   const Backend& backend() const { return *backend_; }
 
   // Runs the program on batch `number`, counted from 0 through all epochs; `step` is the backend's.
-  // Errors: those of Backend::Run; kInvalidArgument: the loss is not one number, or the scores are
-  // no row for each image.
+  // Errors: those of Backend::Run; kInvalidArgument: the loss is not one value, or the scores are
+  // not a row for each image.
   absl::StatusOr<BatchResult> Run(int64_t number, uint32_t step,
                                   absl::Span<const std::string> also_fetch = {});
 

@@ -31,7 +31,8 @@ namespace fs = std::filesystem;
 constexpr char kStateFile[] = "state.textproto";
 constexpr char kValuesFile[] = "values.npz";
 constexpr char kStepPrefix[] = "step-";
-// What AtomicFile and StagedDirectory begin the names with of what is not whole yet, or no more.
+// The prefix that AtomicFile and StagedDirectory give to the names of what is incomplete or being
+// removed.
 constexpr char kUnfinishedPrefix[] = ".fixpoint-";
 
 absl::Status CannotBeWritten(const std::string& path, const std::error_code& error) {
@@ -112,7 +113,7 @@ absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run
   if (state.batch_size() != run.batch_size()) {
     return refuse("batch size", state.batch_size(), run.batch_size());
   }
-  // What another one computes has other bits.
+  // Another backend or number of threads gives other bits.
   if (state.backend() != run.backend()) return refuse("backend", state.backend(), run.backend());
   if (state.threads() != run.threads()) return refuse("threads", state.threads(), run.threads());
   for (const auto& [name, value] : initial) {
@@ -179,7 +180,7 @@ absl::Status CheckpointFolder::RemoveOldest() {
   ASSIGN_OR_RETURN(const std::vector<int64_t> steps, Steps());
   const int too_many = static_cast<int>(steps.size()) - keep_;
   for (int i = 0; i < too_many; ++i) {
-    // By another name first: a process that is killed on the way leaves no half of a checkpoint.
+    // Renamed first: a process that is killed on the way leaves no half of a checkpoint.
     const std::string path = PathOf(steps[i]);
     const fs::path removed =
         fs::path(path_) / absl::StrCat(kUnfinishedPrefix, getpid(), "-", kStepPrefix, steps[i]);

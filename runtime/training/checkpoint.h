@@ -1,4 +1,4 @@
-// Checkpoints: what a run of training needs to go on as if it had not been interrupted. A
+// Checkpoints: what a training run needs to continue as if it had not been interrupted. A
 // checkpoint is a folder, which appears whole or not at all:
 //
 //   values.npz       every variable of the scope (runtime/npz.h)
@@ -29,7 +29,7 @@ struct Checkpoint {
   Scope scope;
 };
 
-// Checksums by which a program or a data set is known again. They guard against accident, not
+// Checksums by which a program or a data set is recognised. They guard against accident, not
 // against malice.
 uint64_t ChecksumOf(const Program& program);
 uint64_t ChecksumOf(const ImageSet& set);
@@ -38,28 +38,29 @@ uint64_t ChecksumOf(const ImageSet& set);
 // no step, or one below 0.
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path);
 
-// Whether a run goes on from a checkpoint. `run` is the state of the run, `initial` the scope that
-// it would start with. Error (kInvalidArgument) with the checkpoint's path: it is of another run,
-// and of which program or data; or it lacks a variable, or has it with another type or shape.
+// Whether a run can continue from a checkpoint. `run` is the state of the run, `initial` the scope
+// that it would start with. Error (kInvalidArgument) with the checkpoint's path: it belongs to
+// another run, and to which program or data; or it lacks a variable, or has it with another type or
+// shape.
 absl::Status CheckIsOfRun(const Checkpoint& checkpoint, const TrainingState& run,
                           const Scope& initial);
 
 // The checkpoints of one run. No two processes use a folder at once.
 class CheckpointFolder {
  public:
-  // Makes the folder where there is none, and removes what a run that was killed has left half
-  // written or half removed. `keep`: how many checkpoints stay, 1 or more. Error (kUnavailable):
-  // the folder cannot be written.
+  // Creates the folder if there is none, and removes what a killed run has left half written or
+  // half removed. `keep`: how many checkpoints stay, 1 or more. Error (kUnavailable): the folder
+  // cannot be written.
   static absl::StatusOr<CheckpointFolder> Open(const std::string& path, int keep);
 
-  // The steps that there is a checkpoint of, in ascending order.
+  // The steps for which there is a checkpoint, in ascending order.
   absl::StatusOr<std::vector<int64_t>> Steps() const;
   std::string PathOf(int64_t step) const;
 
-  // Writes one, synced, and before and after that removes those that are too many, the oldest
-  // first. Whenever the process is killed, each checkpoint is whole or not there, those that were
-  // to stay are there, and at most one is too many. Errors: kUnavailable; kUnimplemented for
-  // selected rows and for what NumPy has no type for.
+  // Writes one, synced, and before and after that removes the oldest ones beyond `keep`. Whenever
+  // the process is killed, each checkpoint is complete or absent, those to be kept are there, and
+  // at most one is too many. Errors: kUnavailable; kUnimplemented for selected rows and for types
+  // that NumPy lacks.
   absl::Status Write(const TrainingState& state, const Scope& scope);
 
  private:

@@ -28,14 +28,14 @@ absl::Status CheckDoesNotTrain(const Program& program);
 
 class Evaluator {
  public:
-  // `program` is one of inference or of test mode (transpiler/freeze/test_program.h). All that is
+  // `program` is for inference or in test mode (transpiler/freeze/test_program.h). All that is
   // pointed to outlives the evaluator. Errors: those of CheckDoesNotTrain and BatchRunner::Create.
   static absl::StatusOr<Evaluator> Create(const Program& program, Scope* scope, const ImageSet* set,
                                           const BatchRunOptions& options);
 
   // Runs the program once on every image, in the order of the set, with what the scope holds now.
-  // The scope is then as it was: what the program's ops write there, as ranges that a quantizer
-  // finds anew in each run, is put back. Errors: those of BatchRunner::Run and KeptState.
+  // The scope is then as it was: what the program's ops write there, such as ranges that a
+  // quantizer finds anew in each run, is restored. Errors: those of BatchRunner::Run and KeptState.
   absl::StatusOr<Evaluation> Run();
   const Backend& backend() const { return runner_.backend(); }
 

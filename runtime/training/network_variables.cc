@@ -28,7 +28,7 @@ absl::Status CheckDeclared(const Program& program, const std::string& name,
       absl::StrCat("block 0 has no variable \"", name, "\", which is to be ", what));
 }
 
-// The only fed variable that is floating point, or that is not; "" where there is none.
+// The only fed variable that is floating point, or that is not; "" if there is none.
 absl::StatusOr<std::string> OnlyFed(const Program& program, bool is_float, absl::string_view what) {
   std::vector<std::string> names;
   for (const Variable* variable : FedVariables(program)) {

@@ -15,21 +15,15 @@ namespace fixpoint {
 struct NetworkVariables {
   std::string images;  // fed: FP32 [N, ...]
   std::string labels;  // fed: INT64 [N,1]; "": the program takes none
-  std::string loss;    // one number; "": the program has none
+  std::string loss;    // a scalar; "": the program has none
   std::string scores;  // [N,classes], the largest of which is the answer; "": not known
 };
 
-// Fills in those that are "" from what the program says:
-//   images  the only fed floating-point variable
-//   labels  the only fed variable of integers, if any
-//   loss    the variable whose gradient the backward pass begins with, if any
-//   scores  what a cross entropy of the labels reads; without one the only fetched variable, if any
-// Errors (kInvalidArgument): one that is named is no variable of block 0; images or labels could be
-// any of several, or the program is fed no images.
+// Fills in those that are "" from the program:
 absl::StatusOr<NetworkVariables> FindNetworkVariables(const Program& program,
                                                       NetworkVariables named = {});
 
-// The extents of one image as the program declares its variable of images; none where it does not.
+// The extents of one image as the program declares its variable of images; none if it does not.
 std::vector<int64_t> DeclaredImage(const Program& program, const std::string& images);
 
 }  // namespace fixpoint

@@ -5,7 +5,7 @@
 //   ASSIGN_OR_RETURN(Trainer trainer, Trainer::Create(main, &scope, &images, options));
 //   while (trainer.epoch() < 10) RETURN_IF_ERROR(trainer.Step().status());
 //
-// How well it does then is what an Evaluator says (runtime/training/evaluator.h).
+// An Evaluator (runtime/training/evaluator.h) then measures how well it does.
 
 #ifndef FIXPOINT_RUNTIME_TRAINING_TRAINER_H_
 #define FIXPOINT_RUNTIME_TRAINING_TRAINER_H_
@@ -36,23 +36,23 @@ class Trainer {
   static absl::StatusOr<Trainer> Create(const Program& program, Scope* scope, const ImageSet* set,
                                         const BatchRunOptions& options);
 
-  // How many steps were done. What a step does depends on the scope, the options and this alone.
+  // How many steps were done. A step depends on the scope, the options and this alone.
   int64_t step() const { return step_; }
   int64_t epoch() const { return step_ / StepsPerEpoch(); }
   int64_t StepsPerEpoch() const { return runner_.BatchesPerEpoch(); }
   const Backend& backend() const { return runner_.backend(); }
 
   // Does one step. Errors: those of BatchRunner::Run, with the step's number from 1 on. After one
-  // the trainer and the scope are of no use.
+  // the trainer and the scope can no longer be used.
   //
   // A loss that is not finite is an error too (kFailedPrecondition). It names the first op that
-  // wrote such a value, be it in an earlier step: the steps since a copy of the scope are done
-  // again, looking at every value; another error then is given as it is. A copy is made every
+  // wrote such a value, even in an earlier step: the steps since a copy of the scope are repeated,
+  // checking every value; another error then is returned as it is. A copy is made every
   // kStepsBetweenCopies steps, and the last two are kept: all losses between the older and the
   // younger one were finite, so that the value is younger than the older copy.
   absl::StatusOr<BatchResult> Step(absl::Span<const std::string> also_fetch = {});
 
-  // Goes on after `step` steps, when the scope holds what it held then.
+  // Continues after `step` steps, with the scope holding what it held then.
   absl::Status GoTo(int64_t step);
 
   static constexpr int64_t kStepsBetweenCopies = 32;

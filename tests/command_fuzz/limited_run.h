@@ -29,7 +29,7 @@ struct ToolRun {
 
 struct RunLimits {
   double seconds = 30;
-  // Of the address space; a sanitizer takes all there is, and is not limited.
+  // Bytes of address space; a sanitizer takes all there is, and is not limited.
   int64_t address_bytes = int64_t{4} << 30;
   int64_t output_bytes = int64_t{16} << 20;  // of each stream that is kept; the rest is dropped
 };

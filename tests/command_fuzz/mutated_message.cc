@@ -26,7 +26,7 @@ class Places {
  public:
   explicit Places(Message* message) { Collect(message); }
 
-  // Those that are there far more often than those that could be.
+  // Chooses fields that are present far more often than those that could be.
   const Place& Choose(Random* random) const {
     const bool there = !there_.empty() && !random->OneIn(5);
     const std::vector<Place>& places = there || absent_.empty() ? there_ : absent_;

@@ -106,7 +106,7 @@ struct Deployed {
   LoweredModel lowered;
 };
 
-// Of ops of those types none is left on numbers.
+// Deploys the program; no op of those types may be left in float.
 absl::StatusOr<Deployed> Deploy(const Program& program, const Scope& scope,
                                 const FreezeOptions& options,
                                 const std::vector<std::string>& on_integers) {

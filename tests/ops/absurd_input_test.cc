@@ -47,7 +47,7 @@ constexpr float kReals[] = {0,
                             std::numeric_limits<float>::quiet_NaN()};
 constexpr const char* kStrings[] = {"", "NHWC", "NCHW", "SAME", "VALID", "EXPLICIT", "max", "?"};
 
-// Of tensors and lists: mostly those that get past the first check of an image's op.
+// Lengths of tensors and lists: mostly those that get past the first check of an image's op.
 constexpr int kLengths[] = {0, 1, 2, 2, 3, 4, 4, 4, 5, 6};
 
 class Absurd {
@@ -235,7 +235,7 @@ TEST_P(AbsurdInput, TakesLongLists) {
 
 constexpr int kManySlots = 20000;
 
-// Of no type, with slots and attributes that no schema has.
+// An op of no type, with slots and attributes that no schema has.
 OpDesc OpWithUnknownSlots() {
   OpDesc op;
   for (int i = 0; i < kManySlots; ++i) {

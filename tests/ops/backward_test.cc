@@ -46,7 +46,7 @@ std::string Backward(absl::string_view text, const BackwardOptions& options = {}
   return parameters.ok() ? TrainingOps(program) : std::string(parameters.status().ToString());
 }
 
-// Those of a MeanOf, without the two that every mean begins with.
+// The backward ops of a MeanOf, without the two that every mean begins with.
 std::string BackwardOfMean(absl::string_view last, absl::string_view ops,
                            const BackwardOptions& options = {}) {
   const std::string of_mean = absl::StrCat(

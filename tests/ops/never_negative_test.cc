@@ -11,7 +11,7 @@
 namespace fixpoint {
 namespace {
 
-// Of what an op writes to a variable.
+// Whether it holds for what an op writes to a variable.
 bool HoldsOf(const std::string& variable, const std::string& ops) {
   const Program program = ProgramFromText(ops);
   for (const Op& op : program.block(0).ops()) {

@@ -118,7 +118,7 @@ QuantSpec Affine(QuantSpec::Signedness signedness) {
 }
 
 TEST(MovingAverageMinMax, PutsZeroOnACode) {
-  // Of [-1, 3]: a step of 4 / 255, and the code 64 (63.75) for 0.
+  // The range [-1, 3] gives a step of 4 / 255, and the code 64 (63.75) for 0.
   Feeder unsigned_codes("moving_average_min_max", Affine(QuantSpec::UNSIGNED));
   EXPECT_THAT(unsigned_codes.Feed({-1, 3}), FloatEq(4.0f / 255));
   EXPECT_EQ(unsigned_codes.state(1)[0], 64);
@@ -173,7 +173,7 @@ TEST(MovingAverageMinMax, OfAProfileIsWidenedToHoldZero) {
   EXPECT_EQ(feeder.state(1)[0], -128) << "the smallest value is 0 still";
 }
 
-// Of one row, each time anew.
+// The range of one row, found anew each time.
 TEST(RowWiseMinMax, PutsZeroOnACodeOfEachRow) {
   Feeder feeder("row_wise_min_max", Bits(8));
   EXPECT_THAT(feeder.Feed({-1, 3}), FloatEq(4.0f / 255));

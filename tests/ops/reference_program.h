@@ -19,7 +19,7 @@ struct ReferenceProgram {
   Era era() const { return EraOf(program.version(), program.Proto().has_op_version_map()); }
 };
 
-// Those whose path holds `part`, in the order of their paths; none where they are absent.
+// The programs whose path contains `part`, in the order of their paths; none if they are absent.
 std::vector<ReferenceProgram> LoadReferencePrograms(absl::string_view part);
 
 // The path of the startup program that goes with a training program's.

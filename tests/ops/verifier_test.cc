@@ -360,7 +360,7 @@ TEST(Verifier, TextGrowsNoFasterThanTheFindings) {
   EXPECT_LT(FindingsText(program, findings).size(), kSlots * size_t{2500});
 }
 
-// Of an empty slot nothing follows, and nobody looks for what it may belong to.
+// An empty slot implies nothing, and nothing searches for what it may belong to.
 TEST(Verifier, TakesManyEmptySlots) {
   std::string text = "var x f32[1,4]\nvar g f32[1,4]\nsqueeze_grad(X=x, Out@GRAD=g";
   for (int i = 0; i < 100000; ++i) absl::StrAppend(&text, ", a", i, "=[]");

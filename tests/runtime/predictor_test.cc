@@ -58,7 +58,7 @@ std::vector<Tensor> Inputs(int64_t batch) {
   return inputs;
 }
 
-// Of Inputs(batch).
+// The outputs for Inputs(batch).
 std::vector<float> Expected(int64_t batch) {
   const std::vector<Tensor> inputs = Inputs(batch);
   const Tensor w = Waves({4, 3}, 0.4f);

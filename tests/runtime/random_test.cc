@@ -57,7 +57,7 @@ Moments MomentsOf(Draw draw) {
   return moments;
 }
 
-// Of 100000 numbers the mean is off by less than 5 standard errors, here below 0.016 for each.
+// The mean of 100000 numbers is off by less than 5 standard errors, here below 0.016 for each.
 TEST(RandomStream, DistributionsHaveTheirMoments) {
   const RandomStream random(7, 0, 0);
   const Moments uniform = MomentsOf([&](int i) { return random.Uniform(i); });

@@ -2,9 +2,9 @@
 // `mode: lower` (Lower, whose account stands in front of its notes) and `mode: passes` (those that
 // `pipeline` names).
 //
-// Of freezing, `form`, `feeds`, `fetches` and `allow_dynamic: true` are settings; the section
-// `parameters` is what was trained, `parameters become` what is left (parameter_text.h), and
-// `notes` what the user is told.
+// For freezing, `form`, `feeds`, `fetches` and `allow_dynamic: true` are settings; the section
+// `parameters` has the trained parameters, `parameters become` what is left of them
+// (parameter_text.h), and `notes` the notes to the user.
 
 #ifndef FIXPOINT_TESTS_TESTING_GOLDEN_INFERENCE_H_
 #define FIXPOINT_TESTS_TESTING_GOLDEN_INFERENCE_H_

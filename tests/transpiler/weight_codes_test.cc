@@ -112,7 +112,7 @@ TEST(WeightCodes, OfWhatIsNoWeightAreRefused) {
   EXPECT_EQ(MakeWeightCodes(Floats({2}, {1, 2}), two_scales).status(),
             absl::InvalidArgumentError(
                 "is [2], and there are 2 scales; want one for each of the 1 channels"));
-  // Of so many channels, none has an element.
+  // With so many channels, none has an element.
   EXPECT_EQ(MakeWeightCodes(Floats({0, int64_t{1} << 60}, {}), channels).status(),
             absl::InvalidArgumentError("is [0, 1152921504606846976] and has no elements"));
   EXPECT_EQ(MakeWeightCodes(Tensor::FromValues<double>({1}, std::vector<double>{1}), {}).status(),

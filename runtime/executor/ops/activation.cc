@@ -13,7 +13,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Those whose gradients are known.
+// The functions whose gradients are known.
 constexpr const char* kDifferentiated[] = {
     "relu", "relu6", "leaky_relu", "sigmoid", "tanh", "hard_sigmoid", "hard_swish", "swish",
     "silu", "gelu",  "abs",        "exp",     "log",  "sqrt",         "square"};

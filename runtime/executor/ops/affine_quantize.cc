@@ -29,8 +29,8 @@ struct Affine {
   float zero_point;
 };
 
-// Of a range that holds 0; a range too small for a step that is a normal number has step 1, and one
-// that is more than a float holds has a step that a float holds.
+// For a range that contains 0. A range too small for a step that is a normal float has step 1, and
+// one that exceeds the largest float has a step that a float holds.
 Affine AffineOf(float min, float max, const CodeRange& codes) {
   const float count = codes.largest - codes.lowest;
   float step = (max - min) / count;
@@ -40,7 +40,7 @@ Affine AffineOf(float min, float max, const CodeRange& codes) {
   return {step, std::min(std::max(zero_point, codes.lowest), codes.largest)};
 }
 
-// A NaN has the code of 0.
+// The code of NaN is the zero point.
 float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes,
              QuantSpec::Rounding rounding) {
   const float steps = x * multiplier;
@@ -61,7 +61,7 @@ absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
       "the zero point is ", zero_point, "; want a code, ", codes.lowest, " to ", codes.largest));
 }
 
-// The type that holds codes; nothing where 8 bits do not.
+// The type that holds codes; nothing if 8 bits do not.
 std::optional<kernels::CodeType> CodeTypeOf(const CodeRange& codes) {
   if (codes.largest - codes.lowest > 255) return std::nullopt;
   return codes.lowest < 0 ? kernels::CodeType::kInt8 : kernels::CodeType::kUint8;
@@ -71,7 +71,7 @@ Buffer WriteNumberOver(OpPlanner& op, absl::string_view slot, Buffer before) {
   return op.WriteOver(slot, kOneNumber, Layout::kRowMajor, before);
 }
 
-// In test mode what an op goes by stays as it is.
+// In test mode the op's state does not change.
 absl::Status ShareNumber(OpPlanner& op, absl::string_view output, absl::string_view input) {
   if (!op.Wants(output)) return absl::OkStatus();
   return op.builder().Share(op.OutputValue(output), op.InputValue(input));
@@ -82,7 +82,7 @@ struct AffineBuffers {
   Buffer zero_point;
 };
 
-// Adds the step that takes the finite values of X in: moving averages of the smallest and of the
+// Adds the step that observes the finite values of X: moving averages of the smallest and of the
 // largest, widened to 0.
 absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, Buffer x,
                                         const AffineBuffers& before) {
@@ -116,7 +116,7 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
   return after;
 }
 
-// Adds the step that makes integers of X.
+// Adds the step that quantizes X to integers.
 void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& affine,
                  const CodeRange& range, kernels::CodeType type, QuantSpec::Rounding rounding) {
   const Value& out = op.OutputValue("Out");

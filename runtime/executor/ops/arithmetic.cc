@@ -1,4 +1,4 @@
-// Sums and scales of whole tensors, what clips them, and counters.
+// Sums and scales of whole tensors, clipping, and counters.
 
 #include "runtime/kernels/arithmetic.h"
 
@@ -19,7 +19,8 @@
 namespace fixpoint::executor {
 namespace {
 
-// The reference's type of X is any: counters are scaled too. Both numbers become of X's type first.
+// The reference accepts any type of X: counters are scaled too. Both parameters are converted to
+// X's type first.
 absl::Status PlanScale(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckAbsent("ScaleTensor"));
   const float scale = op.Number("scale");
@@ -117,8 +118,8 @@ absl::Status PlanIncrement(OpPlanner& op) {
   });
 }
 
-// Integers of 8 bits become numbers where somebody reads them as numbers: they may be codes, which
-// a dequantize op says the ranges of.
+// Integers of 8 bits are converted where something reads them as floats: they may be codes, whose
+// ranges a dequantize op has.
 absl::Status PlanCast(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   const TensorType from_type = op.InputType("X");

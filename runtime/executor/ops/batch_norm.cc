@@ -1,4 +1,4 @@
-// batch_norm, with the relu after it where nothing else reads what is between them.
+// batch_norm, with the relu after it if nothing else reads what is between them.
 
 #include "runtime/executor/ops/batch_norm.h"
 
@@ -20,7 +20,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// What the plan of a batch_norm leaves to that of its gradient.
+// What the plan of a batch_norm passes to that of its gradient.
 struct ForwardNorm {
   std::shared_ptr<kernels::BatchNorm> norm;
   NormalizedValue y;
@@ -30,8 +30,8 @@ struct ForwardNorm {
   Layout layout;
 };
 
-// What stands for the gradient of the norm's output where the relu's gradient is found in the step
-// of the norm's: the gradient of the relu's output.
+// Stands for the gradient of the norm's output if the norm's gradient step also computes the
+// relu's: the gradient of the relu's output.
 struct GradientOfRelu {
   const Value* dy;
 };
@@ -85,8 +85,8 @@ bool Reads(const Op& op, absl::string_view slot, const Value& value) {
   return op.Input(slot) != nullptr && op.Input(slot)->value() == &value;
 }
 
-// A relu that reads the output alone, and its gradient op, if there is one; the only gradient of
-// the norm, which is by the batch, then reads that one's result alone.
+// A relu that alone reads the output, and its gradient op, if there is one; the norm's only
+// gradient, which is by the batch, then reads only that one's result.
 struct ReluAfter {
   const Op* relu;
   const Op* gradient = nullptr;
@@ -128,7 +128,7 @@ void Follow(float momentum, absl::Span<const float> before, absl::Span<const flo
   }
 }
 
-// The elements are computed where somebody reads more of them than their codes.
+// The elements are computed where something reads more than their codes.
 void DeferElements(OpPlanner& op, const NormalizedValue& y, const Value& result) {
   PlanBuilder& builder = op.builder();
   builder.Defer(result, op.InputType("X"), FormOf(op).layout(), [=, &builder](Buffer out) {
@@ -157,7 +157,7 @@ absl::Status PlanTraining(OpPlanner& op, kernels::BatchNormShape shape) {
   ASSIGN_OR_RETURN(const Buffer mean_before, op.ReadFloats("Mean"));
   ASSIGN_OR_RETURN(const Buffer variance_before, op.ReadFloats("Variance"));
 
-  // What the reference keeps for its own gradient kernel; ours is told by ForwardNorm.
+  // What the reference keeps for its own gradient kernel; ours gets it from ForwardNorm.
   if (op.Wants("ReserveSpace")) op.WriteAs("ReserveSpace", {VarType::FP32, {0}});
   const TensorType channels{VarType::FP32, {shape.channels}};
   const auto scratch = [&](absl::string_view what, int64_t size) {
@@ -248,8 +248,8 @@ absl::Status PlanBatchNorm(OpPlanner& op) {
   return UsesBatch(op) ? PlanTraining(op, shape) : PlanInference(op);
 }
 
-// Of a norm by given statistics, which do not depend on X: with n = (x - mean) / deviation,
-// dX = dY * Scale / deviation, dScale = sum(dY * n), dBias = sum(dY).
+// For a norm by given statistics, which do not depend on X: with n = (x - mean) / deviation, dX =
+// dY * Scale / deviation, dScale = sum(dY * n), dBias = sum(dY).
 absl::Status PlanGradientOfGiven(OpPlanner& op, const kernels::BatchNormShape& shape) {
   RETURN_IF_ERROR(op.CheckSize("Mean", shape.channels));
   RETURN_IF_ERROR(op.CheckSize("Variance", shape.channels));

@@ -1,4 +1,4 @@
-// What other ops know of a batch_norm: a convolution in front of it, and a quantizer after it.
+// What other ops know about a batch_norm: a convolution before it, and a quantizer after it.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_BATCH_NORM_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_BATCH_NORM_H_
@@ -14,7 +14,7 @@
 
 namespace fixpoint::executor {
 
-// What is after a batch_norm by the batch's statistics, held as no elements but as what they are
+// The result of a batch_norm by the batch's statistics, held not as elements but as what they are
 // computed from.
 struct NormalizedValue {
   std::shared_ptr<kernels::BatchNorm> norm;
@@ -29,11 +29,11 @@ struct NormalizedValue {
 
   kernels::BatchStatistics Statistics(const StepContext& run) const;
 };
-// Null where a value is none, or its elements are held too.
+// Null if a value is no such result, or its elements are held too.
 const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value);
 
-// Whether a batch_norm of an X of `dims` is y = x * a + b of each channel: by given statistics, of
-// channels on that axis. X need not be planned.
+// Whether a batch_norm of an X of `dims` is y = x * a + b for each channel: by given statistics,
+// with channels on that axis. X need not be planned.
 bool IsAffine(const OpPlanner& op, const Dims& dims, int channel_axis);
 
 // a = Scale / sqrt(Variance + epsilon) and b = Bias - Mean * a, every operation rounded to FP32.
@@ -41,7 +41,7 @@ struct AffineNorm {
   Buffer a;
   Buffer b;
 };
-// Adds the steps that compute all outputs but Y. REQUIRES: IsAffine.
+// Adds the steps that compute all outputs except Y. REQUIRES: IsAffine.
 absl::StatusOr<AffineNorm> AddAffineNorm(OpPlanner& op);
 
 }  // namespace fixpoint::executor

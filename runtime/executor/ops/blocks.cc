@@ -1,6 +1,6 @@
-// Ops that run blocks. A block has a plan of its own, which is a step of the plan around it: what
-// the block reads of around is given to it as feeds are, what it writes there lies in buffers that
-// it keeps as persistable variables are kept, and the rest in a part of the arena.
+// Ops that run blocks. A block has a plan of its own, which is a step of the plan around it: outer
+// values that it reads are given to it like feeds, outer variables that it writes lie in buffers
+// that it keeps like persistable variables, and the rest lies in a part of the arena.
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +19,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// The plan of a block, and the buffers around it that its own stand for.
+// The plan of a block, and the outer buffers that its own stand for.
 struct PlannedBlock {
   std::shared_ptr<const Plan> plan;
   int number = 0;              // of the block
@@ -58,7 +58,7 @@ absl::StatusOr<const Block*> BlockOf(const OpPlanner& op) {
       absl::StrCat("the op names ", blocks.size(), " blocks; want one, in sub_block"));
 }
 
-// A value as its codes, where it is held as such, so that a product in the block is on integers.
+// A value as its codes, if it is held as codes, so that a product in the block is on integers.
 absl::Status Give(OpPlanner& op, const Value& value, PlanBuilder* inner, PlannedBlock* planned) {
   ASSIGN_OR_RETURN(const std::optional<Codes> codes,
                    op.builder().ReadCodes(value, op.builder().LayoutOf(value)));
@@ -95,7 +95,7 @@ absl::StatusOr<std::shared_ptr<PlannedBlock>> PlanBlock(OpPlanner& op,
     planned->kept.push_back(
         op.builder().Write(*written.exit, op.builder().TypeOf(*written.before), Layout::kRowMajor));
     op.builder().SetLod(*written.exit, op.builder().LodOf(*written.before));
-    // What the block reads as it was is not written over.
+    // What the block reads unchanged is not written over.
     const std::vector<Buffer>& given = planned->given;
     if (std::find(given.begin(), given.end(), planned->before[i]) == given.end()) {
       op.builder().MayLieIn(planned->kept[i], planned->before[i]);
@@ -133,7 +133,7 @@ absl::StatusOr<Buffer> ReadCondition(OpPlanner& op, absl::string_view slot) {
   return op.Read(slot, VarType::BOOL);
 }
 
-// Runs the block where the condition holds or, if it is not to be a scalar, no Cond is empty.
+// Runs the block if the condition holds or, if it need not be a scalar, if no Cond is empty.
 absl::Status PlanConditional(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Block* block, BlockOf(op));
   std::optional<Buffer> condition;

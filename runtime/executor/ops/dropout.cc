@@ -15,7 +15,7 @@ struct Rule {
   double p = 0;
   bool upscale_in_train = false;
 
-  // What is kept is multiplied by this in training; by the other in inference.
+  // Kept elements are multiplied by this in training; by the other in inference.
   double TrainFactor() const { return !upscale_in_train ? 1 : p < 1 ? 1 / (1 - p) : 0; }
   double TestFactor() const { return upscale_in_train ? 1 : 1 - p; }
 };

@@ -1,4 +1,4 @@
-// From a type of elements to the C++ type of them.
+// From an element type to its C++ type.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_ELEMENT_TYPES_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_ELEMENT_TYPES_H_
@@ -12,8 +12,8 @@
 
 namespace fixpoint::executor {
 
-// Calls f with a value of the C++ type, and gives what it gives. Error (kUnimplemented): the type
-// is none of BOOL, INT8, UINT8, INT32, INT64, FP32 and FP64.
+// Calls f with a value of the C++ type, and returns its result. Error (kUnimplemented): the type is
+// not BOOL, INT8, UINT8, INT32, INT64, FP32 or FP64.
 template <typename F>
 absl::Status WithElementType(VarType::Type dtype, F f) {
   switch (dtype) {
@@ -37,7 +37,7 @@ absl::Status WithElementType(VarType::Type dtype, F f) {
   }
 }
 
-// The same with an integer of the elements' size, for what moves elements alone.
+// The same with an integer of the elements' size, for code that only moves elements.
 template <typename F>
 absl::Status WithElementOfSizeOf(VarType::Type dtype, F f) {
   return WithElementType(dtype, [&](auto element) {

@@ -1,6 +1,5 @@
 // Arithmetic of two tensors, in the layout of the one that the other broadcasts to.
 
-#include "ops/op_schema.h"
 #include "runtime/kernels/elementwise.h"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
@@ -30,7 +30,7 @@ struct Reading {
   Layout y_layout = Layout::kRowMajor;
 };
 
-// Images stay channels last where Y can be read beside them.
+// Images stay channels last if Y can be read so too.
 Reading ReadingOf(const Dims& x, Layout x_layout, const Dims& y, int64_t axis) {
   const Reading row_major{{x, y, axis}};
   if (x_layout != Layout::kChannelsLast || x.size() != 4 || y.size() > 4) return row_major;
@@ -71,7 +71,7 @@ absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
   return absl::OkStatus();
 }
 
-// The gradient of a sum is that of each term, where it does not broadcast.
+// The gradient of a sum is that of each term, if it does not broadcast.
 absl::StatusOr<bool> ShareGradient(OpPlanner& op, absl::string_view slot) {
   const std::string gradient = absl::StrCat(slot, kGradientSuffix);
   if (!op.Wants(gradient)) return true;

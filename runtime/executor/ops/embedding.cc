@@ -1,4 +1,4 @@
-// Rows of a table by their ids: of a table that is held as codes, the numbers of those rows alone.
+// Rows of a table by their ids; from a table that is held as codes, only the floats of those rows.
 // The gradient is dense, is_sparse or not.
 
 #include <cstdint>
@@ -32,7 +32,7 @@ absl::StatusOr<TableShape> TableShapeOf(const OpPlanner& op) {
   return shape;
 }
 
-// A table of codes, and what says what each row stands for.
+// A table of codes, and what each row's codes stand for.
 struct CodedTable {
   Buffer codes;
   Buffer scales;
@@ -63,7 +63,7 @@ absl::Status AddLookup(OpPlanner& op, const TableShape& shape, const CodedTable&
   return absl::OkStatus();
 }
 
-// The codes that the numbers of W are held as: INT8, with one range or one for each row, or with a
+// The codes that the floats of W are held as: INT8, with one range or one for each row, or with a
 // step and a zero point for each row.
 std::optional<CodedTable> FindCodedTable(const OpPlanner& op) {
   if (const RowCodes* rows = FindRowCodes(op, "W"); rows != nullptr && rows->axis == 0) {

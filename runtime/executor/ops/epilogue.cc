@@ -60,7 +60,7 @@ std::optional<OpAfter> FindOpAfter(const OpPlanner& op, const Value& value,
     if (!IsAffine(op, input.type.dims, input.channel_axis)) return std::nullopt;
     return OpAfter{&op.op(), {{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
   }
-  // That of 1.x lets a NaN pass, as relu6 does; a kernel's clip does not.
+  // The relu of 1.x lets a NaN pass, as relu6 does; a kernel's clip does not.
   if (type == "relu" && op.era() != Era::kFluid) return OpAfter{&op.op(), {{Kind::kRelu}}};
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// Ops that make numbers of codes. Where codes are held as integers, and the ranges are those that
-// they were made by, nothing is computed: whoever reads the numbers has them computed, and a
+// Ops that dequantize codes. If codes are held as integers, and the ranges are those that they were
+// made with, nothing is computed: the floats are computed where something reads them, which a
 // product of codes never does.
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// What an op is told of the codes in X.
+// What an op knows about the codes in X.
 struct Dequantization {
   int32_t largest_code = 127;
   std::optional<int> channel_axis;
@@ -46,7 +46,7 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
   }
   if (builder.HoldsCodes(x)) {
     ASSIGN_OR_RETURN(const std::optional<Codes> codes, builder.ReadCodes(x, builder.LayoutOf(x)));
-    // Of codes that were read as integers it is this op that says what they stand for.
+    // For codes that were read as integers, this op defines what they stand for.
     if (codes && codes->ranges == Buffer()) {
       Codes ranged = *codes;
       ranged.ranges = ranges;
@@ -78,8 +78,8 @@ absl::StatusOr<int32_t> LargestCodeOf(int64_t bits) {
   return absl::InvalidArgumentError(absl::StrCat("codes of ", bits, " bits; want 2 to 16"));
 }
 
-// Of sums of products of codes: what the reference froze in its first releases has the scale of the
-// weight in max_range.
+// For sums of products of codes: programs that the reference froze in its first releases have the
+// scale of the weight in max_range.
 absl::Status PlanScaledSums(OpPlanner& op, float max_range) {
   if (!op.Wants("Out")) return absl::OkStatus();
   RETURN_IF_ERROR(op.CheckSize("Scale", 1));
@@ -150,7 +150,7 @@ absl::Status PlanChannelWise(OpPlanner& op) {
   return PlanDequantize(op, d);
 }
 
-// Dict [128] has the numbers that codes stand for; a negative code x is -Dict[x + 128].
+// Dict [128] has the floats that codes stand for; a negative code x is -Dict[x + 128].
 absl::Status PlanDequantizeLog(OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckSize("Dict", 128));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", VarType::INT8));

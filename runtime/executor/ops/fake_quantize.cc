@@ -1,6 +1,6 @@
-// Ops that simulate quantization, and observers of ranges. What is found of a range is what
-// ops/quant_math.h says; the codes of a value are held as integers where 8 bits hold them, so that
-// a product of such values is one of integers.
+// Ops that simulate quantization, and observers of ranges. Ranges are found as ops/quant_math.h
+// defines; the codes of a value are held as integers if 8 bits hold them, so that a product of such
+// values is one of integers.
 
 #include "runtime/kernels/fake_quantize.h"
 
@@ -39,7 +39,7 @@ absl::Status AddFindRanges(OpPlanner& op, std::optional<int> channel_axis, Buffe
   return absl::OkStatus();
 }
 
-// What an op finds in a variable that it names as an output alone. Error (kInvalidArgument): it has
+// What an op finds in a variable that it names only as an output. Error (kInvalidArgument): it has
 // no value, or another number of elements.
 absl::StatusOr<Buffer> HeldInOutput(OpPlanner& op, absl::string_view slot, int64_t size) {
   ASSIGN_OR_RETURN(const std::optional<Buffer> held, op.ReadFoundIn(slot, {VarType::FP32, {size}}));
@@ -49,7 +49,7 @@ absl::StatusOr<Buffer> HeldInOutput(OpPlanner& op, absl::string_view slot, int64
                    " numbers; want a persistable variable of that size with a value"));
 }
 
-// The range that an op goes by in inference: what is in InScale.
+// The range that an op uses in inference: what is in InScale.
 absl::StatusOr<Buffer> StoredRange(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer range, ReadNumber(op, "InScale"));
   if (op.Wants("OutScale")) {
@@ -67,8 +67,8 @@ absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
   return AddQuantize(op, quantization, range);
 }
 
-// Adds the steps that take the range of X into the moving average: state = rate * state + 1,
-// accum = rate * accum + range, and their quotient is the new range, which is given back.
+// Adds the steps that include the range of X in the moving average: state = rate * state + 1, accum
+// = rate * accum + range; their quotient is the new range, which is returned.
 absl::StatusOr<Buffer> AddFollow(OpPlanner& op) {
   const Buffer current = op.Scratch("range", VarType::FP32, 1);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, current));
@@ -119,8 +119,8 @@ absl::StatusOr<Buffer> WindowOf(OpPlanner& op) {
   return absl::InvalidArgumentError(absl::StrCat("window_size is ", size, "; want 1 or more"));
 }
 
-// The largest of the window, by the reference's rule: where the range is what leaves it, it is
-// found anew.
+// The largest of the window, by the reference's rule: if the value that leaves the window is the
+// range, the range is found anew.
 float NextWindowRange(absl::Span<float> window, int64_t step, float range, float current) {
   float& place = window[step % window.size()];
   const float removed = place;

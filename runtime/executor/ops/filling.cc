@@ -16,7 +16,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// What the attributes `shape` and `dtype` say, whatever sizes these are.
+// The type that the attributes `shape` and `dtype` give, whatever the sizes are.
 absl::StatusOr<TensorType> TypeAttributes(const OpPlanner& op) {
   TensorType type;
   ASSIGN_OR_RETURN(type.dtype, op.attributes().DataType("dtype"));
@@ -43,7 +43,7 @@ absl::StatusOr<TensorType> FilledType(const OpPlanner& op) {
   return type;
 }
 
-// str_value goes before value where it is not empty.
+// str_value takes precedence over value if it is not empty.
 absl::StatusOr<double> FilledValue(const OpPlanner& op) {
   const std::string text = op.attributes().String("str_value");
   double value = op.attributes().Float("value");
@@ -76,7 +76,7 @@ absl::Status PlanFillConstant(OpPlanner& op) {
   return AddFill(op, type, value);
 }
 
-// `shape`, but as long as Input on one axis; of sequences as many rows as there are sequences.
+// `shape`, but as long as Input on one axis; for sequences, as many rows as there are sequences.
 absl::Status PlanFillBatchSizeLike(OpPlanner& op) {
   ASSIGN_OR_RETURN(const double value, FilledValue(op));
   const OpAttributes& attributes = op.attributes();

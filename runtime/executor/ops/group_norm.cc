@@ -39,7 +39,7 @@ absl::StatusOr<GroupNormShape> ShapeOf(const OpPlanner& op, Layout layout, bool 
   return shape;
 }
 
-// An input of one number for each channel; nothing where it may be absent and is.
+// An input with one value for each channel; nothing if it may be absent and is.
 absl::StatusOr<std::optional<Buffer>> ReadChannels(OpPlanner& op, absl::string_view slot,
                                                    const GroupNormShape& shape) {
   if (!op.HasInput(slot)) return std::nullopt;
@@ -59,7 +59,7 @@ std::vector<Buffer> With(std::vector<Buffer> buffers,
   return buffers;
 }
 
-// The outputs of the statistics, which are of all groups; the last one inverted, if it is to be.
+// The outputs of the statistics of all groups; the last one inverted, if requested.
 struct Statistics {
   const char* mean;
   const char* variance;

@@ -17,9 +17,9 @@ class ImageForm {
   explicit ImageForm(absl::string_view data_format)
       : is_channels_last_(IsChannelsLast(data_format)) {}
 
-  // Of a buffer whose channels lie last.
+  // The dims of a buffer whose channels lie last.
   Layout layout() const { return is_channels_last_ ? Layout::kRowMajor : Layout::kChannelsLast; }
-  // Of images; of a matrix [N, C] it is 1 in either format.
+  // The axis of images; for a matrix [N, C] it is 1 in either format.
   int channel_axis(int rank = 4) const { return is_channels_last_ ? rank - 1 : 1; }
 
   // [N, C, H, W] of the program's dimensions, and the other way round. REQUIRES: 4 dimensions.

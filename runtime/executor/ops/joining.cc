@@ -22,7 +22,7 @@ using kernels::RowMajorLayout;
 using kernels::SlicedLayout;
 using kernels::StridedCopy;
 
-// Of a tensor with parts, in the order in which its elements lie in memory.
+// The axes of a tensor with parts, in the order in which its elements lie in memory.
 struct Whole {
   Buffer buffer;
   Dims dims;
@@ -111,7 +111,7 @@ absl::StatusOr<int> AxisOf(const OpPlanner& op, size_t rank) {
   return NormalizeAxis(op.attributes().Int("axis"), static_cast<int>(rank));
 }
 
-// The dims of the tensors in X one after another. Error: they are not equal but for the axis.
+// The dims of the tensors in X joined on an axis. Error: they are not equal except on the axis.
 absl::StatusOr<Dims> JoinedDims(const OpPlanner& op, int axis) {
   Dims dims = op.InputDims("X");
   for (int i = 1; i < op.InputCount("X"); ++i) {

@@ -15,14 +15,14 @@
 
 namespace fixpoint::executor {
 
-// Error (kUnimplemented): the input is no codes.
+// Error (kUnimplemented): the input is not codes.
 absl::StatusOr<kernels::CodeType> CodeTypeOf(const OpPlanner& op, absl::string_view slot);
 
-// The code of 0 that an attribute says. Error (kInvalidArgument): it is none.
+// The code of 0 that an attribute declares. Error (kInvalidArgument): it is not a code.
 absl::StatusOr<int32_t> ZeroPointOf(const OpPlanner& op, absl::string_view attribute,
                                     kernels::CodeType type);
 
-// What an output of that type is stored as, and where.
+// How and where an output of that type is stored.
 kernels::OutputType OutputTypeOf(VarType::Type dtype);
 kernels::Output OutputOf(const StepContext& run, Buffer buffer, kernels::OutputType type);
 

@@ -1,5 +1,5 @@
-// The ops of lowered programs around sums: edges between numbers and codes, codes that are added to
-// numbers, and tables of codes.
+// The ops of lowered programs around sums: edges between floats and codes, codes that are added to
+// floats, and tables of codes.
 
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
@@ -60,7 +60,7 @@ Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
   return buffer;
 }
 
-// What no rule of lowering took is computed on the codes where it was so before, too.
+// An op that no rule of lowering took is computed on codes if it was before.
 absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   Codes codes;

@@ -14,7 +14,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// What every optimizer op reads.
+// The inputs that every optimizer op reads.
 struct Update {
   Buffer gradient;
   Buffer rate;
@@ -39,7 +39,7 @@ struct State {
   Buffer before;
   Buffer after;
 
-  // What is after the step, with what was before in it.
+  // The buffer after the step, with the value before the step in it.
   absl::Span<float> Next(const StepContext& run) const {
     const absl::Span<float> next = run.Floats(after);
     if (after != before) {
@@ -91,7 +91,7 @@ absl::Status PlanMomentum(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-// What the adam family reads and writes beside the parameter.
+// What the adam family reads and writes besides the parameter.
 struct Moments {
   State first;
   State second;
@@ -136,7 +136,7 @@ absl::StatusOr<Moments> ReadMoments(OpPlanner& op, int64_t size) {
   return m;
 }
 
-// adam, and adamw, which decays the parameter beside the gradient.
+// adam, and adamw, which decays the parameter besides the gradient.
 absl::Status PlanAdamStep(OpPlanner& op, float decay) {
   ASSIGN_OR_RETURN(const Update u, Begin(op));
   ASSIGN_OR_RETURN(const Moments m, ReadMoments(op, u.parameter.size));

@@ -1,4 +1,4 @@
-// The step that packs weights for a kernel. Where the weights are constants (constants.h) it runs
+// The step that packs weights for a kernel. If the weights are constants (constants.h) it runs
 // once.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_PACKED_WEIGHTS_H_
@@ -12,7 +12,7 @@
 
 namespace fixpoint::executor {
 
-// Adds the step, and gives what it writes. T is what the weights are of.
+// Adds the step, and returns what it writes. T is the type of the weights.
 template <typename T>
 Buffer AddPacking(OpPlanner& op, const std::shared_ptr<kernels::PacksWeights<T>>& kernel,
                   Buffer weights) {

@@ -1,5 +1,5 @@
-// pool2d. Images lie channels last. An average of codes is one of integers; its gradient is that of
-// the numbers that they stand for.
+// pool2d. Images lie channels last. An average of codes is computed on integers; its gradient is
+// that of the floats that they stand for.
 
 #include "runtime/executor/ops/pooling.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 using kernels::PoolingShape;
 
-// What the plan of a pool2d leaves to that of its gradient.
+// What the plan of a pool2d passes to that of its gradient.
 struct ForwardPooling {
   std::shared_ptr<kernels::Pooling> pooling;
   Buffer mask;
@@ -49,7 +49,7 @@ TensorType OutputOf(const PoolingShape& shape, const ImageForm& form,
   return {dtype, form.FromNchw({shape.batch, shape.channels, shape.out_height, shape.out_width})};
 }
 
-// Of codes as integers.
+// Plans the average of codes as integers.
 template <typename Code>
 absl::Status PlanCodePooling(OpPlanner& op, const PoolingShape& shape) {
   if (shape.type != kernels::PoolingType::kMax) {
@@ -71,7 +71,7 @@ absl::Status PlanCodePooling(OpPlanner& op, const PoolingShape& shape) {
   return absl::OkStatus();
 }
 
-// Codes that numbers stand for, as an average takes them; nothing where X is not held as such.
+// The codes of X, as an average takes them; nothing if X is not held as codes.
 absl::StatusOr<std::optional<Codes>> ReadAveragedCodes(OpPlanner& op) {
   const Value& x = op.InputValue("X");
   if (op.builder().HoldsCodes(x)) return std::nullopt;
@@ -123,7 +123,7 @@ absl::Status PlanPooling(OpPlanner& op) {
       AddIntegerPooling(op, *std::move(integers), *codes, write());
       return absl::OkStatus();
     }
-    // A sum that may not fit in 32 bits is one of floats.
+    // A sum that may not fit in 32 bits is computed in floats.
     if (!absl::IsInvalidArgument(integers.status())) return integers.status();
   }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", form.layout()));

@@ -1,4 +1,4 @@
-// What an op that pools says of its shape.
+// The shape that a pooling op declares.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_POOLING_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_POOLING_H_
@@ -9,8 +9,8 @@
 
 namespace fixpoint::executor {
 
-// From X and the attributes of pool2d but pooling_type. Error (kInvalidArgument): they do not fit
-// each other.
+// From X and the attributes of pool2d except pooling_type. Error (kInvalidArgument): they do not
+// fit each other.
 absl::StatusOr<kernels::PoolingShape> PoolingShapeOf(const OpPlanner& op,
                                                      kernels::PoolingType type);
 

@@ -12,13 +12,13 @@ namespace {
 
 using kernels::PreluShape;
 
-// How X is read, and which slope is whose.
+// How X is read, and which slope belongs to which element.
 struct Reading {
   Layout layout = Layout::kRowMajor;
   PreluShape shape;
 };
 
-// Alpha is one number (mode all), one for each channel, or one for each element of an image.
+// Alpha has one element (mode all), one for each channel, or one for each element of an image.
 absl::StatusOr<Reading> ReadingOf(const OpPlanner& op, Layout held) {
   const std::string mode = op.attributes().String("mode");
   const Dims& dims = op.InputDims("X");

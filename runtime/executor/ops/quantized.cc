@@ -11,14 +11,14 @@
 namespace fixpoint::executor {
 namespace {
 
-// The type that holds the codes of X; nothing where 8 bits do not.
+// The type that holds the codes of X; nothing if 8 bits do not.
 std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const kernels::CodeRule& rule) {
   if (rule.largest_code <= LargestCode(8)) return kernels::CodeType::kInt8;
   const bool is_unsigned = rule.largest_code <= 255 && op.IsNeverNegative("X");
   return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
 }
 
-// Makes numbers of codes: times the step of their channel.
+// Converts codes to floats: times the step of their channel.
 void MultiplyBySteps(absl::Span<const float> ranges, const kernels::Channels& channels,
                      int32_t largest_code, absl::Span<float> values) {
   for (int64_t line = 0; line < channels.outer * channels.count; ++line) {

@@ -13,11 +13,11 @@
 
 namespace fixpoint::executor {
 
-// What a quantize op is told, and which of its outputs takes the result.
+// The settings of a quantize op, and which of its outputs takes the result.
 struct Quantization {
   kernels::CodeRule rule;
   std::optional<int> channel_axis;  // nothing: one range
-  bool dequantizes = false;         // the result is the numbers that the codes stand for
+  bool dequantizes = false;         // the result is the floats that the codes stand for
   absl::string_view output = "Out";
 };
 

@@ -1,7 +1,6 @@
 // Sums, means, maxima, minima and products over axes, and running sums along one. Images stay
 // channels last where the result lies in memory as it would from a row-major one.
 
-#include "ops/op_schema.h"
 #include "runtime/kernels/reduction.h"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/in_memory.h"
@@ -30,7 +30,7 @@ struct Reading {
   Layout out_layout = Layout::kRowMajor;
 };
 
-// What `dim` names of X's axes; all, where that is nothing or reduce_all is true.
+// The axes of X that `dim` names; all, if that is empty or reduce_all is true.
 absl::StatusOr<Dims> ReducedAxes(const OpPlanner& op) {
   RETURN_IF_ERROR(op.CheckAbsent("AxisTensor"));
   RETURN_IF_ERROR(op.CheckAbsent("AxisTensorList"));
@@ -107,7 +107,7 @@ absl::Status PlanGradient(OpPlanner& op, ReductionType type) {
   return absl::OkStatus();
 }
 
-// Whether all elements are true is the minimum of them as numbers, and whether any is the maximum.
+// Whether all elements are true is the minimum of them as integers, and whether any is the maximum.
 absl::Status PlanLogic(OpPlanner& op, ReductionType type) {
   ASSIGN_OR_RETURN(const TensorType out_type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const Reading reading, ReadingOf(op, Layout::kRowMajor));

@@ -15,7 +15,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// So many elements at a time go through all stages, while they are in the cache.
+// This many elements at a time go through all stages, while they are in the cache.
 constexpr size_t kBlock = 4096;
 
 template <typename Code>
@@ -30,7 +30,7 @@ void AddAndApply(absl::Span<const float> x, absl::Span<const Code> codes, float 
   }
 }
 
-// Those of one element each.
+// The ops after it that are functions of one element.
 OpsAfter FindActivations(const OpPlanner& op, const EpilogueInput& input) {
   OpsAfter after = FindOpsAfter(op, input);
   const auto first_other = std::find_if(

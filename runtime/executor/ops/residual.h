@@ -1,6 +1,6 @@
-// The sum with a residual that is held as codes. What they stand for is not computed: each code is
-// added by one fma, as the epilogues of lowered programs add it (ops/epilogue.h), so that training,
-// test mode, and portable and lowered programs have the same bits.
+// The sum with a residual that is held as codes. The floats that they stand for are not computed:
+// each code is added by one fma, as the epilogues of lowered programs add it (ops/epilogue.h), so
+// that training, test mode, and portable and lowered programs have the same bits.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_RESIDUAL_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_RESIDUAL_H_
@@ -13,12 +13,12 @@
 
 namespace fixpoint::executor {
 
-// Whether a sum adds the codes of that input: it is held as such, of one range, and the program
-// declares both inputs of one shape. What is not planned yet is held otherwise.
+// Whether a sum adds the codes of that input: it is held as codes with one range, and the program
+// declares both inputs with one shape. A value that is not planned yet does not count as codes.
 bool MayAddCodes(const OpPlanner& sum, absl::string_view slot);
 
-// The input of a sum whose codes are added: Y, or X where Y is held otherwise. Nothing where neither
-// is held so.
+// The input of a sum whose codes are added: Y, or X if Y is not held as codes. Nothing if neither
+// is.
 std::optional<absl::string_view> FindAddedCodes(const OpPlanner& sum);
 
 // Adds the step of that sum, and of the relu that alone reads it.

@@ -1,6 +1,6 @@
 // The quantizer that finds a step and a zero point for each row of a weight, and the op after it.
-// Codes of up to 8 bits are held as integers: lookups and products read them as such, and numbers
-// are made of them where somebody asks for them.
+// Codes of up to 8 bits are held as integers: lookups and products read them as such, and floats
+// are computed where something reads them.
 
 #include "runtime/executor/ops/row_codes.h"
 
@@ -17,7 +17,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Codes themselves, whose numbers are codes.
+// Codes themselves, as floats.
 struct CodesAsNumbers {
   RowCodes rows;
 };
@@ -26,7 +26,7 @@ kernels::RowParams ParamsOf(const RowCodes& rows, const StepContext& run) {
   return {run.Floats(rows.scales), run.Of<int32_t>(rows.zero_points)};
 }
 
-// Says that an output is held as codes: `add_numbers` adds the step that makes numbers of them.
+// Declares that an output is held as codes: `add_numbers` adds the step that dequantizes them.
 template <typename Note>
 void DeferNumbers(OpPlanner& op, const Note& note, std::function<void(Buffer)> add_numbers) {
   const Value& out = op.OutputValue("Out");

@@ -15,7 +15,7 @@ struct RowCodes {
   int axis = 0;        // of the rows
 };
 
-// What the numbers of an input stand for; null where they are not held as such codes.
+// The codes of an input; null if it is not held as such codes.
 const RowCodes* FindRowCodes(const OpPlanner& op, absl::string_view slot);
 
 }  // namespace fixpoint::executor

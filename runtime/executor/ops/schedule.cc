@@ -1,4 +1,4 @@
-// What a schedule of training switches on at a step. The plan is of one phase of it.
+// What a training schedule switches on at a step. The plan is for one phase of it.
 
 #include <algorithm>
 

@@ -65,7 +65,7 @@ absl::StatusOr<LabelBuffer> ReadLabels(OpPlanner& op, const Lines& lines, bool s
   return labels;
 }
 
-// One number for each line.
+// One value for each line.
 TensorType LossType(Dims dims, int axis) {
   dims[axis] = 1;
   return {VarType::FP32, dims};
@@ -122,7 +122,7 @@ absl::Status PlanSoftmaxWithCrossEntropyGradient(OpPlanner& op) {
   return absl::OkStatus();
 }
 
-// Of a cross entropy of the lines on the last axis of X.
+// For a cross entropy of the lines on the last axis of X.
 TensorType LossTypeOf(const OpPlanner& op) {
   const Dims& dims = op.InputDims("X");
   return LossType(dims, static_cast<int>(dims.size()) - 1);

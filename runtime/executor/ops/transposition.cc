@@ -88,7 +88,7 @@ absl::Status PlanShuffleChannel(OpPlanner& op) {
                     {at.batch, at.row, at.column, from[0], from[1]}, dims);
 }
 
-// Of X [N, C*r*r, H, W]: out[n, c, h*r + i, w*r + j] = x[n, (c*r + i)*r + j, h, w].
+// For X [N, C*r*r, H, W]: out[n, c, h*r + i, w*r + j] = x[n, (c*r + i)*r + j, h, w].
 absl::Status PlanPixelShuffle(OpPlanner& op) {
   const int64_t r = op.attributes().Int("upscale_factor");
   const ImageForm form(op.attributes().String("data_format"));

@@ -1,4 +1,4 @@
-// Ops that change nothing but the shape. A view is no step: it reads the memory of its input.
+// Ops that only change the shape. A view is no step: it reads the memory of its input.
 
 #include <string>
 #include <utility>

@@ -43,7 +43,7 @@ struct Derivative {
   FunctionOf of_out;
 };
 
-// The reference's relu lets a NaN pass before 2.0, and makes it 0 since.
+// Before 2.0 the reference's relu lets a NaN pass; since then it gives 0.
 Function Relu(const OpRun& op) {
   if (op.era() == Era::kFluid) return [](double x) { return x < 0 ? 0 : x; };
   return [](double x) { return x > 0 ? x : 0; };
@@ -52,7 +52,7 @@ Function Relu(const OpRun& op) {
 Function LeakyRelu(const OpRun& op) {
   return [alpha = op.Float("alpha")](double x) { return x >= 0 ? x : alpha * x; };
 }
-// Of X or of Out: both have one sign where alpha is positive.
+// From X or from Out: both have one sign if alpha is positive.
 Function LeakyReluSlope(const OpRun& op) {
   return [alpha = op.Float("alpha")](double x) { return x >= 0 ? 1 : alpha; };
 }
@@ -223,7 +223,7 @@ absl::Status ApplyGradient(OpRun& op, const Derivative& derivative) {
   return absl::OkStatus();
 }
 
-// FactorTensor [1] goes before the attribute.
+// FactorTensor [1] takes precedence over the attribute.
 absl::Status Power(OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("FactorTensor", 1));
   const Array* tensor = op.FindInput("FactorTensor");

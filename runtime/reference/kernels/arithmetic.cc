@@ -1,4 +1,4 @@
-// Sums and scales of whole tensors, and what clips them.
+// Sums and scales of whole tensors, and clipping.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,8 @@
 namespace fixpoint::reference {
 namespace {
 
-// scale: ScaleTensor [1] goes before the attribute. Both numbers become of X's type first.
+// scale: ScaleTensor [1] takes precedence over the attribute. Both parameters are converted to X's
+// type first.
 absl::Status Scale(OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("ScaleTensor", 1));
   Array out = op.Input("X");
@@ -70,7 +71,7 @@ struct Bounds {
   double max;
 };
 
-// clip: the tensors Min and Max [1] go before the attributes.
+// clip: the tensors Min and Max [1] take precedence over the attributes.
 absl::StatusOr<Bounds> BoundsOf(const OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("Min", 1));
   RETURN_IF_ERROR(op.CheckSize("Max", 1));

@@ -92,8 +92,8 @@ absl::Status BatchNorm(OpRun& op) {
   return absl::OkStatus();
 }
 
-// The statistics that the forward op went by. They are the batch's own, saved; or given, and then
-// the gradient op reads them anew.
+// The statistics that the forward op used: the batch's own, saved; or given ones, which the
+// gradient op reads again.
 absl::StatusOr<bool> ReadStatistics(const OpRun& op, int64_t channels, std::vector<double>* mean,
                                     std::vector<double>* inverse_deviation) {
   if (UsesBatch(op)) {

@@ -1,5 +1,5 @@
-// Ops that run blocks. What a block reads and writes outside of itself it finds in the frames of
-// the blocks around it, so that the slots of these ops matter for their conditions alone.
+// Ops that run blocks. A block finds the outer variables that it reads and writes in the frames of
+// the blocks around it, so that the slots of these ops matter only for their conditions.
 
 #include "absl/strings/str_cat.h"
 #include "proto/program.h"
@@ -36,7 +36,7 @@ absl::Status While(OpRun& op) {
   }
 }
 
-// Runs the block where the condition holds or, if it is not to be a scalar, no Cond is empty.
+// Runs the block if the condition holds or, if it need not be a scalar, if no Cond is empty.
 absl::Status ConditionalBlock(OpRun& op) {
   ASSIGN_OR_RETURN(const Block* block, BlockOf(op));
   bool runs = true;

@@ -1,5 +1,5 @@
-// Convolution and transposed convolution. Both are one set of products: a transposed convolution
-// is the convolution that makes its input out of its output, run against its direction.
+// Convolution and transposed convolution. Both are one set of products: a transposed convolution is
+// the convolution that computes its input from its output, run backwards.
 
 #include <glog/logging.h>
 
@@ -155,7 +155,7 @@ absl::StatusOr<Convolution> TransposedConvolution(const OpRun& op) {
   return c;
 }
 
-// Those of FusedWork.
+// The stages of FusedWork.
 double Activated(const Activation& activation, double x) {
   switch (activation.function) {
     case ActivationFunction::kRelu:
@@ -175,7 +175,7 @@ double Activated(const Activation& activation, double x) {
   }
 }
 
-// What the reference's inference passes have the op do with its sums.
+// The work after the sums that the reference's inference passes fold into the op.
 absl::Status AddFusedWork(const OpRun& op, const Image& to, Array* output) {
   ASSIGN_OR_RETURN(const FusedWork work, FusedWorkOf(op.op(), op.attributes()));
   if (!work.any()) return absl::OkStatus();
@@ -205,7 +205,7 @@ absl::Status Conv2d(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Of codes.
+// Adds up products of codes.
 absl::Status IntegerConv2d(OpRun& op) {
   ASSIGN_OR_RETURN(const Convolution c, ForwardConvolution(op));
   RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.to.channels));
@@ -252,7 +252,7 @@ absl::Status Conv2dTranspose(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Of codes.
+// Adds up products of codes.
 absl::Status IntegerConv2dTranspose(OpRun& op) {
   ASSIGN_OR_RETURN(const Convolution c, TransposedConvolution(op));
   RETURN_IF_ERROR(CheckSums(op, "Input", "Filter", c.from.channels));

@@ -1,5 +1,5 @@
-// Ops that make numbers of codes, and the affine quantizer, which has a zero point. All compute in
-// float, as fake_quantize.cc.
+// Ops that dequantize codes, and the affine quantizer, which has a zero point. All compute in
+// float, like fake_quantize.cc.
 
 #include <algorithm>
 #include <cmath>
@@ -135,8 +135,8 @@ struct Codes {
   float largest;
 };
 
-// The step and the zero point of a range that holds 0; a range too small for a step that is a
-// normal number has step 1. The range may be more than a float holds; the step is not.
+// The step and the zero point of a range that contains 0; if it is too small for a step that is a
+// normal float, the step is 1. The range may exceed the largest float; the step does not.
 Affine AffineOf(float min, float max, const Codes& codes) {
   const float count = codes.largest - codes.lowest;
   float step = (max - min) / count;
@@ -146,7 +146,7 @@ Affine AffineOf(float min, float max, const Codes& codes) {
   return {step, std::min(std::max(zero_point, codes.lowest), codes.largest)};
 }
 
-// Takes the finite values in: moving averages of the smallest and of the largest, widened to 0.
+// Observes the finite values: moving averages of the smallest and of the largest, widened to 0.
 absl::StatusOr<Affine> FollowMinMax(OpRun& op, const Codes& codes) {
   ASSIGN_OR_RETURN(const float count_before, NumberIn(op, "InState"));
   ASSIGN_OR_RETURN(const float min_before, NumberIn(op, "InAccumMin"));
@@ -171,7 +171,7 @@ absl::StatusOr<Affine> FollowMinMax(OpRun& op, const Codes& codes) {
   return affine;
 }
 
-// An op of our own, and the one that goes back. A NaN has the code of 0.
+// An op of our own, and its inverse. The code of NaN is the zero point.
 absl::Status MinMaxQuantize(OpRun& op) {
   ASSIGN_OR_RETURN(const int bits, BitsOf(op));
   const float count = std::ldexp(1.0f, bits);

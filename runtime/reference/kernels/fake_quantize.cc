@@ -1,8 +1,8 @@
-// Ops that simulate quantization: codes of real values, and observers of their ranges.
+// Ops that simulate quantization: codes of floats, and observers of their ranges.
 //
 // These compute in float, in the reference's order of operations, because a code near a tie depends
-// on the last bit of the range. ops/quant_math.h says how a value becomes a code. "Range" is what
-// the reference calls scale: the largest absolute value, for which the largest code stands.
+// on the last bit of the range. ops/quant_math.h defines how a value becomes a code. "Range" is
+// what the reference calls scale: the largest absolute value, for which the largest code stands.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ std::vector<float> Floats(const Array& array) { return {array.values.begin(), ar
 struct Coding {
   int32_t largest_code;
   QuantSpec::Rounding rounding;
-  // Whether what comes out is the number that the code stands for, in place of the code.
+  // Whether the result is the float that the code stands for, instead of the code.
   bool dequantizes = false;
   // 1.x multiplies the code by the step, 2.x by the range and then divides.
   bool by_step = false;
@@ -124,8 +124,8 @@ absl::StatusOr<Window> WindowOf(const OpRun& op, int64_t first_step) {
                    "; want a window of that size, and steps from ", first_step, " on"));
 }
 
-// The largest of the window, by the reference's rule: where the range is what leaves it, it is
-// found anew.
+// The largest of the window, by the reference's rule: if the value that leaves the window is the
+// range, the range is found anew.
 absl::StatusOr<float> NextWindowRange(OpRun& op, float range, float current) {
   ASSIGN_OR_RETURN(Window window, WindowOf(op, /*first_step=*/0));
   double& place = window.values[window.step % window.values.size()];

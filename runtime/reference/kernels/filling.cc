@@ -12,7 +12,7 @@
 namespace fixpoint::reference {
 namespace {
 
-// str_value goes before value where it is not empty.
+// str_value takes precedence over value if it is not empty.
 absl::StatusOr<double> FillValue(const OpRun& op) {
   const std::string text = op.String("str_value");
   if (text.empty()) return op.Float("value");
@@ -28,7 +28,7 @@ Array Filled(VarType::Type dtype, DimsView dims, double value) {
   return array;
 }
 
-// ValueTensor [1] goes before both attributes.
+// ValueTensor [1] takes precedence over both attributes.
 absl::Status FillConstant(OpRun& op) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("dtype"));
   ASSIGN_OR_RETURN(const Dims dims, ShapeOf(op));

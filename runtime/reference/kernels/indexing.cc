@@ -71,7 +71,7 @@ absl::Status LookupTable(OpRun& op, bool is_v2) {
   return absl::OkStatus();
 }
 
-// What the codes of a row stand for: (code - offset) * scale / largest_code.
+// The floats that the codes of a row stand for: (code - offset) * scale / largest_code.
 absl::Status LookupCodes(OpRun& op, bool is_v2) {
   ASSIGN_OR_RETURN(const Lookup lookup, LookupOf(op, is_v2));
   RETURN_IF_ERROR(CheckCodes(op, "W"));
@@ -151,7 +151,7 @@ absl::Status SetOrdered(OpRun& op, int64_t axis, int64_t k, bool descending) {
   return absl::OkStatus();
 }
 
-// K [1] goes before the attribute.
+// K [1] takes precedence over the attribute.
 absl::StatusOr<int64_t> CountOf(const OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("K", 1));
   const Array* k = op.FindInput("K");

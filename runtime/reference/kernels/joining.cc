@@ -13,7 +13,7 @@
 namespace fixpoint::reference {
 namespace {
 
-// An attribute `axis` of a tensor of that rank; a tensor AxisTensor [1] goes before it.
+// An attribute `axis` of a tensor of that rank; a tensor AxisTensor [1] takes precedence over it.
 absl::StatusOr<int> AxisOf(const OpRun& op, int rank) {
   RETURN_IF_ERROR(op.CheckSize("AxisTensor", 1));
   const Array* tensor = op.FindInput("AxisTensor");
@@ -34,7 +34,7 @@ void ForEachOfPart(const Array& part, const Array& whole, int axis, int64_t offs
   }
 }
 
-// The dims of tensors one after another. Error: they are not equal but for the axis.
+// The dims of tensors joined on an axis. Error: they are not equal except on the axis.
 absl::StatusOr<Dims> JoinedDims(const std::vector<const Array*>& parts, int axis) {
   Dims dims = parts[0]->dims;
   dims[axis] = 0;
@@ -87,7 +87,7 @@ absl::Status ConcatGradient(OpRun& op) {
 absl::StatusOr<std::vector<int64_t>> PartSizes(const OpRun& op, int64_t size) {
   const int64_t parts = op.OutputCount("Out");
   ASSIGN_OR_RETURN(std::vector<int64_t> sizes, IntsFrom(op, "", "SectionsTensorList", "sections"));
-  // Equal parts go before sections.
+  // Equal parts take precedence over sections.
   if (const int64_t num = op.Int("num"); num > 0) {
     if (num != parts || size % num != 0) {
       return absl::InvalidArgumentError(absl::StrCat("num is ", num, " for ", parts,

@@ -1,5 +1,5 @@
-// What the ops of lowered programs are: sums of products of codes, scales and epilogues, in plain
-// loops. Sums are integers; every operation after them is one of float.
+// The ops of lowered programs: sums of products of codes, scales and epilogues, in plain loops.
+// Sums are integers; every operation after them is one of float.
 
 #include "runtime/reference/kernels/lowered.h"
 
@@ -56,7 +56,7 @@ float Operated(const EpilogueStage& stage, float x, float operand) {
 // An integer has no -0.
 double CodeOf(float x) { return RoundHalfToEven(x) + 0.0; }
 
-// What is stored of a number: of codes the nearest, ties to even.
+// How a float is stored: as a code, the nearest, ties to even.
 double Stored(float x, VarType::Type dtype) {
   if (dtype == VarType::FP32) return x;
   const bool is_signed = dtype == VarType::INT8;

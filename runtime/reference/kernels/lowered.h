@@ -13,26 +13,26 @@
 
 namespace fixpoint::reference {
 
-// The code of 0 that an attribute says, of codes of a type. Error: it is none.
+// The code of 0 that an attribute declares, for codes of a type. Error: it is not a code.
 absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
                                   VarType::Type dtype);
 
-// Error: the input is no codes.
+// Error: the input is not codes.
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot);
 
-// Errors: an input is no codes; there are neither as many scales as channels nor one; there is a
-// bias of another size.
+// Errors: an input is not codes; there are neither as many scales as channels nor one; the bias has
+// another size.
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
                        int64_t channels);
 
-// Error: there is a bias that is none of integers which a product may add (ops/bias_codes.h).
+// Error: the bias has integers that a product may not add (ops/bias_codes.h).
 absl::Status CheckBias(const OpRun& op);
 
-// What the op stores of numbers: what its epilogue makes of them. Errors: of its attributes; an
-// operand is absent or of another size.
+// What the op stores for floats: the result of its epilogue. Errors: those of its attributes; an
+// operand is absent or has another size.
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis);
 
-// What it stores of its sums, which are integers: with the bias of their channel, times its scale,
+// What it stores for its sums, which are integers: with the bias of their channel, times its scale,
 // after the epilogue. Errors: the same.
 absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis);
 

@@ -27,7 +27,7 @@ absl::StatusOr<Update> Begin(const OpRun& op) {
   return Update{op.Input("Param"), op.Input("Grad"), op.Input("LearningRate")[0]};
 }
 
-// A state of one number per element of the parameter.
+// A state of one value per element of the parameter.
 absl::StatusOr<Array> State(const OpRun& op, absl::string_view slot) {
   RETURN_IF_ERROR(op.CheckSize(slot, op.Input("Param").size()));
   return op.Input(slot);

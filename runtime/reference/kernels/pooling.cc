@@ -17,7 +17,7 @@
 namespace fixpoint::reference {
 namespace {
 
-// What one output takes of one axis of the image.
+// The part of one axis of the image that one output uses.
 struct Span {
   int64_t begin;   // in the image
   int64_t end;     // after the last, in the image
@@ -35,7 +35,7 @@ struct Pooling {
   std::array<SpanOf, 2> spans;
 };
 
-// Of the windows of an axis of that size. A window may be in padding alone; then it takes nothing.
+// For the windows of an axis of that size. A window may be in padding alone; then it takes nothing.
 SpanOf WindowSpans(int64_t size, const WindowAxis& axis, Era era) {
   return [=](int64_t i) {
     const int64_t start = i * axis.stride - axis.pad_before;
@@ -47,7 +47,7 @@ SpanOf WindowSpans(int64_t size, const WindowAxis& axis, Era era) {
   };
 }
 
-// Of `count` parts of an axis that cover it, neighbours overlapping where it is no multiple.
+// For `count` parts of an axis that cover it; neighbours overlap if it is no multiple.
 SpanOf AdaptiveSpans(int64_t size, int64_t count) {
   return [=](int64_t i) {
     const int64_t begin = i * size / count;
@@ -153,7 +153,7 @@ absl::Status Pool2d(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Of codes.
+// Averages codes.
 absl::Status IntegerAveragePool2d(OpRun& op) {
   ASSIGN_OR_RETURN(const Pooling pooling, PoolingOf(op));
   RETURN_IF_ERROR(CheckCodes(op, "X"));

@@ -1,5 +1,5 @@
-// Matrix products. Each op says where the elements of its matrices are; the sum over them, and the
-// two gradients that follow from it, are written once.
+// Matrix products. Each op locates the elements of its matrices; the sum over them, and the two
+// gradients that follow from it, are written once.
 
 #include <algorithm>
 #include <utility>
@@ -50,7 +50,7 @@ void ForEachTerm(const Product& product, F f) {
 
 using MakeProduct = absl::StatusOr<Product> (*)(const OpRun& op);
 
-// Of codes.
+// Multiplies codes.
 absl::Status MultiplyCodes(OpRun& op, MakeProduct make) {
   ASSIGN_OR_RETURN(const Product product, make(op));
   RETURN_IF_ERROR(CheckSums(op, "X", "Y", product.y.columns));
@@ -63,7 +63,7 @@ absl::Status MultiplyCodes(OpRun& op, MakeProduct make) {
   ForEachTerm(product, [&](int64_t i, int64_t x_i, int64_t y_i) {
     sums[i] += (x[x_i] - zero_point) * y[y_i];
   });
-  // Of a Y whose columns are more than one dimension, too.
+  // Also for a Y whose columns are more than one dimension.
   const int64_t rows = product.x.rows * static_cast<int64_t>(product.x.start.size());
   sums.Reshape({rows, product.y.columns});
   ASSIGN_OR_RETURN(Array out, StoreSums(op, std::move(sums), /*channel_axis=*/1));
@@ -227,7 +227,7 @@ absl::StatusOr<Product> MatmulProduct(const OpRun& op) {
   return BatchedProduct(op, op.Bool("transpose_X"), op.Bool("transpose_Y"), op.Float("alpha"));
 }
 
-// A vector is what it is, transposed or not.
+// A vector is the same, transposed or not.
 absl::StatusOr<Product> MatmulV2Product(const OpRun& op) {
   return BatchedProduct(op, op.Bool("trans_x") && op.Input("X").rank() > 1,
                         op.Bool("trans_y") && op.Input("Y").rank() > 1, 1);

@@ -1,5 +1,5 @@
-// A bias in steps of the sums that it is added to. The codes are those of ops/bias_codes.h; on
-// numbers, as they are here, its sum with a product is rounded otherwise than that of the integers.
+// A bias in steps of the sums that it is added to. The codes are those of ops/bias_codes.h; in
+// floats, as here, its sum with a product is rounded differently from that of the integers.
 
 #include <utility>
 
@@ -11,7 +11,7 @@
 namespace fixpoint::reference {
 namespace {
 
-// Calls f with each element of X and its step, and gives what f makes of them, FP32.
+// Calls f with each element of X and its step, and returns the results, FP32.
 template <typename F>
 absl::StatusOr<Array> OfEach(const OpRun& op, F f) {
   RETURN_IF_ERROR(op.CheckRank("X", 1));

@@ -20,8 +20,7 @@ inline Array OneNumber(float value) {
   return array;
 }
 
-// An input of one number. Error: the slot is absent, as it may be in inference alone, or holds
-// more.
+// An input of one element. Error: the slot is absent, which only inference allows, or holds more.
 inline absl::StatusOr<float> NumberIn(const OpRun& op, absl::string_view slot) {
   const Array* input = op.FindInput(slot);
   if (input == nullptr) {
@@ -32,7 +31,7 @@ inline absl::StatusOr<float> NumberIn(const OpRun& op, absl::string_view slot) {
   return static_cast<float>((*input)[0]);
 }
 
-// The attribute bit_length. Error: it is none of 1 to 16.
+// The attribute bit_length. Error: it is not 1 to 16.
 inline absl::StatusOr<int> BitsOf(const OpRun& op) {
   const int64_t bits = op.Int("bit_length");
   if (bits >= 1 && bits <= 16) return static_cast<int>(bits);

@@ -51,7 +51,7 @@ struct Dropout {
   double p;
   bool upscale_in_train;
 
-  // What is kept is multiplied by this in training; by the other in inference.
+  // Kept elements are multiplied by this in training; by the other in inference.
   double TrainFactor() const { return !upscale_in_train ? 1 : p < 1 ? 1 / (1 - p) : 0; }
   double TestFactor() const { return upscale_in_train ? 1 : 1 - p; }
 };
@@ -70,7 +70,7 @@ absl::StatusOr<Dropout> DropoutOf(const OpRun& op) {
   return Dropout{p, implementation == "upscale_in_train"};
 }
 
-// The seed counts where fix_seed says so, and the tensor Seed [1] always.
+// The seed counts if fix_seed is set, and the tensor Seed [1] always.
 absl::StatusOr<int64_t> DropoutSeed(const OpRun& op) {
   RETURN_IF_ERROR(op.CheckSize("Seed", 1));
   if (const Array* seed = op.FindInput("Seed"); seed != nullptr) return ToInt((*seed)[0]);

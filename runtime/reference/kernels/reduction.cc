@@ -80,7 +80,7 @@ absl::Status ReduceToBool(OpRun& op, bool first, const Combine& combine) {
   return absl::OkStatus();
 }
 
-// Of a sum, or of a mean: the gradient of each result goes to all that it was made of.
+// For a sum or a mean: the gradient of each result goes to all elements that it was computed from.
 absl::Status ReduceGradient(OpRun& op, bool is_mean) {
   const Array& x = op.Input("X");
   ASSIGN_OR_RETURN(const Reduction reduction, ReductionOf(op));

@@ -1,4 +1,4 @@
-// What a schedule of training switches on at a step.
+// What a training schedule switches on at a step.
 
 #include <algorithm>
 

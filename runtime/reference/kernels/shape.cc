@@ -198,7 +198,7 @@ absl::Status ShuffleChannel(OpRun& op) {
   return absl::OkStatus();
 }
 
-// Of X [N, C*r*r, H, W]: out[n, c, h*r + i, w*r + j] = x[n, (c*r + i)*r + j, h, w].
+// For X [N, C*r*r, H, W]: out[n, c, h*r + i, w*r + j] = x[n, (c*r + i)*r + j, h, w].
 absl::Status PixelShuffle(OpRun& op) {
   RETURN_IF_ERROR(op.CheckRank("X", 4));
   const Array& x = op.Input("X");

@@ -13,7 +13,7 @@ namespace {
 
 // The reference does not let a logit be further than this below the largest of its line.
 constexpr double kLowestLogit = -64;
-// What it takes for the loss of a probability of 0.
+// The loss that it uses for a probability of 0.
 constexpr double kInfiniteLoss = 1e20;
 
 absl::StatusOr<AxisView> ViewOf(const Array& x, int64_t axis) {
@@ -90,8 +90,8 @@ absl::Status SoftmaxGradient(OpRun& op) {
   return absl::OkStatus();
 }
 
-// What the lines of scores along an axis are compared with: the index of one class each, or, if
-// soft, a distribution of the scores' own dims.
+// The labels for the lines of scores along an axis: the index of one class each, or, if soft, a
+// distribution of the scores' own dims.
 class Labels {
  public:
   // Error (kInvalidArgument): Label is not as long as there are lines, or names no class.

@@ -127,7 +127,8 @@ TEST(Batcher, TheOrderIsThatOfTheSeedAndTheEpoch) {
   EXPECT_THAT(NextLabels(batcher), ElementsAre(106, 103, 100, 107, 105, 101, 102, 104));
 }
 
-// Of 24 orders of 4 images each comes in 1000 of 24000 epochs, give or take 5 standard deviations.
+// Each of the 24 orders of 4 images comes in 1000 of 24000 epochs, give or take 5 standard
+// deviations.
 TEST(Batcher, AllOrdersAreEquallyLikely) {
   const ImageSet set = CountedSet(4);
   Batcher batcher = BatcherOf(set, Shuffled(4, 3));

@@ -111,7 +111,7 @@ const Case kCases[] = {
      "relu(X=y) -> (Out=z)\n"
      "elementwise_add(X=z, Y=y) -> (Out=out)\n",
      "to channels last\nconv2d\nrelu\nelementwise_add\nto row major"},
-    // Of a sum a gradient knows the shape alone, and of a relu what came out.
+    // A gradient knows only the shape of a sum, and only the result of a relu.
     {"BackwardReadsWhatIsHeld",
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "elementwise_add(X=y, Y=b) -> (Out=z) {axis=1}\n"
@@ -120,7 +120,7 @@ const Case kCases[] = {
      "elementwise_add_grad(X=y, Y=b, Out@GRAD=dz) -> (X@GRAD=dy, Y@GRAD=db) {axis=1}\n"
      "conv2d_grad(Input=x, Filter=w, Output@GRAD=dy) -> (Filter@GRAD=out)\n",
      "to channels last\nconv2d + elementwise_add + relu\nrelu_grad\nconv2d_grad of filters"},
-    // Of one rank with X: its dimensions stand beside X's, whatever the axis.
+    // With the rank of X: its dimensions are aligned with X's, whatever the axis.
     {"BiasOfEveryDimension",
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "reshape2(X=b) -> (Out=c, XShape=s1) {shape=[1, 9, 1, 1]}\n"

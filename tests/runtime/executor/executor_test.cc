@@ -262,7 +262,7 @@ TEST(Executor, SaysWhatItDoesNotRun) {
   }
 }
 
-// Of what the standard library and oneDNN throw nothing leaves a run.
+// No exception of the standard library or oneDNN leaves a run.
 TEST(RunSteps, GivesWhatAStepThrowsAsItsError) {
   const Program program = ParsedProgram("var x f32[1]\nvar y f32[1]\nrelu(X=x) -> (Out=y)\n");
   const auto run = [&](std::function<void()> thrower) {

@@ -42,7 +42,7 @@ Tensor Codes(std::vector<int64_t> dims) {
   return tensor;
 }
 
-// Of tensors of one size; NaN where a number is.
+// The largest difference between tensors of one size; NaN where an element is.
 double LargestDifference(const Tensor& a, const Tensor& b) {
   const absl::Span<const float> x = a.data<float>();
   const absl::Span<const float> y = b.data<float>();
@@ -60,7 +60,7 @@ std::vector<std::string> NamesOf(const std::vector<Step>& steps) {
   return names;
 }
 
-// Of 16 images the convolution reads and writes 9 MiB.
+// For 16 images the convolution reads and writes 9 MiB.
 class BatchInPieces : public testing::Test {
  protected:
   BatchInPieces() {
@@ -144,7 +144,7 @@ TEST_F(BatchInPieces, PassesTheFirstStepsAndThenTheRestAsAWhole) {
   ExpectAlike(kNetwork, {"out"});
 }
 
-// Of both plans, those of the steps that run alone.
+// Primitives are made only for the steps of both plans that remain.
 TEST_F(BatchInPieces, MakesEachPrimitiveOnce) {
   const auto made_for = [this](int64_t batch) {
     const auto executor = With(kNetwork, &store_);

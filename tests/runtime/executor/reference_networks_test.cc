@@ -30,8 +30,9 @@ struct Network {
   int64_t batch;
   std::string quantized =
       "";  // how the reference's own transpiler has quantized it; "": not at all
-  // Of the loss and of each state, over the larger of 1 and its largest element. Noise of 3e-7 in
-  // the weights moves gradients of a batch norm of two images by 4e-4 on the interpreter itself.
+  // The tolerance of the loss and of each state, over the larger of 1 and its largest element.
+  // Noise of 3e-7 in the weights moves gradients of a batch norm of two images by 4e-4 on the
+  // interpreter itself.
   double tolerance = 1e-3;
   // A code that noise flips flips more after it, and the same noise moves the loss by 4e-3 and
   // gradients by a quarter: then the loss alone is compared.
@@ -152,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
       return absl::StrReplaceAll(info.param.name + info.param.quantized, {{"/", "_"}, {"-", "_"}});
     });
 
-// Of images of 224 x 224: a step takes the interpreter minutes.
+// With images of 224 x 224: a step takes the interpreter minutes.
 TEST(LargeNetworks, TrainOnTheExecutor) {
   SKIP_WITHOUT_REFERENCE_DATA();
   const auto [startup, main, loss] =

@@ -43,7 +43,7 @@ class DigitsTraining {
 
   // What a variable that persists holds.
   std::vector<double> Values(const std::string& name) const;
-  // Those variables whose names end so.
+  // The variables whose names end so.
   std::vector<std::string> NamesWith(absl::string_view suffix) const;
   // All that persists, as text.
   std::string State() const;

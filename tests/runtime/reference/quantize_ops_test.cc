@@ -268,8 +268,8 @@ TEST(AffineOps, ZeroIsACode) {
             "s f32[1] 0.0156862754\ny f32[4] 0 64 255 64\nz f32[1] 64\n");
 }
 
-// Of [-1, 3] the step 4 / 255 and the code -64 for 0; of [0, 5] (rows along axis 0) 5 / 255 and
-// -128.
+// [-1, 3] gives the step 4 / 255 and the code -64 for 0; [0, 5] (rows along axis 0) gives 5 / 255
+// and -128.
 TEST(RowWiseMinMax, HasAZeroPointForEachRow) {
   EXPECT_EQ(RunOps(R"(
     fake_row_wise_quantize_min_max(X=x) -> (Out=q, OutScale=s, OutZeroPoint=z) {quant_axis=0}

@@ -26,7 +26,7 @@ Dims RandomDims(Random& random) {
   return dims;
 }
 
-// Of a few shapes, so that some fit; some hold sequences, some indices.
+// A tensor of one of a few shapes, so that some fit; some hold sequences, some indices.
 Tensor RandomTensor(Random& random, const std::vector<Dims>& shapes) {
   const std::vector<VarType::Type> types = {VarType::FP32,  VarType::FP32, VarType::INT64,
                                             VarType::INT32, VarType::BOOL, VarType::INT8};

@@ -15,8 +15,9 @@ struct ReferenceNetwork {
   std::string loss;  // the variable whose gradient the backward pass begins with
 };
 
-// Of models/generated, `name` without "-train_main" ("paddle262/lenet-adam"). `quantized` is how
-// the reference's own transpiler has quantized it, the end of the file's name; "": not at all.
+// The network of models/generated, `name` without "-train_main" ("paddle262/lenet-adam").
+// `quantized` is how the reference's own transpiler has quantized it, the end of the file's name;
+// "": not at all.
 ReferenceNetwork LoadReferenceNetwork(const std::string& name, const std::string& quantized = "");
 
 }  // namespace fixpoint::reference

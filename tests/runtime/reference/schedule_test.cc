@@ -103,7 +103,7 @@ class Schedules : public testing::TestWithParam<Quantizers> {
     }
     return values;
   }
-  // Those of activations and, where they are learned, of weights.
+  // The ranges of activations and, if they are learned, of weights.
   std::map<std::string, std::vector<double>> KeptRanges(const DigitsTraining& training) const {
     auto ranges = ValuesOf(training, "tmp_0@scale");
     if (absl::string_view(GetParam().weights) == "lsq") {

@@ -218,7 +218,7 @@ TEST(RandomOps, ScaleAndMoveTheNumbersOfTheirSeed) {
             "d f32[3] 3.5319643 2.13941383 3.96747351\n");
 }
 
-// Of the first four numbers of seed 3 the second alone is below 0.5.
+// Among the first four numbers of seed 3 only the second is below 0.5.
 TEST(Dropout, KeepsWhatItsNumbersSay) {
   EXPECT_EQ(RunOps(R"(
     dropout(X=x) -> (Out=a, Mask=mask) {fix_seed=true, seed=3}

@@ -42,8 +42,8 @@ struct ComparedVariable {
   int64_t different = 0;  // as numbers, and a NaN from one of other bits; codes as FP32 numbers
   std::optional<FirstDifference> first;
   double largest = 0;  // difference, in units; infinity between NaN and another value
-  // How many of those that differ do by one step, where a quantize_linear of one of the programs
-  // rounds what is half-way between two codes.
+  // How many of those that differ do by one step, where a quantizer of one of the programs, with
+  // one range or with a step and a zero point, rounds what is half-way between two codes.
   int64_t ties = 0;
   // How many zeros are equal and have another sign.
   int64_t other_zeros = 0;

@@ -26,6 +26,8 @@ namespace fixpoint {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Of activations; its range is a step.
+constexpr char kAffineQuantizer[] = "fake_quantize_moving_average_min_max";
 
 // The place of a float on the line on which neighbours are 1 apart; both zeros have one.
 template <typename Bits, typename T>
@@ -185,14 +187,19 @@ absl::StatusOr<Tensor> AsDeclared(const Tensor& tensor, const Variable& variable
   return tensor.Clone();
 }
 
-// The quantize_linear with one range that writes a variable; null if there is none.
+// The slot from which a quantizer with one range or step reads it; "" for other ops.
+absl::string_view RangeSlot(const Op& op) {
+  if (op.type() == "quantize_linear") return "Scale";
+  return op.type() == kAffineQuantizer ? "InScale" : "";
+}
+
+// The quantizer with one range or step that writes a variable; null if there is none.
 const Op* FindRounding(const Program& program, const std::string& name) {
   const Variable* const variable = program.Find(program.block(0), name);
   if (variable == nullptr || variable->values().size() != 1) return nullptr;
   const Op* const op = variable->values().front()->op();
-  const bool rounds = op != nullptr && op->type() == "quantize_linear" &&
-                      op->Input("X") != nullptr && op->Input("Scale") != nullptr;
-  return rounds ? op : nullptr;
+  if (op == nullptr || RangeSlot(*op).empty()) return nullptr;
+  return op->Input("X") != nullptr && op->Input(RangeSlot(*op)) != nullptr ? op : nullptr;
 }
 
 double CodeAt(const Tensor& codes, int64_t i) {
@@ -215,8 +222,10 @@ int64_t CountTies(const Op& rounding, const Tensor& x, const Tensor& range, cons
                   const Tensor& others) {
   if (x.dtype() != VarType::FP32 || range.dtype() != VarType::FP32 || range.size() != 1) return 0;
   const int bits = static_cast<int>(IntAttr(rounding.desc(), "bit_length").value_or(8));
-  const float multiplier =
-      static_cast<float>(LargestCode(bits)) * InverseRange(range.data<float>()[0]);
+  const float number = range.data<float>()[0];
+  const float multiplier = rounding.type() == kAffineQuantizer
+                               ? 1 / number
+                               : static_cast<float>(LargestCode(bits)) * InverseRange(number);
   int64_t ties = 0;
   for (int64_t i = 0; i < x.size(); ++i) {
     const float scaled = x.data<float>()[i] * multiplier;
@@ -234,7 +243,7 @@ absl::Status AddTies(const RunsFromOneState& program, absl::Span<const Feed> fee
   std::vector<std::string> names;
   std::vector<int> runs_of_names;
   for (const RoundedCodes& codes : rounded) {
-    for (const char* slot : {"X", "Scale"}) {
+    for (const absl::string_view slot : {absl::string_view("X"), RangeSlot(*codes.rounding)}) {
       names.emplace_back(codes.rounding->Input(slot)->name());
       runs_of_names.push_back(runs[codes.variable]);
     }

@@ -42,8 +42,9 @@ struct ComparedVariable {
   int64_t different = 0;  // by value, and NaNs of other bits; codes like FP32
   std::optional<FirstDifference> first;
   double largest = 0;  // difference, in units; infinity between NaN and another value
-  // How many of the different elements differ by one step, where a quantize_linear of one of the
-  // programs rounds a value half-way between two codes.
+  // How many of the different elements differ by one step, where a quantizer of one of the
+  // programs, with one range or with a step and a zero point, rounds a value half-way between two
+  // codes.
   int64_t ties = 0;
   // How many zeros are equal but have the opposite sign.
   int64_t other_zeros = 0;

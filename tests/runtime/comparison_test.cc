@@ -241,6 +241,33 @@ scale(X=y) -> (Out=z) {scale=2.0}
   }
 }
 
+TEST(Comparison, TiesOfOneStepAreCounted) {
+  const std::string declared =
+      "var x f32[4]\nvar s f32[1] persistable\nvar z f32[1] persistable\nvar q f32[4]\n";
+  const std::string quantizers[] = {
+      "quantize_linear(X=x, Scale=s, ZeroPoint=z) -> (Y=q) {bit_length=2, quant_axis=-1, "
+      "is_test=true, round_type=",
+      "fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (Out=q, OutScale=s, "
+      "OutZeroPoint=z) {bit_length=8, is_test=true, unsigned_codes=false, round_type="};
+  for (const std::string& quantizer : quantizers) {
+    const Program away = ParsedProgram(absl::StrCat(declared, quantizer, "1}\n"));
+    const Program to_even = ParsedProgram(absl::StrCat(declared, quantizer, "0}\n"));
+    Scope scope;
+    scope.Set("s", Tensor::FromValues<float>({1}, {1}));
+    scope.Set("z", Tensor::FromValues<float>({1}, {0}));
+    const auto backend = MakeBackend(BackendKind::kOneDnn, away, &scope);
+    const auto other = MakeBackend(BackendKind::kOneDnn, to_even, &scope);
+    ASSERT_TRUE(backend.ok() && other.ok()) << backend.status() << other.status();
+    auto comparison =
+        Comparison::Create({&away, backend->get(), &scope}, {&to_even, other->get(), &scope});
+    ASSERT_TRUE(comparison.ok()) << comparison.status();
+    const Tensor x = Tensor::FromValues<float>({4}, {0.5f, 0.3f, -0.5f, 0.75f});
+    ASSERT_EQ(comparison->Run({{"x", &x}}), absl::OkStatus());
+    EXPECT_EQ(comparison->different(), 2) << quantizer;
+    EXPECT_EQ(comparison->ties(), 2) << quantizer;
+  }
+}
+
 TEST(Comparison, ProgramsWithNothingInCommonAreRefused) {
   const Program program = ParsedProgram(kTwice);
   const Program other = ParsedProgram("var x f32[2]\nvar r f32[2]\nrelu(X=x) -> (Out=r)\n");

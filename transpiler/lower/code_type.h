@@ -4,8 +4,11 @@
 #define FIXPOINT_TRANSPILER_LOWER_CODE_TYPE_H_
 
 #include <cstdint>
+#include <limits>
 
+#include "ops/quant_math.h"
 #include "proto/program.pb.h"
+#include "proto/quant_config.pb.h"
 
 namespace fixpoint {
 
@@ -22,6 +25,15 @@ struct CodeType {
   }
   friend bool operator!=(const CodeType& a, const CodeType& b) { return !(a == b); }
 };
+
+// What a symmetric quantizer multiplies by before it rounds, and then clips codes, so that its
+// codes are those of QuantizeOne (ops/quant_math.h). Rounding away from zero clips values instead,
+// and where the range is almost nothing, what it clips has the code 0.
+inline float MultiplierOfCodes(float range, int32_t largest_code, QuantSpec::Rounding rounding) {
+  const float multiplier = static_cast<float>(largest_code) * InverseRange(range);
+  const bool is_zero = rounding == QuantSpec::HALF_AWAY_FROM_ZERO && multiplier * range < 0.5f;
+  return is_zero ? std::numeric_limits<float>::min() : multiplier;
+}
 
 }  // namespace fixpoint
 

@@ -116,8 +116,11 @@ std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {
     const std::optional<float> range = FindNumber(op, "Scale");
     if (!range) return std::nullopt;
     const int32_t largest = LargestCode(bits);
-    return CodesWritten{{bits == 9 ? VarType::UINT8 : VarType::INT8, *range, largest, 0},
-                        static_cast<float>(largest) * InverseRange(*range)};
+    const bool to_even = IntAttr(op.desc(), "round_type").value_or(0) == 0;
+    return CodesWritten{
+        {bits == 9 ? VarType::UINT8 : VarType::INT8, *range, largest, 0},
+        MultiplierOfCodes(*range, largest,
+                          to_even ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO)};
   }
   if (op.type() != kAffineWrite) return std::nullopt;
   const std::optional<float> step = FindNumber(op, "InScale");

@@ -276,7 +276,9 @@ class QuantizeRule final : public LoweringRule {
     found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
     found.type.range = range->data<float>()[0];
     found.type.largest_code = largest;
-    found.multiplier = static_cast<float>(largest) * InverseRange(found.type.range);
+    found.multiplier =
+        MultiplierOfCodes(found.type.range, largest,
+                          to_even ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO);
     found.smallest_code = is_unsigned ? 0 : to_even ? -largest - 1 : -largest;
     if (!to_even) lowering.CountRoundingAwayFromZero();
     return found;

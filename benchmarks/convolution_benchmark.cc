@@ -74,9 +74,7 @@ class Layer {
     };
     time(kForward, [&] { forward_->Run(x_, Packed(*forward_, filters_), {}, absl::MakeSpan(y_)); });
     time(kQuantize, [&] { Quantize(); });
-    time(kIntegers, [&] {
-      integers_->Run(codes_, /*zero_point=*/0, packed_codes_, scales_, {}, absl::MakeSpan(y_));
-    });
+    time(kIntegers, [&] { integers_->Run({codes_, packed_codes_, scales_}, absl::MakeSpan(y_)); });
     // Nobody wants the gradient of the image.
     if (!is_first) {
       time(kImages, [&] {

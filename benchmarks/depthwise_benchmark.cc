@@ -50,7 +50,7 @@ void Measure(const ConvolutionShape& shape, const Peaks& peaks) {
 
   const size_t bytes = codes.size() + out.size() * sizeof(float);
   const double speed = MemorySpeed(bytes, [&] {
-    (*of_codes)->Run(codes, /*zero_point=*/0, packed_codes, scales, {}, absl::MakeSpan(out));
+    (*of_codes)->Run({codes, packed_codes, scales}, absl::MakeSpan(out));
   });
   const double float_speed =
       MemorySpeed(bytes, [&] { (*of_floats)->Run(images, packed, {}, absl::MakeSpan(out)); });

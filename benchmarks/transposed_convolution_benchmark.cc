@@ -83,7 +83,7 @@ void Measure(const Layer& layer) {
   for (int round = -1; round < kRounds; ++round) {
     const double first = ProcessorMilliseconds([&] { floats->Run(x, packed, absl::MakeSpan(y)); });
     const double second = ProcessorMilliseconds([&] {
-      integers->Run(codes, /*zero_point=*/0, packed_codes, scales, {}, absl::MakeSpan(y));
+      integers->Run({codes, packed_codes, scales}, absl::MakeSpan(y));
     });
     if (round < 0) continue;
     of_floats.push_back(first);

@@ -34,12 +34,6 @@ inline bool FillBiasCodes(absl::Span<const float> bias, absl::Span<const float> 
 // FP32 holds, added to smaller sums.
 constexpr int32_t kLargestBiasCode = int32_t{1} << 30;
 
-// Whether 32 bits hold a sum of so many products of codes, each at most `largest_product`, together
-// with such a bias.
-inline bool SumsWithBiasFit(int64_t products, int64_t largest_product) {
-  return products <= (kLargestBiasCode - 1) / largest_product;
-}
-
 // The step of such a bias, which is that of the sums: (input range / largest code) * (weight range
 // / largest code), each operation rounded. A weight's range of 0 counts as 1, which freezing stores
 // for codes that are all 0.

@@ -55,17 +55,16 @@ memory::desc OutputDesc(const ConvolutionShape& shape, memory::data_type type) {
   return ChannelsLast({shape.batch, shape.filters, shape.out_height, shape.out_width}, type);
 }
 
-dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
-                                                      memory::data_type images,
-                                                      memory::data_type filters,
-                                                      memory::data_type output,
-                                                      const dnnl::primitive_attr& attr) {
+dnnl::convolution_forward::primitive_desc ForwardDesc(
+    const ConvolutionShape& shape, memory::data_type images, memory::data_type filters,
+    memory::data_type output, const dnnl::primitive_attr& attr, const memory::desc& bias) {
   const WindowDims window(shape.window);
   return {Engine(),
           dnnl::prop_kind::forward_training,
           kDirect,
           ImagesDesc(shape, images),
           AnyLayout(FilterDims(shape), filters),
+          bias,
           OutputDesc(shape, output),
           window.strides,
           window.gaps,

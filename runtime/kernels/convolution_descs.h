@@ -17,11 +17,13 @@ dnnl::memory::desc ImagesDesc(const ConvolutionShape& shape, dnnl::memory::data_
 dnnl::memory::desc OutputDesc(const ConvolutionShape& shape,
                               dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
+// A `bias` that is zero is none.
 dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
                                                       dnnl::memory::data_type images,
                                                       dnnl::memory::data_type filters,
                                                       dnnl::memory::data_type output,
-                                                      const dnnl::primitive_attr& attr = {});
+                                                      const dnnl::primitive_attr& attr = {},
+                                                      const dnnl::memory::desc& bias = {});
 dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const ConvolutionShape& shape);
 dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
     const ConvolutionShape& shape);

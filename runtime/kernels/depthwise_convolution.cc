@@ -9,6 +9,7 @@
 
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
 
 // Four lines of an image are interleaved, so that a lane is the four codes of a channel that lie
@@ -47,11 +48,11 @@ int64_t RowsOfFourLines(const WindowAxis& rows) {
 
 class DepthwiseConvolution final : public IntegerSums {
  public:
-  DepthwiseConvolution(const ConvolutionShape& shape, const InputCoding& images,
+  DepthwiseConvolution(const ConvolutionShape& shape, const SumCoding& coding,
                        const Epilogue& epilogue, OutputType output)
       : shape_(shape),
-        shift_(images.type == CodeType::kInt8 ? 128 : 0),
-        has_zero_point_(images.has_zero_point),
+        shift_(coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        coding_(coding),
         zero_(shift_),
         epilogue_(epilogue),
         output_(output),
@@ -97,24 +98,19 @@ class DepthwiseConvolution final : public IntegerSums {
     }
   }
 
-  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> packed,
-           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
-    CHECK(has_zero_point_ || zero_point == 0);
-    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
-    CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
-    CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
-    CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
-    CHECK_EQ(operands.size(), epilogue_.size());
-    CHECK(out.type() == output_);
-    zero_ = static_cast<uint8_t>(shift_ + zero_point);
-    if (has_zero_point_) {
-      std::fill(no_line_.begin(), no_line_.end(), static_cast<uint8_t>(zero_point));
+  void Run(const SumOperands& operands, Output out) override {
+    CheckRun(operands, out, coding_,
+             {shape_.input_size(), packed_bytes(), shape_.filters, shape_.output_size()}, epilogue_,
+             output_);
+    const absl::Span<const uint8_t> inputs = operands.inputs;
+    zero_ = static_cast<uint8_t>(shift_ + operands.zero_point);
+    if (coding_.inputs.has_zero_point) {
+      std::fill(no_line_.begin(), no_line_.end(), static_cast<uint8_t>(operands.zero_point));
     }
-    const auto* const sums = reinterpret_cast<const int32_t*>(packed.data());
-    std::transform(sums, sums + padded_channels_, offsets_.begin(),
-                   [zero = int32_t{zero_}](int32_t sum) { return -zero * sum; });
+    const auto* const sums = reinterpret_cast<const int32_t*>(operands.weights.data());
+    FillOffsets({sums, offsets_.size()}, zero_, operands.bias, absl::MakeSpan(offsets_));
     const auto* const weights = reinterpret_cast<const int8_t*>(sums + padded_channels_);
-    const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands, out};
+    const EpilogueOfLanes epilogue = {operands.scales.data(), epilogue_, operands.epilogue, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_);
     RunOnThreads(threads_, shape_.batch * bands, [&](int thread, int64_t begin, int64_t end) {
       uint32_t* const lines = lines_[thread].data()->lanes;
@@ -282,7 +278,7 @@ class DepthwiseConvolution final : public IntegerSums {
 
   const ConvolutionShape shape_;
   const uint8_t shift_;
-  const bool has_zero_point_;
+  const SumCoding coding_;
   uint8_t zero_;  // the code of 0, shifted, of the run
   const Epilogue epilogue_;
   const OutputType output_;
@@ -310,9 +306,9 @@ bool IsForDepthwise(const ConvolutionShape& shape) {
 }
 
 std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const ConvolutionShape& shape,
-                                                      const InputCoding& images,
+                                                      const SumCoding& coding,
                                                       const Epilogue& epilogue, OutputType output) {
-  return std::make_unique<DepthwiseConvolution>(shape, images, epilogue, output);
+  return std::make_unique<DepthwiseConvolution>(shape, coding, epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

@@ -16,10 +16,10 @@ namespace fixpoint::kernels {
 // the caches with a stride, or with rows of few pixels, and with large windows on such rows.
 bool IsForDepthwise(const ConvolutionShape& shape);
 
-// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForDepthwise. Throws
-// std::bad_alloc.
+// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForDepthwise, and
+// weights without zero points. Throws std::bad_alloc.
 std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const ConvolutionShape& shape,
-                                                      const InputCoding& images,
+                                                      const SumCoding& coding,
                                                       const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels

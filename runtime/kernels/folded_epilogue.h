@@ -12,8 +12,8 @@ namespace fixpoint::kernels {
 
 // Of x, a sum times its scale:
 //
-//   (x + bias of the channel) * its factor     where that comes first: a bias in int32, or a float
-//                                              one in front of a batch norm
+//   (x + bias of the channel) * its factor     where that comes first: a bias in front of a batch
+//                                              norm
 //   x * factor of the channel + its addend     each rounded, each where there is one
 //   fma(code - residual_zero_point, residual_step, x)     where there is a residual
 //   min(max(round(x * multiplier) + zero_point, lowest), highest)

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/kernels/biased_sums.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
@@ -17,13 +16,7 @@ namespace fixpoint::kernels {
 // Errors: kInvalidArgument: those of CompleteShape; a sum may not fit in 32 bits; those of Planned
 // (onednn.h).
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerConvolution(
-    ConvolutionShape shape, const InputCoding& images, const Epilogue& epilogue = {},
-    OutputType output = OutputType::kFloat);
-
-// The same with a bias in int32 for each filter. Errors: the same; 32 bits may not hold a sum with
-// its bias.
-absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedConvolution(
-    ConvolutionShape shape, const InputCoding& images, const Epilogue& epilogue = {},
+    ConvolutionShape shape, const SumCoding& coding, const Epilogue& epilogue = {},
     OutputType output = OutputType::kFloat);
 
 }  // namespace fixpoint::kernels

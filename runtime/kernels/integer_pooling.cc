@@ -3,11 +3,11 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ops/sums_of_codes.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/pooling_axes.h"
 #include "runtime/kernels/vectorised.h"
@@ -120,7 +120,7 @@ absl::StatusOr<std::unique_ptr<IntegerPooling>> IntegerPooling::Plan(PoolingShap
   RETURN_IF_ERROR(CompleteShape(&shape));
   const PoolingAxes axes = AxesOf(shape);
   const int64_t terms = LargestPart(axes[0]) * LargestPart(axes[1]);
-  if (terms > std::numeric_limits<int32_t>::max() / 255) {
+  if (!SumsFit(terms, /*largest_term=*/255)) {
     return absl::InvalidArgumentError(
         absl::StrCat("an average of ", terms, " codes; want fewer, so that a sum fits in 32 bits"));
   }

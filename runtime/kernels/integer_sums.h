@@ -25,20 +25,49 @@ struct InputCoding {
   bool has_zero_point;
 };
 
-// out = float(acc) * scale of the channel, and the epilogue, stored as numbers or as codes; acc is
-// the sum of the products of codes, those of inputs less their zero point; padding adds nothing to
-// it. It is the same integer on every machine, with any number of threads.
+// What is added up: products of inputs with weights, which are codes of both signs.
+struct SumCoding {
+  SumCoding(const InputCoding& of_inputs) : inputs(of_inputs) {}  // NOLINT(runtime/explicit)
+  SumCoding(CodeType of_inputs) : inputs(of_inputs) {}            // NOLINT(runtime/explicit)
+
+  SumCoding WithBias() const {
+    SumCoding coding = *this;
+    coding.has_bias = true;
+    return coding;
+  }
+  SumCoding WithWeightZeroPoints() const {
+    SumCoding coding = *this;
+    coding.has_weight_zero_points = true;
+    return coding;
+  }
+
+  InputCoding inputs;
+  bool has_bias = false;                // in int32, one for each output channel
+  bool has_weight_zero_points = false;  // one for each output channel
+};
+
+// What a run reads. Spans of what was not planned are empty.
+struct SumOperands {
+  absl::Span<const uint8_t> inputs;   // codes of the planned type, as bytes
+  absl::Span<const uint8_t> weights;  // packed codes
+  absl::Span<const float> scales;     // of the output channels
+  int32_t zero_point = 0;             // of the inputs, a code; 0 where none was planned
+  EpilogueOperands epilogue = {};
+  absl::Span<const int32_t> bias = {};
+  absl::Span<const int32_t> weight_zero_points = {};  // codes
+};
+
+// out = float(acc) * scale of the channel, and the epilogue, stored as numbers or as codes, with
+//   acc = sum((input - zero point) * (weight - zero point of the channel)) + bias of the channel.
+// Padding adds nothing to it. It is the same integer on every machine, with any number of threads.
 // Where the machine has no exact products of 8 bits (instruction_set.h) the codes are multiplied as
 // floats, with no more products in a sum than floats add without rounding. Not for two threads at
 // once.
 class IntegerSums : public PacksWeights<int8_t> {
  public:
-  // Codes of the planned type, as bytes, packed codes of the weights, and a scale for each output
-  // channel. REQUIRES: the sizes are what was planned; the zero point is a code, and 0 where none
-  // was planned.
-  virtual void Run(absl::Span<const uint8_t> inputs, int32_t zero_point,
-                   absl::Span<const uint8_t> weights, absl::Span<const float> scales,
-                   EpilogueOperands operands, Output out) = 0;
+  // REQUIRES: the sizes are what was planned; 32 bits hold each sum with its bias, and floats hold
+  // the bias where weights have no zero points (ops/bias_codes.h).
+  virtual void Run(const SumOperands& operands, Output out) = 0;
 
   // As oneDNN calls it: "brgconv:avx512_core_vnni".
   virtual std::string implementation() const = 0;

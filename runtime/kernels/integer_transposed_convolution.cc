@@ -11,12 +11,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
-#include "runtime/kernels/biased_sums_plan.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_sums_plan.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/strided_copy.h"
-#include "runtime/kernels/sum_parts.h"
+#include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/transposed_phases.h"
 
 // oneDNN's kernels for transposed convolutions of codes are not used: of 2023's, some read beyond
@@ -26,8 +25,6 @@
 namespace fixpoint::kernels {
 namespace {
 
-constexpr char kWhat[] = "a transposed convolution of codes";
-
 int64_t KernelSize(const ConvolutionShape& shape) {
   return shape.window[0].kernel * shape.window[1].kernel;
 }
@@ -35,12 +32,6 @@ int64_t KernelSize(const ConvolutionShape& shape) {
 // How many products make one element at most.
 int64_t Products(const ConvolutionShape& shape) {
   return shape.filters / shape.groups * KernelSize(shape);
-}
-
-WeightsOfSums FiltersOf(const ConvolutionShape& shape) {
-  const int64_t channels = shape.channels / shape.groups;
-  const int64_t kernel = KernelSize(shape);
-  return {shape.groups, channels, kernel, shape.filters / shape.groups, channels * kernel, kernel};
 }
 
 // A phase of rows and one of columns: what a convolution gives.
@@ -98,16 +89,25 @@ absl::Status PlanCopies(const ConvolutionShape& shape, PhaseKernel* kernel) {
   return absl::OkStatus();
 }
 
+// What becomes of sums.
+struct EndOfSums {
+  Epilogue epilogue;
+  OutputType output;
+};
+
 class InPhases final : public IntegerSums {
  public:
-  // Elements of no phase are 0, before the epilogue.
-  InPhases(const ConvolutionShape& shape, std::vector<PhaseKernel> kernels,
-           const Epilogue& epilogue, OutputType output)
+  // `of_kernels` is what phases are planned with: what is planned here, or, where there are
+  // elements of no phase, numbers. Those are then a bias, or 0, before the epilogue.
+  InPhases(const ConvolutionShape& shape, const SumCoding& coding, std::vector<PhaseKernel> kernels,
+           const EndOfSums& of_kernels, const EndOfSums& end)
       : shape_(shape),
-        epilogue_(epilogue),
-        output_(output),
+        coding_(coding),
+        end_(end),
+        epilogue_(of_kernels.epilogue),
+        output_(of_kernels.output),
         kernels_(std::move(kernels)),
-        gathered_(epilogue.size()) {
+        gathered_(epilogue_.size()) {
     const auto grow = [](int64_t size, auto* memory) {
       if (size > static_cast<int64_t>(memory->size())) memory->resize(size);
     };
@@ -127,7 +127,10 @@ class InPhases final : public IntegerSums {
         if (IsOfElements(epilogue_[i])) grow(of_phase.output_size(), &gathered_[i]);
       }
     }
-    CHECK(covered_ == shape_.input_size() || epilogue_.empty());
+    CHECK(IsCovered() || epilogue_.empty());
+    if (output_ != end_.output || epilogue_.size() != end_.epilogue.size()) {
+      elements_.resize(shape_.input_size());
+    }
   }
 
   int64_t packed_bytes() const override { return packed_bytes_; }
@@ -144,33 +147,15 @@ class InPhases final : public IntegerSums {
     }
   }
 
-  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> packed,
-           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
-    CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.output_size());
-    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes_);
-    CHECK_EQ(static_cast<int64_t>(out.size()), shape_.input_size());
-    CHECK(out.type() == output_);
-    if (covered_ < shape_.input_size()) FillWithZeros(scales, out.As<float>());
-    for (const PhaseKernel& kernel : kernels_) {
-      absl::Span<const uint8_t> taken = inputs;
-      if (kernel.take != nullptr) {
-        const absl::Span<uint8_t> copy =
-            absl::MakeSpan(inputs_).first(kernel.phase.ShapeIn(shape_).input_size());
-        kernel.take->Run<uint8_t>(inputs, copy);
-        taken = copy;
-      }
-      const auto weights = packed.first(kernel.sums->packed_bytes());
-      packed.remove_prefix(weights.size());
-      if (kernel.scatter == nullptr) {
-        kernel.sums->Run(taken, zero_point, weights, scales, operands, out);
-      } else if (output_ == OutputType::kFloat) {
-        RunApart<float>(kernel, taken, zero_point, weights, scales, operands, out,
-                        absl::MakeSpan(numbers_));
-      } else {
-        RunApart<uint8_t>(kernel, taken, zero_point, weights, scales, operands, out,
-                          absl::MakeSpan(codes_));
-      }
-    }
+  void Run(const SumOperands& operands, Output out) override {
+    CheckRun(operands, out, coding_,
+             {shape_.output_size(), packed_bytes_, shape_.channels, shape_.input_size()},
+             end_.epilogue, end_.output);
+    if (elements_.empty()) return RunPhases(operands, out);
+    SumOperands of_phases = operands;
+    of_phases.epilogue = {};
+    RunPhases(of_phases, absl::MakeSpan(elements_));
+    Store(end_.epilogue, operands.epilogue, absl::MakeSpan(elements_), out);
   }
 
   std::string implementation() const override {
@@ -178,6 +163,7 @@ class InPhases final : public IntegerSums {
   }
 
  private:
+  bool IsCovered() const { return covered_ == shape_.input_size(); }
   static bool IsOfElements(const EpilogueStage& stage) {
     return stage.kind == EpilogueStage::Kind::kAddElement;
   }
@@ -201,29 +187,55 @@ class InPhases final : public IntegerSums {
     }
   }
 
+  void RunPhases(const SumOperands& operands, Output out) {
+    if (!IsCovered()) FillWithoutProducts(operands, out.As<float>());
+    absl::Span<const uint8_t> packed = operands.weights;
+    for (const PhaseKernel& kernel : kernels_) {
+      SumOperands of_phase = operands;
+      if (kernel.take != nullptr) {
+        const absl::Span<uint8_t> copy =
+            absl::MakeSpan(inputs_).first(kernel.phase.ShapeIn(shape_).input_size());
+        kernel.take->Run<uint8_t>(operands.inputs, copy);
+        of_phase.inputs = copy;
+      }
+      of_phase.weights = packed.first(kernel.sums->packed_bytes());
+      packed.remove_prefix(of_phase.weights.size());
+      if (kernel.scatter == nullptr) {
+        kernel.sums->Run(of_phase, out);
+      } else if (output_ == OutputType::kFloat) {
+        RunApart<float>(kernel, of_phase, out, absl::MakeSpan(numbers_));
+      } else {
+        RunApart<uint8_t>(kernel, of_phase, out, absl::MakeSpan(codes_));
+      }
+    }
+  }
+
   // As every other element, a sum times its scale.
-  static void FillWithZeros(absl::Span<const float> scales, absl::Span<float> out) {
+  static void FillWithoutProducts(const SumOperands& operands, absl::Span<float> out) {
+    const absl::Span<const float> scales = operands.scales;
     for (size_t at = 0; at < out.size(); at += scales.size()) {
-      for (size_t c = 0; c < scales.size(); ++c) out[at + c] = 0.0f * scales[c];
+      for (size_t c = 0; c < scales.size(); ++c) {
+        const float sum = operands.bias.empty() ? 0.0f : static_cast<float>(operands.bias[c]);
+        out[at + c] = sum * scales[c];
+      }
     }
   }
 
   template <typename T>
-  void RunApart(const PhaseKernel& kernel, absl::Span<const uint8_t> inputs, int32_t zero_point,
-                absl::Span<const uint8_t> weights, absl::Span<const float> scales,
-                EpilogueOperands operands, Output out, absl::Span<T> memory) {
+  void RunApart(const PhaseKernel& kernel, SumOperands operands, Output out, absl::Span<T> memory) {
     const absl::Span<T> elements = memory.first(kernel.phase.ShapeIn(shape_).output_size());
-    operands_.assign(operands.begin(), operands.end());
+    operands_.assign(operands.epilogue.begin(), operands.epilogue.end());
     for (size_t i = 0; i < epilogue_.size(); ++i) {
       if (IsOfElements(epilogue_[i])) {
         const absl::Span<float> gathered = absl::MakeSpan(gathered_[i]).first(elements.size());
-        kernel.gather->Run<float>(operands[i], gathered);
+        kernel.gather->Run<float>(operands.epilogue[i], gathered);
         operands_[i] = gathered;
       } else if (epilogue_[i].is_of_codes()) {
         kernel.gather->Run<T>(out.As<T>(), elements);
       }
     }
-    kernel.sums->Run(inputs, zero_point, weights, scales, operands_, OutputOf(elements));
+    operands.epilogue = operands_;
+    kernel.sums->Run(operands, OutputOf(elements));
     kernel.scatter->Run<T>(elements, out.As<T>());
   }
 
@@ -234,7 +246,9 @@ class InPhases final : public IntegerSums {
   }
 
   const ConvolutionShape shape_;
-  const Epilogue epilogue_;
+  const SumCoding coding_;
+  const EndOfSums end_;
+  const Epilogue epilogue_;  // of phases, and the following
   const OutputType output_;
   const std::vector<PhaseKernel> kernels_;
   int64_t packed_bytes_ = 0;
@@ -246,6 +260,7 @@ class InPhases final : public IntegerSums {
   std::vector<uint8_t> codes_;
   std::vector<std::vector<float>> gathered_;  // operands
   std::vector<absl::Span<const float>> operands_;
+  std::vector<float> elements_;  // empty: phases write to the output
 };
 
 std::vector<Phase> PhasesOf(const ConvolutionShape& shape) {
@@ -260,11 +275,10 @@ std::vector<Phase> PhasesOf(const ConvolutionShape& shape) {
   return phases;
 }
 
-absl::StatusOr<std::unique_ptr<IntegerSums>> PlanPhases(const ConvolutionShape& shape,
-                                                        const InputCoding& inputs,
-                                                        const std::vector<Phase>& phases,
-                                                        const Epilogue& epilogue,
-                                                        OutputType output) {
+absl::StatusOr<std::vector<PhaseKernel>> PlanPhases(const ConvolutionShape& shape,
+                                                    const SumCoding& coding,
+                                                    const std::vector<Phase>& phases,
+                                                    const EndOfSums& end) {
   std::vector<PhaseKernel> kernels;
   std::vector<size_t> shapes;  // the first kernel of each; a large filter has many phases of few
   for (const Phase& phase : phases) {
@@ -276,48 +290,31 @@ absl::StatusOr<std::unique_ptr<IntegerSums>> PlanPhases(const ConvolutionShape& 
     if (same != shapes.end()) {
       kernel.sums = kernels[*same].sums;
     } else {
-      ASSIGN_OR_RETURN(kernel.sums,
-                       PlanIntegerConvolution(phase.ShapeIn(shape), inputs, epilogue, output));
+      ASSIGN_OR_RETURN(kernel.sums, PlanIntegerConvolution(phase.ShapeIn(shape), coding,
+                                                           end.epilogue, end.output));
       shapes.push_back(kernels.size());
     }
     kernels.push_back(std::move(kernel));
   }
-  return Planned(kWhat, [&]() -> std::unique_ptr<IntegerSums> {
-    return std::make_unique<InPhases>(shape, std::move(kernels), epilogue, output);
-  });
+  return kernels;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerTransposedConvolution(
-    ConvolutionShape shape, const InputCoding& inputs, const Epilogue& epilogue,
-    OutputType output) {
+    ConvolutionShape shape, const SumCoding& coding, const Epilogue& epilogue, OutputType output) {
   RETURN_IF_ERROR(CompleteShape(&shape));
-  if (!SumsFit(Products(shape), inputs)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a transposed convolution with ", Products(shape),
-        " products in a sum; want fewer, so that a sum of products of codes fits in 32 bits"));
-  }
+  RETURN_IF_ERROR(CheckSums("a transposed convolution", Products(shape), coding));
   const std::vector<Phase> phases = PhasesOf(shape);
   int64_t covered = 0;
   for (const Phase& phase : phases) covered += phase.ShapeIn(shape).output_size();
-  if (covered == shape.input_size()) return PlanPhases(shape, inputs, phases, epilogue, output);
-  ASSIGN_OR_RETURN(std::unique_ptr<IntegerSums> sums,
-                   PlanPhases(shape, inputs, phases, {}, OutputType::kFloat));
-  return Planned(
-      kWhat, [&] { return WithLoopsAfter(std::move(sums), shape.input_size(), epilogue, output); });
-}
-
-absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedTransposedConvolution(
-    ConvolutionShape shape, const InputCoding& inputs, const Epilogue& epilogue,
-    OutputType output) {
-  RETURN_IF_ERROR(CompleteShape(&shape));
-  return PlanBiasedSums(
-      "a transposed convolution",
-      [&](const Epilogue& stages, OutputType type) {
-        return PlanIntegerTransposedConvolution(shape, inputs, stages, type);
-      },
-      FiltersOf(shape), inputs, shape.channels, shape.input_size(), epilogue, output);
+  const EndOfSums end = {epilogue, output};
+  const EndOfSums of_kernels =
+      covered == shape.input_size() ? end : EndOfSums{{}, OutputType::kFloat};
+  ASSIGN_OR_RETURN(std::vector<PhaseKernel> kernels, PlanPhases(shape, coding, phases, of_kernels));
+  return Planned("a transposed convolution of codes", [&]() -> std::unique_ptr<IntegerSums> {
+    return std::make_unique<InPhases>(shape, coding, std::move(kernels), of_kernels, end);
+  });
 }
 
 }  // namespace fixpoint::kernels

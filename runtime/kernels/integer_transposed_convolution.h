@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "runtime/kernels/biased_sums.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/integer_sums.h"
 
@@ -17,13 +16,7 @@ namespace fixpoint::kernels {
 // CompleteShape; kInvalidArgument: a sum of products of codes may not fit in 32 bits;
 // kUnimplemented: oneDNN has no kernel for it.
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanIntegerTransposedConvolution(
-    ConvolutionShape shape, const InputCoding& inputs, const Epilogue& epilogue = {},
-    OutputType output = OutputType::kFloat);
-
-// The same with a bias in int32 for each channel of the images. Errors: the same; 32 bits may not
-// hold a sum with its bias.
-absl::StatusOr<std::unique_ptr<BiasedSums>> PlanBiasedTransposedConvolution(
-    ConvolutionShape shape, const InputCoding& inputs, const Epilogue& epilogue = {},
+    ConvolutionShape shape, const SumCoding& coding, const Epilogue& epilogue = {},
     OutputType output = OutputType::kFloat);
 
 }  // namespace fixpoint::kernels

@@ -69,7 +69,7 @@ class CodeConvolution {
 
   int Run(int runs) {
     for (int run = 0; run < runs; ++run) {
-      convolution_->Run(x_, /*zero_point=*/0, filters_, scales_, {}, absl::MakeSpan(y_));
+      convolution_->Run({x_, filters_, scales_}, absl::MakeSpan(y_));
     }
     return runs;
   }

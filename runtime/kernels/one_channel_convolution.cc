@@ -11,6 +11,7 @@
 
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
 
 // Windows are unfolded: of each pixel of the output four taps to a lane, and the next four. The
@@ -48,11 +49,11 @@ FIXPOINT_VNNI __m512i Widen(const uint8_t* codes) {
 
 class OneChannelConvolution final : public IntegerSums {
  public:
-  OneChannelConvolution(const ConvolutionShape& shape, const InputCoding& images,
+  OneChannelConvolution(const ConvolutionShape& shape, const SumCoding& coding,
                         const Epilogue& epilogue, OutputType output)
       : shape_(shape),
-        shift_(images.type == CodeType::kInt8 ? 128 : 0),
-        has_zero_point_(images.has_zero_point),
+        shift_(coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        coding_(coding),
         zero_(shift_),
         epilogue_(epilogue),
         output_(output),
@@ -107,25 +108,20 @@ class OneChannelConvolution final : public IntegerSums {
     }
   }
 
-  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> packed,
-           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
-    CHECK(has_zero_point_ || zero_point == 0);
-    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
-    CHECK_EQ(static_cast<int64_t>(inputs.size()), shape_.input_size());
-    CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
-    CHECK_EQ(static_cast<int64_t>(out.size()), shape_.output_size());
-    CHECK_EQ(operands.size(), epilogue_.size());
-    Wrap(scales, &scales_);
+  void Run(const SumOperands& operands, Output out) override {
+    CheckRun(operands, out, coding_,
+             {shape_.input_size(), packed_bytes(), shape_.filters, shape_.output_size()}, epilogue_,
+             output_);
+    const absl::Span<const uint8_t> inputs = operands.inputs;
+    Wrap(operands.scales, &scales_);
     for (size_t i = 0; i < epilogue_.size(); ++i) {
       const bool of_filters = epilogue_[i].is_of_channels();
-      if (of_filters) Wrap(operands[i], &wrapped_operands_[i]);
-      operands_[i] = of_filters ? wrapped_operands_[i] : operands[i];
+      if (of_filters) Wrap(operands.epilogue[i], &wrapped_operands_[i]);
+      operands_[i] = of_filters ? wrapped_operands_[i] : operands.epilogue[i];
     }
-    CHECK(out.type() == output_);
-    zero_ = static_cast<uint8_t>(shift_ + zero_point);
-    const auto* const sums = reinterpret_cast<const int32_t*>(packed.data());
-    std::transform(sums, sums + wrapped_, offsets_.begin(),
-                   [zero = int32_t{zero_}](int32_t sum) { return -zero * sum; });
+    zero_ = static_cast<uint8_t>(shift_ + operands.zero_point);
+    const auto* const sums = reinterpret_cast<const int32_t*>(operands.weights.data());
+    FillOffsets({sums, offsets_.size()}, zero_, operands.bias, absl::MakeSpan(offsets_));
     const Weights weights = {reinterpret_cast<const int8_t*>(sums + wrapped_), offsets_.data()};
     const EpilogueOfLanes epilogue = {scales_.data(), epilogue_, operands_, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_rows_);
@@ -240,7 +236,7 @@ class OneChannelConvolution final : public IntegerSums {
 
   const ConvolutionShape shape_;
   const uint8_t shift_;
-  const bool has_zero_point_;
+  const SumCoding coding_;
   uint8_t zero_;  // the code of 0, shifted, of the run
   const Epilogue epilogue_;
   const OutputType output_;
@@ -273,10 +269,10 @@ bool IsForOneChannel(const ConvolutionShape& shape) {
 }
 
 std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       const InputCoding& images,
+                                                       const SumCoding& coding,
                                                        const Epilogue& epilogue,
                                                        OutputType output) {
-  return std::make_unique<OneChannelConvolution>(shape, images, epilogue, output);
+  return std::make_unique<OneChannelConvolution>(shape, coding, epilogue, output);
 }
 
 }  // namespace fixpoint::kernels

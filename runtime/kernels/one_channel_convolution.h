@@ -16,10 +16,10 @@ namespace fixpoint::kernels {
 // wide are as fast in oneDNN with a vector of filters or more.
 bool IsForOneChannel(const ConvolutionShape& shape);
 
-// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForOneChannel. Throws
-// std::bad_alloc.
+// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForOneChannel, and
+// weights without zero points. Throws std::bad_alloc.
 std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       const InputCoding& images,
+                                                       const SumCoding& coding,
                                                        const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels

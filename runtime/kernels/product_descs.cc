@@ -30,9 +30,10 @@ memory::desc OutDesc(const ProductShape& shape, memory::data_type type) {
 
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, memory::data_type x,
                                          memory::data_type y, memory::data_type out,
-                                         const dnnl::primitive_attr& attr) {
-  return {Engine(), XDesc(shape, x), AnyLayout({shape.batch, shape.inner, shape.columns}, y),
-          OutDesc(shape, out), attr};
+                                         const dnnl::primitive_attr& attr,
+                                         const memory::desc& bias) {
+  return {Engine(), XDesc(shape, x),     AnyLayout({shape.batch, shape.inner, shape.columns}, y),
+          bias,     OutDesc(shape, out), attr};
 }
 
 }  // namespace fixpoint::kernels

@@ -17,10 +17,12 @@ constexpr int kColumnAxis = 2;
 dnnl::memory::desc OutDesc(const ProductShape& shape,
                            dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
-// Of an x and a result of those types, and a y as the kernel wants it.
+// Of an x and a result of those types, and a y as the kernel wants it. A `bias` that is zero is
+// none.
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, dnnl::memory::data_type x,
                                          dnnl::memory::data_type y, dnnl::memory::data_type out,
-                                         const dnnl::primitive_attr& attr = {});
+                                         const dnnl::primitive_attr& attr = {},
+                                         const dnnl::memory::desc& bias = {});
 
 }  // namespace fixpoint::kernels
 

@@ -5,22 +5,62 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "ops/sums_of_codes.h"
+
 namespace fixpoint::kernels {
 namespace {
 
 // What floats add without rounding.
 constexpr int64_t kExact = int64_t{1} << 24;
 
+int64_t LargestInput(const InputCoding& inputs) {
+  SumOfProducts sum;
+  sum.is_unsigned = inputs.type == CodeType::kUint8;
+  sum.has_zero_point = inputs.has_zero_point;
+  return sum.largest_activation();
+}
+
 }  // namespace
+
+void AddUpWeights(absl::Span<const int8_t> codes, const WeightsOfSums& weights,
+                  absl::Span<int32_t> sums) {
+  CHECK_EQ(static_cast<int64_t>(codes.size()), weights.count() * weights.products);
+  CHECK_EQ(static_cast<int64_t>(sums.size()), weights.count());
+  std::fill(sums.begin(), sums.end(), 0);
+  const int8_t* group = codes.data();
+  int32_t* of_group = sums.data();
+  for (int64_t g = 0; g < weights.groups; ++g) {
+    if (weights.sum_stride == 1) {
+      for (int64_t i = 0; i < weights.products; ++i) {
+        const int8_t* const line = group + i * weights.stride;
+        for (int64_t s = 0; s < weights.sums; ++s) of_group[s] += line[s];
+      }
+    } else {
+      for (int64_t s = 0; s < weights.sums; ++s) {
+        const int8_t* const first = group + s * weights.sum_stride;
+        for (int64_t i = 0; i < weights.products; ++i) of_group[s] += first[i * weights.stride];
+      }
+    }
+    group += weights.sums * weights.products;
+    of_group += weights.sums;
+  }
+}
+
+bool FloatsHoldSums(int64_t products, const InputCoding& inputs) {
+  return products <= kExact / (128 * LargestInput(inputs));
+}
+
+SumParts::SumParts(const WeightsOfSums& weights, const InputCoding& inputs)
+    : weights_(weights), largest_input_(LargestInput(inputs)) {}
 
 int64_t SumParts::most() const {
   const int64_t most_of_product = 128 * largest_input_;
-  return weights_.products() * most_of_product / (kExact - most_of_product) + 1;
+  return weights_.products * most_of_product / (kExact - most_of_product) + 1;
 }
 
 int64_t SumParts::ShareOut(absl::Span<const int8_t> codes, absl::Span<int> parts) const {
   CHECK_EQ(codes.size(), parts.size());
-  const int64_t group_size = weights_.sums * weights_.products();
+  const int64_t group_size = weights_.sums * weights_.products;
   int64_t count = 1;
   for (int64_t group = 0; group < weights_.groups; ++group) {
     for (int64_t sum = 0; sum < weights_.sums; ++sum) {
@@ -35,8 +75,8 @@ int64_t SumParts::ShareOutSum(absl::Span<const int8_t> codes, int64_t first,
                               absl::Span<int> parts) const {
   int64_t sum = 0;
   int part = 0;
-  for (int64_t i = 0; i < weights_.products(); ++i) {
-    const int64_t place = first + i / weights_.run * weights_.stride + i % weights_.run;
+  for (int64_t i = 0; i < weights_.products; ++i) {
+    const int64_t place = first + i * weights_.stride;
     const int64_t most = std::abs(int64_t{codes[place]}) * largest_input_;
     if (sum + most > kExact) {
       sum = 0;

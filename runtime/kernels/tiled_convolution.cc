@@ -12,6 +12,8 @@
 #include "runtime/kernels/folded_epilogue.h"
 #include "runtime/kernels/folded_epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/padded_lines.h"
+#include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
 
 // The sums of a tile, of some pixels by one or two vectors of filters, stay in registers while all
@@ -76,13 +78,13 @@ class TiledConvolution final : public IntegerSums {
   static_assert(kStretches <= 2, "ChunkRows makes whole tiles of one or two stretches");
 
  public:
-  TiledConvolution(const ConvolutionShape& shape, const InputCoding& images,
-                   const Epilogue& epilogue, OutputType output)
+  TiledConvolution(const ConvolutionShape& shape, const SumCoding& coding, const Epilogue& epilogue,
+                   OutputType output)
       : input_size_(shape.input_size()),
         out_pixels_(shape.output_size() / shape.filters),
         shape_(InStretches(shape, kPixels)),
-        shift_(images.type == CodeType::kInt8 ? 128 : 0),
-        has_zero_point_(images.has_zero_point),
+        shift_(coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        coding_(coding),
         epilogue_(epilogue),
         output_(output),
         folded_(*Fold(epilogue, output)),
@@ -134,21 +136,16 @@ class TiledConvolution final : public IntegerSums {
     }
   }
 
-  void Run(absl::Span<const uint8_t> inputs, int32_t zero_point, absl::Span<const uint8_t> packed,
-           absl::Span<const float> scales, EpilogueOperands operands, Output out) override {
-    CHECK(has_zero_point_ || zero_point == 0);
-    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
-    CHECK_EQ(static_cast<int64_t>(inputs.size()), input_size_);
-    CHECK_EQ(static_cast<int64_t>(scales.size()), shape_.filters);
-    CHECK_EQ(static_cast<int64_t>(out.size()), out_pixels_ * shape_.filters);
-    CHECK_EQ(operands.size(), epilogue_.size());
-    CHECK(out.type() == output_);
-    const auto zero = static_cast<uint8_t>(shift_ + zero_point);
-    const auto* const sums = reinterpret_cast<const int32_t*>(packed.data());
-    std::transform(sums, sums + shape_.filters, offsets_.begin(),
-                   [zero = int32_t{zero}](int32_t sum) { return -zero * sum; });
+  void Run(const SumOperands& operands, Output out) override {
+    CheckRun(operands, out, coding_,
+             {input_size_, packed_bytes(), shape_.filters, out_pixels_ * shape_.filters}, epilogue_,
+             output_);
+    const absl::Span<const uint8_t> inputs = operands.inputs;
+    const auto zero = static_cast<uint8_t>(shift_ + operands.zero_point);
+    const auto* const sums = reinterpret_cast<const int32_t*>(operands.weights.data());
+    FillOffsets({sums, offsets_.size()}, zero, operands.bias, absl::MakeSpan(offsets_));
     const auto* const weights = reinterpret_cast<const int8_t*>(sums + shape_.filters);
-    const EpilogueOfLanes epilogue = {scales.data(), epilogue_, operands, out};
+    const EpilogueOfLanes epilogue = {operands.scales.data(), epilogue_, operands.epilogue, out};
     RunOnThreads(
         threads_, shape_.batch * chunks_ * panels_, [&](int thread, int64_t begin, int64_t end) {
           Chunk chunk;
@@ -250,22 +247,19 @@ class TiledConvolution final : public IntegerSums {
   void CopyLines(uint8_t zero, absl::Span<const uint8_t> inputs, uint8_t* lines,
                  Chunk* chunk) const {
     const int64_t size = shape_.width * shape_.channels;
-    const int64_t left = columns().pad_before * shape_.channels;
-    const int64_t right = columns().pad_after * shape_.channels;
+    const PaddedLine padded = {columns().pad_before * shape_.channels, size,
+                               columns().pad_after * shape_.channels};
     int64_t y = chunk->row * rows().stride - rows().pad_before;
     int64_t at = (chunk->image * shape_.height + y) * size;
     chunk->codes = lines;
     for (int64_t i = 0; i < LinesOf(chunk->rows); ++i, ++y, at += size, lines += line_) {
       if (y < 0 || y >= shape_.height) {
-        std::memset(lines, zero, line_);
+        padded.Fill(zero, lines);
         continue;
       }
-      std::memset(lines, zero, left);
       // The last line of a stretch may not be a whole one.
       const absl::Span<const uint8_t> line = inputs.subspan(at, size);
-      std::transform(line.begin(), line.end(), lines + left,
-                     [shift = shift_](uint8_t code) { return code ^ shift; });
-      std::memset(lines + left + size, zero, right);
+      padded.Copy(line.data(), static_cast<int64_t>(line.size()), shift_, zero, lines);
     }
   }
 
@@ -356,7 +350,7 @@ class TiledConvolution final : public IntegerSums {
   const int64_t out_pixels_;
   const ConvolutionShape shape_;
   const uint8_t shift_;
-  const bool has_zero_point_;
+  const SumCoding coding_;
   const Epilogue epilogue_;
   const OutputType output_;
   const FoldedEpilogue folded_;
@@ -387,15 +381,15 @@ bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputT
 }
 
 std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,
-                                                  const InputCoding& images,
-                                                  const Epilogue& epilogue, OutputType output) {
+                                                  const SumCoding& coding, const Epilogue& epilogue,
+                                                  OutputType output) {
   switch (TileFor(shape)) {
     case Tile::kTwoSevensByTwo:
-      return std::make_unique<TiledConvolution<7, 2, 2>>(shape, images, epilogue, output);
+      return std::make_unique<TiledConvolution<7, 2, 2>>(shape, coding, epilogue, output);
     case Tile::kEightByTwo:
-      return std::make_unique<TiledConvolution<8, 1, 2>>(shape, images, epilogue, output);
+      return std::make_unique<TiledConvolution<8, 1, 2>>(shape, coding, epilogue, output);
     case Tile::kTwoEightsByOne:
-      return std::make_unique<TiledConvolution<8, 2, 1>>(shape, images, epilogue, output);
+      return std::make_unique<TiledConvolution<8, 2, 1>>(shape, coding, epilogue, output);
     case Tile::kNone:
       break;
   }

@@ -19,11 +19,11 @@ namespace fixpoint::kernels {
 // for a tile or two; an epilogue that ends in codes and can be folded (folded_epilogue.h).
 bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output);
 
-// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForTiles. Throws
-// std::bad_alloc.
+// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForTiles, and
+// weights without zero points. Throws std::bad_alloc.
 std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,
-                                                  const InputCoding& images,
-                                                  const Epilogue& epilogue, OutputType output);
+                                                  const SumCoding& coding, const Epilogue& epilogue,
+                                                  OutputType output);
 
 }  // namespace fixpoint::kernels
 

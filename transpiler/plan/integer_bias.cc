@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "ops/bias_codes.h"
 #include "ops/op_schema.h"
+#include "ops/sums_of_codes.h"
 #include "proto/attributes.h"
 
 namespace fixpoint {
@@ -129,8 +129,11 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
     products =
         std::min<int64_t>(products * std::min<int64_t>(tensor->dims(i), INT32_MAX), INT32_MAX);
   }
-  const bool is_unsigned = activation->spec.signedness() == QuantSpec::UNSIGNED;
-  if (!SumsWithBiasFit(products, 128 * (is_unsigned ? 255 : 128))) {
+  SumOfProducts sum;
+  sum.products = products;
+  sum.is_unsigned = activation->spec.signedness() == QuantSpec::UNSIGNED;
+  sum.has_bias = true;
+  if (!SumsFit(sum)) {
     return "32 bits may not hold the sums";
   }
   return std::nullopt;

@@ -178,25 +178,21 @@ absl::Status PlanConvolution(OpPlanner& op) {
                    ReadIntegerOperands(op, "Input", form.layout(), "Filter", /*channel_axis=*/0));
   if (integers) {
     const OpsAfter of_sums =
-        fused.any() ? OpsAfter() : FindOpsAfterSums(op, output, integers->SumsOf(shape.taps()));
-    if (of_sums.bias) {
-      return PlanBiasedSums(
-          op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
-          [&](const kernels::Epilogue& epilogue) {
-            return kernels::PlanBiasedConvolution(shape, integers->inputs.coding(), epilogue);
-          },
-          [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); });
-    }
-    auto sums = kernels::PlanIntegerConvolution(shape, integers->inputs.coding(),
-                                                fused.own.Before(after.epilogue()));
-    if (sums.ok()) {
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, after));
-      AddIntegerSums(op, *integers, *std::move(sums), shape.filters, OperationsOf(shape), epilogue);
-      AddFunction(op, output, fused, epilogue.out);
+        fused.any() ? after : FindOpsAfterSums(op, output, integers->SumsOf(shape.taps()));
+    OperandSums sums = {*integers, shape.filters, shape.taps(), OperationsOf(shape)};
+    sums.bias = of_sums.bias;
+    ASSIGN_OR_RETURN(
+        const std::optional<Buffer> out,
+        PlanOperandSums(
+            op, sums, fused.own, of_sums,
+            [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+              return kernels::PlanIntegerConvolution(shape, coding, epilogue);
+            },
+            [&](const OpsAfter& absorbed) { return PlanEpilogue(op, output, fused, absorbed); }));
+    if (out) {
+      AddFunction(op, output, fused, *out);
       return absl::OkStatus();
     }
-    // A sum that may not fit in 32 bits is one of floats.
-    if (!absl::IsInvalidArgument(sums.status())) return sums.status();
   }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
@@ -234,25 +230,19 @@ absl::Status PlanTransposed(OpPlanner& op) {
     const EpilogueInput output{"Output", type, form.channel_axis(), form.layout()};
     const int64_t products =
         shape.filters / shape.groups * shape.window[0].kernel * shape.window[1].kernel;
-    if (const OpsAfter of_sums = FindOpsAfterSums(op, output, integers->SumsOf(products));
-        of_sums.bias) {
-      return PlanBiasedSums(
-          op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
-          [&](const kernels::Epilogue& epilogue) {
-            return kernels::PlanBiasedTransposedConvolution(shape, integers->inputs.coding(),
-                                                            epilogue);
-          },
-          [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); });
-    }
-    auto sums = kernels::PlanIntegerTransposedConvolution(shape, integers->inputs.coding());
-    if (sums.ok()) {
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, {}));
-      AddIntegerSums(op, *integers, *std::move(sums), shape.channels, OperationsOf(shape),
-                     epilogue);
-      return absl::OkStatus();
-    }
-    // A sum that may not fit in 32 bits is one of floats.
-    if (!absl::IsInvalidArgument(sums.status())) return sums.status();
+    OpsAfter after = FindOpsAfterSums(op, output, integers->SumsOf(products));
+    if (!after.bias) after = {};
+    OperandSums sums = {*integers, shape.channels, products, OperationsOf(shape)};
+    sums.bias = after.bias;
+    ASSIGN_OR_RETURN(
+        const std::optional<Buffer> out,
+        PlanOperandSums(
+            op, sums, {}, after,
+            [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+              return kernels::PlanIntegerTransposedConvolution(shape, coding, epilogue);
+            },
+            [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); }));
+    if (out) return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));

@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/sums_of_codes.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
 #include "runtime/executor/ops/residual.h"
-#include "runtime/kernels/biased_sums.h"
 #include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::executor {
@@ -118,7 +118,12 @@ OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input) {
 }
 
 bool SumsOfCodes::CanAdd(const BiasCodes& bias) const {
-  return bias.IsOfSums(inputs, weights) && kernels::BiasedSumsFit(products, inputs.coding());
+  SumOfProducts sum;
+  sum.products = products;
+  sum.is_unsigned = inputs.type == kernels::CodeType::kUint8;
+  sum.has_zero_point = inputs.zero_point.has_value();
+  sum.has_bias = true;
+  return bias.IsOfSums(inputs, weights) && SumsFit(sum);
 }
 
 OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input,

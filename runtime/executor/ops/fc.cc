@@ -16,7 +16,6 @@
 #include "runtime/executor/ops/integer_operands.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/product.h"
-#include "runtime/executor/ops/row_wise_product.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/product.h"
 
@@ -56,19 +55,34 @@ const BiasCodes* FindBiasCodesOf(const OpPlanner& op) {
   return op.HasInput("Bias") ? FindBiasCodes(op.builder(), op.InputValue("Bias")) : nullptr;
 }
 
-absl::Status AddRowWise(OpPlanner& op, const ProductShape& shape, const RowWiseOperands& operands,
-                        const EpilogueInput& output, OwnStages own, const OpsAfter& after) {
-  std::optional<Buffer> bias;
-  if (op.HasInput("Bias")) {
-    bias = own.operands.front();
-    own.epilogue.erase(own.epilogue.begin());
-    own.operands.erase(own.operands.begin());
+// What the sums on integers are, and the stages that are left to the epilogue.
+struct FcSums {
+  OperandSums sums;
+  OwnStages own;
+};
+
+// Nothing where Input and W are not held as codes. A bias is added to sums of weights with zero
+// points as codes that a run makes.
+absl::StatusOr<std::optional<FcSums>> ReadSums(OpPlanner& op, const ProductShape& shape) {
+  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
+                   ReadIntegerOperands(op, "Input", Layout::kRowMajor, "W", /*channel_axis=*/1));
+  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> rows,
+                   integers ? std::nullopt : ReadRowWiseOperands(op, "Input", "W", shape));
+  if (!integers && !rows) return std::nullopt;
+  FcSums read;
+  read.sums = {integers ? *integers : *rows, shape.columns, shape.inner,
+               2 * shape.out_size() * shape.inner};
+  const BiasCodes* const bias = FindBiasCodesOf(op);
+  if (integers && bias != nullptr && integers->SumsOf(shape.inner).CanAdd(*bias)) {
+    read.sums.bias = *bias;
   }
-  ASSIGN_OR_RETURN(auto product, kernels::RowWiseProduct::Plan(shape, operands.inputs.type,
-                                                               own.Before(after.epilogue())));
-  ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, own, after));
-  AddRowWiseProduct(op, shape, operands, std::move(product), bias, epilogue);
-  return absl::OkStatus();
+  const bool adds_integers = read.sums.bias || (rows && op.HasInput("Bias"));
+  if (rows && op.HasInput("Bias")) {
+    RETURN_IF_ERROR(op.CheckSize("Bias", shape.columns));
+    ASSIGN_OR_RETURN(read.sums.bias_numbers, op.ReadFloats("Bias"));
+  }
+  ASSIGN_OR_RETURN(read.own, ReadOwnStages(op, shape.columns, !adds_integers));
+  return read;
 }
 
 absl::Status PlanFc(OpPlanner& op) {
@@ -78,34 +92,20 @@ absl::Status PlanFc(OpPlanner& op) {
                              Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
   const OpsAfter after = FindOpsAfter(op, output);
-  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadIntegerOperands(op, "Input", Layout::kRowMajor, "W", /*channel_axis=*/1));
-  const BiasCodes* const bias = FindBiasCodesOf(op);
-  const bool adds_codes =
-      integers && bias != nullptr && integers->SumsOf(shape.inner).CanAdd(*bias);
-  ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns, !adds_codes));
-  if (adds_codes) {
-    return PlanBiasedSums(
-        op, *integers, *bias, after, operations,
-        [&](const kernels::Epilogue& epilogue) {
-          return kernels::PlanBiasedProduct(shape, integers->inputs.coding(), own.Before(epilogue));
-        },
-        [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, own, absorbed); });
-  }
-  ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
-                   ReadRowWiseOperands(op, "Input", "W", shape));
-  if (rows) return AddRowWise(op, shape, *rows, output, own, after);
+  ASSIGN_OR_RETURN(const std::optional<FcSums> integers, ReadSums(op, shape));
   if (integers) {
-    auto sums =
-        kernels::PlanIntegerProduct(shape, integers->inputs.coding(), own.Before(after.epilogue()));
-    if (sums.ok()) {
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, own, after));
-      AddIntegerSums(op, *integers, *std::move(sums), shape.columns, operations, epilogue);
-      return absl::OkStatus();
-    }
-    // A sum that may not fit in 32 bits is one of floats.
-    if (!absl::IsInvalidArgument(sums.status())) return sums.status();
+    const OwnStages& own = integers->own;
+    ASSIGN_OR_RETURN(
+        const std::optional<Buffer> out,
+        PlanOperandSums(
+            op, integers->sums, own, after,
+            [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+              return kernels::PlanIntegerProduct(shape, coding, epilogue);
+            },
+            [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, own, absorbed); }));
+    if (out) return absl::OkStatus();
   }
+  ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns, /*adds_numbers=*/true));
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));
   ASSIGN_OR_RETURN(const Buffer w, op.ReadFloats("W"));
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,

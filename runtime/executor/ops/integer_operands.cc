@@ -1,15 +1,88 @@
 #include "runtime/executor/ops/integer_operands.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
 #include "ops/quant_math.h"
+#include "ops/sums_of_codes.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
+#include "runtime/executor/ops/row_codes.h"
 
 namespace fixpoint::executor {
+namespace {
+
+// Sums of so many products of these operands.
+SumOfProducts SumOf(const IntegerOperands& operands, int64_t products) {
+  SumOfProducts sum;
+  sum.products = products;
+  sum.is_unsigned = operands.inputs.type == kernels::CodeType::kUint8;
+  sum.has_zero_point = operands.inputs.zero_point.has_value();
+  sum.has_weight_zero_points = operands.weight_zero_points.has_value();
+  return sum;
+}
+
+// Of each channel, in a run.
+void FillScales(const OperandSums& sums, const StepContext& run, absl::Span<float> scales) {
+  const auto& [inputs, weights, zero_points] = sums.operands;
+  const float input_step = inputs.StepIn(run);
+  const absl::Span<const float> ranges = run.Floats(weights.ranges);
+  for (size_t c = 0; c < scales.size(); ++c) {
+    // Of a transposed convolution each range serves a channel of every group.
+    const float range = ranges[c % ranges.size()];
+    scales[c] = input_step * StepOf(range, weights.largest_code) * sums.alpha;
+  }
+}
+
+// What the sums are multiplied by, and what is added to them.
+struct ScalesAndBias {
+  Buffer scales;
+  std::optional<Buffer> bias;
+  // Where the steps write the scales that the step of the sums fills.
+  bool are_scales_filled = false;
+};
+
+// Adds the step that makes codes of a bias; where int32 does not hold it they are 0, and `addends`
+// are the bias, which else change nothing.
+ScalesAndBias AddBiasCodes(OpPlanner& op, const OperandSums& sums, Buffer addends) {
+  const Buffer numbers = *sums.bias_numbers;
+  const Buffer scales = op.Scratch("scales", VarType::FP32, sums.channels);
+  const Buffer bias = op.Scratch("bias", VarType::INT32, sums.channels);
+  const int64_t largest_sum = SumOf(sums.operands, sums.products).largest();
+  std::vector<Buffer> reads = sums.operands.inputs.buffers();
+  reads.erase(reads.begin());  // the codes
+  reads.insert(reads.end(), {sums.operands.weights.ranges, numbers});
+  op.AddStep({reads,
+              {scales, bias, addends},
+              [=](const StepContext& run) {
+                FillScales(sums, run, run.Floats(scales));
+                const absl::Span<int32_t> codes = run.Of<int32_t>(bias);
+                const absl::Span<float> added = run.Floats(addends);
+                if (FillBiasCodes(run.Floats(numbers), run.Floats(scales), largest_sum, codes)) {
+                  std::fill(added.begin(), added.end(), -0.0f);
+                } else {
+                  std::fill(codes.begin(), codes.end(), 0);
+                  std::copy_n(run.Floats(numbers).begin(), added.size(), added.begin());
+                }
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "codes of a bias"});
+  return {scales, bias, /*are_scales_filled=*/true};
+}
+
+std::string NameOf(const OpPlanner& op, const OperandSums& sums, const std::string& after) {
+  return absl::StrCat(op.op().type(), " on integers", sums.bias ? " with bias" : "",
+                      sums.operands.weight_zero_points ? ", row-wise" : "", after);
+}
+
+}  // namespace
+
 absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
                                                                    absl::string_view input_slot,
                                                                    Layout input_layout,
@@ -27,60 +100,92 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
     return std::nullopt;
   }
   if (weights->channel_axis && weights->channel_axis != channel_axis) return std::nullopt;
-  return IntegerOperands{*inputs, *weights};
+  return IntegerOperands{*inputs, *weights, std::nullopt};
 }
 
-void AddIntegerSums(OpPlanner& op, const IntegerOperands& operands,
-                    std::shared_ptr<kernels::IntegerSums> sums, int64_t channels,
-                    int64_t operations, const PlannedEpilogue& epilogue, float alpha) {
-  const auto& [inputs, weights] = operands;
-  const Buffer packed = AddPacking<int8_t>(op, sums, weights.codes);
-  const Buffer scales = op.Scratch("scales", VarType::FP32, channels);
-  const std::string implementation = sums->implementation();
+absl::StatusOr<std::optional<IntegerOperands>> ReadRowWiseOperands(
+    OpPlanner& op, absl::string_view input_slot, absl::string_view weight_slot,
+    const kernels::ProductShape& shape) {
+  const RowCodes* const rows = FindRowCodes(op, weight_slot);
+  PlanBuilder& builder = op.builder();
+  const Value& input = op.InputValue(input_slot);
+  if (rows == nullptr || rows->axis != 1 || op.InputDims(weight_slot).size() != 2 ||
+      op.InputDims(input_slot).size() < 2 || shape.batch != 1 || shape.transpose_x ||
+      shape.transpose_y || builder.HoldsCodes(input)) {
+    return std::nullopt;
+  }
+  ASSIGN_OR_RETURN(const std::optional<Codes> inputs, builder.ReadCodes(input, Layout::kRowMajor));
+  if (!inputs || inputs->channel_axis || inputs->zero_point) return std::nullopt;
+  Codes weights;
+  weights.codes = rows->codes;
+  weights.ranges = rows->scales;
+  weights.largest_code = 1;
+  weights.channel_axis = rows->axis;
+  const IntegerOperands operands = {*inputs, weights, rows->zero_points};
+  if (!SumsFit(SumOf(operands, shape.inner))) return std::nullopt;
+  return operands;
+}
+
+absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points) {
+  for (const int32_t zero_point : zero_points) {
+    if (zero_point >= -128 && zero_point <= 127) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("a zero point is ", zero_point, "; want codes, -128 to 127"));
+  }
+  return absl::OkStatus();
+}
+
+kernels::SumCoding OperandSums::coding() const {
+  kernels::SumCoding coding = operands.inputs.coding();
+  if (operands.weight_zero_points) coding = coding.WithWeightZeroPoints();
+  return bias || bias_numbers ? coding.WithBias() : coding;
+}
+
+void AddOperandSums(OpPlanner& op, const OperandSums& sums,
+                    std::shared_ptr<kernels::IntegerSums> kernel, PlannedEpilogue epilogue) {
+  const auto& [inputs, weights, weight_zero_points] = sums.operands;
+  const Buffer packed = AddPacking<int8_t>(op, kernel, weights.codes);
+  ScalesAndBias added;
+  if (sums.bias) {
+    added = {sums.bias->steps, sums.bias->codes, /*are_scales_filled=*/true};
+  } else if (sums.bias_numbers) {
+    const Buffer addends = op.Scratch("addends", VarType::FP32, sums.channels);
+    epilogue.operands.insert(epilogue.operands.begin(), addends);
+    added = AddBiasCodes(op, sums, addends);
+  } else {
+    added.scales = op.Scratch("scales", VarType::FP32, sums.channels);
+  }
   std::vector<Buffer> reads = inputs.buffers();
-  reads.insert(reads.end(), {packed, weights.ranges});
-  op.AddStep({epilogue.WithOperands(std::move(reads)),
-              {scales, epilogue.out},
-              [inputs = inputs, weights = weights, packed, scales, epilogue, alpha,
-               sums = std::move(sums)](const StepContext& run) {
-                const float input_step = inputs.StepIn(run);
-                const absl::Span<const float> ranges = run.Floats(weights.ranges);
-                const absl::Span<float> scale = run.Floats(scales);
-                for (size_t c = 0; c < scale.size(); ++c) {
-                  // Of a transposed convolution each range serves a channel of every group.
-                  const float range = ranges[c % ranges.size()];
-                  scale[c] = input_step * StepOf(range, weights.largest_code) * alpha;
+  reads.push_back(packed);
+  std::vector<Buffer> writes = {epilogue.out};
+  if (added.are_scales_filled) {
+    reads.push_back(added.scales);
+  } else {
+    reads.push_back(weights.ranges);
+    writes.insert(writes.begin(), added.scales);
+  }
+  if (added.bias) reads.push_back(*added.bias);
+  if (weight_zero_points) reads.push_back(*weight_zero_points);
+  const std::string implementation = kernel->implementation();
+  const std::string name = NameOf(op, sums, epilogue.names);
+  op.AddStep({epilogue.WithOperands(std::move(reads)), std::move(writes),
+              [=, kernel = std::move(kernel)](const StepContext& run) {
+                const auto& [inputs, weights, zero_points] = sums.operands;
+                if (!added.are_scales_filled) FillScales(sums, run, run.Floats(added.scales));
+                const auto stages = epilogue.OperandsOf(run);
+                kernels::SumOperands operands = {run.Of<uint8_t>(inputs.codes),
+                                                 run.Of<uint8_t>(packed), run.Floats(added.scales),
+                                                 static_cast<int32_t>(inputs.ZeroPointIn(run)),
+                                                 stages};
+                if (added.bias) operands.bias = run.Of<int32_t>(*added.bias);
+                if (zero_points) {
+                  operands.weight_zero_points = run.Of<int32_t>(*zero_points);
+                  RETURN_IF_ERROR(CheckWeightZeroPoints(operands.weight_zero_points));
                 }
-                sums->Run(run.Of<uint8_t>(inputs.codes),
-                          static_cast<int32_t>(inputs.ZeroPointIn(run)), run.Of<uint8_t>(packed),
-                          scale, epilogue.OperandsOf(run), run.Floats(epilogue.out));
+                kernel->Run(operands, run.Floats(epilogue.out));
                 return absl::OkStatus();
               },
-              implementation,
-              operations,
-              absl::StrCat(op.op().type(), " on integers", epilogue.names)});
-}
-
-void AddBiasedSums(OpPlanner& op, const IntegerOperands& operands, const BiasCodes& bias,
-                   std::shared_ptr<kernels::BiasedSums> sums, int64_t operations,
-                   const PlannedEpilogue& epilogue) {
-  const auto& [inputs, weights] = operands;
-  const Buffer packed = AddPacking<int8_t>(op, sums, weights.codes);
-  const std::string implementation = sums->implementation();
-  std::vector<Buffer> reads = inputs.buffers();
-  reads.insert(reads.end(), {packed, bias.codes, bias.steps});
-  op.AddStep(
-      {epilogue.WithOperands(std::move(reads)),
-       {epilogue.out},
-       [inputs = inputs, bias, packed, epilogue, sums = std::move(sums)](const StepContext& run) {
-         sums->Run(run.Of<uint8_t>(inputs.codes), static_cast<int32_t>(inputs.ZeroPointIn(run)),
-                   run.Of<uint8_t>(packed), run.Of<int32_t>(bias.codes), run.Floats(bias.steps),
-                   epilogue.OperandsOf(run), run.Floats(epilogue.out));
-         return absl::OkStatus();
-       },
-       implementation,
-       operations,
-       absl::StrCat(op.op().type(), " on integers with bias", epilogue.names)});
+              implementation, sums.operations, name});
 }
 
 }  // namespace fixpoint::executor

@@ -2,32 +2,33 @@
 // epilogues.
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/bias_codes.h"
 #include "ops/epilogue.h"
+#include "ops/sums_of_codes.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
 #include "runtime/executor/ops/image_form.h"
+#include "runtime/executor/ops/integer_operands.h"
 #include "runtime/executor/ops/lowered_codes.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/executor/ops/product.h"
-#include "runtime/kernels/biased_sums.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_pooling.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
-#include "runtime/kernels/row_wise_product.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -45,6 +46,7 @@ struct Sums {
   Layout layout;
   int64_t channels;
   int64_t operations;
+  bool has_offsets = false;  // weights have zero points
 };
 
 // What the stages of an epilogue read.
@@ -185,121 +187,93 @@ absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
 }
 
 // What a kernel gets beside codes and the operands of its epilogue.
-struct Scales {
+struct ChannelOperands {
   int32_t zero_point = 0;  // of the inputs
   Buffer scales;
-
-  static absl::StatusOr<Scales> Read(OpPlanner& op, CodeType inputs, int64_t channels) {
-    Scales read;
-    ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", inputs));
-    ASSIGN_OR_RETURN(read.scales, ReadScales(op, channels));
-    return read;
-  }
-  InputCoding CodingOf(CodeType inputs) const { return InputCoding(inputs, zero_point != 0); }
-  absl::Status Check(const StepContext&) const { return absl::OkStatus(); }
-  std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
-    reads.push_back(scales);
-    return reads;
-  }
-  void Run(kernels::IntegerSums& kernel, const StepContext& run, Buffer input, Buffer packed,
-           kernels::EpilogueOperands operands, Output out) const {
-    kernel.Run(run.Of<uint8_t>(input), zero_point, run.Of<uint8_t>(packed), run.Floats(scales),
-               operands, out);
-  }
-};
-
-// The same of sums with a bias.
-struct BiasedScales {
-  Scales of_sums;
-  Buffer bias;
-
-  static absl::StatusOr<BiasedScales> Read(OpPlanner& op, CodeType inputs, int64_t channels) {
-    BiasedScales read;
-    ASSIGN_OR_RETURN(read.of_sums, Scales::Read(op, inputs, channels));
-    RETURN_IF_ERROR(op.CheckSize("Bias", channels));
-    ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
-    return read;
-  }
-  InputCoding CodingOf(CodeType inputs) const { return of_sums.CodingOf(inputs); }
-  absl::Status Check(const StepContext& run) const {
-    return kernels::CheckBias(run.Of<int32_t>(bias));
-  }
-  std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
-    reads.push_back(bias);
-    return of_sums.WithReads(std::move(reads));
-  }
-  void Run(kernels::BiasedSums& kernel, const StepContext& run, Buffer input, Buffer packed,
-           kernels::EpilogueOperands operands, Output out) const {
-    kernel.Run(run.Of<uint8_t>(input), of_sums.zero_point, run.Of<uint8_t>(packed),
-               run.Of<int32_t>(bias), run.Floats(of_sums.scales), operands, out);
-  }
-};
-
-// The same of weights that have an offset for each column.
-struct RowWiseScales {
-  Buffer scales;
-  Buffer offsets;
   std::optional<Buffer> bias;
-  int64_t largest_sum = 0;
+  std::optional<Buffer> offsets;  // zero points of weights
+  int64_t largest_bias = 0;       // beside sums of weights with zero points
 
-  static absl::StatusOr<RowWiseScales> Read(OpPlanner& op, CodeType inputs, int64_t columns) {
-    RowWiseScales read;
-    read.largest_sum = kernels::LargestRowWiseSum(op.InputDims("Y")[0], inputs);
-    ASSIGN_OR_RETURN(read.scales, ReadScales(op, columns));
-    RETURN_IF_ERROR(op.CheckSize("Offsets", columns));
-    ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
+  static absl::StatusOr<ChannelOperands> Read(OpPlanner& op, const Sums& sums, CodeType inputs) {
+    ChannelOperands read;
+    ASSIGN_OR_RETURN(read.scales, ReadScales(op, sums.channels));
     if (op.HasInput("Bias")) {
-      RETURN_IF_ERROR(op.CheckSize("Bias", columns));
+      RETURN_IF_ERROR(op.CheckSize("Bias", sums.channels));
       ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
     }
+    if (!sums.has_offsets) {
+      ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", inputs));
+      return read;
+    }
+    RETURN_IF_ERROR(op.CheckSize("Offsets", sums.channels));
+    ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
+    SumOfProducts sum;
+    sum.products = op.InputDims(sums.weight_slot)[0];
+    sum.is_unsigned = inputs == CodeType::kUint8;
+    sum.has_weight_zero_points = true;
+    read.largest_bias = INT32_MAX - sum.largest();
     return read;
   }
-  InputCoding CodingOf(CodeType inputs) const { return inputs; }
-  absl::Status Check(const StepContext& run) const {
-    return kernels::CheckColumns(ColumnsIn(run), largest_sum);
+
+  kernels::SumCoding CodingOf(CodeType inputs) const {
+    kernels::SumCoding coding = InputCoding(inputs, zero_point != 0);
+    if (offsets) coding = coding.WithWeightZeroPoints();
+    return bias ? coding.WithBias() : coding;
   }
   std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
-    reads.insert(reads.end(), {scales, offsets});
+    reads.push_back(scales);
     if (bias) reads.push_back(*bias);
+    if (offsets) reads.push_back(*offsets);
     return reads;
   }
-  void Run(kernels::RowWiseProduct& kernel, const StepContext& run, Buffer input, Buffer packed,
-           kernels::EpilogueOperands operands, Output out) const {
-    kernel.Run(run.Of<uint8_t>(input), run.Of<uint8_t>(packed), ColumnsIn(run), operands, out);
+  // Errors (kInvalidArgument): a bias or a zero point is one that it cannot be.
+  absl::Status Check(const StepContext& run) const {
+    if (offsets) RETURN_IF_ERROR(CheckWeightZeroPoints(run.Of<int32_t>(*offsets)));
+    if (!bias) return absl::OkStatus();
+    for (const int32_t code : run.Of<int32_t>(*bias)) {
+      if (!offsets) {
+        RETURN_IF_ERROR(CheckBiasCode(code, "a bias is"));
+      } else if (std::abs(int64_t{code}) > largest_bias) {
+        return absl::InvalidArgumentError(absl::StrCat("a bias is ", code, "; want ", -largest_bias,
+                                                       " to ", largest_bias,
+                                                       ", which fit in 32 bits beside sums"));
+      }
+    }
+    return absl::OkStatus();
   }
-
-  kernels::WeightColumns ColumnsIn(const StepContext& run) const {
-    kernels::WeightColumns columns;
-    columns.scales = run.Floats(scales);
-    columns.zero_points = run.Of<int32_t>(offsets);
-    if (bias) columns.bias = run.Of<int32_t>(*bias);
-    return columns;
+  kernels::SumOperands In(const StepContext& run, Buffer input, Buffer packed) const {
+    kernels::SumOperands operands = {run.Of<uint8_t>(input), run.Of<uint8_t>(packed),
+                                     run.Floats(scales), zero_point};
+    if (bias) operands.bias = run.Of<int32_t>(*bias);
+    if (offsets) operands.weight_zero_points = run.Of<int32_t>(*offsets);
+    return operands;
   }
 };
 
-// Adds the step. `plan` makes the kernel for a coding of inputs, an epilogue and an output.
-template <typename Kernel = kernels::IntegerSums, typename ScalesOfKernel = Scales, typename Plan>
+// Adds the step. `plan` makes the kernel for a coding, an epilogue and an output.
+template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType(sums.output_slot));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
   ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
-  ASSIGN_OR_RETURN(const ScalesOfKernel scales,
-                   ScalesOfKernel::Read(op, input_type, sums.channels));
-  ASSIGN_OR_RETURN(std::shared_ptr<Kernel> kernel,
-                   plan(scales.CodingOf(input_type), split.fused, output_type));
+  ASSIGN_OR_RETURN(const ChannelOperands channels, ChannelOperands::Read(op, sums, input_type));
+  ASSIGN_OR_RETURN(const std::shared_ptr<kernels::IntegerSums> kernel,
+                   plan(channels.CodingOf(input_type), split.fused, output_type));
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
   ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
   ASSIGN_OR_RETURN(const StoredSums stored, PlanStore(op, epilogue, split, sums, type, input));
-  op.AddStep({stored.operands.WithOperands(scales.WithReads({input, packed})),
+  op.AddStep({stored.operands.WithOperands(channels.WithReads({input, packed})),
               {stored.output},
               [=](const StepContext& run) {
-                RETURN_IF_ERROR(scales.Check(run));
-                stored.Run(run, [&](kernels::EpilogueOperands operands, Output out) {
-                  scales.Run(*kernel, run, input, packed, operands, out);
+                RETURN_IF_ERROR(channels.Check(run));
+                kernels::SumOperands operands = channels.In(run, input, packed);
+                stored.Run(run, [&](kernels::EpilogueOperands stages, Output out) {
+                  operands.epilogue = stages;
+                  kernel->Run(operands, out);
                 });
                 return absl::OkStatus();
               },
@@ -307,14 +281,6 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
               sums.operations,
               NameOf(op, epilogue)});
   return absl::OkStatus();
-}
-
-// The same, of sums with a bias where the op has one.
-template <typename Plan, typename PlanBiased>
-absl::Status AddSumsWithBias(OpPlanner& op, const Sums& sums, const Plan& plan,
-                             const PlanBiased& plan_biased) {
-  if (!op.HasInput("Bias")) return AddSums(op, sums, plan);
-  return AddSums<kernels::BiasedSums, BiasedScales>(op, sums, plan_biased);
 }
 
 Layout LayoutOfImages(const OpPlanner& op) {
@@ -326,13 +292,9 @@ absl::Status PlanConvolution(OpPlanner& op) {
   const Sums sums = {"Input",       "Filter",
                      "Output",      LayoutOfImages(op),
                      shape.filters, 2 * shape.output_size() * shape.taps()};
-  return AddSumsWithBias(
-      op, sums,
-      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-        return kernels::PlanIntegerConvolution(shape, input, epilogue, output);
-      },
-      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-        return kernels::PlanBiasedConvolution(shape, input, epilogue, output);
+  return AddSums(
+      op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanIntegerConvolution(shape, coding, epilogue, output);
       });
 }
 
@@ -342,13 +304,9 @@ absl::Status PlanTransposedConvolution(OpPlanner& op) {
   const Sums sums = {"Input",        "Filter",
                      "Output",       LayoutOfImages(op),
                      shape.channels, 2 * shape.output_size() * shape.taps()};
-  return AddSumsWithBias(
-      op, sums,
-      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-        return kernels::PlanIntegerTransposedConvolution(shape, input, epilogue, output);
-      },
-      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-        return kernels::PlanBiasedTransposedConvolution(shape, input, epilogue, output);
+  return AddSums(
+      op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanIntegerTransposedConvolution(shape, coding, epilogue, output);
       });
 }
 
@@ -363,13 +321,9 @@ absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& pr
   const kernels::ProductShape& shape = product->shape;
   const Sums sums = {
       "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
-  return AddSumsWithBias(
-      op, sums,
-      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-        return kernels::PlanIntegerProduct(shape, input, epilogue, output);
-      },
-      [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-        return kernels::PlanBiasedProduct(shape, input, epilogue, output);
+  return AddSums(
+      op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanIntegerProduct(shape, coding, epilogue, output);
       });
 }
 
@@ -381,11 +335,12 @@ absl::Status PlanRowWiseFc(OpPlanner& op) {
   RETURN_IF_ERROR(op.OutputType("Out").status());
   ASSIGN_OR_RETURN(const kernels::ProductShape shape,
                    FullyConnectedShape(op, "X", op.attributes().Int("x_num_col_dims"), "Y"));
-  const Sums sums = {
+  Sums sums = {
       "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
-  return AddSums<kernels::RowWiseProduct, RowWiseScales>(
-      op, sums, [&](const InputCoding& input, const Epilogue& epilogue, OutputType output) {
-        return kernels::RowWiseProduct::Plan(shape, input.type, epilogue, output);
+  sums.has_offsets = true;
+  return AddSums(
+      op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
+        return kernels::PlanIntegerProduct(shape, coding, epilogue, output);
       });
 }
 

@@ -17,7 +17,6 @@
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/integer_operands.h"
 #include "runtime/executor/ops/packed_weights.h"
-#include "runtime/executor/ops/row_wise_product.h"
 #include "runtime/kernels/arithmetic.h"
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/product.h"
@@ -157,6 +156,20 @@ int ColumnAxis(const Dims& y, const ProductShape& shape) {
   return axis >= 0 && y[axis] == shape.columns ? axis : -1;
 }
 
+// X and Y as codes, with or without zero points of columns.
+absl::StatusOr<std::optional<IntegerOperands>> ReadOperandCodes(OpPlanner& op,
+                                                                const PlannedProduct& product,
+                                                                int column_axis) {
+  if (product.x || product.y) return std::nullopt;
+  if (product.alpha == 1) {
+    ASSIGN_OR_RETURN(std::optional<IntegerOperands> rows,
+                     ReadRowWiseOperands(op, "X", "Y", product.shape));
+    if (rows) return rows;
+  }
+  if (column_axis < 0 || op.InputDims("Y").size() < 2) return std::nullopt;
+  return ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis);
+}
+
 absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
   const ProductShape& shape = product.shape;
@@ -168,43 +181,23 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   OpsAfter after;
   if (product.alpha == 1 && has_columns) after = FindOpsAfter(op, output);
   const int column_axis = ColumnAxis(op.InputDims("Y"), shape);
-  const bool is_repeated = product.x || product.y;
-  if (!is_repeated && product.alpha == 1) {
-    ASSIGN_OR_RETURN(const std::optional<RowWiseOperands> rows,
-                     ReadRowWiseOperands(op, "X", "Y", shape));
-    if (rows) {
-      ASSIGN_OR_RETURN(auto row_wise,
-                       kernels::RowWiseProduct::Plan(shape, rows->inputs.type, after.epilogue()));
-      ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, after));
-      AddRowWiseProduct(op, shape, *rows, std::move(row_wise), /*bias=*/std::nullopt, epilogue);
-      return absl::OkStatus();
-    }
-  }
-  if (!is_repeated && column_axis >= 0 && op.InputDims("Y").size() > 1) {
-    ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                     ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis));
-    if (integers && product.alpha == 1 && has_columns) {
-      if (const OpsAfter of_sums = FindOpsAfterSums(op, output, integers->SumsOf(shape.inner));
-          of_sums.bias) {
-        return PlanBiasedSums(
-            op, *integers, *of_sums.bias, of_sums, OperationsOf(shape),
-            [&](const kernels::Epilogue& epilogue) {
-              return kernels::PlanBiasedProduct(shape, integers->inputs.coding(), epilogue);
+  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
+                   ReadOperandCodes(op, product, column_axis));
+  if (integers) {
+    const bool may_add_bias = product.alpha == 1 && has_columns && !integers->weight_zero_points;
+    const OpsAfter of_sums =
+        may_add_bias ? FindOpsAfterSums(op, output, integers->SumsOf(shape.inner)) : after;
+    OperandSums sums = {*integers, shape.columns, shape.inner, OperationsOf(shape), product.alpha};
+    sums.bias = of_sums.bias;
+    ASSIGN_OR_RETURN(
+        const std::optional<Buffer> out,
+        PlanOperandSums(
+            op, sums, {}, of_sums,
+            [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+              return kernels::PlanIntegerProduct(shape, coding, epilogue);
             },
-            [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); });
-      }
-    }
-    if (integers) {
-      auto sums = kernels::PlanIntegerProduct(shape, integers->inputs.coding(), after.epilogue());
-      if (sums.ok()) {
-        ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, AbsorbOpsAfter(op, output, after));
-        AddIntegerSums(op, *integers, *std::move(sums), shape.columns, OperationsOf(shape),
-                       epilogue, product.alpha);
-        return absl::OkStatus();
-      }
-      // A sum that may not fit in 32 bits is one of floats.
-      if (!absl::IsInvalidArgument(sums.status())) return sums.status();
-    }
+            [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); }));
+    if (out) return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
   ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));

@@ -196,9 +196,8 @@ TEST_P(Epilogues, AreOperationsAfterAConvolutionOfCodes) {
     const Operands operands(epilogue, shape.filters, shape.output_size(), &numbers);
     std::vector<float> y(shape.output_size());
     std::vector<float> fused_y(shape.output_size());
-    (*plain)->Run(images, /*zero_point=*/0, Packed(**plain, filters), scales, {},
-                  absl::MakeSpan(y));
-    (*fused)->Run(images, /*zero_point=*/0, Packed(**fused, filters), scales, operands.spans(),
+    (*plain)->Run({images, Packed(**plain, filters), scales}, absl::MakeSpan(y));
+    (*fused)->Run({images, Packed(**fused, filters), scales, 0, operands.spans()},
                   absl::MakeSpan(fused_y));
     EXPECT_TRUE(HaveEqualBits(fused_y, Operated(epilogue, operands.spans(), y)));
   }
@@ -245,9 +244,8 @@ TEST_P(ProductEpilogues, AreOperationsAfterAProductOfCodes) {
   const Operands operands(epilogue, shape.columns, shape.out_size(), &numbers);
   std::vector<float> out(shape.out_size());
   std::vector<float> fused_out(shape.out_size());
-  (*plain)->Run(x, /*zero_point=*/0, Packed(**plain, y), scales, {}, absl::MakeSpan(out));
-  (*fused)->Run(x, /*zero_point=*/0, Packed(**fused, y), scales, operands.spans(),
-                absl::MakeSpan(fused_out));
+  (*plain)->Run({x, Packed(**plain, y), scales}, absl::MakeSpan(out));
+  (*fused)->Run({x, Packed(**fused, y), scales, 0, operands.spans()}, absl::MakeSpan(fused_out));
   EXPECT_TRUE(HaveEqualBits(fused_out, Operated(epilogue, operands.spans(), out)));
 }
 

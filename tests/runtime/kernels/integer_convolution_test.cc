@@ -15,7 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/instruction_set.h"
-#include "runtime/kernels/integer_sums_plan.h"
+#include "runtime/kernels/onednn_sums.h"
 #include "tests/runtime/kernels/coding_cases.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
@@ -55,7 +55,7 @@ TEST_P(ExactConvolution, GivesTheSumsOfPlainLoops) {
     sums[out] += int64_t{number_of.NumberOf(images[x])} * filters[tap];
   });
   for (int step = 0; step < 2; ++step) {
-    convolution.Run(images, coding.zero_point, Packed(convolution, filters), scales, {},
+    convolution.Run({images, Packed(convolution, filters), scales, coding.zero_point},
                     absl::MakeSpan(y));
     for (size_t i = 0; i < y.size(); ++i) {
       ASSERT_EQ(y[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
@@ -118,7 +118,7 @@ TEST(IntegerConvolution, RefusesWhatDoesNotFit) {
   // Products with a zero point are a sum of their own.
   shape.channels = 5000;
   EXPECT_TRUE(PlanIntegerConvolution(shape, CodeType::kUint8).ok());
-  EXPECT_FALSE(PlanIntegerConvolution(shape, {CodeType::kUint8, true}).ok());
+  EXPECT_FALSE(PlanIntegerConvolution(shape, InputCoding(CodeType::kUint8, true)).ok());
 }
 
 }  // namespace

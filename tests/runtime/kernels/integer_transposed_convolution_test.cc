@@ -70,7 +70,7 @@ TEST_P(ExactTransposedConvolution, GivesTheSumsOfPlainLoops) {
   EXPECT_FALSE(absl::StrContains(implementation, "ref")) << implementation;
   std::vector<float> y(expected_.size());
   for (int step = 0; step < 2; ++step) {
-    (*planned)->Run(inputs_, coding_.zero_point, Packed(**planned, filters_), scales_, {},
+    (*planned)->Run({inputs_, Packed(**planned, filters_), scales_, coding_.zero_point},
                     absl::MakeSpan(y));
     ASSERT_EQ(y, expected_);
   }
@@ -97,7 +97,7 @@ TEST_P(ExactTransposedConvolution, StoresCodesAfterAnEpilogue) {
     y[i] = static_cast<int8_t>(std::nearbyint(std::min(std::max(x, -128.0f), 127.0f)));
   }
   const absl::Span<const float> operands[] = {bias, added, {}, {}};
-  (*planned)->Run(inputs_, coding_.zero_point, Packed(**planned, filters_), scales_, operands,
+  (*planned)->Run({inputs_, Packed(**planned, filters_), scales_, coding_.zero_point, operands},
                   absl::MakeSpan(codes));
   EXPECT_EQ(codes, y);
 }

@@ -115,7 +115,7 @@ TEST_P(ExactProducts, GiveTheSumsOfPlainLoops) {
   });
   std::vector<float> out(shape.out_size());
   for (int step = 0; step < 2; ++step) {
-    (*planned)->Run(x, coding.zero_point, Packed(**planned, y), scales, {}, absl::MakeSpan(out));
+    (*planned)->Run({x, Packed(**planned, y), scales, coding.zero_point}, absl::MakeSpan(out));
     for (size_t i = 0; i < out.size(); ++i) {
       ASSERT_EQ(out[i], static_cast<float>(sums[i]) * scales[i % scales.size()]) << i;
     }
@@ -154,7 +154,8 @@ TEST(Products, RefuseWhatDoesNotFit) {
             absl::InvalidArgumentError(
                 "a product with 70000 products in a sum; want fewer, so that a sum of products of "
                 "codes fits in 32 bits"));
-  EXPECT_FALSE(PlanIntegerProduct({1, 1, 40000, 1, false, false}, {CodeType::kUint8, true}).ok());
+  EXPECT_FALSE(
+      PlanIntegerProduct({1, 1, 40000, 1, false, false}, InputCoding(CodeType::kUint8, true)).ok());
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   for (float& scale : scales) scale *= is_near_ties ? 1e-5f : 1e-3f;
   const std::vector<uint8_t> before = numbers->Codes<uint8_t>(size, 255);
   std::vector<float> sums(size);
-  plain.Run(inputs, zero_point, Packed(plain, weights), scales, {}, absl::MakeSpan(sums));
+  plain.Run({inputs, Packed(plain, weights), scales, zero_point}, absl::MakeSpan(sums));
   std::vector<std::vector<float>> values;
   for (const EpilogueStage& stage : stored.epilogue) {
     values.push_back(stage.kind == Kind::kAddElement
@@ -224,10 +224,10 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   const std::vector<absl::Span<const float>> operands(values.begin(), values.end());
   std::vector<uint8_t> codes = before;
   if (stored.output == OutputType::kInt8) {
-    storing.Run(inputs, zero_point, packed, scales, operands,
+    storing.Run({inputs, packed, scales, zero_point, operands},
                 absl::MakeSpan(reinterpret_cast<int8_t*>(codes.data()), codes.size()));
   } else {
-    storing.Run(inputs, zero_point, packed, scales, operands, absl::MakeSpan(codes));
+    storing.Run({inputs, packed, scales, zero_point, operands}, absl::MakeSpan(codes));
   }
   EXPECT_EQ(codes, Expected(stored, operands, sums, before));
   if (is_near_ties && size >= 100) {

@@ -7,13 +7,14 @@
 //
 // with the scale 2.0 / 255, rounded.
 
-#include <limits>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_form.h"
+#include "ops/sums_of_codes.h"
 #include "ops/window.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -26,9 +27,9 @@ namespace {
 
 // Whether the codes of a whole image add up to what fits in 32 bits; where its size is not known,
 // the executor says it.
-bool SumsFit(const VarType::TensorDesc& images) {
+bool SumsOfImagesFit(const VarType::TensorDesc& images) {
   if (images.dims_size() != 4 || images.dims(2) < 1 || images.dims(3) < 1) return true;
-  return images.dims(2) <= std::numeric_limits<int32_t>::max() / 255 / images.dims(3);
+  return images.dims(3) <= INT32_MAX && SumsFit(images.dims(2), 255 * images.dims(3));
 }
 
 class PoolingRule final : public LoweringRule {
@@ -49,7 +50,7 @@ class PoolingRule final : public LoweringRule {
     }
     const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
     if (!codes) return LoweringReason::kNotQuantized;
-    if (!SumsFit(*codes->codes->variable()->tensor())) return LoweringReason::kSumsTooLarge;
+    if (!SumsOfImagesFit(*codes->codes->variable()->tensor())) return LoweringReason::kSumsTooLarge;
     ASSIGN_OR_RETURN(const std::string scales,
                      lowering.AddParameter(absl::StrCat(out->name(), ".scales"), {codes->step()}));
     OpBuilder average("integer_average_pool2d");

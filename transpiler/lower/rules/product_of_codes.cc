@@ -1,14 +1,13 @@
 #include "transpiler/lower/rules/product_of_codes.h"
 
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ops/bias_codes.h"
+#include "ops/sums_of_codes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -18,12 +17,9 @@
 namespace fixpoint {
 namespace {
 
-// Whether a sum of so many products fits in 32 bits, as the executor tells it: products with a zero
-// point are a sum of their own.
-bool SumsFit(int64_t products, const ActivationCodes& codes) {
-  const int sums = codes.zero_point ? 2 : 1;
-  const int largest = codes.zero_point || codes.is_unsigned ? 255 : 128;
-  return products <= std::numeric_limits<int32_t>::max() / (sums * 128 * largest);
+// A sum of so many products of such codes, with an int32 bias or without, with int8.
+SumOfProducts SumOf(int64_t products, const ActivationCodes& codes, bool has_bias) {
+  return {products, codes.is_unsigned, codes.zero_point.has_value(), has_bias};
 }
 
 // The codes on the right, and the scales of the sums.
@@ -50,7 +46,8 @@ absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
   const int64_t entries = dims[product.channel_axis];
   const int64_t channels = entries * product.channel_groups;
   *reason = LoweringReason::kSumsTooLarge;
-  if (channels > 0 && !SumsFit(parameter->tensor->size() / channels, activation)) {
+  if (channels > 0 &&
+      !SumsFit(SumOf(parameter->tensor->size() / channels, activation, /*has_bias=*/false))) {
     return std::nullopt;
   }
   Weights weights = {parameter->codes, {}, channels > 0 ? parameter->tensor->size() / channels : 0};
@@ -76,9 +73,8 @@ std::optional<Weights> FindActivation(const Argument& input, const ProductOfCode
 // Whether the sums are in the steps of a bias, and 32 bits hold both.
 bool CanAddBias(const ParameterBiasCodes& bias, const Weights& weights,
                 const ActivationCodes& activation) {
-  const bool is_255 = activation.is_unsigned || activation.zero_point;
   return weights.products > 0 && bias.IsOfSums(weights.scales) &&
-         SumsWithBiasFit(weights.products, 128 * (is_255 ? 255 : 128));
+         SumsFit(SumOf(weights.products, activation, /*has_bias=*/true));
 }
 
 }  // namespace

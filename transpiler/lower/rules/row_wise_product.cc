@@ -14,13 +14,13 @@
 #include "transpiler/lower/rules/row_wise_product.h"
 
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
+#include "ops/sums_of_codes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -51,9 +51,11 @@ absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOf
   const std::vector<int64_t>& dims = weights.tensor->dims();
   if (row_dims < 1 || dims.size() != 2 || activation.zero_point) return LoweringReason::kZeroPoint;
   if (weights.axis != 1) return LoweringReason::kGranularity;
-  // As the executor tells it: products of codes and of differences of codes.
-  const int64_t largest_sum = dims[0] * 255 * (activation.is_unsigned ? 255 : 128);
-  if (largest_sum > std::numeric_limits<int32_t>::max()) return LoweringReason::kSumsTooLarge;
+  SumOfProducts sum;
+  sum.products = dims[0];
+  sum.is_unsigned = activation.is_unsigned;
+  sum.has_weight_zero_points = true;
+  if (!SumsFit(sum)) return LoweringReason::kSumsTooLarge;
   std::vector<float> scales;
   for (const float step : weights.steps->data<float>()) scales.push_back(activation.step() * step);
 
@@ -70,7 +72,7 @@ absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOf
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*op.Input("Bias")));
     std::vector<int32_t> codes(scales.size());
     if (bias->size() != static_cast<int64_t>(scales.size())) return LoweringReason::kAttributes;
-    if (FillBiasCodes(bias->data<float>(), scales, largest_sum, absl::MakeSpan(codes))) {
+    if (FillBiasCodes(bias->data<float>(), scales, sum.largest(), absl::MakeSpan(codes))) {
       ASSIGN_OR_RETURN(
           const std::string parameter,
           lowering.AddParameter(absl::StrCat(output.name(), ".bias"),

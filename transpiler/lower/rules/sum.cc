@@ -29,10 +29,10 @@
 #include <string>
 #include <utility>
 
-#include "ops/bias_codes.h"
 #include "ops/dims.h"
 #include "ops/equal_shapes.h"
 #include "ops/op_schema.h"
+#include "ops/sums_of_codes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -69,7 +69,7 @@ bool IsOfChannels(const std::vector<int64_t>& addend, int64_t axis, const VarTyp
 }
 
 // Whether the sums of a product, which nothing is done with yet, are in the steps of a bias, and 32
-// bits hold both (as in runtime/kernels/biased_sums.h).
+// bits hold both.
 absl::StatusOr<bool> CanAddCodes(const Op& product, const ParameterBiasCodes& bias,
                                  Lowering& lowering) {
   const OpSchema* const schema = FindOpSchema(product.type());
@@ -85,10 +85,12 @@ absl::StatusOr<bool> CanAddCodes(const Op& product, const ParameterBiasCodes& bi
                    lowering.FindParameter(*product.Input(is_image ? "Filter" : "Y")));
   if (values == nullptr || weights == nullptr) return false;
   const VarType::TensorDesc* const input = TensorOf(*product.Input(is_image ? "Input" : "X"));
-  const bool is_255 = input == nullptr || input->data_type() == VarType::UINT8 ||
-                      lowering.AttributesOf(product).Int("input_zero_point") != 0;
-  return SumsWithBiasFit(weights->size() / bias.tensor->size(), 128 * (is_255 ? 255 : 128)) &&
-         bias.IsOfSums(values->data<float>());
+  SumOfProducts sum;
+  sum.products = weights->size() / bias.tensor->size();
+  sum.is_unsigned = input == nullptr || input->data_type() == VarType::UINT8;
+  sum.has_zero_point = lowering.AttributesOf(product).Int("input_zero_point") != 0;
+  sum.has_bias = true;
+  return SumsFit(sum) && bias.IsOfSums(values->data<float>());
 }
 
 // Whether a run may hold what an input reads as codes, so that a sum adds those

@@ -1,0 +1,43 @@
+// Whether 32 bits hold sums of codes and of products of codes.
+
+#ifndef FIXPOINT_OPS_SUMS_OF_CODES_H_
+#define FIXPOINT_OPS_SUMS_OF_CODES_H_
+
+#include <cstdint>
+
+#include "ops/bias_codes.h"
+
+namespace fixpoint {
+
+// Whether a sum of so many terms fits, each of which is at most `largest_term`.
+inline bool SumsFit(int64_t terms, int64_t largest_term) {
+  return terms <= INT32_MAX / largest_term;
+}
+
+// A sum of products of codes of activations with codes of weights, which have 8 bits each.
+struct SumOfProducts {
+  int64_t products = 0;
+  bool is_unsigned = false;     // the activations
+  bool has_zero_point = false;  // the activations
+  bool has_bias = false;        // one of bias_codes.h
+  bool has_weight_zero_points = false;
+
+  // How large an activation can be, less its zero point, and a product of it with a weight.
+  int64_t largest_activation() const { return is_unsigned || has_zero_point ? 255 : 128; }
+  int64_t largest_product() const {
+    return largest_activation() * (has_weight_zero_points ? 255 : 128);
+  }
+  // Without the bias.
+  int64_t largest() const { return products * largest_product(); }
+};
+
+// Whether such a sum fits, whatever the codes are. Products with the activations' zero point are a
+// sum of their own, which is taken off.
+inline bool SumsFit(const SumOfProducts& sum) {
+  if (sum.has_bias) return sum.products <= (kLargestBiasCode - 1) / sum.largest_product();
+  return SumsFit(sum.products, (sum.has_zero_point ? 2 : 1) * sum.largest_product());
+}
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_SUMS_OF_CODES_H_

@@ -1,0 +1,170 @@
+#include "runtime/kernels/finish_sums.h"
+
+#include <glog/logging.h>
+#include <immintrin.h>
+
+#include <algorithm>
+
+#include "absl/container/inlined_vector.h"
+#include "runtime/kernels/epilogue_lanes.h"
+#include "runtime/kernels/folded_epilogue_lanes.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/parallel_for.h"
+#include "runtime/kernels/threads.h"
+#include "runtime/kernels/vectorised.h"
+
+// With AVX-512 vectors of sums go through the whole epilogue in registers, as those of kernels that
+// add them up do. Without, a block of rows at a time goes through its loops in the first cache.
+
+namespace fixpoint::kernels {
+namespace {
+
+// What a block may take of the first cache.
+constexpr int64_t kBlockBytes = 16 << 10;
+
+// Rows whose vectors of a channel are finished at once.
+constexpr int kRows = 8;
+
+bool HasLanes() {
+  return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512;
+}
+
+int ThreadsFor(const SumsShape& shape) {
+  const int64_t bytes = shape.size() * 2 * static_cast<int64_t>(sizeof(int32_t));
+  return static_cast<int>(std::clamp<int64_t>(bytes / kBytesOfThread, 1, GrantedThreads()));
+}
+
+template <typename F>
+void ShareOut(int threads, int64_t size, const F& f) {
+  if (threads == 1) return f(0, 0, size);
+  RunOnThreads(threads, size, f);
+}
+
+// Any epilogue, stage by stage.
+struct FinishStages {
+  const EpilogueOfLanes& epilogue;
+
+  template <int kVectors>
+  FIXPOINT_VNNI void operator()(const __m512i (&sums)[kVectors], const PlaceOfLanes& place) const {
+    Finish(sums, place, epilogue);
+  }
+};
+
+// Rows from `row` of all on, which are of one matrix.
+template <int kVectors, typename Finishing>
+FIXPOINT_VNNI void FinishVectors(const UnfinishedSums& unfinished, const SumsShape& shape,
+                                 int64_t row, const Finishing& finish) {
+  const int32_t* const offsets = unfinished.offsets + row / shape.rows * shape.channels;
+  for (int64_t c = 0; c < shape.channels; c += kLanes) {
+    const PlaceOfLanes place = {c, row * shape.channels + c, shape.channels,
+                                FirstLanes(shape.channels - c)};
+    const __m512i offset = _mm512_maskz_loadu_epi32(place.mask, offsets + c);
+    __m512i sums[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      const int32_t* const at = unfinished.sums + place.element + v * place.distance;
+      sums[v] = _mm512_add_epi32(_mm512_maskz_loadu_epi32(place.mask, at), offset);
+    }
+    if (unfinished.zero_points != nullptr) {
+      const __m512i zeros = _mm512_maskz_loadu_epi32(place.mask, unfinished.zero_points + c);
+      for (int v = 0; v < kVectors; ++v) {
+        const __m512i inputs = _mm512_set1_epi32(unfinished.input_sums[row + v]);
+        sums[v] = _mm512_sub_epi32(sums[v], _mm512_mullo_epi32(zeros, inputs));
+      }
+    }
+    finish(sums, place);
+  }
+}
+
+template <typename Finishing>
+FIXPOINT_VNNI_TARGET void FinishRows(const UnfinishedSums& sums, const SumsShape& shape,
+                                     int64_t begin, int64_t end, const Finishing& finish) {
+  int64_t row = begin;
+  while (row < end) {
+    const int64_t last = std::min(end, (row / shape.rows + 1) * shape.rows);
+    for (; row + kRows <= last; row += kRows) FinishVectors<kRows>(sums, shape, row, finish);
+    for (; row < last; ++row) FinishVectors<1>(sums, shape, row, finish);
+  }
+}
+
+// Whole sums of a row as numbers, times their scales.
+void ScaleRow(const UnfinishedSums& unfinished, const SumsShape& shape, int64_t row,
+              const float* scales, float* to) {
+  const int64_t channels = shape.channels / shape.groups;
+  for (int64_t group = 0; group < shape.groups; ++group) {
+    const int64_t first = group * channels;
+    const int32_t* const sums = unfinished.sums + row * shape.channels + first;
+    const int32_t* const offsets = unfinished.offsets + row / shape.rows * shape.channels + first;
+    const bool has_zero_points = unfinished.zero_points != nullptr;
+    const int32_t* const zeros = has_zero_points ? unfinished.zero_points + first : nullptr;
+    const uint32_t inputs =
+        has_zero_points ? static_cast<uint32_t>(unfinished.input_sums[row * shape.groups + group])
+                        : 0;
+    Vectorised([=] {
+      for (int64_t c = 0; c < channels; ++c) {
+        uint32_t sum = static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(offsets[c]);
+        if (has_zero_points) sum -= static_cast<uint32_t>(zeros[c]) * inputs;
+        to[first + c] = static_cast<float>(static_cast<int32_t>(sum)) * scales[first + c];
+      }
+    });
+  }
+}
+
+}  // namespace
+
+SumFinish::SumFinish(const SumsShape& shape, const Epilogue& epilogue, OutputType output)
+    : shape_(shape),
+      epilogue_(epilogue),
+      output_(output),
+      folded_(Fold(epilogue, output)),
+      has_lanes_(HasLanes()),
+      threads_(ThreadsFor(shape)),
+      block_rows_(
+          std::clamp<int64_t>(kBlockBytes / (shape.channels * static_cast<int64_t>(sizeof(float))),
+                              1, std::max<int64_t>(shape.matrices * shape.rows, 1))),
+      elements_(threads_, std::vector<float>(block_rows_ * shape.channels)) {}
+
+void SumFinish::Run(const UnfinishedSums& sums, absl::Span<const float> scales,
+                    EpilogueOperands operands, Output out) {
+  CHECK(out.type() == output_);
+  if (has_lanes_ && (sums.zero_points == nullptr || shape_.groups == 1)) {
+    RunLanes(sums, scales.data(), operands, out);
+  } else {
+    RunBlocks(sums, scales.data(), operands, out);
+  }
+}
+
+void SumFinish::RunLanes(const UnfinishedSums& sums, const float* scales, EpilogueOperands operands,
+                         Output out) const {
+  const EpilogueOfLanes epilogue = {scales, epilogue_, operands, out};
+  ShareOut(threads_, shape_.matrices * shape_.rows, [&](int, int64_t begin, int64_t end) {
+    if (folded_) {
+      WithFolded(*folded_, epilogue,
+                 [&](const auto& finish) { FinishRows(sums, shape_, begin, end, finish); });
+    } else {
+      FinishRows(sums, shape_, begin, end, FinishStages{epilogue});
+    }
+  });
+}
+
+void SumFinish::RunBlocks(const UnfinishedSums& sums, const float* scales,
+                          EpilogueOperands operands, Output out) {
+  ShareOut(threads_, shape_.matrices * shape_.rows, [&](int thread, int64_t begin, int64_t end) {
+    absl::InlinedVector<absl::Span<const float>, 8> of_block(operands.begin(), operands.end());
+    for (int64_t row = begin; row < end; row += block_rows_) {
+      const int64_t rows = std::min(block_rows_, end - row);
+      const int64_t at = row * shape_.channels;
+      const auto elements = absl::MakeSpan(elements_[thread]).first(rows * shape_.channels);
+      for (int64_t i = 0; i < rows; ++i) {
+        ScaleRow(sums, shape_, row + i, scales, &elements[i * shape_.channels]);
+      }
+      for (size_t i = 0; i < operands.size(); ++i) {
+        if (epilogue_[i].kind == EpilogueStage::Kind::kAddElement) {
+          of_block[i] = operands[i].subspan(at, elements.size());
+        }
+      }
+      Store(epilogue_, of_block, elements, out.Part(at, elements.size()));
+    }
+  });
+}
+
+}  // namespace fixpoint::kernels

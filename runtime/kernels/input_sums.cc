@@ -1,0 +1,113 @@
+#include "runtime/kernels/input_sums.h"
+
+#include <algorithm>
+
+#include "runtime/kernels/parallel_for.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+// Rows as pixels of images of one line.
+ConvolutionShape AsImages(const ProductShape& product) {
+  ConvolutionShape shape;
+  shape.batch = product.batch;
+  shape.channels = product.inner;
+  shape.width = shape.out_width = product.rows;
+  return shape;
+}
+
+bool IsPointwise(const WindowAxis& axis) {
+  return axis.kernel == 1 && axis.stride == 1 && axis.pad_before == 0 && axis.pad_after == 0;
+}
+
+bool IsPointwise(const Window& window) { return IsPointwise(window[0]) && IsPointwise(window[1]); }
+
+template <typename Code>
+void AddUpRuns(const Code* codes, int64_t run, int32_t zero_point, absl::Span<int32_t> sums_span) {
+  ParallelFor(static_cast<int64_t>(sums_span.size()), run,
+              [=, sums = sums_span.data()](int64_t begin, int64_t end) {
+                for (int64_t i = begin; i < end; ++i) {
+                  const Code* const first = codes + i * run;
+                  int32_t sum = 0;
+                  for (int64_t k = 0; k < run; ++k) sum += first[k];
+                  sums[i] = sum - static_cast<int32_t>(run) * zero_point;
+                }
+              });
+}
+
+template <typename Code>
+void AddUpColumns(const Code* codes, int64_t inner, int64_t rows, int32_t zero_point,
+                  absl::Span<int32_t> sums) {
+  for (size_t first = 0; first < sums.size(); first += rows, codes += inner * rows) {
+    int32_t* const of_matrix = &sums[first];
+    std::fill_n(of_matrix, rows, -static_cast<int32_t>(inner) * zero_point);
+    for (int64_t k = 0; k < inner; ++k) {
+      for (int64_t r = 0; r < rows; ++r) of_matrix[r] += codes[k * rows + r];
+    }
+  }
+}
+
+}  // namespace
+
+InputSums::InputSums(const ConvolutionShape& shape, CodeType type)
+    : shape_(shape),
+      type_(type),
+      is_transposed_(false),
+      pixels_(shape.batch * shape.height * shape.width * shape.groups),
+      windows_(IsPointwise(shape.window)
+                   ? 0
+                   : shape.batch * shape.out_height * shape.out_width * shape.groups) {}
+
+InputSums::InputSums(const ProductShape& shape, CodeType type)
+    : shape_(AsImages(shape)),
+      type_(type),
+      is_transposed_(shape.transpose_x),
+      pixels_(shape.batch * shape.rows) {}
+
+const int32_t* InputSums::Run(absl::Span<const uint8_t> inputs, int32_t zero_point) {
+  AddUpPixels(inputs, zero_point);
+  if (windows_.empty()) return pixels_.data();
+  AddUpWindows();
+  return windows_.data();
+}
+
+void InputSums::AddUpPixels(absl::Span<const uint8_t> inputs, int32_t zero_point) {
+  const auto add_up = [&](const auto* codes) {
+    if (is_transposed_) {
+      AddUpColumns(codes, shape_.channels, shape_.width, zero_point, absl::MakeSpan(pixels_));
+    } else {
+      AddUpRuns(codes, shape_.channels / shape_.groups, zero_point, absl::MakeSpan(pixels_));
+    }
+  };
+  if (type_ == CodeType::kUint8) {
+    add_up(inputs.data());
+  } else {
+    add_up(reinterpret_cast<const int8_t*>(inputs.data()));
+  }
+}
+
+void InputSums::AddUpWindows() {
+  const auto& [rows, columns] = shape_.window;
+  const int64_t groups = shape_.groups;
+  std::fill(windows_.begin(), windows_.end(), 0);
+  int32_t* sums = windows_.data();
+  for (int64_t n = 0; n < shape_.batch; ++n) {
+    for (int64_t y = 0; y < shape_.out_height; ++y) {
+      for (int64_t x = 0; x < shape_.out_width; ++x, sums += groups) {
+        for (int64_t i = 0; i < rows.kernel; ++i) {
+          const int64_t row = y * rows.stride + i * rows.dilation - rows.pad_before;
+          if (row < 0 || row >= shape_.height) continue;
+          for (int64_t j = 0; j < columns.kernel; ++j) {
+            const int64_t column = x * columns.stride + j * columns.dilation - columns.pad_before;
+            if (column < 0 || column >= shape_.width) continue;
+            const int32_t* const pixel =
+                &pixels_[((n * shape_.height + row) * shape_.width + column) * groups];
+            for (int64_t g = 0; g < groups; ++g) sums[g] += pixel[g];
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace fixpoint::kernels

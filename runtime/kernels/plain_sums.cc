@@ -1,0 +1,193 @@
+#include "runtime/kernels/plain_sums.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "runtime/kernels/onednn.h"
+#include "runtime/kernels/sum_begin.h"
+#include "runtime/kernels/threads.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+// As oneDNN wants memory to be aligned.
+constexpr int64_t kAlignment = 64;
+
+class ByInstructions final : public PlainSums {
+ public:
+  ByInstructions(const SumsPrimitive& planned, const WeightsOfSums& weights,
+                 const InputCoding& inputs, const PaddedImages& images, bool is_copied)
+      : implementation_(planned.implementation),
+        shift_(inputs.type == CodeType::kInt8 ? 128 : 0),
+        weights_of_sums_(weights),
+        images_(images),
+        copy_(is_copied ? images.padded_size() : 0),
+        header_bytes_((weights.count() * int64_t{sizeof(int32_t)} + kAlignment - 1) / kAlignment *
+                      kAlignment),
+        plain_weights_(Operand::Elsewhere(planned.plain_weights)),
+        weights_(Operand::Elsewhere(planned.weights)),
+        inputs_(Operand::Elsewhere(planned.inputs)),
+        sums_(Operand::Elsewhere(planned.out)),
+        pack_(Reordering(plain_weights_, weights_)),
+        add_up_(planned.desc,
+                {{DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, sums_}}) {}
+
+  // The sums of weights, and the weights.
+  int64_t packed_bytes() const override { return header_bytes_ + weights_.bytes(); }
+
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    std::fill_n(packed.begin(), header_bytes_, 0);
+    AddUpWeights(
+        codes, weights_of_sums_,
+        absl::MakeSpan(reinterpret_cast<int32_t*>(packed.data()), weights_of_sums_.count()));
+    plain_weights_.PointTo(codes);
+    weights_.PointTo(packed.subspan(header_bytes_));
+    pack_.Run();
+  }
+
+  void Run(const SumOperands& operands, absl::Span<int32_t> sums,
+           absl::Span<int32_t> offsets) override {
+    CHECK_EQ(static_cast<int64_t>(offsets.size()), weights_of_sums_.count());
+    const auto zero = static_cast<uint8_t>(shift_ + operands.zero_point);
+    const auto* const weight_sums = reinterpret_cast<const int32_t*>(operands.weights.data());
+    FillOffsets({weight_sums, offsets.size()}, zero, operands.bias, offsets);
+    if (copy_.empty()) {
+      inputs_.PointTo(operands.inputs);
+    } else {
+      Copy(operands.inputs, zero);
+      inputs_.PointTo(absl::MakeSpan(copy_));
+    }
+    weights_.PointTo(operands.weights.subspan(header_bytes_));
+    sums_.PointTo(sums);
+    add_up_.Run();
+  }
+
+  std::string implementation() const override { return implementation_; }
+
+ private:
+  void Copy(absl::Span<const uint8_t> inputs, uint8_t zero) {
+    const auto& [count, height, top, bottom, line] = images_;
+    const int64_t padded_height = top + height + bottom;
+    RunOnThreads(GrantedThreads(), count * padded_height, [&](int, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t y = i % padded_height - images_.top;
+        uint8_t* const to = &copy_[i * images_.line.padded_size()];
+        if (y < 0 || y >= images_.height) {
+          images_.line.Fill(zero, to);
+        } else {
+          const int64_t from = (i / padded_height * images_.height + y) * images_.line.size;
+          images_.line.Copy(&inputs[from], images_.line.size, shift_, zero, to);
+        }
+      }
+    });
+  }
+
+  const std::string implementation_;
+  const uint8_t shift_;
+  const WeightsOfSums weights_of_sums_;
+  const PaddedImages images_;
+  std::vector<uint8_t> copy_;  // empty: the inputs are read as they are
+  const int64_t header_bytes_;
+  Operand plain_weights_;
+  Operand weights_;
+  Operand inputs_;
+  Operand sums_;
+  Execution pack_;
+  Execution add_up_;
+};
+
+class InFloats final : public PlainSums {
+ public:
+  InFloats(const SumsPrimitive& planned, const WeightsOfSums& weights, const InputCoding& inputs)
+      : implementation_(planned.implementation),
+        is_unsigned_(inputs.type == CodeType::kUint8),
+        parts_(weights, inputs),
+        plain_weights_(Operand::Own(planned.plain_weights)),
+        weights_(Operand::Elsewhere(planned.weights)),
+        inputs_(Operand::Own(planned.inputs)),
+        out_(Operand::Own(planned.out)),
+        pack_(Reordering(plain_weights_, weights_)),
+        add_up_(planned.desc,
+                {{DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, out_}}),
+        part_of_weight_(plain_weights_.size<float>(), 0) {}
+
+  // As many parts as there can be, after their number; those that are none are zeros, so that equal
+  // weights are equal bytes.
+  int64_t packed_bytes() const override { return kAlignment + parts_.most() * weights_.bytes(); }
+
+  void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
+    CHECK_EQ(codes.size(), part_of_weight_.size());
+    CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
+    const int64_t part_count = parts_.ShareOut(codes, absl::MakeSpan(part_of_weight_));
+    std::fill(packed.begin(), packed.end(), 0);
+    std::memcpy(packed.data(), &part_count, sizeof(part_count));
+    float* const plain = plain_weights_.data<float>();
+    for (int64_t part = 0; part < part_count; ++part) {
+      for (size_t i = 0; i < codes.size(); ++i) {
+        plain[i] = part_of_weight_[i] == part ? codes[i] : 0;
+      }
+      weights_.PointTo(packed.subspan(kAlignment + part * weights_.bytes(), weights_.bytes()));
+      pack_.Run();
+    }
+  }
+
+  void Run(const SumOperands& operands, absl::Span<int32_t> sums,
+           absl::Span<int32_t> offsets) override {
+    std::fill(offsets.begin(), offsets.end(), 0);
+    FillOffsets(offsets, /*zero=*/0, operands.bias, offsets);
+    const bool is_unsigned = is_unsigned_;
+    const int32_t zero_point = operands.zero_point;
+    std::transform(
+        operands.inputs.begin(), operands.inputs.end(), inputs_.data<float>(), [=](uint8_t code) {
+          return static_cast<float>((is_unsigned ? code : static_cast<int8_t>(code)) - zero_point);
+        });
+    CHECK_EQ(sums.size(), out_.size<float>());
+    const float* const out = out_.data<float>();
+    int64_t part_count = 0;
+    std::memcpy(&part_count, operands.weights.data(), sizeof(part_count));
+    for (int64_t part = 0; part < part_count; ++part) {
+      weights_.PointTo(
+          operands.weights.subspan(kAlignment + part * weights_.bytes(), weights_.bytes()));
+      add_up_.Run();
+      if (part == 0) {
+        for (size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<int32_t>(out[i]);
+      } else {
+        for (size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<int32_t>(out[i]);
+      }
+    }
+  }
+
+  std::string implementation() const override { return implementation_; }
+
+ private:
+  const std::string implementation_;
+  const bool is_unsigned_;
+  const SumParts parts_;
+  Operand plain_weights_;
+  Operand weights_;
+  Operand inputs_;
+  Operand out_;
+  Execution pack_;
+  Execution add_up_;
+  std::vector<int> part_of_weight_;
+};
+
+}  // namespace
+
+std::unique_ptr<PlainSums> SumsByInstructions(const SumsPrimitive& primitive,
+                                              const WeightsOfSums& weights,
+                                              const InputCoding& inputs, const PaddedImages& images,
+                                              bool is_copied) {
+  return std::make_unique<ByInstructions>(primitive, weights, inputs, images, is_copied);
+}
+
+std::unique_ptr<PlainSums> SumsInFloats(const SumsPrimitive& primitive,
+                                        const WeightsOfSums& weights, const InputCoding& inputs) {
+  return std::make_unique<InFloats>(primitive, weights, inputs);
+}
+
+}  // namespace fixpoint::kernels

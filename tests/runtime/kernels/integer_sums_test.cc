@@ -1,0 +1,287 @@
+// Sums with a bias in int32, and of weights with zero points, against plain loops in 64 bits: what
+// is rounded is the integer of all.
+
+#include "runtime/kernels/integer_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "ops/bias_codes.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/integer_convolution.h"
+#include "runtime/kernels/integer_product.h"
+#include "runtime/kernels/integer_transposed_convolution.h"
+#include "runtime/kernels/packing.h"
+#include "tests/runtime/kernels/coding_cases.h"
+#include "tests/runtime/kernels/convolution_cases.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+// Codes that look random, or all as large as they can be.
+enum class Codes { kMixed, kLargest };
+
+class Draws {
+ public:
+  explicit Draws(Codes codes) : codes_(codes) {}
+
+  std::vector<uint8_t> Inputs(int64_t count, const CodingCase& coding) {
+    std::vector<uint8_t> drawn(count);
+    for (uint8_t& code : drawn) code = Next(static_cast<uint8_t>(coding.farthest));
+    return drawn;
+  }
+  std::vector<int8_t> Weights(int64_t count) {
+    std::vector<int8_t> drawn(count);
+    for (int8_t& code : drawn) code = static_cast<int8_t>(Next(static_cast<uint8_t>(-128)));
+    return drawn;
+  }
+  std::vector<int32_t> ZeroPoints(int64_t channels) {
+    std::vector<int32_t> drawn(channels);
+    for (int32_t& zero_point : drawn) zero_point = static_cast<int8_t>(Next(127));
+    return drawn;
+  }
+  // Small ones, as large as sums are, and as large as they can be.
+  static std::vector<int32_t> Bias(int64_t channels) {
+    constexpr int32_t kOf[] = {0,      1,         -3,       1000,      -77777,
+                               999999, -16777216, 33554436, 123456000, -kLargestBiasCode,
+                               12345,  -5,        7,        -1,        kLargestBiasCode};
+    std::vector<int32_t> bias(channels);
+    for (int64_t c = 0; c < channels; ++c) bias[c] = kOf[c % std::size(kOf)];
+    return bias;
+  }
+
+ private:
+  uint8_t Next(uint8_t largest) {
+    state_ = state_ * 1664525u + 1013904223u;
+    return codes_ == Codes::kLargest ? largest : static_cast<uint8_t>(state_ >> 24);
+  }
+
+  Codes codes_;
+  uint32_t state_ = 12345;
+};
+
+std::vector<float> ScalesOf(int64_t channels) {
+  std::vector<float> scales(channels);
+  for (int64_t c = 0; c < channels; ++c) scales[c] = 0.0003f * static_cast<float>(c + 1);
+  return scales;
+}
+
+// What 64 bits hold of each output element: the sum of its products, and of the inputs in them.
+struct PlainSum {
+  int64_t products = 0;
+  int64_t inputs = 0;
+
+  void Add(int64_t input, int64_t weight) {
+    products += input * weight;
+    inputs += input;
+  }
+};
+
+struct Problem {
+  CodingCase coding;
+  std::vector<uint8_t> inputs;
+  std::vector<int8_t> weights;
+  std::vector<int32_t> zero_points;  // of weights
+  std::vector<PlainSum> sums;
+  int64_t channels;
+};
+
+// Numbers, and codes after an epilogue, of a kernel that is planned for `coding`.
+template <typename Plan>
+void ExpectExactSums(const Plan& plan, const Problem& problem, const SumCoding& coding) {
+  const int64_t channels = problem.channels;
+  const std::vector<float> scales = ScalesOf(channels);
+  const std::vector<int32_t> bias = Draws::Bias(channels);
+  SumOperands operands{problem.inputs, {}, scales, problem.coding.zero_point};
+  if (coding.has_bias) operands.bias = bias;
+  if (coding.has_weight_zero_points) operands.weight_zero_points = problem.zero_points;
+  std::vector<float> expected(problem.sums.size());
+  for (size_t i = 0; i < expected.size(); ++i) {
+    const int64_t c = static_cast<int64_t>(i) % channels;
+    int64_t sum = problem.sums[i].products;
+    if (coding.has_bias) sum += bias[c];
+    if (coding.has_weight_zero_points) sum -= problem.zero_points[c] * problem.sums[i].inputs;
+    expected[i] = static_cast<float>(sum) * scales[c];
+  }
+  const auto numbers = plan(coding, Epilogue(), OutputType::kFloat);
+  ASSERT_TRUE(numbers.ok()) << numbers.status();
+  const std::vector<uint8_t> packed = Packed(**numbers, problem.weights);
+  operands.weights = packed;
+  std::vector<float> out(expected.size());
+  for (int run = 0; run < 2; ++run) {
+    std::fill(out.begin(), out.end(), -1.0f);
+    (*numbers)->Run(operands, absl::MakeSpan(out));
+    for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], expected[i]) << i;
+  }
+
+  using Kind = EpilogueStage::Kind;
+  std::vector<float> factors(channels);
+  for (int64_t c = 0; c < channels; ++c) factors[c] = 0.01f * static_cast<float>(c % 5 - 1);
+  std::vector<float> addends(expected.size());
+  for (size_t i = 0; i < addends.size(); ++i) addends[i] = static_cast<float>(i % 17) - 3;
+  const absl::Span<const float> stage_operands[] = {factors, {}, {}, addends};
+  operands.epilogue = stage_operands;
+  const Epilogue folded = {{Kind::kMultiplyChannel}, {Kind::kRelu}, {Kind::kMultiply, 0.37f}};
+  for (const bool adds_elements : {false, true}) {
+    Epilogue epilogue = folded;
+    if (adds_elements) epilogue.push_back({Kind::kAddElement});
+    operands.epilogue = absl::MakeSpan(stage_operands, epilogue.size());
+    const auto codes = plan(coding, epilogue, OutputType::kUint8);
+    ASSERT_TRUE(codes.ok()) << codes.status();
+    const std::vector<uint8_t> packed_for_codes = Packed(**codes, problem.weights);
+    operands.weights = packed_for_codes;
+    std::vector<uint8_t> stored(expected.size());
+    (*codes)->Run(operands, absl::MakeSpan(stored));
+    for (size_t i = 0; i < stored.size(); ++i) {
+      float x = std::max(expected[i] * factors[i % channels], 0.0f) * 0.37f;
+      if (adds_elements) x += addends[i];
+      ASSERT_EQ(stored[i], std::nearbyint(std::min(std::max(x, 0.0f), 255.0f))) << i;
+    }
+  }
+}
+
+template <typename Plan>
+void ExpectExact(const Plan& plan, const Problem& problem) {
+  const SumCoding inputs = problem.coding.coding;
+  for (const SumCoding& coding : {inputs.WithBias(), inputs.WithWeightZeroPoints(),
+                                  inputs.WithWeightZeroPoints().WithBias()}) {
+    SCOPED_TRACE(testing::Message() << "bias " << coding.has_bias << ", zero points of weights "
+                                    << coding.has_weight_zero_points);
+    ExpectExactSums(plan, problem, coding);
+  }
+}
+
+class ExactSums : public testing::TestWithParam<std::tuple<ConvolutionCase, CodingCase, Codes>> {};
+
+TEST_P(ExactSums, OfConvolutions) {
+  const auto& [test, coding, codes] = GetParam();
+  const ConvolutionShape& shape = test.shape;
+  Draws draws(codes);
+  Problem problem = {coding,
+                     draws.Inputs(shape.input_size(), coding),
+                     draws.Weights(shape.filter_size()),
+                     draws.ZeroPoints(shape.filters),
+                     std::vector<PlainSum>(shape.output_size()),
+                     shape.filters};
+  ForEachTap(shape, [&](int64_t out, int64_t x, int64_t tap) {
+    problem.sums[out].Add(problem.coding.NumberOf(problem.inputs[x]), problem.weights[tap]);
+  });
+  const auto plan = [&](const SumCoding& of_sums, const Epilogue& epilogue, OutputType output) {
+    return PlanIntegerConvolution(shape, of_sums, epilogue, output);
+  };
+  ExpectExact(plan, problem);
+}
+
+TEST_P(ExactSums, OfTransposedConvolutions) {
+  const auto& [test, coding, codes] = GetParam();
+  const ConvolutionShape& shape = test.shape;
+  Draws draws(codes);
+  Problem problem = {coding,
+                     draws.Inputs(shape.output_size(), coding),
+                     draws.Weights(shape.filter_size()),
+                     draws.ZeroPoints(shape.channels),
+                     std::vector<PlainSum>(shape.input_size()),
+                     shape.channels};
+  ForEachTap(shape, [&](int64_t input, int64_t out, int64_t tap) {
+    problem.sums[out].Add(problem.coding.NumberOf(problem.inputs[input]), problem.weights[tap]);
+  });
+  const auto plan = [&](const SumCoding& of_sums, const Epilogue& epilogue, OutputType output) {
+    return PlanIntegerTransposedConvolution(shape, of_sums, epilogue, output);
+  };
+  ExpectExact(plan, problem);
+}
+
+std::string NameOf(const testing::TestParamInfo<ExactSums::ParamType>& info) {
+  const auto& [test, coding, codes] = info.param;
+  return test.name + coding.name + (codes == Codes::kMixed ? "Mixed" : "Largest");
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, ExactSums,
+                         testing::Combine(testing::ValuesIn(SmallIntegerConvolutionCases()),
+                                          testing::ValuesIn(CodingCases()),
+                                          testing::Values(Codes::kMixed, Codes::kLargest)),
+                         NameOf);
+
+// With a zero point and without.
+std::vector<CodingCase> TwoCodings() {
+  return {SymmetricCodings().front(), AffineCodings().front()};
+}
+
+INSTANTIATE_TEST_SUITE_P(LargeShapes, ExactSums,
+                         testing::Combine(testing::ValuesIn(LargeIntegerConvolutionCases()),
+                                          testing::ValuesIn(TwoCodings()),
+                                          testing::Values(Codes::kMixed)),
+                         NameOf);
+
+void ExpectExactProduct(const ProductShape& shape, const CodingCase& coding, Codes codes) {
+  Draws draws(codes);
+  Problem problem = {coding,
+                     draws.Inputs(shape.x_size(), coding),
+                     draws.Weights(shape.y_size()),
+                     draws.ZeroPoints(shape.columns),
+                     std::vector<PlainSum>(shape.out_size()),
+                     shape.columns};
+  for (int64_t matrix = 0; matrix < shape.batch; ++matrix) {
+    const uint8_t* const x = &problem.inputs[matrix * shape.rows * shape.inner];
+    const int8_t* const y = &problem.weights[matrix * shape.inner * shape.columns];
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      for (int64_t column = 0; column < shape.columns; ++column) {
+        PlainSum& sum = problem.sums[(matrix * shape.rows + row) * shape.columns + column];
+        for (int64_t k = 0; k < shape.inner; ++k) {
+          sum.Add(
+              coding.NumberOf(x[shape.transpose_x ? k * shape.rows + row : row * shape.inner + k]),
+              y[shape.transpose_y ? column * shape.inner + k : k * shape.columns + column]);
+        }
+      }
+    }
+  }
+  const auto plan = [&](const SumCoding& of_sums, const Epilogue& epilogue, OutputType output) {
+    return PlanIntegerProduct(shape, of_sums, epilogue, output);
+  };
+  ExpectExact(plan, problem);
+}
+
+// Floats hold every sum of 514 products of codes, and fewer the more there are.
+TEST(IntegerSums, OfProductsAreExactHoweverManyThereAre) {
+  const ProductShape shapes[] = {{1, 1, 1, 1},    {1, 3, 512, 17}, {1, 4, 514, 16, false, true},
+                                 {1, 4, 515, 16}, {3, 5, 40, 7},   {2, 5, 700, 33, true, true},
+                                 {1, 2, 2000, 5}, {1, 1, 8000, 2}};
+  for (const ProductShape& shape : shapes) {
+    for (const CodingCase& coding : CodingCases()) {
+      for (const Codes codes : {Codes::kMixed, Codes::kLargest}) {
+        SCOPED_TRACE(coding.name);
+        ExpectExactProduct(shape, coding, codes);
+      }
+    }
+  }
+}
+
+TEST(IntegerSums, RefuseWhat32BitsDoNotHold) {
+  const auto plan = [](int64_t products, const SumCoding& coding) {
+    return PlanIntegerProduct({1, 1, products, 1}, coding).status();
+  };
+  const SumCoding uint8(CodeType::kUint8);
+  const SumCoding int8(CodeType::kInt8);
+  EXPECT_TRUE(plan(32896, uint8.WithBias()).ok());
+  EXPECT_EQ(plan(32897, uint8.WithBias()),
+            absl::InvalidArgumentError(
+                "a product with 32897 products in a sum; want fewer, so that a sum of products of "
+                "codes fits in 32 bits with its bias"));
+  EXPECT_TRUE(plan(65535, int8.WithBias()).ok());
+  EXPECT_FALSE(plan(65536, int8.WithBias()).ok());
+  EXPECT_TRUE(plan(33025, uint8.WithWeightZeroPoints()).ok());
+  EXPECT_FALSE(plan(33026, uint8.WithWeightZeroPoints()).ok());
+  EXPECT_TRUE(plan(65793, int8.WithWeightZeroPoints()).ok());
+  EXPECT_FALSE(plan(65794, int8.WithWeightZeroPoints()).ok());
+}
+
+}  // namespace
+}  // namespace fixpoint::kernels

@@ -50,6 +50,11 @@ absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns, bool add
   return own;
 }
 
+// Whether what comes after the op is added to its sums.
+bool IsProductAlone(const OpPlanner& op) {
+  return !op.HasInput("Bias") && op.attributes().String("activation_type").empty();
+}
+
 // The codes of the op's bias; null where it has none that is held so.
 const BiasCodes* FindBiasCodesOf(const OpPlanner& op) {
   return op.HasInput("Bias") ? FindBiasCodes(op.builder(), op.InputValue("Bias")) : nullptr;
@@ -76,10 +81,12 @@ absl::Status PlanFc(OpPlanner& op) {
   const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
                              Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
-  const OpsAfter after = FindOpsAfter(op, output);
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                    ReadIntegerOperands(op, "Input", Layout::kRowMajor, "W", /*channel_axis=*/1));
-  const BiasCodes* const bias = FindBiasCodesOf(op);
+  const OpsAfter after = integers && IsProductAlone(op)
+                             ? FindOpsAfterSums(op, output, integers->SumsOf(shape.inner))
+                             : FindOpsAfter(op, output);
+  const BiasCodes* const bias = after.bias ? &*after.bias : FindBiasCodesOf(op);
   const bool adds_codes =
       integers && bias != nullptr && integers->SumsOf(shape.inner).CanAdd(*bias);
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns, !adds_codes));

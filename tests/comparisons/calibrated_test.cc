@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,11 +14,11 @@
 #include "proto/program_file.h"
 #include "proto/quant_plan.pb.h"
 #include "runtime/executor/executor.h"
-#include "runtime/op_by_op.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
+#include "tests/comparisons/range_profile.h"
 #include "tests/testing/npy.h"
 #include "tests/testing/reference_data.h"
 #include "transpiler/train/quantize_transpiler.h"
@@ -29,29 +28,6 @@ namespace {
 
 using executor::Executor;
 using ::testing::IsEmpty;
-
-// What every tensor holds while the program runs.
-absl::StatusOr<RangeProfile> ProfileOf(const Program& program, Scope* parameters,
-                                       const Feed& feed) {
-  std::vector<std::string> names = {std::string(feed.name)};
-  for (const WrittenTensor& tensor : WrittenTensors(program)) names.push_back(tensor.name);
-  auto executor = Executor::Create(program, parameters);
-  if (!executor.ok()) return executor.status();
-  const auto values = (*executor)->Run({feed}, names, 0);
-  if (!values.ok()) return values.status();
-  RangeProfile profile;
-  for (size_t i = 0; i < names.size(); ++i) {
-    const Tensor& value = (*values)[i];
-    if (value.dtype() != VarType::FP32 || value.size() == 0) continue;
-    const auto numbers = value.data<float>();
-    const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
-    RangeProfile::Entry& entry = *profile.add_entries();
-    entry.set_variable(names[i]);
-    entry.set_min(*least);
-    entry.set_max(*most);
-  }
-  return profile;
-}
 
 TEST(Calibrated, TheClassifierComputesOnIntegersWhatIsSimulated) {
   SKIP_WITHOUT_REFERENCE_DATA();
@@ -76,7 +52,7 @@ TEST(Calibrated, TheClassifierComputesOnIntegersWhatIsSimulated) {
   const auto startup = Executor::Create(*transpiled->new_startup, &*parameters);
   ASSERT_TRUE(startup.ok()) << startup.status();
   ASSERT_TRUE((*startup)->Run({}, {}, 0).ok());
-  const auto made = MakeForms(*program, *std::move(parameters), image, scores);
+  const auto made = MakeForms(*program, *std::move(parameters), image, {scores});
   ASSERT_TRUE(made.ok()) << made.status();
   NetworkForms& forms = **made;
   EXPECT_THAT(NotOnIntegers(forms.lowered, {"conv2d", "depthwise_conv2d", "mul"}), IsEmpty());

@@ -7,8 +7,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "ops/op_schema.h"
+#include "proto/attributes.h"
 #include "proto/status_macros.h"
 #include "runtime/comparison.h"
+#include "runtime/executor/constants.h"
 #include "runtime/executor/executor.h"
 #include "runtime/op_by_op.h"
 #include "runtime/random.h"
@@ -45,16 +48,55 @@ std::set<std::string> WrittenByIntegers(const Program& lowered) {
   return names;
 }
 
-// "lowered, conv2d_0.tmp_0: 3 of 100 differ" of each variable that differs; `judged`: of which,
-// null for all.
-void AppendDifferences(absl::string_view form, const Comparison& comparison,
-                       const std::set<std::string>* judged, std::vector<std::string>* lines) {
+// What ops write that are exact on both backends where they read the same: codes, and what is moved
+// or compared.
+std::set<std::string> WrittenExactly(const Program& program) {
+  static const auto* const comparing = new std::set<std::string>{"concat", "relu", "relu6"};
+  std::set<std::string> names;
+  for (const WrittenTensor& tensor : WrittenTensors(program)) {
+    const Op& op = *tensor.op;
+    const OpSchema& schema = *FindOpSchema(op.type());
+    const bool is_largest = op.type() == "pool2d" && op.FindAttr("pooling_type")->s() == "max";
+    if (schema.quant_op() == QuantOp::kQuantize || schema.KeepsRange(op.desc()) || is_largest ||
+        comparing->count(op.type()) > 0) {
+      names.insert(tensor.name);
+    }
+  }
+  return names;
+}
+
+// Whether an activation is rounded otherwise where the program is lowered.
+bool RoundsAwayFromZero(const Program& portable) {
+  for (const Op& op : portable.block(0).ops()) {
+    const bool rounds = FindOpSchema(op.type())->quant_op() == QuantOp::kQuantize;
+    if (rounds && IntAttr(op.desc(), "round_type").value_or(0) != 0) return true;
+  }
+  return false;
+}
+
+struct Judged {
+  const std::set<std::string>* variables = nullptr;  // null for all
+  bool ties = true;                                  // whether these count
+  bool signs_of_zeros = true;
+};
+
+// "lowered, conv2d_0.tmp_0: 3 of 100 differ; element 7 is 0.5, simulated 0.25" of each variable
+// that differs. `other`: what it is compared with.
+void AppendDifferences(absl::string_view form, absl::string_view other,
+                       const Comparison& comparison, const Judged& judged,
+                       std::vector<std::string>* lines) {
   for (const ComparedVariable& variable : comparison.variables()) {
-    const bool is_judged = judged == nullptr || judged->count(variable.name) > 0;
-    const int64_t different = variable.different + variable.other_zeros;
+    const bool is_judged =
+        judged.variables == nullptr || judged.variables->count(variable.name) > 0;
+    int64_t different = variable.different;
+    if (!judged.ties) different -= variable.ties;
+    if (judged.signs_of_zeros) different += variable.other_zeros;
     if (different == 0 || !is_judged) continue;
     lines->push_back(absl::StrCat(form, ", ", variable.name, ": ", different, " of ",
                                   variable.elements, " differ"));
+    if (!variable.first) continue;
+    absl::StrAppend(&lines->back(), "; element ", variable.first->element, " is ",
+                    variable.first->value, ", ", other, " ", variable.first->other);
   }
 }
 
@@ -78,15 +120,16 @@ Tensor RandomImages(const std::vector<int64_t>& dims, uint64_t seed) {
 
 absl::StatusOr<std::unique_ptr<NetworkForms>> MakeForms(const Program& quantized, Scope trained,
                                                         const std::string& image,
-                                                        const std::string& scores) {
+                                                        const std::vector<std::string>& fetches) {
   auto forms = std::make_unique<NetworkForms>();
   forms->image = image;
-  forms->scores = scores;
+  forms->scores = fetches.front();
+  forms->fetches = fetches;
   forms->trained = std::move(trained);
   ASSIGN_OR_RETURN(forms->simulated, MakeTestProgram(quantized));
   FreezeOptions freeze;
   freeze.feeds = {image};
-  freeze.fetches = {scores};
+  freeze.fetches = fetches;
   ASSIGN_OR_RETURN(forms->portable, Freeze(quantized, forms->trained, freeze));
   ASSIGN_OR_RETURN(forms->lowered, Lower(forms->portable.program, forms->portable.scope));
   return forms;
@@ -102,7 +145,7 @@ absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const 
   RETURN_IF_ERROR(Transpile(&network.main, options).status());
   Scope trained;
   RETURN_IF_ERROR(Train(network, &trained));
-  return MakeForms(network.main, std::move(trained), network.image, network.scores);
+  return MakeForms(network.main, std::move(trained), network.image, {network.scores});
 }
 
 absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& images,
@@ -118,13 +161,26 @@ absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& 
   ASSIGN_OR_RETURN(
       const Comparison of_portable,
       Compare({&portable, frozen.get(), &forms.portable.scope, in_one_run}, expected, feeds));
+  FormsComparison compared;
+  ASSIGN_OR_RETURN(compared.differences, CompareRunsOfLowered(forms, images, fetching));
+  AppendDifferences("portable", "simulated", of_portable, {}, &compared.differences);
+  if (RoundsAwayFromZero(portable)) {
+    const OpByOpProgram op_by_op = MakeOpByOp(lowered, portable);
+    ASSIGN_OR_RETURN(const auto given, Executor::Create(op_by_op.program, &forms.lowered.scope));
+    ASSIGN_OR_RETURN(
+        const Comparison of_lowered,
+        Compare({&op_by_op.program, given.get(), &forms.lowered.scope, in_one_run, op_by_op.given},
+                {&portable, frozen.get(), &forms.portable.scope, in_one_run}, feeds));
+    std::set<std::string> judged = WrittenByIntegers(lowered);
+    judged.merge(WrittenExactly(lowered));
+    AppendDifferences("lowered, op by op", "portable", of_lowered, {&judged, /*ties=*/false},
+                      &compared.differences);
+    return compared;
+  }
   ASSIGN_OR_RETURN(
       const Comparison of_lowered,
       Compare({&lowered, integers.get(), &forms.lowered.scope, in_one_run}, expected, feeds));
-  FormsComparison compared;
-  ASSIGN_OR_RETURN(compared.differences, CompareRunsOfLowered(forms, images, fetching));
-  AppendDifferences("portable", of_portable, nullptr, &compared.differences);
-  AppendDifferences("lowered", of_lowered, nullptr, &compared.differences);
+  AppendDifferences("lowered", "simulated", of_lowered, {}, &compared.differences);
   for (const ComparedVariable& variable : of_lowered.variables()) {
     compared.variables.insert(variable.name);
   }
@@ -155,8 +211,64 @@ absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& form
                            expected, feeds));
   std::vector<std::string> differences;
   const std::set<std::string> judged = WrittenByIntegers(lowered);
-  AppendDifferences("two threads", of_threads, nullptr, &differences);
-  AppendDifferences("interpreter", of_interpreter, &judged, &differences);
+  AppendDifferences("two threads", "one thread", of_threads, {}, &differences);
+  AppendDifferences("interpreter", "executor", of_interpreter, {&judged}, &differences);
+  return differences;
+}
+
+absl::StatusOr<std::vector<std::string>> CompareRunsOfInterpreter(NetworkForms& forms,
+                                                                  const Tensor& images) {
+  const std::vector<Feed> feeds = {{forms.image, &images}};
+  std::vector<std::string> differences;
+  const auto compare_with_executor = [&](const std::string& form, const Program& program,
+                                         Scope* scope) -> absl::Status {
+    const OpByOpProgram op_by_op = MakeOpByOp(program, program);
+    ASSIGN_OR_RETURN(const auto executor, Executor::Create(program, scope));
+    ASSIGN_OR_RETURN(auto given, reference::Interpreter::Create(op_by_op.program, scope));
+    ASSIGN_OR_RETURN(const Comparison compared,
+                     Compare({&op_by_op.program, &given, scope, true, op_by_op.given},
+                             {&program, executor.get(), scope}, feeds));
+    const std::set<std::string> exact = WrittenExactly(program);
+    AppendDifferences(absl::StrCat(form, " on the interpreter"), "executor", compared,
+                      {&exact, /*ties=*/true, /*signs_of_zeros=*/false}, &differences);
+    return absl::OkStatus();
+  };
+  const Program& portable = forms.portable.program;
+  RETURN_IF_ERROR(compare_with_executor("simulated", forms.simulated, &forms.trained));
+  RETURN_IF_ERROR(compare_with_executor("portable", portable, &forms.portable.scope));
+  ASSIGN_OR_RETURN(auto simulation,
+                   reference::Interpreter::Create(forms.simulated, &forms.trained));
+  ASSIGN_OR_RETURN(auto frozen, reference::Interpreter::Create(portable, &forms.portable.scope));
+  ASSIGN_OR_RETURN(const Comparison of_portable,
+                   Compare({&portable, &frozen, &forms.portable.scope, true},
+                           {&forms.simulated, &simulation, &forms.trained, true}, feeds));
+  AppendDifferences("portable, both on the interpreter", "simulated", of_portable,
+                    {nullptr, /*ties=*/true, /*signs_of_zeros=*/false}, &differences);
+  return differences;
+}
+
+absl::StatusOr<std::vector<std::string>> CompareDeployedForms(NetworkForms& forms,
+                                                              const Tensor& images) {
+  const std::vector<Feed> feeds = {{forms.image, &images}};
+  ASSIGN_OR_RETURN(const auto simulation, Executor::Create(forms.simulated, &forms.trained));
+  ASSIGN_OR_RETURN(const std::vector<Tensor> expected, simulation->Run(feeds, forms.fetches, 0));
+  std::vector<std::string> differences;
+  const auto compare = [&](const std::string& form, const Program& program,
+                           Scope* scope) -> absl::Status {
+    executor::ConstantStore constants;
+    executor::ExecutorOptions options;
+    options.constants = &constants;
+    ASSIGN_OR_RETURN(const auto executor, Executor::Create(program, scope, options));
+    ASSIGN_OR_RETURN(const std::vector<Tensor> got, executor->Run(feeds, forms.fetches, 0));
+    for (size_t i = 0; i < got.size(); ++i) {
+      if (got[i].bytes() == expected[i].bytes()) continue;
+      differences.push_back(absl::StrCat(form, " as deployed, ", forms.fetches[i], " differs"));
+    }
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(compare("portable", forms.portable.program, &forms.portable.scope));
+  if (RoundsAwayFromZero(forms.portable.program)) return differences;
+  RETURN_IF_ERROR(compare("lowered", forms.lowered.program, &forms.lowered.scope));
   return differences;
 }
 

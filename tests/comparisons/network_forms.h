@@ -25,16 +25,18 @@ namespace fixpoint {
 struct NetworkForms {
   std::string image;
   std::string scores;
+  std::vector<std::string> fetches;  // the scores, and what else the forms are frozen to compute
   Scope trained;
   Program simulated;
   FrozenModel portable;
   LoweredModel lowered;
 };
 
-// Freezes and lowers a quantized program with the parameters that its training left.
+// Freezes and lowers a quantized program with the parameters that its training left. The first of
+// `fetches` are the scores.
 absl::StatusOr<std::unique_ptr<NetworkForms>> MakeForms(const Program& quantized, Scope trained,
                                                         const std::string& image,
-                                                        const std::string& scores);
+                                                        const std::vector<std::string>& fetches);
 
 // The same of a network that is quantized for the target onednn_int8 (or `options.target`) by a
 // configuration, as text, and trained for three steps on random images.
@@ -49,8 +51,10 @@ Tensor RandomImages(const std::vector<int64_t>& dims, uint64_t seed);
 enum class Fetching { kOneByOne, kAllInOneRun };
 
 struct FormsComparison {
-  // "portable, conv2d_0.tmp_0: 3 of 100 differ"; the forms are portable and lowered, beside those
-  // of CompareRunsOfLowered.
+  // "portable, conv2d_0.tmp_0: 3 of 100 differ; element 7 is 0.5, simulated 0.25"; the forms are
+  // portable and lowered, beside those of CompareRunsOfLowered. Where the portable program rounds
+  // ties away from zero, the lowered one is compared with it op by op, in what is computed on
+  // integers, moved or compared, and ties do not count.
   std::vector<std::string> differences;
   std::set<std::string> variables;  // that the lowered program has in common with the simulation
 };
@@ -63,6 +67,19 @@ absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& 
 absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& forms,
                                                               const Tensor& images,
                                                               Fetching fetching);
+
+// What interpreters compute otherwise of the simulated and of the portable program: the one than
+// the other, in all variables; and each than the executor, given what that computes, in what
+// rounding does not reach: codes, and what is moved or compared. The code of a small negative
+// number is -0 where codes are held as floats; signs of zeros do not count.
+absl::StatusOr<std::vector<std::string>> CompareRunsOfInterpreter(NetworkForms& forms,
+                                                                  const Tensor& images);
+
+// What is fetched otherwise where nothing but the forms' fetches is, and parameters do not change,
+// than from the simulation: not of a lowered program beside a portable one that rounds ties away
+// from zero.
+absl::StatusOr<std::vector<std::string>> CompareDeployedForms(NetworkForms& forms,
+                                                              const Tensor& images);
 
 // What a form computes where nothing but its scores is fetched.
 absl::StatusOr<std::vector<float>> ScoresOf(const NetworkForms& forms, const Program& form,

@@ -70,7 +70,7 @@ TEST_P(ReferencePrograms, DifferAtTiesAlone) {
   ASSERT_TRUE(parameters.ok()) << parameters.status();
   const auto made =
       MakeForms(*program, *std::move(parameters), FedVariables(*program).front()->name(),
-                FetchedVariables(*program).front()->name());
+                {std::string(FetchedVariables(*program).front()->name())});
   ASSERT_TRUE(made.ok()) << made.status();
   NetworkForms& forms = **made;
   TakeRangesOfWeights(&forms.simulated);

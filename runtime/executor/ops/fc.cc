@@ -50,6 +50,11 @@ absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns, bool add
   return own;
 }
 
+// Whether the op gives its sums as they are, so that the op after it may add to them.
+bool IsProductAlone(const OpPlanner& op) {
+  return !op.HasInput("Bias") && op.attributes().String("activation_type").empty();
+}
+
 // The codes of the op's bias; null where it has none that is held so.
 const BiasCodes* FindBiasCodesOf(const OpPlanner& op) {
   return op.HasInput("Bias") ? FindBiasCodes(op.builder(), op.InputValue("Bias")) : nullptr;
@@ -92,13 +97,18 @@ absl::Status PlanFc(OpPlanner& op) {
                              Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
   const OpsAfter after = FindOpsAfter(op, output);
-  ASSIGN_OR_RETURN(const std::optional<FcSums> integers, ReadSums(op, shape));
+  ASSIGN_OR_RETURN(std::optional<FcSums> integers, ReadSums(op, shape));
   if (integers) {
     const OwnStages& own = integers->own;
+    const IntegerOperands& operands = integers->sums.operands;
+    const bool may_add_bias = IsProductAlone(op) && !operands.weight_zero_points;
+    const OpsAfter of_sums =
+        may_add_bias ? FindOpsAfterSums(op, output, operands.SumsOf(shape.inner)) : after;
+    if (may_add_bias) integers->sums.bias = of_sums.bias;
     ASSIGN_OR_RETURN(
         const std::optional<Buffer> out,
         PlanOperandSums(
-            op, integers->sums, own, after,
+            op, integers->sums, own, of_sums,
             [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
               return kernels::PlanIntegerProduct(shape, coding, epilogue);
             },

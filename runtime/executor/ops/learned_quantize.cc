@@ -47,6 +47,7 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
   ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
   quantization.channel_axis = ChannelAxis(op, per_channel);
   quantization.dequantizes = true;
+  quantization.is_of_reference = false;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
   const TensorType type{VarType::FP32, {view.channels.count}};
   RETURN_IF_ERROR(op.CheckSize("InScale", view.channels.count));

@@ -94,12 +94,12 @@ absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
 }
 
 absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges) {
-  const auto& [rule, channel_axis, dequantizes, output] = quantization;
+  const auto& [rule, channel_axis, dequantizes, is_of_reference, output] = quantization;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
   if (!op.Wants(output)) return absl::OkStatus();
   const std::optional<kernels::CodeType> code_type = CodeTypeOf(op, rule);
   // 1.x multiplies the code by the step, 2.x by the range and then divides.
-  const bool by_step = dequantizes && op.era() == Era::kFluid;
+  const bool by_step = dequantizes && is_of_reference && op.era() == Era::kFluid;
   if (!code_type || by_step) {
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
     const Buffer out = op.WriteOver(output, op.InputType("X"), view.layout, x);

@@ -18,6 +18,8 @@ struct Quantization {
   kernels::CodeRule rule;
   std::optional<int> channel_axis;  // nothing: one range
   bool dequantizes = false;         // the result is the floats that the codes stand for
+  // Whether the op is one that the reference has, which multiplies by the step in 1.x.
+  bool is_of_reference = true;
   absl::string_view output = "Out";
 };
 

@@ -1,29 +1,15 @@
 // Functions of one element, and prelu.
 
-#include "ops/activation.h"
+#include "tests/random/generators/activation.h"
 
 #include <set>
 
+#include "ops/activation.h"
 #include "ops/op_schema.h"
 #include "tests/random/generators.h"
 
 namespace fixpoint::random_cases {
 namespace {
-
-// The numbers of attributes are near their defaults.
-std::string SomeAttributes(CaseMaker& c, const OpSchema& schema) {
-  std::vector<std::string> attributes;
-  for (const AttrSchema& attr : schema.attrs()) {
-    if (attr.default_value == nullptr || !Includes(attr.eras, c.era()) || c.OneIn(3)) continue;
-    if (attr.type == AttrType::FLOAT) {
-      const float value = attr.default_value->f() * c.Between(0.5f, 1.5f);
-      attributes.push_back(absl::StrCat(attr.name, "=", FloatText(value)));
-    } else if (attr.name == "approximate") {
-      attributes.push_back(absl::StrCat(attr.name, "=", BoolText(c.OneIn(2))));
-    }
-  }
-  return absl::StrCat("{", absl::StrJoin(attributes, ", "), "}");
-}
 
 // What is rounded nowhere.
 bool IsExact(const std::string& type) {
@@ -39,7 +25,7 @@ Generator FunctionOf(const std::string& type) {
     const std::string x = is_of_positive  ? c.Numbers(dims, 0.01f, 4)
                           : IsExact(type) ? c.AnyNumbers(dims)
                                           : c.WideNumbers(dims, 6);
-    c.Op(type, "(X=", x, ") -> (Out=out) ", SomeAttributes(c, *FindOpSchema(type)));
+    c.Op(type, "(X=", x, ") -> (Out=out) {", SomeAttributes(c, type), "}");
     if (IsExact(type)) c.Exact();
   };
 }
@@ -57,6 +43,20 @@ void Prelu(CaseMaker& c) {
 }
 
 }  // namespace
+
+std::string SomeAttributes(CaseMaker& c, const std::string& activation) {
+  std::vector<std::string> attributes;
+  for (const AttrSchema& attr : FindOpSchema(activation)->attrs()) {
+    if (attr.default_value == nullptr || !Includes(attr.eras, c.era()) || c.OneIn(3)) continue;
+    if (attr.type == AttrType::FLOAT) {
+      const float value = attr.default_value->f() * c.Between(0.5f, 1.5f);
+      attributes.push_back(absl::StrCat(attr.name, "=", FloatText(value)));
+    } else if (attr.name == "approximate") {
+      attributes.push_back(absl::StrCat(attr.name, "=", BoolText(c.OneIn(2))));
+    }
+  }
+  return absl::StrJoin(attributes, ", ");
+}
 
 Generators ActivationGenerators() {
   Generators generators = {{"prelu", Prelu}};

@@ -23,9 +23,12 @@ struct Axis {
   int64_t transposed_count() const { return (size - 1) * stride - before - after + extent(); }
 };
 
-Axis DrawAxis(CaseMaker& c, int largest_window) {
+// `at`: which axis of the images it is.
+Axis DrawAxis(CaseMaker& c, int largest_window, const Dims& input, int at) {
   Axis axis;
-  axis.size = c.OneIn(3) ? c.OneOf({7, 8, 14, 16}) : c.Between(1, c.OneIn(3) ? 2 : 10);
+  axis.size = !input.empty() ? input[at]
+              : c.OneIn(3)   ? c.OneOf({7, 8, 14, 16})
+                             : c.Between(1, c.OneIn(3) ? 2 : 10);
   axis.window = c.OneIn(3) ? 3 : c.Between(1, largest_window);
   axis.stride = c.OneIn(2) ? 1 : c.Between(1, 4);
   axis.dilation = c.OneIn(4) ? c.Between(1, 3) : 1;
@@ -43,6 +46,12 @@ std::string PaddingText(CaseMaker& c, const Axis& h, const Axis& w) {
 
 int DrawChannels(CaseMaker& c) {
   return c.OneIn(3) ? c.Between(1, 20) : c.OneOf({1, 3, 8, 16, 32, 48});
+}
+
+// One as a rule.
+int64_t SomeGroups(CaseMaker& c, int64_t channels) {
+  const int64_t groups = c.OneIn(3) ? c.Between(2, 4) : 1;
+  return channels % groups == 0 ? groups : 1;
 }
 
 Dims ImagesOf(int64_t images, int64_t channels, const Axis& h, const Axis& w, bool channels_last) {
@@ -69,8 +78,8 @@ SomeConvolution DrawConvolution(CaseMaker& c, const ConvolutionOptions& options)
   const int64_t largest_work = c.OneIn(20) ? 400000 : 40000;
   for (;;) {
     SomeConvolution drawn;
-    Axis h = DrawAxis(c, 5);
-    Axis w = DrawAxis(c, 5);
+    Axis h = DrawAxis(c, 5, options.input, 2);
+    Axis w = DrawAxis(c, 5, options.input, 3);
     const std::string algorithm = DrawAlgorithm(c, &h, &w);
     const auto count = [&](const Axis& axis) {
       if (!is_transposed && algorithm == "SAME") return (axis.size + axis.stride - 1) / axis.stride;
@@ -80,15 +89,19 @@ SomeConvolution DrawConvolution(CaseMaker& c, const ConvolutionOptions& options)
     int64_t in_group;
     int64_t out_group;
     if (options.is_depthwise) {
-      drawn.groups = DrawChannels(c);
+      drawn.groups = options.input.empty() ? DrawChannels(c) : options.input[1];
       in_group = 1;
       out_group = c.OneIn(4) ? 2 : 1;
+    } else if (!options.input.empty()) {
+      drawn.groups = SomeGroups(c, options.input[1]);
+      in_group = options.input[1] / drawn.groups;
+      out_group = DrawChannels(c);
     } else {
       drawn.groups = c.OneIn(4) ? c.Between(2, 4) : 1;
       in_group = DrawChannels(c);
       out_group = DrawChannels(c);
     }
-    drawn.images = c.OneIn(3) ? c.Between(2, 3) : 1;
+    drawn.images = !options.input.empty() ? options.input[0] : c.OneIn(3) ? c.Between(2, 3) : 1;
     drawn.filters = out_group * drawn.groups;
     drawn.taps = in_group * h.window * w.window;
     const int64_t places = is_transposed ? h.size * w.size : count(h) * count(w);
@@ -116,10 +129,10 @@ SomeConvolution DrawConvolution(CaseMaker& c, const ConvolutionOptions& options)
   }
 }
 
-SomePooling DrawPooling(CaseMaker& c, bool may_be_channels_last) {
+SomePooling DrawPooling(CaseMaker& c, bool may_be_channels_last, const Dims& input) {
   for (;;) {
-    Axis h = DrawAxis(c, 4);
-    Axis w = DrawAxis(c, 4);
+    Axis h = DrawAxis(c, 4, input, 2);
+    Axis w = DrawAxis(c, 4, input, 3);
     h.dilation = w.dilation = 1;
     for (Axis* axis : {&h, &w}) {
       axis->before = std::min(axis->before, axis->window - 1);
@@ -136,7 +149,8 @@ SomePooling DrawPooling(CaseMaker& c, bool may_be_channels_last) {
     }
     const bool is_channels_last = may_be_channels_last && c.OneIn(8);
     SomePooling drawn;
-    drawn.input = ImagesOf(c.Between(1, 3), DrawChannels(c), h, w, is_channels_last);
+    drawn.input =
+        !input.empty() ? input : ImagesOf(c.Between(1, 3), DrawChannels(c), h, w, is_channels_last);
     drawn.taps = is_global || is_adaptive ? h.size * w.size : h.window * w.window;
     drawn.attributes =
         absl::StrCat("ksize=", ListText(std::vector<int64_t>{h.window, w.window}),

@@ -28,6 +28,8 @@ struct ConvolutionOptions {
   Direction direction = Direction::kForward;
   bool is_depthwise = false;
   bool may_be_channels_last = true;
+  // The images, [N,C,H,W], of at most 8,192 elements; empty: drawn.
+  Dims input = {};
 };
 
 // The windows fit into the image. Widths and channels for which there are kernels of their own come
@@ -40,7 +42,8 @@ struct SomePooling {
   int64_t taps = 0;
 };
 
-SomePooling DrawPooling(CaseMaker& c, bool may_be_channels_last);
+// `input`: as of ConvolutionOptions.
+SomePooling DrawPooling(CaseMaker& c, bool may_be_channels_last, const Dims& input = {});
 
 }  // namespace fixpoint::random_cases
 

@@ -143,6 +143,7 @@ std::vector<ProductCase> ProductCases() {
       {"matmul_v2(X=xd, Y=wd) -> (Out=p)", sum,
        "integer_matmul(X=x, Y=w, Scales=scales, Bias=c) -> (Out=z)", matrices, 1},
       {"fc(Input=xd, W=wd, Bias=bd) -> (Out=y)", "", integer_mul, matrices, 1},
+      {"fc(Input=xd, W=wd) -> (Out=p)", sum, integer_mul, matrices, 1},
       {"conv2d(Input=xd, Filter=wd) -> (Output=p)",
        "elementwise_add(X=p, Y=bd) -> (Out=y) {axis=1}",
        "integer_conv2d(Input=x, Filter=w, Scales=scales, Bias=c) -> (Output=z)", images, 0},

@@ -42,5 +42,22 @@ TEST(LearnedRange, IsFoundAndMovesAfterItsCodes) {
   }
 }
 
+// The reference has no such op, of 1.x neither.
+TEST(LearnedRange, GivesTheSameNumbersInProgramsOf1x) {
+  EXPECT_EQ(OpDifferences(R"(program version=1008005
+      block 0 {
+        fake_quantize_dequantize_lsq(X=x, InScale=xr, InInitialized=xi) -> (
+          Out=xd, OutScale=xr, OutInitialized=xi) {bit_length=8, round_type=0, is_test=true}
+        fake_channel_wise_quantize_dequantize_lsq(X=w, InScale=wr, InInitialized=wi) -> (
+          Out=wd, OutScale=wr, OutInitialized=wi) {
+          bit_length=8, quant_axis=1, round_type=0, is_test=true}
+      })",
+                          Drawn("x", {3, 10}) + Drawn("w", {10, 4}) +
+                              "xr f32[1] 0.7\nxi f32[1] 1\nwr f32[4] 0.9 1.1 0.3 0.5\n"
+                              "wi f32[4] 1 1 1 1\n",
+                          0, {"xd", "wd"}),
+            "");
+}
+
 }  // namespace
 }  // namespace fixpoint::executor

@@ -1,0 +1,33 @@
+// What random programs have in them, counted.
+
+#ifndef FIXPOINT_TESTS_RANDOM_PROGRAMS_COVERAGE_H_
+#define FIXPOINT_TESTS_RANDOM_PROGRAMS_COVERAGE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "proto/program.pb.h"
+#include "proto/quant_plan.pb.h"
+#include "transpiler/lower/lower.h"
+
+namespace fixpoint::random_cases {
+
+// By category: of "ops on integers" how many, of the others in how many cases. "activations of 4
+// bits", "biases in int32", "conv2d", ...
+using Coverage = std::map<std::string, int64_t>;
+
+// Of one case, which was quantized by a plan.
+Coverage CoverageOf(const ProgramDesc& forward, const QuantPlan& plan, const LoweredModel& lowered);
+
+void AddCoverage(const Coverage& of_case, Coverage* all);
+
+// Those that cases have to have and these have not: of 100 cases the ways to quantize, of 1,000
+// each quantizer, op and stage of an epilogue too.
+std::vector<std::string> MissingOf100(const Coverage& coverage);
+std::vector<std::string> MissingOf1000(const Coverage& coverage);
+
+}  // namespace fixpoint::random_cases
+
+#endif  // FIXPOINT_TESTS_RANDOM_PROGRAMS_COVERAGE_H_

@@ -164,7 +164,7 @@ absl::StatusOr<FrozenModel> Freeze(const Program& program, const Scope& scope,
   if (!last.empty() &&
       std::any_of(pipeline.passes().begin(), pipeline.passes().end() - 1, is_last)) {
     model.notes.push_back(absl::StrCat("the pipeline ended after ", last,
-                                       ": the program is not all frozen, and not checked"));
+                                       ": the program is only partly frozen, and not checked"));
   }
   return model;
 }

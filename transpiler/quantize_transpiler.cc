@@ -54,7 +54,7 @@ absl::Status CheckDecidesNothing(const QuantConfig& config) {
                                                         : nullptr;
   if (field == nullptr) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      field, ": the plan that is given says what is quantized, and how; leave one of them out"));
+      field, ": the given plan already decides what is quantized, and how; leave one of them out"));
 }
 
 absl::StatusOr<Target> TargetOf(const TranspileOptions& options, const QuantizerTable& quantizers) {
@@ -102,7 +102,7 @@ std::string StartupNote(const Program& program, const Program& startup) {
   }
   if (count == 0) return "";
   return absl::StrCat("the startup program initialises none of its ", count,
-                      " persistable variables; is it of another program?");
+                      " persistable variables; does it belong to another program?");
 }
 
 bool Establishes(const Pipeline& pipeline, const std::string& fact) {
@@ -282,8 +282,9 @@ absl::StatusOr<TranspileResult> Transpile(Program* program, const TranspileOptio
   for (std::string& note : context.notes) result.notes.push_back(std::move(note));
   const std::string& last = options.pipeline_options.stop_after;
   if (!last.empty() && pipeline.passes().back()->name() != last) {
-    result.notes.push_back(absl::StrCat("the pipeline ended after ", last,
-                                        ": what the plan says is not all done, and not checked"));
+    result.notes.push_back(
+        absl::StrCat("the pipeline ended after ", last,
+                     ": the plan is only partly applied, and the result is not checked"));
   }
   return result;
 }
@@ -312,7 +313,8 @@ absl::Status Untranspile(Program* program) {
   if (is_the_same) return refused(adopted.message());
   if (HasMarks(*program)) return undone;
   return refused(
-      "the edit log is of another program, or this one was changed since, and no op has a mark of "
+      "the edit log belongs to another program, or this one was changed since, and no op has a "
+      "mark of "
       "Fixpoint that could be undone");
 }
 

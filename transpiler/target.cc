@@ -116,7 +116,7 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
   if (target.bias() == Target::INT32 && target.activation_abilities().reference_ops_only()) {
     complain("bias is INT32, for which the reference has no op; want no reference_ops_only");
   }
-  if (target.ops().empty()) complain("ops is empty: the target computes nothing in integers");
+  if (target.ops().empty()) complain("ops is empty: the target computes nothing on integers");
   for (int i = 0; i < target.ops_size(); ++i) {
     const Target::QuantizedOp& op = target.ops(i);
     const std::string place = absl::StrCat("ops[", i, "]");

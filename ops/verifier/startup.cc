@@ -44,7 +44,7 @@ void CheckStartup(const Program& program, const Program& startup, FindingList* f
   if (const int count = CountIfNoneIsInitialized(program, startup); count > 1) {
     findings->Error(FindingCode::kUninitialized, program.block(0),
                     absl::StrCat("the startup program initializes none of ", count,
-                                 " persistable variables; is it of another program?"));
+                                 " persistable variables; does it belong to another program?"));
     return;
   }
   absl::flat_hash_map<const Variable*, int> counted;  // a name may belong to many variables

@@ -95,9 +95,9 @@ TEST(FreezePipeline, ThatEndsEarlySaysSo) {
     options.pipeline_options.stop_after = last;
     const auto frozen = Freeze(Trained(), Parameters(), options);
     ASSERT_TRUE(frozen.ok()) << frozen.status();
-    EXPECT_EQ(frozen->notes, std::vector<std::string>{
-                                 absl::StrCat("the pipeline ended after ", last,
-                                              ": the program is not all frozen, and not checked")});
+    EXPECT_EQ(frozen->notes, std::vector<std::string>{absl::StrCat(
+                                 "the pipeline ended after ", last,
+                                 ": the program is only partly frozen, and not checked")});
   }
   FreezeOptions options;
   options.pipeline_options.stop_after = "remove_dead_variables";

@@ -90,9 +90,10 @@ TEST(PlanFile, LeavesNothingToTheConfiguration) {
   TranspileOptions options;
   options.plan = &plan;
   options.config.add_also_quantize("pool2d");
-  EXPECT_EQ(std::string(Transpile(&other, options).status().message()),
-            "configuration: also_quantize: the plan that is given says what is quantized, and how; "
-            "leave one of them out");
+  EXPECT_EQ(
+      std::string(Transpile(&other, options).status().message()),
+      "configuration: also_quantize: the given plan already decides what is quantized, and how; "
+      "leave one of them out");
 }
 
 TEST(PlanFile, BringsItsTarget) {

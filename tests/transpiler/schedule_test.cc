@@ -149,7 +149,7 @@ TEST_P(Scheduled, APlanFileHasTheSchedule) {
   Program twice = ParsedProgram(kNormalizedProduct);
   by_plan.config.mutable_schedule()->set_quantize_from_step(3);
   EXPECT_THAT(std::string(Transpile(&twice, by_plan).status().message()),
-              HasSubstr("schedule: the plan that is given says what is quantized"));
+              HasSubstr("schedule: the given plan already decides what is quantized"));
 }
 
 TEST_P(Scheduled, WantsAPassThatFreezesBatchNorm) {

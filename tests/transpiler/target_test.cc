@@ -65,7 +65,7 @@ constexpr BadTarget kBadTargets[] = {
     {"UnknownQuantizer", "weights { quantizer: \"abs_max\"", "weights { quantizer: \"abs_mx\"",
      "t.textproto: weights: there is no quantizer \"abs_mx\"; did you mean abs_max?"},
     {"NoOps", "ops { types: \"mul\" inputs { name: \"X\" role: ACTIVATION } }", "",
-     "t.textproto: ops is empty: the target computes nothing in integers"},
+     "t.textproto: ops is empty: the target computes nothing on integers"},
     {"OpWithoutTypes", "types: \"mul\"", "", "t.textproto: ops[0].types is empty"},
     {"OpWithoutInputs", "inputs { name: \"X\" role: ACTIVATION }", "",
      "t.textproto: ops[0].inputs is empty"},

@@ -68,7 +68,7 @@ class PlanQuantizers final : public Pass {
     }
     if (count == 0) return;
     context.notes.push_back(absl::StrCat(
-        "activations whose range neither training nor a profile tells, so that the results will be "
+        "activations whose range neither training nor a profile gives, so that the results will be "
         "wrong: ",
         count, ", the first is ", first));
   }

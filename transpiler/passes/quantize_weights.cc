@@ -101,7 +101,7 @@ class WeightQuantizer {
     UpdateCaptures(program_, &rewriter_);
     if (outdated_ > 0) {
       context_.notes.push_back(absl::StrCat(
-          "weights that were updated after their scale was stored, so that it is computed anew: ",
+          "weights updated since their scale was stored, which is therefore computed anew: ",
           outdated_));
     }
     return absl::OkStatus();

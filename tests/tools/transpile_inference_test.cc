@@ -100,7 +100,7 @@ TEST_F(TranspileInference, WhatIsNotAllFrozenIsSaidToBeSo) {
   const BinaryRun run = Run({"--mode=freeze", "--params=net.params", "--stop_after=freeze_scales"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(run.err, HasSubstr("net.txt: the pipeline ended after freeze_scales: the program is "
-                                 "not all frozen, and not checked\n"));
+                                 "only partly frozen, and not checked\n"));
 }
 
 // A disk that is full after 40 bytes of a file.

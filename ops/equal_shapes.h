@@ -7,7 +7,7 @@
 
 namespace fixpoint {
 
-// Whether the inputs X and Y of an op are FP32 tensors of equal dimensions, all known but for the
+// Whether both inputs of a sum are FP32 tensors of equal dimensions, all known but for the
 // first, and at least one of them. A matter of the program's text alone, so that simulated,
 // portable and lowered programs and all that run them agree about it.
 bool HaveEqualShapes(const Op& op);

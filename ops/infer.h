@@ -74,6 +74,7 @@ class InferContext {
   bool Bool(absl::string_view name);
   std::string String(absl::string_view name);
   std::vector<int64_t> Ints(absl::string_view name);
+  std::vector<double> Floats(absl::string_view name);
 
   // State what an output is: its dims, std::nullopt where they are not known, or what an optional
   // holds. A slot or argument that the op does not name is passed over.

@@ -95,14 +95,11 @@ bool IsElementType(int64_t type) {
   }
 }
 
-}  // namespace
-
-absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
-  RETURN_IF_ERROR(CheckSlots(op, schema.inputs(), era));
+absl::Status CheckAttributes(const OpDesc& op, const OpSchema& schema, Era era) {
   for (const AttrSchema& attr : schema.attrs()) {
     // Of one that differs between eras, the entry that FindAttr of the schema gives.
     if (schema.FindAttr(attr.name, era) != &attr) continue;
-    const OpDesc::Attr* value = Effective(op.desc(), attr);
+    const OpDesc::Attr* value = Effective(op, attr);
     if (value == nullptr && !Includes(attr.eras, era)) continue;
     if (value == nullptr) {
       return absl::InvalidArgumentError(
@@ -118,6 +115,20 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
                                                      AttrTypeName(attr.type)));
     }
   }
+  return absl::OkStatus();
+}
+
+// An attribute that every op may carry, or its default.
+const OpDesc::Attr& CommonAttr(const OpDesc& op, absl::string_view name) {
+  const OpDesc::Attr* const found = FindAttr(op, name);
+  return found != nullptr ? *found : *CHECK_NOTNULL(FindCommonAttr(name))->default_value;
+}
+
+}  // namespace
+
+absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
+  RETURN_IF_ERROR(CheckSlots(op, schema.inputs(), era));
+  RETURN_IF_ERROR(CheckAttributes(op.desc(), schema, era));
   for (const OpDesc::Attr& attr : op.desc().attrs()) {
     if (schema.FindAttr(attr.name(), era) != nullptr) continue;
     if (const std::optional<std::string> fused = FusedText(attr); fused) {
@@ -133,6 +144,24 @@ std::optional<std::string> FindFusedAttribute(const OpDesc& op) {
     if (std::optional<std::string> fused = FusedText(attr); fused) return fused;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> RoleVariables(const OpDesc& op) {
+  return StringsValue(CommonAttr(op, "op_role_var")).value_or(std::vector<std::string>());
+}
+
+std::string NameScope(const OpDesc& op) {
+  return StringValue(CommonAttr(op, "op_namescope")).value_or("");
+}
+
+std::optional<OpAttributes> OpAttributes::Of(const OpDesc& op, Era era) {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  return schema != nullptr ? Of(op, *schema, era) : std::nullopt;
+}
+
+std::optional<OpAttributes> OpAttributes::Of(const OpDesc& op, const OpSchema& schema, Era era) {
+  if (!CheckAttributes(op, schema, era).ok()) return std::nullopt;
+  return OpAttributes(op, schema, era);
 }
 
 const OpDesc::Attr& OpAttributes::Attr(absl::string_view name) const {

@@ -31,14 +31,24 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
 // `fuse_activation = "relu"`, `fused_transpose_Out` that is not empty. Nothing where there is none.
 std::optional<std::string> FindFusedAttribute(const OpDesc& op);
 
-// The attributes of an op. Those that its schema does not have may not be asked for.
+// The attributes of an op: the one way to read them, because defaults are the schema's. Those that
+// the schema does not have may not be asked for.
 class OpAttributes {
  public:
+  // Nothing where an attribute, or its default, has no value of the type that the schema of the
+  // op's type says, and where there is no schema: who reads such an op leaves it alone. The op
+  // outlives the object.
+  static std::optional<OpAttributes> Of(const OpDesc& op, Era era);
+  static std::optional<OpAttributes> Of(const OpDesc& op, const OpSchema& schema, Era era);
+
   // REQUIRES: CheckForm. All arguments outlive the object.
   OpAttributes(const Op& op, const OpSchema& schema, Era era)
       : OpAttributes(op.desc(), schema, era) {}
   OpAttributes(const OpDesc& op, const OpSchema& schema, Era era)
       : op_(op), schema_(schema), era_(era) {}
+
+  const OpDesc& op() const { return op_; }
+  Era era() const { return era_; }
 
   // An attribute, or what its absence means: the era's default, or the other era's where the
   // attribute is not of that era.
@@ -59,6 +69,10 @@ class OpAttributes {
   const OpSchema& schema_;
   const Era era_;
 };
+
+// Of any op: the variables that op_role_var names, and the path of op_namescope.
+std::vector<std::string> RoleVariables(const OpDesc& op);
+std::string NameScope(const OpDesc& op);
 
 }  // namespace fixpoint
 

@@ -19,7 +19,7 @@ namespace fixpoint {
 // One quantizer: a value, how it is quantized, and who reads the result.
 struct Site {
   const Value* value = nullptr;
-  QuantPlan::Role role = QuantPlan::ACTIVATION;
+  SlotRole::Role role = SlotRole::ACTIVATION;
   QuantSpec spec;                                 // no field absent that has a meaning
   std::vector<const Argument*> readers;           // of forward ops
   std::vector<const Argument*> gradient_readers;  // of their gradient ops

@@ -5,6 +5,7 @@
 #define FIXPOINT_OPS_FAMILIES_INTEGER_OPS_H_
 
 #include "absl/strings/string_view.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_schema_builder.h"
 
@@ -19,7 +20,7 @@ OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
 // the stages that have one.
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op);
 // Whether it makes nothing negative of codes that are not.
-bool EpilogueKeepsSign(const OpDesc& op);
+bool EpilogueKeepsSign(const OpAttributes& op);
 
 // `infer`, whose output has the data type that `out_dtype` says. Errors (kInvalidArgument), beside
 // its own: of the attributes above.

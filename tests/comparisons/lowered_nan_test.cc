@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "ops/activation.h"
+#include "ops/op_traits.h"
 #include "runtime/executor/executor.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"

@@ -88,18 +88,8 @@ std::string AttrsText(absl::Span<const AttrSchema> attrs) {
                        [](std::string* out, const AttrSchema& attr) { *out += AttrText(attr); });
 }
 
-absl::string_view KindName(QuantizableInput::Kind kind) {
-  switch (kind) {
-    case QuantizableInput::Kind::kWeight:
-      return "weight";
-    case QuantizableInput::Kind::kActivation:
-      return "activation";
-    case QuantizableInput::Kind::kOperand:
-      return "operand";
-    case QuantizableInput::Kind::kAddend:
-      return "addend";
-  }
-  return "";
+std::string RoleText(SlotRole::Role role) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(SlotRole::Role_Name(role)), {{"_", " "}});
 }
 
 absl::string_view QuantOpName(QuantOp quant_op) {
@@ -121,7 +111,7 @@ absl::string_view QuantOpName(QuantOp quant_op) {
 std::string TraitsText(const OpSchema& schema) {
   std::vector<std::string> traits;
   for (const QuantizableInput& input : schema.quantizable_inputs()) {
-    traits.push_back(absl::StrCat(Code(input.slot), " ", KindName(input.kind)));
+    traits.push_back(absl::StrCat(Code(input.slot), " ", RoleText(input.role)));
   }
   for (const std::string& slot : schema.quantizable_outputs()) {
     traits.push_back(absl::StrCat(Code(slot), " observable"));
@@ -287,10 +277,6 @@ std::string QuantizerTables(const Quantizer& quantizer) {
 }
 
 std::string SpecText(const QuantSpec& spec) { return spec.ShortDebugString(); }
-
-std::string RoleText(Target::Role role) {
-  return absl::StrReplaceAll(absl::AsciiStrToLower(Target::Role_Name(role)), {{"_", " "}});
-}
 
 std::string InputsText(const Target::QuantizedOp& op) {
   return absl::StrJoin(op.inputs(), ", ", [](std::string* out, const Target::Slot& slot) {

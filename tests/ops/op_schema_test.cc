@@ -111,7 +111,7 @@ TEST(KeepsRange, IsTrueOfWhatMovesValuesOnly) {
 TEST(NeverNegative, DependsOnWhereAClipEnds) {
   const OpSchema* relu6 = FindOpSchema("relu6");
   const auto is_never_negative = [&](const char* op) {
-    return relu6->NeverNegative(DescFromText(op).blocks(0).ops(0));
+    return relu6->NeverNegative(DescFromText(op).blocks(0).ops(0), Era::kFluid);
   };
   EXPECT_TRUE(is_never_negative("relu6() -> ()"));
   EXPECT_TRUE(is_never_negative("relu6() -> () {threshold=0.0}"));
@@ -123,7 +123,7 @@ TEST(NeverNegative, DependsOnWhereAClipEnds) {
 TEST(KeepsRange, IsTrueOfMaximaButNotOfAverages) {
   const OpSchema* pool2d = FindOpSchema("pool2d");
   const auto keeps = [&](const char* op) {
-    return pool2d->KeepsRange(DescFromText(op).blocks(0).ops(0));
+    return pool2d->KeepsRange(DescFromText(op).blocks(0).ops(0), Era::kFluid);
   };
   EXPECT_TRUE(keeps(R"(pool2d() -> () {pooling_type="max", ksize=[2, 2]})"));
   EXPECT_FALSE(keeps(R"(pool2d() -> () {pooling_type="avg", ksize=[2, 2]})"));
@@ -136,8 +136,8 @@ TEST(KeepsRange, IsTrueOfMaximaWhoseWindowsMeetTheImage) {
   const auto keeps = [&](const std::string& attributes) {
     const std::string op = R"(pool2d() -> () {pooling_type="max", ksize=[3, 3], )";
     const OpDesc desc = DescFromText(op + attributes + "}").blocks(0).ops(0);
-    EXPECT_EQ(pool2d->KeepsSign(desc), pool2d->KeepsRange(desc));
-    return pool2d->KeepsRange(desc);
+    EXPECT_EQ(pool2d->KeepsSign(desc, Era::kFluid), pool2d->KeepsRange(desc, Era::kFluid));
+    return pool2d->KeepsRange(desc, Era::kFluid);
   };
   EXPECT_TRUE(keeps("paddings=[2, 2]"));
   EXPECT_FALSE(keeps("paddings=[2, 3]"));
@@ -181,7 +181,7 @@ TEST(WeightAxis, IsThatOfTheOutputFeatures) {
   for (const AxisCase& c : kCases) {
     const Program program = ProgramFromText(c.program);
     const Op& op = *program.block(0).first_op();
-    EXPECT_EQ(FindOpSchema(op.type())->WeightAxis(op, c.slot), c.axis) << c.program;
+    EXPECT_EQ(FindOpSchema(op.type())->WeightAxis(op, c.slot, EraOf(program)), c.axis) << c.program;
   }
 }
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/never_negative.h"
+#include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
@@ -36,11 +37,7 @@ bool ReadsAlike(const Op& op) {
   });
 }
 
-// Whether it has an epilogue.
-bool IsProductOfCodes(const Op& op) {
-  const OpSchema* const schema = FindOpSchema(op.type());
-  return schema != nullptr && schema->FindInput("Operands", Era::kPaddle2) != nullptr;
-}
+bool IsProductOfCodes(const Op& op) { return TraitsOf(op).has_epilogue; }
 
 bool IsTable(const Op& op) { return op.type() == "integer_table"; }
 
@@ -62,19 +59,13 @@ void SetCodeType(const CodeType& type, OpDesc* op) {
   if (type.zero_point != 0) SetAttr(MakeIntAttr("out_zero_point", type.zero_point), op);
 }
 
-int ChannelAxisOf(const Op& product, int rank) {
-  const bool gives_images =
-      product.Input("Filter") != nullptr || product.type() == "integer_average_pool2d";
-  return gives_images ? 1 : rank - 1;
-}
-
 Lowering::Lowering(Program* program, PassContext* context, absl::string_view pass)
     : context_(*context),
       program_(*program),
       pass_(pass),
       rewriter_(program, pass),
       parameters_(*program, context, &rewriter_) {
-  NeverNegative never_negative;
+  NeverNegative never_negative(era());
   for (int b = 0; b < program->block_count(); ++b) {
     for (const Op& op : program->block(b).ops()) {
       for (const auto arguments : {op.inputs(), op.outputs()}) {

@@ -76,10 +76,6 @@ struct ParameterCodes {
   }
 };
 
-// The axis of the channels of what a product of codes gives, of that rank: images have them on axis
-// 1, matrices their columns on the last.
-int ChannelAxisOf(const Op& product, int rank);
-
 class Lowering {
  public:
   // REQUIRES: all outlive the object.

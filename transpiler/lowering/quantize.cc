@@ -29,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_form.h"
 #include "ops/quant_math.h"
+#include "ops/value_flow.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lowering/move.h"
@@ -106,7 +107,7 @@ absl::StatusOr<std::optional<Quantization>> AffineQuantizationOf(const Op& op,
 }
 
 // The op whose outputs are its inputs' values, if this alone reads them.
-const Op* FindMove(const Argument& input) {
+const Op* FindMove(const Argument& input, Era era) {
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
   if (op == nullptr || value->written_by() == nullptr || value->readers().size() != 1 ||
@@ -114,7 +115,7 @@ const Op* FindMove(const Argument& input) {
       &op->block() != &input.op().block()) {
     return nullptr;
   }
-  return MovesValues(*op) && op->Output("Out") == value->written_by() ? op : nullptr;
+  return MovesValues(*op, era) && op->Output("Out") == value->written_by() ? op : nullptr;
 }
 
 // Whether what an input reads can be stored as codes by the products and tables that make it.
@@ -125,7 +126,7 @@ bool IsOpen(const Argument& input, const Lowering& lowering) {
     rest.pop_back();
     if (lowering.FindOpenProduct(next) != nullptr) continue;
     if (lowering.FindOpenTable(next) != nullptr) continue;
-    const Op* const move = FindMove(next);
+    const Op* const move = FindMove(next, lowering.era());
     if (move == nullptr) return false;
     const auto moved = move->Inputs("X");
     const bool can_move = std::all_of(moved.begin(), moved.end(), [](const Argument* x) {
@@ -153,7 +154,7 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
     if (lowering.FindOpenProduct(read) != nullptr || lowering.FindOpenTable(read) != nullptr) {
       continue;
     }
-    all[i].move = FindMove(read);
+    all[i].move = FindMove(read, lowering.era());
     for (const Argument* x : all[i].move->Inputs("X")) {
       ASSIGN_OR_RETURN(std::string moved,
                        AddCodes(*x->variable(), quantization.type.dtype, lowering));

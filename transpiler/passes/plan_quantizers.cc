@@ -62,7 +62,7 @@ class PlanQuantizers final : public Pass {
     int count = 0;
     std::string first;
     for (const Site& site : context.train->plan.sites) {
-      if (site.role != QuantPlan::ACTIVATION || site.range) continue;
+      if (site.role != SlotRole::ACTIVATION || site.range) continue;
       if (context.quantizers.Find(site.spec.quantizer())->is_dynamic()) continue;
       if (count++ == 0) first = site.value->variable().name();
     }
@@ -86,7 +86,7 @@ class PlanQuantizers final : public Pass {
 
   static void FindTrainedScales(const QuantizerTable& quantizers, TrainContext& train) {
     for (Site& site : train.plan.sites) {
-      site.trained_inputs = train.plan.is_inference || site.observe || site.role == QuantPlan::BIAS
+      site.trained_inputs = train.plan.is_inference || site.observe || site.role == SlotRole::BIAS
                                 ? std::vector<std::string>()
                                 : TrainedInputs(quantizers, site.spec, EraOf(train.target));
     }

@@ -382,6 +382,11 @@ OpSchemaBuilder& OpSchemaBuilder::IsOfSamples() {
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::ScalesAreSteps() {
+  traits().scales_are_steps = true;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::HasEpilogue() {
   traits().has_epilogue = true;
   return *this;

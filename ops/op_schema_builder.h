@@ -90,6 +90,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& JoinsValues();
   OpSchemaBuilder& Copies();
   OpSchemaBuilder& IsOfSamples();
+  OpSchemaBuilder& ScalesAreSteps();
   OpSchemaBuilder& HasEpilogue();
   OpSchemaBuilder& GivesImages();
   // Of a slot that is an operand of no product.

@@ -101,6 +101,9 @@ struct OpTraits {
   // What is of an entry of the first axis is computed of what is there in the inputs, and of
   // operands without such an axis.
   bool is_of_samples = false;
+  // Of an op that quantizes or dequantizes: a scale is the step between two codes, and there is a
+  // zero point; else it is what the largest code stands for (code_ops.h).
+  bool scales_are_steps = false;
   // Sums of codes, with the stages that attributes name (ops/epilogue.h).
   bool has_epilogue = false;
   // Of one that is no product: whether its channels are those of images.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "ops/op_form.h"
+#include "ops/code_ops.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 
@@ -18,13 +18,8 @@ constexpr size_t kMostMoved = 256;
 
 // Whether an op makes codes of X at a range that is not found in X.
 bool QuantizesAtGivenRange(const Op& op, Era era) {
-  const OpSchema* const schema = FindOpSchema(op.type());
-  if (schema == nullptr || schema->quant_op() != QuantOp::kQuantize) return false;
-  if (schema->FindAttr("is_test", era) == nullptr) {
-    return schema->FindOutput("OutScale", era) == nullptr;
-  }
-  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), *schema, era);
-  return attributes && attributes->Bool("is_test");
+  const std::optional<CodeOp> read = ReadCodeOp(op, era);
+  return read && read->kind == QuantOp::kQuantize && !read->finds_scale;
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ namespace {
 // Quantizers of one value that have the same text do the same. A range that is only read may be
 // another for each of them; one that is learned is the value's.
 std::string Way(const QuantizationSite& site, Era era) {
-  std::string way = absl::StrCat(site.quantize->type(), "|", site.bits, "|", site.axis, "|",
-                                 site.rounding, "|", site.dequantize.size());
+  std::string way = absl::StrCat(site.quantize->type(), "|", site.codes.bits, "|", site.axis, "|",
+                                 site.codes.rounding, "|", site.dequantize.size());
   const OpDesc::Attr* const is_test = AttrOrDefault(site.quantize->desc(), "is_test", era);
   const bool learns =
       (is_test == nullptr || BoolValue(*is_test) == false) && site.scale->variable()->persistable();
@@ -118,7 +118,7 @@ class RewriteFinder {
       Site site;
       site.value = &value;
       site.role = parameters_.IsWeight(value) ? SlotRole::WEIGHT : SlotRole::ACTIVATION;
-      site.spec.set_bits(found.bits);
+      site.spec.set_bits(found.codes.bits);
       rewrite_.plan.sites.push_back(std::move(site));
     }
     return rewrite_.plan.sites[it->second];

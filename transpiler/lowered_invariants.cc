@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/code_ops.h"
 #include "ops/epilogue.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
@@ -332,8 +333,9 @@ class Check {
 
   // Of an op of the portable program: that the lowered one has the same codes.
   void CheckQuantizer(const Op& op) {
-    const Argument* const y = op.Output(op.type() == "quantize_linear" ? "Y" : "Out");
-    if (y == nullptr) return;
+    const std::optional<CodeOp> read = ReadCodeOp(op, EraOf(portable_));
+    if (!read || read->kind != QuantOp::kQuantize) return;
+    const Argument* const y = read->output;
     const Variable* const variable = lowered_.Find(lowered_.block(op.block().index()), y->name());
     if (variable == nullptr || variable->values().size() != 1) return;
     const auto written = codes_.find(variable->values().front());

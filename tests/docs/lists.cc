@@ -185,9 +185,8 @@ std::string OpsPage() {
           "is.\n\n"
           "`X?` may be absent, `X*` has any number of arguments, `@1` exists only before 2.0 and "
           "`@2` only since. An attribute without a default has to be there. Traits: what a slot "
-          "can be quantized as (an operand is a weight where it is a parameter, and an addend "
-          "stays float unless a rule asks); whose range can be observed; whether the output holds "
-          "the input's values and no others.\n",
+          "can be quantized as (an addend stays float unless a rule asks); whose range can be "
+          "observed; whether the output holds the input's values and no others.\n",
           tables));
 }
 

@@ -69,29 +69,29 @@ TEST(OpSchemas, DefaultsOfRoundTypeAreOfTheOp) {
 std::vector<std::string> QuantizableSlots(const char* type) {
   std::vector<std::string> slots;
   for (const QuantizableInput& input : FindOpSchema(type)->quantizable_inputs()) {
-    constexpr const char* kKinds[] = {"weight", "activation", "operand", "addend"};
-    slots.push_back(absl::StrCat(input.slot, ":", kKinds[static_cast<int>(input.kind)]));
+    slots.push_back(absl::StrCat(input.slot, ":", SlotRole::Role_Name(input.role)));
   }
   return slots;
 }
 
 TEST(QuantizableInputs, AreThoseThatComputeOnIntegers) {
   for (const char* type : {"conv2d", "depthwise_conv2d"}) {
-    EXPECT_THAT(QuantizableSlots(type), ElementsAre("Input:activation", "Filter:weight",
-                                                    "Bias:addend", "ResidualData:addend"));
+    EXPECT_THAT(QuantizableSlots(type), ElementsAre("Input:ACTIVATION", "Filter:WEIGHT",
+                                                    "Bias:ADDEND", "ResidualData:ADDEND"));
   }
   for (const char* type : {"conv2d_transpose", "depthwise_conv2d_transpose"}) {
     EXPECT_THAT(QuantizableSlots(type),
-                ElementsAre("Input:activation", "Filter:weight", "Bias:addend"));
+                ElementsAre("Input:ACTIVATION", "Filter:WEIGHT", "Bias:ADDEND"));
   }
   for (const char* type : {"mul", "matmul", "matmul_v2"}) {
-    EXPECT_THAT(QuantizableSlots(type), ElementsAre("X:operand", "Y:operand"));
+    EXPECT_THAT(QuantizableSlots(type),
+                ElementsAre("X:WEIGHT_OR_ACTIVATION", "Y:WEIGHT_OR_ACTIVATION"));
   }
   for (const char* type : {"elementwise_add", "elementwise_sub", "elementwise_mul"}) {
-    EXPECT_THAT(QuantizableSlots(type), ElementsAre("X:activation", "Y:activation"));
+    EXPECT_THAT(QuantizableSlots(type), ElementsAre("X:ACTIVATION", "Y:ACTIVATION"));
   }
-  EXPECT_THAT(QuantizableSlots("pool2d"), ElementsAre("X:activation"));
-  EXPECT_THAT(QuantizableSlots("concat"), ElementsAre("X:activation"));
+  EXPECT_THAT(QuantizableSlots("pool2d"), ElementsAre("X:ACTIVATION"));
+  EXPECT_THAT(QuantizableSlots("concat"), ElementsAre("X:ACTIVATION"));
   EXPECT_THAT(QuantizableSlots("relu"), IsEmpty());
   EXPECT_THAT(QuantizableSlots("softmax"), IsEmpty());
 }

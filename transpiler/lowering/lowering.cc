@@ -104,14 +104,16 @@ OpAttributes Lowering::AttributesOf(const Op& op) const {
   return OpAttributes(op, *CHECK_NOTNULL(FindOpSchema(op.type())), era());
 }
 
+std::optional<CodeOp> Lowering::CodeOpOf(const Op& op) const {
+  if (!IsInForm(op)) return std::nullopt;
+  std::optional<CodeOp> read = ReadCodeOp(op, era());
+  return read && !read->only_observes ? read : std::nullopt;
+}
+
 bool Lowering::DequantizesTensor(const Op& op) const {
-  if (!IsInForm(op)) return false;
-  if (op.type() == "fake_dequantize_affine") return true;
-  if (op.type() != "dequantize_linear") return false;
-  const OpAttributes attributes = AttributesOf(op);
-  const int64_t bits = attributes.Int("bit_length");
-  return !attributes.Bool("only_observer") && attributes.Int("quant_axis") == -1 && bits >= 2 &&
-         bits <= 9;
+  const std::optional<CodeOp> read = CodeOpOf(op);
+  return read && read->kind == QuantOp::kDequantize && IsStepOfPortable(op) && !read->axis &&
+         read->codes.bits <= 9;
 }
 
 bool Lowering::IsUnwritten(const Variable& variable) {
@@ -149,17 +151,19 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   *reason = LoweringReason::kNotQuantized;
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || op->type() != "dequantize_linear") return std::nullopt;
+  if (op == nullptr || QuantOpOf(*op) != QuantOp::kDequantize || !IsStepOfPortable(*op) ||
+      TraitsOf(*op).scales_are_steps) {
+    return std::nullopt;
+  }
   *reason = LoweringReason::kAttributes;
-  if (!IsInForm(*op)) return std::nullopt;
-  const OpAttributes attributes = AttributesOf(*op);
-  const int64_t axis = attributes.Int("quant_axis");
-  if (attributes.Bool("only_observer") || axis < -1) return std::nullopt;
+  const std::optional<CodeOp> read = CodeOpOf(*op);
+  if (!read || read->axis.value_or(0) < 0) return std::nullopt;
+  const int64_t axis = read->axis.value_or(-1);
   *reason = LoweringReason::kNotQuantized;
   ParameterCodes found;
-  found.codes = op->Input("X");
+  found.codes = read->input;
   ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
-  ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*op->Input("Scale")));
+  ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*read->scale));
   if (const VarType::TensorDesc* declared = found.codes->variable()->tensor();
       found.tensor != nullptr && declared != nullptr &&
       found.tensor->dtype() != declared->data_type()) {
@@ -168,15 +172,14 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
         VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
         VarType::Type_Name(declared->data_type())));
   }
-  const int64_t bits = attributes.Int("bit_length");
-  if (bits > 8) *reason = LoweringReason::kTooManyBits;
-  if (bits < 2 || bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
+  if (read->codes.bits > 8) *reason = LoweringReason::kTooManyBits;
+  if (read->codes.bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
       ranges == nullptr || ranges->dtype() != VarType::FP32) {
     return std::nullopt;
   }
   RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
   found.ranges.assign(ranges->data<float>().begin(), ranges->data<float>().end());
-  found.largest_code = LargestCode(static_cast<int>(bits));
+  found.largest_code = read->codes.largest;
   const std::vector<int64_t>& dims = found.tensor->dims();
   const bool has_axis = axis < static_cast<int64_t>(dims.size());
   if (has_axis) found.channel_axis = static_cast<int>(axis);

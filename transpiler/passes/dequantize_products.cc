@@ -172,7 +172,7 @@ class ProductDequantizer {
       factor.site = &site;
       factor.codes = std::string(site.result->name());
       factor.scale = std::string(site.scale->name());
-      factor.bits = site.bits;
+      factor.bits = site.codes.bits;
       if (!site.is_dynamic) factor.scale_value = ScaleValue(*site.scale);
       return factor;
     }

@@ -18,8 +18,13 @@ namespace {
 
 bool IsGradient(const std::string& name) { return absl::StrContains(name, "@GRAD"); }
 
+// An empty one where a mutation left no block.
+const BlockDesc& FirstBlock(const ProgramDesc& program) {
+  return program.blocks().empty() ? BlockDesc::default_instance() : program.blocks(0);
+}
+
 bool FeedsImages(const ProgramDesc& program) {
-  for (const VarDesc& variable : program.blocks(0).vars()) {
+  for (const VarDesc& variable : FirstBlock(program).vars()) {
     const auto& dims = variable.type().lod_tensor().tensor().dims();
     if (variable.persistable() || dims.empty() || dims[0] != -1) continue;
     if (dims.size() == 2 && dims[1] == 784) return true;
@@ -29,7 +34,7 @@ bool FeedsImages(const ProgramDesc& program) {
 }
 
 bool FetchesAnything(const ProgramDesc& program) {
-  const auto& ops = program.blocks(0).ops();
+  const auto& ops = FirstBlock(program).ops();
   return std::any_of(ops.begin(), ops.end(), [](const OpDesc& op) { return op.type() == "fetch"; });
 }
 
@@ -68,7 +73,7 @@ std::string FuzzRun::DataFlag() {
 
 std::string FuzzRun::FetchNames(const ProgramDesc& program, int most) {
   std::vector<std::string> written;
-  for (const OpDesc& op : program.blocks(0).ops()) {
+  for (const OpDesc& op : FirstBlock(program).ops()) {
     for (const OpDesc::Var& slot : op.outputs()) {
       for (const std::string& name : slot.arguments()) {
         if (!IsGradient(name)) written.push_back(name);

@@ -1,10 +1,9 @@
 // Functions of one element, and prelu.
 
-#include "ops/activation.h"
-
 #include <set>
 
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "tests/random/generators.h"
 
 namespace fixpoint::random_cases {

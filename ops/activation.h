@@ -4,13 +4,6 @@
 #ifndef FIXPOINT_OPS_ACTIVATION_H_
 #define FIXPOINT_OPS_ACTIVATION_H_
 
-#include <string>
-#include <vector>
-
-#include "absl/strings/string_view.h"
-#include "ops/era.h"
-#include "ops/op_form.h"
-
 namespace fixpoint {
 
 // y from x, with the parameters a, b and c. A NaN stays NaN unless noted otherwise.
@@ -56,12 +49,6 @@ struct Activation {
   float b = 0;
   float c = 0;
 };
-
-// The op types that compute such a function of X.
-std::vector<std::string> ActivationTypes();
-
-// The function that an op computes. REQUIRES: its type is one of them.
-Activation ActivationOf(absl::string_view type, const OpAttributes& attributes, Era era);
 
 }  // namespace fixpoint
 

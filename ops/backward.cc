@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/gradient_sums.h"
 #include "ops/infer.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/selected_rows.h"
 #include "proto/attributes.h"
@@ -441,8 +442,7 @@ class BackwardPass {
                            const absl::flat_hash_map<std::string, const Op*>& writer) {
     for (const auto& [parameter, gradient] : parameters) {
       const Op& op = *writer.at(gradient);
-      std::vector<std::string> pairs =
-          StringsAttr(op.desc(), "op_role_var").value_or(std::vector<std::string>());
+      std::vector<std::string> pairs = RoleVariables(op.desc());
       pairs.insert(pairs.end(), {parameter, gradient});
       rewriter.SetAttr(op, MakeStringsAttr("op_role_var", pairs));
     }

@@ -1,5 +1,8 @@
 #include "ops/equal_shapes.h"
 
+#include <optional>
+
+#include "ops/op_traits.h"
 #include "proto/program.h"
 
 namespace fixpoint {
@@ -15,8 +18,10 @@ const VarType::TensorDesc* FloatsOf(const Argument* argument) {
 }  // namespace
 
 bool HaveEqualShapes(const Op& op) {
-  const VarType::TensorDesc* const x = FloatsOf(op.Input("X"));
-  const VarType::TensorDesc* const y = FloatsOf(op.Input("Y"));
+  const std::optional<SumTrait>& sum = TraitsOf(op).sum;
+  if (!sum) return false;
+  const VarType::TensorDesc* const x = FloatsOf(op.Input(sum->x));
+  const VarType::TensorDesc* const y = FloatsOf(op.Input(sum->y));
   if (x == nullptr || y == nullptr || x->dims_size() != y->dims_size() || x->dims_size() == 0) {
     return false;
   }

@@ -8,7 +8,7 @@
 
 namespace fixpoint {
 
-// Whether the inputs X and Y of an op are FP32 tensors of equal dimensions, at least one, all known
+// Whether both inputs of a sum are FP32 tensors of equal dimensions, at least one, all known
 // except possibly the first. This depends on the program's text alone, so that simulated, portable
 // and lowered programs and all backends agree on it.
 bool HaveEqualShapes(const Op& op);

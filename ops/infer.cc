@@ -126,6 +126,11 @@ std::vector<int64_t> InferContext::Ints(absl::string_view name) {
   return attr != nullptr ? Known(IntsValue(*attr)) : std::vector<int64_t>();
 }
 
+std::vector<double> InferContext::Floats(absl::string_view name) {
+  const OpDesc::Attr* attr = Attr(name);
+  return attr != nullptr ? Known(FloatsValue(*attr)) : std::vector<double>();
+}
+
 void InferContext::SetOutput(absl::string_view slot, int index, std::optional<DataType> dtype,
                              const Dims& dims) {
   const SlotRange& range = OutputRange(slot);

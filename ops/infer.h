@@ -75,6 +75,7 @@ class InferContext {
   bool Bool(absl::string_view name);
   std::string String(absl::string_view name);
   std::vector<int64_t> Ints(absl::string_view name);
+  std::vector<double> Floats(absl::string_view name);
 
   // State what an output is: its dims, std::nullopt if they are unknown, or what an optional holds.
   // A slot or argument that the op does not name is ignored.

@@ -9,9 +9,9 @@ namespace fixpoint {
 namespace {
 
 // The inputs that decide where the op itself does not; nothing: the output may be negative.
-std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema) {
+std::vector<const Argument*> SourcesOf(const Op& op, const OpSchema& schema, Era era) {
   std::vector<const Argument*> sources;
-  if (!schema.KeepsSign(op.desc()) && !schema.KeepsRange(op.desc())) return sources;
+  if (!schema.KeepsSign(op.desc(), era) && !schema.KeepsRange(op.desc(), era)) return sources;
   for (const char* slot : {"X", "Y"}) {
     for (const Argument* input : op.Inputs(slot)) sources.push_back(input);
   }
@@ -35,11 +35,11 @@ bool NeverNegative::Holds(const Value& value) {
     if (at->origin() != Value::Origin::kWrite) continue;
     const OpSchema* schema = FindOpSchema(at->op()->type());
     if (schema == nullptr) continue;
-    if (schema->NeverNegative(at->op()->desc())) {
+    if (schema->NeverNegative(at->op()->desc(), era_)) {
       known_[at] = true;
       continue;
     }
-    const std::vector<const Argument*> sources = SourcesOf(*at->op(), *schema);
+    const std::vector<const Argument*> sources = SourcesOf(*at->op(), *schema, era_);
     if (!sources_are_known && !sources.empty()) visits.push_back({at, true});
     bool holds = !sources.empty();
     for (const Argument* source : sources) {

@@ -5,6 +5,7 @@
 #define FIXPOINT_OPS_NEVER_NEGATIVE_H_
 
 #include "absl/container/flat_hash_map.h"
+#include "ops/era.h"
 #include "proto/program_fwd.h"
 
 namespace fixpoint {
@@ -13,11 +14,15 @@ namespace fixpoint {
 // change meanwhile.
 class NeverNegative {
  public:
+  // Of a program of that era.
+  explicit NeverNegative(Era era) : era_(era) {}
+
   // Whether every element is at least 0, or NaN: for example after a relu, ops that keep its
   // values, and sums and averages of such values.
   bool Holds(const Value& value);
 
  private:
+  const Era era_;
   absl::flat_hash_map<const Value*, bool> known_;
 };
 

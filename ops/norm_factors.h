@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "ops/op_form.h"
+
 namespace fixpoint {
 
 // y = x * a + b for a channel, both operations rounded.
@@ -17,6 +19,11 @@ inline NormFactors NormFactorsOf(float scale, float bias, float mean, float vari
                                  float epsilon) {
   const float a = scale / std::sqrt(variance + epsilon);
   return {a, bias - mean * a};
+}
+
+// Whether a batch_norm normalizes by the statistics that it is given, and not by the batch's.
+inline bool UsesGivenStatistics(const OpAttributes& op, bool is_test) {
+  return op.Bool("use_global_stats") || (is_test && !op.Bool("trainable_statistics"));
 }
 
 }  // namespace fixpoint

@@ -116,19 +116,11 @@ bool IsElementType(int64_t type) {
   }
 }
 
-}  // namespace
-
-bool IsStepCounter(const Op& op, absl::string_view input_slot) {
-  return input_slot == kStepSlot && op.FindAttr(kTestFromStepAttr) != nullptr;
-}
-
-absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
-  RETURN_IF_ERROR(CheckSlots(op, schema.inputs(), era));
-  RETURN_IF_ERROR(CheckNoUnknownSlots(op, schema, era));
+absl::Status CheckAttributes(const OpDesc& op, const OpSchema& schema, Era era) {
   for (const AttrSchema& attr : schema.attrs()) {
     // For an attribute that differs between eras, the entry that the schema's FindAttr returns.
     if (schema.FindAttr(attr.name, era) != &attr) continue;
-    const OpDesc::Attr* value = Effective(op.desc(), attr);
+    const OpDesc::Attr* value = Effective(op, attr);
     if (value == nullptr && !Includes(attr.eras, era)) continue;
     if (value == nullptr) {
       return absl::InvalidArgumentError(
@@ -144,6 +136,25 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
                                                      AttrTypeName(attr.type)));
     }
   }
+  return absl::OkStatus();
+}
+
+// An attribute that every op may carry, or its default.
+const OpDesc::Attr& CommonAttr(const OpDesc& op, absl::string_view name) {
+  const OpDesc::Attr* const found = FindAttr(op, name);
+  return found != nullptr ? *found : *CHECK_NOTNULL(FindCommonAttr(name))->default_value;
+}
+
+}  // namespace
+
+bool IsStepCounter(const Op& op, absl::string_view input_slot) {
+  return input_slot == kStepSlot && op.FindAttr(kTestFromStepAttr) != nullptr;
+}
+
+absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era) {
+  RETURN_IF_ERROR(CheckSlots(op, schema.inputs(), era));
+  RETURN_IF_ERROR(CheckNoUnknownSlots(op, schema, era));
+  RETURN_IF_ERROR(CheckAttributes(op.desc(), schema, era));
   for (const OpDesc::Attr& attr : op.desc().attrs()) {
     if (schema.FindAttr(attr.name(), era) != nullptr) continue;
     if (const std::optional<std::string> fused = FusedText(attr); fused) {
@@ -159,6 +170,24 @@ std::optional<std::string> FindFusedAttribute(const OpDesc& op) {
     if (std::optional<std::string> fused = FusedText(attr); fused) return fused;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> RoleVariables(const OpDesc& op) {
+  return StringsValue(CommonAttr(op, "op_role_var")).value_or(std::vector<std::string>());
+}
+
+std::string NameScope(const OpDesc& op) {
+  return StringValue(CommonAttr(op, "op_namescope")).value_or("");
+}
+
+std::optional<OpAttributes> OpAttributes::Of(const OpDesc& op, Era era) {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  return schema != nullptr ? Of(op, *schema, era) : std::nullopt;
+}
+
+std::optional<OpAttributes> OpAttributes::Of(const OpDesc& op, const OpSchema& schema, Era era) {
+  if (!CheckAttributes(op, schema, era).ok()) return std::nullopt;
+  return OpAttributes(op, schema, era);
 }
 
 OpAttributes::OpAttributes(const Op& op, const OpSchema& schema, Era era)

@@ -36,13 +36,23 @@ absl::Status CheckForm(const Op& op, const OpSchema& schema, Era era);
 // none.
 std::optional<std::string> FindFusedAttribute(const OpDesc& op);
 
-// The attributes of an op. Attributes that its schema does not have may not be read.
+// The attributes of an op: the one way to read them, because defaults are the schema's. Attributes
+// that the schema does not have may not be read.
 class OpAttributes {
  public:
+  // Nothing where an attribute, or its default, has no value of the type that the schema of the
+  // op's type says, and where there is no schema: who reads such an op leaves it alone. The op
+  // outlives the object.
+  static std::optional<OpAttributes> Of(const OpDesc& op, Era era);
+  static std::optional<OpAttributes> Of(const OpDesc& op, const OpSchema& schema, Era era);
+
   // REQUIRES: CheckForm. All arguments outlive the object.
   OpAttributes(const Op& op, const OpSchema& schema, Era era);
   OpAttributes(const OpDesc& op, const OpSchema& schema, Era era)
       : op_(op), schema_(schema), era_(era) {}
+
+  const OpDesc& op() const { return op_; }
+  Era era() const { return era_; }
 
   // An attribute, or the default that its absence means: the era's, or the other era's if the
   // attribute is not of that era.
@@ -63,6 +73,10 @@ class OpAttributes {
   const OpSchema& schema_;
   const Era era_;
 };
+
+// Of any op: the variables that op_role_var names, and the path of op_namescope.
+std::vector<std::string> RoleVariables(const OpDesc& op);
+std::string NameScope(const OpDesc& op);
 
 }  // namespace fixpoint
 

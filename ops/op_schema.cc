@@ -10,6 +10,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/families.h"
+#include "ops/op_form.h"
+#include "ops/op_traits.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
 
@@ -31,12 +33,14 @@ const Entry* FindEntry(const std::vector<Entry>& entries, absl::string_view name
 class Registry {
  public:
   Registry() {
-    ForEachFamily([this](std::vector<OpSchema> family) { families_.push_back(std::move(family)); });
-    for (const std::vector<OpSchema>& family : families_) {
-      for (const OpSchema& schema : family) {
-        CHECK(by_type_.emplace(schema.type(), &schema).second)
-            << schema.type() << " is defined twice";
-      }
+    ForEachFamily([this](std::vector<OpSchema> family) { Add(std::move(family)); });
+  }
+
+  void Add(std::vector<OpSchema> family) {
+    families_.push_back(std::make_unique<const std::vector<OpSchema>>(std::move(family)));
+    for (const OpSchema& schema : *families_.back()) {
+      CHECK(by_type_.emplace(schema.type(), &schema).second)
+          << schema.type() << " is defined twice";
     }
   }
 
@@ -54,13 +58,22 @@ class Registry {
   }
 
  private:
-  std::vector<std::vector<OpSchema>> families_;
+  // Handles of schemas stay as they are when others are added.
+  std::vector<std::unique_ptr<const std::vector<OpSchema>>> families_;
   absl::flat_hash_map<absl::string_view, const OpSchema*> by_type_;
 };
 
-const Registry& GetRegistry() {
-  static const Registry* const registry = new Registry();
+Registry& GetRegistry() {
+  static Registry* const registry = new Registry();
   return *registry;
+}
+
+// Whether an op has a trait.
+bool Has(const OpSchema::TraitFunction& trait, bool depends, const OpDesc& op,
+         const OpSchema& schema, Era era) {
+  if (trait == nullptr || !depends) return trait != nullptr;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op, schema, era);
+  return attributes && trait(*attributes);
 }
 
 const OpDesc::Var* FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,
@@ -115,6 +128,20 @@ void CopyAttrs(const OpDesc& forward, OpDesc* gradient) {
 
 }  // namespace
 
+OpSchema::OpSchema() : traits_(std::make_shared<const OpTraits>()) {}
+
+bool OpSchema::KeepsRange(const OpDesc& op, Era era) const {
+  return Has(keeps_range_, keeps_range_depends_, op, *this, era);
+}
+
+bool OpSchema::NeverNegative(const OpDesc& op, Era era) const {
+  return Has(never_negative_, never_negative_depends_, op, *this, era);
+}
+
+bool OpSchema::KeepsSign(const OpDesc& op, Era era) const {
+  return Has(keeps_sign_, keeps_sign_depends_, op, *this, era);
+}
+
 const SlotSchema* OpSchema::FindInput(absl::string_view name, Era era) const {
   return FindEntry(inputs_, name, era);
 }
@@ -132,8 +159,12 @@ bool OpSchema::TakesLod(absl::string_view output_slot) const {
          std::find(take_lod_.begin(), take_lod_.end(), output_slot) != take_lod_.end();
 }
 
-std::optional<int> OpSchema::WeightAxis(const Op& op, absl::string_view slot) const {
-  return weight_axis_ != nullptr ? weight_axis_(op, slot) : std::nullopt;
+std::optional<int> OpSchema::WeightAxis(const Op& op, absl::string_view slot, Era era) const {
+  if (weight_axis_ == nullptr && !traits_->product) return std::nullopt;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), *this, era);
+  if (!attributes) return std::nullopt;
+  return weight_axis_ != nullptr ? weight_axis_(op, slot)
+                                 : traits_->product->WeightAxis(op, *attributes, slot);
 }
 
 std::vector<OpDesc> OpSchema::MakeGradient(const OpDesc& forward, Era era) const {
@@ -166,6 +197,8 @@ const AttrSchema* FindCommonAttr(absl::string_view name) {
 }
 
 const OpSchema* FindOpSchema(absl::string_view type) { return GetRegistry().Find(type); }
+
+void AddOpSchemas(std::vector<OpSchema> schemas) { GetRegistry().Add(std::move(schemas)); }
 
 QuantOp QuantOpOf(const Op& op) {
   const OpSchema* schema = FindOpSchema(op.type());

@@ -16,10 +16,13 @@
 #include "ops/era.h"
 #include "proto/program.pb.h"
 #include "proto/program_fwd.h"
+#include "proto/slot_role.pb.h"
 
 namespace fixpoint {
 
 class InferContext;
+class OpAttributes;
+struct OpTraits;
 
 // The suffix that the reference adds to a variable's name for its gradient.
 inline constexpr char kGradientSuffix[] = "@GRAD";
@@ -42,13 +45,10 @@ struct AttrSchema {
   Eras eras = Eras::kAll;
 };
 
-// An input that can be computed on integers.
+// An input that can be computed on integers: WEIGHT, ACTIVATION, WEIGHT_OR_ACTIVATION or ADDEND.
 struct QuantizableInput {
-  // kWeight: a parameter is expected here; kActivation: it is not; kOperand: a weight if it is a
-  // parameter, else an activation; kAddend: bias or residual, float unless asked for.
-  enum class Kind { kWeight, kActivation, kOperand, kAddend };
   std::string slot;
-  Kind kind = Kind::kActivation;
+  SlotRole::Role role = SlotRole::ACTIVATION;
 };
 
 // The part that an op plays in quantization, or in its simulation.
@@ -91,12 +91,15 @@ class OpSchema {
   using InferFunction = std::function<absl::Status(InferContext&)>;
   // The channel axis of a weight in `slot` of `op`: the axis of the output features.
   using AxisFunction = std::function<std::optional<int>(const Op& op, absl::string_view slot)>;
-  // Whether an op has a trait that depends on its attributes.
-  using TraitFunction = std::function<bool(const OpDesc& op)>;
+  // Whether an op has a trait that depends on its attributes. It is not asked of one whose
+  // attributes cannot be read (OpAttributes::Of), which does not have the trait.
+  using TraitFunction = std::function<bool(const OpAttributes& op)>;
   // Changes, or makes, the gradient ops of a forward op where GradientSchemas cannot express them
   // (one op per input, attributes other than the forward op's).
   using GradientFunction =
       std::function<void(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients)>;
+
+  OpSchema();
 
   const std::string& type() const { return type_; }
   const std::string& doc() const { return doc_; }
@@ -116,6 +119,8 @@ class OpSchema {
 
   const InferFunction& infer() const { return infer_; }
 
+  // What the op is for who plans, folds and lowers (op_traits.h).
+  const OpTraits& traits() const { return *traits_; }
   // Inputs that can be computed on integers; empty for most ops.
   absl::Span<const QuantizableInput> quantizable_inputs() const { return quantizable_inputs_; }
   // Output slots whose range may be quantized or observed.
@@ -123,17 +128,15 @@ class OpSchema {
   // Whether the outputs hold only values of the input (reshape, transpose, max pooling, ...), so
   // that they share its scale: for every op of this type, and for this op.
   bool keeps_range() const { return keeps_range_ != nullptr && !keeps_range_depends_; }
-  bool KeepsRange(const OpDesc& op) const { return keeps_range_ != nullptr && keeps_range_(op); }
+  bool KeepsRange(const OpDesc& op, Era era) const;
   // Whether the outputs are never negative, whatever the inputs are (relu, sigmoid, ...): for every
   // op of this type, and for this op.
   bool never_negative() const { return never_negative_ != nullptr && !never_negative_depends_; }
-  bool NeverNegative(const OpDesc& op) const {
-    return never_negative_ != nullptr && never_negative_(op);
-  }
+  bool NeverNegative(const OpDesc& op, Era era) const;
   // Whether the outputs are not negative if no element of X and Y is (sums, averages, ...): for
   // every op of this type, and for this op.
   bool keeps_sign() const { return keeps_sign_ != nullptr && !keeps_sign_depends_; }
-  bool KeepsSign(const OpDesc& op) const { return keeps_sign_ != nullptr && keeps_sign_(op); }
+  bool KeepsSign(const OpDesc& op, Era era) const;
   QuantOp quant_op() const { return quant_op_; }
   // Whether an output slot inherits the offsets of an input's sequences (output_lod.h): by default
   // every gradient and the first slot of any other op.
@@ -142,10 +145,11 @@ class OpSchema {
   bool pools_sequences() const { return pools_sequences_; }
   // The state that must be present while is_test is false.
   absl::Span<const StateSlots> training_state() const { return training_state_; }
-  // The axis of the output features of a weight, along which it may have a scale per channel;
-  // nothing if the slot is no weight or the axis is unknown. A grouped conv2d_transpose has fewer
-  // entries on that axis than output channels: entry j serves channel j of every group.
-  std::optional<int> WeightAxis(const Op& op, absl::string_view slot) const;
+  // The axis of the output features of a weight, along which it may have a scale per channel (a
+  // product's trait says it); nothing if the slot is no weight or the axis is unknown. A grouped
+  // conv2d_transpose has fewer entries on that axis than output channels: entry j serves channel j
+  // of every group.
+  std::optional<int> WeightAxis(const Op& op, absl::string_view slot, Era era) const;
 
   // The forward op type that this gradient op type belongs to, "" for any other op and for one
   // that several forward types share.
@@ -168,6 +172,7 @@ class OpSchema {
   std::vector<SlotSchema> outputs_;
   std::vector<AttrSchema> attrs_;
   InferFunction infer_;
+  std::shared_ptr<const OpTraits> traits_;
   std::vector<QuantizableInput> quantizable_inputs_;
   std::vector<std::string> quantizable_outputs_;
   TraitFunction keeps_range_;
@@ -189,6 +194,10 @@ class OpSchema {
 
 // The schema of an op type; null for an unknown one, which is carried and reported.
 const OpSchema* FindOpSchema(absl::string_view type);
+
+// Adds ops of a user's own to those of all_ops.inc (OpList::Build, op_schema_builder.h).
+// REQUIRES: their types are new, and no program has been looked at yet.
+void AddOpSchemas(std::vector<OpSchema> schemas);
 
 // The op's part in quantization, by its schema; kNone if it has none.
 QuantOp QuantOpOf(const Op& op);

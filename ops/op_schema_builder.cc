@@ -217,7 +217,9 @@ void DropGradientInput(absl::string_view slot, std::vector<OpDesc>* gradients) {
   }
 }
 
-OpSchemaBuilder::OpSchemaBuilder(absl::string_view text) : gradient_infer_(InferGradients) {
+OpSchemaBuilder::OpSchemaBuilder(absl::string_view text)
+    : traits_(std::make_shared<OpTraits>()), gradient_infer_(InferGradients) {
+  schema_.traits_ = traits_;
   const Signature signature = ParseSignature(text);
   schema_.type_ = signature.type;
   schema_.inputs_ = SlotsOf(signature.inputs);
@@ -251,10 +253,9 @@ OpSchemaBuilder& OpSchemaBuilder::Infer(OpSchema::InferFunction infer) {
   return *this;
 }
 
-OpSchemaBuilder& OpSchemaBuilder::QuantizableInput(absl::string_view slot,
-                                                   QuantizableInput::Kind kind) {
+OpSchemaBuilder& OpSchemaBuilder::QuantizableInput(absl::string_view slot, SlotRole::Role role) {
   CHECK(FindSlot(schema_.inputs_, slot) != nullptr) << schema_.type_ << " has no input " << slot;
-  schema_.quantizable_inputs_.push_back({std::string(slot), kind});
+  schema_.quantizable_inputs_.push_back({std::string(slot), role});
   return *this;
 }
 
@@ -268,7 +269,7 @@ OpSchemaBuilder& OpSchemaBuilder::QuantizableOutputs(std::initializer_list<const
 }
 
 OpSchemaBuilder& OpSchemaBuilder::KeepsRange() {
-  schema_.keeps_range_ = [](const OpDesc&) { return true; };
+  schema_.keeps_range_ = [](const OpAttributes&) { return true; };
   return *this;
 }
 
@@ -279,7 +280,7 @@ OpSchemaBuilder& OpSchemaBuilder::KeepsRangeIf(OpSchema::TraitFunction keeps_ran
 }
 
 OpSchemaBuilder& OpSchemaBuilder::NeverNegative() {
-  schema_.never_negative_ = [](const OpDesc&) { return true; };
+  schema_.never_negative_ = [](const OpAttributes&) { return true; };
   return *this;
 }
 
@@ -290,7 +291,7 @@ OpSchemaBuilder& OpSchemaBuilder::NeverNegativeIf(OpSchema::TraitFunction never_
 }
 
 OpSchemaBuilder& OpSchemaBuilder::KeepsSign() {
-  schema_.keeps_sign_ = [](const OpDesc&) { return true; };
+  schema_.keeps_sign_ = [](const OpAttributes&) { return true; };
   return *this;
 }
 
@@ -330,6 +331,69 @@ OpSchemaBuilder& OpSchemaBuilder::TrainingState(absl::string_view slots) {
         << schema_.type_ << " has no output " << state.output;
     schema_.training_state_.push_back(state);
   }
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Product(ProductTrait product) {
+  for (const std::string& slot : {product.activation, product.weight, product.bias}) {
+    CHECK(slot.empty() || FindSlot(schema_.inputs_, slot) != nullptr)
+        << schema_.type_ << " has no input " << slot;
+  }
+  CHECK(FindSlot(schema_.outputs_, product.output) != nullptr)
+      << schema_.type_ << " has no output " << product.output;
+  traits().product = std::move(product);
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Sum(SumTrait sum) {
+  traits().sum = std::move(sum);
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Stage(StageTrait stage) {
+  CHECK(FindSlot(schema_.inputs_, stage.input) != nullptr) << schema_.type_;
+  CHECK(FindSlot(schema_.outputs_, stage.output) != nullptr) << schema_.type_;
+  traits().stage = std::move(stage);
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Activates(
+    std::function<Activation(const OpAttributes&)> activation) {
+  traits().activation = activation;
+  IsOfSamples();
+  const auto read = [activation = std::move(activation)](const OpAttributes& attributes) {
+    return StagesOf(activation(attributes));
+  };
+  return Stage({"X", "Out", /*normalizes=*/false, read});
+}
+
+OpSchemaBuilder& OpSchemaBuilder::JoinsValues() {
+  traits().joins_values = true;
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::Copies() {
+  traits().copies = true;
+  return KeepsRange();
+}
+
+OpSchemaBuilder& OpSchemaBuilder::IsOfSamples() {
+  traits().is_of_samples = true;
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::ScalesAreSteps() {
+  traits().scales_are_steps = true;
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::HasEpilogue() {
+  traits().has_epilogue = true;
+  return *this;
+}
+
+OpSchemaBuilder& OpSchemaBuilder::GivesImages() {
+  traits().gives_images = true;
   return *this;
 }
 

@@ -11,14 +11,18 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
+#include "ops/activation.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/program.pb.h"
 
 namespace fixpoint {
@@ -63,7 +67,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Hints(absl::string_view names);
   OpSchemaBuilder& Infer(OpSchema::InferFunction infer);
 
-  OpSchemaBuilder& QuantizableInput(absl::string_view slot, QuantizableInput::Kind kind);
+  OpSchemaBuilder& QuantizableInput(absl::string_view slot, SlotRole::Role role);
   OpSchemaBuilder& QuantizableOutputs(std::initializer_list<const char*> slots);
   OpSchemaBuilder& KeepsRange();
   OpSchemaBuilder& KeepsRangeIf(OpSchema::TraitFunction keeps_range);
@@ -77,6 +81,19 @@ class OpSchemaBuilder {
   OpSchemaBuilder& PoolsSequences();
   // "InScale -> OutScale, Iter ->, -> OutScales": the slots of training_state().
   OpSchemaBuilder& TrainingState(absl::string_view slots);
+  // What the op is (op_traits.h).
+  OpSchemaBuilder& Product(ProductTrait product);
+  OpSchemaBuilder& Sum(SumTrait sum);
+  OpSchemaBuilder& Stage(StageTrait stage);
+  // A function of each element of X, which is a stage too where StagesOf gives one.
+  OpSchemaBuilder& Activates(std::function<Activation(const OpAttributes&)> activation);
+  OpSchemaBuilder& JoinsValues();
+  OpSchemaBuilder& Copies();
+  OpSchemaBuilder& IsOfSamples();
+  OpSchemaBuilder& ScalesAreSteps();
+  OpSchemaBuilder& HasEpilogue();
+  OpSchemaBuilder& GivesImages();
+  // Of a slot that is an operand of no product.
   OpSchemaBuilder& WeightAxis(OpSchema::AxisFunction axis);
 
   // "mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)": the gradient op's slots in terms of the forward
@@ -99,7 +116,10 @@ class OpSchemaBuilder {
   // The gradient ops whose types are not `defined`.
   std::vector<OpSchema> BuildGradients(const absl::flat_hash_set<std::string>& defined) const;
 
+  OpTraits& traits() { return *traits_; }
+
   OpSchema schema_;
+  std::shared_ptr<OpTraits> traits_;  // those of schema_
   OpSchema::InferFunction gradient_infer_;
   std::vector<AttrSchema> gradient_attrs_;
 };

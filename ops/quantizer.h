@@ -113,7 +113,7 @@ class Quantizer {
   // kResultGradient; the gradient of a state is the sum of what they give. None of them reads
   // kValueGradient: it stands for kEmptyArgument if the program has no gradient of the value. An
   // activation, unlike a weight, has the samples of a batch along axis 0.
-  virtual std::vector<OpDesc> GradientOps(const QuantSpec&, QuantPlan::Role, Era) const {
+  virtual std::vector<OpDesc> GradientOps(const QuantSpec&, SlotRole::Role, Era) const {
     return {};
   }
   // Ops from the states, the gradients of the trained ones and kLearningRate, the [1] that the

@@ -30,7 +30,7 @@ bool CanTrain(const Quantizer& quantizer) {
   QuantSpec spec;
   spec.set_bits(8);  // like the specs that ops are made for
   for (const Era era : {Era::kFluid, Era::kPaddle2}) {
-    if (quantizer.GradientOps(spec, QuantPlan::ACTIVATION, era).empty() ||
+    if (quantizer.GradientOps(spec, SlotRole::ACTIVATION, era).empty() ||
         quantizer.UpdateOps(spec, era).empty() || !quantizer.SummaryOps(spec, era).empty()) {
       return false;
     }

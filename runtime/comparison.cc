@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
@@ -218,10 +219,12 @@ struct RoundedCodes {
 };
 
 // How many codes differ by one step, where `rounding` rounds a value half-way between two.
-int64_t CountTies(const Op& rounding, const Tensor& x, const Tensor& range, const Tensor& codes,
-                  const Tensor& others) {
+int64_t CountTies(const Op& rounding, Era era, const Tensor& x, const Tensor& range,
+                  const Tensor& codes, const Tensor& others) {
   if (x.dtype() != VarType::FP32 || range.dtype() != VarType::FP32 || range.size() != 1) return 0;
-  const int bits = static_cast<int>(IntAttr(rounding.desc(), "bit_length").value_or(8));
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(rounding.desc(), era);
+  if (!attributes) return 0;
+  const int bits = static_cast<int>(attributes->Int("bit_length"));
   const float number = range.data<float>()[0];
   const float multiplier = rounding.type() == kAffineQuantizer
                                ? 1 / number
@@ -236,7 +239,7 @@ int64_t CountTies(const Op& rounding, const Tensor& x, const Tensor& range, cons
 }
 
 // Adds the ties of codes that a program rounds. `runs`: in which run each variable is fetched.
-absl::Status AddTies(const RunsFromOneState& program, absl::Span<const Feed> feeds,
+absl::Status AddTies(const RunsFromOneState& program, Era era, absl::Span<const Feed> feeds,
                      const std::vector<int>& runs, const std::vector<RoundedCodes>& rounded,
                      const Tensors& others, std::vector<ComparedVariable>* variables) {
   // The rounded value of each, and then its range.
@@ -255,7 +258,7 @@ absl::Status AddTies(const RunsFromOneState& program, absl::Span<const Feed> fee
       x = std::move(tensor);
     } else {
       (*variables)[codes.variable].ties +=
-          CountTies(*codes.rounding, *x, tensor, codes.codes, *others[codes.variable]);
+          CountTies(*codes.rounding, era, *x, tensor, codes.codes, *others[codes.variable]);
     }
     return absl::OkStatus();
   });
@@ -400,8 +403,10 @@ absl::Status Comparison::Run(absl::Span<const Feed> feeds) {
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(runs.Fetch(all_feeds, names, program_.runs, compare));
-  RETURN_IF_ERROR(AddTies(other_runs, feeds, other_.runs, rounded_by_other, others, &variables_));
-  RETURN_IF_ERROR(AddTies(runs, feeds, program_.runs, rounded, others, &variables_));
+  RETURN_IF_ERROR(AddTies(other_runs, EraOf(*other_.runnable.program), feeds, other_.runs,
+                          rounded_by_other, others, &variables_));
+  RETURN_IF_ERROR(AddTies(runs, EraOf(*program_.runnable.program), feeds, program_.runs, rounded,
+                          others, &variables_));
   ++runs_;
   return absl::OkStatus();
 }

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/feeds_and_fetches.h"
 #include "proto/rewriter.h"
@@ -20,9 +21,10 @@ using executor::Executor;
 
 // In test mode statistics, which an op reads besides X, are passed on unchanged; except those that
 // a batch_norm declares as trained all the same.
-bool HandsOn(const Op& op, const Variable& written) {
-  const auto says = [&op](const char* attribute) {
-    return BoolAttr(op.desc(), attribute).value_or(false);
+bool HandsOn(const Op& op, const Variable& written, Era era) {
+  const auto says = [&op, era](const char* name) {
+    const OpDesc::Attr* const attribute = AttrOrDefault(op.desc(), name, era);
+    return attribute != nullptr && BoolValue(*attribute) == true;
   };
   const bool is_test =
       says("use_global_stats") || (says("is_test") && !says("trainable_statistics"));
@@ -66,11 +68,12 @@ void DropPersistableOfOneRun(Program* program) {
 
 // Error (kInvalidArgument): an op writes a parameter.
 absl::Status CheckWritesNoParameters(const Program& program) {
+  const Era era = EraOf(program);
   for (const Op& op : program.ops()) {
     if (op.type() == "fetch") continue;
     for (const Argument* output : op.outputs()) {
       const Variable* variable = output->variable();
-      if (variable == nullptr || !variable->persistable() || HandsOn(op, *variable)) continue;
+      if (variable == nullptr || !variable->persistable() || HandsOn(op, *variable, era)) continue;
       return absl::InvalidArgumentError(
           absl::StrCat(DescribeInFile(op), ": writes the parameter \"", variable->name(),
                        "\"; want a program of inference, as transpile --mode=test and "

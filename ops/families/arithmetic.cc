@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
+#include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
 #include "proto/attributes.h"
 
@@ -61,21 +62,23 @@ void MakeSumGradients(const OpDesc& forward, Era, std::vector<OpDesc>* gradients
 }
 
 // Runs backwards: counts down in place what was counted up.
-void MakeIncrementGradient(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+void MakeIncrementGradient(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
   OpDesc& op = gradients->emplace_back();
   op.set_type("increment");
   CopyArguments(forward.outputs(), "X", op.add_inputs());
   CopyArguments(forward.inputs(), "Out", op.add_outputs());
-  const double step = FloatAttr(forward, "step").value_or(1);
-  *op.add_attrs() = MakeFloatAttr("step", -static_cast<float>(step));
+  const std::optional<OpAttributes> increment = OpAttributes::Of(forward, era);
+  if (!increment) return;
+  *op.add_attrs() = MakeFloatAttr("step", -static_cast<float>(increment->Float("step")));
 }
 
 // Scales the gradient by the same factor, and adds nothing to it.
-void SetScaleGradientAttrs(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+void SetScaleGradientAttrs(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
+  const std::optional<OpAttributes> scale = OpAttributes::Of(forward, era);
   for (OpDesc& op : *gradients) {
     op.clear_attrs();
-    const double scale = FloatAttr(forward, "scale").value_or(1);
-    *op.add_attrs() = MakeFloatAttr("scale", static_cast<float>(scale));
+    if (!scale) continue;
+    *op.add_attrs() = MakeFloatAttr("scale", static_cast<float>(scale->Float("scale")));
     *op.add_attrs() = MakeFloatAttr("bias", 0);
     *op.add_attrs() = MakeBoolAttr("bias_after_scale", true);
   }

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "ops/families/integer_ops.h"
+#include "ops/fused_work.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
@@ -16,8 +18,6 @@
 
 namespace fixpoint {
 namespace {
-
-using Kind = QuantizableInput::Kind;
 
 // An image and the filter that slides over it.
 struct Geometry {
@@ -132,11 +132,21 @@ absl::Status InferConv2dTranspose(InferContext& op) {
   return absl::OkStatus();
 }
 
-OpSchema::AxisFunction FilterAxis(int axis) {
-  return [axis](const Op&, absl::string_view slot) {
-    return slot == "Filter" ? std::optional<int>(axis) : std::nullopt;
-  };
+ProductTrait ProductOfForm(ProductTrait::Form form) {
+  ProductTrait product;
+  product.form = form;
+  product.activation = "Input";
+  product.weight = "Filter";
+  product.output = "Output";
+  return product;
 }
+
+bool HasFusedWork(const Op& op, const OpAttributes& attributes) {
+  const absl::StatusOr<FusedWork> fused = FusedWorkOf(op, attributes);
+  return !fused.ok() || fused->any();
+}
+
+bool IsNotAlone(const Op& op, const OpAttributes&) { return !CheckNothingFused(op).ok(); }
 
 void DefineWindow(OpSchemaBuilder& op) {
   op.Attr("strides", Ints({1, 1}))
@@ -156,18 +166,21 @@ OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op =
       ops.Define(absl::StrCat(type, "(Input, Filter, Bias?@1, ResidualData?@1) -> (Output)"));
   DefineWindow(op);
-  return op.Attr("fuse_brelu", Bool(false), Eras::kFluid)
+  ProductTrait product = ProductOfForm(ProductTrait::Form::kConvolution);
+  product.does_more = HasFusedWork;
+  return op.Product(std::move(product))
+      .IsOfSamples()
+      .Attr("fuse_brelu", Bool(false), Eras::kFluid)
       .Attr("fuse_brelu_threshold", Float(6), Eras::kFluid)
       .Hints(
           "is_test, use_mkldnn, use_addto@2, workspace_size_MB, exhaustive_search, "
           "force_fp32_output")
       .Infer(InferConv2d)
-      .QuantizableInput("Input", Kind::kActivation)
-      .QuantizableInput("Filter", Kind::kWeight)
-      .QuantizableInput("Bias", Kind::kAddend)
-      .QuantizableInput("ResidualData", Kind::kAddend)
+      .QuantizableInput("Input", SlotRole::ACTIVATION)
+      .QuantizableInput("Filter", SlotRole::WEIGHT)
+      .QuantizableInput("Bias", SlotRole::ADDEND)
+      .QuantizableInput("ResidualData", SlotRole::ADDEND)
       .QuantizableOutputs({"Output"})
-      .WeightAxis(FilterAxis(0))
       .Gradient(absl::StrCat(type,
                              "_grad(Input, Filter, Bias@1, Output@GRAD) -> "
                              "(Input@GRAD, Filter@GRAD, Bias@GRAD@1)"));
@@ -175,16 +188,18 @@ OpSchemaBuilder& DefineConvolution(OpList& ops, absl::string_view type) {
 
 OpSchemaBuilder& DefineTransposed(OpList& ops, absl::string_view type) {
   OpSchemaBuilder& op = ops.Define(absl::StrCat(type, "(Input, Filter, Bias?) -> (Output)"));
+  ProductTrait product = ProductOfForm(ProductTrait::Form::kTransposedConvolution);
+  product.does_more = IsNotAlone;
   return DefineTransposedWindow(op)
+      .Product(std::move(product))
       .Hints(
           "is_test, use_mkldnn, workspace_size_MB, fuse_relu, fuse_activation, fuse_alpha, "
           "fuse_beta, force_fp32_output@2, mkldnn_data_type@2")
       .Infer(InferConv2dTranspose)
-      .QuantizableInput("Input", Kind::kActivation)
-      .QuantizableInput("Filter", Kind::kWeight)
-      .QuantizableInput("Bias", Kind::kAddend)
+      .QuantizableInput("Input", SlotRole::ACTIVATION)
+      .QuantizableInput("Filter", SlotRole::WEIGHT)
+      .QuantizableInput("Bias", SlotRole::ADDEND)
       .QuantizableOutputs({"Output"})
-      .WeightAxis(FilterAxis(1))
       .Gradient(absl::StrCat(type,
                              "_grad(Input, Filter, Bias, Output@GRAD) -> "
                              "(Input@GRAD, Filter@GRAD, Bias@GRAD@1)"));
@@ -223,6 +238,8 @@ std::vector<OpSchema> ConvolutionOps() {
       ops.Define("integer_conv2d(Input, Filter, Scales, Bias?, Operands*?) -> (Output)");
   DefineWindow(integers);
   DefineEpilogue(integers)
+      .Product(ProductOfForm(ProductTrait::Form::kConvolution))
+      .IsOfSamples()
       .Doc(
           "conv2d of codes Input [N,C,H,W], INT8 or UINT8, and Filter [O,C/groups,h,w], INT8: each "
           "exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the epilogue. A "
@@ -232,6 +249,7 @@ std::vector<OpSchema> ConvolutionOps() {
       ops.Define("integer_conv2d_transpose(Input, Filter, Scales, Bias?, Operands*?) -> (Output)");
   DefineTransposedWindow(transposed);
   DefineEpilogue(transposed)
+      .Product(ProductOfForm(ProductTrait::Form::kTransposedConvolution))
       .Doc(
           "conv2d_transpose of codes Input [N,C,H,W], INT8 or UINT8, and Filter [C,O/groups,h,w], "
           "INT8: each exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the "

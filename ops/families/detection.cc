@@ -18,13 +18,10 @@ namespace {
 // Boxes and Variances are [H, W, priors, 4], with Input's H and W.
 absl::Status InferPriorBox(InferContext& op) {
   const TensorInfo input = op.Input("Input");
-  const auto floats = [&](const char* name) {
-    return FloatsAttr(op.op(), name).value_or(std::vector<double>());
-  };
   constexpr double kNear = 1e-6;  // ratios this close count as equal
   std::multiset<double> ratios = {1};
   const bool flip = op.Bool("flip");
-  for (const double ratio : floats("aspect_ratios")) {
+  for (const double ratio : op.Floats("aspect_ratios")) {
     if (!(ratio > 0)) {
       return absl::InvalidArgumentError(
           absl::StrCat("aspect_ratios has ", ratio, "; want positive numbers"));
@@ -35,8 +32,8 @@ absl::Status InferPriorBox(InferContext& op) {
     if (flip) ratios.insert(1 / ratio);
   }
   if (input.rank() != 4) return absl::OkStatus();
-  const int64_t priors =
-      static_cast<int64_t>(ratios.size() * floats("min_sizes").size() + floats("max_sizes").size());
+  const int64_t priors = static_cast<int64_t>(ratios.size() * op.Floats("min_sizes").size() +
+                                              op.Floats("max_sizes").size());
   for (const char* slot : {"Boxes", "Variances"}) {
     op.SetOutput(slot, input.dtype, Dims{input.dims[2], input.dims[3], priors, 4});
   }
@@ -74,9 +71,12 @@ absl::Status InferResize(InferContext& op) {
   const OpDesc::Attr* attr = AttrOrDefault(op.op(), "scale", op.era());
   std::vector<double> scales;
   if (attr != nullptr) {
-    scales = FloatsValue(*attr).value_or(std::vector<double>());
     // Version 1 has one value.
-    if (const std::optional<double> scale = FloatValue(*attr); scale) scales = {*scale};
+    if (const std::optional<double> scale = FloatValue(*attr); scale) {
+      scales = {*scale};
+    } else if (const auto each = FloatsValue(*attr); each) {
+      scales = *each;
+    }
   }
   if (scales.size() == 1) scales.push_back(scales[0]);
   for (int i = 0; i < 2; ++i) {

@@ -31,8 +31,8 @@ OpSchemaBuilder& Define(OpList& ops, absl::string_view type, absl::string_view d
 }
 
 void Quantizable(OpSchemaBuilder& op) {
-  op.QuantizableInput("X", QuantizableInput::Kind::kActivation)
-      .QuantizableInput("Y", QuantizableInput::Kind::kActivation)
+  op.QuantizableInput("X", SlotRole::ACTIVATION)
+      .QuantizableInput("Y", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"});
 }
 
@@ -42,8 +42,11 @@ std::vector<OpSchema> ElementwiseOps() {
   OpList ops;
   constexpr char kSumGradient[] = "X#, Y#, Out@GRAD";
   constexpr char kFormats[] = "x_data_format@1, y_data_format@1";
-  Quantizable(
-      Define(ops, "elementwise_add", "Out = X + Y.", kSumGradient).Hints(kFormats).KeepsSign());
+  Quantizable(Define(ops, "elementwise_add", "Out = X + Y.", kSumGradient)
+                  .Hints(kFormats)
+                  .KeepsSign()
+                  .Sum({"X", "Y", "Out", "axis"})
+                  .IsOfSamples());
   Quantizable(Define(ops, "elementwise_sub", "Out = X - Y.", kSumGradient).Hints(kFormats));
   Quantizable(Define(ops, "elementwise_mul", "Out = X * Y.").Hints(kFormats).KeepsSign());
   Define(ops, "elementwise_div", "Out = X / Y.", "X, Y, Out, Out@GRAD").Hints(kFormats);

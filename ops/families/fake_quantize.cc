@@ -284,12 +284,14 @@ absl::Status InferRowWiseDequantize(InferContext& op) {
 void DefineRowWise(OpList& ops) {
   DefineRounding(ops, QuantOp::kQuantize,
                  "fake_row_wise_quantize_min_max(X) -> (Out, OutScale, OutZeroPoint)")
+      .ScalesAreSteps()
       .Doc(
           "Out = round(X / scale) + zero point, signed codes with the step and the zero point that "
           "the smallest and the largest value of each row along quant_axis give.")
       .Attr("quant_axis", Int(0))
       .Infer(InferRowWise);
   Define(ops, QuantOp::kDequantize, "fake_row_wise_dequantize(X, Scale, ZeroPoint) -> (Out)")
+      .ScalesAreSteps()
       .Doc(
           "Out = (X - ZeroPoint) * Scale, of codes, with those of each row along quant_axis; "
           "ZeroPoint is INT32.")
@@ -313,6 +315,7 @@ void DefineOwnQuantizers(OpList& ops) {
                  "fake_quantize_moving_average_min_max(X, InScale, InZeroPoint, InState?, "
                  "InAccumMin?, InAccumMax?) -> (Out, OutScale, OutZeroPoint, OutState?, "
                  "OutAccumMin?, OutAccumMax?)")
+      .ScalesAreSteps()
       .Doc(
           "Out = round(X * (1 / scale)) + zero point, with the step and the zero point of the "
           "moving "
@@ -325,6 +328,7 @@ void DefineOwnQuantizers(OpList& ops) {
           "InAccumMin -> OutAccumMin, InAccumMax -> OutAccumMax")
       .Infer(InferAffine);
   Define(ops, QuantOp::kDequantize, "fake_dequantize_affine(X, Scale, ZeroPoint) -> (Out)")
+      .ScalesAreSteps()
       .Doc("Out = (X - ZeroPoint) * Scale.")
       .Infer(SameAs("X", {"Out"}));
 }

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
+#include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
@@ -59,13 +60,13 @@ absl::Status InferRange(InferContext& op) {
 }
 
 // Casts the gradient back.
-void SetCastGradientAttrs(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
+void SetCastGradientAttrs(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
+  const std::optional<OpAttributes> cast = OpAttributes::Of(forward, era);
   for (OpDesc& op : *gradients) {
     op.clear_attrs();
-    const int64_t from = IntAttr(forward, "out_dtype").value_or(VarType::FP32);
-    const int64_t to = IntAttr(forward, "in_dtype").value_or(VarType::FP32);
-    *op.add_attrs() = MakeIntAttr("in_dtype", static_cast<int32_t>(from));
-    *op.add_attrs() = MakeIntAttr("out_dtype", static_cast<int32_t>(to));
+    if (!cast) continue;
+    *op.add_attrs() = MakeIntAttr("in_dtype", static_cast<int32_t>(cast->Int("out_dtype")));
+    *op.add_attrs() = MakeIntAttr("out_dtype", static_cast<int32_t>(cast->Int("in_dtype")));
   }
 }
 
@@ -160,7 +161,7 @@ std::vector<OpSchema> FillingOps() {
   ops.Define("assign(X?) -> (Out)")
       .Doc("Out = X.")
       .Infer(SameAs("X", {"Out"}))
-      .KeepsRange()
+      .Copies()
       .QuantizableOutputs({"Out"})
       .Gradient("assign(X=Out@GRAD) -> (Out=X@GRAD)")
       .GradientBy(ClearGradientAttrs);

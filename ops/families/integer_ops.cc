@@ -9,7 +9,6 @@
 #include "ops/epilogue.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
-#include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 
@@ -65,14 +64,12 @@ bool KeepsSign(const EpilogueStage& stage) {
   return EndsAtZero(stage) || (is_of_a_number && stage.a >= 0);
 }
 
-bool StoresUnsigned(const OpDesc& op) {
-  return IntAttr(op, "out_dtype").value_or(VarType::FP32) == VarType::UINT8;
-}
+bool StoresUnsigned(const OpAttributes& op) { return op.Int("out_dtype") == VarType::UINT8; }
 
 // Whether no float or code below 0 is stored after the epilogue.
-bool IsNeverNegative(const OpDesc& op) {
+bool IsNeverNegative(const OpAttributes& op) {
   if (StoresUnsigned(op)) return true;
-  const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op);
+  const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.op());
   if (!epilogue.ok()) return false;
   auto last = epilogue->rbegin();
   while (last != epilogue->rend() && KeepsSign(*last) && !EndsAtZero(*last)) ++last;
@@ -92,15 +89,16 @@ OpSchemaBuilder& DefineStored(OpSchemaBuilder& op) {
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op) {
   return DefineStored(op)
       .NeverNegativeIf(IsNeverNegative)
+      .HasEpilogue()
       .Attr("input_zero_point", Int(0))
       .Attr("epilogue", Strings({}))
       .Attr("epilogue_a", Floats({}))
       .Attr("epilogue_b", Floats({}));
 }
 
-bool EpilogueKeepsSign(const OpDesc& op) {
-  const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op);
-  return epilogue.ok() && IntAttr(op, "input_zero_point").value_or(0) == 0 &&
+bool EpilogueKeepsSign(const OpAttributes& op) {
+  const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.op());
+  return epilogue.ok() && op.Int("input_zero_point") == 0 &&
          std::all_of(epilogue->begin(), epilogue->end(), KeepsSign);
 }
 

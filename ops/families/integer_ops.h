@@ -5,6 +5,7 @@
 #define FIXPOINT_OPS_FAMILIES_INTEGER_OPS_H_
 
 #include "absl/strings/string_view.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_schema_builder.h"
 
@@ -19,7 +20,7 @@ OpSchemaBuilder& DefineStored(OpSchemaBuilder& op);
 // Operands in the order of the stages that have one.
 OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op);
 // Whether its result is never negative if its codes are not.
-bool EpilogueKeepsSign(const OpDesc& op);
+bool EpilogueKeepsSign(const OpAttributes& op);
 
 // `infer`, with the output's data type given by `out_dtype`. Errors (kInvalidArgument), besides its
 // own: those of the attributes above.

@@ -15,8 +15,6 @@
 namespace fixpoint {
 namespace {
 
-using Kind = QuantizableInput::Kind;
-
 absl::Status InferConcat(InferContext& op) {
   const int count = op.InputCount("X");
   const TensorInfo first = op.Input("X");
@@ -251,9 +249,10 @@ void DefineParts(OpList& ops) {
       .Attr("axis", Int(0))
       .Hints("use_mkldnn, use_quantizer, mkldnn_data_type@2")
       .Infer(InferConcat)
-      .QuantizableInput("X", Kind::kActivation)
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"})
       .KeepsSign()
+      .JoinsValues()
       .Gradient("concat_grad(X, AxisTensor, Out@GRAD) -> (X@GRAD)");
   ops.Define("split(X, AxisTensor?, SectionsTensorList*?) -> (Out*)")
       .Doc("Parts of X along axis: num equal ones, or as long as `sections` says.")

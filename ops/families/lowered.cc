@@ -8,6 +8,7 @@
 #include "ops/families/integer_ops.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
+#include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
 #include "proto/attributes.h"
 
@@ -60,14 +61,12 @@ absl::Status InferTable(InferContext& op) {
 }
 
 // Floats that are never negative have codes that are never negative.
-bool StoresZeroAsNoNegativeCode(const OpDesc& op) {
-  return IntAttr(op, "out_zero_point").value_or(0) >= 0;
-}
+bool StoresZeroAsNoNegativeCode(const OpAttributes& op) { return op.Int("out_zero_point") >= 0; }
 
 // Codes that are never negative stand for floats that are not.
-bool IsSymmetric(const OpDesc& op) { return !IntAttr(op, "zero_point"); }
+bool IsSymmetric(const OpAttributes& op) { return FindAttr(op.op(), "zero_point") == nullptr; }
 
-bool SaysNeverNegative(const OpDesc& op) { return BoolAttr(op, "never_negative").value_or(false); }
+bool SaysNeverNegative(const OpAttributes& op) { return op.Bool("never_negative"); }
 
 }  // namespace
 
@@ -78,6 +77,7 @@ std::vector<OpSchema> LoweredOps() {
           "The codes of X, as integers: X * multiplier, rounded half to even, plus out_zero_point, "
           "between smallest_code and out_largest_code.")
       .Quantizes(QuantOp::kQuantize)
+      .IsOfSamples()
       .KeepsSignIf(StoresZeroAsNoNegativeCode)
       .Attr("multiplier", Required(FLOAT))
       .Attr("smallest_code", Required(INT))
@@ -96,6 +96,7 @@ std::vector<OpSchema> LoweredOps() {
       .Doc(
           "X, numbers, plus what the codes Y, as integers, stand for: fma(Y - zero_point, range / "
           "largest_code, X), the quotient as FP32.")
+      .IsOfSamples()
       .KeepsSignIf(IsSymmetric)
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
@@ -106,6 +107,7 @@ std::vector<OpSchema> LoweredOps() {
           "A function of codes X, INT8 or UINT8: of each the entry of Table [256], which are in "
           "the order of codes and of the type out_dtype. never_negative: no entry is below 0.")
       .NeverNegativeIf(SaysNeverNegative)
+      .IsOfSamples()
       .Attr("never_negative", Bool(false))
       .Infer(InferStored(InferTable, "Out"));
   return ops.Build();

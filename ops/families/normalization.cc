@@ -3,9 +3,10 @@
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
+#include "ops/norm_factors.h"
+#include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
-#include "proto/attributes.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -41,9 +42,18 @@ absl::Status InferBatchNorm(InferContext& op) {
 // The gradient op reads the statistics that its forward op used only if those are not the batch's
 // own.
 void DropStatisticsUnlessGlobal(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
-  const bool is_test = era == Era::kPaddle2 && BoolAttr(forward, "is_test").value_or(false);
-  if (is_test || BoolAttr(forward, "use_global_stats").value_or(false)) return;
+  const std::optional<OpAttributes> norm = OpAttributes::Of(forward, era);
+  if (!norm) return;
+  const bool is_test = era == Era::kPaddle2 && norm->Bool("is_test");
+  if (is_test || norm->Bool("use_global_stats")) return;
   for (const char* slot : {"Mean", "Variance"}) DropGradientInput(slot, gradients);
+}
+
+std::optional<StageTrait::Stages> StagesOfNorm(const OpAttributes& op) {
+  using Kind = EpilogueStage::Kind;
+  if (!UsesGivenStatistics(op, op.Bool("is_test")) || op.Bool("fuse_with_relu"))
+    return std::nullopt;
+  return StageTrait::Stages{{{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
 }
 
 absl::Status InferLayerNorm(InferContext& op) {
@@ -102,6 +112,7 @@ std::vector<OpSchema> NormalizationOps() {
           "batch_norm_grad(X, Scale, Bias, Mean=MeanOut?, Variance=VarianceOut?, MeanOut@2, "
           "VarianceOut@2, SavedMean, SavedVariance, ReserveSpace, Y@GRAD) -> "
           "(X@GRAD, Scale@GRAD, Bias@GRAD)")
+      .Stage({"X", "Y", /*normalizes=*/true, StagesOfNorm})
       .GradientBy(DropStatisticsUnlessGlobal);
   ops.Define("layer_norm(X, Scale?, Bias?) -> (Y, Mean, Variance)")
       .Doc("Normalizes over the axes from begin_norm_axis on. Mean and Variance [rows].")

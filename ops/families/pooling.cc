@@ -6,9 +6,9 @@
 #include "absl/strings/str_join.h"
 #include "ops/families/integer_ops.h"
 #include "ops/infer.h"
+#include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
-#include "proto/attributes.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -59,23 +59,20 @@ OpSchemaBuilder& DefineWindows(OpSchemaBuilder& op) {
       .Attr("data_format", String("NCHW"));
 }
 
-bool IsMaxPooling(const OpDesc& op) { return StringAttr(op, "pooling_type") == "max"; }
+bool IsMaxPooling(const OpAttributes& op) { return op.String("pooling_type") == "max"; }
 
 // Whether no window can lie in padding alone, whatever the image: a maximum over nothing is the
 // lowest value of the type.
-bool EveryWindowMeetsTheImage(const OpDesc& op) {
-  if (BoolAttr(op, "global_pooling").value_or(false)) return true;
-  if (BoolAttr(op, "adaptive").value_or(false)) return true;
-  const WindowAttrs attrs{IntsAttr(op, "strides").value_or(std::vector<int64_t>{1, 1}),
-                          IntsAttr(op, "paddings").value_or(std::vector<int64_t>{0, 0}),
-                          {1, 1},
-                          StringAttr(op, "padding_algorithm").value_or("EXPLICIT")};
+bool EveryWindowMeetsTheImage(const OpAttributes& op) {
+  if (op.Bool("global_pooling") || op.Bool("adaptive")) return true;
+  const WindowAttrs attrs{
+      op.Ints("strides"), op.Ints("paddings"), {1, 1}, op.String("padding_algorithm")};
   if (attrs.padding_algorithm == "SAME") return true;
-  const auto ksize = IntsAttr(op, "ksize");
-  if (!ksize || ksize->size() != 2) return false;
-  const absl::StatusOr<Window> window = MakeWindow(attrs, *ksize, {-1, -1});
+  const std::vector<int64_t> ksize = op.Ints("ksize");
+  if (ksize.size() != 2) return false;
+  const absl::StatusOr<Window> window = MakeWindow(attrs, ksize, {-1, -1});
   if (!window.ok()) return false;
-  const bool ceil_mode = BoolAttr(op, "ceil_mode").value_or(false);
+  const bool ceil_mode = op.Bool("ceil_mode");
   return std::all_of(window->begin(), window->end(), [=](const WindowAxis& axis) {
     // One that sticks out starts up to a stride later.
     const bool last_meets =
@@ -84,10 +81,10 @@ bool EveryWindowMeetsTheImage(const OpDesc& op) {
   });
 }
 
-bool KeepsRange(const OpDesc& op) { return IsMaxPooling(op) && EveryWindowMeetsTheImage(op); }
+bool KeepsRange(const OpAttributes& op) { return IsMaxPooling(op) && EveryWindowMeetsTheImage(op); }
 
 // An average over nothing is 0.
-bool KeepsSign(const OpDesc& op) { return !IsMaxPooling(op) || EveryWindowMeetsTheImage(op); }
+bool KeepsSign(const OpAttributes& op) { return !IsMaxPooling(op) || EveryWindowMeetsTheImage(op); }
 
 }  // namespace
 
@@ -103,10 +100,11 @@ std::vector<OpSchema> PoolingOps() {
   DefineWindows(pooling)
       .Hints("is_test, use_cudnn, use_mkldnn, use_quantizer, mkldnn_data_type@2")
       .Infer(InferPool2d)
-      .QuantizableInput("X", QuantizableInput::Kind::kActivation)
+      .QuantizableInput("X", SlotRole::ACTIVATION)
       .QuantizableOutputs({"Out"})
       .KeepsRangeIf(KeepsRange)
       .KeepsSignIf(KeepsSign)
+      .IsOfSamples()
       .Gradient("pool2d_grad(X, Out, Out@GRAD) -> (X@GRAD)");
   OpSchemaBuilder& average = ops.Define("integer_average_pool2d(X, Scales, Operands*?) -> (Out)");
   DefineEpilogue(DefineWindows(average))
@@ -114,6 +112,8 @@ std::vector<OpSchema> PoolingOps() {
           "pool2d of averages of codes X [N,C,H,W], INT8 or UINT8: each exact sum as FP32 times "
           "Scales [1] / the count, then the epilogue. A channel is one of axis 1.")
       .KeepsSignIf(EpilogueKeepsSign)
+      .GivesImages()
+      .IsOfSamples()
       .Infer(InferStored(InferPool2d, "Out"));
   return ops.Build();
 }

@@ -1,20 +1,19 @@
 // Matrix products.
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/epilogue.h"
 #include "ops/families/integer_ops.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
-#include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
 namespace {
-
-using Kind = QuantizableInput::Kind;
 
 // Splits dims into the two that `columns` leading ones and the rest are flattened to.
 absl::StatusOr<std::pair<DimsView, DimsView>> SplitDims(absl::string_view slot, DimsView dims,
@@ -143,47 +142,68 @@ absl::Status InferFc(InferContext& op) {
   return absl::OkStatus();
 }
 
-int RankOf(const Op& op, absl::string_view slot) {
-  const Argument* argument = op.Input(slot);
-  if (argument == nullptr || argument->variable() == nullptr) return 0;
-  const VarType::TensorDesc* tensor = argument->variable()->tensor();
-  return tensor != nullptr ? tensor->dims_size() : 0;
+bool EndsInRelu(const OpAttributes& op) { return op.String("activation_type") == "relu"; }
+
+ProductTrait ProductOfForm(ProductTrait::Form form) {
+  ProductTrait product;
+  product.form = form;
+  product.activation = "X";
+  product.weight = "Y";
+  product.output = "Out";
+  return product;
 }
 
-// Y [K, N]: axis 1. Y [k1, k2, N] with y_num_col_dims 2: axis 2. If several axes are flattened to
-// the output features, no single axis is theirs.
-std::optional<int> MulWeightAxis(const Op& op, absl::string_view slot) {
-  if (slot == "Y") {
-    const int64_t columns = IntAttr(op.desc(), "y_num_col_dims").value_or(1);
-    if (columns >= 1 && columns == RankOf(op, "Y") - 1) return static_cast<int>(columns);
-  } else if (slot == "X" && RankOf(op, "X") > 1 &&
-             IntAttr(op.desc(), "x_num_col_dims").value_or(1) == 1) {
-    return 0;
-  }
-  return std::nullopt;
+ProductTrait FlattenedProduct() {
+  ProductTrait product = ProductOfForm(ProductTrait::Form::kFlattened);
+  product.activation_rows = "x_num_col_dims";
+  product.weight_rows = "y_num_col_dims";
+  return product;
 }
 
-// The last axis of Y, the last but one of X; the other one if transposed. A vector has none.
-OpSchema::AxisFunction MatmulWeightAxis(const char* transpose_x, const char* transpose_y) {
-  return [transpose_x, transpose_y](const Op& op, absl::string_view slot) -> std::optional<int> {
-    if (slot != "X" && slot != "Y") return std::nullopt;
-    const int rank = RankOf(op, slot);
-    if (rank < 2) return std::nullopt;
-    const bool is_x = slot == "X";
-    const bool transposed = BoolAttr(op.desc(), is_x ? transpose_x : transpose_y).value_or(false);
-    return is_x == transposed ? rank - 1 : rank - 2;
+ProductTrait RowWiseProduct() {
+  ProductTrait product = FlattenedProduct();
+  product.weight_rows.clear();
+  return product;
+}
+
+ProductTrait ProductOfMatrices(const char* transposes_x, const char* transposes_y) {
+  ProductTrait product = ProductOfForm(ProductTrait::Form::kMatrices);
+  product.transposes_activation = transposes_x;
+  product.transposes_weight = transposes_y;
+  return product;
+}
+
+ProductTrait MatmulProduct() {
+  ProductTrait product = ProductOfMatrices("transpose_X", "transpose_Y");
+  product.factor = "alpha";
+  product.does_more = [](const Op&, const OpAttributes& op) {
+    return op.Int("head_number") != 1 || !op.Ints("fused_reshape_Out").empty() ||
+           !op.Ints("fused_transpose_Out").empty();
   };
+  return product;
 }
 
-std::optional<int> FcWeightAxis(const Op&, absl::string_view slot) {
-  return slot == "W" ? std::optional(1) : std::nullopt;
+ProductTrait FcProduct() {
+  ProductTrait product;
+  product.form = ProductTrait::Form::kFlattened;
+  product.activation = "Input";
+  product.weight = "W";
+  product.bias = "Bias";
+  product.output = "Out";
+  product.activation_rows = "in_num_col_dims";
+  product.does_more = [](const Op&, const OpAttributes& op) {
+    const std::string activation = op.String("activation_type");
+    return op.Bool("padding_weights") || (!activation.empty() && activation != "relu");
+  };
+  product.stages = [](const OpAttributes& op) {
+    return EndsInRelu(op) ? Epilogue{{EpilogueStage::Kind::kRelu}} : Epilogue();
+  };
+  return product;
 }
-
-bool EndsInRelu(const OpDesc& op) { return StringAttr(op, "activation_type") == "relu"; }
 
 OpSchemaBuilder& Quantizable(OpSchemaBuilder& op) {
-  return op.QuantizableInput("X", Kind::kOperand)
-      .QuantizableInput("Y", Kind::kOperand)
+  return op.QuantizableInput("X", SlotRole::WEIGHT_OR_ACTIVATION)
+      .QuantizableInput("Y", SlotRole::WEIGHT_OR_ACTIVATION)
       .QuantizableOutputs({"Out"});
 }
 
@@ -202,7 +222,7 @@ std::vector<OpSchema> ProductOps() {
       .Attr("scale_out", Float(1))
       .Hints("use_mkldnn, force_fp32_output")
       .Infer(InferMul)
-      .WeightAxis(MulWeightAxis)
+      .Product(FlattenedProduct())
       .Gradient("mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
 
   Quantizable(ops.Define("matmul(X, Y) -> (Out)"))
@@ -217,7 +237,7 @@ std::vector<OpSchema> ProductOps() {
           "use_mkldnn, use_quantizer, mkldnn_data_type@2, Scale_x, Scale_y, Scale_out, "
           "force_fp32_output")
       .Infer(InferMatmul)
-      .WeightAxis(MatmulWeightAxis("transpose_X", "transpose_Y"))
+      .Product(MatmulProduct())
       .Gradient("matmul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
 
   Quantizable(ops.Define("matmul_v2(X, Y) -> (Out)"))
@@ -227,7 +247,7 @@ std::vector<OpSchema> ProductOps() {
       .Hints("use_mkldnn, mkldnn_data_type")
       .Infer(InferMatmulV2)
       .TakeLod({})
-      .WeightAxis(MatmulWeightAxis("trans_x", "trans_y"))
+      .Product(ProductOfMatrices("trans_x", "trans_y"))
       .Gradient("matmul_v2_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)");
 
   ops.Define("fc(Input, W, Bias?) -> (Out)")
@@ -240,11 +260,11 @@ std::vector<OpSchema> ProductOps() {
       .Hints(
           "use_mkldnn, use_quantizer, mkldnn_data_type@2, Scale_in, Scale_weights, Scale_out, "
           "force_fp32_output, @ALL_KERNELS_MUST_COMPUTE_RUNTIME_SHAPE@@1")
-      .QuantizableInput("Input", Kind::kActivation)
-      .QuantizableInput("W", Kind::kWeight)
-      .QuantizableInput("Bias", Kind::kAddend)
+      .QuantizableInput("Input", SlotRole::ACTIVATION)
+      .QuantizableInput("W", SlotRole::WEIGHT)
+      .QuantizableInput("Bias", SlotRole::ADDEND)
       .QuantizableOutputs({"Out"})
-      .WeightAxis(FcWeightAxis)
+      .Product(FcProduct())
       .NeverNegativeIf(EndsInRelu)
       .Infer(InferFc);
 
@@ -256,6 +276,7 @@ std::vector<OpSchema> ProductOps() {
           "column.")
       .Attr("x_num_col_dims", Int(1))
       .Attr("y_num_col_dims", Int(1))
+      .Product(FlattenedProduct())
       .Infer(InferStored(InferMul, "Out"));
   DefineEpilogue(
       ops.Define("integer_row_wise_fc(X, Y, Scales, Offsets, Bias?, Operands*?) -> (Out)"))
@@ -263,6 +284,7 @@ std::vector<OpSchema> ProductOps() {
           "integer_mul of weights Y [K,N] whose columns have an offset each: the sum over X * (Y - "
           "Offsets), plus Bias, both INT32, is exact, and as FP32 times Scales; then the epilogue.")
       .Attr("x_num_col_dims", Int(1))
+      .Product(RowWiseProduct())
       .Infer(InferStored(InferRowWise, "Out"));
   DefineEpilogue(ops.Define("integer_matmul(X, Y, Scales, Bias?, Operands*?) -> (Out)"))
       .Doc(
@@ -271,6 +293,7 @@ std::vector<OpSchema> ProductOps() {
           "channel is a column.")
       .Attr("trans_x", Bool(false))
       .Attr("trans_y", Bool(false))
+      .Product(ProductOfMatrices("trans_x", "trans_y"))
       .Infer(InferStored(InferMatmulV2, "Out"));
   return ops.Build();
 }

@@ -3,8 +3,8 @@
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
+#include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
-#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
@@ -45,8 +45,9 @@ OpSchema::InferFunction InferGated(int gates, std::vector<const char*> outputs) 
 }
 
 // Only MAX's gradient op has the slot.
-void DropMaxIndexUnlessMax(const OpDesc& forward, Era, std::vector<OpDesc>* gradients) {
-  if (StringAttr(forward, "pooltype") != "MAX") DropGradientInput("MaxIndex", gradients);
+void DropMaxIndexUnlessMax(const OpDesc& forward, Era era, std::vector<OpDesc>* gradients) {
+  const std::optional<OpAttributes> pool = OpAttributes::Of(forward, era);
+  if (!pool || pool->String("pooltype") != "MAX") DropGradientInput("MaxIndex", gradients);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ class LsqQuantizer final : public Quantizer {
     return state.name == kInitialized ? 1 : Quantizer::ValueOfRange(state, spec, min, max);
   }
 
-  std::vector<OpDesc> GradientOps(const QuantSpec& spec, QuantPlan::Role role,
+  std::vector<OpDesc> GradientOps(const QuantSpec& spec, SlotRole::Role role,
                                   Era era) const override {
     OpBuilder op(recipes_.front().quantize_op + "_grad");
     op.Input("X", kValue)
@@ -60,7 +60,7 @@ class LsqQuantizer final : public Quantizer {
         .Output("X@GRAD", kValueGradient)
         .Output("InScale@GRAD", GradientOf(recipes_.front().state.front()));
     AddQuantizeAttrs(spec, era, op);
-    op.BoolAttr("per_sample", role == QuantPlan::ACTIVATION);
+    op.BoolAttr("per_sample", role == SlotRole::ACTIVATION);
     return {op.Build()};
   }
 

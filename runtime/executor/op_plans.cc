@@ -12,19 +12,23 @@ namespace {
 
 using PlanTable = std::map<std::string, PlanFunction, std::less<>>;
 
-const PlanTable& AllPlans() {
-  static const PlanTable* const table = [] {
+void AddTo(PlanTable* table, OpPlans plans) {
+  for (OpPlanEntry& entry : plans) {
+    CHECK(FindOpSchema(entry.type) != nullptr) << entry.type << " has no schema";
+    const bool is_new = table->emplace(entry.type, std::move(entry.plan)).second;
+    CHECK(is_new) << entry.type << " has two plans";
+  }
+}
+
+PlanTable& AllPlans() {
+  static PlanTable* const table = [] {
     auto* made = new PlanTable();
     for (OpPlans plans : {
 #define FIXPOINT_OP_PLANS(family) family##Plans(),
 #include "runtime/executor/all_op_plans.inc"
 #undef FIXPOINT_OP_PLANS
          }) {
-      for (OpPlanEntry& entry : plans) {
-        CHECK(FindOpSchema(entry.type) != nullptr) << entry.type << " has no schema";
-        const bool is_new = made->emplace(entry.type, std::move(entry.plan)).second;
-        CHECK(is_new) << entry.type << " has two plans";
-      }
+      AddTo(made, std::move(plans));
     }
     return made;
   }();
@@ -32,6 +36,8 @@ const PlanTable& AllPlans() {
 }
 
 }  // namespace
+
+void AddOpPlans(OpPlans plans) { AddTo(&AllPlans(), std::move(plans)); }
 
 const PlanFunction* FindOpPlan(absl::string_view type) {
   const auto found = AllPlans().find(type);

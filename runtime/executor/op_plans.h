@@ -27,6 +27,10 @@ struct OpPlanEntry {
 };
 using OpPlans = std::vector<OpPlanEntry>;
 
+// Adds plans of ops of a user's own (AddOpSchemas, ops/op_schema.h) to those of the families.
+// REQUIRES: their types have schemas and no plans, and no program has been planned yet.
+void AddOpPlans(OpPlans plans);
+
 // Null for an op type that the executor does not run.
 const PlanFunction* FindOpPlan(absl::string_view type);
 

@@ -1,11 +1,10 @@
 #include "runtime/executor/pieces.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <utility>
 
-#include "absl/strings/string_view.h"
+#include "ops/op_traits.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/arena.h"
 #include "runtime/kernels/deferred_primitives.h"
@@ -21,17 +20,9 @@ using Place = BufferInfo::Place;
 // core.
 constexpr int64_t kCacheBytes = 8 << 20;
 
-// Ops that compute each image's result from nothing but that image and parameters.
-constexpr std::array<absl::string_view, 15> kOpsOfImages = {
-    "conv2d",         "depthwise_conv2d", "elementwise_add",
-    "hard_swish",     "integer_add",      "integer_average_pool2d",
-    "integer_conv2d", "integer_quantize", "integer_table",
-    "leaky_relu",     "pool2d",           "relu",
-    "relu6",          "sigmoid",          "swish"};
-
 bool IsOfImages(const Step& step) {
   return step.op != nullptr && step.block == nullptr && !step.draws &&
-         std::find(kOpsOfImages.begin(), kOpsOfImages.end(), step.op->type()) != kOpsOfImages.end();
+         TraitsOf(*step.op).is_of_samples;
 }
 
 std::vector<Buffer> TouchedBy(const Step& step) {

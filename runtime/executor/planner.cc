@@ -212,7 +212,7 @@ class Planner final : public BlockPlanner {
   const FindPersistable& find_persistable_;
   std::map<std::string, GivenType> feeds_;
   absl::flat_hash_map<const Op*, uint32_t> numbers_;  // places among all ops of the program
-  NeverNegative never_negative_;
+  NeverNegative never_negative_{era_};
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
@@ -39,20 +40,25 @@ absl::StatusOr<Schedule> Schedule::Of(const Program& program) {
   Schedule schedule;
   for (const Op& op : program.ops()) {
     if (const auto first_step = FirstStep(op); first_step) {
-      RETURN_IF_ERROR(schedule.Add(op, *first_step));
+      RETURN_IF_ERROR(schedule.Add(op, *first_step, EraOf(program)));
     }
   }
   return schedule;
 }
 
-absl::Status Schedule::Add(const Op& op, int64_t first_step) {
+absl::Status Schedule::Add(const Op& op, int64_t first_step, Era era) {
   Entry entry{&op, "", 0, first_step};
   const Argument* step = op.Input(kStepSlot);
   const Value* value = step != nullptr ? step->value() : nullptr;
   if (value != nullptr && value->written_by() != nullptr &&
       value->written_by()->op().type() == "increment") {
     const Op& increment = value->written_by()->op();
-    const double by = FloatAttr(increment.desc(), "step").value_or(1);
+    const std::optional<OpAttributes> attributes = OpAttributes::Of(increment.desc(), era);
+    if (!attributes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(Describe(increment), ": attribute step is no number; want FLOAT"));
+    }
+    const double by = attributes->Float("step");
     entry.increment = static_cast<double>(kernels::Converted<int64_t>(by));
     value = increment.Input("X") != nullptr ? increment.Input("X")->value() : nullptr;
   }

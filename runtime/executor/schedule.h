@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ops/era.h"
 #include "proto/program_fwd.h"
 #include "runtime/backend.h"
 #include "runtime/scope.h"
@@ -36,7 +37,7 @@ class Schedule {
     double increment;  // of this run, before the op; a whole number
     int64_t first_step;
   };
-  absl::Status Add(const Op& op, int64_t first_step);
+  absl::Status Add(const Op& op, int64_t first_step, Era era);
 
   std::vector<Entry> entries_;
 };

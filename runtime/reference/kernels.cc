@@ -12,19 +12,23 @@ namespace {
 
 using KernelTable = std::map<std::string, Kernel, std::less<>>;
 
-const KernelTable& AllKernels() {
-  static const KernelTable* const table = [] {
+void AddTo(KernelTable* table, Kernels kernels) {
+  for (KernelEntry& entry : kernels) {
+    CHECK(FindOpSchema(entry.type) != nullptr) << entry.type << " has no schema";
+    const bool is_new = table->emplace(entry.type, std::move(entry.kernel)).second;
+    CHECK(is_new) << entry.type << " has two kernels";
+  }
+}
+
+KernelTable& AllKernels() {
+  static KernelTable* const table = [] {
     auto* made = new KernelTable();
     for (Kernels kernels : {
 #define FIXPOINT_REFERENCE_KERNELS(family) family##Kernels(),
 #include "runtime/reference/all_kernels.inc"
 #undef FIXPOINT_REFERENCE_KERNELS
          }) {
-      for (KernelEntry& entry : kernels) {
-        CHECK(FindOpSchema(entry.type) != nullptr) << entry.type << " has no schema";
-        const bool is_new = made->emplace(entry.type, std::move(entry.kernel)).second;
-        CHECK(is_new) << entry.type << " has two kernels";
-      }
+      AddTo(made, std::move(kernels));
     }
     return made;
   }();
@@ -32,6 +36,8 @@ const KernelTable& AllKernels() {
 }
 
 }  // namespace
+
+void AddKernels(Kernels kernels) { AddTo(&AllKernels(), std::move(kernels)); }
 
 const Kernel* FindKernel(absl::string_view type) {
   const auto found = AllKernels().find(type);

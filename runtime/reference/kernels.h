@@ -28,6 +28,10 @@ struct KernelEntry {
 };
 using Kernels = std::vector<KernelEntry>;
 
+// Adds kernels of ops of a user's own (AddOpSchemas, ops/op_schema.h) to those of the families.
+// REQUIRES: their types have schemas and no kernels, and no program has been run yet.
+void AddKernels(Kernels kernels);
+
 // Null for an op type without a kernel.
 const Kernel* FindKernel(absl::string_view type);
 

@@ -58,7 +58,7 @@ bool IsJudged(const Program& lowered, const std::string& fetched) {
   for (const Op& op : lowered.block(0).ops()) {
     if (op.outputs().empty() || op.outputs().front()->name() != fetched) continue;
     return absl::StartsWith(op.type(), "integer_") ||
-           FindOpSchema(op.type())->KeepsRange(op.desc());
+           FindOpSchema(op.type())->KeepsRange(op.desc(), EraOf(lowered));
   }
   return false;
 }

@@ -12,16 +12,20 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "ops/activation.h"
+#include "absl/types/span.h"
+#include "ops/op_traits.h"
 #include "proto/program.h"
 #include "runtime/executor/executor.h"
+#include "runtime/executor/plan.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/lower/lower.h"
+#include "transpiler/lower/lowering_reasons.h"
 
 namespace fixpoint {
 namespace {
@@ -78,6 +82,7 @@ struct Case {
   std::string name;
   std::string program;
   std::string fetched;
+  std::string activation;
 };
 
 std::string WholeProgram(const std::string& version, const std::string& ops) {
@@ -94,12 +99,13 @@ std::vector<Case> Cases() {
   std::vector<Case> cases;
   for (const char* version : {"1008005", "2006002"}) {
     for (const std::string& activation : activations) {
+      const std::string type = activation.substr(0, activation.find('('));
       std::string name = absl::StrCat(activation, version);
       name.erase(
           std::remove_if(name.begin(), name.end(), [](char c) { return std::isalnum(c) == 0; }),
           name.end());
       cases.push_back({absl::StrCat(name, "AsNumbers"),
-                       WholeProgram(version, absl::StrCat(kSum, activation, "\n")), "a"});
+                       WholeProgram(version, absl::StrCat(kSum, activation, "\n")), "a", type});
       // What becomes of a NaN that these leave to the step to codes is not specified
       // (docs/numerics.md).
       if (activation == "leaky_relu(X=y) -> (Out=a)" ||
@@ -107,8 +113,8 @@ std::vector<Case> Cases() {
         continue;
       }
       cases.push_back({absl::StrCat(name, "AsCodes"),
-                       WholeProgram(version, absl::StrCat(kSum, activation, kProductOfCodes)),
-                       "z"});
+                       WholeProgram(version, absl::StrCat(kSum, activation, kProductOfCodes)), "z",
+                       type});
     }
   }
   return cases;
@@ -120,6 +126,23 @@ std::string TextOf(absl::Span<const float> numbers) {
     absl::StrAppend(&text, std::isnan(number) ? "nan" : absl::StrCat(number), " ");
   }
   return text;
+}
+
+// Whether a product does the work of the activation, in the executor's plan of a program, and in a
+// lowered program.
+bool FoldsActivation(executor::Executor& executor, absl::Span<const Feed> feeds, const Case& c) {
+  const auto plan = executor.PlanOf(feeds, {c.fetched});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  const auto& steps = (*plan)->steps;
+  return std::any_of(steps.begin(), steps.end(), [&c](const executor::Step& step) {
+    return absl::StrContains(step.name, absl::StrCat(" + ", c.activation));
+  });
+}
+
+bool FoldsActivation(const LoweredModel& lowered, const Case& c) {
+  return std::any_of(lowered.ops.begin(), lowered.ops.end(), [&c](const LoweredOp& op) {
+    return op.type == c.activation && op.reason == LoweringReason::kInEpilogue;
+  });
 }
 
 class LoweredNan : public testing::TestWithParam<Case> {};
@@ -138,6 +161,7 @@ TEST_P(LoweredNan, IsWhereItWasBefore) {
   auto judge = reference::Interpreter::Create(lowered->program, &lowered->scope);
   ASSERT_TRUE(simulated.ok() && integers.ok() && judge.ok())
       << simulated.status() << integers.status() << judge.status();
+  EXPECT_EQ(FoldsActivation(**simulated, feeds, GetParam()), FoldsActivation(*lowered, GetParam()));
   const auto expected = (*simulated)->Run(feeds, {GetParam().fetched}, 0);
   const auto got = (*integers)->Run(feeds, {GetParam().fetched}, 0);
   const auto judged = judge->Run(feeds, {GetParam().fetched}, 0);

@@ -92,18 +92,8 @@ std::string AttrsText(absl::Span<const AttrSchema> attrs) {
                        [](std::string* out, const AttrSchema& attr) { *out += AttrText(attr); });
 }
 
-absl::string_view KindName(QuantizableInput::Kind kind) {
-  switch (kind) {
-    case QuantizableInput::Kind::kWeight:
-      return "weight";
-    case QuantizableInput::Kind::kActivation:
-      return "activation";
-    case QuantizableInput::Kind::kOperand:
-      return "operand";
-    case QuantizableInput::Kind::kAddend:
-      return "addend";
-  }
-  return "";
+std::string RoleText(SlotRole::Role role) {
+  return absl::StrReplaceAll(absl::AsciiStrToLower(SlotRole::Role_Name(role)), {{"_", " "}});
 }
 
 absl::string_view QuantOpName(QuantOp quant_op) {
@@ -125,7 +115,7 @@ absl::string_view QuantOpName(QuantOp quant_op) {
 std::string TraitsText(const OpSchema& schema) {
   std::vector<std::string> traits;
   for (const QuantizableInput& input : schema.quantizable_inputs()) {
-    traits.push_back(absl::StrCat(Code(input.slot), " ", KindName(input.kind)));
+    traits.push_back(absl::StrCat(Code(input.slot), " ", RoleText(input.role)));
   }
   for (const std::string& slot : schema.quantizable_outputs()) {
     traits.push_back(absl::StrCat(Code(slot), " observable"));
@@ -199,9 +189,8 @@ std::string OpsPage() {
           "is.\n\n"
           "`X?` may be absent, `X*` has any number of arguments, `@1` exists only before 2.0 and "
           "`@2` only since. An attribute without a default has to be there. Traits: what a slot "
-          "can be quantized as (an operand is a weight where it is a parameter, and an addend "
-          "stays float unless a rule asks); whose range can be observed; whether the output holds "
-          "the input's values and no others.\n",
+          "can be quantized as (an addend stays float unless a rule asks); whose range can be "
+          "observed; whether the output holds the input's values and no others.\n",
           tables));
 }
 
@@ -300,10 +289,6 @@ std::string QuantizerTables(const Quantizer& quantizer) {
 }
 
 std::string SpecText(const QuantSpec& spec) { return spec.ShortDebugString(); }
-
-std::string RoleText(Target::Role role) {
-  return absl::StrReplaceAll(absl::AsciiStrToLower(Target::Role_Name(role)), {{"_", " "}});
-}
 
 std::string InputsText(const Target::QuantizedOp& op) {
   return absl::StrJoin(op.inputs(), ", ", [](std::string* out, const Target::Slot& slot) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
 #include "proto/program.h"
 #include "tests/ops/text_program.h"
 
@@ -16,7 +17,7 @@ bool HoldsOf(const std::string& variable, const std::string& ops) {
   const Program program = ProgramFromText(ops);
   for (const Op& op : program.block(0).ops()) {
     for (const Argument* output : op.outputs()) {
-      if (output->name() == variable) return NeverNegative().Holds(*output->value());
+      if (output->name() == variable) return NeverNegative(EraOf(program)).Holds(*output->value());
     }
   }
   ADD_FAILURE() << "nothing writes " << variable;

@@ -70,29 +70,29 @@ TEST(OpSchemas, DefaultsOfRoundTypeAreOfTheOp) {
 std::vector<std::string> QuantizableSlots(const char* type) {
   std::vector<std::string> slots;
   for (const QuantizableInput& input : FindOpSchema(type)->quantizable_inputs()) {
-    constexpr const char* kKinds[] = {"weight", "activation", "operand", "addend"};
-    slots.push_back(absl::StrCat(input.slot, ":", kKinds[static_cast<int>(input.kind)]));
+    slots.push_back(absl::StrCat(input.slot, ":", SlotRole::Role_Name(input.role)));
   }
   return slots;
 }
 
 TEST(QuantizableInputs, AreThoseThatComputeOnIntegers) {
   for (const char* type : {"conv2d", "depthwise_conv2d"}) {
-    EXPECT_THAT(QuantizableSlots(type), ElementsAre("Input:activation", "Filter:weight",
-                                                    "Bias:addend", "ResidualData:addend"));
+    EXPECT_THAT(QuantizableSlots(type), ElementsAre("Input:ACTIVATION", "Filter:WEIGHT",
+                                                    "Bias:ADDEND", "ResidualData:ADDEND"));
   }
   for (const char* type : {"conv2d_transpose", "depthwise_conv2d_transpose"}) {
     EXPECT_THAT(QuantizableSlots(type),
-                ElementsAre("Input:activation", "Filter:weight", "Bias:addend"));
+                ElementsAre("Input:ACTIVATION", "Filter:WEIGHT", "Bias:ADDEND"));
   }
   for (const char* type : {"mul", "matmul", "matmul_v2"}) {
-    EXPECT_THAT(QuantizableSlots(type), ElementsAre("X:operand", "Y:operand"));
+    EXPECT_THAT(QuantizableSlots(type),
+                ElementsAre("X:WEIGHT_OR_ACTIVATION", "Y:WEIGHT_OR_ACTIVATION"));
   }
   for (const char* type : {"elementwise_add", "elementwise_sub", "elementwise_mul"}) {
-    EXPECT_THAT(QuantizableSlots(type), ElementsAre("X:activation", "Y:activation"));
+    EXPECT_THAT(QuantizableSlots(type), ElementsAre("X:ACTIVATION", "Y:ACTIVATION"));
   }
-  EXPECT_THAT(QuantizableSlots("pool2d"), ElementsAre("X:activation"));
-  EXPECT_THAT(QuantizableSlots("concat"), ElementsAre("X:activation"));
+  EXPECT_THAT(QuantizableSlots("pool2d"), ElementsAre("X:ACTIVATION"));
+  EXPECT_THAT(QuantizableSlots("concat"), ElementsAre("X:ACTIVATION"));
   EXPECT_THAT(QuantizableSlots("relu"), IsEmpty());
   EXPECT_THAT(QuantizableSlots("softmax"), IsEmpty());
 }
@@ -112,7 +112,7 @@ TEST(KeepsRange, IsTrueOfWhatMovesValuesOnly) {
 TEST(NeverNegative, DependsOnWhereAClipEnds) {
   const OpSchema* relu6 = FindOpSchema("relu6");
   const auto is_never_negative = [&](const char* op) {
-    return relu6->NeverNegative(DescFromText(op).blocks(0).ops(0));
+    return relu6->NeverNegative(DescFromText(op).blocks(0).ops(0), Era::kFluid);
   };
   EXPECT_TRUE(is_never_negative("relu6() -> ()"));
   EXPECT_TRUE(is_never_negative("relu6() -> () {threshold=0.0}"));
@@ -124,7 +124,7 @@ TEST(NeverNegative, DependsOnWhereAClipEnds) {
 TEST(KeepsRange, IsTrueOfMaximaButNotOfAverages) {
   const OpSchema* pool2d = FindOpSchema("pool2d");
   const auto keeps = [&](const char* op) {
-    return pool2d->KeepsRange(DescFromText(op).blocks(0).ops(0));
+    return pool2d->KeepsRange(DescFromText(op).blocks(0).ops(0), Era::kFluid);
   };
   EXPECT_TRUE(keeps(R"(pool2d() -> () {pooling_type="max", ksize=[2, 2]})"));
   EXPECT_FALSE(keeps(R"(pool2d() -> () {pooling_type="avg", ksize=[2, 2]})"));
@@ -137,8 +137,8 @@ TEST(KeepsRange, IsTrueOfMaximaWhoseWindowsMeetTheImage) {
   const auto keeps = [&](const std::string& attributes) {
     const std::string op = R"(pool2d() -> () {pooling_type="max", ksize=[3, 3], )";
     const OpDesc desc = DescFromText(op + attributes + "}").blocks(0).ops(0);
-    EXPECT_EQ(pool2d->KeepsSign(desc), pool2d->KeepsRange(desc));
-    return pool2d->KeepsRange(desc);
+    EXPECT_EQ(pool2d->KeepsSign(desc, Era::kFluid), pool2d->KeepsRange(desc, Era::kFluid));
+    return pool2d->KeepsRange(desc, Era::kFluid);
   };
   EXPECT_TRUE(keeps("paddings=[2, 2]"));
   EXPECT_FALSE(keeps("paddings=[2, 3]"));
@@ -182,7 +182,7 @@ TEST(WeightAxis, IsThatOfTheOutputFeatures) {
   for (const AxisCase& c : kCases) {
     const Program program = ProgramFromText(c.program);
     const Op& op = *program.block(0).first_op();
-    EXPECT_EQ(FindOpSchema(op.type())->WeightAxis(op, c.slot), c.axis) << c.program;
+    EXPECT_EQ(FindOpSchema(op.type())->WeightAxis(op, c.slot, EraOf(program)), c.axis) << c.program;
   }
 }
 

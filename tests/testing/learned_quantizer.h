@@ -26,7 +26,7 @@ class LearnedQuantizer : public Quantizer {
   double InitialValue(const QuantizerState& state, const QuantSpec&) const override {
     return state.is_scale ? 1 : 0;
   }
-  std::vector<OpDesc> GradientOps(const QuantSpec&, QuantPlan::Role, Era) const override {
+  std::vector<OpDesc> GradientOps(const QuantSpec&, SlotRole::Role, Era) const override {
     return {OpBuilder("users_fake_quantize_learned_grad")
                 .Input("X", kValue)
                 .Input("Scale", "scale")

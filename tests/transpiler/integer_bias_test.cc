@@ -51,7 +51,7 @@ TEST(IntegerBias, IsAPlanThatIsReadAgain) {
   const auto made = Transpile(&program, ForInt32());
   ASSERT_TRUE(made.ok()) << made.status();
   ASSERT_EQ(made->plan.sites_size(), 3);
-  EXPECT_EQ(made->plan.sites(2).role(), QuantPlan::BIAS);
+  EXPECT_EQ(made->plan.sites(2).role(), SlotRole::BIAS);
   EXPECT_THAT(made->plan.sites(2).ShortDebugString(),
               testing::HasSubstr("role: BIAS spec { bits: 32 } readers { block: 0 op: 1 type: "
                                  "\"elementwise_add\" slot: \"Y\" } gradient_readers { block: 0 "

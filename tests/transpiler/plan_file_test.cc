@@ -118,7 +118,7 @@ TEST(PlanFile, GivesWeightsNoZeroPointThatFollowsSteps) {
   const auto made = Transpile(&program, options);
   ASSERT_TRUE(made.ok()) << made.status();
   QuantPlan plan = made->plan;
-  ASSERT_EQ(plan.sites(1).role(), QuantPlan::WEIGHT);
+  ASSERT_EQ(plan.sites(1).role(), SlotRole::WEIGHT);
   QuantSpec& spec = *plan.mutable_sites(1)->mutable_spec();
   spec.set_quantizer("moving_average_min_max");
   spec.set_granularity(QuantSpec::PER_TENSOR);
@@ -136,7 +136,7 @@ TEST(PlanFile, GivesWeightsNoZeroPointThatFollowsSteps) {
 TEST(PlanFile, SaysOfParametersThatTheyAreWeights) {
   Program program = ParsedProgram(kText);
   QuantPlan plan = PlanOf(&program);
-  plan.mutable_sites(1)->set_role(QuantPlan::ACTIVATION);
+  plan.mutable_sites(1)->set_role(SlotRole::ACTIVATION);
   // An op whose weight is none has no decision to be quantized against.
   TranspileOptions options;
   options.plan = &plan;

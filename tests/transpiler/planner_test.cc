@@ -86,7 +86,7 @@ TEST(Planner, ReadsBooleansThatAreInts) {
   condition.set_attr("transpose_Y");
   condition.set_is(true);
   for (const auto& [slot, role] :
-       {std::make_pair("X", Target::ACTIVATION), std::make_pair("Y", Target::WEIGHT)}) {
+       {std::make_pair("X", SlotRole::ACTIVATION), std::make_pair("Y", SlotRole::WEIGHT)}) {
     Target::Slot& input = *entry.add_inputs();
     input.set_name(slot);
     input.set_role(role);

@@ -108,7 +108,7 @@ std::string AbilitiesError(const std::string& abilities, int bits) {
   spec.set_scheme(QuantSpec::SYMMETRIC);
   spec.set_bits(bits);
   return std::string(
-      CheckAbilities(*target, QuantPlan::WEIGHT, *quantizers.Find("abs_max"), spec).message());
+      CheckAbilities(*target, SlotRole::WEIGHT, *quantizers.Find("abs_max"), spec).message());
 }
 
 TEST(Target, SaysWhichBitsItDoes) {

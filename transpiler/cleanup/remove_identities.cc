@@ -21,6 +21,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
@@ -30,20 +31,17 @@
 namespace fixpoint {
 namespace {
 
-double Number(const Op& op, absl::string_view attr, Era era) {
-  const OpDesc::Attr* found = AttrOrDefault(op.desc(), attr, era);
-  return found == nullptr ? 0 : FloatValue(*found).value_or(0);
-}
-
 bool ChangesNothing(const Op& op, Era era) {
-  if (op.type() == "assign") return true;
+  if (TraitsOf(op).copies) return true;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  if (!attributes) return false;
   if (op.type() == "scale") {
-    return op.Inputs("ScaleTensor").empty() && Number(op, "scale", era) == 1 &&
-           Number(op, "bias", era) == 0;
+    return op.Inputs("ScaleTensor").empty() && attributes->Float("scale") == 1 &&
+           attributes->Float("bias") == 0;
   }
   if (op.type() == "dropout") {
-    return BoolAttr(op.desc(), "is_test") == true &&
-           StringAttr(op.desc(), "dropout_implementation") == "upscale_in_train";
+    return attributes->Bool("is_test") &&
+           attributes->String("dropout_implementation") == "upscale_in_train";
   }
   return false;
 }

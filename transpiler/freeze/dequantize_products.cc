@@ -30,7 +30,9 @@
 #include "absl/strings/strip.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/quant_math.h"
+#include "ops/window.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -61,7 +63,7 @@ struct Factor {
 // Whether the op is nothing but the product of its two slots.
 bool IsPlainProduct(const Op& op, const OpSchema& schema) {
   for (const QuantizableInput& input : schema.quantizable_inputs()) {
-    if (input.kind == QuantizableInput::Kind::kAddend && !op.Inputs(input.slot).empty()) {
+    if (input.role == SlotRole::ADDEND && !op.Inputs(input.slot).empty()) {
       return false;
     }
   }
@@ -118,16 +120,14 @@ class ProductDequantizer {
   }
 
  private:
-  using Kind = QuantizableInput::Kind;
-
   absl::Status Dequantize(const Op& op) {
     const OpSchema* schema = FindOpSchema(op.type());
     if (schema == nullptr || schema->quantizable_outputs().empty()) return absl::OkStatus();
     std::vector<Factor> factors;
     bool is_product = false;
     for (const QuantizableInput& input : schema->quantizable_inputs()) {
-      is_product |= input.kind == Kind::kWeight || input.kind == Kind::kOperand;
-      if (input.kind == Kind::kAddend) continue;
+      is_product |= input.role == SlotRole::WEIGHT || input.role == SlotRole::WEIGHT_OR_ACTIVATION;
+      if (input.role == SlotRole::ADDEND) continue;
       std::optional<Factor> factor = FactorOf(op.Input(input.slot));
       if (!factor.has_value()) return absl::OkStatus();
       factors.push_back(*std::move(factor));
@@ -147,9 +147,9 @@ class ProductDequantizer {
     };
     if (!can_be_read(*read) || !is_constant(*constant)) std::swap(read, constant);
     if (!can_be_read(*read) || !is_constant(*constant)) return absl::OkStatus();
-    std::optional<OpDesc> dequantize = constant->axis >= 0
-                                           ? PerChannel(op, *schema, *constant, *read)
-                                           : PerTensor(*constant, *read);
+    std::optional<OpDesc> dequantize =
+        constant->axis >= 0 ? PerChannel(op, *schema, *constant, *read, EraOf(program_))
+                            : PerTensor(*constant, *read);
     if (!dequantize.has_value()) return absl::OkStatus();
     for (Factor* factor : {read, constant}) {
       if (factor->site != nullptr && factor->site->fused) {
@@ -172,7 +172,7 @@ class ProductDequantizer {
       factor.site = &site;
       factor.codes = std::string(site.result->name());
       factor.scale = std::string(site.scale->name());
-      factor.bits = site.bits;
+      factor.bits = site.codes.bits;
       if (!site.is_dynamic) factor.scale_value = ScaleValue(*site.scale);
       return factor;
     }
@@ -226,19 +226,22 @@ class ProductDequantizer {
 
   // Nothing if the op cannot find the weight's channels in the output.
   static std::optional<OpDesc> PerChannel(const Op& op, const OpSchema& schema,
-                                          const Factor& weight, const Factor& activation) {
+                                          const Factor& weight, const Factor& activation, Era era) {
     const absl::string_view slot = weight.argument->slot_name();
-    if (schema.WeightAxis(op, slot) != weight.axis) return std::nullopt;
+    if (schema.WeightAxis(op, slot, era) != weight.axis) return std::nullopt;
     OpBuilder dequantize("fake_channel_wise_dequantize_max_abs");
     dequantize.Input("Scales", weight.scale)
         .Attr(MakeIntAttr("quant_axis", weight.axis))
         .Attr(MakeIntsAttr("quant_bits", {weight.bits, activation.bits}));
     int output_axis = 1;
-    if (slot == "Filter") {
-      const std::string format = StringAttr(op.desc(), "data_format").value_or("NCHW");
+    const auto& product = schema.traits().product;
+    if (product && product->gives_images()) {
       // A grouped transposed convolution has fewer scales than output channels.
-      const bool shares = weight.axis == 1 && IntAttr(op.desc(), "groups").value_or(1) != 1;
-      if (format == "NHWC" || shares) return std::nullopt;
+      const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+      if (!attributes || IsChannelsLast(attributes->String("data_format")) ||
+          (weight.axis == 1 && attributes->Int("groups") != 1)) {
+        return std::nullopt;
+      }
     } else {
       const VarType::TensorDesc* output =
           op.Output(schema.quantizable_outputs()[0])->variable()->tensor();

@@ -14,11 +14,11 @@ OpDesc MakeLinear(absl::string_view type, const QuantizationSite& site, absl::st
       .Input("X", x)
       .Input("ZeroPoint", zero_point)
       .Output("Y", y)
-      .Attr(MakeIntAttr("bit_length", site.bits))
+      .Attr(MakeIntAttr("bit_length", site.codes.bits))
       .Attr(MakeBoolAttr("is_test", true))
       .Attr(MakeBoolAttr("only_observer", false))
       .Attr(MakeIntAttr("quant_axis", site.axis))
-      .Attr(MakeIntAttr("round_type", site.rounding == QuantSpec::HALF_TO_EVEN ? 0 : 1))
+      .Attr(MakeIntAttr("round_type", site.codes.rounding == QuantSpec::HALF_TO_EVEN ? 0 : 1))
       .Build();
 }
 
@@ -43,7 +43,7 @@ OpDesc MakeLegacyDequantize(const QuantizationSite& site, absl::string_view x,
         .Input("Scale", scale)
         .Input("X", x)
         .Output("Out", out)
-        .Attr(MakeFloatAttr("max_range", static_cast<float>(LargestCode(site.bits))))
+        .Attr(MakeFloatAttr("max_range", static_cast<float>(LargestCode(site.codes.bits))))
         .Build();
   }
   return OpBuilder("fake_channel_wise_dequantize_max_abs")
@@ -51,7 +51,7 @@ OpDesc MakeLegacyDequantize(const QuantizationSite& site, absl::string_view x,
       .Input("X", x)
       .Output("Out", out)
       .Attr(MakeIntAttr("quant_axis", site.axis))
-      .Attr(MakeIntsAttr("quant_bits", {site.bits}))
+      .Attr(MakeIntsAttr("quant_bits", {site.codes.bits}))
       .Build();
 }
 

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
 #include "ops/dims.h"
+#include "ops/op_form.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
@@ -77,8 +78,13 @@ class BiasQuantizer {
           " elements, and there are ", input_range.size(), " and ", ranges.size(),
           " ranges; want one of the input, and of the weight one or one for each channel"));
     }
-    const auto largest_code = [&op](absl::string_view name) {
-      return static_cast<int32_t>(IntAttr(op.desc(), name).value_or(0));
+    const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), EraOf(program_));
+    if (!attributes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          DescribeInFile(op), ": wants input_largest_code and weight_largest_code, an INT each"));
+    }
+    const auto largest_code = [&attributes](absl::string_view name) {
+      return static_cast<int32_t>(attributes->Int(name));
     };
     std::vector<int32_t> codes;
     for (size_t c = 0; c < bias.size(); ++c) {

@@ -175,8 +175,8 @@ class WeightQuantizer {
                        "row_wise_min_max and the portable form"));
     }
     WeightCodesOptions options;
-    options.bits = site.bits;
-    options.rounding = site.rounding;
+    options.bits = site.codes.bits;
+    options.rounding = site.codes.rounding;
     options.axis = site.axis;
     if (!site.is_dynamic) {
       ASSIGN_OR_RETURN(options.scales, StoredScales(site));
@@ -238,7 +238,7 @@ class WeightQuantizer {
                                                const WeightCodesOptions& options) {
     if (!site.is_affine) return MakeWeightCodes(weight, options);
     QuantSpec spec = site.parameters;
-    spec.set_bits(site.bits);
+    spec.set_bits(site.codes.bits);
     return MakeAffineWeightCodes(weight, options, [&](absl::Span<const float> values) {
       AffineParams params;
       const absl::Span<float> zero_point[] = {absl::MakeSpan(&params.zero_point, 1)};
@@ -287,7 +287,7 @@ class WeightQuantizer {
       op = MakeAffineDequantize(site, written, out);
     } else if (context_.form == FrozenForm::kPortable) {
       std::string codes = written.codes;
-      if (site.bits > 8) {
+      if (site.codes.bits > 8) {
         ASSIGN_OR_RETURN(codes, WriteCast(written, place));
       }
       ASSIGN_OR_RETURN(const std::string zero_point, parameters_.ZeroPointOf(written.scales));

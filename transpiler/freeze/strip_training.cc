@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
+#include "ops/op_form.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
@@ -65,9 +66,7 @@ class StripTraining final : public Pass {
       for (const Op& op : block.ops()) {
         if (runs[b] && !IsTraining(op)) {
           RETURN_IF_ERROR(CheckReads(op));
-          if (!StringsAttr(op.desc(), kRoleVarAttr).value_or(std::vector<std::string>()).empty()) {
-            naming_gradients.push_back(&op);
-          }
+          if (!RoleVariables(op.desc()).empty()) naming_gradients.push_back(&op);
         } else {
           removed.push_back(&op);
         }

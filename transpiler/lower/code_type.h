@@ -8,7 +8,7 @@
 
 #include "ops/quant_math.h"
 #include "proto/program.pb.h"
-#include "proto/quant_config.pb.h"
+#include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
 

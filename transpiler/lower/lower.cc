@@ -3,7 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/attributes.h"
+#include "ops/code_ops.h"
+#include "ops/op_schema.h"
 #include "proto/status_macros.h"
 #include "transpiler/freeze/lowered_already.h"
 #include "transpiler/freeze/taken_parameters.h"
@@ -35,18 +36,17 @@ absl::Status CheckCanBeLowered(const Program& program) {
   bool has_codes = false;
   absl::Status too_wide;
   for (const Op& op : program.ops()) {
-    const bool dequantizes =
-        op.type() == "dequantize_linear" || op.type() == "fake_row_wise_dequantize";
+    const bool dequantizes = QuantOpOf(op) == QuantOp::kDequantize && IsStepOfPortable(op);
     const Argument* const x = dequantizes ? op.Input("X") : nullptr;
     has_codes =
         has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
     const Variable* const wide = WideCodes(x);
     if (wide == nullptr || !too_wide.ok()) continue;
-    too_wide = absl::FailedPreconditionError(
-        absl::StrCat(program.name(), ": ", Describe(op), ": \"", wide->name(), "\" holds codes of ",
-                     IntAttr(op.desc(), "bit_length").value_or(16),
-                     " bits; 9 to 16 bits are simulated and frozen, and not lowered: want a "
-                     "program that was quantized to 8 bits or fewer"));
+    ASSIGN_OR_RETURN(const int bits, ReadBits(op.desc(), EraOf(program), /*otherwise=*/16));
+    too_wide = absl::FailedPreconditionError(absl::StrCat(
+        program.name(), ": ", Describe(op), ": \"", wide->name(), "\" holds codes of ", bits,
+        " bits; 9 to 16 bits are simulated and frozen, and not lowered: want a "
+        "program that was quantized to 8 bits or fewer"));
   }
   if (has_codes) return absl::OkStatus();
   RETURN_IF_ERROR(too_wide);

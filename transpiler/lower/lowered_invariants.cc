@@ -13,9 +13,12 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/code_ops.h"
 #include "ops/epilogue.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/quant_math.h"
+#include "ops/value_flow.h"
 #include "proto/attributes.h"
 #include "runtime/tensor.h"
 #include "transpiler/freeze/lowered_already.h"
@@ -40,12 +43,17 @@ std::string Text(const CodesRead& codes) {
   return absl::StrCat(codes.range, " for ", codes.largest_code, ZeroPointText(codes.zero_point));
 }
 
+// Attributes of ops on integers, which are the same in both eras; 0 where there is none.
 float FloatOf(const Op& op, absl::string_view name) {
-  return static_cast<float>(FloatAttr(op.desc(), name).value_or(0));
+  const OpDesc::Attr* const attr = AttrOrDefault(op.desc(), name, Era::kPaddle2);
+  const std::optional<double> value = attr != nullptr ? FloatValue(*attr) : std::nullopt;
+  return value ? static_cast<float>(*value) : 0;
 }
 
-int32_t IntOf(const Op& op, absl::string_view name, int64_t otherwise = 0) {
-  return static_cast<int32_t>(IntAttr(op.desc(), name).value_or(otherwise));
+int32_t IntOf(const Op& op, absl::string_view name) {
+  const OpDesc::Attr* const attr = AttrOrDefault(op.desc(), name, Era::kPaddle2);
+  const std::optional<int64_t> value = attr != nullptr ? IntValue(*attr) : std::nullopt;
+  return value ? static_cast<int32_t>(*value) : 0;
 }
 
 bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "fetch"; }
@@ -53,16 +61,14 @@ bool IsFeedOrFetch(const Op& op) { return op.type() == "feed" || op.type() == "f
 // Whether it looks up rows of a parameter that is codes.
 bool IsLookup(const Op& op) { return absl::StartsWith(op.type(), "integer_lookup_table"); }
 
-// Whether an op on floats only moves what is in its slot X.
-bool IsMove(const Op& op) {
-  const OpSchema* const schema = FindOpSchema(op.type());
-  return schema != nullptr && (schema->KeepsRange(op.desc()) || op.type() == "concat");
-}
-
 // The codes that an op on integers declares to store; nothing if it stores floats.
 std::optional<CodesWritten> StoredBy(const Op& op) {
-  const int32_t dtype = IntOf(op, "out_dtype", VarType::FP32);
-  if (!IsOnIntegers(op) || dtype == VarType::FP32) return std::nullopt;
+  if (!IsOnIntegers(op) ||
+      FindOpSchema(op.type())->FindAttr("out_dtype", Era::kPaddle2) == nullptr) {
+    return std::nullopt;
+  }
+  const int32_t dtype = IntOf(op, "out_dtype");
+  if (dtype == VarType::FP32) return std::nullopt;
   CodesWritten codes{{static_cast<VarType::Type>(dtype), FloatOf(op, "out_range"),
                       IntOf(op, "out_largest_code"), IntOf(op, "out_zero_point")},
                      std::nullopt};
@@ -165,7 +171,7 @@ class Check {
   }
 
   void CheckMove(const Op& op) {
-    const bool is_move = IsMove(op);
+    const bool is_move = MovesValues(op, EraOf(lowered_));
     std::optional<CodesWritten> moved;
     bool all_alike = true;
     for (const Argument* input : op.inputs()) {
@@ -316,7 +322,8 @@ class Check {
   // matmul, or the codes of another activation.
   std::optional<float> StepOfSums(const Op& op, const CodesRead& read, size_t channel) const {
     if (op.type() == "integer_average_pool2d") return read.step();
-    const Argument* const weights = op.Input(op.Input("Filter") != nullptr ? "Filter" : "Y");
+    const std::optional<ProductTrait>& product = TraitsOf(op).product;
+    const Argument* const weights = product ? op.Input(product->weight) : nullptr;
     if (weights == nullptr || op.type() == "integer_matmul") return std::nullopt;
     const std::optional<float> step = portable_codes_.FindStep(*weights, channel);
     if (!step) return std::nullopt;
@@ -325,8 +332,9 @@ class Check {
 
   // Checks, for an op of the portable program, that the lowered one has the same codes.
   void CheckQuantizer(const Op& op) {
-    const Argument* const y = op.Output(op.type() == "quantize_linear" ? "Y" : "Out");
-    if (y == nullptr) return;
+    const std::optional<CodeOp> read = ReadCodeOp(op, EraOf(portable_));
+    if (!read || read->kind != QuantOp::kQuantize) return;
+    const Argument* const y = read->output;
     const Variable* const variable = lowered_.Find(lowered_.block(op.block().index()), y->name());
     if (variable == nullptr || variable->values().size() != 1) return;
     const auto written = codes_.find(variable->values().front());

@@ -3,26 +3,25 @@
 #include <variant>
 
 #include "ops/bias_codes.h"
-#include "proto/attributes.h"
+#include "ops/code_ops.h"
+#include "ops/op_form.h"
 
 namespace fixpoint {
 namespace {
 
-constexpr char kAffineRead[] = "fake_dequantize_affine";
-constexpr char kRowWiseRead[] = "fake_row_wise_dequantize";
 constexpr char kBiasRead[] = "fake_dequantize_bias";
-constexpr char kAffineWrite[] = "fake_quantize_moving_average_min_max";
 
 std::string NameIn(const Op& op, absl::string_view slot) {
   const Argument* const input = op.Input(slot);
   return input == nullptr ? "" : std::string(input->name());
 }
 
-int BitsOf(const Op& op) { return static_cast<int>(IntAttr(op.desc(), "bit_length").value_or(8)); }
-
-bool ReadAlike(const Op& a, const Op& b) {
-  return a.type() == b.type() && NameIn(a, "Scale") == NameIn(b, "Scale") &&
-         NameIn(a, "ZeroPoint") == NameIn(b, "ZeroPoint") && BitsOf(a) == BitsOf(b) &&
+bool ReadAlike(const Op& a, const Op& b, Era era) {
+  const std::optional<CodeOp> of_a = ReadCodeOp(a, era);
+  const std::optional<CodeOp> of_b = ReadCodeOp(b, era);
+  if (a.type() != b.type() || of_a.has_value() != of_b.has_value()) return false;
+  return (!of_a || of_a->codes == of_b->codes) && NameIn(a, "Scale") == NameIn(b, "Scale") &&
+         NameIn(a, "ZeroPoint") == NameIn(b, "ZeroPoint") &&
          NameIn(a, "InputScale") == NameIn(b, "InputScale") &&
          NameIn(a, "WeightScale") == NameIn(b, "WeightScale");
 }
@@ -36,12 +35,11 @@ const Tensor* FindNumbers(const EditedParameters& parameters, absl::string_view 
 }
 
 bool ReadsCodes(const Op& op) {
-  return op.type() == "dequantize_linear" || op.type() == kAffineRead ||
-         op.type() == kRowWiseRead || op.type() == kBiasRead;
+  return QuantOpOf(op) == QuantOp::kDequantize && (IsStepOfPortable(op) || op.type() == kBiasRead);
 }
 
 PortableCodes::PortableCodes(const Program& portable, const EditedParameters& parameters)
-    : parameters_(parameters) {
+    : parameters_(parameters), era_(EraOf(portable)) {
   for (const Op& op : portable.ops()) NoteRead(op);
 }
 
@@ -54,7 +52,7 @@ void PortableCodes::NoteRead(const Op& op) {
   const Argument* const x = op.Input("X");
   if (x == nullptr || !ReadsCodes(op)) return;
   const auto [noted, is_new] = readers_.try_emplace(KeyOf(*x), &op);
-  if (is_new || noted->second == nullptr || ReadAlike(*noted->second, op)) return;
+  if (is_new || noted->second == nullptr || ReadAlike(*noted->second, op, era_)) return;
   noted->second = nullptr;
 }
 
@@ -63,41 +61,44 @@ const Op* PortableCodes::FindReader(const Argument& codes) const {
   return found == readers_.end() ? nullptr : found->second;
 }
 
-std::optional<float> PortableCodes::FindNumber(const Op& op, absl::string_view slot) const {
-  const Tensor* const tensor = FindNumbers(parameters_, NameIn(op, slot));
+std::optional<float> PortableCodes::FindNumber(const Argument* input) const {
+  if (input == nullptr) return std::nullopt;
+  const Tensor* const tensor = FindNumbers(parameters_, input->name());
   if (tensor == nullptr || tensor->size() != 1) return std::nullopt;
   return tensor->data<float>()[0];
 }
 
 std::optional<CodesRead> PortableCodes::FindRead(const Argument& codes) const {
   const Op* const reader = FindReader(codes);
-  if (reader == nullptr) return std::nullopt;
-  const std::optional<float> scale = FindNumber(*reader, "Scale");
+  const std::optional<CodeOp> read = reader != nullptr ? ReadCodeOp(*reader, era_) : std::nullopt;
+  if (!read) return std::nullopt;
+  const std::optional<float> scale = FindNumber(read->scale);
   if (!scale) return std::nullopt;
-  if (reader->type() != kAffineRead) return CodesRead{*scale, LargestCode(BitsOf(*reader)), 0};
-  const std::optional<float> zero_point = FindNumber(*reader, "ZeroPoint");
+  if (!read->scales_are_steps) return CodesRead{*scale, read->codes_of_scale(), 0};
+  const std::optional<float> zero_point = FindNumber(read->zero_point);
   if (!zero_point) return std::nullopt;
-  return CodesRead{*scale, 1, static_cast<int32_t>(*zero_point)};
+  return CodesRead{*scale, read->codes_of_scale(), static_cast<int32_t>(*zero_point)};
 }
 
 std::optional<float> PortableCodes::FindStep(const Argument& codes, size_t channel) const {
   const Op* const reader = FindReader(codes);
-  if (reader == nullptr) return std::nullopt;
-  const Tensor* const ranges = FindNumbers(parameters_, NameIn(*reader, "Scale"));
+  const std::optional<CodeOp> read = reader != nullptr ? ReadCodeOp(*reader, era_) : std::nullopt;
+  if (!read) return std::nullopt;
+  const Tensor* const ranges = FindNumbers(parameters_, read->scale->name());
   if (ranges == nullptr || ranges->size() == 0) return std::nullopt;
-  const bool are_steps = reader->type() == kRowWiseRead;
-  return StepOf(ranges->data<float>()[channel % ranges->size()],
-                are_steps ? 1 : LargestCode(BitsOf(*reader)));
+  return StepOf(ranges->data<float>()[channel % ranges->size()], read->codes_of_scale());
 }
 
 std::optional<float> PortableCodes::FindBiasStep(const Argument& codes, size_t channel) const {
   const Op* const reader = FindReader(codes);
   if (reader == nullptr || reader->type() != kBiasRead) return std::nullopt;
-  const std::optional<float> range = FindNumber(*reader, "InputScale");
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(reader->desc(), era_);
+  if (!attributes) return std::nullopt;
+  const std::optional<float> range = FindNumber(reader->Input("InputScale"));
   const Tensor* const ranges = FindNumbers(parameters_, NameIn(*reader, "WeightScale"));
   if (!range || ranges == nullptr || ranges->size() == 0) return std::nullopt;
-  const auto largest_code = [reader](absl::string_view name) {
-    return static_cast<int32_t>(IntAttr(reader->desc(), name).value_or(0));
+  const auto largest_code = [&attributes](absl::string_view name) {
+    return static_cast<int32_t>(attributes->Int(name));
   };
   return BiasStep(*range, largest_code("input_largest_code"),
                   ranges->data<float>()[channel % ranges->size()],
@@ -107,31 +108,29 @@ std::optional<float> PortableCodes::FindBiasStep(const Argument& codes, size_t c
 std::optional<std::string> PortableCodes::FindZeroPoints(const Argument& codes) const {
   const Op* const reader = FindReader(codes);
   if (reader == nullptr) return std::nullopt;
-  return reader->type() == kRowWiseRead ? NameIn(*reader, "ZeroPoint") : "";
+  const std::optional<CodeOp> read = ReadCodeOp(*reader, era_);
+  const bool are_of_channels = read && read->scales_are_steps && read->axis;
+  return are_of_channels ? std::string(read->zero_point->name()) : "";
 }
 
 std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {
-  const int bits = BitsOf(op);
-  if (op.type() == "quantize_linear") {
-    const std::optional<float> range = FindNumber(op, "Scale");
-    if (!range) return std::nullopt;
-    const int32_t largest = LargestCode(bits);
-    const bool to_even = IntAttr(op.desc(), "round_type").value_or(0) == 0;
+  const std::optional<CodeOp> read = ReadCodeOp(op, era_);
+  if (!read || read->kind != QuantOp::kQuantize || !IsStepOfPortable(op)) return std::nullopt;
+  const std::optional<float> scale = FindNumber(read->scale);
+  if (!scale) return std::nullopt;
+  if (!read->scales_are_steps) {
+    const CodeRange codes = read->codes.bits == 9 ? UnsignedPartOf(read->codes) : read->codes;
     return CodesWritten{
-        {bits == 9 ? VarType::UINT8 : VarType::INT8, *range, largest, 0},
-        MultiplierOfCodes(*range, largest,
-                          to_even ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO)};
+        {codes.is_unsigned ? VarType::UINT8 : VarType::INT8, *scale, codes.largest, 0},
+        MultiplierOfCodes(*scale, codes.largest, codes.rounding)};
   }
-  if (op.type() != kAffineWrite) return std::nullopt;
-  const std::optional<float> step = FindNumber(op, "InScale");
-  const std::optional<float> zero_point = FindNumber(op, "InZeroPoint");
-  if (!step || !zero_point) return std::nullopt;
-  const bool is_unsigned = BoolAttr(op.desc(), "unsigned_codes").value_or(false);
-  const int32_t largest = LargestCode(is_unsigned ? bits + 1 : bits);
-  return CodesWritten{
-      {is_unsigned ? VarType::UINT8 : VarType::INT8, *step * static_cast<float>(largest), largest,
-       static_cast<int32_t>(*zero_point)},
-      1 / *step};
+  const std::optional<float> zero_point = FindNumber(read->zero_point);
+  if (!zero_point) return std::nullopt;
+  const CodeRange& codes = read->codes;
+  return CodesWritten{{codes.is_unsigned ? VarType::UINT8 : VarType::INT8,
+                       *scale * static_cast<float>(codes.largest), codes.largest,
+                       static_cast<int32_t>(*zero_point)},
+                      1 / *scale};
 }
 
 }  // namespace fixpoint

@@ -11,6 +11,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
+#include "ops/era.h"
 #include "ops/quant_math.h"
 #include "proto/program.h"
 #include "runtime/tensor.h"
@@ -70,9 +71,10 @@ class PortableCodes {
   void NoteRead(const Op& op);
   const Op* FindReader(const Argument& codes) const;
   // Nothing if an input is not a parameter of one element.
-  std::optional<float> FindNumber(const Op& op, absl::string_view slot) const;
+  std::optional<float> FindNumber(const Argument* input) const;
 
   const EditedParameters& parameters_;
+  const Era era_;
   absl::flat_hash_map<Key, const Op*> readers_;  // null: several, which read differently
 };
 

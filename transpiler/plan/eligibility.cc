@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "transpiler/plan/target.h"
@@ -51,7 +52,7 @@ const Target::QuantizedOp* Eligibility::ChooseEntry(const Op& op, const Rules::O
 
 std::optional<Reason> Eligibility::WhySkipped(const Op& op, std::string& detail) const {
   if (BoolAttr(op.desc(), "skip_quant").value_or(false)) return Reason::kSkippedByAttribute;
-  const std::string scope = StringAttr(op.desc(), "op_namescope").value_or("");
+  const std::string scope = NameScope(op.desc());
   for (const std::string& skipped : target_.skip_scopes()) {
     if (!ScopeContains(scope, skipped)) continue;
     detail = scope;
@@ -104,7 +105,7 @@ std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::Quant
   int weights = 0;
   std::string quantized;  // an input that is quantized
   for (const Target::Slot& slot : entry.inputs()) {
-    if (slot.role() == Target::ADDEND) continue;
+    if (slot.role() == SlotRole::ADDEND) continue;
     const auto arguments = op.Inputs(slot.name());
     if (arguments.empty()) {
       detail = slot.name();
@@ -120,11 +121,11 @@ std::optional<Reason> Eligibility::WhyNotEntry(const Op& op, const Target::Quant
       if (IsQuantized(*argument->value())) {
         quantized = absl::StrCat(slot.name(), " is ", argument->name());
       }
-      if (slot.role() == Target::WEIGHT && !is_weight) {
+      if (slot.role() == SlotRole::WEIGHT && !is_weight) {
         detail = absl::StrCat(slot.name(), " is ", argument->name());
         return IsQuantized(*argument->value()) ? Reason::kAlreadyQuantized : Reason::kNoWeight;
       }
-      if (is_weight && (entry.no_weight() || slot.role() == Target::ACTIVATION)) {
+      if (is_weight && (entry.no_weight() || slot.role() == SlotRole::ACTIVATION)) {
         detail = absl::StrCat(slot.name(), " is ", argument->name());
         return Reason::kHasWeight;
       }

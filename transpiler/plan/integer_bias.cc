@@ -1,22 +1,18 @@
 #include "transpiler/plan/integer_bias.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/bias_codes.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/sums_of_codes.h"
-#include "proto/attributes.h"
 
 namespace fixpoint {
 namespace {
-
-// The ops that are sums of products of codes if their operands are codes.
-constexpr std::array<absl::string_view, 8> kProducts = {
-    "conv2d", "conv2d_transpose", "depthwise_conv2d", "depthwise_conv2d_transpose",
-    "fc",     "matmul",           "matmul_v2",        "mul"};
 
 const VarType::TensorDesc* TensorOf(const Argument& argument) {
   return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
@@ -24,19 +20,6 @@ const VarType::TensorDesc* TensorOf(const Argument& argument) {
 
 std::string Said(const Argument& argument) {
   return absl::StrCat(std::string(argument.slot_name()), " is ", argument.name());
-}
-
-// Whether the bias has an element for each of the channels that it is added to.
-bool IsOfChannels(const Argument& bias) {
-  const Op& op = bias.op();
-  const Op& product = *ProductOfBias(bias);
-  const int64_t size = TensorOf(bias)->dims(0);
-  const VarType::TensorDesc* const out = TensorOf(*product.outputs().front());
-  if (out == nullptr || out->dims_size() < 2) return false;
-  const int rank = out->dims_size();
-  const int channel_axis = product.Input("Filter") != nullptr ? 1 : rank - 1;
-  const int64_t axis = &op == &product ? channel_axis : IntAttr(op.desc(), "axis").value_or(-1);
-  return (axis < 0 ? rank - 1 : axis) == channel_axis && out->dims(channel_axis) == size;
 }
 
 }  // namespace
@@ -48,11 +31,14 @@ QuantSpec IntegerBiasSpec() {
 }
 
 const Op* ProductOfBias(const Argument& bias) {
-  if (bias.slot_name() == "Bias") return &bias.op();
-  if (bias.op().type() != "elementwise_add" || bias.slot_name() != "Y") return nullptr;
-  const Argument* const x = bias.op().Input("X");
-  if (x == nullptr || x->value() == nullptr) return nullptr;
-  return x->value()->origin() == Value::Origin::kWrite ? x->value()->op() : nullptr;
+  const OpTraits& traits = TraitsOf(bias.op());
+  if (traits.product && bias.slot_name() == traits.product->bias) return &bias.op();
+  if (!traits.sum || bias.slot_name() != traits.sum->y) return nullptr;
+  const Argument* const x = bias.op().Input(traits.sum->x);
+  if (x == nullptr || x->value() == nullptr || x->value()->origin() != Value::Origin::kWrite) {
+    return nullptr;
+  }
+  return TraitsOf(*x->value()->op()).product ? x->value()->op() : nullptr;
 }
 
 OperandSites::OperandSites(const Plan& plan) {
@@ -67,10 +53,10 @@ OperandSites::Operands OperandSites::Of(const Op& product) const {
   for (const Argument* input : product.inputs()) {
     const auto site = sites_.find(input);
     if (site == sites_.end()) continue;
-    if (site->second->role == QuantPlan::WEIGHT) {
+    if (site->second->role == SlotRole::WEIGHT) {
       operands.weight = site->second;
       operands.weight_argument = input;
-    } else if (site->second->role == QuantPlan::ACTIVATION) {
+    } else if (site->second->role == SlotRole::ACTIVATION) {
       operands.activation = site->second;
     }
   }
@@ -78,14 +64,33 @@ OperandSites::Operands OperandSites::Of(const Op& product) const {
 }
 
 const Argument* IntegerBias::Find(const Op& op) {
-  const Argument* const bias = op.type() == "elementwise_add" ? op.Input("Y")
-                               : op.type() == "fc"            ? op.Input("Bias")
-                                                              : nullptr;
+  const OpTraits& traits = TraitsOf(op);
+  const Argument* const bias = traits.sum       ? op.Input(traits.sum->y)
+                               : traits.product ? op.Input(traits.product->bias)
+                                                : nullptr;
   if (bias == nullptr || bias->value() == nullptr || !eligibility_.IsWeight(*bias->value())) {
     return nullptr;
   }
   const VarType::TensorDesc* const tensor = TensorOf(*bias);
   return tensor != nullptr && tensor->dims_size() == 1 ? bias : nullptr;
+}
+
+// Whether it has an element for each of the channels that it is added to.
+bool IntegerBias::IsOfChannels(const Argument& bias) const {
+  const Op& op = bias.op();
+  const Op& product = *ProductOfBias(bias);
+  const int64_t size = TensorOf(bias)->dims(0);
+  const VarType::TensorDesc* const out = TensorOf(*product.outputs().front());
+  if (out == nullptr || out->dims_size() < 2) return false;
+  const int rank = out->dims_size();
+  const int channel_axis = TraitsOf(product).ChannelAxis(rank);
+  int64_t axis = channel_axis;
+  if (&op != &product) {
+    const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era_);
+    if (!attributes) return false;
+    axis = attributes->Int(TraitsOf(op).sum->axis);
+  }
+  return (axis < 0 ? rank - 1 : axis) == channel_axis && out->dims(channel_axis) == size;
 }
 
 bool IntegerBias::IsOnlyReader(const Argument& result) {
@@ -112,9 +117,14 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
       weight->spec.signedness() == QuantSpec::UNSIGNED) {
     return "its codes are not of 8 bits, those of the weight signed";
   }
-  if (FloatAttr(product.desc(), "alpha").value_or(1) != 1) return "the product has a factor";
-  const OpSchema& schema = *types_.SchemaOf(product);
-  const std::optional<int> axis = schema.WeightAxis(product, weight_argument->slot_name());
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), era_);
+  if (!attributes) return "the attributes of the product cannot be read";
+  const ProductTrait& trait = *TraitsOf(product).product;
+  if (!trait.factor.empty() && attributes->Float(trait.factor) != 1) {
+    return "the product has a factor";
+  }
+  const std::optional<int> axis =
+      trait.WeightAxis(product, *attributes, weight_argument->slot_name());
   const VarType::TensorDesc* const tensor = TensorOf(*weight_argument);
   if (!axis || tensor == nullptr || *axis >= tensor->dims_size() ||
       (weight->spec.granularity() == QuantSpec::PER_CHANNEL && weight->spec.axis() != *axis)) {
@@ -142,12 +152,12 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
 std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) {
   const Op* const product = ProductOfBias(bias);
   const bool is_own = product == &bias.op();
-  const Argument* const sums = is_own ? &bias : bias.op().Input("X");
+  const std::optional<SumTrait>& sum = TraitsOf(bias.op()).sum;
+  const Argument* const sums = is_own ? &bias : sum ? bias.op().Input(sum->x) : nullptr;
   if (sums == nullptr) return "X is missing";
   const std::string place = Said(*sums);
-  if (product == nullptr ||
-      std::find(kProducts.begin(), kProducts.end(), product->type()) == kProducts.end() ||
-      !sites_.Of(*product).are_of_product() || product->outputs().size() != 1) {
+  if (product == nullptr || !sites_.Of(*product).are_of_product() ||
+      product->outputs().size() != 1) {
     return is_own ? "the product is none on integers"
                   : absl::StrCat(place, ", which no product on integers writes");
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "ops/era.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
 #include "proto/quant_spec.pb.h"
@@ -19,8 +20,8 @@ namespace fixpoint {
 // The spec of a bias; everything else in a spec of weights and activations is that of the product.
 QuantSpec IntegerBiasSpec();
 
-// The op to whose sums an input is added: for Y of an elementwise_add the one that writes X, for
-// Bias the op itself. Null if there is none.
+// The product to whose sums an input is added: for the bias of a product that product, for Y of a
+// sum the one that writes X. Null if there is none.
 const Op* ProductOfBias(const Argument& bias);
 
 // The sites of a plan by their quantized readers.
@@ -46,9 +47,13 @@ class OperandSites {
 class IntegerBias {
  public:
   // REQUIRES: all outlive the object.
-  IntegerBias(const Plan& plan, const QuantizerTable& quantizers, OpTypes* types,
+  IntegerBias(const Plan& plan, Era era, const QuantizerTable& quantizers, OpTypes* types,
               Eligibility* eligibility)
-      : sites_(plan), quantizers_(quantizers), types_(*types), eligibility_(*eligibility) {}
+      : sites_(plan),
+        era_(era),
+        quantizers_(quantizers),
+        types_(*types),
+        eligibility_(*eligibility) {}
 
   // The bias that an op adds: a parameter of one dimension; null if it adds none.
   const Argument* Find(const Op& op);
@@ -56,10 +61,12 @@ class IntegerBias {
   std::optional<std::string> WhyFloat(const Argument& bias);
 
  private:
+  bool IsOfChannels(const Argument& bias) const;
   std::optional<std::string> WhyNotSums(const Op& product, const OperandSites::Operands& operands);
   bool IsOnlyReader(const Argument& result);
 
   const OperandSites sites_;
+  const Era era_;
   const QuantizerTable& quantizers_;
   OpTypes& types_;
   Eligibility& eligibility_;

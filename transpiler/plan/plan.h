@@ -19,7 +19,7 @@ namespace fixpoint {
 // One quantizer: a value, how it is quantized, and which slots read the result.
 struct Site {
   const Value* value = nullptr;
-  QuantPlan::Role role = QuantPlan::ACTIVATION;
+  SlotRole::Role role = SlotRole::ACTIVATION;
   QuantSpec spec;                                 // no meaningful field is absent
   std::vector<const Argument*> readers;           // slots of forward ops
   std::vector<const Argument*> gradient_readers;  // slots of their gradient ops

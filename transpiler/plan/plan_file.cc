@@ -126,6 +126,11 @@ Site ReadSite(const QuantPlan::Site& from, const std::string& place, PlanResolve
   Site site;
   site.value = resolver.FindValue(from.value(), place);
   site.role = from.role();
+  if (site.role != SlotRole::WEIGHT && site.role != SlotRole::ACTIVATION &&
+      site.role != SlotRole::BIAS) {
+    resolver.Complain(place, ": role ", SlotRole::Role_Name(site.role),
+                      "; want WEIGHT, ACTIVATION or BIAS");
+  }
   site.spec = from.spec();
   const auto read = [&](const auto& refs, std::vector<const Argument*>& arguments) {
     for (const QuantPlan::SlotRef& ref : refs) {
@@ -222,7 +227,7 @@ void CheckDecisions(const Plan& plan, PlanResolver& resolver) {
     if (plan.sites[i].observe) continue;
     for (const Argument* argument : plan.sites[i].readers) {
       rewired.insert(&argument->op());
-      if (plan.sites[i].role == QuantPlan::WEIGHT) site_of_weight.emplace(&argument->op(), i);
+      if (plan.sites[i].role == SlotRole::WEIGHT) site_of_weight.emplace(&argument->op(), i);
     }
   }
   const auto place_of = [&](size_t site) {
@@ -427,7 +432,7 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
   const OperandSites sites(plan);
   Parameters parameters;
   for (const Site& site : plan.sites) {
-    if (site.role == QuantPlan::BIAS) {
+    if (site.role == SlotRole::BIAS) {
       RETURN_IF_ERROR(CheckBias(site, sites));
       if (target.bias() == Target::INT32) continue;
       return absl::FailedPreconditionError(absl::StrCat("\"", site.value->variable().name(),
@@ -438,9 +443,9 @@ absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTa
     // The result of a computation on a parameter, such as a cast, may be an observed output.
     const bool is_weight = parameters.IsWeight(*site.value);
     const bool is_parameter = is_weight && site.value->op() == nullptr;
-    if (site.role == QuantPlan::WEIGHT ? !is_weight : is_parameter) {
+    if (site.role == SlotRole::WEIGHT ? !is_weight : is_parameter) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "\"", site.value->variable().name(), "\": role ", QuantPlan::Role_Name(site.role),
+          "\"", site.value->variable().name(), "\": role ", SlotRole::Role_Name(site.role),
           "; want WEIGHT of a parameter, and of nothing else"));
     }
     const absl::Status status =
@@ -470,7 +475,7 @@ absl::Status MergeProfile(const RangeProfile& profile, const Program& program, P
   for (Site& site : plan.sites) {
     // A bias has the steps of the product that it is added to.
     const auto it = entries.find(site.value->variable().name());
-    if (it == entries.end() || site.role == QuantPlan::BIAS) continue;
+    if (it == entries.end() || site.role == SlotRole::BIAS) continue;
     site.range.emplace();
     site.range->set_min(it->second->min());
     site.range->set_max(it->second->max());

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/deterministic_bytes.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/input_error.h"
@@ -31,7 +32,7 @@ namespace {
 // What an op's slot will become, or why it stays float.
 struct SlotPlan {
   const Argument* argument;
-  QuantPlan::Role role;
+  SlotRole::Role role;
   QuantSpec spec;
 };
 
@@ -42,7 +43,11 @@ absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const Quant
   for (const Target::QuantizedOp& op : target.ops()) {
     types.insert(op.types().begin(), op.types().end());
   }
-  if (target.bias() == Target::INT32) types.insert("elementwise_add");
+  if (target.bias() == Target::INT32) {
+    for (std::string& type : TypesWith([](const OpTraits& op) { return op.sum.has_value(); })) {
+      types.insert(std::move(type));
+    }
+  }
   const bool any_type =
       config.observe_outputs() &&
       std::any_of(target.outputs().begin(), target.outputs().end(),
@@ -55,11 +60,11 @@ absl::flat_hash_set<std::string> LinkedTypes(const Program& program, const Quant
 
 // Whether an activation and a weight are quantized.
 bool IsProduct(const std::vector<SlotPlan>& slots) {
-  const auto has = [&slots](QuantPlan::Role role) {
+  const auto has = [&slots](SlotRole::Role role) {
     return std::any_of(slots.begin(), slots.end(),
                        [role](const SlotPlan& slot) { return slot.role == role; });
   };
-  return has(QuantPlan::WEIGHT) && has(QuantPlan::ACTIVATION);
+  return has(SlotRole::WEIGHT) && has(SlotRole::ACTIVATION);
 }
 
 // Whether a configuration sets more than the target, so that errors are about the configuration.
@@ -80,7 +85,7 @@ class Planner {
         types_(program),
         links_(program, LinkedTypes(program, config, target)),
         eligibility_(program, config, target),
-        shortcuts_(&types_, &eligibility_),
+        shortcuts_(EraOf(program), &types_, &eligibility_),
         quantizers_(quantizers),
         specs_(program, config, target, quantizers) {
     for (const Target::ObservedOutputs& outputs : target.outputs()) {
@@ -117,7 +122,7 @@ class Planner {
 
   // The name of the scale that the inputs of `op` share; no other op has it.
   std::string NameOfSharedScale(const Op& op);
-  Site& SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
+  Site& SiteOf(const Value& value, SlotRole::Role role, const QuantSpec& spec,
                const std::string& shared_scale, bool observe);
   void AddReader(Site& site, const Argument& argument);
 
@@ -194,7 +199,7 @@ std::string Planner::NameOfSharedScale(const Op& op) {
   return unique;
 }
 
-Site& Planner::SiteOf(const Value& value, QuantPlan::Role role, const QuantSpec& spec,
+Site& Planner::SiteOf(const Value& value, SlotRole::Role role, const QuantSpec& spec,
                       const std::string& shared_scale, bool observe) {
   std::string key = absl::StrCat(DeterministicBytes(spec), "|", shared_scale, "|", observe);
   const auto [it, is_new] =
@@ -231,7 +236,7 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
   std::vector<SlotPlan> slots;
   const Target::QuantizedOp* entry = eligibility_.ChooseEntry(op, matches, decision);
   std::optional<Target::QuantizedOp> of_shortcut;
-  if (entry != nullptr && entry->inputs(0).role() == Target::RESIDUAL) {
+  if (entry != nullptr && entry->inputs(0).role() == SlotRole::RESIDUAL) {
     of_shortcut = EntryOfShortcut(op, *entry, decision);
     entry = of_shortcut ? &*of_shortcut : nullptr;
   }
@@ -245,7 +250,7 @@ void Planner::PlanOp(const Op& op, const OpSchema& schema, const Rules::OpMatche
       const std::string shared = entry->shared_scale() ? NameOfSharedScale(op) : "";
       for (const SlotPlan& slot : slots) {
         if (entry->shared_scale()) specs_.CheckObserver(slot.spec, "inputs", op);
-        if (slot.role == QuantPlan::WEIGHT) specs_.NoteWeight(op, slot.spec);
+        if (slot.role == SlotRole::WEIGHT) specs_.NoteWeight(op, slot.spec);
         AddReader(SiteOf(*slot.argument->value(), slot.role, slot.spec, shared, false),
                   *slot.argument);
       }
@@ -264,7 +269,7 @@ std::optional<Target::QuantizedOp> Planner::EntryOfShortcut(const Op& op,
   of_shortcut.clear_inputs();
   Target::Slot& slot = *of_shortcut.add_inputs();
   slot.set_name(std::string(shortcut->slot_name()));
-  slot.set_role(Target::ACTIVATION);
+  slot.set_role(SlotRole::ACTIVATION);
   if (const auto site = first_site_of_.find(shortcut->value()); site != first_site_of_.end()) {
     *of_shortcut.mutable_activations() = plan_.sites[site->second].spec;
   } else if (!shortcuts_.IsResult(*shortcut)) {
@@ -283,7 +288,7 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
   std::vector<std::string> skipped;
   for (const Target::Slot& slot : entry.inputs()) {
     const Rules::SlotAction action = rules_.Resolve(matches, slot.name());
-    if (slot.role() == Target::ADDEND && !action.asks_for_slot) continue;
+    if (slot.role() == SlotRole::ADDEND && !action.asks_for_slot) continue;
     if (action.skip) {
       skipping_rule = action.rule;
       decision.reason = Reason::kSkippedByRule;
@@ -293,12 +298,12 @@ bool Planner::PlanSlots(const Op& op, const OpSchema& schema, const Target::Quan
     }
     for (const Argument* argument : op.Inputs(slot.name())) {
       std::optional<Reason> why_not = eligibility_.WhyNotValue(*argument, decision.detail);
-      SlotPlan planned{argument, QuantPlan::ACTIVATION, {}};
+      SlotPlan planned{argument, SlotRole::ACTIVATION, {}};
       if (!why_not.has_value()) {
-        if (eligibility_.IsWeight(*argument->value())) planned.role = QuantPlan::WEIGHT;
+        if (eligibility_.IsWeight(*argument->value())) planned.role = SlotRole::WEIGHT;
         planned.spec = specs_.Default(
             op, planned.role,
-            planned.role == QuantPlan::WEIGHT ? entry.weights() : entry.activations());
+            planned.role == SlotRole::WEIGHT ? entry.weights() : entry.activations());
         MergeSpec(action.spec, &planned.spec);
         why_not = specs_.Complete(*argument, schema, planned.role, planned.spec, decision.detail);
       }
@@ -356,7 +361,7 @@ void Planner::ShareSpec(const Op& op, std::vector<SlotPlan>& slots) {
 }
 
 void Planner::PlanBiases() {
-  IntegerBias biases(plan_, quantizers_, &types_, &eligibility_);
+  IntegerBias biases(plan_, EraOf(program_), quantizers_, &types_, &eligibility_);
   std::vector<std::pair<Decision*, const Argument*>> added;
   for (Decision& decision : plan_.decisions) {
     const Op& op = *decision.op;
@@ -388,7 +393,7 @@ void Planner::PlanBiases() {
   for (const auto& [decision, bias] : added) {
     Site site;
     site.value = bias->value();
-    site.role = QuantPlan::BIAS;
+    site.role = SlotRole::BIAS;
     site.spec = IntegerBiasSpec();
     plan_.sites.push_back(std::move(site));
     AddReader(plan_.sites.back(), *bias);
@@ -430,9 +435,9 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
         readers = ReadersOfOutput(value);
         if (readers.empty()) continue;
       }
-      QuantSpec spec = specs_.Default(op, QuantPlan::ACTIVATION, outputs.spec());
+      QuantSpec spec = specs_.Default(op, SlotRole::ACTIVATION, outputs.spec());
       MergeSpec(action.spec, &spec);
-      if (specs_.Complete(*argument, schema, QuantPlan::ACTIVATION, spec, detail)) continue;
+      if (specs_.Complete(*argument, schema, SlotRole::ACTIVATION, spec, detail)) continue;
       if (!outputs.quantize()) {
         specs_.CheckObserver(spec, "outputs", op);
       } else {
@@ -442,7 +447,7 @@ void Planner::PlanOutputs(const Op& op, const OpSchema& schema,
         readers.erase(std::remove_if(readers.begin(), readers.end(), is_untrained), readers.end());
         if (readers.empty()) continue;
       }
-      Site& site = SiteOf(value, QuantPlan::ACTIVATION, spec, "", !outputs.quantize());
+      Site& site = SiteOf(value, SlotRole::ACTIVATION, spec, "", !outputs.quantize());
       for (const Argument* reader : readers) AddReader(site, *reader);
     }
   }

@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
 
 namespace fixpoint {
 
@@ -68,8 +68,7 @@ Rules::OpMatches Rules::Match(const Op& op) {
     const QuantRule& rule = config_.rules(i);
     if (rule.has_op_type() && rule.op_type() != op.type()) continue;
     if (rule.has_block() && rule.block() != op.block().index()) continue;
-    if (rule.has_scope() &&
-        !ScopeContains(StringAttr(op.desc(), "op_namescope").value_or(""), rule.scope())) {
+    if (rule.has_scope() && !ScopeContains(NameScope(op.desc()), rule.scope())) {
       continue;
     }
     if (rule.has_slot() && !HasQuantizableSlot(op, rule.slot())) continue;

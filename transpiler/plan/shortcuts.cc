@@ -1,17 +1,23 @@
 #include "transpiler/plan/shortcuts.h"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "ops/equal_shapes.h"
+#include "ops/op_form.h"
+#include "ops/op_traits.h"
 
 namespace fixpoint {
 namespace {
 
-constexpr std::array<absl::string_view, 5> kOfOneInput = {"batch_norm", "relu", "relu6",
-                                                          "leaky_relu", "hard_swish"};
+// Whether stages of an epilogue do what the op does: one that normalizes once its statistics are
+// given.
+bool IsStage(const Op& op, const StageTrait& stage, Era era) {
+  if (stage.normalizes) return true;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  return attributes && stage.read(*attributes);
+}
 
 }  // namespace
 
@@ -25,13 +31,12 @@ bool Shortcuts::IsOnlyReader(const Argument& reader) {
 }
 
 const Argument* Shortcuts::InputOf(const Op& op) {
-  if (std::find(kOfOneInput.begin(), kOfOneInput.end(), op.type()) != kOfOneInput.end()) {
-    return op.Input("X");
-  }
-  const Argument* const bias = op.type() == "elementwise_add" ? op.Input("Y") : nullptr;
+  const OpTraits& traits = TraitsOf(op);
+  if (traits.stage && IsStage(op, *traits.stage, era_)) return op.Input(traits.stage->input);
+  const Argument* const bias = traits.sum ? op.Input(traits.sum->y) : nullptr;
   const bool is_parameter =
       bias != nullptr && bias->value() != nullptr && eligibility_.IsWeight(*bias->value());
-  return is_parameter ? op.Input("X") : nullptr;
+  return is_parameter ? op.Input(traits.sum->x) : nullptr;
 }
 
 bool Shortcuts::IsResult(const Argument& input) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "ops/era.h"
 #include "proto/program.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/op_types.h"
@@ -16,8 +17,8 @@ namespace fixpoint {
 class Shortcuts {
  public:
   // REQUIRES: both outlive the object.
-  Shortcuts(OpTypes* types, Eligibility* eligibility)
-      : types_(*types), eligibility_(*eligibility) {}
+  Shortcuts(Era era, OpTypes* types, Eligibility* eligibility)
+      : era_(era), types_(*types), eligibility_(*eligibility) {}
 
   // Declares that an activation and a weight of an op are quantized.
   void AddProduct(const Op& op) { products_.insert(&op); }
@@ -36,6 +37,7 @@ class Shortcuts {
   // The input that an op adds to, normalizes or activates, if an epilogue can do that.
   const Argument* InputOf(const Op& op);
 
+  const Era era_;
   OpTypes& types_;
   Eligibility& eligibility_;
   absl::flat_hash_set<const Op*> products_;

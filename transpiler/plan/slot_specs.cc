@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/deterministic_bytes.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/target.h"
@@ -16,15 +17,16 @@ namespace fixpoint {
 
 namespace {
 
+// Whether an op is a product of matrices.
 bool IsFullyConnected(const Op& op) {
-  return op.type() == "mul" || op.type() == "matmul" || op.type() == "matmul_v2" ||
-         op.type() == "fc";
+  const std::optional<ProductTrait>& product = TraitsOf(op).product;
+  return product && !product->gives_images();
 }
 
 }  // namespace
 
-QuantSpec SlotSpecs::Default(const Op& op, QuantPlan::Role role, const QuantSpec& of_op) const {
-  const bool is_weight = role == QuantPlan::WEIGHT;
+QuantSpec SlotSpecs::Default(const Op& op, SlotRole::Role role, const QuantSpec& of_op) const {
+  const bool is_weight = role == SlotRole::WEIGHT;
   QuantSpec spec = is_weight ? target_.weights() : target_.activations();
   MergeSpec(is_weight ? config_.weights() : config_.activations(), &spec);
   MergeSpec(of_op, &spec);
@@ -33,7 +35,7 @@ QuantSpec SlotSpecs::Default(const Op& op, QuantPlan::Role role, const QuantSpec
 }
 
 std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSchema& schema,
-                                          QuantPlan::Role role, QuantSpec& spec,
+                                          SlotRole::Role role, QuantSpec& spec,
                                           std::string& detail) {
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   if (quantizer != nullptr) {
@@ -55,11 +57,11 @@ std::optional<Reason> SlotSpecs::Complete(const Argument& argument, const OpSche
   } else {
     const VarType::TensorDesc& tensor = *argument.variable()->tensor();
     if (!spec.has_axis()) {
-      if (role == QuantPlan::ACTIVATION) {
+      if (role == SlotRole::ACTIVATION) {
         ComplainOfChannels(argument, spec);
         return Reason::kAxisUnknown;
       }
-      const std::optional<int> axis = schema.WeightAxis(argument.op(), argument.slot_name());
+      const std::optional<int> axis = schema.WeightAxis(argument.op(), argument.slot_name(), era_);
       if (!axis.has_value()) return Reason::kAxisUnknown;
       spec.set_axis(*axis);
     }
@@ -98,7 +100,7 @@ std::string SlotSpecs::QuantizersOf(QuantSpec::Granularity granularity) const {
   return absl::StrJoin(names, ", ");
 }
 
-void SlotSpecs::Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec) {
+void SlotSpecs::Check(const Argument& argument, SlotRole::Role role, const QuantSpec& spec) {
   if (!checked_.insert(absl::StrCat(role, DeterministicBytes(spec))).second) return;
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   absl::Status status;

@@ -30,18 +30,22 @@ class SlotSpecs {
   // REQUIRES: all outlive this object.
   SlotSpecs(const Program& program, const QuantConfig& config, const Target& target,
             const QuantizerTable& quantizers)
-      : config_(config), target_(target), quantizers_(quantizers), era_(EraOf(program)) {}
+      : config_(config),
+        target_(target),
+        quantizers_(quantizers),
+        era_(EraOf(program)),
+        never_negative_(era_) {}
 
   // The target's spec for the role, overridden by the configuration's, by that of the target's
   // entry for the op, and by the configuration's for the weights of fully connected layers.
-  QuantSpec Default(const Op& op, QuantPlan::Role role, const QuantSpec& of_op) const;
+  QuantSpec Default(const Op& op, SlotRole::Role role, const QuantSpec& of_op) const;
   // Fills in what the program decides (signedness, axis), and complains once about each spec that
   // the quantizer or the target cannot do. Returns why the value cannot be quantized so, with
   // `detail`.
   std::optional<Reason> Complete(const Argument& argument, const OpSchema& schema,
-                                 QuantPlan::Role role, QuantSpec& spec, std::string& detail);
+                                 SlotRole::Role role, QuantSpec& spec, std::string& detail);
   // Complains, once about each spec, if the quantizer or the target cannot do it.
-  void Check(const Argument& argument, QuantPlan::Role role, const QuantSpec& spec);
+  void Check(const Argument& argument, SlotRole::Role role, const QuantSpec& spec);
   // Complains if inputs of `op` that share a scale are quantized in two ways.
   void CheckShared(const Argument& first, const QuantSpec& first_spec, const Argument& other,
                    const QuantSpec& other_spec, const Op& op);

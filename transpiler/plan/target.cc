@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "proto/nearest_name.h"
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
@@ -57,8 +58,8 @@ void CheckTypesAndSlots(const Target::QuantizedOp& op, const Complain& complain)
     const auto has_slot = [&slot](const OpSchema* schema) {
       return CanBeQuantized(*schema, slot.name());
     };
-    if (slot.name().empty() ||
-        (slot.role() == Target::ADDEND && std::any_of(schemas.begin(), schemas.end(), has_slot))) {
+    if (slot.name().empty() || (slot.role() == SlotRole::ADDEND &&
+                                std::any_of(schemas.begin(), schemas.end(), has_slot))) {
       continue;
     }
     for (const OpSchema* schema : schemas) {
@@ -75,20 +76,23 @@ void CheckTypesAndSlots(const Target::QuantizedOp& op, const Complain& complain)
 
 // For a sum that adds a residual both inputs, and nothing else, are declared RESIDUAL.
 void CheckResidual(const Target::QuantizedOp& op, const Complain& complain) {
-  const auto is_residual = [](const Target::Slot& slot) { return slot.role() == Target::RESIDUAL; };
+  const auto is_residual = [](const Target::Slot& slot) {
+    return slot.role() == SlotRole::RESIDUAL;
+  };
   const auto& inputs = op.inputs();
   if (std::none_of(inputs.begin(), inputs.end(), is_residual)) return;
   const auto& types = op.types();
-  const bool is_sum = std::all_of(types.begin(), types.end(), [](const std::string& type) {
-    return type == "elementwise_add";
+  const std::vector<std::string> sums =
+      TypesWith([](const OpTraits& traits) { return traits.sum.has_value(); });
+  const bool is_sum = std::all_of(types.begin(), types.end(), [&sums](const std::string& type) {
+    return std::find(sums.begin(), sums.end(), type) != sums.end();
   });
   if (is_sum && inputs.size() == 2 && std::all_of(inputs.begin(), inputs.end(), is_residual) &&
       op.no_weight() && !op.shared_scale()) {
     return;
   }
-  complain(
-      "RESIDUAL is for X and Y of elementwise_add, both, with no_weight and without "
-      "shared_scale");
+  complain(absl::StrCat("RESIDUAL is for X and Y of ", absl::StrJoin(sums, " or "),
+                        ", both, with no_weight and without shared_scale"));
 }
 
 std::vector<std::string> Complaints(const Target& target, const QuantizerTable& quantizers) {
@@ -125,6 +129,9 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
     for (const Target::Slot& slot : op.inputs()) {
       if (slot.name().empty()) complain(place, ": a slot has no name");
       if (!slot.has_role()) complain(place, ": slot ", slot.name(), " has no role");
+      if (slot.role() == SlotRole::BIAS) {
+        complain(place, ": slot ", slot.name(), " is BIAS; want ADDEND, and `bias` of the target");
+      }
     }
     CheckTypesAndSlots(op, [&](const std::string& what) { complain(place, ": ", what); });
     CheckResidual(op, [&](const std::string& what) { complain(place, ": ", what); });
@@ -174,8 +181,8 @@ std::string Names(const List& list, Name name) {
   });
 }
 
-const Target::Abilities& AbilitiesOf(const Target& target, QuantPlan::Role role) {
-  return role == QuantPlan::WEIGHT ? target.weight_abilities() : target.activation_abilities();
+const Target::Abilities& AbilitiesOf(const Target& target, SlotRole::Role role) {
+  return role == SlotRole::WEIGHT ? target.weight_abilities() : target.activation_abilities();
 }
 
 }  // namespace
@@ -232,7 +239,7 @@ absl::StatusOr<Target> ParseTarget(absl::string_view text, absl::string_view nam
   return target;
 }
 
-absl::Status CheckAbilities(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+absl::Status CheckAbilities(const Target& target, SlotRole::Role role, const Quantizer& quantizer,
                             const QuantSpec& spec) {
   const Target::Abilities& abilities = AbilitiesOf(target, role);
   const auto cannot = [&target](const auto&... parts) { return Cannot(target, parts...); };
@@ -290,7 +297,7 @@ absl::Status CheckAbilities(const Target& target, QuantPlan::Role role, const Qu
       }
     }
   }
-  if (role == QuantPlan::WEIGHT && spec.scheme() == QuantSpec::AFFINE && !quantizer.is_dynamic()) {
+  if (role == SlotRole::WEIGHT && spec.scheme() == QuantSpec::AFFINE && !quantizer.is_dynamic()) {
     return absl::InvalidArgumentError(
         absl::StrCat("quantizer ", spec.quantizer(),
                      ": its zero point follows steps, and weights are stored with that of their "
@@ -299,7 +306,7 @@ absl::Status CheckAbilities(const Target& target, QuantPlan::Role role, const Qu
   return absl::OkStatus();
 }
 
-absl::Status CheckAxis(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+absl::Status CheckAxis(const Target& target, SlotRole::Role role, const Quantizer& quantizer,
                        const QuantSpec& spec) {
   const Target::Abilities& abilities = AbilitiesOf(target, role);
   if (!Allows(abilities.axes(), spec.axis())) {

@@ -43,12 +43,12 @@ absl::Status CheckTarget(const Target& target, absl::string_view name,
 
 // Whether the target can quantize weights or activations by a spec with no field absent. Errors:
 // kFailedPrecondition: what it cannot, and what it can; kInvalidArgument: no target can.
-absl::Status CheckAbilities(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+absl::Status CheckAbilities(const Target& target, SlotRole::Role role, const Quantizer& quantizer,
                             const QuantSpec& spec);
 
 // The part of it that concerns spec.axis(), for a spec per channel: what the target cannot do, or
 // the quantizer's ops of its era cannot.
-absl::Status CheckAxis(const Target& target, QuantPlan::Role role, const Quantizer& quantizer,
+absl::Status CheckAxis(const Target& target, SlotRole::Role role, const Quantizer& quantizer,
                        const QuantSpec& spec);
 
 inline Era EraOf(const Target& target) {

@@ -37,10 +37,10 @@ Account MakeAccount(const QuantPlan& plan) {
         {type, counts.total, counts.quantized, {counts.kept.begin(), counts.kept.end()}});
   }
   for (const QuantPlan::Site& site : plan.sites()) {
-    ++(site.observe()                     ? account.observers
-       : site.role() == QuantPlan::BIAS   ? account.bias_quantizers
-       : site.role() == QuantPlan::WEIGHT ? account.weight_quantizers
-                                          : account.activation_quantizers);
+    ++(site.observe()                    ? account.observers
+       : site.role() == SlotRole::BIAS   ? account.bias_quantizers
+       : site.role() == SlotRole::WEIGHT ? account.weight_quantizers
+                                         : account.activation_quantizers);
   }
   return account;
 }

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
 #include "ops/op_schema.h"
-#include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
 
@@ -52,20 +52,16 @@ class SiteFinder {
     site.quantize = &op;
     ASSIGN_OR_RETURN(site.input, Slot(op, "X", /*is_output=*/false));
     ASSIGN_OR_RETURN(site.result, Slot(op, match.recipe == nullptr ? "Y" : "Out", true));
-    ASSIGN_OR_RETURN(site.bits, Int(op, "bit_length", 8));
-    RETURN_IF_ERROR(CheckBits(op, "bit_length", site.bits));
-    // Ops of an era without the attribute round half away from zero.
-    ASSIGN_OR_RETURN(const int round_type, Int(op, "round_type", 1));
-    if (round_type == 0) site.rounding = QuantSpec::HALF_TO_EVEN;
+    ASSIGN_OR_RETURN(site.codes, Named(op, ReadCodeRange(op.desc(), era_)));
 
     if (match.recipe == nullptr) {
-      ASSIGN_OR_RETURN(site.axis, Int(op, "quant_axis", 0));
+      ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_, 0)));
       site.is_dynamic = site.axis != -1;
       ASSIGN_OR_RETURN(site.scale, Slot(op, "Scale", false));
     } else {
       const Quantizer& quantizer = *match.quantizer;
       if (quantizer.granularity() == QuantSpec::PER_CHANNEL) {
-        ASSIGN_OR_RETURN(site.axis, Int(op, "quant_axis", 0));
+        ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_, 0)));
       }
       site.quantizer = &quantizer;
       site.is_dynamic = quantizer.is_dynamic();
@@ -94,20 +90,12 @@ class SiteFinder {
                                                    is_output ? "output" : "input", " ", slot));
   }
 
-  absl::StatusOr<int> Int(const Op& op, absl::string_view name, int otherwise) const {
-    const OpDesc::Attr* attr = AttrOrDefault(op.desc(), name, era_);
-    if (attr == nullptr) return otherwise;
-    const std::optional<int64_t> value = IntValue(*attr);
-    if (value.has_value() && *value == static_cast<int>(*value)) return static_cast<int>(*value);
-    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": attribute ", name,
-                                                   " is not a whole number of 32 bits"));
-  }
-
-  // The only code of one bit is 0.
-  static absl::Status CheckBits(const Op& op, absl::string_view attr, int64_t bits) {
-    if (bits >= 2 && bits <= 16) return absl::OkStatus();
-    return absl::InvalidArgumentError(
-        absl::StrCat(DescribeInFile(op), ": ", attr, " is ", bits, "; want 2 to 16"));
+  // With the op in front of an error.
+  template <typename T>
+  static absl::StatusOr<T> Named(const Op& op, absl::StatusOr<T> read) {
+    if (read.ok()) return read;
+    return absl::Status(read.status().code(),
+                        absl::StrCat(DescribeInFile(op), ": ", read.status().message()));
   }
 
   absl::Status FindDequantizeOps(QuantizationSite& site) const {
@@ -142,18 +130,9 @@ class SiteFinder {
                        " back at another scale than \"", site.scale->name(), "\""));
     }
     RETURN_IF_ERROR(CheckDequantizeAttrs(site, op));
-    const float largest = static_cast<float>(LargestCode(site.bits));
-    float range = largest;
-    if (const auto max_range = FloatAttr(op.desc(), "max_range"); max_range.has_value()) {
-      range = static_cast<float>(*max_range);
-    } else if (const OpDesc::Attr* attr = AttrOrDefault(op.desc(), "quant_bits", era_);
-               attr != nullptr) {
-      const auto bits = IntsValue(*attr);
-      if (bits.has_value() && !bits->empty()) {
-        RETURN_IF_ERROR(CheckBits(op, "quant_bits", bits->front()));
-        range = static_cast<float>(LargestCode(static_cast<int>(bits->front())));
-      }
-    }
+    const auto largest = static_cast<double>(site.codes.largest);
+    ASSIGN_OR_RETURN(const double range,
+                     Named(op, ReadLargestCode(op.desc(), era_, site.codes.largest)));
     if (range == largest) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(DescribeInFile(op), ": divides by ", range,
                                                       " codes of ", DescribeInFile(*site.quantize),
@@ -172,11 +151,12 @@ class SiteFinder {
           Describe(op), ": only observes, so that \"", op.outputs().front()->name(),
           "\" holds the codes of ", Describe(*site.quantize), "; want both to observe, or none"));
     }
-    ASSIGN_OR_RETURN(const int bits, Int(op, "bit_length", site.bits));
-    if (bits != site.bits) return misfit("bit_length", bits, site.bits);
+    ASSIGN_OR_RETURN(const int bits, Named(op, ReadBits(op.desc(), era_, site.codes.bits)));
+    if (bits != site.codes.bits) return misfit("bit_length", bits, site.codes.bits);
     // Ops of an era without the attribute count channels along axis 0, or not at all.
     const bool has_channels = is_linear || op.Input("Scales") != nullptr;
-    ASSIGN_OR_RETURN(const int axis, Int(op, "quant_axis", has_channels ? 0 : -1));
+    ASSIGN_OR_RETURN(const int axis,
+                     Named(op, ReadChannelAxis(op.desc(), era_, has_channels ? 0 : -1)));
     if (axis != site.axis) return misfit("quant_axis", axis, site.axis);
     return absl::OkStatus();
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/code_range.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
 #include "proto/quant_spec.pb.h"
@@ -25,8 +26,7 @@ struct QuantizationSite {
   const Quantizer* quantizer = nullptr;  // null: quantize_linear
   QuantSpec parameters;                  // only the parameters, and only for a dynamic one
 
-  int bits = 8;  // bit_length: codes up to 2^(bits - 1) - 1
-  QuantSpec::Rounding rounding = QuantSpec::HALF_AWAY_FROM_ZERO;
+  CodeRange codes;                  // its bits are the bit_length
   int axis = -1;                    // the channel axis, or -1: one scale for the whole tensor
   bool is_dynamic = false;          // the scale is found anew from each tensor
   bool is_affine = false;           // with a zero point

@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
 #include "transpiler/plan/gradient_links.h"
@@ -19,11 +20,12 @@ namespace {
 
 // Quantizers of one value with the same text do the same. A range that is only read may differ for
 // each of them; one that is learned belongs to the value.
-std::string Way(const QuantizationSite& site) {
-  std::string way = absl::StrCat(site.quantize->type(), "|", site.bits, "|", site.axis, "|",
-                                 site.rounding, "|", site.dequantize.size());
-  const bool learns = !BoolAttr(site.quantize->desc(), "is_test").value_or(false) &&
-                      site.scale->variable()->persistable();
+std::string Way(const QuantizationSite& site, Era era) {
+  std::string way = absl::StrCat(site.quantize->type(), "|", site.codes.bits, "|", site.axis, "|",
+                                 site.codes.rounding, "|", site.dequantize.size());
+  const OpDesc::Attr* const is_test = AttrOrDefault(site.quantize->desc(), "is_test", era);
+  const bool learns =
+      (is_test == nullptr || BoolValue(*is_test) == false) && site.scale->variable()->persistable();
   if (!site.is_dynamic && !learns) absl::StrAppend(&way, "|", site.scale->name());
   return way;
 }
@@ -34,15 +36,17 @@ class RewriteFinder {
       : program_(program), quantizers_(quantizers) {}
 
   FoundRewrite Find(const std::vector<QuantizationSite>& sites) {
+    const Era era = EraOf(program_);
     for (const QuantizationSite& site : sites) {
       AddOps(site);
       if (site.input->value() == nullptr) continue;
       if (site.fused) {
-        AddReaders(site, *site.result, Way(site));
+        AddReaders(site, *site.result, Way(site, era));
         continue;
       }
       for (size_t i = 0; i < site.dequantize.size(); ++i) {
-        AddReaders(site, *site.dequantize[i]->outputs().front(), absl::StrCat(Way(site), "|", i));
+        AddReaders(site, *site.dequantize[i]->outputs().front(),
+                   absl::StrCat(Way(site, era), "|", i));
       }
     }
     AddGradients();
@@ -113,8 +117,8 @@ class RewriteFinder {
     if (is_new) {
       Site site;
       site.value = &value;
-      site.role = parameters_.IsWeight(value) ? QuantPlan::WEIGHT : QuantPlan::ACTIVATION;
-      site.spec.set_bits(found.bits);
+      site.role = parameters_.IsWeight(value) ? SlotRole::WEIGHT : SlotRole::ACTIVATION;
+      site.spec.set_bits(found.codes.bits);
       rewrite_.plan.sites.push_back(std::move(site));
     }
     return rewrite_.plan.sites[it->second];

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "transpiler/pipeline/marks.h"
@@ -139,7 +140,7 @@ void Check::OptimizersUpdateFloatParameters() {
       for (const Argument* input : op.inputs()) check(*input);
       for (const Argument* output : op.outputs()) check(*output);
     }
-    for (const std::string& name : StringsAttr(op.desc(), "op_role_var").value_or(Names())) {
+    for (const std::string& name : RoleVariables(op.desc())) {
       const Variable* variable = program_.Find(op.block(), name);
       if (variable == nullptr || !IsNew(*variable)) continue;
       Violated(2, Describe(op), ": op_role_var names \"", name,

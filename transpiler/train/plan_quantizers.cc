@@ -62,7 +62,7 @@ class PlanQuantizers final : public StagePass<TrainContext> {
     int count = 0;
     std::string first;
     for (const Site& site : context.plan.sites) {
-      if (site.role != QuantPlan::ACTIVATION || site.range) continue;
+      if (site.role != SlotRole::ACTIVATION || site.range) continue;
       if (context.quantizers.Find(site.spec.quantizer())->is_dynamic()) continue;
       if (count++ == 0) first = site.value->variable().name();
     }
@@ -87,7 +87,7 @@ class PlanQuantizers final : public StagePass<TrainContext> {
   static void FindTrainedScales(TrainContext& context) {
     for (Site& site : context.plan.sites) {
       site.trained_inputs =
-          context.plan.is_inference || site.observe || site.role == QuantPlan::BIAS
+          context.plan.is_inference || site.observe || site.role == SlotRole::BIAS
               ? std::vector<std::string>()
               : TrainedInputs(context.quantizers, site.spec, EraOf(context.target));
     }

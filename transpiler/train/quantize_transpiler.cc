@@ -81,7 +81,7 @@ std::string OwnOpsNote(const QuantPlan& plan, const Target& target,
                        const QuantizerTable& quantizers) {
   std::set<std::string> what;
   for (const QuantPlan::Site& site : plan.sites()) {
-    if (site.role() == QuantPlan::BIAS) what.insert("the bias in int32");
+    if (site.role() == SlotRole::BIAS) what.insert("the bias in int32");
     const Quantizer* quantizer = quantizers.Find(site.spec().quantizer());
     if (quantizer == nullptr || site.observe()) continue;
     const QuantizerRecipe* recipe = FindRecipe(*quantizer, site.spec(), EraOf(target));

@@ -55,7 +55,7 @@ absl::Status QuantizerWriter::WriteAll() {
     if (!site.shared_scale.empty()) shared[site.shared_scale].push_back(&site);
   }
   for (const Site& site : context_.plan.sites) {
-    if (site.role == QuantPlan::BIAS) continue;
+    if (site.role == SlotRole::BIAS) continue;
     if (site.shared_scale.empty()) {
       RETURN_IF_ERROR(Write(site));
       continue;
@@ -66,7 +66,7 @@ absl::Status QuantizerWriter::WriteAll() {
   }
   const OperandSites sites(context_.plan);
   for (const Site& site : context_.plan.sites) {
-    if (site.role == QuantPlan::BIAS) RETURN_IF_ERROR(WriteBias(site, sites));
+    if (site.role == SlotRole::BIAS) RETURN_IF_ERROR(WriteBias(site, sites));
   }
   Mark();
   return absl::OkStatus();
@@ -290,7 +290,7 @@ absl::Status QuantizerWriter::Write(const Site& site) {
     const std::string base = variable.name() + conventions.scale_suffix();
     const bool per_channel = site.spec.granularity() == QuantSpec::PER_CHANNEL;
     const int64_t count = per_channel ? variable.tensor()->dims(site.spec.axis()) : 1;
-    const bool persists = site.role == QuantPlan::WEIGHT && conventions.weight_scales_persist();
+    const bool persists = site.role == SlotRole::WEIGHT && conventions.weight_scales_persist();
     ASSIGN_OR_RETURN(const std::string scale,
                      persists ? state_.Declare(base, VarType::FP32, {count}, 0.001)
                               : DeclareScale(*writing.place.block, base, count));
@@ -384,9 +384,9 @@ QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
 void QuantizerWriter::Point(const Argument& argument, const Site& site, const std::string& name) {
   Change& change = ChangeOf(argument.op());
   change.marks.push_back(ArgumentMark(argument.slot_name(), argument.index(), argument.name()));
-  if (site.role == QuantPlan::WEIGHT) {
+  if (site.role == SlotRole::WEIGHT) {
     change.has_weight = true;
-  } else if (site.role == QuantPlan::ACTIVATION) {
+  } else if (site.role == SlotRole::ACTIVATION) {
     change.activation_bits = site.spec.bits();
   }
   rewriter_.SetArgument(argument, name);

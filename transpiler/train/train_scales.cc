@@ -29,6 +29,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
@@ -200,8 +201,7 @@ class ScaleTrainer {
 
   // Another op now computes the gradient of a parameter that a gradient op declares in op_role_var.
   void MoveRoleVar(const Op& from, const Op& to, const std::string& gradient) {
-    std::vector<std::string> pairs =
-        StringsAttr(from.desc(), kRoleVarAttr).value_or(std::vector<std::string>());
+    std::vector<std::string> pairs = RoleVariables(from.desc());
     for (size_t i = 1; i < pairs.size(); i += 2) {
       if (pairs[i] != gradient) continue;
       AddTo(to, kRoleVarAttr, {pairs[i - 1], gradient});

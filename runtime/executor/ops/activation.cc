@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "ops/activation.h"
+#include "ops/op_traits.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -23,18 +23,18 @@ absl::Status PlanActivation(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
-  op.AddStep({{x},
-              {y},
-              [x, y, activation = ActivationOf(op.op().type(), op.attributes(), op.era())](
-                  const StepContext& run) {
-                kernels::Activate(activation, run.Floats(x), run.Floats(y));
-                return absl::OkStatus();
-              }});
+  op.AddStep(
+      {{x},
+       {y},
+       [x, y, activation = ActivationOf(op.op().type(), op.attributes())](const StepContext& run) {
+         kernels::Activate(activation, run.Floats(x), run.Floats(y));
+         return absl::OkStatus();
+       }});
   return absl::OkStatus();
 }
 
 absl::Status PlanGradient(OpPlanner& op, const char* type) {
-  const Activation activation = ActivationOf(type, op.attributes(), op.era());
+  const Activation activation = ActivationOf(type, op.attributes());
   const auto source = kernels::GradientSourceOf(activation.function);
   const char* slot = source == kernels::GradientSource::kInput ? "X" : "Out";
   // Both have one sign where alpha is positive.

@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "ops/affine_codes.h"
+#include "ops/code_ops.h"
 #include "ops/quant_math.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -19,11 +21,6 @@
 namespace fixpoint::executor {
 namespace {
 
-struct CodeRange {
-  float lowest;
-  float largest;
-};
-
 struct Affine {
   float step;
   float zero_point;
@@ -31,7 +28,7 @@ struct Affine {
 
 // For a range that contains 0. A range too small for a step that is a normal float has step 1, and
 // one that exceeds the largest float has a step that a float holds.
-Affine AffineOf(float min, float max, const CodeRange& codes) {
+Affine AffineOf(float min, float max, const CodeLimits& codes) {
   const float count = codes.largest - codes.lowest;
   float step = (max - min) / count;
   if (std::isinf(step)) step = max / count - min / count;
@@ -41,7 +38,7 @@ Affine AffineOf(float min, float max, const CodeRange& codes) {
 }
 
 // The code of NaN is the zero point.
-float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes,
+float CodeOf(float x, float multiplier, float zero_point, const CodeLimits& codes,
              QuantSpec::Rounding rounding) {
   const float steps = x * multiplier;
   const float rounded =
@@ -52,7 +49,7 @@ float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes
 }
 
 // A state or a parameter that was loaded may hold anything.
-absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
+absl::Status CheckZeroPoint(float zero_point, const CodeLimits& codes) {
   if (zero_point >= codes.lowest && zero_point <= codes.largest &&
       zero_point == std::nearbyint(zero_point)) {
     return absl::OkStatus();
@@ -62,7 +59,7 @@ absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
 }
 
 // The type that holds codes; nothing if 8 bits do not.
-std::optional<kernels::CodeType> CodeTypeOf(const CodeRange& codes) {
+std::optional<kernels::CodeType> CodeTypeOf(const CodeLimits& codes) {
   if (codes.largest - codes.lowest > 255) return std::nullopt;
   return codes.lowest < 0 ? kernels::CodeType::kInt8 : kernels::CodeType::kUint8;
 }
@@ -84,7 +81,7 @@ struct AffineBuffers {
 
 // Adds the step that observes the finite values of X: moving averages of the smallest and of the
 // largest, widened to 0.
-absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, Buffer x,
+absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeLimits& codes, Buffer x,
                                         const AffineBuffers& before) {
   ASSIGN_OR_RETURN(const Buffer state, ReadNumber(op, "InState"));
   ASSIGN_OR_RETURN(const Buffer min, ReadNumber(op, "InAccumMin"));
@@ -118,7 +115,7 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
 
 // Adds the step that quantizes X to integers.
 void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& affine,
-                 const CodeRange& range, kernels::CodeType type, QuantSpec::Rounding rounding) {
+                 const CodeLimits& range, kernels::CodeType type, QuantSpec::Rounding rounding) {
   const Value& out = op.OutputValue("Out");
   const TensorType numbers = op.InputType("X");
   const bool is_signed = type == kernels::CodeType::kInt8;
@@ -150,16 +147,10 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
-  const int64_t bits = op.attributes().Int("bit_length");
-  const int64_t round_type = op.attributes().Int("round_type");
-  if (bits < 1 || bits > 16 || (round_type != 0 && round_type != 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, " and round_type ",
-                                                   round_type, "; want 1 to 16, and 0 or 1"));
-  }
-  const float count = std::ldexp(1.0f, static_cast<int>(bits));
-  const float lowest = op.attributes().Bool("unsigned_codes") ? 0 : -count / 2;
-  const CodeRange codes{lowest, lowest + count - 1};
-  const auto rounding = round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO;
+  ASSIGN_OR_RETURN(const CodeRange range,
+                   ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1));
+  const CodeLimits codes = {static_cast<float>(range.smallest), static_cast<float>(range.largest)};
+  const QuantSpec::Rounding rounding = range.rounding;
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   AffineBuffers affine;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/norm_factors.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -65,11 +66,7 @@ absl::StatusOr<kernels::BatchNormShape> ShapeOf(const OpPlanner& op) {
 }
 
 // Whether X is normalized by the statistics of the batch.
-bool UsesBatch(const OpPlanner& op) {
-  const OpAttributes& attributes = op.attributes();
-  if (attributes.Bool("use_global_stats")) return false;
-  return !op.IsTest() || attributes.Bool("trainable_statistics");
-}
+bool UsesBatch(const OpPlanner& op) { return !UsesGivenStatistics(op.attributes(), op.IsTest()); }
 
 // The ops that compute gradients by the statistics of this one.
 std::vector<const Op*> GradientsOf(const OpPlanner& op) {

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_traits.h"
 #include "ops/sums_of_codes.h"
+#include "ops/value_flow.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
@@ -32,8 +35,9 @@ bool IsOfChannels(const Dims& y, int64_t axis, Dims dims, int channel_axis) {
 // A sum with a bias or a residual.
 std::optional<OpAfter> FindSum(const OpPlanner& sum, const Value& value,
                                const EpilogueInput& input) {
-  const bool is_x = &sum.InputValue("X") == &value;
-  const char* const slot = is_x ? "Y" : "X";
+  const SumTrait& trait = *TraitsOf(sum.op()).sum;
+  const bool is_x = &sum.InputValue(trait.x) == &value;
+  const std::string& slot = is_x ? trait.y : trait.x;
   // What is computed later cannot be read by the kernel.
   if (!sum.IsPlanned(slot)) return std::nullopt;
   const TensorType& type = sum.InputType(slot);
@@ -43,8 +47,8 @@ std::optional<OpAfter> FindSum(const OpPlanner& sum, const Value& value,
     if (MayAddCodes(sum, slot)) return std::nullopt;
     after.stages = {{Kind::kAddElement}};
   } else if (is_x && type.dtype == VarType::FP32 &&
-             IsOfChannels(type.dims, sum.attributes().Int("axis"), input.type.dims,
-                          input.channel_axis)) {
+             IsOfChannels(type.dims, sum.attributes().Int(TraitsOf(sum.op()).sum->axis),
+                          input.type.dims, input.channel_axis)) {
     after.stages = {{Kind::kAddChannel}};
   } else {
     return std::nullopt;
@@ -54,28 +58,41 @@ std::optional<OpAfter> FindSum(const OpPlanner& sum, const Value& value,
 
 std::optional<OpAfter> FindOpAfter(const OpPlanner& op, const Value& value,
                                    const EpilogueInput& input) {
-  const std::string& type = op.op().type();
-  if (type == "elementwise_add") return FindSum(op, value, input);
-  if (type == "batch_norm") {
+  const OpTraits& traits = TraitsOf(op.op());
+  if (traits.sum) return FindSum(op, value, input);
+  if (!traits.stage) return std::nullopt;
+  if (traits.stage->normalizes) {
     if (!IsAffine(op, input.type.dims, input.channel_axis)) return std::nullopt;
     return OpAfter{&op.op(), {{Kind::kMultiplyChannel}, {Kind::kAddChannel}}};
   }
-  // The relu of 1.x lets a NaN pass, as relu6 does; a kernel's clip does not.
-  if (type == "relu" && op.era() != Era::kFluid) return OpAfter{&op.op(), {{Kind::kRelu}}};
-  return std::nullopt;
+  const std::optional<StageTrait::Stages> stages = traits.stage->read(op.attributes());
+  const Argument* const out = op.op().Output(traits.stage->output);
+  const auto is_kept = [&op](const Value& kept) { return op.demand().IsKept(kept); };
+  if (!stages || out == nullptr ||
+      (stages->in_codes_alone && !BecomesCodes(*out, op.era(), is_kept))) {
+    return std::nullopt;
+  }
+  return OpAfter{&op.op(), stages->epilogue};
+}
+
+// The slot of what a stage or a sum gives.
+const std::string& OutputSlotOf(const Op& op) {
+  const OpTraits& traits = TraitsOf(op);
+  return traits.sum ? traits.sum->output : traits.stage->output;
 }
 
 // What a sum adds to X, which is such sums: a bias that their kernel can add.
 std::optional<BiasCodes> FindBias(const OpPlanner& sum, const Value& value,
                                   const EpilogueInput& input, const SumsOfCodes& sums) {
-  if (sum.op().type() != "elementwise_add" || &sum.InputValue("X") != &value ||
-      !sum.IsPlanned("Y") || !sum.Wants("Out")) {
+  const std::optional<SumTrait>& trait = TraitsOf(sum.op()).sum;
+  if (!trait || &sum.InputValue(trait->x) != &value || !sum.IsPlanned(trait->y) ||
+      !sum.Wants(trait->output)) {
     return std::nullopt;
   }
-  const BiasCodes* const bias = FindBiasCodes(sum.builder(), sum.InputValue("Y"));
+  const BiasCodes* const bias = FindBiasCodes(sum.builder(), sum.InputValue(trait->y));
   if (bias == nullptr || !sums.CanAdd(*bias)) return std::nullopt;
-  if (!IsOfChannels(sum.InputDims("Y"), sum.attributes().Int("axis"), input.type.dims,
-                    input.channel_axis)) {
+  if (!IsOfChannels(sum.InputDims(trait->y), sum.attributes().Int(TraitsOf(sum.op()).sum->axis),
+                    input.type.dims, input.channel_axis)) {
     return std::nullopt;
   }
   return *bias;
@@ -94,8 +111,9 @@ void FindFurther(const OpPlanner& op, const EpilogueInput& input, const Value* v
     const std::optional<OpPlanner> planner = FindNext(op, *value);
     if (!planner) return;
     std::optional<OpAfter> after = FindOpAfter(*planner, *value, input);
-    const char* const slot = planner->op().type() == "batch_norm" ? "Y" : "Out";
-    if (!after || !planner->Wants(slot)) return;
+    if (!after) return;
+    const std::string& slot = OutputSlotOf(planner->op());
+    if (!planner->Wants(slot)) return;
     value = after->out = &planner->OutputValue(slot);
     found->ops.push_back(*std::move(after));
   }
@@ -134,7 +152,7 @@ OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input,
   OpsAfter found;
   if (sum) found.bias = FindBias(*sum, value, input, sums);
   if (!found.bias) return FindOpsAfter(op, input);
-  const Value* const out = &sum->OutputValue("Out");
+  const Value* const out = &sum->OutputValue(OutputSlotOf(sum->op()));
   found.ops.push_back({&sum->op(), {}, nullptr, out});
   FindFurther(op, input, out, &found);
   return found;
@@ -164,7 +182,7 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInpu
   }
   const Value* value = &op.OutputValue(input.slot);
   for (const OpAfter& next : after.ops) {
-    if (next.op->type() == "batch_norm") {
+    if (const auto& stage = TraitsOf(*next.op).stage; stage && stage->normalizes) {
       OpPlanner norm = *op.After(*next.op);
       ASSIGN_OR_RETURN(const AffineNorm factors, AddAffineNorm(norm));
       planned.operands.insert(planned.operands.end(), {factors.a, factors.b});

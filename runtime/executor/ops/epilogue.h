@@ -1,6 +1,6 @@
 // The ops after a convolution or a product whose work its kernel does before it stores an element:
-// the sum with a bias or a residual, batch_norm by given statistics, and relu. Each is absorbed
-// where nothing else reads what it reads.
+// the sum with a bias or a residual, batch_norm by given statistics, and the other stages that ops
+// are (ops/op_traits.h). Each is absorbed where nothing else reads what it reads.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
 #include "ops/quant_math.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -57,17 +58,9 @@ void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const kernels::
 }  // namespace
 
 absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op) {
-  const int64_t bits = op.attributes().Int("bit_length");
-  const int64_t round_type = op.attributes().Int("round_type");
-  if (bits < 1 || bits > 16) {
-    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, "; want 1 to 16"));
-  }
-  if (round_type != 0 && round_type != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
-  }
-  return kernels::CodeRule{
-      LargestCode(static_cast<int>(bits)),
-      round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO};
+  ASSIGN_OR_RETURN(const CodeRange codes,
+                   ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1));
+  return kernels::CodeRule{codes.largest, codes.rounding};
 }
 
 absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
@@ -36,15 +37,9 @@ void DeferNumbers(OpPlanner& op, const Note& note, std::function<void(Buffer)> a
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
-  kernels::RowCodeRule rule;
-  const int64_t bits = op.attributes().Int("bit_length");
-  const int64_t round_type = op.attributes().Int("round_type");
-  if (bits < 1 || bits > 16 || (round_type != 0 && round_type != 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bits, " and round_type ",
-                                                   round_type, "; want 1 to 16, and 0 or 1"));
-  }
-  rule.bits = static_cast<int>(bits);
-  rule.rounding = round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO;
+  ASSIGN_OR_RETURN(const CodeRange range,
+                   ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1));
+  const kernels::RowCodeRule rule = {range.bits, range.rounding};
   const int axis = static_cast<int>(op.attributes().Int("quant_axis"));
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, axis));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
@@ -62,7 +57,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
               0,
               "find range"});
   if (!op.Wants("Out")) return absl::OkStatus();
-  if (bits > 8) {
+  if (range.bits > 8) {
     const Buffer out = op.WriteAs("Out", {VarType::FP32, op.InputDims("X")});
     op.AddStep({{x, rows.scales, rows.zero_points},
                 {out},

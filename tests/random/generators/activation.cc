@@ -6,6 +6,7 @@
 
 #include "ops/activation.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "tests/random/generators.h"
 
 namespace fixpoint::random_cases {

@@ -154,6 +154,52 @@ const Case kCases[] = {
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "relu(X=y) -> (Out=out)\n}\n",
      "to channels last\nconv2d\nrelu\nto row major"},
+    {"LeakyRelu",
+     "conv2d(Input=x, Filter=w) -> (Output=y)\n"
+     "leaky_relu(X=y) -> (Out=out) {alpha=0.1}\n",
+     "to channels last\nconv2d + leaky_relu\nto row major"},
+    // Of a 0 it gives one of the other sign, which the stage does not.
+    {"LeakyReluOfANegativeSlope",
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "leaky_relu(X=y) -> (Out=out) {alpha=-0.1}\n",
+     "mul\nleaky_relu"},
+    {"HardSwish",
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "hard_swish(X=y) -> (Out=out)\n",
+     "mul + hard_swish"},
+    {"HardSwishOfIntegers",
+     QUANTIZED_OPERANDS "conv2d(Input=xq, Filter=wq) -> (Output=y)\n"
+                        "elementwise_add(X=y, Y=b) -> (Out=z) {axis=1}\n"
+                        "hard_swish(X=z) -> (Out=out)\n",
+     QUANTIZED_STEPS
+     "to channels last\nconv2d on integers + elementwise_add + hard_swish\nto row major"},
+    {"HardSwishThatEndsElsewhere",
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "hard_swish(X=y) -> (Out=out) {scale=5.0}\n",
+     "mul\nhard_swish"},
+    // A NaN has the code of 0.
+    {"ReluOf1xBecomesCodes",
+     "program version=1008005\nblock 0 {\n"
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "relu(X=y) -> (Out=a)\n"
+     "reshape2(X=a) -> (Out=r, XShape=s1) {shape=[-1]}\n"
+     "fake_quantize_moving_average_abs_max(X=r, InScale=one) -> (Out=q, OutScale=one)"
+     " {is_test=true}\n"
+     "fake_dequantize_max_abs(X=q, Scale=one) -> (Out=out) {max_range=127.0}\n}\n",
+     "mul + relu\nfake_quantize_moving_average_abs_max\ndequantize"},
+    {"Relu6BecomesCodes",
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "relu6(X=y) -> (Out=a)\n"
+     "fake_quantize_moving_average_abs_max(X=a, InScale=one) -> (Out=q, OutScale=one)"
+     " {is_test=true}\n"
+     "fake_dequantize_max_abs(X=q, Scale=one) -> (Out=out) {max_range=127.0}\n",
+     "mul + relu6\nfake_quantize_moving_average_abs_max\ndequantize"},
+    // A NaN among what it finds a range in is not what a 0 is.
+    {"Relu6BeforeARangeThatIsFoundAnew",
+     "mul(X=rows, Y=matrix) -> (Out=y)\n"
+     "relu6(X=y) -> (Out=a)\n"
+     "fake_quantize_dequantize_abs_max(X=a) -> (Out=out, OutScale=s1)\n",
+     "mul\nrelu6\nfind range\nfake_quantize_dequantize_abs_max\ndequantize"},
     {"ANanPassesRelu6",
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "relu6(X=y) -> (Out=out)\n",
@@ -181,6 +227,7 @@ TEST_P(Epilogues, HaveTheBitsOfStepsOfTheirOwn) {
   scope.Set("squarerows", Drawn({2, 2}, 12));
   scope.Set("squarematrix", Drawn({2, 2}, 13));
   scope.Set("tworows", Drawn({2, 1}, 14));
+  scope.Set("one", Tensor::FromValues<float>({1}, {1}));
   for (const char* name : {"s", "b", "m"}) scope.Set(name, Drawn({9}, 7));
   scope.Set("v", Drawn({9}, 8, /*lowest=*/0.1f));
   ExecutorOptions options;

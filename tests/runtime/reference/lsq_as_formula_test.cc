@@ -90,7 +90,7 @@ class LsqByFormula final : public Quantizer {
     return lsq_.Observe(spec, values, state, step);
   }
 
-  std::vector<OpDesc> GradientOps(const QuantSpec& spec, QuantPlan::Role role,
+  std::vector<OpDesc> GradientOps(const QuantSpec& spec, SlotRole::Role role,
                                   Era era) const override {
     const float n = static_cast<float>(LargestCode(BitLength(spec)));
     Formula formula;
@@ -110,7 +110,7 @@ class LsqByFormula final : public Quantizer {
     // n^2 / sqrt(N n), N counted as a sum of ones.
     unary("fill_zeros_like", kValue, "zeros");
     set(unary("scale", "zeros", "ones"), "bias", 1);
-    if (role == QuantPlan::ACTIVATION) {
+    if (role == SlotRole::ACTIVATION) {
       *unary("reduce_mean", "ones", "sample").add_attrs() = MakeIntsAttr("dim", {0});
     } else {
       unary("assign", "ones", "sample");

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/norm_factors.h"
 #include "ops/op_form.h"
+#include "ops/op_traits.h"
 #include "ops/window.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -21,8 +22,6 @@
 
 namespace fixpoint {
 namespace {
-
-using Kind = EpilogueStage::Kind;
 
 class BatchNormRule final : public LoweringRule {
  public:
@@ -36,14 +35,17 @@ class BatchNormRule final : public LoweringRule {
     const Argument* const x = op.Input("X");
     const Argument* const y = op.Output("Y");
     const OpAttributes attributes = lowering.AttributesOf(op);
-    if (x == nullptr || y == nullptr || !UsesGivenStatistics(op, attributes)) {
+    const std::optional<StageTrait::Stages> stages = TraitsOf(op).stage->read(attributes);
+    if (x == nullptr || y == nullptr || !stages || !GivesYAlone(op) ||
+        IsChannelsLast(attributes.String("data_layout"))) {
       return LoweringReason::kAttributes;
     }
     const Op* const product = lowering.FindOpenProduct(*x);
     if (product == nullptr) return LoweringReason::kNotAfterProduct;
     const VarType::TensorDesc* const normalized = x->variable()->tensor();
     if (normalized == nullptr) return LoweringReason::kUnknownShape;
-    if (ChannelAxisOf(*product, normalized->dims_size()) != 1) return LoweringReason::kAttributes;
+    if (TraitsOf(*product).ChannelAxis(normalized->dims_size()) != 1)
+      return LoweringReason::kAttributes;
     std::vector<const Tensor*> tensors;
     for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
       const Argument* const input = op.Input(slot);
@@ -73,21 +75,18 @@ class BatchNormRule final : public LoweringRule {
                                                                 std::move(factors)));
     ASSIGN_OR_RETURN(const std::string b, lowering.AddParameter(absl::StrCat(y->name(), ".addends"),
                                                                 std::move(addends)));
-    lowering.TakeUp(*product, op, *y, {{Kind::kMultiplyChannel}, {Kind::kAddChannel}}, {a, b});
+    lowering.TakeUp(*product, op, *y, stages->epilogue, {a, b});
     return LoweringReason::kInEpilogue;
   }
 
  private:
-  // And nothing reads what it gives beside Y.
-  static bool UsesGivenStatistics(const Op& op, const OpAttributes& attributes) {
-    const bool given = attributes.Bool("use_global_stats") ||
-                       (attributes.Bool("is_test") && !attributes.Bool("trainable_statistics"));
+  // Whether nothing reads what it gives beside Y.
+  static bool GivesYAlone(const Op& op) {
     for (const Argument* output : op.outputs()) {
       const bool is_read = output->value() != nullptr && !IsUnread(*output->value());
       if (is_read && output != op.Output("Y")) return false;
     }
-    return given && !IsChannelsLast(attributes.String("data_layout")) &&
-           !attributes.Bool("fuse_with_relu");
+    return true;
   }
 };
 

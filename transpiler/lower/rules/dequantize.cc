@@ -13,9 +13,11 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
-#include "ops/op_form.h"
-#include "ops/quant_math.h"
+#include "ops/code_ops.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -23,8 +25,6 @@
 
 namespace fixpoint {
 namespace {
-
-constexpr char kAffine[] = "fake_dequantize_affine";
 
 // Whether a tensor holds one number, which is a code of that type.
 bool IsCode(const Tensor& tensor, VarType::Type dtype) {
@@ -41,21 +41,18 @@ class DequantizeRule final : public LoweringRule {
     return "What makes numbers of an activation's codes reads integers.";
   }
   std::vector<std::string> op_types() const override {
-    return {"dequantize_linear", kAffine, "fake_dequantize_bias", "fake_row_wise_dequantize"};
+    std::vector<std::string> types = StepsOfPortable(QuantOp::kDequantize);
+    types.emplace_back("fake_dequantize_bias");
+    return types;
   }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+    const std::optional<CodeOp> read = lowering.CodeOpOf(op);
     // Of a parameter: what reads it is computed on its codes, or stays on numbers.
-    if (op.type() == "fake_row_wise_dequantize" || op.type() == "fake_dequantize_bias") {
-      return LoweringReason::kAtEdge;
-    }
-    const Argument* const x = op.Input("X");
-    const Argument* const scale = op.Input("Scale");
-    const bool is_affine = op.type() == kAffine;
-    const Argument* const y = op.Output(is_affine ? "Out" : "Y");
-    if (x == nullptr || scale == nullptr || y == nullptr || x->value() == nullptr) {
-      return LoweringReason::kAttributes;
-    }
+    if (!read || (read->scales_are_steps && read->axis)) return LoweringReason::kAtEdge;
+    const Argument* const x = read->input;
+    const Argument* const y = read->output;
+    if (x->value() == nullptr) return LoweringReason::kAttributes;
     const VarType::TensorDesc* const codes = x->variable()->tensor();
     // What is kept from run to run stays as it is.
     const bool is_integers =
@@ -63,7 +60,7 @@ class DequantizeRule final : public LoweringRule {
         (codes->data_type() == VarType::INT8 || codes->data_type() == VarType::UINT8);
     if (!is_integers) return LoweringReason::kAtEdge;
     if (!lowering.DequantizesTensor(op)) return LoweringReason::kAttributes;
-    ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*scale));
+    ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*read->scale));
     if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
       return LoweringReason::kGranularity;
     }
@@ -72,16 +69,15 @@ class DequantizeRule final : public LoweringRule {
     numbers.Input("X", x->name())
         .Output("Out", y->name())
         .FloatAttr("range", range->data<float>()[0]);
-    if (is_affine) {
-      ASSIGN_OR_RETURN(const Tensor* zero_point, lowering.FindParameter(*op.Input("ZeroPoint")));
+    if (read->scales_are_steps) {
+      ASSIGN_OR_RETURN(const Tensor* zero_point, lowering.FindParameter(*read->zero_point));
       if (zero_point == nullptr || !IsCode(*zero_point, codes->data_type())) {
         return LoweringReason::kZeroPoint;
       }
-      numbers.IntAttr("largest_code", 1)
+      numbers.IntAttr("largest_code", read->codes_of_scale())
           .IntAttr("zero_point", static_cast<int32_t>(zero_point->data<float>()[0]));
     } else {
-      const int64_t bits = lowering.AttributesOf(op).Int("bit_length");
-      numbers.IntAttr("largest_code", LargestCode(static_cast<int>(bits)));
+      numbers.IntAttr("largest_code", read->codes_of_scale());
     }
     lowering.Replace(op, numbers.Build());
     return LoweringReason::kAtEdge;

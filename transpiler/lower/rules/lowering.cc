@@ -11,6 +11,7 @@
 #include "ops/dims.h"
 #include "ops/never_negative.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
@@ -38,11 +39,7 @@ bool ReadsAlike(const Op& op) {
   });
 }
 
-// Whether it has an epilogue.
-bool IsProductOfCodes(const Op& op) {
-  const OpSchema* const schema = FindOpSchema(op.type());
-  return schema != nullptr && schema->FindInput("Operands", Era::kPaddle2) != nullptr;
-}
+bool IsProductOfCodes(const Op& op) { return TraitsOf(op).has_epilogue; }
 
 bool IsTable(const Op& op) { return op.type() == "integer_table"; }
 
@@ -64,19 +61,13 @@ void SetCodeType(const CodeType& type, OpDesc* op) {
   if (type.zero_point != 0) SetAttr(MakeIntAttr("out_zero_point", type.zero_point), op);
 }
 
-int ChannelAxisOf(const Op& product, int rank) {
-  const bool gives_images =
-      product.Input("Filter") != nullptr || product.type() == "integer_average_pool2d";
-  return gives_images ? 1 : rank - 1;
-}
-
 Lowering::Lowering(Program* program, LowerContext* context, absl::string_view pass)
     : context_(*context),
       program_(*program),
       pass_(pass),
       rewriter_(program, pass),
       parameters_(*program, &context->parameters, &rewriter_) {
-  NeverNegative never_negative;
+  NeverNegative never_negative(era());
   for (const Op& op : program->ops()) {
     for (const auto arguments : {op.inputs(), op.outputs()}) {
       for (const Argument* argument : arguments) {
@@ -113,14 +104,16 @@ OpAttributes Lowering::AttributesOf(const Op& op) const {
   return OpAttributes(op, *CHECK_NOTNULL(FindOpSchema(op.type())), era());
 }
 
+std::optional<CodeOp> Lowering::CodeOpOf(const Op& op) const {
+  if (!IsInForm(op)) return std::nullopt;
+  std::optional<CodeOp> read = ReadCodeOp(op, era());
+  return read && !read->only_observes ? read : std::nullopt;
+}
+
 bool Lowering::DequantizesTensor(const Op& op) const {
-  if (!IsInForm(op)) return false;
-  if (op.type() == "fake_dequantize_affine") return true;
-  if (op.type() != "dequantize_linear") return false;
-  const OpAttributes attributes = AttributesOf(op);
-  const int64_t bits = attributes.Int("bit_length");
-  return !attributes.Bool("only_observer") && attributes.Int("quant_axis") == -1 && bits >= 2 &&
-         bits <= 9;
+  const std::optional<CodeOp> read = CodeOpOf(op);
+  return read && read->kind == QuantOp::kDequantize && IsStepOfPortable(op) && !read->axis &&
+         read->codes.bits <= 9;
 }
 
 bool Lowering::IsUnwritten(const Variable& variable) {
@@ -157,17 +150,19 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
   *reason = LoweringReason::kNotQuantized;
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || op->type() != "dequantize_linear") return std::nullopt;
+  if (op == nullptr || QuantOpOf(*op) != QuantOp::kDequantize || !IsStepOfPortable(*op) ||
+      TraitsOf(*op).scales_are_steps) {
+    return std::nullopt;
+  }
   *reason = LoweringReason::kAttributes;
-  if (!IsInForm(*op)) return std::nullopt;
-  const OpAttributes attributes = AttributesOf(*op);
-  const int64_t axis = attributes.Int("quant_axis");
-  if (attributes.Bool("only_observer") || axis < -1) return std::nullopt;
+  const std::optional<CodeOp> read = CodeOpOf(*op);
+  if (!read || read->axis.value_or(0) < 0) return std::nullopt;
+  const int64_t axis = read->axis.value_or(-1);
   *reason = LoweringReason::kNotQuantized;
   ParameterCodes found;
-  found.codes = op->Input("X");
+  found.codes = read->input;
   ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
-  ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*op->Input("Scale")));
+  ASSIGN_OR_RETURN(const Tensor* ranges, FindParameter(*read->scale));
   if (const VarType::TensorDesc* declared = found.codes->variable()->tensor();
       found.tensor != nullptr && declared != nullptr &&
       found.tensor->dtype() != declared->data_type()) {
@@ -176,15 +171,14 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
         VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
         VarType::Type_Name(declared->data_type())));
   }
-  const int64_t bits = attributes.Int("bit_length");
-  if (bits > 8) *reason = LoweringReason::kTooManyBits;
-  if (bits < 2 || bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
+  if (read->codes.bits > 8) *reason = LoweringReason::kTooManyBits;
+  if (read->codes.bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
       ranges == nullptr || ranges->dtype() != VarType::FP32) {
     return std::nullopt;
   }
   RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
   found.ranges.assign(ranges->data<float>().begin(), ranges->data<float>().end());
-  found.largest_code = LargestCode(static_cast<int>(bits));
+  found.largest_code = read->codes.largest;
   const std::vector<int64_t>& dims = found.tensor->dims();
   const bool has_axis = axis < static_cast<int64_t>(dims.size());
   if (has_axis) found.channel_axis = static_cast<int>(axis);

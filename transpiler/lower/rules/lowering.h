@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/code_ops.h"
 #include "ops/epilogue.h"
 #include "ops/era.h"
 #include "ops/op_form.h"
@@ -76,10 +77,6 @@ struct ParameterCodes {
   }
 };
 
-// The axis of the channels of what a product of codes gives, of that rank: images have them on axis
-// 1, matrices their columns on the last.
-int ChannelAxisOf(const Op& product, int rank);
-
 class Lowering {
  public:
   // REQUIRES: all outlive the object.
@@ -105,6 +102,9 @@ class Lowering {
   void CountRoundingAwayFromZero() { ++rounding_away_from_zero_; }
   int rounding_away_from_zero() const { return rounding_away_from_zero_; }
 
+  // What a step between numbers and codes says of them (code_ops.h); nothing of any other op, and
+  // of one that observes alone.
+  std::optional<CodeOp> CodeOpOf(const Op& op) const;
   // Whether an op makes numbers of all the codes of a tensor with one range, or one step and zero
   // point, as integer_dequantize does.
   bool DequantizesTensor(const Op& op) const;

@@ -1,26 +1,20 @@
 #include "transpiler/lower/rules/move.h"
 
 #include <algorithm>
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
+#include "ops/value_flow.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {
 namespace {
-
-constexpr char kConcat[] = "concat";
-
-// Values that are followed from one: more than networks have, and so few that a program of nothing
-// but moves is lowered in time.
-constexpr size_t kMostMoved = 256;
 
 // Those that every X has; nothing where one has none, or others.
 std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
@@ -34,34 +28,6 @@ std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
   return all;
 }
 
-}  // namespace
-
-bool IsQuantizedAlone(const Value& value) {
-  std::vector<const Value*> rest = {&value};
-  // An op may read a value several times, and give several that are read together.
-  absl::flat_hash_set<const Value*> seen = {&value};
-  while (!rest.empty()) {
-    if (seen.size() > kMostMoved) return false;
-    const Value& next = *rest.back();
-    rest.pop_back();
-    for (const Argument* reader : next.readers()) {
-      const OpSchema* const schema = FindOpSchema(reader->op().type());
-      if (schema != nullptr && schema->quant_op() == QuantOp::kQuantize) continue;
-      if (!MovesValues(reader->op()) || reader->slot_name() != "X") return false;
-      for (const Argument* output : reader->op().Outputs("Out")) {
-        if (output->value() == nullptr) return false;
-        if (seen.insert(output->value()).second) rest.push_back(output->value());
-      }
-    }
-  }
-  return true;
-}
-
-namespace {
-
-// Whether a run of the portable program holds what the op gives as the same codes.
-bool SharesCodes(const Op& op) { return op.type() == "assign"; }
-
 void SetArguments(const std::vector<std::string>& names, OpDesc::Var* slot) {
   slot->clear_arguments();
   for (const std::string& name : names) slot->add_arguments(name);
@@ -74,9 +40,9 @@ class MoveRule final : public LoweringRule {
     return "Ops that only move values move codes, where all are of one kind.";
   }
   std::vector<std::string> op_types() const override {
-    std::vector<std::string> types = {kConcat};
+    std::vector<std::string> types;
     for (const OpSchema* schema : AllOpSchemas()) {
-      if (schema->keeps_range()) types.push_back(schema->type());
+      if (schema->keeps_range() || schema->traits().joins_values) types.push_back(schema->type());
     }
     return types;
   }
@@ -87,12 +53,6 @@ class MoveRule final : public LoweringRule {
 };
 
 }  // namespace
-
-bool MovesValues(const Op& op) {
-  const OpSchema* schema = FindOpSchema(op.type());
-  return schema != nullptr && (schema->KeepsRange(op.desc()) || op.type() == kConcat) &&
-         !op.Inputs("X").empty() && !op.Outputs("Out").empty();
-}
 
 bool CanHoldCodes(const Variable& variable) {
   return variable.tensor() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR;
@@ -128,7 +88,7 @@ void MoveCodes(const Op& move, const std::vector<std::string>& from,
 }
 
 absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
-  if (!MovesValues(op)) return LoweringReason::kAttributes;
+  if (!MovesValues(op, lowering.era())) return LoweringReason::kAttributes;
   const auto codes = FindCodesOfOneKind(op, lowering);
   if (!codes) return LoweringReason::kNotQuantized;
   const auto outputs = op.Outputs("Out");
@@ -139,7 +99,7 @@ absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
     if (!CanHoldCodes(*output->variable())) return LoweringReason::kUnknownShape;
     // A product would compute on codes what training computed on numbers; a step to codes makes of
     // numbers what it makes of the codes that these stand for.
-    if (!SharesCodes(op) && !IsQuantizedAlone(*output->value())) {
+    if (!TraitsOf(op).copies && !BecomesCodes(*output->value(), lowering.era())) {
       return LoweringReason::kNotQuantized;
     }
   }

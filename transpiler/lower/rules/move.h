@@ -25,13 +25,6 @@
 
 namespace fixpoint {
 
-// Whether the op is such.
-bool MovesValues(const Op& op);
-
-// Whether nothing reads a value but steps to codes, also after ops that move it. False where more
-// of those follow than are looked at.
-bool IsQuantizedAlone(const Value& value);
-
 // Whether the variable is declared as a tensor, so that codes can be declared like it.
 bool CanHoldCodes(const Variable& variable);
 

@@ -1,50 +1,46 @@
-// Products of codes with a parameter on the right:
+// Products of codes, whatever comes before them: with a parameter on the right,
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=255}
-//   dequantize_linear(Scale=w.scale, X=w.int8, ZeroPoint=...) -> (Y=w) {quant_axis=1}
-//   mul(X=x, Y=w) -> (Out=y) {x_num_col_dims=1}
+//   dequantize_linear(Scale=w.scale, X=w.int8, ZeroPoint=...) -> (Y=w) {quant_axis=0}
+//   conv2d(Filter=w, Input=x) -> (Output=y) {strides=[1, 1]}
 //
-//   integer_mul(X=q, Y=w.int8, Scales=y.scales) -> (Out=y) {x_num_col_dims=1}
+//   integer_conv2d(Filter=w.int8, Input=q, Scales=y.scales) -> (Output=y) {strides=[1, 1]}
 //
-// or of two activations, with one scale:
+// with the scale of channel c (2.0 / 255) * (w.scale[c] / 127), each operation rounded; or of two
+// activations, with one scale:
 //
 //   matmul(X=x, Y=y) -> (Out=z) {transpose_Y=true, alpha=0.125}
 //
 //   integer_matmul(X=q, Y=r, Scales=z.scales) -> (Out=z) {trans_y=true}
+//
+// A filter [C, O/groups, h, w] of a transposed convolution has its ranges along axis 1, of which an
+// entry serves a channel of every group. What the op does itself after its sums is in the epilogue:
+//
+//   fc(Bias=b, Input=x, W=w) -> (Out=y) {activation_type="relu", in_num_col_dims=1}
+//
+//   integer_mul(Operands=b, Scales=y.scales, X=q, Y=w.int8) -> (Out=y)
+//     {epilogue=["add_channel", "relu"], x_num_col_dims=1}
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "ops/op_form.h"
+#include "ops/op_traits.h"
+#include "ops/window.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
+#include "proto/status_macros.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {
 namespace {
 
-// As an op on integers says it.
-struct Product {
-  bool is_mul = false;
-  bool transpose_x = false;
-  bool transpose_y = false;
-  float alpha = 1;
-};
-
-// Nothing where there is more to it.
-std::optional<Product> ProductOf(absl::string_view type, const OpAttributes& op) {
-  if (type == "mul") return Product{/*is_mul=*/true};
-  if (type == "matmul_v2") return Product{false, op.Bool("trans_x"), op.Bool("trans_y")};
-  if (op.Int("head_number") != 1 || !op.Ints("fused_reshape_Out").empty() ||
-      !op.Ints("fused_transpose_Out").empty()) {
-    return std::nullopt;
-  }
-  return Product{false, op.Bool("transpose_X"), op.Bool("transpose_Y"),
-                 static_cast<float>(op.Float("alpha"))};
-}
+using Kind = EpilogueStage::Kind;
 
 // Null where it has none.
 const VarType::TensorDesc* TensorOf(const Argument& input) {
@@ -54,9 +50,9 @@ const VarType::TensorDesc* TensorOf(const Argument& input) {
 // Whether both are matrices, or as many matrices, or X is many and Y one, so that no operand is
 // repeated for the matrices of the other.
 bool HaveSameMatrices(const VarType::TensorDesc& x, const VarType::TensorDesc& y,
-                      const Product& product) {
+                      bool transposes_x) {
   if (x.dims_size() < 2 || y.dims_size() < 2) return false;
-  if (y.dims_size() == 2) return x.dims_size() == 2 || !product.transpose_x;
+  if (y.dims_size() == 2) return x.dims_size() == 2 || !transposes_x;
   if (x.dims_size() != y.dims_size()) return false;
   for (int i = 0; i + 2 < x.dims_size(); ++i) {
     if (x.dims(i) != y.dims(i)) return false;
@@ -64,42 +60,136 @@ bool HaveSameMatrices(const VarType::TensorDesc& x, const VarType::TensorDesc& y
   return true;
 }
 
+// An op to be lowered, as its trait says it.
+struct ProductOp {
+  const Op& op;
+  const ProductTrait& trait;
+  const OpAttributes attributes;
+  const Argument& activation;
+  const Argument& weight;
+
+  bool Says(const std::string& attribute) const {
+    return !attribute.empty() && attributes.Bool(attribute);
+  }
+  int64_t Rows(const std::string& attribute) const {
+    return attribute.empty() ? 1 : attributes.Int(attribute);
+  }
+};
+
+// The op on integers; nothing, with the reason, where there is none of these attributes.
+std::optional<ProductOfCodes> ConvolutionOf(const ProductOp& product, LoweringReason* reason) {
+  const int64_t groups = product.attributes.Int("groups");
+  *reason = LoweringReason::kAttributes;
+  if (groups < 1 || IsChannelsLast(product.attributes.String("data_format"))) return std::nullopt;
+  const bool is_transposed = product.trait.form == ProductTrait::Form::kTransposedConvolution;
+  ProductOfCodes codes;
+  codes.channel_axis = is_transposed ? 1 : 0;
+  codes.channel_groups = is_transposed ? groups : 1;
+  codes.type = is_transposed ? "integer_conv2d_transpose" : "integer_conv2d";
+  codes.attributes = CopyAttributes(
+      product.op, {"strides", "paddings", "padding_algorithm", "dilations", "groups"});
+  if (is_transposed) {
+    for (OpDesc::Attr& attribute : CopyAttributes(product.op, {"output_size", "output_padding"})) {
+      codes.attributes.push_back(std::move(attribute));
+    }
+  }
+  return codes;
+}
+
+std::optional<ProductOfCodes> FlattenedOf(const ProductOp& product, LoweringReason* reason) {
+  *reason = LoweringReason::kUnknownShape;
+  const VarType::TensorDesc* const weight = TensorOf(product.weight);
+  if (TensorOf(product.activation) == nullptr || weight == nullptr) return std::nullopt;
+  ProductOfCodes codes;
+  codes.channel_axis = weight->dims_size() - 1;
+  codes.type = "integer_mul";
+  // The columns are the last axis.
+  *reason = LoweringReason::kAttributes;
+  if (product.Rows(product.trait.weight_rows) != codes.channel_axis) return std::nullopt;
+  for (const auto& [attribute, name] : {std::pair(&product.trait.activation_rows, "x_num_col_dims"),
+                                        std::pair(&product.trait.weight_rows, "y_num_col_dims")}) {
+    if (attribute->empty() || product.op.FindAttr(*attribute) == nullptr) continue;
+    const auto rows = static_cast<int32_t>(product.attributes.Int(*attribute));
+    codes.attributes.push_back(MakeIntAttr(name, rows));
+  }
+  return codes;
+}
+
+std::optional<ProductOfCodes> MatricesOf(const ProductOp& product, LoweringReason* reason) {
+  *reason = LoweringReason::kUnknownShape;
+  const VarType::TensorDesc* const x = TensorOf(product.activation);
+  const VarType::TensorDesc* const y = TensorOf(product.weight);
+  if (x == nullptr || y == nullptr) return std::nullopt;
+  const bool transposes_x = product.Says(product.trait.transposes_activation);
+  const bool transposes_y = product.Says(product.trait.transposes_weight);
+  ProductOfCodes codes;
+  codes.channel_axis = y->dims_size() - (transposes_y ? 2 : 1);
+  codes.type = "integer_matmul";
+  *reason = LoweringReason::kAttributes;
+  if (!HaveSameMatrices(*x, *y, transposes_x)) return std::nullopt;
+  if (transposes_x) codes.attributes.push_back(MakeBoolAttr("trans_x", true));
+  if (transposes_y) codes.attributes.push_back(MakeBoolAttr("trans_y", true));
+  return codes;
+}
+
+std::optional<ProductOfCodes> IntegersOf(const ProductOp& product, LoweringReason* reason) {
+  switch (product.trait.form) {
+    case ProductTrait::Form::kConvolution:
+    case ProductTrait::Form::kTransposedConvolution:
+      return ConvolutionOf(product, reason);
+    case ProductTrait::Form::kFlattened:
+      return FlattenedOf(product, reason);
+    case ProductTrait::Form::kMatrices:
+      return MatricesOf(product, reason);
+  }
+  return std::nullopt;
+}
+
 class ProductRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "product"; }
   absl::string_view doc() const override {
-    return "A product of codes, with a parameter or of two activations, is one of integers.";
+    return "A product or a convolution of codes is one of integers, with what the op itself does "
+           "after it in the epilogue.";
   }
-  std::vector<std::string> op_types() const override { return {"mul", "matmul", "matmul_v2"}; }
+  std::vector<std::string> op_types() const override {
+    return TypesWith([](const OpTraits& op) { return op.product && !op.has_epilogue; });
+  }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
-    const Argument* const x = op.Input("X");
-    const Argument* const y = op.Input("Y");
+    const ProductTrait& trait = *TraitsOf(op).product;
     const OpAttributes attributes = lowering.AttributesOf(op);
-    const std::optional<Product> product = ProductOf(op.type(), attributes);
-    if (x == nullptr || y == nullptr || !product) return LoweringReason::kAttributes;
-    const VarType::TensorDesc* const x_tensor = TensorOf(*x);
-    const VarType::TensorDesc* const y_tensor = TensorOf(*y);
-    if (x_tensor == nullptr || y_tensor == nullptr) return LoweringReason::kUnknownShape;
-    ProductOfCodes codes;
-    codes.activation_slot = "X";
-    codes.weight_slot = "Y";
-    codes.channel_axis = y_tensor->dims_size() - (product->transpose_y ? 2 : 1);
-    codes.alpha = product->alpha;
-    if (product->is_mul) {
-      // The columns are the last axis.
-      if (attributes.Int("y_num_col_dims") != codes.channel_axis) {
-        return LoweringReason::kAttributes;
-      }
-      codes.type = "integer_mul";
-      codes.attributes = CopyAttributes(op, {"x_num_col_dims", "y_num_col_dims"});
-    } else {
-      if (!HaveSameMatrices(*x_tensor, *y_tensor, *product)) return LoweringReason::kAttributes;
-      codes.type = "integer_matmul";
-      if (product->transpose_x) codes.attributes.push_back(MakeBoolAttr("trans_x", true));
-      if (product->transpose_y) codes.attributes.push_back(MakeBoolAttr("trans_y", true));
+    if (trait.does_more != nullptr && trait.does_more(op, attributes)) {
+      return LoweringReason::kFusedWork;
     }
-    return LowerProductOfCodes(op, codes, lowering);
+    const Argument* const activation = op.Input(trait.activation);
+    const Argument* const weight = op.Input(trait.weight);
+    if (activation == nullptr || weight == nullptr) return LoweringReason::kAttributes;
+    LoweringReason reason;
+    std::optional<ProductOfCodes> codes =
+        IntegersOf({op, trait, attributes, *activation, *weight}, &reason);
+    if (!codes) return reason;
+    codes->activation_slot = trait.activation;
+    codes->weight_slot = trait.weight;
+    if (!trait.factor.empty()) codes->alpha = static_cast<float>(attributes.Float(trait.factor));
+    const Argument* const bias = trait.bias.empty() ? nullptr : op.Input(trait.bias);
+    if (bias != nullptr) {
+      ASSIGN_OR_RETURN(codes->bias, FindParameterBiasCodes(*bias, lowering));
+    }
+    if (bias != nullptr && !codes->bias) {
+      ASSIGN_OR_RETURN(const Tensor* numbers, lowering.FindParameter(*bias));
+      if (numbers == nullptr || numbers->dtype() != VarType::FP32) {
+        return LoweringReason::kNotParameter;
+      }
+      codes->bias_numbers = bias;
+      codes->epilogue.push_back({Kind::kAddChannel});
+      codes->operands.push_back(bias->variable()->name());
+    }
+    if (trait.stages != nullptr) {
+      const Epilogue stages = trait.stages(attributes);
+      codes->epilogue.insert(codes->epilogue.end(), stages.begin(), stages.end());
+    }
+    return LowerProductOfCodes(op, *codes, lowering);
   }
 };
 

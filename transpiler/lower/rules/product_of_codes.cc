@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/sums_of_codes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -121,16 +123,12 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
   }
   const Argument& output = *op.outputs().front();
   ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(weights->scales), lowering));
-  const auto slot_or = [](absl::string_view slot, absl::string_view otherwise) {
-    return slot.empty() ? otherwise : slot;
-  };
+  const ProductTrait& made = *FindOpSchema(product.type)->traits().product;
   OpBuilder integers(product.type);
-  integers
-      .Input(slot_or(product.integer_activation_slot, product.activation_slot),
-             activation->codes->name())
-      .Input(slot_or(product.integer_weight_slot, product.weight_slot), weights->codes->name())
+  integers.Input(made.activation, activation->codes->name())
+      .Input(made.weight, weights->codes->name())
       .Input("Scales", scales)
-      .Output(output.slot_name(), output.name());
+      .Output(made.output, output.name());
   if (product.bias) integers.Input("Bias", product.bias->codes->name());
   for (const std::string& operand : product.operands) integers.Input("Operands", operand);
   for (const OpDesc::Attr& attribute : product.attributes) integers.Attr(attribute);

@@ -28,11 +28,11 @@ struct ProductOfCodes {
   int64_t channel_groups = 1;
   // What all sums are multiplied by.
   float alpha = 1;
-  // Of the op on integers; slots that are "" are called as those above.
+  // Of the op on integers.
   absl::string_view type;
-  absl::string_view integer_activation_slot;
-  absl::string_view integer_weight_slot;
   std::vector<OpDesc::Attr> attributes;
+  // The op's own bias, where it is numbers: the operand of the first stage of `epilogue`.
+  const Argument* bias_numbers = nullptr;
   // What the op itself does after the product, and the variables of stages that have an operand.
   Epilogue epilogue;
   std::vector<std::string> operands;

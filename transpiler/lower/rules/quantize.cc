@@ -27,8 +27,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ops/op_form.h"
+#include "ops/code_ops.h"
 #include "ops/quant_math.h"
+#include "ops/value_flow.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -58,51 +59,74 @@ Epilogue StagesOf(const Quantization& quantization) {
   return stages;
 }
 
-constexpr char kAffine[] = "fake_quantize_moving_average_min_max";
-
 // One number that a parameter holds; null where the input is none.
-absl::StatusOr<const float*> FindNumber(const Op& op, absl::string_view slot, Lowering& lowering) {
-  const Argument* const input = op.Input(slot);
+absl::StatusOr<const float*> FindNumber(const Argument* input, Lowering& lowering) {
   if (input == nullptr) return nullptr;
   ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
   if (tensor == nullptr || tensor->dtype() != VarType::FP32 || tensor->size() != 1) return nullptr;
   return tensor->data<float>().data();
 }
 
-// How an affine quantizer makes codes; else nothing, and why.
-absl::StatusOr<std::optional<Quantization>> AffineQuantizationOf(const Op& op,
-                                                                 const OpAttributes& attributes,
-                                                                 Lowering& lowering,
-                                                                 LoweringReason* reason) {
+// How an op whose scale is a step makes codes; else nothing, and why.
+absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, const CodeOp& read,
+                                                                Lowering& lowering,
+                                                                LoweringReason* reason) {
   *reason = LoweringReason::kNotParameter;
-  ASSIGN_OR_RETURN(const float* const step, FindNumber(op, "InScale", lowering));
-  ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(op, "InZeroPoint", lowering));
+  ASSIGN_OR_RETURN(const float* const step, FindNumber(read.scale, lowering));
+  ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(read.zero_point, lowering));
   if (step == nullptr || zero_point == nullptr) return std::nullopt;
   *reason = LoweringReason::kTooManyBits;
-  const int64_t bits = attributes.Int("bit_length");
-  if (bits < 2 || bits > 8) return std::nullopt;
-  const bool is_unsigned = attributes.Bool("unsigned_codes");
-  const int32_t count = int32_t{1} << bits;
-  const int32_t smallest = is_unsigned ? 0 : -count / 2;
-  const int32_t largest = smallest + count - 1;
+  const CodeRange& codes = read.codes;
+  if (codes.bits > 8) return std::nullopt;
   if (!(std::isnormal(*step) && *step > 0)) {
-    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": InScale holds ", *step,
-                                                   "; want a finite number above 0"));
+    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": ",
+                                                   std::string(read.scale->slot_name()), " holds ",
+                                                   *step, "; want a finite number above 0"));
   }
-  if (!(*zero_point >= smallest && *zero_point <= largest) ||
+  if (!(*zero_point >= codes.smallest && *zero_point <= codes.largest) ||
       *zero_point != std::round(*zero_point)) {
-    return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": InZeroPoint holds ",
-                                                   *zero_point, "; want a code, ", smallest, " to ",
-                                                   largest));
+    return absl::InvalidArgumentError(
+        absl::StrCat(DescribeInFile(op), ": ", std::string(read.zero_point->slot_name()), " holds ",
+                     *zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));
   }
-  if (attributes.Int("round_type") != 0) lowering.CountRoundingAwayFromZero();
   Quantization found;
-  found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
-  found.type.range = *step * static_cast<float>(largest);
-  found.type.largest_code = largest;
+  found.type.dtype = codes.is_unsigned ? VarType::UINT8 : VarType::INT8;
+  found.type.range = *step * static_cast<float>(codes.largest);
+  found.type.largest_code = codes.largest;
   found.type.zero_point = static_cast<int32_t>(*zero_point);
   found.multiplier = 1 / *step;
-  found.smallest_code = smallest;
+  found.smallest_code = codes.smallest;
+  return found;
+}
+
+// The same of one whose scale is what the largest code stands for.
+absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, const CodeOp& read,
+                                                                Lowering& lowering,
+                                                                LoweringReason* reason) {
+  *reason = LoweringReason::kGranularity;
+  ASSIGN_OR_RETURN(const float* const range, FindNumber(read.scale, lowering));
+  if (range == nullptr) return std::nullopt;
+  RETURN_IF_ERROR(CheckRanges(op, {range, 1}));
+  *reason = LoweringReason::kZeroPoint;
+  if (read.zero_point != nullptr) {
+    ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*read.zero_point));
+    if (zeros == nullptr) return std::nullopt;
+    for (const uint8_t byte : zeros->bytes()) {
+      if (byte != 0) return std::nullopt;
+    }
+  }
+  *reason = LoweringReason::kTooManyBits;
+  // What signed codes hold is held so, as in training (runtime/executor/ops/quantized.h).
+  if (read.codes.bits > 9) return std::nullopt;
+  const bool is_unsigned = read.codes.bits == 9;
+  if (is_unsigned && !lowering.IsNeverNegative(*read.input)) return std::nullopt;
+  const CodeRange codes = is_unsigned ? UnsignedPartOf(read.codes) : read.codes;
+  Quantization found;
+  found.type.dtype = codes.is_unsigned ? VarType::UINT8 : VarType::INT8;
+  found.type.range = *range;
+  found.type.largest_code = codes.largest;
+  found.multiplier = MultiplierOfCodes(*range, codes.largest, codes.rounding);
+  found.smallest_code = codes.smallest;
   return found;
 }
 
@@ -115,7 +139,7 @@ const Op* FindMove(const Argument& input, const Lowering& lowering) {
       &op->block() != &input.op().block()) {
     return nullptr;
   }
-  const bool moves = MovesValues(*op) && lowering.IsInForm(*op);
+  const bool moves = MovesValues(*op, lowering.era()) && lowering.IsInForm(*op);
   return moves && op->Output("Out") == value->written_by() ? op : nullptr;
 }
 
@@ -197,27 +221,28 @@ class QuantizeRule final : public LoweringRule {
     return "The step to codes ends an epilogue or a table, also after ops that move values; else "
            "it is an edge.";
   }
-  std::vector<std::string> op_types() const override { return {"quantize_linear", kAffine}; }
+  std::vector<std::string> op_types() const override { return StepsOfPortable(QuantOp::kQuantize); }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
-    const bool is_affine = op.type() == kAffine;
-    const Argument* const x = op.Input("X");
-    const Argument* const y = op.Output(is_affine ? "Out" : "Y");
-    const OpAttributes attributes = lowering.AttributesOf(op);
-    if (x == nullptr || y == nullptr || y->variable() == nullptr || y->value() == nullptr ||
-        !attributes.Bool("is_test") || (!is_affine && attributes.Bool("only_observer"))) {
+    const std::optional<CodeOp> read = lowering.CodeOpOf(op);
+    if (!read || read->finds_scale || read->output->value() == nullptr) {
       return LoweringReason::kAttributes;
     }
-    if (!is_affine && attributes.Int("quant_axis") != -1) return LoweringReason::kGranularity;
+    if (read->axis) return LoweringReason::kGranularity;
+    const Argument* const x = read->input;
+    const Argument* const y = read->output;
     const Variable& codes = *y->variable();
     if (codes.values().size() != 1) return LoweringReason::kRewritten;
     if (!AreDequantizedOnly(*y->value(), lowering)) return LoweringReason::kCodesAreRead;
     if (!CanHoldCodes(codes)) return LoweringReason::kUnknownShape;
     LoweringReason reason;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
-                     is_affine ? AffineQuantizationOf(op, attributes, lowering, &reason)
-                               : QuantizationOf(op, attributes, lowering, &reason));
+                     read->scales_are_steps ? QuantizationBySteps(op, *read, lowering, &reason)
+                                            : QuantizationByRange(op, *read, lowering, &reason));
     if (!quantization) return reason;
+    if (read->codes.rounding == QuantSpec::HALF_AWAY_FROM_ZERO) {
+      lowering.CountRoundingAwayFromZero();
+    }
     lowering.SetElementType(codes, quantization->type.dtype);
     if (IsOpen(*x, lowering)) {
       RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
@@ -243,45 +268,6 @@ class QuantizeRule final : public LoweringRule {
     SetCodeType(quantization->type, &edge);
     lowering.Replace(op, std::move(edge));
     return LoweringReason::kAtEdge;
-  }
-
- private:
-  static absl::StatusOr<std::optional<Quantization>> QuantizationOf(const Op& op,
-                                                                    const OpAttributes& attributes,
-                                                                    Lowering& lowering,
-                                                                    LoweringReason* reason) {
-    *reason = LoweringReason::kGranularity;
-    ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*op.Input("Scale")));
-    if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
-      return std::nullopt;
-    }
-    RETURN_IF_ERROR(CheckRanges(op, range->data<float>()));
-    *reason = LoweringReason::kZeroPoint;
-    if (const Argument* zero_point = op.Input("ZeroPoint"); zero_point != nullptr) {
-      ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*zero_point));
-      if (zeros == nullptr) return std::nullopt;
-      for (const uint8_t byte : zeros->bytes()) {
-        if (byte != 0) return std::nullopt;
-      }
-    }
-    *reason = LoweringReason::kTooManyBits;
-    const int64_t bits = attributes.Int("bit_length");
-    // What signed codes hold is held so, as in training (runtime/executor/ops/quantized.h).
-    const bool is_unsigned = bits == 9;
-    if (bits < 2 || bits > 9) return std::nullopt;
-    if (is_unsigned && !lowering.IsNeverNegative(*op.Input("X"))) return std::nullopt;
-    const int32_t largest = LargestCode(static_cast<int>(bits));
-    const bool to_even = attributes.Int("round_type") == 0;
-    Quantization found;
-    found.type.dtype = is_unsigned ? VarType::UINT8 : VarType::INT8;
-    found.type.range = range->data<float>()[0];
-    found.type.largest_code = largest;
-    found.multiplier =
-        MultiplierOfCodes(found.type.range, largest,
-                          to_even ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO);
-    found.smallest_code = is_unsigned ? 0 : to_even ? -largest - 1 : -largest;
-    if (!to_even) lowering.CountRoundingAwayFromZero();
-    return found;
   }
 };
 

@@ -28,23 +28,24 @@ absl::StatusOr<std::optional<ParameterRowCodes>> FindParameterRowCodes(const Arg
                                                                        Lowering& lowering) {
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || op->type() != "fake_row_wise_dequantize" || !lowering.IsInForm(*op)) {
+  const std::optional<CodeOp> read = op != nullptr ? lowering.CodeOpOf(*op) : std::nullopt;
+  if (!read || read->kind != QuantOp::kDequantize || !read->scales_are_steps || !read->axis) {
     return std::nullopt;
   }
   ParameterRowCodes found;
-  found.codes = op->Input("X");
-  found.scales = op->Input("Scale");
-  found.zero_points = op->Input("ZeroPoint");
+  found.codes = read->input;
+  found.scales = read->scale;
+  found.zero_points = read->zero_point;
   ASSIGN_OR_RETURN(found.tensor, lowering.FindParameter(*found.codes));
   if (found.tensor == nullptr || found.tensor->dtype() != VarType::INT8) return std::nullopt;
   const std::vector<int64_t>& dims = found.tensor->dims();
-  const int64_t axis = lowering.AttributesOf(*op).Int("quant_axis");
+  const int axis = *read->axis;
   if (axis < 0 || axis >= static_cast<int64_t>(dims.size())) {
     return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(*op), ": quant_axis is ", axis,
                                                    " and the codes are ", DimsText(dims),
                                                    "; want an axis of them"));
   }
-  found.axis = static_cast<int>(axis);
+  found.axis = axis;
   ASSIGN_OR_RETURN(found.steps, lowering.FindParameter(*found.scales));
   ASSIGN_OR_RETURN(const Tensor* zero_points, lowering.FindParameter(*found.zero_points));
   RETURN_IF_ERROR(CheckOfRows(*op, *found.scales, found.steps, VarType::FP32, dims[axis]));

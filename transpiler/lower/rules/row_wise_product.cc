@@ -68,8 +68,8 @@ absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOf
       .Input("Offsets", weights.zero_points->name())
       .Output("Out", output.name());
   LoweringReason reason = LoweringReason::kOnIntegers;
-  if (!epilogue.empty() && epilogue.front().kind == EpilogueStage::Kind::kAddChannel) {
-    ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*op.Input("Bias")));
+  if (product.bias_numbers != nullptr) {
+    ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*product.bias_numbers));
     std::vector<int32_t> codes(scales.size());
     if (bias->size() != static_cast<int64_t>(scales.size())) return LoweringReason::kAttributes;
     if (FillBiasCodes(bias->data<float>(), scales, sum.largest(), absl::MakeSpan(codes))) {

@@ -32,6 +32,7 @@
 #include "ops/dims.h"
 #include "ops/equal_shapes.h"
 #include "ops/op_schema.h"
+#include "ops/op_traits.h"
 #include "ops/sums_of_codes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -73,18 +74,17 @@ bool IsOfChannels(const std::vector<int64_t>& addend, int64_t axis, const VarTyp
 absl::StatusOr<bool> CanAddCodes(const Op& product, const ParameterBiasCodes& bias,
                                  Lowering& lowering) {
   const OpSchema* const schema = FindOpSchema(product.type());
+  const std::optional<ProductTrait>& trait = TraitsOf(product).product;
   const Argument* const scales = product.Input("Scales");
-  if (schema->FindInput("Bias", lowering.era()) == nullptr || product.Input("Bias") != nullptr ||
-      product.Input("Offsets") != nullptr || scales == nullptr ||
-      !EpilogueOf(product.desc())->empty()) {
+  if (!trait || schema->FindInput("Bias", lowering.era()) == nullptr ||
+      product.Input("Bias") != nullptr || product.Input("Offsets") != nullptr ||
+      scales == nullptr || !EpilogueOf(product.desc())->empty()) {
     return false;
   }
-  const bool is_image = product.Input("Filter") != nullptr;
   ASSIGN_OR_RETURN(const Tensor* values, lowering.FindParameter(*scales));
-  ASSIGN_OR_RETURN(const Tensor* weights,
-                   lowering.FindParameter(*product.Input(is_image ? "Filter" : "Y")));
+  ASSIGN_OR_RETURN(const Tensor* weights, lowering.FindParameter(*product.Input(trait->weight)));
   if (values == nullptr || weights == nullptr) return false;
-  const VarType::TensorDesc* const input = TensorOf(*product.Input(is_image ? "Input" : "X"));
+  const VarType::TensorDesc* const input = TensorOf(*product.Input(trait->activation));
   SumOfProducts sum;
   sum.products = weights->size() / bias.tensor->size();
   sum.is_unsigned = input == nullptr || input->data_type() == VarType::UINT8;
@@ -95,7 +95,7 @@ absl::StatusOr<bool> CanAddCodes(const Op& product, const ParameterBiasCodes& bi
 
 // Whether a run may hold what an input reads as codes, so that a sum adds those
 // (runtime/executor/ops/residual.h).
-bool MayBeHeldAsCodes(const Argument& input) {
+bool MayBeHeldAsCodes(const Argument& input, Era era) {
   const Argument* at = &input;
   while (at != nullptr && at->value() != nullptr) {
     if (at->value()->origin() == Value::Origin::kEntry) return at->op().block().index() > 0;
@@ -112,7 +112,7 @@ bool MayBeHeldAsCodes(const Argument& input) {
       case QuantOp::kObserve:
         break;
       case QuantOp::kNone:
-        if (!schema->KeepsRange(op->desc())) return false;
+        if (!schema->KeepsRange(op->desc(), era)) return false;
     }
     at = op->Input("X");
   }
@@ -125,12 +125,15 @@ class SumRule final : public LoweringRule {
   absl::string_view doc() const override {
     return "The sum with a bias or a residual is an operation of an epilogue.";
   }
-  std::vector<std::string> op_types() const override { return {"elementwise_add"}; }
+  std::vector<std::string> op_types() const override {
+    return TypesWith([](const OpTraits& op) { return op.sum.has_value(); });
+  }
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
-    const Argument* const x = op.Input("X");
-    const Argument* const y = op.Input("Y");
-    const Argument* const out = op.Output("Out");
+    const SumTrait& sum = *TraitsOf(op).sum;
+    const Argument* const x = op.Input(sum.x);
+    const Argument* const y = op.Input(sum.y);
+    const Argument* const out = op.Output(sum.output);
     if (x == nullptr || y == nullptr || out == nullptr) return LoweringReason::kAttributes;
     // Of two products the later one takes the sum up.
     const Op* product = lowering.FindOpenProduct(*y);
@@ -146,13 +149,15 @@ class SumRule final : public LoweringRule {
   // Adds the codes of Y, or of X where Y is none, to numbers; gives `otherwise` where neither is.
   static LoweringReason AddCodes(const Op& op, LoweringReason otherwise, Lowering& lowering) {
     if (!HaveEqualShapes(op)) return otherwise;
-    for (const auto& [codes_slot, numbers_slot] : {std::pair("Y", "X"), std::pair("X", "Y")}) {
+    const SumTrait& trait = *TraitsOf(op).sum;
+    for (const auto& [codes_slot, numbers_slot] :
+         {std::pair(trait.y, trait.x), std::pair(trait.x, trait.y)}) {
       const std::optional<ActivationCodes> codes = lowering.FindCodes(*op.Input(codes_slot));
       if (!codes) continue;
       OpBuilder sum("integer_add");
       sum.Input("X", op.Input(numbers_slot)->name())
           .Input("Y", codes->codes->name())
-          .Output("Out", op.Output("Out")->name())
+          .Output("Out", op.Output(trait.output)->name())
           .FloatAttr("range", codes->range)
           .IntAttr("largest_code", codes->largest_code);
       if (codes->zero_point) sum.IntAttr("zero_point", *codes->zero_point);
@@ -171,7 +176,7 @@ class SumRule final : public LoweringRule {
     if (dims == nullptr || addend_dims == nullptr) return LoweringReason::kUnknownShape;
     if (HaveEqualShapes(op)) {
       const std::optional<ActivationCodes> codes = lowering.FindCodes(addend);
-      if (!codes && MayBeHeldAsCodes(addend)) return LoweringReason::kAtEdge;
+      if (!codes && MayBeHeldAsCodes(addend, lowering.era())) return LoweringReason::kAtEdge;
       if (!codes) {
         lowering.TakeUp(product, op, out, {{Kind::kAddElement}}, {addend.variable()->name()});
         return LoweringReason::kInEpilogue;
@@ -183,8 +188,8 @@ class SumRule final : public LoweringRule {
                       {std::string(codes->codes->name())});
       return LoweringReason::kInEpilogue;
     }
-    const int channel_axis = ChannelAxisOf(product, dims->dims_size());
-    const int64_t axis = lowering.AttributesOf(op).Int("axis");
+    const int channel_axis = TraitsOf(product).ChannelAxis(dims->dims_size());
+    const int64_t axis = lowering.AttributesOf(op).Int(TraitsOf(op).sum->axis);
     ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> codes,
                      FindParameterBiasCodes(addend, lowering));
     if (codes) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "ops/activation.h"
+#include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -69,11 +69,11 @@ Tensor CodesOf(absl::Span<const float> numbers, const Quantization& quantization
 }  // namespace
 
 absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering) {
-  if (op.inputs().size() != 1) return false;
+  if (op.inputs().size() != 1 || TraitsOf(op).activation == nullptr) return false;
   const std::optional<ActivationCodes> codes = lowering.FindCodes(*op.Input("X"));
   const Argument& out = *op.Output("Out");
   if (!codes || out.value() == nullptr) return false;
-  const Activation activation = ActivationOf(op.type(), lowering.AttributesOf(op), lowering.era());
+  const Activation activation = ActivationOf(op.type(), lowering.AttributesOf(op));
   ASSIGN_OR_RETURN(
       const std::string table,
       lowering.AddParameter(absl::StrCat(out.name(), ".table"), NumbersOf(activation, *codes)));

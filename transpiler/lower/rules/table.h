@@ -23,8 +23,8 @@
 
 namespace fixpoint {
 
-// Puts a table of numbers in the place of an op of ActivationTypes(), if it reads what codes stand
-// for. Gives whether it does.
+// Puts a table of numbers in the place of an activation, if it reads what codes stand for. Gives
+// whether it does.
 absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering);
 
 // Makes a table of numbers one of codes, which are stored in a variable.

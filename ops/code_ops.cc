@@ -1,0 +1,162 @@
+#include "ops/code_ops.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "ops/op_form.h"
+#include "ops/op_traits.h"
+#include "proto/attributes.h"
+#include "proto/program.h"
+#include "proto/status_macros.h"
+
+namespace fixpoint {
+namespace {
+
+absl::StatusOr<int> ReadInt(const OpDesc& op, Era era, absl::string_view name, int otherwise) {
+  const OpDesc::Attr* attr = AttrOrDefault(op, name, era);
+  if (attr == nullptr) return otherwise;
+  const std::optional<int64_t> value = IntValue(*attr);
+  if (value.has_value() && *value == static_cast<int>(*value)) return static_cast<int>(*value);
+  return absl::InvalidArgumentError(
+      absl::StrCat("attribute ", name, " is not a whole number of 32 bits"));
+}
+
+bool ReadBool(const OpDesc& op, Era era, absl::string_view name, bool otherwise) {
+  const OpDesc::Attr* attr = AttrOrDefault(op, name, era);
+  const std::optional<bool> value = attr != nullptr ? BoolValue(*attr) : std::nullopt;
+  return value.value_or(otherwise);
+}
+
+// The only code of one bit is 0.
+absl::Status CheckBits(absl::string_view attr, int64_t bits, int least_bits) {
+  if (bits >= least_bits && bits <= 16) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(attr, " is ", bits, "; want ", least_bits, " to 16"));
+}
+
+bool ScalesAreSteps(const std::string& type) {
+  const OpSchema* const schema = FindOpSchema(type);
+  return schema != nullptr && schema->traits().scales_are_steps;
+}
+
+// The argument of the first of these slots that an op has.
+const Argument* FindInput(const Op& op, std::initializer_list<const char*> slots) {
+  for (const char* slot : slots) {
+    if (const Argument* argument = op.Input(slot); argument != nullptr) return argument;
+  }
+  return nullptr;
+}
+
+const Argument* FindOutput(const Op& op, std::initializer_list<const char*> slots) {
+  for (const char* slot : slots) {
+    if (const Argument* argument = op.Output(slot); argument != nullptr) return argument;
+  }
+  return nullptr;
+}
+
+// Those of a dequantize op; nothing where what it divides by is no largest code.
+std::optional<CodeRange> CodesToRead(const OpDesc& op, Era era) {
+  const auto largest = ReadLargestCode(op, era, LargestCode(8));
+  if (!largest.ok()) return std::nullopt;
+  for (int bits = 2; bits <= 16; ++bits) {
+    if (LargestCode(bits) == *largest) return SymmetricCodes(bits, QuantSpec::HALF_TO_EVEN);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<int> ReadBits(const OpDesc& op, Era era, int otherwise, int least_bits) {
+  ASSIGN_OR_RETURN(const int bits, ReadInt(op, era, "bit_length", otherwise));
+  RETURN_IF_ERROR(CheckBits("bit_length", bits, least_bits));
+  return bits;
+}
+
+absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bits) {
+  ASSIGN_OR_RETURN(const int bits, ReadBits(op, era, 8, least_bits));
+  // Ops of an era without the attribute round half away from zero.
+  ASSIGN_OR_RETURN(const int round_type, ReadInt(op, era, "round_type", 1));
+  if (round_type != 0 && round_type != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
+  }
+  const QuantSpec::Rounding rounding =
+      round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO;
+  if (!ScalesAreSteps(op.type())) return SymmetricCodes(bits, rounding);
+  return AffineCodes(bits, ReadBool(op, era, "unsigned_codes", false), rounding);
+}
+
+absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era, int otherwise) {
+  return ReadInt(op, era, "quant_axis", otherwise);
+}
+
+absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwise) {
+  if (const OpDesc::Attr* attr = AttrOrDefault(op, "max_range", era); attr != nullptr) {
+    if (const auto largest = FloatValue(*attr); largest) return static_cast<float>(*largest);
+  }
+  if (const OpDesc::Attr* attr = AttrOrDefault(op, "quant_bits", era); attr != nullptr) {
+    if (const auto bits = IntsValue(*attr); bits && !bits->empty()) {
+      RETURN_IF_ERROR(CheckBits("quant_bits", bits->front(), 2));
+      return LargestCode(static_cast<int>(bits->front()));
+    }
+  }
+  if (AttrOrDefault(op, "bit_length", era) == nullptr) return otherwise;
+  ASSIGN_OR_RETURN(const int bits, ReadBits(op, era, 8));
+  return LargestCode(bits);
+}
+
+bool IsStepOfPortable(const Op& op) {
+  return op.Input("ZeroPoint") != nullptr || op.Input("InZeroPoint") != nullptr;
+}
+
+std::vector<std::string> StepsOfPortable(QuantOp kind) {
+  std::vector<std::string> types;
+  for (const OpSchema* schema : AllOpSchemas()) {
+    const bool has_zero_point = schema->FindInput("ZeroPoint", Era::kPaddle2) != nullptr ||
+                                schema->FindInput("InZeroPoint", Era::kPaddle2) != nullptr;
+    if (schema->quant_op() == kind && has_zero_point) types.push_back(schema->type());
+  }
+  return types;
+}
+
+std::optional<CodeOp> ReadCodeOp(const Op& op, Era era) {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  if (schema == nullptr || schema->quant_op() == QuantOp::kNone ||
+      !OpAttributes::Of(op.desc(), *schema, era)) {
+    return std::nullopt;
+  }
+  const OpDesc& desc = op.desc();
+  const bool is_dequantize = schema->quant_op() == QuantOp::kDequantize;
+  CodeOp read;
+  read.kind = schema->quant_op();
+  read.input = op.Input("X");
+  read.output = FindOutput(op, {"Y", "Out"});
+  read.scale = FindInput(op, {"Scale", "InScale", "Scales"});
+  read.zero_point = FindInput(op, {"ZeroPoint", "InZeroPoint"});
+  read.scales_are_steps = schema->traits().scales_are_steps;
+  read.only_observes = ReadBool(desc, era, "only_observer", false);
+  const bool has_found = schema->FindOutput("OutScale", era) != nullptr ||
+                         schema->FindOutput("OutScales", era) != nullptr;
+  read.finds_scale = !is_dequantize && has_found &&
+                     (read.scale == nullptr || !ReadBool(desc, era, "is_test", true));
+  const absl::StatusOr<int> axis = ReadChannelAxis(desc, era, -1);
+  if (axis.ok() && *axis != -1) read.axis = *axis;
+  std::optional<CodeRange> codes;
+  if (is_dequantize) {
+    codes = CodesToRead(desc, era);
+  } else if (const auto made = ReadCodeRange(desc, era); made.ok()) {
+    codes = *made;
+  }
+  const bool lacks_zero_point = read.scales_are_steps && read.zero_point == nullptr;
+  if (!axis.ok() || !codes || read.input == nullptr || read.output == nullptr ||
+      (is_dequantize && (read.scale == nullptr || lacks_zero_point))) {
+    return std::nullopt;
+  }
+  read.codes = *codes;
+  return read;
+}
+
+}  // namespace fixpoint

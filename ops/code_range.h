@@ -1,0 +1,49 @@
+// Which integers codes are, and how numbers are rounded to them.
+
+#ifndef FIXPOINT_OPS_CODE_RANGE_H_
+#define FIXPOINT_OPS_CODE_RANGE_H_
+
+#include <cstdint>
+
+#include "ops/quant_math.h"
+#include "proto/quant_spec.pb.h"
+
+namespace fixpoint {
+
+struct CodeRange {
+  int bits = 8;  // of the codes that there are, with their sign
+  bool is_unsigned = false;
+  int32_t smallest = -128;
+  int32_t largest = 127;
+  QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
+
+  friend bool operator==(const CodeRange& a, const CodeRange& b) {
+    return a.bits == b.bits && a.is_unsigned == b.is_unsigned && a.smallest == b.smallest &&
+           a.largest == b.largest && a.rounding == b.rounding;
+  }
+};
+
+// The codes of symmetric ops, by their bit_length: those of that many signed bits, of which ops
+// that round half away from zero leave out the smallest. REQUIRES: 1 <= bit_length <= 31.
+inline CodeRange SymmetricCodes(int bit_length, QuantSpec::Rounding rounding) {
+  const int32_t largest = LargestCode(bit_length);
+  const bool has_all = rounding == QuantSpec::HALF_TO_EVEN;
+  return {bit_length, false, has_all ? -largest - 1 : -largest, largest, rounding};
+}
+
+// Those of them that numbers which are never negative have: what the reference writes for unsigned
+// codes of one bit less.
+inline CodeRange UnsignedPartOf(CodeRange codes) {
+  return {codes.bits - 1, true, 0, codes.largest, codes.rounding};
+}
+
+// The codes of affine ops: all of that many bits. REQUIRES: 1 <= bits <= 16.
+inline CodeRange AffineCodes(int bits, bool is_unsigned, QuantSpec::Rounding rounding) {
+  const int32_t count = int32_t{1} << bits;
+  const int32_t smallest = is_unsigned ? 0 : -count / 2;
+  return {bits, is_unsigned, smallest, smallest + count - 1, rounding};
+}
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_CODE_RANGE_H_

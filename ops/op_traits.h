@@ -1,0 +1,130 @@
+// What an op is for the whole project: a product, the addition of a bias or a residual, a stage of
+// an epilogue, a mover of values, an op of samples. The planner, lowering and the executor ask here
+// and name no op types; a schema says it (op_schema_builder.h).
+
+#ifndef FIXPOINT_OPS_OP_TRAITS_H_
+#define FIXPOINT_OPS_OP_TRAITS_H_
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "ops/activation.h"
+#include "ops/epilogue.h"
+#include "ops/op_form.h"
+#include "proto/program_fwd.h"
+
+namespace fixpoint {
+
+// Sums of products of an activation and a weight, or of two activations.
+struct ProductTrait {
+  enum class Form {
+    // Images [N,C,H,W] and filters [O,C/groups,h,w], with the attributes of conv2d.
+    kConvolution,
+    // Filters are [C,O/groups,h,w], with the attributes of conv2d_transpose.
+    kTransposedConvolution,
+    kFlattened,  // of matrices, to which leading and other dimensions are flattened
+    kMatrices,   // over the last two dimensions, the others broadcast
+  };
+  Form form = Form::kMatrices;
+  // Slots. `bias` is "" where the op adds none; it has an element for each channel.
+  std::string activation;
+  std::string weight;
+  std::string bias;
+  std::string output;
+  // Attributes, "" where the op has none: the dimensions that are rows (kFlattened, 1 without), the
+  // transpositions (kMatrices), and what all sums are multiplied by.
+  std::string activation_rows;
+  std::string weight_rows;
+  std::string transposes_activation;
+  std::string transposes_weight;
+  std::string factor;
+  // Whether an op does more than its attributes above say, because work of other ops was folded
+  // into it. Null: none does.
+  std::function<bool(const Op& op, const OpAttributes& attributes)> does_more;
+  // What the op does after its bias. Null: nothing.
+  std::function<Epilogue(const OpAttributes& attributes)> stages;
+
+  bool gives_images() const {
+    return form == Form::kConvolution || form == Form::kTransposedConvolution;
+  }
+  // The axis of the channels of a result of that rank: images have them on axis 1, matrices their
+  // columns on the last. That of images with the channels last is not asked for.
+  int ChannelAxis(int rank) const { return gives_images() ? 1 : rank - 1; }
+  // The axis of an operand in `slot` whose entries are channels; nothing where there is none, or
+  // its rank is not known.
+  std::optional<int> WeightAxis(const Op& op, const OpAttributes& attributes,
+                                absl::string_view slot) const;
+};
+
+// x + y, with y at the dimensions of x from an axis on: where they are the channels of a product, a
+// bias, and where they are all of its result, a residual.
+struct SumTrait {
+  std::string x;
+  std::string y;
+  std::string output;
+  std::string axis;  // an attribute; -1: y ends where x does
+};
+
+// An op of one tensor that is stages of an epilogue.
+struct StageTrait {
+  struct Stages {
+    Epilogue epilogue;
+    // The stages give a number where the op gives NaN, or 0 of the other sign. Codes have neither,
+    // so they stand for the op where its result becomes codes (value_flow.h), and nowhere else.
+    bool in_codes_alone = false;
+  };
+  std::string input;
+  std::string output;
+  // Whether the operands of the stages are made of Scale, Bias, Mean and Variance (norm_factors.h);
+  // else the stages have none.
+  bool normalizes = false;
+  // Nothing where no stages compute what the op does.
+  std::function<std::optional<Stages>(const OpAttributes& attributes)> read;
+};
+
+// The stage of a function; nothing where there is none.
+std::optional<StageTrait::Stages> StagesOf(const Activation& activation);
+
+struct OpTraits {
+  std::optional<ProductTrait> product;
+  std::optional<SumTrait> sum;
+  std::optional<StageTrait> stage;
+  // The function of X, element by element, that Out is. Null: it is none of them.
+  std::function<Activation(const OpAttributes& attributes)> activation;
+  // Out holds values of all X alone: where those are codes of one kind, so can Out be.
+  bool joins_values = false;
+  // Out is X.
+  bool copies = false;
+  // What is of an entry of the first axis is computed of what is there in the inputs, and of
+  // operands without such an axis.
+  bool is_of_samples = false;
+  // Of an op that quantizes or dequantizes: a scale is the step between two codes, and there is a
+  // zero point; else it is what the largest code stands for (code_ops.h).
+  bool scales_are_steps = false;
+  // Sums of codes, with the stages that attributes name (ops/epilogue.h).
+  bool has_epilogue = false;
+  // Of one that is no product: whether its channels are those of images.
+  bool gives_images = false;
+
+  // Whether what `has_epilogue` has its channels on axis 1, or on the last.
+  int ChannelAxis(int rank) const {
+    return gives_images || (product && product->gives_images()) ? 1 : rank - 1;
+  }
+};
+
+// Those of the op's type; none where it has no schema.
+const OpTraits& TraitsOf(const Op& op);
+
+// The op types with a trait: TypesWith([](const OpTraits& traits) { ... }), in ascending order.
+std::vector<std::string> TypesWith(const std::function<bool(const OpTraits& traits)>& has);
+// Those that are an activation.
+std::vector<std::string> ActivationTypes();
+// What an op of that type, or its gradient op, computes. REQUIRES: the type is one of them.
+Activation ActivationOf(absl::string_view type, const OpAttributes& attributes);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_OP_TRAITS_H_

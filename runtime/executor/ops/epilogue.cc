@@ -141,6 +141,7 @@ bool SumsOfCodes::CanAdd(const BiasCodes& bias) const {
   sum.is_unsigned = inputs.type == kernels::CodeType::kUint8;
   sum.has_zero_point = inputs.zero_point.has_value();
   sum.has_bias = true;
+  sum.has_weight_zero_points = has_weight_zero_points;
   return bias.IsOfSums(inputs, weights) && SumsFit(sum);
 }
 

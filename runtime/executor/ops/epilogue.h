@@ -51,6 +51,7 @@ struct SumsOfCodes {
   const Codes& inputs;
   const Codes& weights;
   int64_t products;
+  bool has_weight_zero_points = false;
 
   // Whether they are in the steps of a bias, and 32 bits hold them with it.
   bool CanAdd(const BiasCodes& bias) const;

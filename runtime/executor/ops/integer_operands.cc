@@ -22,7 +22,7 @@ SumOfProducts SumOf(const IntegerOperands& operands, int64_t products) {
   sum.products = products;
   sum.is_unsigned = operands.inputs.type == kernels::CodeType::kUint8;
   sum.has_zero_point = operands.inputs.zero_point.has_value();
-  sum.has_weight_zero_points = operands.weight_zero_points.has_value();
+  sum.has_weight_zero_points = operands.have_weight_zero_points();
   return sum;
 }
 
@@ -76,6 +76,43 @@ ScalesAndBias AddBiasCodes(OpPlanner& op, const OperandSums& sums, Buffer addend
   return {scales, bias, /*are_scales_filled=*/true};
 }
 
+// Of the sums' weights: INT8, and INT32 of the output channels.
+struct SignedWeights {
+  Buffer codes;
+  std::optional<Buffer> zero_points;
+};
+
+// Where weights have one zero point, adds the step that makes them.
+SignedWeights AddSignedWeights(OpPlanner& op, const OperandSums& sums) {
+  const Codes& weights = sums.operands.weights;
+  if (!weights.zero_point) return {weights.codes, sums.operands.weight_zero_points};
+  const bool is_unsigned = weights.type == kernels::CodeType::kUint8;
+  const Buffer from = weights.codes;
+  const Buffer zero_point = *weights.zero_point;
+  const Buffer zero_points = op.Scratch("zero points", VarType::INT32, sums.channels);
+  const Buffer codes = is_unsigned ? op.Scratch("signed codes", VarType::INT8, from.size) : from;
+  std::vector<Buffer> writes = {zero_points};
+  if (is_unsigned) writes.push_back(codes);
+  op.AddStep({{from, zero_point},
+              std::move(writes),
+              [=](const StepContext& run) {
+                const int32_t shift = is_unsigned ? 128 : 0;
+                const absl::Span<int32_t> filled = run.Of<int32_t>(zero_points);
+                std::fill(filled.begin(), filled.end(),
+                          static_cast<int32_t>(run.Floats(zero_point)[0]) - shift);
+                if (!is_unsigned) return absl::OkStatus();
+                const absl::Span<uint8_t> unsigned_codes = run.Of<uint8_t>(from);
+                std::transform(unsigned_codes.begin(), unsigned_codes.end(),
+                               run.Of<int8_t>(codes).begin(),
+                               [](uint8_t code) { return static_cast<int8_t>(code ^ 128); });
+                return absl::OkStatus();
+              },
+              "",
+              0,
+              "signed weights"});
+  return {codes, zero_points};
+}
+
 std::string NameOf(const OpPlanner& op, const OperandSums& sums, const std::string& after) {
   return absl::StrCat(op.op().type(), " on integers", sums.bias ? " with bias" : "",
                       sums.operands.weight_zero_points ? ", row-wise" : "", after);
@@ -96,10 +133,9 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
   ASSIGN_OR_RETURN(const std::optional<Codes> weights,
                    builder.ReadCodes(weight, Layout::kRowMajor));
   if (!inputs || !weights) return std::nullopt;
-  if (inputs->channel_axis || weights->zero_point || weights->type != kernels::CodeType::kInt8) {
-    return std::nullopt;
-  }
+  if (inputs->channel_axis) return std::nullopt;
   if (weights->channel_axis && weights->channel_axis != channel_axis) return std::nullopt;
+  if (!weights->zero_point && weights->type != kernels::CodeType::kInt8) return std::nullopt;
   return IntegerOperands{*inputs, *weights, std::nullopt};
 }
 
@@ -115,7 +151,7 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadRowWiseOperands(
     return std::nullopt;
   }
   ASSIGN_OR_RETURN(const std::optional<Codes> inputs, builder.ReadCodes(input, Layout::kRowMajor));
-  if (!inputs || inputs->channel_axis || inputs->zero_point) return std::nullopt;
+  if (!inputs || inputs->channel_axis) return std::nullopt;
   Codes weights;
   weights.codes = rows->codes;
   weights.ranges = rows->scales;
@@ -137,13 +173,14 @@ absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points) {
 
 kernels::SumCoding OperandSums::coding() const {
   kernels::SumCoding coding = operands.inputs.coding();
-  if (operands.weight_zero_points) coding = coding.WithWeightZeroPoints();
+  if (operands.have_weight_zero_points()) coding = coding.WithWeightZeroPoints();
   return bias || bias_numbers ? coding.WithBias() : coding;
 }
 
 void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                     std::shared_ptr<kernels::IntegerSums> kernel, PlannedEpilogue epilogue) {
-  const auto& [inputs, weights, weight_zero_points] = sums.operands;
+  const Codes& inputs = sums.operands.inputs;
+  const SignedWeights weights = AddSignedWeights(op, sums);
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights.codes);
   ScalesAndBias added;
   if (sums.bias) {
@@ -161,16 +198,16 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
   if (added.are_scales_filled) {
     reads.push_back(added.scales);
   } else {
-    reads.push_back(weights.ranges);
+    reads.push_back(sums.operands.weights.ranges);
     writes.insert(writes.begin(), added.scales);
   }
   if (added.bias) reads.push_back(*added.bias);
-  if (weight_zero_points) reads.push_back(*weight_zero_points);
+  if (weights.zero_points) reads.push_back(*weights.zero_points);
   const std::string implementation = kernel->implementation();
   const std::string name = NameOf(op, sums, epilogue.names);
   op.AddStep({epilogue.WithOperands(std::move(reads)), std::move(writes),
               [=, kernel = std::move(kernel)](const StepContext& run) {
-                const auto& [inputs, weights, zero_points] = sums.operands;
+                const Codes& inputs = sums.operands.inputs;
                 if (!added.are_scales_filled) FillScales(sums, run, run.Floats(added.scales));
                 const auto stages = epilogue.OperandsOf(run);
                 kernels::SumOperands operands = {run.Of<uint8_t>(inputs.codes),
@@ -178,8 +215,8 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                                                  static_cast<int32_t>(inputs.ZeroPointIn(run)),
                                                  stages};
                 if (added.bias) operands.bias = run.Of<int32_t>(*added.bias);
-                if (zero_points) {
-                  operands.weight_zero_points = run.Of<int32_t>(*zero_points);
+                if (weights.zero_points) {
+                  operands.weight_zero_points = run.Of<int32_t>(*weights.zero_points);
                   RETURN_IF_ERROR(CheckWeightZeroPoints(operands.weight_zero_points));
                 }
                 kernel->Run(operands, run.Floats(epilogue.out));

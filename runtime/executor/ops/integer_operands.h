@@ -21,19 +21,22 @@
 
 namespace fixpoint::executor {
 
-// Activations with one range, which may have a zero point, and weights of signed codes with one
-// range or one for each output channel, or channel of a group.
+// Activations with one range, which may have a zero point, and weights: of signed codes with one
+// range or one for each output channel, or channel of a group, or affine with one zero point.
 struct IntegerOperands {
   Codes inputs;
   Codes weights;
   std::optional<Buffer> weight_zero_points;  // INT32, of the output channels
 
+  bool have_weight_zero_points() const { return weights.zero_point || weight_zero_points; }
   // Sums of so many of their products.
-  SumsOfCodes SumsOf(int64_t products) const { return {inputs, weights, products}; }
+  SumsOfCodes SumsOf(int64_t products) const {
+    return {inputs, weights, products, have_weight_zero_points()};
+  }
 };
 
-// Nothing where one of the two is not held as such codes, without zero points of weights.
-// `channel_axis` is the axis of the weights that the output channels are on.
+// Nothing where one of the two is not held as such codes. `channel_axis` is the axis of the weights
+// that the output channels are on.
 absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
                                                                    absl::string_view input_slot,
                                                                    Layout input_layout,

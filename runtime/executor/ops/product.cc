@@ -184,7 +184,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
                    ReadOperandCodes(op, product, column_axis));
   if (integers) {
-    const bool may_add_bias = product.alpha == 1 && has_columns && !integers->weight_zero_points;
+    const bool may_add_bias = product.alpha == 1 && has_columns;
     const OpsAfter of_sums =
         may_add_bias ? FindOpsAfterSums(op, output, integers->SumsOf(shape.inner)) : after;
     OperandSums sums = {*integers, shape.columns, shape.inner, OperationsOf(shape), product.alpha};

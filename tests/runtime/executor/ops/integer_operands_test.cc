@@ -3,9 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "proto/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
@@ -191,18 +196,73 @@ TEST(AffineCodes, AreReadAsIfTheyWereNumbers) {
   EXPECT_THAT(PlanOf(kAffineOfTests, inputs, "a"), testing::HasSubstr("pool2d on integers"));
 }
 
-// On the right of a product they are numbers, and so are the others.
-TEST(AffineCodes, OnTheRightAreNumbers) {
+// Both sides of a product have a zero point. Numbers are what the interpreter adds up.
+TEST(AffineCodes, AreMultipliedWithAffineWeights) {
+  struct Product {
+    const char* op;
+    const char* x;  // dims
+    const char* w;
+  };
+  const Product products[] = {
+      {"conv2d(Input=xd, Filter=wd) -> (Output=y) {paddings=[1, 1]}", "2,4,5,5", "6,4,3,3"},
+      {"conv2d(Input=xd, Filter=wd) -> (Output=y) {groups=2, strides=[2, 1]}", "2,4,6,5",
+       "6,2,3,2"},
+      {"depthwise_conv2d(Input=xd, Filter=wd) -> (Output=y) {groups=4, paddings=[1, 1]}", "2,4,9,9",
+       "4,1,3,3"},
+      {"conv2d_transpose(Input=xd, Filter=wd) -> (Output=y) {strides=[2, 2], groups=2}", "2,4,3,3",
+       "4,3,2,2"},
+      {"mul(X=xd, Y=wd) -> (Out=y)", "3,20", "20,6"},
+      {"matmul(X=xd, Y=wd) -> (Out=y) {transpose_Y=true, alpha=0.5}", "2,3,20", "6,20"},
+      {"matmul_v2(X=xd, Y=wd) -> (Out=y)", "2,3,4,20", "2,3,20,5"},
+      {"fc(Input=xd, W=wd) -> (Out=y) {activation_type=\"relu\"}", "3,20", "20,6"},
+  };
+  for (const Product& product : products) {
+    for (const char* codes : {"unsigned_codes=true", "unsigned_codes=false"}) {
+      const std::string zero_point = codes == std::string("unsigned_codes=true") ? "150" : "-40";
+      const std::string program = absl::StrCat(R"(program version=2006002
+      block 0 {
+        fake_quantize_moving_average_min_max(X=x, InScale=xs, InZeroPoint=xz) -> (
+          Out=xq, OutScale=xs2, OutZeroPoint=xz2) {is_test=true, )",
+                                               codes, R"(}
+        fake_dequantize_affine(X=xq, Scale=xs, ZeroPoint=xz) -> (Out=xd)
+        fake_quantize_moving_average_min_max(X=w, InScale=ws, InZeroPoint=wz) -> (
+          Out=wq, OutScale=ws2, OutZeroPoint=wz2) {is_test=true, )",
+                                               codes, R"(}
+        fake_dequantize_affine(X=wq, Scale=ws, ZeroPoint=wz) -> (Out=wd)
+        )",
+                                               product.op, "\n      }");
+      const auto dims = [](const char* text) {
+        std::vector<int64_t> sizes;
+        for (const absl::string_view size : absl::StrSplit(text, ',')) {
+          sizes.push_back(0);
+          EXPECT_TRUE(absl::SimpleAtoi(size, &sizes.back()));
+        }
+        return sizes;
+      };
+      const std::string inputs = Drawn("x", dims(product.x)) + Drawn("w", dims(product.w)) +
+                                 "xs f32[1] 0.01\nws f32[1] 0.008\nxz f32[1] " + zero_point +
+                                 "\nwz f32[1] " + zero_point + "\n";
+      EXPECT_EQ(OpDifferences(program, inputs, 1e-5, {"y"}), "") << product.op << codes;
+      EXPECT_THAT(PlanOf(program.c_str(), inputs, "y"), testing::HasSubstr("on integers"))
+          << product.op;
+    }
+  }
+}
+
+// A value that is multiplied with itself, which has its zero point on both sides.
+TEST(AffineCodes, AreMultipliedWithThemselves) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {
         fake_quantize_moving_average_min_max(X=x, InScale=s, InZeroPoint=z) -> (
           Out=q, OutScale=s2, OutZeroPoint=z2) {is_test=true}
         fake_dequantize_affine(X=q, Scale=s, ZeroPoint=z) -> (Out=xd)
         matmul(X=xd, Y=xd) -> (Out=y) {transpose_Y=true}
+        matmul_grad(X=xd, Y=xd, Out@GRAD=dy) -> (X@GRAD=dx) {transpose_Y=true}
       })";
-  const std::string inputs = Drawn("x", {2, 3, 3}) + "s f32[1] 0.01\nz f32[1] -50\n";
-  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y"}), "");
-  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::Not(testing::HasSubstr("on integers")));
+  const std::string inputs =
+      Drawn("x", {2, 3, 3}) + Drawn("dy", {2, 3, 3}) + "s f32[1] 0.01\nz f32[1] -50\n";
+  EXPECT_EQ(OpDifferences(kProgram, inputs, 1e-5, {"y", "dx"}), "");
+  EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("matmul on integers"));
 }
 
 // One value is read in the layouts of both slots.

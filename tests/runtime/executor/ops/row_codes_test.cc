@@ -89,6 +89,25 @@ TEST(RowWiseProducts, AreAsIfOnNumbers) {
   }
 }
 
+TEST(RowWiseProducts, AreOfActivationsWithAZeroPointToo) {
+  for (const char* product :
+       {"mul(X=xd, Y=wd) -> (Out=y)", "fc(Input=xd, W=wd, Bias=b) -> (Out=y)"}) {
+    const std::string program = absl::StrCat(R"(program version=2006002
+      block 0 {
+        fake_quantize_moving_average_min_max(X=x, InScale=xs, InZeroPoint=xz) -> (
+          Out=xq, OutScale=xs2, OutZeroPoint=xz2) {is_test=true, unsigned_codes=true}
+        fake_dequantize_affine(X=xq, Scale=xs, ZeroPoint=xz) -> (Out=xd)
+        fake_row_wise_quantize_min_max(X=w) -> (Out=q, OutScale=s, OutZeroPoint=z) {quant_axis=1}
+        fake_row_wise_dequantize(X=q, Scale=s, ZeroPoint=z) -> (Out=wd) {quant_axis=1}
+        )",
+                                             product, "\n      }");
+    const std::string inputs = Drawn("x", {3, 20}) + Drawn("w", {20, 6}) + Drawn("b", {6}) +
+                               "xs f32[1] 0.01\nxz f32[1] 99\n";
+    EXPECT_EQ(OpDifferences(program, inputs, 1e-4, {"y"}), "") << product;
+    EXPECT_THAT(PlanOf(program, inputs, "y"), testing::HasSubstr("on integers, row-wise"));
+  }
+}
+
 // A row of the table is no column of the product.
 TEST(RowWiseProducts, AreOfNumbersWhereRowsAreNoColumns) {
   constexpr char kProgram[] = R"(program version=2006002

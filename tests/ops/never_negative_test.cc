@@ -48,7 +48,7 @@ TEST(NeverNegative, HoldsOfSumsAndAveragesWhereItHoldsOfAll) {
       elementwise_add(X=a, Y=z) -> (Out=one)
       concat(X=[a, b, both]) -> (Out=joined)
       concat(X=[a, b, one]) -> (Out=mixed)
-      pool2d(X=joined) -> (Out=mean) {pooling_type="avg"})";
+      pool2d(X=joined) -> (Out=mean) {pooling_type="avg", ksize=[2, 2]})";
   EXPECT_TRUE(HoldsOf("both", ops));
   EXPECT_FALSE(HoldsOf("one", ops));
   EXPECT_TRUE(HoldsOf("joined", ops));
@@ -75,7 +75,7 @@ TEST(NeverNegative, HoldsOfCodesOfWhatIsNot) {
       relu(X=x) -> (Out=r)
       quantize_linear(X=r, Scale=s, ZeroPoint=z) -> (Y=q) {bit_length=9}
       dequantize_linear(X=q, Scale=s, ZeroPoint=z) -> (Y=d) {bit_length=9}
-      pool2d(X=d) -> (Out=mean) {pooling_type="avg"}
+      pool2d(X=d) -> (Out=mean) {pooling_type="avg", ksize=[2, 2]}
       fake_quantize_dequantize_abs_max(X=mean) -> (Out=fused, OutScale=t)
       fake_quantize_dequantize_abs_max(X=x) -> (Out=signed, OutScale=u)
       fake_quantize_moving_average_min_max(X=r, InScale=a, InZeroPoint=b) -> (Out=affine, OutScale=a, OutZeroPoint=b))";
@@ -88,12 +88,12 @@ TEST(NeverNegative, HoldsOfCodesOfWhatIsNot) {
 TEST(NeverNegative, HoldsOfUnsignedCodesAndTheirAverages) {
   const std::string ops = R"(
       var x f32[2,3,4,4]
-      integer_quantize(X=x) -> (Out=u) {multiplier=127.5, out_dtype=20, out_largest_code=255}
-      integer_quantize(X=x) -> (Out=s) {multiplier=63.5, out_dtype=21, out_largest_code=127}
+      integer_quantize(X=x) -> (Out=u) {multiplier=127.5, smallest_code=0, out_dtype=20, out_largest_code=255}
+      integer_quantize(X=x) -> (Out=s) {multiplier=63.5, smallest_code=-128, out_dtype=21, out_largest_code=127}
       integer_dequantize(X=u) -> (Out=x_of_u) {range=2.0, largest_code=255}
-      integer_average_pool2d(X=u, Scales=r) -> (Out=mean)
-      integer_average_pool2d(X=s, Scales=r) -> (Out=signed_mean)
-      integer_average_pool2d(X=u, Scales=r, Operands=b) -> (Out=biased) {epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})";
+      integer_average_pool2d(X=u, Scales=r) -> (Out=mean) {ksize=[2, 2]}
+      integer_average_pool2d(X=s, Scales=r) -> (Out=signed_mean) {ksize=[2, 2]}
+      integer_average_pool2d(X=u, Scales=r, Operands=b) -> (Out=biased) {ksize=[2, 2], epilogue=["add_channel"], epilogue_a=[0.0], epilogue_b=[0.0]})";
   EXPECT_TRUE(HoldsOf("u", ops));
   EXPECT_FALSE(HoldsOf("s", ops));
   EXPECT_TRUE(HoldsOf("x_of_u", ops));
@@ -107,11 +107,11 @@ TEST(NeverNegative, DoesNotHoldOfWhatAffineCodesStandFor) {
   const std::string ops = R"(
       var x f32[2,3,4,4]
       relu(X=x) -> (Out=r)
-      integer_quantize(X=x) -> (Out=u) {multiplier=127.5, out_dtype=20, out_largest_code=255, out_zero_point=64}
-      integer_quantize(X=r) -> (Out=s) {multiplier=127.5, out_dtype=21, out_largest_code=127, out_zero_point=-128}
+      integer_quantize(X=x) -> (Out=u) {multiplier=127.5, smallest_code=0, out_dtype=20, out_largest_code=255, out_zero_point=64}
+      integer_quantize(X=r) -> (Out=s) {multiplier=127.5, smallest_code=-128, out_dtype=21, out_largest_code=127, out_zero_point=-128}
       integer_dequantize(X=u) -> (Out=x_of_u) {range=0.5, largest_code=1, zero_point=64}
       integer_add(X=r, Y=u) -> (Out=sum) {range=0.5, largest_code=1, zero_point=64}
-      integer_average_pool2d(X=u, Scales=r) -> (Out=mean) {input_zero_point=64})";
+      integer_average_pool2d(X=u, Scales=r) -> (Out=mean) {ksize=[2, 2], input_zero_point=64})";
   EXPECT_TRUE(HoldsOf("u", ops));
   EXPECT_FALSE(HoldsOf("s", ops));
   EXPECT_FALSE(HoldsOf("x_of_u", ops));

@@ -96,6 +96,12 @@ TEST_P(LoweredGoldens, ComputeWhatTheyDidBefore) {
   absl::StatusOr<LoweredModel> lowered = Lower(*portable, *scope);
   ASSERT_TRUE(lowered.ok()) << lowered.status();
 
+  // Nothing runs an op with a slot that its type does not have; no rule takes it.
+  if (const auto runs = reference::Interpreter::Create(*portable, &*scope); !runs.ok()) {
+    const auto still = reference::Interpreter::Create(lowered->program, &lowered->scope);
+    EXPECT_EQ(still.status(), runs.status());
+    return;
+  }
   const Variable* const fed = FedTo(*portable);
   ASSERT_TRUE(fed != nullptr && fed->tensor() != nullptr);
   const Tensor input = RandomInput(*fed->tensor());

@@ -57,7 +57,7 @@ std::set<std::string> WrittenExactly(const Program& program) {
     const Op& op = *tensor.op;
     const OpSchema& schema = *FindOpSchema(op.type());
     const bool is_largest = op.type() == "pool2d" && op.FindAttr("pooling_type")->s() == "max";
-    if (schema.quant_op() == QuantOp::kQuantize || schema.KeepsRange(op.desc()) || is_largest ||
+    if (schema.quant_op() == QuantOp::kQuantize || schema.KeepsRange(op.desc(), EraOf(program)) || is_largest ||
         comparing->count(op.type()) > 0) {
       names.insert(tensor.name);
     }

@@ -118,10 +118,10 @@ Coverage CoverageOf(const ProgramDesc& forward, const QuantPlan& plan,
   for (const QuantPlan::Site& site : plan.sites()) {
     if (site.observe()) {
       found.insert("observed outputs");
-    } else if (site.role() == QuantPlan::BIAS) {
+    } else if (site.role() == SlotRole::BIAS) {
       found.insert("biases in int32");
     } else {
-      AddSpec(site.role() == QuantPlan::WEIGHT ? "weights" : "activations", site.spec(), &found);
+      AddSpec(site.role() == SlotRole::WEIGHT ? "weights" : "activations", site.spec(), &found);
       if (site.spec().form() == QuantSpec::FUSED) found.insert("fused quantizers");
     }
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -90,12 +91,17 @@ absl::Status PlanOwnProduct(executor::OpPlanner& op) {
   ASSIGN_OR_RETURN(const auto integers,
                    executor::ReadIntegerOperands(op, "Rows", Layout::kRowMajor, "Table", 1));
   if (integers) {
-    const executor::OpsAfter after = executor::FindOpsAfter(op, output);
-    ASSIGN_OR_RETURN(
-        auto sums, kernels::PlanIntegerProduct(shape, integers->inputs.coding(), after.epilogue()));
-    ASSIGN_OR_RETURN(const auto epilogue, executor::AbsorbOpsAfter(op, output, after));
-    executor::AddIntegerSums(op, *integers, std::move(sums), shape.columns, operations, epilogue);
-    return absl::OkStatus();
+    const executor::OperandSums sums = {*integers, shape.columns, shape.inner, operations};
+    ASSIGN_OR_RETURN(const std::optional<executor::Buffer> out,
+                     executor::PlanOperandSums(
+                         op, sums, {}, executor::FindOpsAfter(op, output),
+                         [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+                           return kernels::PlanIntegerProduct(shape, coding, epilogue);
+                         },
+                         [&](const executor::OpsAfter& after) {
+                           return executor::AbsorbOpsAfter(op, output, after);
+                         }));
+    if (out) return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const executor::Buffer x, op.ReadFloats("Rows"));
   ASSIGN_OR_RETURN(const executor::Buffer y, op.ReadFloats("Table"));

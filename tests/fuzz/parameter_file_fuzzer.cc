@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/program.h"
 #include "runtime/byte_reader.h"
 #include "runtime/parameter_file.h"
 #include "runtime/tensor_stream.h"

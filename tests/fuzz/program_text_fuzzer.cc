@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/program.h"
 #include "proto/program_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -4,19 +4,20 @@
 #include <utility>
 #include <vector>
 
+#include "transpiler/cleanup/cleanup_passes.h"
+
 namespace fixpoint {
 
 #define FIXPOINT_PASS(name) std::unique_ptr<Pass> Make##name();
-#include "transpiler/cleanup/cleanup_passes.inc"
 #include "transpiler/freeze/freeze_passes.inc"
 #undef FIXPOINT_PASS
 
 PassTable FreezePasses() {
   std::vector<std::unique_ptr<Pass>> passes;
 #define FIXPOINT_PASS(name) passes.push_back(Make##name());
-#include "transpiler/cleanup/cleanup_passes.inc"
 #include "transpiler/freeze/freeze_passes.inc"
 #undef FIXPOINT_PASS
+  AddCleanupPasses(&passes);
   return PassTable(std::move(passes));
 }
 

@@ -149,7 +149,11 @@ void DefineSmooth(OpList& ops) {
       .Hints("use_mkldnn, use_cudnn@1, mkldnn_data_type@2")
       .QuantizableOutputs({"Out"})
       .Activates(Gelu);
-  Define(ops, "silu", GradientReads::kX, "Out = X * sigmoid(X).")
+  ops.Define("silu(X) -> (Out)")
+      .Doc("Out = X * sigmoid(X).")
+      .Infer(SameAs("X", {"Out"}))
+      .Gradient("silu_grad(X, Out?, Out@GRAD) -> (X@GRAD)")
+      .GradientInfer(SameAs("Out@GRAD", {"X@GRAD"}))
       .Hints("use_mkldnn, use_cudnn")
       .Activates(Silu);
   DefineForward(ops, "softplus",

@@ -58,7 +58,7 @@ class LookupRule final : public LoweringRule {
       lowering.Replace(op, integers.Build());
       return LoweringReason::kOnIntegers;
     }
-    LoweringReason reason;
+    LoweringReason reason = LoweringReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<ParameterCodes> table,
                      lowering.FindParameterCodes(*w, &reason));
     if (!table) return reason;

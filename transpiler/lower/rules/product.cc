@@ -165,7 +165,7 @@ class ProductRule final : public LoweringRule {
     const Argument* const activation = op.Input(trait.activation);
     const Argument* const weight = op.Input(trait.weight);
     if (activation == nullptr || weight == nullptr) return LoweringReason::kAttributes;
-    LoweringReason reason;
+    LoweringReason reason = LoweringReason::kAttributes;
     std::optional<ProductOfCodes> codes =
         IntegersOf({op, trait, attributes, *activation, *weight}, &reason);
     if (!codes) return reason;

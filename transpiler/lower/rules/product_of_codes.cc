@@ -113,7 +113,7 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
                    FindParameterRowCodes(*weight_input, lowering));
   if (rows && product.bias) return LoweringReason::kZeroPoint;
   if (rows) return LowerRowWiseProduct(op, product, *activation, *rows, lowering);
-  LoweringReason reason;
+  LoweringReason reason = LoweringReason::kAttributes;
   ASSIGN_OR_RETURN(std::optional<Weights> weights,
                    FindParameter(*weight_input, product, *activation, lowering, &reason));
   if (!weights) weights = FindActivation(*weight_input, product, *activation, lowering, &reason);

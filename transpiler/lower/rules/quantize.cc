@@ -235,7 +235,7 @@ class QuantizeRule final : public LoweringRule {
     if (codes.values().size() != 1) return LoweringReason::kRewritten;
     if (!AreDequantizedOnly(*y->value(), lowering)) return LoweringReason::kCodesAreRead;
     if (!CanHoldCodes(codes)) return LoweringReason::kUnknownShape;
-    LoweringReason reason;
+    LoweringReason reason = LoweringReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
                      read->scales_are_steps ? QuantizationBySteps(op, *read, lowering, &reason)
                                             : QuantizationByRange(op, *read, lowering, &reason));

@@ -7,7 +7,7 @@
 
 namespace fixpoint {
 
-// Those of freeze_passes.inc and cleanup_passes.inc.
+// The passes of freeze_passes.inc, then of cleanup_passes.inc.
 PassTable FreezePasses();
 
 }  // namespace fixpoint

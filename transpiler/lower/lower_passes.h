@@ -7,7 +7,7 @@
 
 namespace fixpoint {
 
-// Those of lower_passes.inc and cleanup_passes.inc.
+// The passes of lower_passes.inc, then of cleanup_passes.inc.
 PassTable LowerPasses();
 
 }  // namespace fixpoint

@@ -7,7 +7,7 @@
 
 namespace fixpoint {
 
-// Those of train_passes.inc and cleanup_passes.inc.
+// The passes of train_passes.inc, then of cleanup_passes.inc.
 PassTable TrainPasses();
 
 }  // namespace fixpoint

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
@@ -13,7 +14,6 @@
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/op_templates.h"
-#include "transpiler/plan/gradient_links.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
 #include "transpiler/plan/unknown_quantizer.h"

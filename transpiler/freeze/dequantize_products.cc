@@ -335,7 +335,7 @@ class ProductDequantizer {
       ASSIGN_OR_RETURN(
           const std::string stored,
           parameters.Add(absl::StrCat(base, is_short ? ".int16" : ".int8"), std::move(integers)));
-      for (const Argument* reader : readers) rewriter_.SetArgument(*reader, stored);
+      RETURN_IF_ERROR(rewriter_.RedirectReads(readers, *program_.Find(program_.block(0), stored)));
     }
     return absl::OkStatus();
   }

@@ -119,9 +119,8 @@ class WeightQuantizer {
 
   absl::Status Quantize(const QuantizationSite& site) {
     ASSIGN_OR_RETURN(const Written* written, Write(site));
-    for (const Argument* read : ScalesOfBiases(site)) {
-      rewriter_.SetArgument(*read, written->scales);
-    }
+    RETURN_IF_ERROR(rewriter_.RedirectReads(ScalesOfBiases(site),
+                                            *program_.Find(program_.block(0), written->scales)));
     if (site.fused) {
       RETURN_IF_ERROR(WriteDequantize(site, *written, *site.result));
     }

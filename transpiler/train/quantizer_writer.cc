@@ -88,8 +88,7 @@ absl::Status QuantizerWriter::WriteBias(const Site& site, const OperandSites& si
       .IntAttr("weight_largest_code", LargestCode(BitLength(operands.weight->spec)));
   Insert(writing, quantize);
   ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
-  Rewire(site, scheduled);
-  return absl::OkStatus();
+  return Rewire(writing, scheduled);
 }
 
 QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
@@ -255,8 +254,7 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
   Insert(writing, quantize);
   if (writing.recipe->dequantize_op.empty()) {
     ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
-    Rewire(*writing.site, scheduled);
-    return absl::OkStatus();
+    return Rewire(writing, scheduled);
   }
   ASSIGN_OR_RETURN(const std::string dequantized, DeclareLike(writing, ".quantized.dequantized"));
   OpBuilder builder = rewriter_.New(writing.recipe->dequantize_op);
@@ -268,8 +266,7 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
   writing.quantizer->AddDequantizeAttrs(writing.site->spec, EraOf(context_.target), builder);
   Insert(writing, builder);
   ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, dequantized));
-  Rewire(*writing.site, scheduled);
-  return absl::OkStatus();
+  return Rewire(writing, scheduled);
 }
 
 absl::Status QuantizerWriter::Write(const Site& site) {
@@ -370,9 +367,14 @@ absl::Status QuantizerWriter::WriteWithScale(const Site& site, const Place& plac
   return FinishQuantizeOp(writing, std::move(quantize), numbers);
 }
 
-void QuantizerWriter::Rewire(const Site& site, const std::string& name) {
-  for (const Argument* reader : site.readers) Point(*reader, site, name);
-  for (const Argument* reader : site.gradient_readers) Point(*reader, site, name);
+absl::Status QuantizerWriter::Rewire(const Writing& writing, const std::string& name) {
+  const Site& site = *writing.site;
+  std::vector<const Argument*> reads = site.readers;
+  reads.insert(reads.end(), site.gradient_readers.begin(), site.gradient_readers.end());
+  for (const Argument* read : reads) NoteRewired(*read, site);
+  RETURN_IF_ERROR(rewriter_.RedirectReads(reads, *program_.Find(*writing.place.block, name)));
+  for (const Argument* read : reads) Capture(*read, read->variable()->block(), name);
+  return absl::OkStatus();
 }
 
 QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
@@ -381,7 +383,7 @@ QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
   return change->second;
 }
 
-void QuantizerWriter::Point(const Argument& argument, const Site& site, const std::string& name) {
+void QuantizerWriter::NoteRewired(const Argument& argument, const Site& site) {
   Change& change = ChangeOf(argument.op());
   change.marks.push_back(ArgumentMark(argument.slot_name(), argument.index(), argument.name()));
   if (site.role == SlotRole::WEIGHT) {
@@ -389,8 +391,6 @@ void QuantizerWriter::Point(const Argument& argument, const Site& site, const st
   } else if (site.role == SlotRole::ACTIVATION) {
     change.activation_bits = site.spec.bits();
   }
-  rewriter_.SetArgument(argument, name);
-  Capture(argument, argument.variable()->block(), name);
 }
 
 void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,

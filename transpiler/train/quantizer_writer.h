@@ -88,8 +88,10 @@ class QuantizerWriter {
     return DeclareLike(writing, writing.site->value->variable(), suffix);
   }
   void Insert(Writing& writing, OpBuilder& op);
-  void Rewire(const Site& site, const std::string& name);
-  void Point(const Argument& argument, const Site& site, const std::string& name);
+  // Makes the site's readers, and the gradient ops that repeat them, read the variable.
+  absl::Status Rewire(const Writing& writing, const std::string& name);
+  // Notes that an argument is about to be redirected.
+  void NoteRewired(const Argument& argument, const Site& site);
   // Adds a name that a block reads to the lists of the ops that run the block.
   void Capture(const Argument& reader, const Block& declaring, const std::string& name);
   void Mark();

@@ -25,6 +25,7 @@
 #include "transpiler/plan/shortcuts.h"
 #include "transpiler/plan/slot_specs.h"
 #include "transpiler/plan/target.h"
+#include "transpiler/plan/validate_plan.h"
 
 namespace fixpoint {
 namespace {
@@ -181,7 +182,11 @@ absl::StatusOr<Plan> Planner::Make() {
                               specs_.CheckFcWeights()}) {
     if (!status.ok()) complaints.push_back(std::move(status));
   }
-  if (complaints.empty()) return std::move(plan_);
+  if (complaints.empty()) {
+    FindTrainedScales(quantizers_, EraOf(target_), &plan_);
+    RETURN_IF_ERROR(ValidatePlan(plan_, program_, links_, target_, quantizers_));
+    return std::move(plan_);
+  }
   const absl::Status all(
       complaints.front().code(),
       absl::StrJoin(complaints, "\n", [](std::string* out, const absl::Status& complaint) {

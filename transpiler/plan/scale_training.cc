@@ -125,6 +125,14 @@ absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(cons
   return gradients;
 }
 
+void FindTrainedScales(const QuantizerTable& quantizers, Era era, Plan* plan) {
+  for (Site& site : plan->sites) {
+    site.trained_inputs = plan->is_inference || site.observe || site.role == SlotRole::BIAS
+                              ? std::vector<std::string>()
+                              : TrainedInputs(quantizers, site.spec, era);
+  }
+}
+
 absl::Status CheckTrainedScales(const Program& program, const Plan& plan) {
   if (std::none_of(plan.sites.begin(), plan.sites.end(),
                    [](const Site& site) { return site.trains_scale(); })) {

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
+#include "ops/quantizer_table.h"
 #include "proto/program.h"
 #include "transpiler/plan/plan.h"
 
@@ -57,6 +58,9 @@ const Op* FusedQuantizeOp(const Value& read);
 
 // The gradient ops of each forward op that a plan rewires.
 absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(const Plan& plan);
+
+// Sets the trained_inputs of a plan's sites.
+void FindTrainedScales(const QuantizerTable& quantizers, Era era, Plan* plan);
 
 // Error (kFailedPrecondition): a site of the plan trains its scale, and cannot.
 absl::Status CheckTrainedScales(const Program& program, const Plan& plan);

@@ -1,5 +1,7 @@
 #include "transpiler/train/quantizer_writer.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -11,12 +13,10 @@
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/captures.h"
-#include "transpiler/pipeline/input_error.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/op_templates.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
-#include "transpiler/plan/unknown_quantizer.h"
 #include "transpiler/train/step_counter.h"
 
 namespace fixpoint {
@@ -117,28 +117,16 @@ QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
   return place;
 }
 
-absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site,
-                                                                const Place& place,
-                                                                bool observer) const {
+QuantizerWriter::Writing QuantizerWriter::Begin(const Site& site, const Place& place,
+                                                bool observer) const {
   const Quantizer* quantizer = quantizers_.Find(site.spec.quantizer());
-  if (quantizer == nullptr) {
-    return InputError(context_.names.plan, absl::InvalidArgumentError(UnknownQuantizer(
-                                               site.spec.quantizer(), quantizers_)));
-  }
-  // An observer of the older era also exists in the newer, but not the reverse.
-  const bool is_fluid = observer && EraOf(program_) == Era::kFluid;
-  const Era era = is_fluid ? Era::kFluid : EraOf(context_.target);
-  for (const QuantizerRecipe& recipe : observer ? quantizer->observers() : quantizer->recipes()) {
-    if (!Includes(recipe.eras, era) || (!observer && recipe.form != site.spec.form())) continue;
-    return Writing{&site, quantizer, &recipe, place,
-                   context_.plan.is_inference && recipe.has_is_test};
-  }
-  return InputError(
-      context_.names.plan,
-      absl::FailedPreconditionError(absl::StrCat(
-          "\"", site.value->variable().name(), "\": quantizer ", quantizer->name(), " has no ",
-          observer ? "observer" : absl::StrCat(QuantSpec::Form_Name(site.spec.form()), " form"),
-          " in the ", is_fluid ? "program" : "target", "'s era")));
+  CHECK(quantizer != nullptr) << "the plan is not validated";
+  const Era era = EraOf(context_.target);
+  const QuantizerRecipe* const recipe = observer ? FindObserver(*quantizer, EraOf(program_), era)
+                                                 : FindRecipe(*quantizer, site.spec, era);
+  CHECK(recipe != nullptr) << "the plan is not validated";
+  return Writing{&site, quantizer, recipe, place,
+                 context_.plan.is_inference && recipe->has_is_test};
 }
 
 absl::StatusOr<std::string> QuantizerWriter::DeclareScale(const Block& block,
@@ -271,7 +259,7 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
 
 absl::Status QuantizerWriter::Write(const Site& site) {
   if (site.observe) return Observe(site, PlaceOf(site)).status();
-  ASSIGN_OR_RETURN(Writing writing, Begin(site, PlaceOf(site)));
+  Writing writing = Begin(site, PlaceOf(site));
   if (!writing.quantizer->SummaryOps(site.spec, EraOf(context_.target)).empty()) {
     ASSIGN_OR_RETURN(const std::string scale, Observe(site, writing.place));
     return WriteWithScale(site, writing.place, scale);
@@ -310,7 +298,7 @@ absl::StatusOr<std::string> QuantizerWriter::Summarize(Writing& writing) {
 }
 
 absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Place& place) {
-  ASSIGN_OR_RETURN(Writing writing, Begin(site, place, /*observer=*/true));
+  Writing writing = Begin(site, place, /*observer=*/true);
   ASSIGN_OR_RETURN(const std::string observed, Summarize(writing));
   OpBuilder observe = rewriter_.New(writing.recipe->quantize_op);
   observe.Input("X", observed);
@@ -341,7 +329,7 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
     }
     ASSIGN_OR_RETURN(const std::string larger,
                      DeclareScale(*place.block, site->shared_scale + ".shared_scale", 1));
-    ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
+    Writing writing = Begin(*site, place);
     Insert(writing, rewriter_.New("elementwise_max")
                         .Input("X", shared)
                         .Input("Y", range)
@@ -355,7 +343,7 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
 
 absl::Status QuantizerWriter::WriteWithScale(const Site& site, const Place& place,
                                              const std::string& scale) {
-  ASSIGN_OR_RETURN(Writing writing, Begin(site, place));
+  Writing writing = Begin(site, place);
   writing.is_test = true;  // reads the scale that it is given, and follows no state
   std::string numbers;
   ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));

@@ -56,7 +56,8 @@ class QuantizerWriter {
   absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale);
   // Inserts an observer of the site's value; returns the name of its scale.
   absl::StatusOr<std::string> Observe(const Site& site, const Place& place);
-  absl::StatusOr<Writing> Begin(const Site& site, const Place& place, bool observer = false) const;
+  // REQUIRES: the plan is validated.
+  Writing Begin(const Site& site, const Place& place, bool observer = false) const;
   Place PlaceOf(const Site& site) const;
   // Inserts the quantizer's ops that reduce the site's value to one number; returns that number's
   // variable or, for most quantizers, the value's own.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
@@ -79,7 +80,7 @@ absl::Status QuantizerWriter::WriteBias(const Site& site, const OperandSites& si
   place.before = &product;
   Writing writing{&site, nullptr, nullptr, place, /*is_test=*/false};
   ASSIGN_OR_RETURN(const std::string numbers, DeclareLike(writing, ".quant_dequant"));
-  OpBuilder quantize = rewriter_.New("fake_quantize_dequantize_bias");
+  OpBuilder quantize = rewriter_.New(kQuantizeBias);
   quantize.Input("X", site.value->variable().name())
       .Input("InputScale", scales_.at(operands.activation))
       .Input("WeightScale", scales_.at(operands.weight))

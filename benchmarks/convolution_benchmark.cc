@@ -88,7 +88,7 @@ class Layer {
   // The range of x, its codes and, in place, its values; the same of the filters, by filter.
   void Quantize() {
     const Channels all = {1, 1, shape_.input_size()};
-    const CodeRule unsigned_codes = {255, QuantSpec::HALF_TO_EVEN};
+    const CodeRange unsigned_codes = SymmetricCodes(9, QuantSpec::HALF_TO_EVEN);
     float range = 0;
     FindRanges(x_, all, absl::MakeSpan(&range, 1));
     QuantizeDequantize(x_, {range}, all, unsigned_codes, absl::MakeSpan(x_),

@@ -31,8 +31,8 @@ void Measure(int64_t size) {
   const std::vector<float> range = {1.0f};
   const std::vector<float> ranges(kChannels, 1.0f);
   std::vector<float> found(kChannels);
-  const CodeRule even;
-  const CodeRule away = {127, QuantSpec::HALF_AWAY_FROM_ZERO};
+  const CodeRange even = SymmetricCodes(8, QuantSpec::HALF_TO_EVEN);
+  const CodeRange away = SymmetricCodes(8, QuantSpec::HALF_AWAY_FROM_ZERO);
   const size_t floats = size * sizeof(float);
   const auto show = [](const char* what, double speed) {
     std::printf("  %-44s %7.1f\n", what, speed);

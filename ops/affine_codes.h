@@ -8,21 +8,11 @@
 #include <cmath>
 #include <limits>
 
+#include "ops/code_range.h"
 #include "ops/quant_math.h"
 #include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
-
-struct CodeLimits {
-  float lowest;
-  float largest;
-};
-
-// The codes of `bits` bits: from 0, or from -2^(bits - 1) if signed.
-inline CodeLimits LimitsOfCodes(int bits, bool is_unsigned) {
-  const float lowest = is_unsigned ? 0.0f : -std::ldexp(1.0f, bits - 1);
-  return {lowest, lowest + (std::ldexp(1.0f, bits) - 1.0f)};
-}
 
 struct AffineParams {
   float step = 1;
@@ -31,25 +21,26 @@ struct AffineParams {
 
 // The parameters for a range that contains 0, so that 0 has a code. If it is too small for a step
 // that is a normal float, the step is 1.
-inline AffineParams AffineParamsOf(float min, float max, const CodeLimits& codes) {
-  const float count = codes.largest - codes.lowest;
+inline AffineParams AffineParamsOf(float min, float max, const CodeRange& codes) {
+  const auto smallest = static_cast<float>(codes.smallest);
+  const auto largest = static_cast<float>(codes.largest);
+  const float count = largest - smallest;
   // The range itself may exceed the largest float.
   const float range = max - min;
   const float found = std::isfinite(range) ? range / count : max / count - min / count;
   const float step = found >= std::numeric_limits<float>::min() ? found : 1.0f;
-  const float zero_point = RoundHalfToEven(codes.lowest - min / step);
-  return {step, std::clamp(zero_point, codes.lowest, codes.largest)};
+  const float zero_point = RoundHalfToEven(smallest - min / step);
+  return {step, std::clamp(zero_point, smallest, largest)};
 }
 
 // The code of NaN is the zero point.
-inline float AffineCode(float x, const AffineParams& params, const CodeLimits& codes,
-                        QuantSpec::Rounding rounding) {
+inline float AffineCode(float x, const AffineParams& params, const CodeRange& codes) {
   const float steps = x / params.step;
   const float rounded =
-      rounding == QuantSpec::HALF_TO_EVEN ? RoundHalfToEven(steps) : std::round(steps);
+      codes.rounding == QuantSpec::HALF_TO_EVEN ? RoundHalfToEven(steps) : std::round(steps);
   const float code = rounded + params.zero_point;
   if (std::isnan(code)) return params.zero_point;
-  return std::clamp(code, codes.lowest, codes.largest);
+  return std::clamp(code, static_cast<float>(codes.smallest), static_cast<float>(codes.largest));
 }
 
 }  // namespace fixpoint

@@ -159,4 +159,21 @@ std::optional<CodeOp> ReadCodeOp(const Op& op, Era era) {
   return read;
 }
 
+std::optional<BiasCodeOp> ReadBiasCodeOp(const Op& op, Era era) {
+  if (op.type() != kQuantizeBias && op.type() != kDequantizeBias) return std::nullopt;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
+  BiasCodeOp read;
+  read.input = op.Input("X");
+  read.output = op.Output("Out");
+  read.input_range = op.Input("InputScale");
+  read.weight_ranges = op.Input("WeightScale");
+  if (!attributes || read.input == nullptr || read.output == nullptr ||
+      read.input_range == nullptr || read.weight_ranges == nullptr) {
+    return std::nullopt;
+  }
+  read.input_largest_code = static_cast<int32_t>(attributes->Int("input_largest_code"));
+  read.weight_largest_code = static_cast<int32_t>(attributes->Int("weight_largest_code"));
+  return read;
+}
+
 }  // namespace fixpoint

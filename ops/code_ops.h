@@ -15,11 +15,13 @@
 #ifndef FIXPOINT_OPS_CODE_OPS_H_
 #define FIXPOINT_OPS_CODE_OPS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/bias_codes.h"
 #include "ops/code_range.h"
 #include "ops/era.h"
 #include "ops/op_schema.h"
@@ -49,6 +51,30 @@ struct CodeOp {
 // Nothing of an op without a schema, one that is none of these, one whose attributes cannot be read
 // or that lacks an argument that is always there.
 std::optional<CodeOp> ReadCodeOp(const Op& op, Era era);
+
+// The ops of a bias that training rounds to steps of the sums that it is added to (bias_codes.h),
+// and of its codes in a portable program. They read X, InputScale and WeightScale, write Out, and
+// have the INTs input_largest_code and weight_largest_code.
+inline constexpr char kQuantizeBias[] = "fake_quantize_dequantize_bias";
+inline constexpr char kDequantizeBias[] = "fake_dequantize_bias";
+
+struct BiasCodeOp {
+  const Argument* input = nullptr;  // numbers, or codes; one for each channel
+  const Argument* output = nullptr;
+  const Argument* input_range = nullptr;    // of the product's activation
+  const Argument* weight_ranges = nullptr;  // of its weight: one, or one for each channel
+  int32_t input_largest_code = 0;
+  int32_t weight_largest_code = 0;
+
+  // The step of a channel's sums.
+  float Step(float of_input, float of_weight) const {
+    return BiasStep(of_input, input_largest_code, of_weight, weight_largest_code);
+  }
+};
+
+// Nothing of an op of another type, and of one whose attributes cannot be read or that lacks an
+// argument.
+std::optional<BiasCodeOp> ReadBiasCodeOp(const Op& op, Era era);
 
 // Whether a step between numbers and codes is one of portable programs: they have a zero point.
 bool IsStepOfPortable(const Op& op);

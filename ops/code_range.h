@@ -5,10 +5,18 @@
 
 #include <cstdint>
 
-#include "ops/quant_math.h"
 #include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
+
+// The largest code of `bits` signed bits: 127 for 8. REQUIRES: 1 <= bits <= 31.
+constexpr int32_t LargestCode(int bits) { return (int32_t{1} << (bits - 1)) - 1; }
+
+// The reference's bit_length of a spec: unsigned codes of b bits (0 to 2^b - 1) are the
+// non-negative ones of b + 1 signed bits.
+inline int BitLength(const QuantSpec& spec) {
+  return spec.bits() + (spec.signedness() == QuantSpec::UNSIGNED ? 1 : 0);
+}
 
 struct CodeRange {
   int bits = 8;  // of the codes that there are, with their sign

@@ -13,6 +13,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "ops/backward.h"
+#include "ops/forward_ops.h"
+#include "ops/gradient_slots.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "proto/op_builder.h"
@@ -79,19 +81,26 @@ void AddReads(const OpDesc& op, Names* names) {
   }
 }
 
-// Whether a gradient op repeats what the op reads and writes, so that it is its gradient.
-bool IsGradientOf(const OpDesc& gradient, const OpDesc& op) {
-  const OpSchema* const schema = FindOpSchema(gradient.type());
-  if (schema == nullptr || schema->gradient_of() != op.type()) return false;
-  for (const OpDesc::Var& read : gradient.inputs()) {
-    for (const auto* slots : {&op.inputs(), &op.outputs()}) {
-      for (const OpDesc::Var& slot : *slots) {
-        if (slot.parameter() != read.parameter()) continue;
-        if (!std::equal(slot.arguments().begin(), slot.arguments().end(), read.arguments().begin(),
-                        read.arguments().end())) {
-          return false;
-        }
-      }
+const OpDesc::Var* FindSlot(const google::protobuf::RepeatedPtrField<OpDesc::Var>& slots,
+                            absl::string_view name) {
+  const auto slot = std::find_if(slots.begin(), slots.end(), [name](const OpDesc::Var& other) {
+    return other.parameter() == name;
+  });
+  return slot == slots.end() ? nullptr : &*slot;
+}
+
+// Whether a gradient op repeats what the op reads and writes, so that it is its gradient: in a
+// formula, no name is written twice.
+bool IsGradientOf(const OpDesc& gradient, const OpDesc& op, Era era) {
+  if (ForwardTypeOf(gradient.type()) != op.type()) return false;
+  for (const RepeatedSlot& slot : RepeatedSlots(gradient.type(), op, era)) {
+    const OpDesc::Var* const read = FindSlot(gradient.inputs(), slot.name);
+    const OpDesc::Var* const source =
+        FindSlot(slot.source_is_output ? op.outputs() : op.inputs(), slot.source);
+    if (read == nullptr || source == nullptr) continue;
+    if (!std::equal(read->arguments().begin(), read->arguments().end(), source->arguments().begin(),
+                    source->arguments().end())) {
+      return false;
     }
   }
   return true;
@@ -126,7 +135,7 @@ std::vector<OpDesc> GradientOpsOf(const Formula& formula, Era era) {
   for (auto op = formula.ops.rbegin(); op != formula.ops.rend(); ++op) {
     const bool has_gradient =
         std::any_of(backward.begin(), backward.end(),
-                    [op](const OpDesc& gradient) { return IsGradientOf(gradient, *op); });
+                    [op, era](const OpDesc& gradient) { return IsGradientOf(gradient, *op, era); });
     if (!has_gradient && !WritesOneOf(*op, read)) continue;
     AddReads(*op, &read);
     ops.push_back(*op);

@@ -10,18 +10,10 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "ops/code_range.h"
 #include "proto/quant_spec.pb.h"
 
 namespace fixpoint {
-
-// The largest code of `bits` signed bits: 127 for 8. REQUIRES: 1 <= bits <= 31.
-constexpr int32_t LargestCode(int bits) { return (int32_t{1} << (bits - 1)) - 1; }
-
-// The reference's bit_length of a spec: unsigned codes of b bits (0 to 2^b - 1) are the
-// non-negative ones of b + 1 signed bits.
-inline int BitLength(const QuantSpec& spec) {
-  return spec.bits() + (spec.signedness() == QuantSpec::UNSIGNED ? 1 : 0);
-}
 
 // 1 / range; finite for a range of 0 (the reference since 1.8, fake_quantize_op.h).
 inline float InverseRange(float range) {
@@ -37,15 +29,16 @@ inline float RoundHalfToEven(float x) {
 
 // The code of x, as a float, as the fake_quantize ops compute it.
 //   HALF_AWAY_FROM_ZERO: round((n / range) * clamp(x, -range, range)), codes -n to n.
-//   HALF_TO_EVEN: clamp(round((n / range) * x)), codes -n - 1 to n.
+//   HALF_TO_EVEN: round((n / range) * x), clamped to the smallest and the largest code.
 // n is the largest code. A NaN gives NaN; a range of 0 gives 0 for x = 0.
-inline float QuantizeOne(float x, float range, int32_t largest_code, QuantSpec::Rounding rounding) {
-  const float n = static_cast<float>(largest_code);
-  const float multiplier = n * InverseRange(range);
-  if (rounding == QuantSpec::HALF_TO_EVEN) {
+inline float QuantizeOne(float x, float range, const CodeRange& codes) {
+  const auto largest = static_cast<float>(codes.largest);
+  const float multiplier = largest * InverseRange(range);
+  if (codes.rounding == QuantSpec::HALF_TO_EVEN) {
+    const auto smallest = static_cast<float>(codes.smallest);
     const float code = RoundHalfToEven(multiplier * x);
-    if (code > n) return n;
-    return code < -n - 1.0f ? -n - 1.0f : code;
+    if (code > largest) return largest;
+    return code < smallest ? smallest : code;
   }
   if (x > range) x = range;
   if (x < -range) x = -range;

@@ -86,4 +86,12 @@ const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& s
   return nullptr;
 }
 
+const QuantizerRecipe* FindObserver(const Quantizer& quantizer, Era program, Era target) {
+  const Era era = program == Era::kFluid ? Era::kFluid : target;
+  for (const QuantizerRecipe& recipe : quantizer.observers()) {
+    if (Includes(recipe.eras, era)) return &recipe;
+  }
+  return nullptr;
+}
+
 }  // namespace fixpoint

@@ -152,6 +152,9 @@ absl::Status CheckSpec(const Quantizer& quantizer, const QuantSpec& spec);
 
 // The recipe of a spec's form in an era; null if there is none.
 const QuantizerRecipe* FindRecipe(const Quantizer& quantizer, const QuantSpec& spec, Era era);
+// The observer that a target inserts into a program; null if there is none. The ops of the older
+// era are in programs of both.
+const QuantizerRecipe* FindObserver(const Quantizer& quantizer, Era program, Era target);
 
 }  // namespace fixpoint
 

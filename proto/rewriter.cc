@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -120,6 +121,34 @@ void Rewriter::KeepWhole(Op& op) {
   edits->attributes.clear();
   edits->attributes_added = 0;
   edits->original = std::move(original);
+}
+
+absl::Status Rewriter::RedirectReads(absl::Span<const Argument* const> reads,
+                                     const Variable& variable) {
+  const Name* const name = state_.Intern(variable.name());
+  for (const Argument* read : reads) {
+    CHECK(!read->is_output()) << Describe(read->op());
+    if (state_.Resolve(read->op().block(), *name) == &variable) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(Describe(read->op()), ": is to read \"", variable.name(), "\" of block ",
+                     variable.block().index(), ", and that name means another variable there"));
+  }
+  for (const Argument* read : reads) SetArgument(*read, variable.name());
+  return absl::OkStatus();
+}
+
+absl::Status Rewriter::RedirectReads(absl::Span<const Argument* const> reads, const Value& value) {
+  std::vector<std::string> before;
+  for (const Argument* read : reads) before.emplace_back(read->name());
+  if (absl::Status status = RedirectReads(reads, value.variable()); !status.ok()) return status;
+  const auto wrong = std::find_if(reads.begin(), reads.end(), [&value](const Argument* read) {
+    return read->value() != &value;
+  });
+  if (wrong == reads.end()) return absl::OkStatus();
+  for (size_t i = 0; i < before.size(); ++i) SetArgument(*reads[i], before[i]);
+  return absl::FailedPreconditionError(
+      absl::StrCat(Describe((*wrong)->op()), ": is to read a value of \"", value.variable().name(),
+                   "\", which holds another one there"));
 }
 
 void Rewriter::SetArgument(const Argument& argument, absl::string_view name) {

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -43,7 +44,15 @@ class Rewriter {
 
   void Remove(const Op& op);
 
-  // Changes the name of an argument; the new name is looked up where the op stands.
+  // Makes reads read another variable, or another value: what they then have, not which name they
+  // say. A pass whose program may have gradient ops asks a ReadReplacer instead
+  // (transpiler/pipeline/read_replacer.h). Error (kFailedPrecondition), and nothing is changed:
+  // where one of the ops stands, that name means another variable, or the variable holds another
+  // value. REQUIRES: all are inputs.
+  absl::Status RedirectReads(absl::Span<const Argument* const> reads, const Variable& variable);
+  absl::Status RedirectReads(absl::Span<const Argument* const> reads, const Value& value);
+  // Changes the name of an argument, for what has only names: outputs, lists of names, and records
+  // of an earlier edit. The new name is looked up where the op stands.
   void SetArgument(const Argument& argument, absl::string_view name);
   // Adds an argument at the end of a slot, and adds the slot if the op has none of that name.
   void AddInput(const Op& op, absl::string_view slot, absl::string_view name);

@@ -14,6 +14,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "ops/code_ops.h"
 #include "ops/dims.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
@@ -27,8 +28,6 @@ namespace fixpoint {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Of activations; its range is a step.
-constexpr char kAffineQuantizer[] = "fake_quantize_moving_average_min_max";
 
 // The place of a float on the line on which neighbours are 1 apart; both zeros have one.
 template <typename Bits, typename T>
@@ -188,19 +187,16 @@ absl::StatusOr<Tensor> AsDeclared(const Tensor& tensor, const Variable& variable
   return tensor.Clone();
 }
 
-// The slot from which a quantizer with one range or step reads it; "" for other ops.
-absl::string_view RangeSlot(const Op& op) {
-  if (op.type() == "quantize_linear") return "Scale";
-  return op.type() == kAffineQuantizer ? "InScale" : "";
-}
-
-// The quantizer with one range or step that writes a variable; null if there is none.
-const Op* FindRounding(const Program& program, const std::string& name) {
+// The step to codes, of a portable program, that writes a variable and reads its scale; nothing if
+// there is none.
+std::optional<CodeOp> FindRounding(const Program& program, const std::string& name) {
   const Variable* const variable = program.Find(program.block(0), name);
-  if (variable == nullptr || variable->values().size() != 1) return nullptr;
+  if (variable == nullptr || variable->values().size() != 1) return std::nullopt;
   const Op* const op = variable->values().front()->op();
-  if (op == nullptr || RangeSlot(*op).empty()) return nullptr;
-  return op->Input("X") != nullptr && op->Input(RangeSlot(*op)) != nullptr ? op : nullptr;
+  if (op == nullptr || !IsStepOfPortable(*op)) return std::nullopt;
+  std::optional<CodeOp> read = ReadCodeOp(*op, EraOf(program));
+  if (!read || read->kind != QuantOp::kQuantize || read->scale == nullptr) return std::nullopt;
+  return read;
 }
 
 double CodeAt(const Tensor& codes, int64_t i) {
@@ -214,21 +210,18 @@ using Tensors = std::vector<std::optional<Tensor>>;
 // Codes that differ, and what may have rounded them.
 struct RoundedCodes {
   size_t variable;
-  const Op* rounding;
+  CodeOp rounding;
   Tensor codes;
 };
 
 // How many codes differ by one step, where `rounding` rounds a value half-way between two.
-int64_t CountTies(const Op& rounding, Era era, const Tensor& x, const Tensor& range,
-                  const Tensor& codes, const Tensor& others) {
+int64_t CountTies(const CodeOp& rounding, const Tensor& x, const Tensor& range, const Tensor& codes,
+                  const Tensor& others) {
   if (x.dtype() != VarType::FP32 || range.dtype() != VarType::FP32 || range.size() != 1) return 0;
-  const std::optional<OpAttributes> attributes = OpAttributes::Of(rounding.desc(), era);
-  if (!attributes) return 0;
-  const int bits = static_cast<int>(attributes->Int("bit_length"));
   const float number = range.data<float>()[0];
-  const float multiplier = rounding.type() == kAffineQuantizer
+  const float multiplier = rounding.scales_are_steps
                                ? 1 / number
-                               : static_cast<float>(LargestCode(bits)) * InverseRange(number);
+                               : static_cast<float>(rounding.codes.largest) * InverseRange(number);
   int64_t ties = 0;
   for (int64_t i = 0; i < x.size(); ++i) {
     const float scaled = x.data<float>()[i] * multiplier;
@@ -239,15 +232,15 @@ int64_t CountTies(const Op& rounding, Era era, const Tensor& x, const Tensor& ra
 }
 
 // Adds the ties of codes that a program rounds. `runs`: in which run each variable is fetched.
-absl::Status AddTies(const RunsFromOneState& program, Era era, absl::Span<const Feed> feeds,
+absl::Status AddTies(const RunsFromOneState& program, absl::Span<const Feed> feeds,
                      const std::vector<int>& runs, const std::vector<RoundedCodes>& rounded,
                      const Tensors& others, std::vector<ComparedVariable>* variables) {
   // The rounded value of each, and then its range.
   std::vector<std::string> names;
   std::vector<int> runs_of_names;
   for (const RoundedCodes& codes : rounded) {
-    for (const absl::string_view slot : {absl::string_view("X"), RangeSlot(*codes.rounding)}) {
-      names.emplace_back(codes.rounding->Input(slot)->name());
+    for (const Argument* input : {codes.rounding.input, codes.rounding.scale}) {
+      names.emplace_back(input->name());
       runs_of_names.push_back(runs[codes.variable]);
     }
   }
@@ -258,7 +251,7 @@ absl::Status AddTies(const RunsFromOneState& program, Era era, absl::Span<const 
       x = std::move(tensor);
     } else {
       (*variables)[codes.variable].ties +=
-          CountTies(*codes.rounding, era, *x, tensor, codes.codes, *others[codes.variable]);
+          CountTies(codes.rounding, *x, tensor, codes.codes, *others[codes.variable]);
     }
     return absl::OkStatus();
   });
@@ -394,19 +387,17 @@ absl::Status Comparison::Run(absl::Span<const Feed> feeds) {
     const bool may_be_ties =
         variable.different > different_before && variable.unit == DifferenceUnit::kSteps;
     if (!may_be_ties) return absl::OkStatus();
-    if (const Op* rounding = FindRounding(*other.program, variable.name)) {
-      rounded_by_other.push_back({i, rounding, std::move(tensor)});
+    if (const auto by_other = FindRounding(*other.program, variable.name)) {
+      rounded_by_other.push_back({i, *by_other, std::move(tensor)});
     } else if (program.given.empty()) {
-      rounding = FindRounding(*program.program, variable.name);
-      if (rounding != nullptr) rounded.push_back({i, rounding, std::move(tensor)});
+      const auto rounding = FindRounding(*program.program, variable.name);
+      if (rounding) rounded.push_back({i, *rounding, std::move(tensor)});
     }
     return absl::OkStatus();
   };
   RETURN_IF_ERROR(runs.Fetch(all_feeds, names, program_.runs, compare));
-  RETURN_IF_ERROR(AddTies(other_runs, EraOf(*other_.runnable.program), feeds, other_.runs,
-                          rounded_by_other, others, &variables_));
-  RETURN_IF_ERROR(AddTies(runs, EraOf(*program_.runnable.program), feeds, program_.runs, rounded,
-                          others, &variables_));
+  RETURN_IF_ERROR(AddTies(other_runs, feeds, other_.runs, rounded_by_other, others, &variables_));
+  RETURN_IF_ERROR(AddTies(runs, feeds, program_.runs, rounded, others, &variables_));
   ++runs_;
   return absl::OkStatus();
 }

@@ -71,8 +71,9 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
 
  private:
   static AffineParams ParamsOf(const QuantSpec& spec, float min, float max) {
-    return AffineParamsOf(min, max,
-                          LimitsOfCodes(spec.bits(), spec.signedness() == QuantSpec::UNSIGNED));
+    return AffineParamsOf(
+        min, max,
+        AffineCodes(spec.bits(), spec.signedness() == QuantSpec::UNSIGNED, spec.rounding()));
   }
 
   static std::vector<QuantizerParameter> Parameters() {

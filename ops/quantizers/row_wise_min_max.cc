@@ -48,7 +48,7 @@ class RowWiseMinMaxQuantizer final : public Quantizer {
       max = std::max(max, value);
     }
     const AffineParams params =
-        AffineParamsOf(min, max, LimitsOfCodes(spec.bits(), /*is_unsigned=*/false));
+        AffineParamsOf(min, max, AffineCodes(spec.bits(), /*is_unsigned=*/false, spec.rounding()));
     state[0][0] = params.zero_point;
     return params.step;
   }

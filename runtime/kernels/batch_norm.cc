@@ -108,17 +108,20 @@ void BatchNorm::NormalizeAll(absl::Span<const float> x, const BatchStatistics& s
 
 template <typename Code>
 void BatchNorm::NormalizeToCodes(absl::Span<const float> x, const BatchStatistics& statistics,
-                                 float range, const CodeRule& rule, absl::Span<Code> codes) {
+                                 float range, const CodeRange& rule, absl::Span<Code> codes) {
   CHECK_EQ(codes.size(), x.size());
-  const float largest = static_cast<float>(rule.largest_code);
+  const float largest = static_cast<float>(rule.largest);
+  const float smallest = static_cast<float>(rule.smallest);
   const float multiplier = largest * InverseRange(range);
   if (rule.rounding == QuantSpec::HALF_TO_EVEN) {
     NormalizeAll(x, statistics, [=, codes = codes.data()](int64_t at, float y) {
-      codes[at] = As<Code>(CodeOf<QuantSpec::HALF_TO_EVEN>(y, range, multiplier, largest));
+      codes[at] =
+          As<Code>(CodeOf<QuantSpec::HALF_TO_EVEN>(y, range, multiplier, smallest, largest));
     });
   } else {
     NormalizeAll(x, statistics, [=, codes = codes.data()](int64_t at, float y) {
-      codes[at] = As<Code>(CodeOf<QuantSpec::HALF_AWAY_FROM_ZERO>(y, range, multiplier, largest));
+      codes[at] =
+          As<Code>(CodeOf<QuantSpec::HALF_AWAY_FROM_ZERO>(y, range, multiplier, smallest, largest));
     });
   }
 }
@@ -220,12 +223,12 @@ void BatchNorm::Normalize(absl::Span<const float> x, const BatchStatistics& stat
 }
 
 void BatchNorm::Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                          const CodeRule& rule, absl::Span<int8_t> codes) {
+                          const CodeRange& rule, absl::Span<int8_t> codes) {
   NormalizeToCodes(x, statistics, range, rule, codes);
 }
 
 void BatchNorm::Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                          const CodeRule& rule, absl::Span<uint8_t> codes) {
+                          const CodeRange& rule, absl::Span<uint8_t> codes) {
   CHECK(shape_.relu != Relu::kNone);
   NormalizeToCodes(x, statistics, range, rule, codes);
 }

@@ -67,9 +67,9 @@ class BatchNorm {
   // The codes of y, as Quantize (fake_quantize.h) finds them. REQUIRES, of uint8_t: there is a
   // relu.
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                 const CodeRule& rule, absl::Span<int8_t> codes);
+                 const CodeRange& rule, absl::Span<int8_t> codes);
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                 const CodeRule& rule, absl::Span<uint8_t> codes);
+                 const CodeRange& rule, absl::Span<uint8_t> codes);
 
   // What Backward needs from all of x and dy, and the gradients of scale and bias.
   void FindGradientStatistics(absl::Span<const float> x, absl::Span<const float> dy,
@@ -107,7 +107,7 @@ class BatchNorm {
                     const BatchStatistics& statistics);
   template <typename Code>
   void NormalizeToCodes(absl::Span<const float> x, const BatchStatistics& statistics, float range,
-                        const CodeRule& rule, absl::Span<Code> codes);
+                        const CodeRange& rule, absl::Span<Code> codes);
 
   const BatchNormShape shape_;
   const int64_t width_;   // of Wide(): of as many rows as come to

@@ -62,15 +62,16 @@ std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
 // Calls run(line, start) with each line of memory, or with parts of it; those that follow each
 // other as one. An element takes so many bytes.
 template <typename Run>
-void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRule& rule,
+void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRange& rule,
                  int64_t bytes_of_each, Run run) {
   CHECK_EQ(static_cast<int64_t>(ranges.size()), channels.count);
   std::vector<float> multipliers(ranges.size());
-  const float largest = static_cast<float>(rule.largest_code);
+  const float largest = static_cast<float>(rule.largest);
   std::transform(ranges.begin(), ranges.end(), multipliers.begin(),
                  [largest](float range) { return largest * InverseRange(range); });
   Line line;
   line.largest_code = largest;
+  line.smallest_code = static_cast<float>(rule.smallest);
   line.rounding = rule.rounding;
   line.ranges = ranges.data();
   line.multipliers = multipliers.data();
@@ -105,7 +106,7 @@ void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRu
 
 template <typename Code>
 void QuantizeTo(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
-                const CodeRule& rule, absl::Span<Code> codes) {
+                const CodeRange& rule, absl::Span<Code> codes) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(codes.size(), x.size());
   ForEachLine(ranges, channels, rule, sizeof(float) + sizeof(Code),
@@ -116,7 +117,7 @@ void QuantizeTo(absl::Span<const float> x, absl::Span<const float> ranges, const
 
 template <typename Code>
 void QuantizeDequantizeTo(absl::Span<const float> x, absl::Span<const float> ranges,
-                          const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                          const Channels& channels, const CodeRange& rule, absl::Span<float> values,
                           absl::Span<Code> codes) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(values.size(), x.size());
@@ -133,8 +134,8 @@ void DequantizeFrom(absl::Span<const Code> codes, absl::Span<const float> ranges
                     const Channels& channels, int32_t largest_code, absl::Span<float> values) {
   CHECK_EQ(static_cast<int64_t>(codes.size()), channels.size());
   CHECK_EQ(values.size(), codes.size());
-  CodeRule rule;
-  rule.largest_code = largest_code;
+  CodeRange rule;
+  rule.largest = largest_code;
   ForEachLine(ranges, channels, rule, sizeof(Code) + sizeof(float),
               [codes = codes.data(), values = values.data()](const Line& line, int64_t start) {
                 DequantizeLine<Code>(line, codes + start, values + start);
@@ -159,22 +160,22 @@ void FindRanges(absl::Span<const float> x, const Channels& channels, absl::Span<
 }
 
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
-              const CodeRule& rule, absl::Span<float> codes) {
+              const CodeRange& rule, absl::Span<float> codes) {
   QuantizeTo(x, ranges, channels, rule, codes);
 }
 
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
-              const CodeRule& rule, absl::Span<int8_t> codes) {
+              const CodeRange& rule, absl::Span<int8_t> codes) {
   QuantizeTo(x, ranges, channels, rule, codes);
 }
 
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
-              const CodeRule& rule, absl::Span<uint8_t> codes) {
+              const CodeRange& rule, absl::Span<uint8_t> codes) {
   QuantizeTo(x, ranges, channels, rule, codes);
 }
 
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
-                        const Channels& channels, const CodeRule& rule, absl::Span<float> values) {
+                        const Channels& channels, const CodeRange& rule, absl::Span<float> values) {
   CHECK_EQ(static_cast<int64_t>(x.size()), channels.size());
   CHECK_EQ(values.size(), x.size());
   ForEachLine(ranges, channels, rule, 2 * sizeof(float),
@@ -184,13 +185,13 @@ void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> range
 }
 
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
-                        const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                        const Channels& channels, const CodeRange& rule, absl::Span<float> values,
                         absl::Span<int8_t> codes) {
   QuantizeDequantizeTo(x, ranges, channels, rule, values, codes);
 }
 
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
-                        const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                        const Channels& channels, const CodeRange& rule, absl::Span<float> values,
                         absl::Span<uint8_t> codes) {
   QuantizeDequantizeTo(x, ranges, channels, rule, values, codes);
 }

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "proto/quant_spec.pb.h"
+#include "ops/code_range.h"
 
 namespace fixpoint::kernels {
 
@@ -23,36 +23,30 @@ struct Channels {
   int64_t size() const { return outer * count * inner; }
 };
 
-// How values become codes.
-struct CodeRule {
-  int32_t largest_code = 127;  // up to 2^16 - 1
-  QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
-};
-
 // The largest absolute value of each channel, as AbsMax of quant_math.h finds it.
 // REQUIRES: as many values as `channels` has, and as many ranges as it has channels.
 void FindRanges(absl::Span<const float> x, const Channels& channels, absl::Span<float> ranges);
 
-// The codes of x, as floats. `codes` may be x.
+// The codes of x, as floats. `codes` may be x. REQUIRES: the largest is below 2^16.
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
-              const CodeRule& rule, absl::Span<float> codes);
+              const CodeRange& rule, absl::Span<float> codes);
 // As integers. A NaN becomes 0. REQUIRES: the type holds all codes: int8_t those of up to 8 signed
 // bits, uint8_t those of up to 8 unsigned bits of an x that has nothing below 0.
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
-              const CodeRule& rule, absl::Span<int8_t> codes);
+              const CodeRange& rule, absl::Span<int8_t> codes);
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
-              const CodeRule& rule, absl::Span<uint8_t> codes);
+              const CodeRange& rule, absl::Span<uint8_t> codes);
 
 // The floats that the codes of x stand for. `values` may be x.
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
-                        const Channels& channels, const CodeRule& rule, absl::Span<float> values);
+                        const Channels& channels, const CodeRange& rule, absl::Span<float> values);
 // The same in one pass with the codes, for a product of integers and the gradients that read its
 // operands as floats.
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
-                        const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                        const Channels& channels, const CodeRange& rule, absl::Span<float> values,
                         absl::Span<int8_t> codes);
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
-                        const Channels& channels, const CodeRule& rule, absl::Span<float> values,
+                        const Channels& channels, const CodeRange& rule, absl::Span<float> values,
                         absl::Span<uint8_t> codes);
 
 // code * range / largest_code. If the codes are floats, `values` may be the codes.

@@ -22,17 +22,18 @@ struct Line {
   const float* ranges = nullptr;
   const float* multipliers = nullptr;  // largest code / range
   float largest_code = 0;
+  float smallest_code = 0;
   QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
   bool range_for_each = false;
 };
 
 template <QuantSpec::Rounding kRounding>
-inline float CodeOf(float x, float range, float multiplier, float largest) {
+inline float CodeOf(float x, float range, float multiplier, float smallest, float largest) {
   if constexpr (kRounding == QuantSpec::HALF_TO_EVEN) {
     // Clamped before it is rounded, which is the same because the bounds are integers.
     float scaled = multiplier * x;
     scaled = scaled > largest ? largest : scaled;
-    scaled = scaled < -largest - 1.0f ? -largest - 1.0f : scaled;
+    scaled = scaled < smallest ? smallest : scaled;
     return __builtin_nearbyintf(scaled) + 0.0f;
   } else {
     x = x > range ? range : x;
@@ -53,6 +54,7 @@ inline Code As(float code) {
 template <QuantSpec::Rounding kRounding, bool kRangeForEach, typename Code, typename Value>
 inline void QuantizeAs(const Line& line, const float* x, Code* codes, Value* values) {
   const float largest = line.largest_code;
+  const float smallest = line.smallest_code;
   const int64_t size = line.size;
   const float* const ranges = line.ranges;
   const float* const multipliers = line.multipliers;
@@ -61,7 +63,7 @@ inline void QuantizeAs(const Line& line, const float* x, Code* codes, Value* val
     for (int64_t i = 0; i < size; ++i) {
       const float range = ranges[kRangeForEach ? i : 0];
       const float multiplier = multipliers[kRangeForEach ? i : 0];
-      const float code = CodeOf<kRounding>(x[start + i], range, multiplier, largest);
+      const float code = CodeOf<kRounding>(x[start + i], range, multiplier, smallest, largest);
       if constexpr (!std::is_same_v<Value, None>) values[start + i] = code * range / largest;
       if constexpr (!std::is_same_v<Code, None>) codes[start + i] = As<Code>(code);
     }

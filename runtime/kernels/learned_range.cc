@@ -42,12 +42,13 @@ inline void ForEachRun(const Channels& channels, int64_t channel, F f) {
 }
 
 template <bool kToEven>
-void Backward(const CodeRule& rule, const Channels& channels, const float* x, const float* ranges,
+void Backward(const CodeRange& rule, const Channels& channels, const float* x, const float* ranges,
               const float* dy, double factor, float* dx, float* dranges) {
-  const auto by_range_of = [=, n = static_cast<float>(rule.largest_code)](int64_t channel) {
+  const auto by_range_of = [=, n = static_cast<float>(rule.largest),
+                            smallest = static_cast<float>(rule.smallest)](int64_t channel) {
     const float range = ranges[channel];
     const float inverse = InverseRange(range);
-    return ByRange<kToEven>{n, kToEven ? -n - 1.0f : -n, range, n * inverse, n * inverse};
+    return ByRange<kToEven>{n, smallest, range, n * inverse, n * inverse};
   };
   const auto term_of = [=](const ByRange<kToEven>& by, int64_t start) {
     return [=](int64_t i) {
@@ -85,9 +86,10 @@ void Backward(const CodeRule& rule, const Channels& channels, const float* x, co
 
 }  // namespace
 
-void LearnedRangeBackward(const CodeRule& rule, const Channels& channels, absl::Span<const float> x,
-                          absl::Span<const float> ranges, absl::Span<const float> dy, double factor,
-                          absl::Span<float> dx, absl::Span<float> dranges) {
+void LearnedRangeBackward(const CodeRange& rule, const Channels& channels,
+                          absl::Span<const float> x, absl::Span<const float> ranges,
+                          absl::Span<const float> dy, double factor, absl::Span<float> dx,
+                          absl::Span<float> dranges) {
   const auto backward = rule.rounding == QuantSpec::HALF_TO_EVEN ? Backward<true> : Backward<false>;
   backward(rule, channels, x.data(), ranges.data(), dy.data(), factor, dx.data(), dranges.data());
 }

@@ -13,9 +13,10 @@ namespace fixpoint::kernels {
 // to n: dx = dy and drange = dy * (code - u) where lowest < u < n, else dx = 0 and drange = dy *
 // code. dranges [channels] are the sums over their elements, in double, times `factor`. dx may be
 // dy. REQUIRES: x, dy and dx have the channels' size, ranges and dranges one for each.
-void LearnedRangeBackward(const CodeRule& rule, const Channels& channels, absl::Span<const float> x,
-                          absl::Span<const float> ranges, absl::Span<const float> dy, double factor,
-                          absl::Span<float> dx, absl::Span<float> dranges);
+void LearnedRangeBackward(const CodeRange& rule, const Channels& channels,
+                          absl::Span<const float> x, absl::Span<const float> ranges,
+                          absl::Span<const float> dy, double factor, absl::Span<float> dx,
+                          absl::Span<float> dranges);
 
 // The average of |x| in each channel.
 void MeanAbsolutes(const Channels& channels, absl::Span<const float> x, absl::Span<double> means);

@@ -59,7 +59,7 @@ void ForEachLine(const Channels& channels, int64_t bytes_of_each, F f) {
 // As AffineCode.
 template <QuantSpec::Rounding kRounding, typename Code>
 inline void QuantizeLine(const float* x, int64_t size, const float* steps, const int32_t* zeros,
-                         bool is_of_each, const CodeLimits& limits, Code* codes) {
+                         bool is_of_each, float smallest, float largest, Code* codes) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
     const float step = steps[is_of_each ? i : 0];
@@ -69,18 +69,19 @@ inline void QuantizeLine(const float* x, int64_t size, const float* steps, const
                                                                : RoundHalfAway(quotient);
     float code = rounded + zero;
     code = code == code ? code : zero;
-    code = code < limits.lowest ? limits.lowest : code;
-    code = code > limits.largest ? limits.largest : code;
+    code = code < smallest ? smallest : code;
+    code = code > largest ? largest : code;
     codes[i] = static_cast<Code>(code);
   }
 }
 
 template <typename Code>
-void QuantizeTo(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+void QuantizeTo(absl::Span<const float> x, const Channels& rows, const CodeRange& rule,
                 const RowParams& params, absl::Span<Code> codes) {
   CHECK_EQ(static_cast<int64_t>(x.size()), rows.size());
   CHECK_EQ(codes.size(), x.size());
-  const CodeLimits limits = LimitsOfCodes(rule.bits, /*is_unsigned=*/false);
+  const auto smallest = static_cast<float>(rule.smallest);
+  const auto largest = static_cast<float>(rule.largest);
   const bool to_even = rule.rounding == QuantSpec::HALF_TO_EVEN;
   ForEachLine(
       rows, sizeof(float) + sizeof(Code),
@@ -89,10 +90,10 @@ void QuantizeTo(absl::Span<const float> x, const Channels& rows, const RowCodeRu
         const bool is_of_each = count > 1;
         if (to_even) {
           QuantizeLine<QuantSpec::HALF_TO_EVEN>(x + at, size, steps + row, zeros + row, is_of_each,
-                                                limits, codes + at);
+                                                smallest, largest, codes + at);
         } else {
           QuantizeLine<QuantSpec::HALF_AWAY_FROM_ZERO>(x + at, size, steps + row, zeros + row,
-                                                       is_of_each, limits, codes + at);
+                                                       is_of_each, smallest, largest, codes + at);
         }
       });
 }
@@ -119,7 +120,7 @@ void DequantizeFrom(absl::Span<const Code> codes, const Channels& rows, const Ro
 
 }  // namespace
 
-void FindRowParams(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+void FindRowParams(absl::Span<const float> x, const Channels& rows, const CodeRange& rule,
                    const RowParams& params) {
   CHECK_EQ(static_cast<int64_t>(x.size()), rows.size());
   CHECK_EQ(static_cast<int64_t>(params.scales.size()), rows.count);
@@ -146,25 +147,24 @@ void FindRowParams(absl::Span<const float> x, const Channels& rows, const RowCod
                   }
                 });
   }
-  const CodeLimits limits = LimitsOfCodes(rule.bits, /*is_unsigned=*/false);
   for (int64_t row = 0; row < rows.count; ++row) {
     const auto of_row = [=](const std::vector<float>& ends) {
       return absl::MakeConstSpan(ends).subspan(row * lanes, lanes);
     };
     const AffineParams found =
         AffineParamsOf(*std::min_element(of_row(min).begin(), of_row(min).end()),
-                       *std::max_element(of_row(max).begin(), of_row(max).end()), limits);
+                       *std::max_element(of_row(max).begin(), of_row(max).end()), rule);
     params.scales[row] = found.step;
     params.zero_points[row] = static_cast<int32_t>(found.zero_point);
   }
 }
 
-void QuantizeRows(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+void QuantizeRows(absl::Span<const float> x, const Channels& rows, const CodeRange& rule,
                   const RowParams& params, absl::Span<int8_t> codes) {
   QuantizeTo(x, rows, rule, params, codes);
 }
 
-void QuantizeRows(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+void QuantizeRows(absl::Span<const float> x, const Channels& rows, const CodeRange& rule,
                   const RowParams& params, absl::Span<float> codes) {
   QuantizeTo(x, rows, rule, params, codes);
 }

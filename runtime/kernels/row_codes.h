@@ -7,16 +7,10 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "proto/quant_spec.pb.h"
+#include "ops/code_range.h"
 #include "runtime/kernels/fake_quantize.h"
 
 namespace fixpoint::kernels {
-
-// Signed codes.
-struct RowCodeRule {
-  int bits = 8;  // up to 16
-  QuantSpec::Rounding rounding = QuantSpec::HALF_TO_EVEN;
-};
 
 // The parameters that each row is quantized with: a row is a channel of `Channels`.
 struct RowParams {
@@ -26,13 +20,13 @@ struct RowParams {
 
 // The step and the zero point of each row's smallest and largest value, widened to 0; values that
 // are not finite do not count. REQUIRES, here and below: the sizes are those of `rows`.
-void FindRowParams(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+void FindRowParams(absl::Span<const float> x, const Channels& rows, const CodeRange& rule,
                    const RowParams& params);
 
-// The codes of x. The code of NaN is the zero point. REQUIRES for int8_t: up to 8 bits.
-void QuantizeRows(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+// The codes of x. The code of NaN is the zero point. REQUIRES for int8_t: it holds them.
+void QuantizeRows(absl::Span<const float> x, const Channels& rows, const CodeRange& rule,
                   const RowParams& params, absl::Span<int8_t> codes);
-void QuantizeRows(absl::Span<const float> x, const Channels& rows, const RowCodeRule& rule,
+void QuantizeRows(absl::Span<const float> x, const Channels& rows, const CodeRange& rule,
                   const RowParams& params, absl::Span<float> codes);
 
 // (code - zero point) * step. If the codes are floats, `values` may be the codes.

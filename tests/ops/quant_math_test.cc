@@ -20,7 +20,7 @@ std::vector<float> Codes(const std::vector<float>& values, float range, int bits
                          QuantSpec::Rounding rounding) {
   std::vector<float> codes;
   for (const float value : values) {
-    codes.push_back(QuantizeOne(value, range, LargestCode(bits), rounding));
+    codes.push_back(QuantizeOne(value, range, SymmetricCodes(bits, rounding)));
   }
   return codes;
 }
@@ -47,6 +47,15 @@ TEST(QuantMath, DequantizesFromTheLeft) {
   EXPECT_THAT(DequantizeOne(127, 3, 127), FloatEq(3));
   EXPECT_THAT(DequantizeOne(-64, 3, 127), FloatEq(-1.511811f));
   EXPECT_THAT(DequantizeOne(1, 3, 127), FloatEq(0.023622047f));
+}
+
+// Some machines multiply codes of -127 to 127.
+TEST(QuantMath, ClampsToTheSmallestCodeThereIs) {
+  CodeRange codes = SymmetricCodes(8, kEven);
+  EXPECT_EQ(QuantizeOne(-2, 1, codes), -128);
+  codes.smallest = -127;
+  EXPECT_EQ(QuantizeOne(-2, 1, codes), -127);
+  EXPECT_EQ(QuantizeOne(-2, 1, UnsignedPartOf(codes)), 0);
 }
 
 }  // namespace

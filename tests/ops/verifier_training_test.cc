@@ -109,6 +109,28 @@ fill_any_like(X=y) -> (Out=y@GRAD) {value=1.0}
 batch_norm_grad(X=x, Scale=g, Bias=b, Mean=m, Variance=v, SavedMean=n, SavedVariance=w, Y@GRAD=y@GRAD) -> (X@GRAD=x@GRAD) {use_global_stats=true}
 )",
      ""},
+    {"NothingInGradientsOfBatchNormsThatShareStatistics", R"(
+var x f32[2,3,4,4]
+var g f32[3] persistable
+var b f32[3] persistable
+var m f32[3] persistable
+var v f32[3] persistable
+var y f32[2,3,4,4]
+var z f32[2,3,4,4]
+var n f32[3]
+var w f32[3]
+var o f32[3]
+var u f32[3]
+var z@GRAD f32[2,3,4,4]
+var y@GRAD f32[2,3,4,4]
+var x@GRAD f32[2,3,4,4]
+batch_norm(X=x, Scale=g, Bias=b, Mean=m, Variance=v) -> (Y=y, MeanOut=m, VarianceOut=v, SavedMean=n, SavedVariance=w) {use_global_stats=true}
+batch_norm(X=y, Scale=g, Bias=b, Mean=m, Variance=v) -> (Y=z, MeanOut=m, VarianceOut=v, SavedMean=o, SavedVariance=u) {use_global_stats=true}
+fill_any_like(X=z) -> (Out=z@GRAD) {value=1.0}
+batch_norm_grad(X=y, Scale=g, Bias=b, Mean=m, Variance=v, SavedMean=o, SavedVariance=u, Y@GRAD=z@GRAD) -> (X@GRAD=y@GRAD) {use_global_stats=true}
+batch_norm_grad(X=x, Scale=g, Bias=b, Mean=m, Variance=v, SavedMean=n, SavedVariance=w, Y@GRAD=y@GRAD) -> (X@GRAD=x@GRAD) {use_global_stats=true}
+)",
+     ""},
     {"AGradientOpInTheForwardRole", R"(
 var x f32[-1,4]
 var g f32[-1,4]

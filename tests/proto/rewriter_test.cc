@@ -231,6 +231,57 @@ TEST_F(RewriterTest, AnArgumentBecomesAnotherName) {
   EXPECT_EQ(Ops(program_).substr(0, 31), "relu(X=@EMPTY@) -> (Out=a)\nsum(");
 }
 
+TEST_F(RewriterTest, ReadsAreRedirectedToAVariable) {
+  const Argument& read = *OpAt(program_, 0).Input("X");
+  const Variable& w = *program_.Find(program_.block(0), "w");
+  ASSERT_TRUE(rewriter_.RedirectReads({&read}, w).ok());
+  EXPECT_EQ(read.variable(), &w);
+}
+
+TEST(RedirectReads, RefusesAVariableThatAnotherOneHides) {
+  Program program = ParsedProgram(R"(
+    block 0 {
+      var x f32[4]
+      var h f32[4]
+      while(X=[x], Condition=c) -> (Out=[x], StepScopes=s) {sub_block=block(1)}
+    }
+    block 1 parent=0 {
+      var h f32[4]
+      relu(X=x) -> (Out=x)
+    }
+  )");
+  Rewriter rewriter(&program, "test");
+  const Argument& read = *program.block(1).first_op()->Input("X");
+  const absl::Status status = rewriter.RedirectReads({&read}, *program.Find(program.block(0), "h"));
+  EXPECT_EQ(std::string(status.message()),
+            "block 1, op 0 (relu): is to read \"h\" of block 0, and that name means another "
+            "variable there");
+  EXPECT_EQ(program.edit_count(), 0);
+}
+
+TEST(RedirectReads, RefusesAValueThatIsNotThere) {
+  Program program = ParsedProgram(R"(
+    var x f32[4]
+    var h f32[4]
+    relu(X=x) -> (Out=h)
+    tanh(X=x) -> (Out=y)
+    relu(X=h) -> (Out=h)
+    tanh(X=x) -> (Out=z)
+  )");
+  Rewriter rewriter(&program, "test");
+  const Value& first = *program.block(0).first_op()->Output("Out")->value();
+  const Argument& early = *program.block(0).first_op()->next()->Input("X");
+  const Argument& late = *program.block(0).last_op()->Input("X");
+  const absl::Status status = rewriter.RedirectReads({&early, &late}, first);
+  EXPECT_EQ(std::string(status.message()),
+            "block 0, op 3 (tanh): is to read a value of \"h\", which holds another one there");
+  EXPECT_EQ(early.name(), "x");
+  EXPECT_EQ(late.name(), "x");
+  EXPECT_FALSE(program.edited());
+  ASSERT_TRUE(rewriter.RedirectReads({&early}, first).ok());
+  EXPECT_EQ(early.value(), &first);
+}
+
 TEST_F(RewriterTest, KnowsWhichPassesEditedWhat) {
   const Op& relu = OpAt(program_, 0);
   Rewriter second(&program_, "second");

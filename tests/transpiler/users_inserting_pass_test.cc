@@ -15,6 +15,7 @@
 #include "proto/status_macros.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/pipeline/pass.h"
+#include "transpiler/pipeline/read_replacer.h"
 #include "transpiler/train/quantize_transpiler.h"
 #include "transpiler/train/train_passes.h"
 
@@ -32,13 +33,13 @@ class InsertBeforeMul final : public Pass {
     Rewriter rewriter(&program, name());
     const Op& mul = *program.block(0).last_op();
     const std::string x(mul.Input("X")->name());
-    RETURN_IF_ERROR(
-        rewriter.AddVariable(program.block(0), MakeTensorVar("r", VarType::FP32, {-1, 2}))
-            .status());
+    ReadReplacer reads(program, &rewriter);
+    ASSIGN_OR_RETURN(
+        const Variable* r,
+        rewriter.AddVariable(program.block(0), MakeTensorVar("r", VarType::FP32, {-1, 2})));
     rewriter.InsertBefore(mul, OpBuilder("relu").Input("X", x).Output("Out", "r").Build());
     rewriter.InsertBefore(mul, OpBuilder("scale").Input("X", "r").Output("Out", "r").Build());
-    rewriter.SetArgument(*mul.Input("X"), "r");
-    return absl::OkStatus();
+    return reads.Replace({mul.Input("X")}, *r->values().back());
   }
 };
 

@@ -1,22 +1,28 @@
 // Passes of a user's own in the pipeline of a transpile.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
+#include "proto/program_text.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/pipeline/pass.h"
+#include "transpiler/pipeline/read_replacer.h"
 #include "transpiler/train/quantize_transpiler.h"
 #include "transpiler/train/train_passes.h"
 
 namespace fixpoint {
 namespace {
+
+using ::testing::HasSubstr;
 
 class AddDoubled final : public Pass {
  public:
@@ -62,49 +68,75 @@ TEST(UsersPass, MayInsertAnOpThatIsQuantized) {
   EXPECT_TRUE(result->plan.decisions(1).quantized());
 }
 
-// Puts relu(x) before the program's mul, and forgets its gradient op.
-class RewireMulAlone final : public Pass {
+// Puts relu(x) before the program's mul.
+class PutReluBeforeMul final : public Pass {
  public:
-  absl::string_view name() const override { return "rewire_mul_alone"; }
+  enum class How {
+    kReplacer,  // the gradient op that repeats mul's input follows
+    kMulAlone,  // it is left behind
+  };
+  explicit PutReluBeforeMul(How how) : how_(how) {}
+
+  absl::string_view name() const override { return "put_relu_before_mul"; }
   absl::string_view doc() const override { return "A relu before mul."; }
   bool IsHeldToPlan() const override { return false; }
 
   absl::Status Run(Program& program, PassContext&) const override {
     Rewriter rewriter(&program, name());
+    ReadReplacer reads(program, &rewriter);
     const Block& block = program.block(0);
     const Op& mul = *block.first_op();
-    RETURN_IF_ERROR(
-        rewriter.AddVariable(block, MakeTensorVar("r", VarType::FP32, {-1, 2})).status());
+    ASSIGN_OR_RETURN(const Variable* r,
+                     rewriter.AddVariable(block, MakeTensorVar("r", VarType::FP32, {-1, 2})));
     rewriter.InsertBefore(mul, OpBuilder("relu").Input("X", "x").Output("Out", "r").Build());
-    rewriter.SetArgument(*mul.Input("X"), "r");
-    return absl::OkStatus();
+    const std::vector<const Argument*> read = {mul.Input("X")};
+    return how_ == How::kReplacer ? reads.Replace(read, *r->values().back())
+                                  : rewriter.RedirectReads(read, *r);
   }
+
+ private:
+  const How how_;
 };
+
+constexpr char kTrainedMul[] = R"(
+  var x f32[-1,2]
+  var w f32[2,2] persistable
+  var y f32[-1,2]
+  var y@GRAD f32[-1,2]
+  var w@GRAD f32[2,2]
+  mul(X=x, Y=w) -> (Out=y) {op_role=0}
+  fill_constant() -> (Out=y@GRAD) {shape=[1L, 2L], dtype=5, value=1.0, op_role=1}
+  mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
+)";
+
+absl::Status TranspileWith(PutReluBeforeMul::How how, Program* program) {
+  PassTable passes = TrainPasses();
+  EXPECT_TRUE(passes.Add(std::make_unique<PutReluBeforeMul>(how)).ok());
+  TranspileOptions options;
+  options.passes = &passes;
+  options.pipeline = "put_relu_before_mul,plan_quantizers,insert_quantizers,initialize_state";
+  return Transpile(program, options).status();
+}
+
+TEST(UsersPass, TakesGradientOpsAlong) {
+  Program program = ParsedProgram(kTrainedMul);
+  const absl::Status status = TranspileWith(PutReluBeforeMul::How::kReplacer, &program);
+  ASSERT_TRUE(status.ok()) << status;
+  const std::string text = PrintProgram(program.Proto());
+  EXPECT_THAT(text, HasSubstr("mul(X=r.quantized.dequantized, Y=w.quantized.dequantized)"));
+  EXPECT_THAT(text, HasSubstr("mul_grad(X=r.quantized.dequantized, Y=w.quantized.dequantized"));
+}
 
 // Else the op would be quantized, and its gradient would read floats.
 TEST(UsersPass, DoesNotLeaveAGradientOpBehind) {
-  Program program = ParsedProgram(R"(
-    var x f32[-1,2]
-    var w f32[2,2] persistable
-    var y f32[-1,2]
-    var y@GRAD f32[-1,2]
-    var w@GRAD f32[2,2]
-    mul(X=x, Y=w) -> (Out=y) {op_role=0}
-    fill_constant() -> (Out=y@GRAD) {shape=[1L, 2L], dtype=5, value=1.0, op_role=1}
-    mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}
-  )");
-  PassTable passes = TrainPasses();
-  ASSERT_TRUE(passes.Add(std::make_unique<RewireMulAlone>()).ok());
-  TranspileOptions options;
-  options.passes = &passes;
-  options.pipeline = "rewire_mul_alone,plan_quantizers,insert_quantizers,initialize_state";
-  const absl::Status status = Transpile(&program, options).status();
+  Program program = ParsedProgram(kTrainedMul);
+  const absl::Status status = TranspileWith(PutReluBeforeMul::How::kMulAlone, &program);
   EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
   EXPECT_EQ(std::string(status.message()),
             "error: program.txt: block 0, op 3 (mul_grad): input X reads \"x\"; want \"r\", which "
             "block 0, op 1 (mul) reads [gradient_mismatch]\n"
             "    mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1}\n"
-            " [after rewire_mul_alone]");
+            " [after put_relu_before_mul]");
 }
 
 }  // namespace

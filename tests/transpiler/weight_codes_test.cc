@@ -45,7 +45,7 @@ TEST(WeightCodes, OfAGivenScaleAreClippedToIt) {
   const auto made = MakeWeightCodes(Floats({3}, {0.25f, 3, -3}), options);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_THAT(made->codes.data<int8_t>(), ElementsAre(64, 127, -127));
-  options.rounding = QuantSpec::HALF_TO_EVEN;  // which uses the lowest code, too
+  options.codes = SymmetricCodes(8, QuantSpec::HALF_TO_EVEN);  // which uses the lowest code, too
   EXPECT_THAT(MakeWeightCodes(Floats({3}, {0.25f, 3, -3}), options)->codes.data<int8_t>(),
               ElementsAre(64, 127, -128));
 }
@@ -54,13 +54,13 @@ TEST(WeightCodes, RoundTiesAsTheQuantizerDoes) {
   const Tensor weight = Floats({4}, {127, 0.5f, -2.5f, 3.5f});
   EXPECT_THAT(MakeWeightCodes(weight, {})->codes.data<int8_t>(), ElementsAre(127, 1, -3, 4));
   WeightCodesOptions options;
-  options.rounding = QuantSpec::HALF_TO_EVEN;
+  options.codes = SymmetricCodes(8, QuantSpec::HALF_TO_EVEN);
   EXPECT_THAT(MakeWeightCodes(weight, options)->codes.data<int8_t>(), ElementsAre(127, 0, -2, 4));
 }
 
 TEST(WeightCodes, OfMoreThan8BitsAreShorts) {
   WeightCodesOptions options;
-  options.bits = 16;
+  options.codes = SymmetricCodes(16, QuantSpec::HALF_AWAY_FROM_ZERO);
   const auto made = MakeWeightCodes(Floats({2}, {-1, 0.5f}), options);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_THAT(made->codes.data<int16_t>(), ElementsAre(-32767, 16384));
@@ -75,7 +75,7 @@ TEST(WeightCodes, OfZerosAre0AndTheirScaleIs1) {
 
 TEST(WeightCodes, OfChannelsWithScalesAreClippedToThem) {
   WeightCodesOptions options;
-  options.bits = 4;
+  options.codes = SymmetricCodes(4, QuantSpec::HALF_AWAY_FROM_ZERO);
   options.axis = 1;
   options.scales = {7, 14};
   const auto made = MakeWeightCodes(Floats({2, 2}, {3, 3, 100, -100}), options);
@@ -87,7 +87,7 @@ TEST(WeightCodes, OfChannelsWithScalesAreClippedToThem) {
 TEST(WeightCodes, OfAScaleOf0Are0WhateverTheWeightIs) {
   for (const auto rounding : {QuantSpec::HALF_AWAY_FROM_ZERO, QuantSpec::HALF_TO_EVEN}) {
     WeightCodesOptions options;
-    options.rounding = rounding;
+    options.codes = SymmetricCodes(8, rounding);
     options.scales = {0.0f};
     const auto made = MakeWeightCodes(Floats({2}, {3, -4}), options);
     ASSERT_TRUE(made.ok()) << made.status();

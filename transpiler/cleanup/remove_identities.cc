@@ -19,12 +19,15 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
+#include "proto/status_macros.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/pipeline/uses.h"
 
@@ -64,18 +67,18 @@ class RemoveIdentities final : public Pass {
     const Era era = EraOf(program);
     const absl::flat_hash_set<std::string> named = NamesInAllAttributes(program);
     for (const Op& op : program.block(0).ops()) {
-      if (ChangesNothing(op, era)) TakeOut(program, op, named, rewriter);
+      if (ChangesNothing(op, era)) RETURN_IF_ERROR(TakeOut(program, op, named, rewriter));
     }
     return absl::OkStatus();
   }
 
  private:
-  static void TakeOut(const Program& program, const Op& op,
-                      const absl::flat_hash_set<std::string>& named, Rewriter& rewriter) {
+  static absl::Status TakeOut(const Program& program, const Op& op,
+                              const absl::flat_hash_set<std::string>& named, Rewriter& rewriter) {
     const Argument* x = op.Input("X");
     const Argument* out = op.Output("Out");
     if (x == nullptr || out == nullptr || x->variable() == nullptr || out->variable() == nullptr) {
-      return;
+      return absl::OkStatus();
     }
     const Variable& source = *x->variable();
     const Variable& copy = *out->variable();
@@ -83,19 +86,20 @@ class RemoveIdentities final : public Pass {
         named.contains(copy.name()) ||
         source.desc()->type().SerializeAsString() != copy.desc()->type().SerializeAsString() ||
         program.Find(copy.block(), absl::StrCat(copy.name(), kGradientSuffix)) != nullptr) {
-      return;
+      return absl::OkStatus();
     }
-    const std::vector<const Argument*> arguments = copy.arguments();
-    if (std::any_of(arguments.begin(), arguments.end(), [&](const Argument* argument) {
-          return !CanName(program, argument->op(), source);
+    const absl::Span<const Argument* const> readers = copy.values().front()->readers();
+    if (std::any_of(readers.begin(), readers.end(), [&](const Argument* reader) {
+          return !CanName(program, reader->op(), source);
         })) {
-      return;
+      return absl::OkStatus();
     }
-    for (const Argument* argument : arguments) {
-      if (argument != out) rewriter.SetArgument(*argument, source.name());
-    }
+    // Gradient ops are among the readers.
+    const std::vector<const Argument*> to_redirect(readers.begin(), readers.end());
+    RETURN_IF_ERROR(rewriter.RedirectReads(to_redirect, source));
     rewriter.Remove(op);
     rewriter.Remove(copy);
+    return absl::OkStatus();
   }
 };
 

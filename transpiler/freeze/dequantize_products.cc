@@ -28,6 +28,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "ops/code_ops.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
@@ -191,27 +192,21 @@ class ProductDequantizer {
 
   // A weight that quantize_weights left after a dequantize op.
   std::optional<Factor> WeightFactor(const Op& op, Factor factor) const {
-    const Argument* codes = op.Input("X");
-    const Argument* scale = op.Input("Scale");
-    if (scale == nullptr) scale = op.Input("Scales");
-    if (QuantOpOf(op) != QuantOp::kDequantize || op.outputs().size() != 1 || codes == nullptr ||
-        scale == nullptr || context_.parameters.added.FindOrNull(codes->name()) == nullptr) {
+    const std::optional<CodeOp> read = ReadCodeOp(op, EraOf(program_));
+    if (!read || read->kind != QuantOp::kDequantize || read->scales_are_steps ||
+        op.outputs().size() != 1 ||
+        context_.parameters.added.FindOrNull(read->input->name()) == nullptr) {
       return std::nullopt;
     }
-    factor.codes = std::string(codes->name());
-    factor.scale = std::string(scale->name());
-    if (const auto range = FloatAttr(op.desc(), "max_range"); range.has_value()) {
-      while (factor.bits < 16 && LargestCode(factor.bits) < *range) ++factor.bits;
-      while (factor.bits > 1 && LargestCode(factor.bits) > *range) --factor.bits;
-      factor.scale_value = ScaleValue(*scale);
-      if (!factor.scale_value.has_value()) return std::nullopt;
+    factor.codes = std::string(read->input->name());
+    factor.scale = std::string(read->scale->name());
+    factor.bits = read->codes.bits;
+    if (read->axis) {
+      factor.axis = *read->axis;
       return factor;
     }
-    const auto bits = IntsAttr(op.desc(), "quant_bits");
-    const auto axis = IntAttr(op.desc(), "quant_axis");
-    if (!bits.has_value() || bits->size() != 1 || !axis.has_value()) return std::nullopt;
-    factor.bits = static_cast<int>((*bits)[0]);
-    factor.axis = static_cast<int>(*axis);
+    factor.scale_value = ScaleValue(*read->scale);
+    if (!factor.scale_value.has_value()) return std::nullopt;
     return factor;
   }
 
@@ -335,7 +330,7 @@ class ProductDequantizer {
       ASSIGN_OR_RETURN(
           const std::string stored,
           parameters.Add(absl::StrCat(base, is_short ? ".int16" : ".int8"), std::move(integers)));
-      for (const Argument* reader : readers) rewriter_.SetArgument(*reader, stored);
+      RETURN_IF_ERROR(rewriter_.RedirectReads(readers, *program_.Find(program_.block(0), stored)));
     }
     return absl::OkStatus();
   }

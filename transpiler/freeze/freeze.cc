@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
 #include "ops/op_schema.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
@@ -45,7 +46,7 @@ absl::Status CheckBiasesAreStored(const Program& program, const Pipeline& pipeli
     }
   }
   for (const Op& op : program.ops()) {
-    if (op.type() != "fake_quantize_dequantize_bias") continue;
+    if (op.type() != kQuantizeBias) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "pipeline: ", DescribeInFile(op), " rounds a bias to integers, and no pass ", "of ",
         pipeline.ToText(), " stores them; add quantize_biases after quantize_weights"));

@@ -81,25 +81,27 @@ class ScaleFreezer {
       return absl::OkStatus();
     }
     ASSIGN_OR_RETURN(const std::string name, ParameterOf(site, scale));
-    for (const Argument* read : ScalesOfBiases(site)) rewriter_.SetArgument(*read, name);
+    const Variable& parameter = *program_.Find(program_.block(0), name);
+    RETURN_IF_ERROR(rewriter_.RedirectReads(ScalesOfBiases(site), parameter));
     if (context_.form == FrozenForm::kPortable) return WritePortable(site, name);
-    KeepReading(site, name);
-    return absl::OkStatus();
+    return KeepReading(site, parameter);
   }
 
   // The site's ops stay, and read the parameter.
-  void KeepReading(const QuantizationSite& site, const std::string& parameter) {
+  absl::Status KeepReading(const QuantizationSite& site, const Variable& parameter) {
     const Variable* old = site.scale->variable();
-    if (old->name() == parameter) return;
+    if (old == &parameter) return absl::OkStatus();
+    std::vector<const Argument*> reads;
     for (const Op* op : site.ops()) {
       for (const Argument* input : op->inputs()) {
-        if (input->variable() == old) rewriter_.SetArgument(*input, parameter);
+        if (input->variable() == old) reads.push_back(input);
       }
       // In test mode the op passes on what it reads.
       for (const Argument* output : op->outputs()) {
-        if (output->variable() == old) rewriter_.SetArgument(*output, parameter);
+        if (output->variable() == old) rewriter_.SetArgument(*output, parameter.name());
       }
     }
+    return rewriter_.RedirectReads(reads, parameter);
   }
 
   absl::Status CheckDynamic(const QuantizationSite& site) const {

@@ -17,6 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
+#include "ops/code_ops.h"
 #include "ops/dims.h"
 #include "ops/op_form.h"
 #include "proto/attributes.h"
@@ -43,7 +44,7 @@ class BiasQuantizer {
 
   absl::Status QuantizeAll() {
     for (const Op& op : program_.ops()) {
-      if (op.type() == "fake_quantize_dequantize_bias") RETURN_IF_ERROR(Quantize(op));
+      if (op.type() == kQuantizeBias) RETURN_IF_ERROR(Quantize(op));
     }
     if (clipped_ > 0) {
       context_.notes.push_back(
@@ -62,51 +63,42 @@ class BiasQuantizer {
           ": rounds a bias to integers, which the legacy forms have no op for; want the portable "
           "form"));
     }
-    const Argument* const x = op.Input("X");
-    const Argument* const out = op.Output("Out");
-    if (x == nullptr || out == nullptr || op.Input("InputScale") == nullptr ||
-        op.Input("WeightScale") == nullptr) {
+    const std::optional<BiasCodeOp> read = ReadBiasCodeOp(op, EraOf(program_));
+    if (!read) {
       return absl::InvalidArgumentError(absl::StrCat(
-          DescribeInFile(op), ": wants X, InputScale, WeightScale and Out, one variable each"));
+          DescribeInFile(op),
+          ": wants X, InputScale, WeightScale and Out, one variable each, and input_largest_code "
+          "and weight_largest_code, an INT each"));
     }
-    ASSIGN_OR_RETURN(const std::vector<float> bias, NumbersOf(*x));
-    ASSIGN_OR_RETURN(const std::vector<float> input_range, RangesOf(*op.Input("InputScale")));
-    ASSIGN_OR_RETURN(const std::vector<float> ranges, RangesOf(*op.Input("WeightScale")));
+    const std::string x(read->input->name());
+    ASSIGN_OR_RETURN(const std::vector<float> bias, NumbersOf(*read->input));
+    ASSIGN_OR_RETURN(const std::vector<float> input_range, RangesOf(*read->input_range));
+    ASSIGN_OR_RETURN(const std::vector<float> ranges, RangesOf(*read->weight_ranges));
     if (bias.size() % ranges.size() != 0 || input_range.size() != 1) {
       return absl::InvalidArgumentError(absl::StrCat(
-          DescribeInFile(op), ": \"", std::string(x->name()), "\" has ", bias.size(),
-          " elements, and there are ", input_range.size(), " and ", ranges.size(),
+          DescribeInFile(op), ": \"", x, "\" has ", bias.size(), " elements, and there are ",
+          input_range.size(), " and ", ranges.size(),
           " ranges; want one of the input, and of the weight one or one for each channel"));
     }
-    const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), EraOf(program_));
-    if (!attributes) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          DescribeInFile(op), ": wants input_largest_code and weight_largest_code, an INT each"));
-    }
-    const auto largest_code = [&attributes](absl::string_view name) {
-      return static_cast<int32_t>(attributes->Int(name));
-    };
     std::vector<int32_t> codes;
     for (size_t c = 0; c < bias.size(); ++c) {
-      const float step = BiasStep(input_range[0], largest_code("input_largest_code"),
-                                  ranges[c % ranges.size()], largest_code("weight_largest_code"));
+      const float step = read->Step(input_range[0], ranges[c % ranges.size()]);
       codes.push_back(BiasCode(bias[c], step));
       if (step == 0 || std::fabs(bias[c] / step) <= kLargestBiasCode) continue;
-      if (clipped_++ == 0) first_clipped_ = std::string(x->name());
+      if (clipped_++ == 0) first_clipped_ = x;
     }
     ASSIGN_OR_RETURN(
         const std::string parameter,
-        parameters_.Add(absl::StrCat(std::string(x->name()), ".int32"),
+        parameters_.Add(absl::StrCat(x, ".int32"),
                         Tensor::FromValues<int32_t>({static_cast<int64_t>(codes.size())},
                                                     absl::MakeConstSpan(codes))));
-    OpBuilder dequantize("fake_dequantize_bias");
-    for (const char* slot : {"InputScale", "WeightScale"}) {
-      dequantize.Input(slot, op.Input(slot)->name());
-    }
-    dequantize.Input("X", parameter).Output("Out", out->name());
-    for (const char* name : {"input_largest_code", "weight_largest_code"}) {
-      dequantize.IntAttr(name, largest_code(name));
-    }
+    OpBuilder dequantize(kDequantizeBias);
+    dequantize.Input("InputScale", read->input_range->name())
+        .Input("WeightScale", read->weight_ranges->name())
+        .Input("X", parameter)
+        .Output("Out", read->output->name())
+        .IntAttr("input_largest_code", read->input_largest_code)
+        .IntAttr("weight_largest_code", read->weight_largest_code);
     rewriter_.InsertBefore(op, InPlaceOf(op, pass_, dequantize.Build()));
     rewriter_.Remove(op);
     return absl::OkStatus();

@@ -31,6 +31,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
+#include "ops/op_form.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -67,11 +68,12 @@ struct WeightSource {
 };
 
 // Nothing if a cast on the way has a result other than FP32.
-std::optional<WeightSource> SourceOf(const Value& weight) {
+std::optional<WeightSource> SourceOf(const Value& weight, Era era) {
   WeightSource source;
   const Value* at = &weight;
   for (const Op* cast : CastsBefore(weight)) {
-    if (IntAttr(cast->desc(), "out_dtype") != VarType::FP32) return std::nullopt;
+    const std::optional<OpAttributes> attributes = OpAttributes::Of(cast->desc(), era);
+    if (!attributes || attributes->Int("out_dtype") != VarType::FP32) return std::nullopt;
     source.is_cast = true;
     at = cast->Input("X")->value();
   }
@@ -119,9 +121,8 @@ class WeightQuantizer {
 
   absl::Status Quantize(const QuantizationSite& site) {
     ASSIGN_OR_RETURN(const Written* written, Write(site));
-    for (const Argument* read : ScalesOfBiases(site)) {
-      rewriter_.SetArgument(*read, written->scales);
-    }
+    RETURN_IF_ERROR(rewriter_.RedirectReads(ScalesOfBiases(site),
+                                            *program_.Find(program_.block(0), written->scales)));
     if (site.fused) {
       RETURN_IF_ERROR(WriteDequantize(site, *written, *site.result));
     }
@@ -160,7 +161,7 @@ class WeightQuantizer {
   }
 
   absl::StatusOr<const Written*> Write(const QuantizationSite& site) {
-    const std::optional<WeightSource> source = SourceOf(*site.input->value());
+    const std::optional<WeightSource> source = SourceOf(*site.input->value(), EraOf(program_));
     if (!source.has_value()) {
       return absl::UnimplementedError(
           absl::StrCat(DescribeInFile(*site.quantize), ": quantizes \"", site.input->name(),
@@ -175,8 +176,7 @@ class WeightQuantizer {
                        "row_wise_min_max and the portable form"));
     }
     WeightCodesOptions options;
-    options.bits = site.codes.bits;
-    options.rounding = site.codes.rounding;
+    options.codes = site.codes;
     options.axis = site.axis;
     if (!site.is_dynamic) {
       ASSIGN_OR_RETURN(options.scales, StoredScales(site));
@@ -186,8 +186,8 @@ class WeightQuantizer {
       };
     }
     const auto [it, is_new] =
-        written_.try_emplace(Key(weight->name(), DynamicQuantizer(site), options.bits,
-                                 options.rounding, options.axis, options.scales));
+        written_.try_emplace(Key(weight->name(), DynamicQuantizer(site), site.codes.bits,
+                                 site.codes.rounding, options.axis, options.scales));
     if (is_new) {
       ASSIGN_OR_RETURN(it->second, WriteCodes(site, *source, options));
     }

@@ -91,7 +91,7 @@ class TestModeSetter {
           Describe(select), " selects, and which is ",
           variable.values().size() == 1 ? "another variable there" : "written more than once"));
     }
-    for (const Argument* reader : to_redirect) rewriter_.SetArgument(*reader, variable.name());
+    RETURN_IF_ERROR(rewriter_.RedirectReads(to_redirect, variable));
     rewriter_.Remove(select);
     return absl::OkStatus();
   }

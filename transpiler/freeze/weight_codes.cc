@@ -33,12 +33,9 @@ struct ChannelView {
 template <typename T>
 void FillCodes(absl::Span<const float> values, absl::Span<const float> scales,
                const ChannelView& view, const WeightCodesOptions& options, absl::Span<T> codes) {
-  const int32_t largest = LargestCode(options.bits);
   for (size_t i = 0; i < values.size(); ++i) {
     const float scale = scales[view.ChannelOf(i)];
-    codes[i] = scale == 0
-                   ? T{0}
-                   : static_cast<T>(QuantizeOne(values[i], scale, largest, options.rounding));
+    codes[i] = scale == 0 ? T{0} : static_cast<T>(QuantizeOne(values[i], scale, options.codes));
   }
 }
 
@@ -167,7 +164,7 @@ absl::StatusOr<WeightCodes> MakeWeightCodes(const Tensor& weight,
         absl::StrCat("is ", DimsText(weight.dims()), ", and there are ", scales.size(),
                      " scales; want one for each of the ", view.channels, " channels"));
   }
-  const bool is_short = options.bits > 8;
+  const bool is_short = options.codes.bits > 8;
   ASSIGN_OR_RETURN(Tensor codes,
                    Tensor::Allocate(is_short ? VarType::INT16 : VarType::INT8, weight.dims()));
   if (is_short) {
@@ -185,20 +182,20 @@ absl::StatusOr<WeightCodes> MakeAffineWeightCodes(
     const Tensor& weight, const WeightCodesOptions& options,
     const std::function<AffineParams(absl::Span<const float>)>& find) {
   RETURN_IF_ERROR(CheckWeight(weight, options.axis));
-  if (options.bits > 8 || options.axis < 0) {
+  if (options.codes.bits > 8 || options.codes.is_unsigned || options.axis < 0) {
     return absl::UnimplementedError(absl::StrCat(
-        "has codes of ", options.bits, " bits with a zero point",
-        options.axis < 0 ? ", one for all" : "", "; want up to 8, and one for each channel"));
+        "has codes of ", options.codes.bits, options.codes.is_unsigned ? " unsigned" : "",
+        " bits with a zero point", options.axis < 0 ? ", one for all" : "", "; want up to 8",
+        options.codes.is_unsigned ? ", signed" : "", ", and one for each channel"));
   }
   const absl::Span<const float> values = weight.data<float>();
   const ChannelView view(weight.dims(), options.axis);
-  const CodeLimits limits = LimitsOfCodes(options.bits, /*is_unsigned=*/false);
   std::vector<AffineParams> params;
   for (int64_t c = 0; c < view.channels; ++c) params.push_back(find(ValuesOf(values, view, c)));
   ASSIGN_OR_RETURN(Tensor codes, Tensor::Allocate(VarType::INT8, weight.dims()));
   for (size_t i = 0; i < values.size(); ++i) {
-    codes.mutable_data<int8_t>()[i] = static_cast<int8_t>(
-        AffineCode(values[i], params[view.ChannelOf(i)], limits, options.rounding));
+    codes.mutable_data<int8_t>()[i] =
+        static_cast<int8_t>(AffineCode(values[i], params[view.ChannelOf(i)], options.codes));
   }
   ASSIGN_OR_RETURN(Tensor scales, Tensor::Allocate(VarType::FP32, {view.channels}));
   ASSIGN_OR_RETURN(Tensor zero_points, Tensor::Allocate(VarType::INT32, {view.channels}));

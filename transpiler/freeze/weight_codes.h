@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/affine_codes.h"
-#include "proto/quant_spec.pb.h"
+#include "ops/code_range.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {
@@ -23,8 +23,8 @@ struct WeightCodes {
 };
 
 struct WeightCodesOptions {
-  int bits = 8;  // 2 to 16; codes up to 2^(bits - 1) - 1
-  QuantSpec::Rounding rounding = QuantSpec::HALF_AWAY_FROM_ZERO;
+  // Of 2 to 16 signed bits.
+  CodeRange codes = SymmetricCodes(8, QuantSpec::HALF_AWAY_FROM_ZERO);
   int axis = -1;  // the channel axis, or -1: one scale for the whole tensor
   // One scale, or one for each channel; if there are none, what find_scale returns for the tensor
   // or for each channel: by default the largest absolute value.

@@ -2,28 +2,26 @@
 
 #include <variant>
 
-#include "ops/bias_codes.h"
 #include "ops/code_ops.h"
-#include "ops/op_form.h"
 
 namespace fixpoint {
 namespace {
 
-constexpr char kBiasRead[] = "fake_dequantize_bias";
-
-std::string NameIn(const Op& op, absl::string_view slot) {
-  const Argument* const input = op.Input(slot);
-  return input == nullptr ? "" : std::string(input->name());
+bool AreOneVariable(const Argument* a, const Argument* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->name() == b->name();
 }
 
 bool ReadAlike(const Op& a, const Op& b, Era era) {
+  if (a.type() != b.type()) return false;
+  if (const auto of_a = ReadBiasCodeOp(a, era), of_b = ReadBiasCodeOp(b, era); of_a && of_b) {
+    return AreOneVariable(of_a->input_range, of_b->input_range) &&
+           AreOneVariable(of_a->weight_ranges, of_b->weight_ranges);
+  }
   const std::optional<CodeOp> of_a = ReadCodeOp(a, era);
   const std::optional<CodeOp> of_b = ReadCodeOp(b, era);
-  if (a.type() != b.type() || of_a.has_value() != of_b.has_value()) return false;
-  return (!of_a || of_a->codes == of_b->codes) && NameIn(a, "Scale") == NameIn(b, "Scale") &&
-         NameIn(a, "ZeroPoint") == NameIn(b, "ZeroPoint") &&
-         NameIn(a, "InputScale") == NameIn(b, "InputScale") &&
-         NameIn(a, "WeightScale") == NameIn(b, "WeightScale");
+  return of_a && of_b && of_a->codes == of_b->codes && AreOneVariable(of_a->scale, of_b->scale) &&
+         AreOneVariable(of_a->zero_point, of_b->zero_point);
 }
 
 }  // namespace
@@ -35,7 +33,8 @@ const Tensor* FindNumbers(const EditedParameters& parameters, absl::string_view 
 }
 
 bool ReadsCodes(const Op& op) {
-  return QuantOpOf(op) == QuantOp::kDequantize && (IsStepOfPortable(op) || op.type() == kBiasRead);
+  return QuantOpOf(op) == QuantOp::kDequantize &&
+         (IsStepOfPortable(op) || op.type() == kDequantizeBias);
 }
 
 PortableCodes::PortableCodes(const Program& portable, const EditedParameters& parameters)
@@ -91,18 +90,13 @@ std::optional<float> PortableCodes::FindStep(const Argument& codes, size_t chann
 
 std::optional<float> PortableCodes::FindBiasStep(const Argument& codes, size_t channel) const {
   const Op* const reader = FindReader(codes);
-  if (reader == nullptr || reader->type() != kBiasRead) return std::nullopt;
-  const std::optional<OpAttributes> attributes = OpAttributes::Of(reader->desc(), era_);
-  if (!attributes) return std::nullopt;
-  const std::optional<float> range = FindNumber(reader->Input("InputScale"));
-  const Tensor* const ranges = FindNumbers(parameters_, NameIn(*reader, "WeightScale"));
+  const std::optional<BiasCodeOp> read =
+      reader != nullptr ? ReadBiasCodeOp(*reader, era_) : std::nullopt;
+  if (!read) return std::nullopt;
+  const std::optional<float> range = FindNumber(read->input_range);
+  const Tensor* const ranges = FindNumbers(parameters_, read->weight_ranges->name());
   if (!range || ranges == nullptr || ranges->size() == 0) return std::nullopt;
-  const auto largest_code = [&attributes](absl::string_view name) {
-    return static_cast<int32_t>(attributes->Int(name));
-  };
-  return BiasStep(*range, largest_code("input_largest_code"),
-                  ranges->data<float>()[channel % ranges->size()],
-                  largest_code("weight_largest_code"));
+  return read->Step(*range, ranges->data<float>()[channel % ranges->size()]);
 }
 
 std::optional<std::string> PortableCodes::FindZeroPoints(const Argument& codes) const {

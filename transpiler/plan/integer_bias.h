@@ -8,11 +8,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ops/era.h"
+#include "ops/op_types.h"
 #include "ops/quantizer_table.h"
 #include "proto/program.h"
 #include "proto/quant_spec.pb.h"
 #include "transpiler/plan/eligibility.h"
-#include "transpiler/plan/op_types.h"
 #include "transpiler/plan/plan.h"
 
 namespace fixpoint {

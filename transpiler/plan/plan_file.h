@@ -20,16 +20,10 @@ namespace fixpoint {
 // applied. Linear in the program.
 QuantPlan PlanToProto(const Plan& plan);
 
-// Error (kInvalidArgument): the plan refers to an op, slot or value that the program does not have;
-// it rewires a slot twice, or a gradient op differently from its forward op; sites that share a
-// scale have more than one reader or more than one spec; a decision contradicts the sites; all
-// complaints at once, up to 20.
-absl::StatusOr<Plan> PlanFromProto(const QuantPlan& plan, const Program& program);
-
-// Whether a plan that was read can be carried out for a target. Errors: kInvalidArgument: a spec
-// that is incomplete, or does not fit its value; kFailedPrecondition: the plan is for another
-// target, or asks for what the target cannot do.
-absl::Status CheckPlan(const Plan& plan, const Target& target, const QuantizerTable& quantizers);
+// Errors: kInvalidArgument: the plan refers to an op, slot or value that the program does not have;
+// all complaints at once, up to 20; those of ValidatePlan.
+absl::StatusOr<Plan> PlanFromProto(const QuantPlan& plan, const Program& program,
+                                   const Target& target, const QuantizerTable& quantizers);
 
 // Gives the sites of a plan the ranges that a profile has for their variables; entries for other
 // variables of the program are ignored. Error (kInvalidArgument): a range that is not finite, or

@@ -10,21 +10,22 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/gradient_links.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
+#include "ops/op_types.h"
 #include "proto/deterministic_bytes.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/plan/eligibility.h"
-#include "transpiler/plan/gradient_links.h"
 #include "transpiler/plan/integer_bias.h"
-#include "transpiler/plan/op_types.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/scale_training.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/shortcuts.h"
 #include "transpiler/plan/slot_specs.h"
 #include "transpiler/plan/target.h"
+#include "transpiler/plan/validate_plan.h"
 
 namespace fixpoint {
 namespace {
@@ -181,7 +182,11 @@ absl::StatusOr<Plan> Planner::Make() {
                               specs_.CheckFcWeights()}) {
     if (!status.ok()) complaints.push_back(std::move(status));
   }
-  if (complaints.empty()) return std::move(plan_);
+  if (complaints.empty()) {
+    FindTrainedScales(quantizers_, EraOf(target_), &plan_);
+    RETURN_IF_ERROR(ValidatePlan(plan_, program_, links_, target_, quantizers_));
+    return std::move(plan_);
+  }
   const absl::Status all(
       complaints.front().code(),
       absl::StrJoin(complaints, "\n", [](std::string* out, const absl::Status& complaint) {

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "ops/gradient_slots.h"
 #include "ops/op_schema.h"
 #include "transpiler/plan/schedule.h"
 
@@ -20,20 +21,14 @@ bool TakesInGradients(const Op& op) {
   return false;
 }
 
-// The line of a forward op's gradient that makes ops of a type; null if none does, because they are
-// gradients of gradients.
-const GradientSchema* FindGradientSchema(const Op& forward, const Op& gradient) {
+const GradientSchema* FindGradient(const Op& forward, const Op& gradient, Era era) {
   const OpSchema* schema = FindOpSchema(forward.type());
-  if (schema == nullptr) return nullptr;
-  for (const GradientSchema& line : schema->gradients()) {
-    if (line.type == gradient.type()) return &line;
-  }
-  return nullptr;
+  return schema == nullptr ? nullptr : FindGradientSchema(*schema, gradient.type(), era);
 }
 
 }  // namespace
 
-ScaleTraining::ScaleTraining(const Program& program) {
+ScaleTraining::ScaleTraining(const Program& program) : era_(EraOf(program)) {
   for (int b = 0; b < program.block_count(); ++b) {
     for (const Op& op : program.block(b).ops()) {
       const bool optimizes = (op.role() & kOptimize) != 0;
@@ -51,10 +46,11 @@ ScaleTraining::ScaleTraining(const Program& program) {
 }
 
 std::vector<GradientOutput> ScaleTraining::GradientOutputs(const Argument& reader,
-                                                           absl::Span<const Op* const> gradients) {
+                                                           absl::Span<const Op* const> gradients,
+                                                           Era era) {
   std::vector<GradientOutput> outputs;
   for (const Op* gradient : gradients) {
-    const GradientSchema* schema = FindGradientSchema(reader.op(), *gradient);
+    const GradientSchema* schema = FindGradient(reader.op(), *gradient, era);
     if (schema == nullptr) continue;
     for (const GradientSchema::Slot& slot : schema->outputs) {
       if (!slot.is_gradient || slot.source_is_output || slot.source != reader.slot_name()) continue;
@@ -73,11 +69,11 @@ std::optional<std::string> ScaleTraining::WhyNot(const Argument& reader,
   }
   if (reader.op().block().index() != 0) return "an op that runs blocks runs it";
   for (const Op* gradient : gradients) {
-    if (FindGradientSchema(reader.op(), *gradient) == nullptr) {
+    if (FindGradient(reader.op(), *gradient, era_) == nullptr) {
       return absl::StrCat(Describe(*gradient), " is a gradient of its gradient");
     }
   }
-  const std::vector<GradientOutput> outputs = GradientOutputs(reader, gradients);
+  const std::vector<GradientOutput> outputs = GradientOutputs(reader, gradients, era_);
   if (outputs.empty()) {
     return absl::StrCat("no gradient op computes ", std::string(reader.slot_name()),
                         kGradientSuffix);
@@ -127,6 +123,14 @@ absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(cons
   absl::flat_hash_map<const Op*, std::vector<const Op*>> gradients;
   for (const auto& [forward, gradient] : plan.gradients) gradients[forward].push_back(gradient);
   return gradients;
+}
+
+void FindTrainedScales(const QuantizerTable& quantizers, Era era, Plan* plan) {
+  for (Site& site : plan->sites) {
+    site.trained_inputs = plan->is_inference || site.observe || site.role == SlotRole::BIAS
+                              ? std::vector<std::string>()
+                              : TrainedInputs(quantizers, site.spec, era);
+  }
 }
 
 absl::Status CheckTrainedScales(const Program& program, const Plan& plan) {

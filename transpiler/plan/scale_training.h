@@ -10,6 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "ops/era.h"
+#include "ops/quantizer_table.h"
 #include "proto/program.h"
 #include "transpiler/plan/plan.h"
 
@@ -32,7 +34,8 @@ class ScaleTraining {
   std::optional<std::string> WhyNot(const Argument& reader, absl::Span<const Op* const> gradients);
   // The outputs for the gradient of `reader`, in program order.
   static std::vector<GradientOutput> GradientOutputs(const Argument& reader,
-                                                     absl::Span<const Op* const> gradients);
+                                                     absl::Span<const Op* const> gradients,
+                                                     Era era);
 
   // The last op of block 0 with the Optimize bit, and the learning rate of the first that has one.
   // Null if WhyNot reports it.
@@ -42,6 +45,7 @@ class ScaleTraining {
  private:
   std::optional<std::string> WhyNotOutput(const Argument& reader, const GradientOutput& output);
 
+  const Era era_;
   const Op* last_optimizer_ = nullptr;
   const Variable* learning_rate_ = nullptr;
   // Ops that a gradient passes on its way to the optimizer, which do not apply to a scale.
@@ -54,6 +58,9 @@ const Op* FusedQuantizeOp(const Value& read);
 
 // The gradient ops of each forward op that a plan rewires.
 absl::flat_hash_map<const Op*, std::vector<const Op*>> GradientsByForwardOp(const Plan& plan);
+
+// Sets the trained_inputs of a plan's sites.
+void FindTrainedScales(const QuantizerTable& quantizers, Era era, Plan* plan);
 
 // Error (kFailedPrecondition): a site of the plan trains its scale, and cannot.
 absl::Status CheckTrainedScales(const Program& program, const Plan& plan);

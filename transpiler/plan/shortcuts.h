@@ -8,9 +8,9 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "ops/era.h"
+#include "ops/op_types.h"
 #include "proto/program.h"
 #include "transpiler/plan/eligibility.h"
-#include "transpiler/plan/op_types.h"
 
 namespace fixpoint {
 

@@ -139,11 +139,8 @@ void SlotSpecs::CheckShared(const Argument& first, const QuantSpec& first_spec,
 }
 
 void SlotSpecs::CheckObserver(const QuantSpec& spec, absl::string_view slots, const Op& op) {
-  // The observers of the older era can be in programs of both.
-  const Era era = era_ == Era::kFluid ? Era::kFluid : EraOf(target_);
-  const auto observes = [era](const Quantizer& quantizer) {
-    return std::any_of(quantizer.observers().begin(), quantizer.observers().end(),
-                       [era](const QuantizerRecipe& recipe) { return Includes(recipe.eras, era); });
+  const auto observes = [this](const Quantizer& quantizer) {
+    return FindObserver(quantizer, era_, EraOf(target_)) != nullptr;
   };
   const Quantizer* quantizer = quantizers_.Find(spec.quantizer());
   if (quantizer == nullptr || observes(*quantizer)) return;

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
-#include "transpiler/plan/op_types.h"
+#include "ops/op_types.h"
 #include "transpiler/plan/parameters.h"
 
 namespace fixpoint {

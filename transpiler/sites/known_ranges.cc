@@ -1,6 +1,7 @@
 #include "transpiler/sites/known_ranges.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -11,6 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "ops/code_ops.h"
+#include "ops/era.h"
 #include "runtime/tensor.h"
 #include "transpiler/sites/quantization_sites.h"
 #include "transpiler/sites/stored_scale.h"
@@ -50,8 +53,11 @@ const Tensor* FindTensor(const Argument* argument, VarType::Type dtype, const Sc
 }
 
 // Where an op keeps its range.
-const Argument* ScaleOf(const Op& op, const QuantizerRecipe& recipe) {
-  if (op.type() == "quantize_linear") return op.Input("Scale");
+const Argument* ScaleOf(const Op& op, const QuantizerRecipe& recipe, Era era) {
+  if (IsStepOfPortable(op)) {
+    const std::optional<CodeOp> read = ReadCodeOp(op, era);
+    return read ? read->scale : nullptr;
+  }
   for (const QuantizerState& state : recipe.state) {
     if (state.is_scale) return InEither(op, state.input, state.output);
   }
@@ -61,7 +67,7 @@ const Argument* ScaleOf(const Op& op, const QuantizerRecipe& recipe) {
 class RangeJudge {
  public:
   RangeJudge(const Program& program, const Scope& scope, const QuantizerTable& quantizers)
-      : program_(program), scope_(scope), quantizers_(quantizers) {
+      : program_(program), scope_(scope), quantizers_(quantizers), era_(EraOf(program)) {
     for (const Op& op : program.ops()) Note(op);
   }
 
@@ -89,7 +95,7 @@ class RangeJudge {
   std::vector<const Variable*> ScalesReadBy(const Op& op) const {
     const QuantizerTable::Match match = KeeperOf(op, quantizers_);
     if (match.recipe == nullptr) return {};
-    const Argument* const scale = ScaleOf(op, *match.recipe);
+    const Argument* const scale = ScaleOf(op, *match.recipe, era_);
     if (FindTensor(scale, VarType::FP32, scope_) != nullptr && known_.contains(scale->variable())) {
       return {scale->variable()};
     }
@@ -102,7 +108,7 @@ class RangeJudge {
   void Note(const Op& op) {
     const QuantizerTable::Match match = KeeperOf(op, quantizers_);
     if (match.recipe == nullptr) return;
-    const Argument* const scale = ScaleOf(op, *match.recipe);
+    const Argument* const scale = ScaleOf(op, *match.recipe, era_);
     if (scale == nullptr || scale->variable() == nullptr) return;
     bool is_known = CountedSteps(op, *match.recipe);
     for (const QuantizerState& state : match.recipe->state) {
@@ -141,6 +147,7 @@ class RangeJudge {
   const Program& program_;
   const Scope& scope_;
   const QuantizerTable& quantizers_;
+  const Era era_;
   absl::flat_hash_map<const Variable*, bool> known_;  // by the scale that an op keeps
 };
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
@@ -12,7 +13,6 @@ namespace fixpoint {
 namespace {
 
 constexpr char kQuantizeLinear[] = "quantize_linear";
-constexpr char kQuantizeBias[] = "fake_quantize_dequantize_bias";
 constexpr char kDequantizeLinear[] = "dequantize_linear";
 
 bool IsDequantize(const Op& op, const QuantizerTable& quantizers) {
@@ -42,8 +42,10 @@ class SiteFinder {
 
  private:
   // Such a quantize_linear passes its input through.
-  static bool OnlyObserves(const Op& op) {
-    return op.type() == kQuantizeLinear && BoolAttr(op.desc(), "only_observer") == true;
+  bool OnlyObserves(const Op& op) const {
+    if (op.type() != kQuantizeLinear && op.type() != kDequantizeLinear) return false;
+    const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era_);
+    return attributes && attributes->Bool("only_observer");
   }
 
   absl::StatusOr<QuantizationSite> SiteOf(const Op& op) const {
@@ -146,7 +148,7 @@ class SiteFinder {
                        ", that of the codes of ", Describe(*site.quantize)));
     };
     const bool is_linear = op.type() == kDequantizeLinear;
-    if (is_linear && BoolAttr(op.desc(), "only_observer") == true) {
+    if (OnlyObserves(op)) {
       return absl::FailedPreconditionError(absl::StrCat(
           Describe(op), ": only observes, so that \"", op.outputs().front()->name(),
           "\" holds the codes of ", Describe(*site.quantize), "; want both to observe, or none"));
@@ -191,8 +193,8 @@ bool IsQuantize(const Op& op, const QuantizerTable& quantizers) {
 
 bool FindsItsRange(const Op& op, const QuantizerTable& quantizers) {
   if (op.type() == kQuantizeLinear) {
-    const OpDesc::Attr* axis = AttrOrDefault(op.desc(), "quant_axis", Era::kPaddle2);
-    return axis != nullptr && IntValue(*axis) != -1;
+    const absl::StatusOr<int> axis = ReadChannelAxis(op.desc(), Era::kPaddle2, -1);
+    return axis.ok() && *axis != -1;
   }
   const QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.type());
   return match.recipe != nullptr && !match.recipe->has_is_test;

@@ -7,10 +7,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ops/gradient_links.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
-#include "transpiler/plan/gradient_links.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/sites/quantization_sites.h"

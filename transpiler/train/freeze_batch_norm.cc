@@ -16,13 +16,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ops/forward_ops.h"
+#include "ops/gradient_links.h"
+#include "ops/gradient_slots.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/marks.h"
-#include "transpiler/plan/gradient_links.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/train/state_writer.h"
 #include "transpiler/train/step_counter.h"
@@ -44,13 +45,16 @@ class BatchNormFreezer {
 
   absl::Status FreezeAll() {
     const GradientLinks links(program_, {kBatchNorm});
+    const Era era = EraOf(program_);
     for (const Op& op : program_.ops()) {
       if (op.type() != kBatchNorm || !IsForward(op)) continue;
       RETURN_IF_ERROR(Freeze(op));
       for (const Op* gradient : links.GradientsOf(op)) {
         RETURN_IF_ERROR(Freeze(*gradient));
         // While the statistics are the batch's own, what the forward op saved is all it needs.
-        for (const char* slot : {"Mean", "Variance"}) AddInput(*gradient, op, slot);
+        for (const RepeatedSlot& slot : RepeatedSlots(gradient->type(), op.desc(), era)) {
+          if (slot.name == "Mean" || slot.name == "Variance") AddInput(*gradient, op, slot);
+        }
       }
     }
     return absl::OkStatus();
@@ -67,11 +71,11 @@ class BatchNormFreezer {
     return absl::OkStatus();
   }
 
-  void AddInput(const Op& gradient, const Op& forward, absl::string_view slot) {
-    const Argument* statistic = forward.Input(slot);
-    if (statistic == nullptr || gradient.Input(slot) != nullptr) return;
-    Mark(gradient, AddedArgumentMark(slot, 0));
-    rewriter_.AddInput(gradient, slot, statistic->name());
+  void AddInput(const Op& gradient, const Op& forward, const RepeatedSlot& slot) {
+    const auto statistic = SourceOf(slot, forward);
+    if (statistic.empty() || gradient.Input(slot.name) != nullptr) return;
+    Mark(gradient, AddedArgumentMark(slot.name, 0));
+    rewriter_.AddInput(gradient, slot.name, statistic.front()->name());
   }
 
   void Mark(const Op& op, std::string mark) {

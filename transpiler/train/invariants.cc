@@ -7,11 +7,12 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
+#include "ops/gradient_slots.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
+#include "ops/op_types.h"
 #include "proto/attributes.h"
 #include "transpiler/pipeline/marks.h"
-#include "transpiler/plan/op_types.h"
 #include "transpiler/plan/scale_training.h"
 
 namespace fixpoint {
@@ -114,15 +115,18 @@ class Check {
 };
 
 void Check::GradientsReadWhatTheirForwardOpsRead() {
+  const Era era = EraOf(program_);
   for (const auto& [forward, gradient] : plan_.gradients) {
     if (forward->removed() || gradient->removed()) continue;
-    for (const Argument* repeated : gradient->inputs()) {
-      const auto read = forward->Inputs(repeated->slot_name());
-      if (repeated->index() < static_cast<int>(read.size()) &&
-          repeated->value() != read[repeated->index()]->value()) {
-        Violated(1, Describe(*gradient), " reads \"", std::string(repeated->name()), "\" in slot ",
-                 std::string(repeated->slot_name()), " where ", Describe(*forward), " reads \"",
-                 std::string(read[repeated->index()]->name()), "\"");
+    for (const RepeatedSlot& slot : RepeatedSlots(gradient->type(), forward->desc(), era)) {
+      if (slot.source_is_output) continue;
+      const auto repeated = gradient->Inputs(slot.name);
+      const auto read = SourceOf(slot, *forward);
+      for (size_t i = 0; i < std::min(repeated.size(), read.size()); ++i) {
+        if (repeated[i]->value() == read[i]->value()) continue;
+        Violated(1, Describe(*gradient), " reads \"", std::string(repeated[i]->name()),
+                 "\" in slot ", std::string(slot.name), " where ", Describe(*forward), " reads \"",
+                 std::string(read[i]->name()), "\"");
       }
     }
   }
@@ -363,7 +367,7 @@ void Check::TrainedScalesAreUpdated() {
     if (!site.trains_scale()) continue;
     for (const Argument* reader : site.readers) {
       for (const GradientOutput& output :
-           ScaleTraining::GradientOutputs(*reader, gradients[&reader->op()])) {
+           ScaleTraining::GradientOutputs(*reader, gradients[&reader->op()], EraOf(program_))) {
         GradientPassesQuantizer(output);
       }
     }

@@ -20,8 +20,6 @@
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/plan/plan_file.h"
 #include "transpiler/plan/planner.h"
-#include "transpiler/plan/scale_training.h"
-#include "transpiler/plan/target.h"
 #include "transpiler/train/train_context.h"
 
 namespace fixpoint {
@@ -38,11 +36,13 @@ class PlanQuantizers final : public StagePass<TrainContext> {
 
   absl::Status RunIn(Program& program, TrainContext& context) const override {
     if (context.given_plan != nullptr) {
-      RETURN_IF_ERROR(InputError(context.names.plan, ReadPlan(program, context)));
+      absl::StatusOr<Plan> plan =
+          PlanFromProto(*context.given_plan, program, context.target, context.quantizers);
+      if (!plan.ok()) return InputError(context.names.plan, plan.status());
+      context.plan = *std::move(plan);
     } else {
       ASSIGN_OR_RETURN(context.plan, MakePlan(program, context.config, context.target,
                                               context.quantizers, context.names.config));
-      FindTrainedScales(context);
     }
     if (context.plan.is_inference) {
       context.notes.push_back("the program has no backward op: it is rewritten for inference");
@@ -71,26 +71,6 @@ class PlanQuantizers final : public StagePass<TrainContext> {
         "activations whose range neither training nor a profile gives, so that the results will be "
         "wrong: ",
         count, ", the first is ", first));
-  }
-
-  static absl::Status ReadPlan(const Program& program, TrainContext& context) {
-    ASSIGN_OR_RETURN(context.plan, PlanFromProto(*context.given_plan, program));
-    if (context.plan.target.empty() && context.plan.sites.empty() &&
-        context.plan.decisions.empty()) {
-      return absl::InvalidArgumentError("has no target, no sites and no decisions; want a plan");
-    }
-    RETURN_IF_ERROR(CheckPlan(context.plan, context.target, context.quantizers));
-    FindTrainedScales(context);
-    return CheckTrainedScales(program, context.plan);
-  }
-
-  static void FindTrainedScales(TrainContext& context) {
-    for (Site& site : context.plan.sites) {
-      site.trained_inputs =
-          context.plan.is_inference || site.observe || site.role == SlotRole::BIAS
-              ? std::vector<std::string>()
-              : TrainedInputs(context.quantizers, site.spec, EraOf(context.target));
-    }
   }
 };
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "ops/op_types.h"
 #include "transpiler/pipeline/marks.h"
-#include "transpiler/plan/op_types.h"
 
 namespace fixpoint {
 

@@ -1,22 +1,23 @@
 #include "transpiler/train/quantizer_writer.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
+#include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/captures.h"
-#include "transpiler/pipeline/input_error.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/pipeline/op_templates.h"
-#include "transpiler/plan/gradient_links.h"
 #include "transpiler/plan/schedule.h"
 #include "transpiler/plan/target.h"
-#include "transpiler/plan/unknown_quantizer.h"
 #include "transpiler/train/step_counter.h"
 
 namespace fixpoint {
@@ -79,7 +80,7 @@ absl::Status QuantizerWriter::WriteBias(const Site& site, const OperandSites& si
   place.before = &product;
   Writing writing{&site, nullptr, nullptr, place, /*is_test=*/false};
   ASSIGN_OR_RETURN(const std::string numbers, DeclareLike(writing, ".quant_dequant"));
-  OpBuilder quantize = rewriter_.New("fake_quantize_dequantize_bias");
+  OpBuilder quantize = rewriter_.New(kQuantizeBias);
   quantize.Input("X", site.value->variable().name())
       .Input("InputScale", scales_.at(operands.activation))
       .Input("WeightScale", scales_.at(operands.weight))
@@ -88,8 +89,7 @@ absl::Status QuantizerWriter::WriteBias(const Site& site, const OperandSites& si
       .IntAttr("weight_largest_code", LargestCode(BitLength(operands.weight->spec)));
   Insert(writing, quantize);
   ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
-  Rewire(site, scheduled);
-  return absl::OkStatus();
+  return Rewire(writing, scheduled);
 }
 
 QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
@@ -118,28 +118,16 @@ QuantizerWriter::Place QuantizerWriter::PlaceOf(const Site& site) const {
   return place;
 }
 
-absl::StatusOr<QuantizerWriter::Writing> QuantizerWriter::Begin(const Site& site,
-                                                                const Place& place,
-                                                                bool observer) const {
+QuantizerWriter::Writing QuantizerWriter::Begin(const Site& site, const Place& place,
+                                                bool observer) const {
   const Quantizer* quantizer = quantizers_.Find(site.spec.quantizer());
-  if (quantizer == nullptr) {
-    return InputError(context_.names.plan, absl::InvalidArgumentError(UnknownQuantizer(
-                                               site.spec.quantizer(), quantizers_)));
-  }
-  // An observer of the older era also exists in the newer, but not the reverse.
-  const bool is_fluid = observer && EraOf(program_) == Era::kFluid;
-  const Era era = is_fluid ? Era::kFluid : EraOf(context_.target);
-  for (const QuantizerRecipe& recipe : observer ? quantizer->observers() : quantizer->recipes()) {
-    if (!Includes(recipe.eras, era) || (!observer && recipe.form != site.spec.form())) continue;
-    return Writing{&site, quantizer, &recipe, place,
-                   context_.plan.is_inference && recipe.has_is_test};
-  }
-  return InputError(
-      context_.names.plan,
-      absl::FailedPreconditionError(absl::StrCat(
-          "\"", site.value->variable().name(), "\": quantizer ", quantizer->name(), " has no ",
-          observer ? "observer" : absl::StrCat(QuantSpec::Form_Name(site.spec.form()), " form"),
-          " in the ", is_fluid ? "program" : "target", "'s era")));
+  CHECK(quantizer != nullptr) << "the plan is not validated";
+  const Era era = EraOf(context_.target);
+  const QuantizerRecipe* const recipe = observer ? FindObserver(*quantizer, EraOf(program_), era)
+                                                 : FindRecipe(*quantizer, site.spec, era);
+  CHECK(recipe != nullptr) << "the plan is not validated";
+  return Writing{&site, quantizer, recipe, place,
+                 context_.plan.is_inference && recipe->has_is_test};
 }
 
 absl::StatusOr<std::string> QuantizerWriter::DeclareScale(const Block& block,
@@ -255,8 +243,7 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
   Insert(writing, quantize);
   if (writing.recipe->dequantize_op.empty()) {
     ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, numbers));
-    Rewire(*writing.site, scheduled);
-    return absl::OkStatus();
+    return Rewire(writing, scheduled);
   }
   ASSIGN_OR_RETURN(const std::string dequantized, DeclareLike(writing, ".quantized.dequantized"));
   OpBuilder builder = rewriter_.New(writing.recipe->dequantize_op);
@@ -268,13 +255,12 @@ absl::Status QuantizerWriter::FinishQuantizeOp(Writing& writing, OpBuilder quant
   writing.quantizer->AddDequantizeAttrs(writing.site->spec, EraOf(context_.target), builder);
   Insert(writing, builder);
   ASSIGN_OR_RETURN(const std::string scheduled, Schedule(writing, dequantized));
-  Rewire(*writing.site, scheduled);
-  return absl::OkStatus();
+  return Rewire(writing, scheduled);
 }
 
 absl::Status QuantizerWriter::Write(const Site& site) {
   if (site.observe) return Observe(site, PlaceOf(site)).status();
-  ASSIGN_OR_RETURN(Writing writing, Begin(site, PlaceOf(site)));
+  Writing writing = Begin(site, PlaceOf(site));
   if (!writing.quantizer->SummaryOps(site.spec, EraOf(context_.target)).empty()) {
     ASSIGN_OR_RETURN(const std::string scale, Observe(site, writing.place));
     return WriteWithScale(site, writing.place, scale);
@@ -313,7 +299,7 @@ absl::StatusOr<std::string> QuantizerWriter::Summarize(Writing& writing) {
 }
 
 absl::StatusOr<std::string> QuantizerWriter::Observe(const Site& site, const Place& place) {
-  ASSIGN_OR_RETURN(Writing writing, Begin(site, place, /*observer=*/true));
+  Writing writing = Begin(site, place, /*observer=*/true);
   ASSIGN_OR_RETURN(const std::string observed, Summarize(writing));
   OpBuilder observe = rewriter_.New(writing.recipe->quantize_op);
   observe.Input("X", observed);
@@ -344,7 +330,7 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
     }
     ASSIGN_OR_RETURN(const std::string larger,
                      DeclareScale(*place.block, site->shared_scale + ".shared_scale", 1));
-    ASSIGN_OR_RETURN(Writing writing, Begin(*site, place));
+    Writing writing = Begin(*site, place);
     Insert(writing, rewriter_.New("elementwise_max")
                         .Input("X", shared)
                         .Input("Y", range)
@@ -358,7 +344,7 @@ absl::Status QuantizerWriter::WriteSharedScale(const std::vector<const Site*>& s
 
 absl::Status QuantizerWriter::WriteWithScale(const Site& site, const Place& place,
                                              const std::string& scale) {
-  ASSIGN_OR_RETURN(Writing writing, Begin(site, place));
+  Writing writing = Begin(site, place);
   writing.is_test = true;  // reads the scale that it is given, and follows no state
   std::string numbers;
   ASSIGN_OR_RETURN(OpBuilder quantize, BeginQuantizeOp(writing, &numbers));
@@ -370,9 +356,14 @@ absl::Status QuantizerWriter::WriteWithScale(const Site& site, const Place& plac
   return FinishQuantizeOp(writing, std::move(quantize), numbers);
 }
 
-void QuantizerWriter::Rewire(const Site& site, const std::string& name) {
-  for (const Argument* reader : site.readers) Point(*reader, site, name);
-  for (const Argument* reader : site.gradient_readers) Point(*reader, site, name);
+absl::Status QuantizerWriter::Rewire(const Writing& writing, const std::string& name) {
+  const Site& site = *writing.site;
+  std::vector<const Argument*> reads = site.readers;
+  reads.insert(reads.end(), site.gradient_readers.begin(), site.gradient_readers.end());
+  for (const Argument* read : reads) NoteRewired(*read, site);
+  RETURN_IF_ERROR(rewriter_.RedirectReads(reads, *program_.Find(*writing.place.block, name)));
+  for (const Argument* read : reads) Capture(*read, read->variable()->block(), name);
+  return absl::OkStatus();
 }
 
 QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
@@ -381,7 +372,7 @@ QuantizerWriter::Change& QuantizerWriter::ChangeOf(const Op& op) {
   return change->second;
 }
 
-void QuantizerWriter::Point(const Argument& argument, const Site& site, const std::string& name) {
+void QuantizerWriter::NoteRewired(const Argument& argument, const Site& site) {
   Change& change = ChangeOf(argument.op());
   change.marks.push_back(ArgumentMark(argument.slot_name(), argument.index(), argument.name()));
   if (site.role == SlotRole::WEIGHT) {
@@ -389,8 +380,6 @@ void QuantizerWriter::Point(const Argument& argument, const Site& site, const st
   } else if (site.role == SlotRole::ACTIVATION) {
     change.activation_bits = site.spec.bits();
   }
-  rewriter_.SetArgument(argument, name);
-  Capture(argument, argument.variable()->block(), name);
 }
 
 void QuantizerWriter::Capture(const Argument& reader, const Block& declaring,

@@ -56,7 +56,8 @@ class QuantizerWriter {
   absl::Status WriteWithScale(const Site& site, const Place& place, const std::string& scale);
   // Inserts an observer of the site's value; returns the name of its scale.
   absl::StatusOr<std::string> Observe(const Site& site, const Place& place);
-  absl::StatusOr<Writing> Begin(const Site& site, const Place& place, bool observer = false) const;
+  // REQUIRES: the plan is validated.
+  Writing Begin(const Site& site, const Place& place, bool observer = false) const;
   Place PlaceOf(const Site& site) const;
   // Inserts the quantizer's ops that reduce the site's value to one number; returns that number's
   // variable or, for most quantizers, the value's own.
@@ -88,8 +89,10 @@ class QuantizerWriter {
     return DeclareLike(writing, writing.site->value->variable(), suffix);
   }
   void Insert(Writing& writing, OpBuilder& op);
-  void Rewire(const Site& site, const std::string& name);
-  void Point(const Argument& argument, const Site& site, const std::string& name);
+  // Makes the site's readers, and the gradient ops that repeat them, read the variable.
+  absl::Status Rewire(const Writing& writing, const std::string& name);
+  // Notes that an argument is about to be redirected.
+  void NoteRewired(const Argument& argument, const Site& site);
   // Adds a name that a block reads to the lists of the ops that run the block.
   void Capture(const Argument& reader, const Block& declaring, const std::string& name);
   void Mark();

@@ -76,7 +76,8 @@ class ScaleTrainer {
     const Op* last = nullptr;
     for (const Argument* reader : site.readers) {
       const std::vector<const Op*>& gradients = gradients_[&reader->op()];
-      for (const GradientOutput& output : ScaleTraining::GradientOutputs(*reader, gradients)) {
+      for (const GradientOutput& output :
+           ScaleTraining::GradientOutputs(*reader, gradients, EraOf(program_))) {
         const Op* written = nullptr;
         ASSIGN_OR_RETURN(written, WriteGradient(site, quantizer, output, states, parts));
         if (last == nullptr || last->IsBefore(*written)) last = written;

@@ -28,40 +28,42 @@ struct Affine {
 
 // For a range that contains 0. A range too small for a step that is a normal float has step 1, and
 // one that exceeds the largest float has a step that a float holds.
-Affine AffineOf(float min, float max, const CodeLimits& codes) {
-  const float count = codes.largest - codes.lowest;
+Affine AffineOf(float min, float max, const CodeRange& codes) {
+  const auto smallest = static_cast<float>(codes.smallest);
+  const auto largest = static_cast<float>(codes.largest);
+  const float count = largest - smallest;
   float step = (max - min) / count;
   if (std::isinf(step)) step = max / count - min / count;
   if (!(step >= std::numeric_limits<float>::min())) step = 1;
-  const float zero_point = RoundHalfToEven(codes.lowest - min / step);
-  return {step, std::min(std::max(zero_point, codes.lowest), codes.largest)};
+  const float zero_point = RoundHalfToEven(smallest - min / step);
+  return {step, std::min(std::max(zero_point, smallest), largest)};
 }
 
 // The code of NaN is the zero point.
-float CodeOf(float x, float multiplier, float zero_point, const CodeLimits& codes,
-             QuantSpec::Rounding rounding) {
+float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes) {
   const float steps = x * multiplier;
   const float rounded =
-      rounding == QuantSpec::HALF_TO_EVEN ? RoundHalfToEven(steps) : std::round(steps);
+      codes.rounding == QuantSpec::HALF_TO_EVEN ? RoundHalfToEven(steps) : std::round(steps);
   const float code = rounded + zero_point;
   if (std::isnan(code)) return zero_point;
-  return std::min(std::max(code, codes.lowest), codes.largest);
+  return std::min(std::max(code, static_cast<float>(codes.smallest)),
+                  static_cast<float>(codes.largest));
 }
 
 // A state or a parameter that was loaded may hold anything.
-absl::Status CheckZeroPoint(float zero_point, const CodeLimits& codes) {
-  if (zero_point >= codes.lowest && zero_point <= codes.largest &&
-      zero_point == std::nearbyint(zero_point)) {
+absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
+  if (zero_point >= static_cast<float>(codes.smallest) &&
+      zero_point <= static_cast<float>(codes.largest) && zero_point == std::nearbyint(zero_point)) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "the zero point is ", zero_point, "; want a code, ", codes.lowest, " to ", codes.largest));
+      "the zero point is ", zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));
 }
 
 // The type that holds codes; nothing if 8 bits do not.
-std::optional<kernels::CodeType> CodeTypeOf(const CodeLimits& codes) {
-  if (codes.largest - codes.lowest > 255) return std::nullopt;
-  return codes.lowest < 0 ? kernels::CodeType::kInt8 : kernels::CodeType::kUint8;
+std::optional<kernels::CodeType> CodeTypeOf(const CodeRange& codes) {
+  if (codes.bits > 8) return std::nullopt;
+  return codes.smallest < 0 ? kernels::CodeType::kInt8 : kernels::CodeType::kUint8;
 }
 
 Buffer WriteNumberOver(OpPlanner& op, absl::string_view slot, Buffer before) {
@@ -81,7 +83,7 @@ struct AffineBuffers {
 
 // Adds the step that observes the finite values of X: moving averages of the smallest and of the
 // largest, widened to 0.
-absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeLimits& codes, Buffer x,
+absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, Buffer x,
                                         const AffineBuffers& before) {
   ASSIGN_OR_RETURN(const Buffer state, ReadNumber(op, "InState"));
   ASSIGN_OR_RETURN(const Buffer min, ReadNumber(op, "InAccumMin"));
@@ -115,7 +117,7 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeLimits& codes, 
 
 // Adds the step that quantizes X to integers.
 void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& affine,
-                 const CodeLimits& range, kernels::CodeType type, QuantSpec::Rounding rounding) {
+                 const CodeRange& range, kernels::CodeType type) {
   const Value& out = op.OutputValue("Out");
   const TensorType numbers = op.InputType("X");
   const bool is_signed = type == kernels::CodeType::kInt8;
@@ -133,9 +135,9 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
               [=, to = codes.codes](const StepContext& run) {
                 const float zero_point = run.Floats(affine.zero_point)[0];
                 RETURN_IF_ERROR(CheckZeroPoint(zero_point, range));
-                const kernels::CodeConversion conversion = {1 / run.Floats(affine.step)[0],
-                                                            range.lowest, range.largest, zero_point,
-                                                            rounding};
+                const kernels::CodeConversion conversion = {
+                    1 / run.Floats(affine.step)[0], static_cast<float>(range.smallest),
+                    static_cast<float>(range.largest), zero_point, range.rounding};
                 if (is_signed) {
                   kernels::Convert(run.Floats(x), conversion, run.Of<int8_t>(to));
                 } else {
@@ -147,10 +149,7 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const CodeRange range,
-                   ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1));
-  const CodeLimits codes = {static_cast<float>(range.smallest), static_cast<float>(range.largest)};
-  const QuantSpec::Rounding rounding = range.rounding;
+  ASSIGN_OR_RETURN(const CodeRange codes, CodeRangeOf(op));
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   AffineBuffers affine;
@@ -164,7 +163,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   }
   if (!op.Wants("Out")) return absl::OkStatus();
   if (const std::optional<kernels::CodeType> type = CodeTypeOf(codes); type) {
-    AddIntegers(op, x, layout, affine, codes, *type, rounding);
+    AddIntegers(op, x, layout, affine, codes, *type);
     return absl::OkStatus();
   }
   const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);
@@ -174,7 +173,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
                 RETURN_IF_ERROR(CheckZeroPoint(zero_point, codes));
                 const absl::Span<float> from = run.Floats(x);
                 std::transform(from.begin(), from.end(), run.Floats(out).begin(), [&](float value) {
-                  return CodeOf(value, multiplier, zero_point, codes, rounding);
+                  return CodeOf(value, multiplier, zero_point, codes);
                 });
                 return absl::OkStatus();
               }});

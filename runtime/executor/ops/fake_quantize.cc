@@ -60,7 +60,7 @@ absl::StatusOr<Buffer> StoredRange(OpPlanner& op) {
 
 absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
   Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
   quantization.dequantizes = dequantizes;
   const Buffer range = op.WriteAs("OutScale", kOneNumber);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
@@ -96,7 +96,7 @@ absl::StatusOr<Buffer> AddFollow(OpPlanner& op) {
 
 absl::Status PlanMovingAverage(OpPlanner& op, bool dequantizes) {
   Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
   quantization.dequantizes = dequantizes;
   if (op.IsTest()) {
     ASSIGN_OR_RETURN(const Buffer stored, StoredRange(op));
@@ -143,7 +143,7 @@ using WindowRule = float (*)(absl::Span<float> window, int64_t step, float range
 
 absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
   Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
   if (op.IsTest()) {
     ASSIGN_OR_RETURN(const Buffer stored, StoredRange(op));
     return AddQuantize(op, quantization, stored);
@@ -181,7 +181,7 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
 absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
   RETURN_IF_ERROR(op.OutputType("Out").status());
   Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
   quantization.dequantizes = dequantizes;
   quantization.channel_axis = static_cast<int>(op.attributes().Int("quant_axis"));
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
@@ -198,7 +198,7 @@ absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
 // range, in inference by Scale [C]. only_observer: the values pass as they are.
 absl::Status PlanQuantizeLinear(OpPlanner& op) {
   Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
   quantization.output = "Y";
   const int axis = static_cast<int>(op.attributes().Int("quant_axis"));
   if (axis != -1) quantization.channel_axis = axis;

@@ -44,7 +44,7 @@ void CopyIfElsewhere(absl::Span<const float> from, absl::Span<float> to) {
 
 absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
   Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.rule, CodeRuleOf(op));
+  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
   quantization.channel_axis = ChannelAxis(op, per_channel);
   quantization.dequantizes = true;
   quantization.is_of_reference = false;
@@ -67,7 +67,7 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
   op.AddStep({{x, before, initialized_before},
               {ranges, initialized},
               [=, channels = view.channels,
-               largest_code = quantization.rule.largest_code](const StepContext& run) {
+               largest_code = quantization.codes.largest](const StepContext& run) {
                 CopyIfElsewhere(run.Floats(before), run.Floats(ranges));
                 CopyIfElsewhere(run.Floats(initialized_before), run.Floats(initialized));
                 Initialize(channels, largest_code, run.Floats(x), run.Floats(ranges),
@@ -81,7 +81,7 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
 }
 
 absl::Status PlanGradient(OpPlanner& op, bool per_channel) {
-  ASSIGN_OR_RETURN(const kernels::CodeRule rule, CodeRuleOf(op));
+  ASSIGN_OR_RETURN(const CodeRange codes, CodeRangeOf(op));
   const std::optional<int> axis = ChannelAxis(op, per_channel);
   ASSIGN_OR_RETURN(ChannelView view, ViewChannels(op, axis));
   if (!axis) view.layout = op.InputLayout("Out@GRAD");
@@ -96,10 +96,10 @@ absl::Status PlanGradient(OpPlanner& op, bool per_channel) {
   if (op.attributes().Bool("per_sample")) {
     sharing /= static_cast<double>(op.InputDims("X")[0]);
   }
-  const double factor = x.size > 0 ? std::sqrt(rule.largest_code / sharing) : 0;
+  const double factor = x.size > 0 ? std::sqrt(codes.largest / sharing) : 0;
   op.AddStep(
       {{x, dy, ranges}, {dx, dranges}, [=, channels = view.channels](const StepContext& run) {
-         kernels::LearnedRangeBackward(rule, channels, run.Floats(x), run.Floats(ranges),
+         kernels::LearnedRangeBackward(codes, channels, run.Floats(x), run.Floats(ranges),
                                        run.Floats(dy), factor, run.Floats(dx), run.Floats(dranges));
          return absl::OkStatus();
        }});

@@ -13,9 +13,9 @@ namespace fixpoint::executor {
 namespace {
 
 // The type that holds the codes of X; nothing if 8 bits do not.
-std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const kernels::CodeRule& rule) {
-  if (rule.largest_code <= LargestCode(8)) return kernels::CodeType::kInt8;
-  const bool is_unsigned = rule.largest_code <= 255 && op.IsNeverNegative("X");
+std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const CodeRange& coding) {
+  if (coding.largest <= LargestCode(8)) return kernels::CodeType::kInt8;
+  const bool is_unsigned = coding.largest <= 255 && op.IsNeverNegative("X");
   return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
 }
 
@@ -39,14 +39,14 @@ void WithCodes(const Codes& codes, const StepContext& run, F f) {
 }
 
 // Adds the step that quantizes what a batch_norm does not store.
-void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const kernels::CodeRule& rule,
+void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const CodeRange& coding,
                         const Codes& codes) {
   op.AddStep({{y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, codes.ranges},
               {codes.codes},
               [=](const StepContext& run) {
                 const float range = run.Floats(codes.ranges)[0];
                 WithCodes(codes, run, [&](auto span) {
-                  y.norm->Normalize(run.Floats(y.x), y.Statistics(run), range, rule, span);
+                  y.norm->Normalize(run.Floats(y.x), y.Statistics(run), range, coding, span);
                 });
                 return absl::OkStatus();
               },
@@ -57,10 +57,8 @@ void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const kernels::
 
 }  // namespace
 
-absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op) {
-  ASSIGN_OR_RETURN(const CodeRange codes,
-                   ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1));
-  return kernels::CodeRule{codes.largest, codes.rounding};
+absl::StatusOr<CodeRange> CodeRangeOf(const OpPlanner& op) {
+  return ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1);
 }
 
 absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis) {
@@ -87,10 +85,10 @@ absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
 }
 
 absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges) {
-  const auto& [rule, channel_axis, dequantizes, is_of_reference, output] = quantization;
+  const auto& [coding, channel_axis, dequantizes, is_of_reference, output] = quantization;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
   if (!op.Wants(output)) return absl::OkStatus();
-  const std::optional<kernels::CodeType> code_type = CodeTypeOf(op, rule);
+  const std::optional<kernels::CodeType> code_type = CodeTypeOf(op, coding);
   // 1.x multiplies the code by the step, 2.x by the range and then divides.
   const bool by_step = dequantizes && is_of_reference && op.era() == Era::kFluid;
   if (!code_type || by_step) {
@@ -98,17 +96,17 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
     const Buffer out = op.WriteOver(output, op.InputType("X"), view.layout, x);
     op.AddStep({{x, ranges},
                 {out},
-                [=, rule = rule, dequantizes = dequantizes,
+                [=, coding = coding, dequantizes = dequantizes,
                  channels = view.channels](const StepContext& run) {
                   const absl::Span<float> values = run.Floats(out);
                   if (dequantizes && !by_step) {
-                    kernels::QuantizeDequantize(run.Floats(x), run.Floats(ranges), channels, rule,
+                    kernels::QuantizeDequantize(run.Floats(x), run.Floats(ranges), channels, coding,
                                                 values);
                     return absl::OkStatus();
                   }
-                  kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, values);
+                  kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, coding, values);
                   if (by_step) {
-                    MultiplyBySteps(run.Floats(ranges), channels, rule.largest_code, values);
+                    MultiplyBySteps(run.Floats(ranges), channels, coding.largest, values);
                   }
                   return absl::OkStatus();
                 }});
@@ -118,7 +116,7 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   Codes codes;
   codes.ranges = ranges;
   codes.type = *code_type;
-  codes.largest_code = rule.largest_code;
+  codes.largest_code = coding.largest;
   codes.channel_axis = channel_axis;
   codes.layout = view.layout;
   const TensorType type = op.InputType("X");
@@ -129,14 +127,14 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
                              {dtype, type.dims}, view.layout);
   const NormalizedValue* normalized = FindNormalized(op.builder(), op.InputValue("X"));
   if (normalized != nullptr && !channel_axis) {
-    AddNormalizedCodes(op, *normalized, rule, codes);
+    AddNormalizedCodes(op, *normalized, coding, codes);
   } else {
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
     op.AddStep({{x, ranges},
                 {codes.codes},
-                [=, rule = rule, channels = view.channels](const StepContext& run) {
+                [=, coding = coding, channels = view.channels](const StepContext& run) {
                   WithCodes(codes, run, [&](auto span) {
-                    kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, rule, span);
+                    kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, coding, span);
                   });
                   return absl::OkStatus();
                 }});

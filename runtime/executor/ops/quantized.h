@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ops/code_range.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/kernels/fake_quantize.h"
 
@@ -15,7 +16,7 @@ namespace fixpoint::executor {
 
 // The settings of a quantize op, and which of its outputs takes the result.
 struct Quantization {
-  kernels::CodeRule rule;
+  CodeRange codes;
   std::optional<int> channel_axis;  // nothing: one range
   bool dequantizes = false;         // the result is the floats that the codes stand for
   // Whether the op is one that the reference has, which multiplies by the step in 1.x.
@@ -24,7 +25,7 @@ struct Quantization {
 };
 
 // From the attributes bit_length and round_type. Error (kInvalidArgument): not 1 to 16, not 0 or 1.
-absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op);
+absl::StatusOr<CodeRange> CodeRangeOf(const OpPlanner& op);
 
 // How the elements of X are divided in channels, in the layout that it is best read in.
 struct ChannelView {

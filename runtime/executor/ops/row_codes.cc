@@ -37,9 +37,7 @@ void DeferNumbers(OpPlanner& op, const Note& note, std::function<void(Buffer)> a
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const CodeRange range,
-                   ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1));
-  const kernels::RowCodeRule rule = {range.bits, range.rounding};
+  ASSIGN_OR_RETURN(const CodeRange range, CodeRangeOf(op));
   const int axis = static_cast<int>(op.attributes().Int("quant_axis"));
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, axis));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
@@ -50,7 +48,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   op.AddStep({{x},
               {rows.scales, rows.zero_points},
               [=, channels = view.channels](const StepContext& run) {
-                kernels::FindRowParams(run.Floats(x), channels, rule, ParamsOf(rows, run));
+                kernels::FindRowParams(run.Floats(x), channels, range, ParamsOf(rows, run));
                 return absl::OkStatus();
               },
               "",
@@ -62,7 +60,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
     op.AddStep({{x, rows.scales, rows.zero_points},
                 {out},
                 [=, channels = view.channels](const StepContext& run) {
-                  kernels::QuantizeRows(run.Floats(x), channels, rule, ParamsOf(rows, run),
+                  kernels::QuantizeRows(run.Floats(x), channels, range, ParamsOf(rows, run),
                                         run.Floats(out));
                   return absl::OkStatus();
                 }});
@@ -72,7 +70,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
   op.AddStep({{x, rows.scales, rows.zero_points},
               {rows.codes},
               [=, channels = view.channels](const StepContext& run) {
-                kernels::QuantizeRows(run.Floats(x), channels, rule, ParamsOf(rows, run),
+                kernels::QuantizeRows(run.Floats(x), channels, range, ParamsOf(rows, run),
                                       run.Of<int8_t>(rows.codes));
                 return absl::OkStatus();
               }});

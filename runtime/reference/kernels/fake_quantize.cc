@@ -22,8 +22,7 @@ std::vector<float> Floats(const Array& array) { return {array.values.begin(), ar
 
 // How codes are made.
 struct Coding {
-  int32_t largest_code;
-  QuantSpec::Rounding rounding;
+  CodeRange codes;
   // Whether the result is the float that the code stands for, instead of the code.
   bool dequantizes = false;
   // 1.x multiplies the code by the step, 2.x by the range and then divides.
@@ -33,15 +32,15 @@ struct Coding {
 absl::StatusOr<Coding> CodingOf(const OpRun& op, bool dequantizes) {
   ASSIGN_OR_RETURN(const int bits, BitsOf(op));
   ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding, RoundingOf(op));
-  return Coding{LargestCode(bits), rounding, dequantizes, op.era() == Era::kFluid};
+  return Coding{SymmetricCodes(bits, rounding), dequantizes, op.era() == Era::kFluid};
 }
 
 float Coded(double value, float range, const Coding& coding) {
   const float x = static_cast<float>(value);
-  const float code = QuantizeOne(x, range, coding.largest_code, coding.rounding);
+  const float code = QuantizeOne(x, range, coding.codes);
   if (!coding.dequantizes) return code;
-  if (coding.by_step) return range / static_cast<float>(coding.largest_code) * code;
-  return DequantizeOne(code, range, coding.largest_code);
+  if (coding.by_step) return range / static_cast<float>(coding.codes.largest) * code;
+  return DequantizeOne(code, range, coding.codes.largest);
 }
 
 Array CodedTensor(const Array& x, float range, const Coding& coding) {

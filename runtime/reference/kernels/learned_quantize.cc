@@ -16,8 +16,7 @@ namespace {
 // How the elements of X are quantized: which of them share a range, and what codes there are.
 struct Ranges {
   AxisView view;  // an index along `size` has its own range
-  int32_t largest_code;
-  QuantSpec::Rounding rounding;
+  CodeRange codes;
 };
 
 absl::StatusOr<Ranges> RangesOf(const OpRun& op, bool per_channel) {
@@ -25,16 +24,16 @@ absl::StatusOr<Ranges> RangesOf(const OpRun& op, bool per_channel) {
   if (bit_length < 2 || bit_length > 16) {
     return absl::InvalidArgumentError(absl::StrCat("bit_length is ", bit_length, "; want 2 to 16"));
   }
-  const int32_t largest_code = LargestCode(static_cast<int>(bit_length));
   ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding, RoundingOf(op));
+  const CodeRange codes = SymmetricCodes(static_cast<int>(bit_length), rounding);
   const Array& x = op.Input("X");
-  if (!per_channel) return Ranges{{1, 1, x.size()}, largest_code, rounding};
+  if (!per_channel) return Ranges{{1, 1, x.size()}, codes};
   const int64_t axis = op.Int("quant_axis");
   if (axis < 0 || axis >= x.rank()) {
     return absl::InvalidArgumentError(absl::StrCat("quant_axis is ", axis, " and X is ",
                                                    DimsText(x.dims), "; want an axis of X"));
   }
-  return Ranges{ViewAround(x.dims, static_cast<int>(axis)), largest_code, rounding};
+  return Ranges{ViewAround(x.dims, static_cast<int>(axis)), codes};
 }
 
 // Calls f(c, i) with each element i and the index c of its range.
@@ -53,7 +52,7 @@ void Initialize(const Ranges& of, const Array& x, Array* ranges, Array* initiali
   const double count = static_cast<double>(of.view.outer * of.view.inner);
   for (int64_t c = 0; c < of.view.size; ++c) {
     if ((*initialized)[c] != 0) continue;
-    const double range = count == 0 ? 0 : 2 * (sums[c] / count) * std::sqrt(of.largest_code);
+    const double range = count == 0 ? 0 : 2 * (sums[c] / count) * std::sqrt(of.codes.largest);
     (*ranges)[c] = static_cast<float>(range);
     (*initialized)[c] = std::isfinite(range) && (*ranges)[c] > 0 ? 1 : 0;
   }
@@ -78,8 +77,8 @@ absl::Status LsqQuantize(OpRun& op, bool per_channel) {
   Array out = x;
   ForEachElement(of.view, [&](int64_t c, int64_t i) {
     const float range = static_cast<float>(ranges[c]);
-    const float code = QuantizeOne(static_cast<float>(x[i]), range, of.largest_code, of.rounding);
-    out[i] = DequantizeOne(code, range, of.largest_code);
+    const float code = QuantizeOne(static_cast<float>(x[i]), range, of.codes);
+    out[i] = DequantizeOne(code, range, of.codes.largest);
   });
   op.SetOutput("Out", std::move(out));
   return absl::OkStatus();
@@ -97,13 +96,13 @@ absl::Status LsqGradient(OpRun& op, bool per_channel) {
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", x.dims));
   const Array& dout = op.Input("Out@GRAD");
   const Array& ranges = op.Input("OutScale");
-  const double n = of.largest_code;
-  const double lowest = of.rounding == QuantSpec::HALF_TO_EVEN ? -n - 1 : -n;
+  const double n = of.codes.largest;
+  const double lowest = of.codes.smallest;
   Array dx = x;
   Array dranges(ranges.dtype, ranges.dims);
   ForEachElement(of.view, [&](int64_t c, int64_t i) {
     const float range = static_cast<float>(ranges[c]);
-    const float code = QuantizeOne(static_cast<float>(x[i]), range, of.largest_code, of.rounding);
+    const float code = QuantizeOne(static_cast<float>(x[i]), range, of.codes);
     const double u = ranges[c] <= 1e-30 ? x[i] * n * InverseRange(range) : x[i] * n / ranges[c];
     const bool is_inside = u > lowest && u < n;
     dx[i] = is_inside ? dout[i] : 0;

@@ -239,14 +239,14 @@ TEST_P(BatchNorms, QuantizeWhatTheyDoNotStore) {
   norm.Normalize(x_, statistics.spans, absl::MakeSpan(y));
   const Channels all = {1, 1, shape_.size()};
   for (const auto rounding : {QuantSpec::HALF_TO_EVEN, QuantSpec::HALF_AWAY_FROM_ZERO}) {
-    const CodeRule rule = {127, rounding};
+    const CodeRange rule = SymmetricCodes(8, rounding);
     std::vector<int8_t> expected(y.size());
     std::vector<int8_t> codes(y.size());
     Quantize(y, {range}, all, rule, absl::MakeSpan(expected));
     norm.Normalize(x_, statistics.spans, range, rule, absl::MakeSpan(codes));
     EXPECT_EQ(codes, expected);
     if (!has_relu_) continue;
-    const CodeRule of_unsigned = {255, rounding};
+    const CodeRange of_unsigned = SymmetricCodes(9, rounding);
     std::vector<uint8_t> expected_unsigned(y.size());
     std::vector<uint8_t> unsigned_codes(y.size());
     Quantize(y, {range}, all, of_unsigned, absl::MakeSpan(expected_unsigned));

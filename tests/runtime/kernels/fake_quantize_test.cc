@@ -46,18 +46,19 @@ class FakeQuantize : public testing::TestWithParam<int> {};
 TEST_P(FakeQuantize, GivesTheCodesAndValuesThatTheDefinitionGives) {
   const int32_t largest = LargestCode(GetParam());
   for (const QuantSpec::Rounding rounding : kRoundings) {
+    const CodeRange all_codes = SymmetricCodes(GetParam(), rounding);
     for (const float range : {1.0f, 0.3f, 127.0f, 5.9e-7f, 1e30f, 1e-31f, 0.0f}) {
       SCOPED_TRACE(range);
       const std::vector<float> x = Values(range == 0 ? 1 : range, largest);
       const Channels channels = {1, 1, static_cast<int64_t>(x.size())};
       std::vector<float> codes(x.size());
-      Quantize(x, {range}, channels, {largest, rounding}, absl::MakeSpan(codes));
+      Quantize(x, {range}, channels, all_codes, absl::MakeSpan(codes));
       std::vector<float> values(x.size());
-      QuantizeDequantize(x, {range}, channels, {largest, rounding}, absl::MakeSpan(values));
+      QuantizeDequantize(x, {range}, channels, all_codes, absl::MakeSpan(values));
       std::vector<float> dequantized(x.size());
       Dequantize(codes, {range}, channels, largest, absl::MakeSpan(dequantized));
       for (size_t i = 0; i < x.size(); ++i) {
-        const float code = QuantizeOne(x[i], range, largest, rounding) + 0.0f;
+        const float code = QuantizeOne(x[i], range, all_codes) + 0.0f;
         ExpectSame(x[i], codes[i], code);
         ExpectSame(x[i], values[i], DequantizeOne(code, range, largest));
         ExpectSame(x[i], dequantized[i], values[i]);
@@ -70,19 +71,20 @@ INSTANTIATE_TEST_SUITE_P(Bits, FakeQuantize, testing::Values(2, 3, 4, 8, 9, 16))
 
 TEST(FakeQuantize, GivesIntegersForProducts) {
   for (const QuantSpec::Rounding rounding : kRoundings) {
+    const CodeRange all_codes = SymmetricCodes(8, rounding);
     std::vector<float> x = Values(0.7f, 127);
     const Channels channels = {1, 1, static_cast<int64_t>(x.size())};
     std::vector<int8_t> codes(x.size());
-    Quantize(x, {0.7f}, channels, {127, rounding}, absl::MakeSpan(codes));
+    Quantize(x, {0.7f}, channels, all_codes, absl::MakeSpan(codes));
     std::vector<float> values(x.size());
     std::vector<int8_t> codes_with_values(x.size());
-    QuantizeDequantize(x, {0.7f}, channels, {127, rounding}, absl::MakeSpan(values),
+    QuantizeDequantize(x, {0.7f}, channels, all_codes, absl::MakeSpan(values),
                        absl::MakeSpan(codes_with_values));
     EXPECT_EQ(codes_with_values, codes);
     std::vector<float> dequantized(x.size());
     Dequantize(codes, {0.7f}, channels, 127, absl::MakeSpan(dequantized));
     for (size_t i = 0; i < x.size(); ++i) {
-      const float code = QuantizeOne(x[i], 0.7f, 127, rounding);
+      const float code = QuantizeOne(x[i], 0.7f, all_codes);
       EXPECT_EQ(codes[i], std::isnan(code) ? 0 : static_cast<int>(code)) << x[i];
       EXPECT_TRUE(std::isnan(code) || dequantized[i] == values[i]) << x[i];
     }
@@ -91,20 +93,21 @@ TEST(FakeQuantize, GivesIntegersForProducts) {
 
 TEST(FakeQuantize, GivesUnsignedIntegersOfWhatIsNeverNegative) {
   for (const QuantSpec::Rounding rounding : kRoundings) {
+    const CodeRange all_codes = SymmetricCodes(9, rounding);
     std::vector<float> x = Values(6.0f, 255);
     for (float& value : x) value = std::fabs(value);
     const Channels channels = {1, 1, static_cast<int64_t>(x.size())};
     std::vector<uint8_t> codes(x.size());
-    Quantize(x, {6.0f}, channels, {255, rounding}, absl::MakeSpan(codes));
+    Quantize(x, {6.0f}, channels, all_codes, absl::MakeSpan(codes));
     std::vector<float> values = x;
     std::vector<uint8_t> codes_with_values(x.size());
-    QuantizeDequantize(values, {6.0f}, channels, {255, rounding}, absl::MakeSpan(values),
+    QuantizeDequantize(values, {6.0f}, channels, all_codes, absl::MakeSpan(values),
                        absl::MakeSpan(codes_with_values));
     EXPECT_EQ(codes_with_values, codes);
     std::vector<float> dequantized(x.size());
     Dequantize(codes, {6.0f}, channels, 255, absl::MakeSpan(dequantized));
     for (size_t i = 0; i < x.size(); ++i) {
-      const float code = QuantizeOne(x[i], 6.0f, 255, rounding);
+      const float code = QuantizeOne(x[i], 6.0f, all_codes);
       EXPECT_EQ(codes[i], std::isnan(code) ? 0 : static_cast<int>(code)) << x[i];
       EXPECT_TRUE(std::isnan(code) || dequantized[i] == values[i]) << x[i];
     }
@@ -131,14 +134,15 @@ TEST(FakeQuantize, HasARangeForEachChannel) {
   FindRanges(last, {8, 3, 1}, absl::MakeSpan(ranges_of_last));
   EXPECT_EQ(ranges_of_last, ranges);
 
-  QuantizeDequantize(first, ranges, {2, 3, 4}, {7, QuantSpec::HALF_TO_EVEN}, absl::MakeSpan(first));
+  const CodeRange all_codes = SymmetricCodes(4, QuantSpec::HALF_TO_EVEN);
+  QuantizeDequantize(first, ranges, {2, 3, 4}, all_codes, absl::MakeSpan(first));
   const std::vector<float> x = last;
-  QuantizeDequantize(last, ranges, {8, 3, 1}, {7, QuantSpec::HALF_TO_EVEN}, absl::MakeSpan(last));
+  QuantizeDequantize(last, ranges, {8, 3, 1}, all_codes, absl::MakeSpan(last));
   for (int o = 0; o < 2; ++o) {
     for (int c = 0; c < 3; ++c) {
       for (int i = 0; i < 4; ++i) {
         const int place = (o * 4 + i) * 3 + c;
-        const float code = QuantizeOne(x[place], ranges[c], 7, QuantSpec::HALF_TO_EVEN);
+        const float code = QuantizeOne(x[place], ranges[c], all_codes);
         EXPECT_EQ(last[place], DequantizeOne(code, ranges[c], 7));
         EXPECT_EQ(first[(o * 3 + c) * 4 + i], last[place]);
       }

@@ -38,12 +38,12 @@ struct Coded {
   std::vector<float> values;
 };
 
-Coded Code(const std::vector<float>& x, const Channels& rows, const RowCodeRule& rule) {
+Coded Code(const std::vector<float>& x, const Channels& rows, const CodeRange& range) {
   Coded coded = {std::vector<float>(rows.count), std::vector<int32_t>(rows.count),
                  std::vector<int8_t>(x.size()), std::vector<float>(x.size())};
   const RowParams params = {absl::MakeSpan(coded.scales), absl::MakeSpan(coded.zero_points)};
-  FindRowParams(x, rows, rule, params);
-  QuantizeRows(x, rows, rule, params, absl::MakeSpan(coded.codes));
+  FindRowParams(x, rows, range, params);
+  QuantizeRows(x, rows, range, params, absl::MakeSpan(coded.codes));
   DequantizeRows(coded.codes, rows, params, absl::MakeSpan(coded.values));
   return coded;
 }
@@ -58,9 +58,8 @@ TEST(RowCodes, AreThoseOfOneRowAtATime) {
                                         << " " << bits << " " << rounding);
         std::vector<float> x = Drawn(rows.size(), bits);
         for (int64_t i = 0; i < rows.inner; ++i) x[i] = std::fabs(x[i]) + 1;
-        const RowCodeRule rule = {bits, rounding};
-        const Coded coded = Code(x, rows, rule);
-        const CodeLimits limits = LimitsOfCodes(bits, /*is_unsigned=*/false);
+        const CodeRange range = AffineCodes(bits, /*is_unsigned=*/false, rounding);
+        const Coded coded = Code(x, rows, range);
         for (int64_t row = 0; row < rows.count; ++row) {
           float min = 0;
           float max = 0;
@@ -68,7 +67,7 @@ TEST(RowCodes, AreThoseOfOneRowAtATime) {
             min = std::fmin(min, value);
             max = std::fmax(max, value);
           }
-          const AffineParams params = AffineParamsOf(min, max, limits);
+          const AffineParams params = AffineParamsOf(min, max, range);
           EXPECT_EQ(coded.scales[row], params.step);
           EXPECT_EQ(coded.zero_points[row], params.zero_point);
         }
@@ -76,7 +75,7 @@ TEST(RowCodes, AreThoseOfOneRowAtATime) {
           const int64_t row = i / rows.inner % rows.count;
           const AffineParams params = {coded.scales[row],
                                        static_cast<float>(coded.zero_points[row])};
-          const float code = AffineCode(x[i], params, limits, rounding);
+          const float code = AffineCode(x[i], params, range);
           ASSERT_EQ(coded.codes[i], code) << i;
           ASSERT_EQ(coded.values[i], (code - params.zero_point) * params.step) << i;
         }
@@ -109,9 +108,9 @@ TEST(RowCodes, CanBeNumbers) {
   std::vector<float> codes(48);
   const RowParams params = {absl::MakeSpan(scales), absl::MakeSpan(zero_points)};
   const Channels rows = {1, 3, 16};
-  const RowCodeRule rule = {/*bits=*/12};
-  FindRowParams(x, rows, rule, params);
-  QuantizeRows(x, rows, rule, params, absl::MakeSpan(codes));
+  const CodeRange range = AffineCodes(12, /*is_unsigned=*/false, QuantSpec::HALF_TO_EVEN);
+  FindRowParams(x, rows, range, params);
+  QuantizeRows(x, rows, range, params, absl::MakeSpan(codes));
   DequantizeRows(codes, rows, params, absl::MakeSpan(codes));
   for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(codes[i], x[i], 0.51f * scales[i / 16]);
 }

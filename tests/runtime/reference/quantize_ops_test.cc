@@ -57,7 +57,7 @@ TEST(QuantizeOps, RoundAsQuantMathDefines) {
       std::vector<float> codes;
       std::vector<float> numbers;
       for (const float value : values) {
-        codes.push_back(QuantizeOne(value, 1, LargestCode(bits), rounding));
+        codes.push_back(QuantizeOne(value, 1, SymmetricCodes(bits, rounding)));
         numbers.push_back(DequantizeOne(codes.back(), 1, LargestCode(bits)));
       }
       const std::string attrs =

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
+#include "ops/code_ops.h"
 #include "ops/dims.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -44,16 +45,16 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
                                                                          Lowering& lowering) {
   const Value* const value = input.value();
   const Op* const op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || op->type() != "fake_dequantize_bias" || !lowering.IsInForm(*op)) {
+  if (op == nullptr || op->type() != kDequantizeBias || !lowering.IsInForm(*op)) {
     return std::nullopt;
   }
+  const std::optional<BiasCodeOp> read = ReadBiasCodeOp(*op, lowering.era());
+  if (!read) return std::nullopt;
   ParameterBiasCodes found;
-  found.codes = op->Input("X");
+  found.codes = read->input;
   ASSIGN_OR_RETURN(found.tensor, FindOf(*found.codes, VarType::INT32, lowering));
-  ASSIGN_OR_RETURN(const Tensor* input_range,
-                   FindOf(*op->Input("InputScale"), VarType::FP32, lowering));
-  ASSIGN_OR_RETURN(const Tensor* ranges,
-                   FindOf(*op->Input("WeightScale"), VarType::FP32, lowering));
+  ASSIGN_OR_RETURN(const Tensor* input_range, FindOf(*read->input_range, VarType::FP32, lowering));
+  ASSIGN_OR_RETURN(const Tensor* ranges, FindOf(*read->weight_ranges, VarType::FP32, lowering));
   RETURN_IF_ERROR(CheckRanges(*op, input_range->data<float>()));
   RETURN_IF_ERROR(CheckRanges(*op, ranges->data<float>()));
   const absl::Span<const int32_t> codes = found.tensor->data<int32_t>();
@@ -66,14 +67,9 @@ absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const A
   const std::string said =
       absl::StrCat(DescribeInFile(*op), ": X \"", std::string(found.codes->name()), "\" holds");
   for (const int32_t code : codes) RETURN_IF_ERROR(CheckBiasCode(code, said));
-  const OpAttributes attributes = lowering.AttributesOf(*op);
-  const auto largest_code = [&attributes](absl::string_view name) {
-    return static_cast<int32_t>(attributes.Int(name));
-  };
   for (size_t c = 0; c < codes.size(); ++c) {
     found.steps.push_back(
-        BiasStep(input_range->data<float>()[0], largest_code("input_largest_code"),
-                 ranges->data<float>()[c % ranges->size()], largest_code("weight_largest_code")));
+        read->Step(input_range->data<float>()[0], ranges->data<float>()[c % ranges->size()]));
   }
   return found;
 }

@@ -42,7 +42,7 @@ class DequantizeRule final : public LoweringRule {
   }
   std::vector<std::string> op_types() const override {
     std::vector<std::string> types = StepsOfPortable(QuantOp::kDequantize);
-    types.emplace_back("fake_dequantize_bias");
+    types.emplace_back(kDequantizeBias);
     return types;
   }
 

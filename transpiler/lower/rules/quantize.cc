@@ -250,9 +250,8 @@ class QuantizeRule final : public LoweringRule {
       return LoweringReason::kInEpilogue;
     }
     if (const auto from = lowering.FindCodes(*x); from && GivesSameCodes(*from, *quantization)) {
-      for (const Argument* reader : ReadersOf(*y->value())) {
-        lowering.rewriter().SetArgument(*reader, from->codes->name());
-      }
+      RETURN_IF_ERROR(
+          lowering.rewriter().RedirectReads(ReadersOf(*y->value()), *from->codes->variable()));
       lowering.rewriter().Remove(op);
       return LoweringReason::kOnIntegers;
     } else if (from) {

@@ -1,4 +1,4 @@
-#include "transpiler/plan/gradient_links.h"
+#include "ops/gradient_links.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -122,26 +122,59 @@ TEST(GradientLinks, AreNoneInAProgramForInference) {
   EXPECT_FALSE(GradientLinks(program, kForwardTypes).has_gradients());
 }
 
-TEST(ForwardTypeOf, KnowsGradientTypesAndGuessesOthers) {
-  EXPECT_EQ(ForwardTypeOf("mul_grad"), "mul");
-  EXPECT_EQ(ForwardTypeOf("conv2d_grad_grad"), "conv2d");
-  EXPECT_EQ(ForwardTypeOf("my_op_grad"), "my_op");
-  EXPECT_EQ(ForwardTypeOf("mul"), "");
-  EXPECT_EQ(ForwardTypeOf("my_op"), "");
+// batch_norm_grad has what batch_norm wrote as MeanOut in Mean, not what it read there.
+TEST(GradientLinks, OfBatchNormByGivenStatisticsRepeatsWhatWasWritten) {
+  const Program program = ParsedProgram(R"(
+    var m f32[4] persistable
+    var v f32[4] persistable
+    batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=y, MeanOut=m, VarianceOut=v, SavedMean=sm, SavedVariance=sv) {use_global_stats=true}
+    batch_norm_grad(X=x, Scale=s, Bias=b, Mean=m, Variance=v, SavedMean=sm, SavedVariance=sv, Y@GRAD=y@GRAD) -> (X@GRAD=x@GRAD) {use_global_stats=true}
+  )");
+  const GradientLinks links(program, {"batch_norm"});
+  const Op& norm = OpAt(program, 0);
+  EXPECT_THAT(links.GradientsOf(norm), ElementsAre(&OpAt(program, 1)));
+  EXPECT_EQ(links.UncertainGradientOf(norm), nullptr);
+  EXPECT_THAT(links.RepeatsOf(*norm.Input("X")), ElementsAre(OpAt(program, 1).Input("X")));
+  EXPECT_THAT(links.RepeatsOf(*norm.Input("Mean")), IsEmpty());
 }
 
-TEST(IsForward, AsksTheRoleAndTheType) {
+// Both update the statistics before the first gradient op reads them.
+TEST(GradientLinks, OfTwoBatchNormsMayShareStatistics) {
   const Program program = ParsedProgram(R"(
-    relu(X=x) -> (Out=y)
-    relu(X=x) -> (Out=y) {op_role=256}
-    relu(X=x) -> (Out=y) {op_role=1}
-    relu(X=x) -> (Out=y) {op_role=2}
-    relu(X=x) -> (Out=y) {op_role=16}
-    relu_grad(Out=y) -> (X@GRAD=z)
+    var m f32[4] persistable
+    var v f32[4] persistable
+    batch_norm(X=x, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=y, MeanOut=m, VarianceOut=v, SavedMean=sm, SavedVariance=sv)
+    batch_norm(X=y, Scale=s, Bias=b, Mean=m, Variance=v) -> (Y=z, MeanOut=m, VarianceOut=v, SavedMean=tm, SavedVariance=tv)
+    batch_norm_grad(X=y, Scale=s, Bias=b, MeanOut=m, VarianceOut=v, SavedMean=tm, SavedVariance=tv, Y@GRAD=z@GRAD) -> (X@GRAD=y@GRAD)
+    batch_norm_grad(X=x, Scale=s, Bias=b, MeanOut=m, VarianceOut=v, SavedMean=sm, SavedVariance=sv, Y@GRAD=y@GRAD) -> (X@GRAD=x@GRAD)
   )");
-  std::vector<bool> forward;
-  for (const Op& op : program.block(0).ops()) forward.push_back(IsForward(op));
-  EXPECT_THAT(forward, ElementsAre(true, true, false, false, false, false));
+  const GradientLinks links(program, {"batch_norm"});
+  EXPECT_THAT(links.GradientsOf(OpAt(program, 0)), ElementsAre(&OpAt(program, 3)));
+  EXPECT_THAT(links.GradientsOf(OpAt(program, 1)), ElementsAre(&OpAt(program, 2)));
+}
+
+TEST(GradientLinks, MayRepeatResultsAlone) {
+  const Program program = ParsedProgram(R"(
+    relu(X=x) -> (Out=a)
+    relu(X=x) -> (Out=b)
+    relu_grad(Out=b, Out@GRAD=g) -> (X@GRAD=x@GRAD@RENAME@block0@0)
+    relu_grad(Out=a, Out@GRAD=h) -> (X@GRAD=x@GRAD@RENAME@block0@1)
+    relu_grad(Out=c, Out@GRAD=a@GRAD) -> (X@GRAD=z)
+  )");
+  EXPECT_THAT(GradientsOf(program, 0), ElementsAre(3));
+  EXPECT_THAT(GradientsOf(program, 1), ElementsAre(2));
+  EXPECT_EQ(GradientLinks(program, kForwardTypes).UncertainGradientOf(OpAt(program, 0)),
+            &OpAt(program, 4));
+}
+
+TEST(GradientLinks, OfAnOpWithASlotTwiceAreUncertainForAllOpsOfItsType) {
+  const Program program = ParsedProgram(R"(
+    mul(X=x, Y=w) -> (Out=a)
+    mul_grad(X=x, X=x, Y=w, Out@GRAD=a@GRAD) -> (Y@GRAD=w@GRAD)
+  )");
+  EXPECT_THAT(GradientsOf(program, 0), IsEmpty());
+  EXPECT_EQ(GradientLinks(program, kForwardTypes).UncertainGradientOf(OpAt(program, 0)),
+            &OpAt(program, 1));
 }
 
 }  // namespace

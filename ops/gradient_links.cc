@@ -1,29 +1,17 @@
-#include "transpiler/plan/gradient_links.h"
+#include "ops/gradient_links.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "ops/gradient_slots.h"
 #include "ops/op_schema.h"
 
 namespace fixpoint {
 namespace {
-
-// What an op reads in some of its slots, slot by slot, with a null after each.
-template <typename Item, typename Get>
-std::vector<Item> Read(const Op& op, const std::vector<std::string>& slots, Get get) {
-  std::vector<Item> items;
-  for (const std::string& slot : slots) {
-    for (const Argument* argument : op.Inputs(slot)) items.push_back(get(*argument));
-    items.push_back(nullptr);
-  }
-  return items;
-}
-
-std::vector<const Variable*> VariablesRead(const Op& op, const std::vector<std::string>& slots) {
-  return Read<const Variable*>(op, slots, [](const Argument& a) { return a.variable(); });
-}
 
 // "y" for "y@GRAD" and for "y@GRAD@RENAME@block0@1".
 absl::string_view WithoutGradientSuffix(absl::string_view name) {
@@ -31,12 +19,31 @@ absl::string_view WithoutGradientSuffix(absl::string_view name) {
   return suffix == absl::string_view::npos ? name : name.substr(0, suffix);
 }
 
+// Whether an op has one of the slots twice.
+bool HasTwice(const Op& gradient, const std::vector<RepeatedSlot>& slots) {
+  const auto& inputs = gradient.desc().inputs();
+  for (auto input = inputs.begin(); input != inputs.end(); ++input) {
+    const auto is_same = [input](const OpDesc::Var& other) {
+      return other.arguments_size() > 0 && other.parameter() == input->parameter();
+    };
+    if (input->arguments_size() == 0 || std::none_of(std::next(input), inputs.end(), is_same)) {
+      continue;
+    }
+    if (std::any_of(slots.begin(), slots.end(), [input](const RepeatedSlot& slot) {
+          return slot.name == input->parameter();
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 GradientLinks::GradientLinks(const Program& program,
                              const absl::flat_hash_set<std::string>& forward_types,
                              StandsFor stands_for)
-    : stands_for_(std::move(stands_for)) {
+    : matcher_(EraOf(program), GradientMatcher::Identity::kValue, std::move(stands_for)) {
   OpTypes types(program);
   std::vector<std::pair<const Op*, const std::string*>> gradients;
   bool recomputes = false;
@@ -49,7 +56,7 @@ GradientLinks::GradientLinks(const Program& program,
     if (!forward_type.empty()) {
       if (forward_types.count(forward_type) > 0) gradients.emplace_back(&op, &forward_type);
     } else if ((op.role() & (kBackward | kOptimize)) == 0 && forward_types.count(op.type()) > 0) {
-      forward_ops_[op.type()].push_back(&op);
+      matcher_.AddForward(op);
     }
   }
   for (const auto& [gradient, forward_type] : gradients) Link(*gradient, *forward_type);
@@ -121,37 +128,37 @@ void GradientLinks::FindRecomputed(const Program& program, OpTypes& types) {
 }
 
 void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
-  const auto forward = forward_ops_.find(forward_type);
-  if (forward == forward_ops_.end()) return;
-  // The slots that the gradient op repeats; for this purpose each forward op of a type has the same
-  // input slots, but a slot may be missing if it is empty.
-  std::vector<std::string> slots;
-  const OpSchema* schema = FindOpSchema(forward_type);
-  for (const OpDesc::Var& slot : gradient.desc().inputs()) {
-    const bool repeats =
-        slot.arguments_size() > 0 &&
-        (schema == nullptr
-             ? !forward->second.front()->Inputs(slot.parameter()).empty()
-             : std::any_of(schema->inputs().begin(), schema->inputs().end(),
-                           [&](const SlotSchema& s) { return s.name == slot.parameter(); }));
-    if (!repeats) continue;
-    if (std::find(slots.begin(), slots.end(), slot.parameter()) != slots.end()) {
-      malformed_.try_emplace(forward_type, &gradient);
-      return;
-    }
-    slots.push_back(slot.parameter());
-  }
-  if (slots.empty()) return;
-  const Signature signature(forward_type, std::move(slots));
-  // Optimizer ops are never rewired, even with a gradient op's type.
-  const bool is_optimizer = (gradient.role() & kOptimize) != 0;
-  const Op* found = is_optimizer ? nullptr : FindForward(gradient, signature);
-  if (found != nullptr) {
-    gradients_[found].push_back(&gradient);
+  const GradientMatcher::SlotMask repeated = matcher_.Repeated(gradient);
+  if (repeated == 0) return;
+  const GradientMatcher::Ops* const alike =
+      HasTwice(gradient, matcher_.SlotsOf(gradient)) ? nullptr : matcher_.Find(gradient, repeated);
+  if (alike == nullptr) {
+    malformed_.try_emplace(forward_type, &gradient);
     return;
   }
-  uncertain_.emplace(std::make_pair(forward_type, VariablesRead(gradient, signature.second)),
-                     &gradient);
+  // Optimizer ops are never rewired, even with a gradient op's type.
+  const Op* found = nullptr;
+  if ((gradient.role() & kOptimize) == 0 && !alike->empty()) {
+    found = alike->size() == 1 ? alike->front() : FindByOutput(gradient, *alike);
+  }
+  if (found != nullptr) {
+    gradients_[found].push_back(&gradient);
+  } else {
+    NoteUncertain(gradient, forward_type);
+  }
+}
+
+void GradientLinks::NoteUncertain(const Op& gradient, const std::string& forward_type) {
+  // An op that computes the same again has other outputs.
+  GradientMatcher::SlotMask slots = matcher_.RepeatedInputs(gradient);
+  if (slots == 0) slots = matcher_.Repeated(gradient);
+  std::vector<Uncertain>& of_type = uncertain_[forward_type];
+  auto uncertain = std::find_if(of_type.begin(), of_type.end(), [&](const Uncertain& other) {
+    return other.example->type_id() == gradient.type_id() && other.slots == slots;
+  });
+  if (uncertain == of_type.end()) uncertain = of_type.insert(of_type.end(), {&gradient, slots, {}});
+  uncertain->by_variables.try_emplace(
+      matcher_.KeyOfGradient(gradient, slots, GradientMatcher::Identity::kVariable), &gradient);
   for (const Argument* argument : gradient.inputs()) {
     absl::string_view slot = argument->slot_name();
     if (!absl::ConsumeSuffix(&slot, kGradientSuffix)) continue;
@@ -159,47 +166,24 @@ void GradientLinks::Link(const Op& gradient, const std::string& forward_type) {
         {forward_type, std::string(slot), std::string(WithoutGradientSuffix(argument->name()))},
         &gradient);
   }
-  if (std::find(uncertain_signatures_.begin(), uncertain_signatures_.end(), signature) ==
-      uncertain_signatures_.end()) {
-    uncertain_signatures_.push_back(signature);
-  }
 }
 
-GradientLinks::Values GradientLinks::ValuesRead(const Op& op,
-                                                const std::vector<std::string>& slots) const {
-  return Read<const Value*>(op, slots, [this](const Argument& argument) {
-    const auto other = stands_for_.find(argument.value());
-    return other == stands_for_.end() ? argument.value() : other->second;
-  });
-}
-
-const Op* GradientLinks::FindForward(const Op& gradient, const Signature& signature) {
-  const auto [index, is_new] = by_values_.try_emplace(signature);
-  if (is_new) {
-    for (const Op* op : forward_ops_[signature.first]) {
-      index->second[ValuesRead(*op, signature.second)].ops.push_back(op);
-    }
-  }
-  const auto it = index->second.find(ValuesRead(gradient, signature.second));
-  if (it == index->second.end()) return nullptr;
-  AlikeOps& alike = it->second;
-  if (alike.ops.size() == 1) return alike.ops.front();
-  if (alike.by_output.empty()) {
-    for (const Op* op : alike.ops) {
+const Op* GradientLinks::FindByOutput(const Op& gradient, const GradientMatcher::Ops& alike) {
+  ByOutput& by_output = alike_by_output_[&alike];
+  if (by_output.empty()) {
+    for (const Op* op : alike) {
       for (const Argument* output : op->outputs()) {
-        alike.by_output[{output->slot_name(), output->index(), output->name()}].push_back(op);
+        by_output[{output->slot_name(), output->index(), output->name()}].push_back(op);
       }
     }
   }
-  // The one whose output's gradient the op reads.
   const Op* found = nullptr;
   for (const Argument* argument : gradient.inputs()) {
     const absl::string_view slot = argument->slot_name();
     if (!absl::EndsWith(slot, kGradientSuffix)) continue;
-    const auto ops =
-        alike.by_output.find({absl::StripSuffix(slot, kGradientSuffix), argument->index(),
-                              WithoutGradientSuffix(argument->name())});
-    if (ops == alike.by_output.end()) continue;
+    const auto ops = by_output.find({absl::StripSuffix(slot, kGradientSuffix), argument->index(),
+                                     WithoutGradientSuffix(argument->name())});
+    if (ops == by_output.end()) continue;
     for (const Op* op : ops->second) {
       if (found != nullptr && op != found) return nullptr;
       found = op;
@@ -217,9 +201,12 @@ absl::Span<const Op* const> GradientLinks::GradientsOf(const Op& forward) const 
 std::vector<const Argument*> GradientLinks::RepeatsOf(const Argument& input) const {
   std::vector<const Argument*> repeats;
   for (const Op* gradient : GradientsOf(input.op())) {
-    const auto arguments = gradient->Inputs(input.slot_name());
-    if (input.index() < static_cast<int>(arguments.size())) {
-      repeats.push_back(arguments[input.index()]);
+    for (const RepeatedSlot& slot : matcher_.SlotsOf(*gradient)) {
+      if (slot.source_is_output || slot.source != input.slot_name()) continue;
+      const auto arguments = gradient->Inputs(slot.name);
+      if (input.index() < static_cast<int>(arguments.size())) {
+        repeats.push_back(arguments[input.index()]);
+      }
     }
   }
   return repeats;
@@ -230,10 +217,12 @@ const Op* GradientLinks::UncertainGradientOf(const Op& forward) const {
   if (recomputed != recomputed_.end()) return recomputed->second;
   const auto malformed = malformed_.find(forward.type());
   if (malformed != malformed_.end()) return malformed->second;
-  for (const auto& [type, slots] : uncertain_signatures_) {
-    if (type != forward.type()) continue;
-    const auto it = uncertain_.find(std::make_pair(type, VariablesRead(forward, slots)));
-    if (it != uncertain_.end()) return it->second;
+  if (const auto of_type = uncertain_.find(forward.type()); of_type != uncertain_.end()) {
+    for (const Uncertain& uncertain : of_type->second) {
+      const auto it = uncertain.by_variables.find(matcher_.KeyOfForward(
+          *uncertain.example, forward, uncertain.slots, GradientMatcher::Identity::kVariable));
+      if (it != uncertain.by_variables.end()) return it->second;
+    }
   }
   if (uncertain_by_output_.empty()) return nullptr;
   for (const Argument* output : forward.outputs()) {

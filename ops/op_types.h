@@ -1,7 +1,7 @@
 // What the types of a program's ops mean, looked up once for each type.
 
-#ifndef FIXPOINT_TRANSPILER_PLAN_OP_TYPES_H_
-#define FIXPOINT_TRANSPILER_PLAN_OP_TYPES_H_
+#ifndef FIXPOINT_OPS_OP_TYPES_H_
+#define FIXPOINT_OPS_OP_TYPES_H_
 
 #include <string>
 #include <vector>
@@ -34,4 +34,4 @@ class OpTypes {
 
 }  // namespace fixpoint
 
-#endif  // FIXPOINT_TRANSPILER_PLAN_OP_TYPES_H_
+#endif  // FIXPOINT_OPS_OP_TYPES_H_

@@ -1,4 +1,4 @@
-#include "transpiler/plan/op_types.h"
+#include "ops/op_types.h"
 
 #include "ops/op_schema.h"
 

@@ -1,0 +1,128 @@
+#include "ops/gradient_matcher.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "ops/forward_ops.h"
+
+namespace fixpoint {
+namespace {
+
+// A hostile file with more sets of slots must not make us index its ops for each.
+constexpr size_t kMostSets = 8;
+
+// A mask has no more bits.
+constexpr size_t kMostSlots = 64;
+
+// Stands for kEmptyArgument; null ends a slot.
+constexpr char kNothing = 0;
+
+}  // namespace
+
+void GradientMatcher::AddForward(const Op& op) {
+  const size_t type = op.type_id();
+  if (type >= forward_ops_.size()) forward_ops_.resize(type + 1);
+  forward_ops_[type].push_back(&op);
+}
+
+GradientMatcher::Form& GradientMatcher::FormOf(const Op& gradient) const {
+  const size_t type = gradient.type_id();
+  if (type >= forms_.size()) forms_.resize(type + 1);
+  std::unique_ptr<Form>& form = forms_[type];
+  if (form != nullptr) return *form;
+  form = std::make_unique<Form>();
+  const std::string forward_type = ForwardTypeOf(gradient.type());
+  const auto forward =
+      std::find_if(forward_ops_.begin(), forward_ops_.end(), [&forward_type](const auto& ops) {
+        return !ops.empty() && ops.front()->type() == forward_type;
+      });
+  if (forward != forward_ops_.end()) {
+    form->forward = &*forward;
+    form->slots = RepeatedSlots(gradient.type(), forward->front()->desc(), era_);
+  } else {
+    OpDesc absent;
+    absent.set_type(forward_type);
+    form->slots = RepeatedSlots(gradient.type(), absent, era_);
+  }
+  if (form->slots.size() > kMostSlots) form->slots.resize(kMostSlots);
+  return *form;
+}
+
+GradientMatcher::SlotMask GradientMatcher::Repeated(const Op& gradient) const {
+  SlotMask mask = 0;
+  SlotMask bit = 1;
+  for (const RepeatedSlot& slot : FormOf(gradient).slots) {
+    if (!gradient.Inputs(slot.name).empty()) mask |= bit;
+    bit <<= 1;
+  }
+  return mask;
+}
+
+GradientMatcher::SlotMask GradientMatcher::RepeatedInputs(const Op& gradient) const {
+  SlotMask mask = Repeated(gradient);
+  SlotMask bit = 1;
+  for (const RepeatedSlot& slot : FormOf(gradient).slots) {
+    if (slot.source_is_output) mask &= ~bit;
+    bit <<= 1;
+  }
+  return mask;
+}
+
+const void* GradientMatcher::IdentityOf(const Argument& argument, const RepeatedSlot& slot,
+                                        Identity identity) const {
+  const Variable* const variable = argument.variable();
+  if (variable == nullptr) return &kNothing;
+  const bool is_state = slot.source_is_output && variable->persistable();
+  const bool is_in_sub_block = argument.op().block().index() != 0;
+  if (is_state || identity == Identity::kVariable ||
+      (identity == Identity::kValueOrVariableOfSubBlock && is_in_sub_block)) {
+    return variable;
+  }
+  const auto other = stands_for_.find(argument.value());
+  return other == stands_for_.end() ? argument.value() : other->second;
+}
+
+template <typename Get>
+GradientMatcher::Key GradientMatcher::KeyOf(const Form& form, SlotMask mask, Identity identity,
+                                            Get arguments_of) const {
+  Key key;
+  for (size_t i = 0; i < form.slots.size(); ++i) {
+    if ((mask >> i & 1) == 0) continue;
+    const RepeatedSlot& slot = form.slots[i];
+    for (const Argument* argument : arguments_of(slot)) {
+      key.push_back(IdentityOf(*argument, slot, identity));
+    }
+    key.push_back(nullptr);
+  }
+  return key;
+}
+
+GradientMatcher::Key GradientMatcher::KeyOfGradient(const Op& gradient, SlotMask mask,
+                                                    Identity identity) const {
+  return KeyOf(FormOf(gradient), mask, identity,
+               [&gradient](const RepeatedSlot& slot) { return gradient.Inputs(slot.name); });
+}
+
+GradientMatcher::Key GradientMatcher::KeyOfForward(const Op& gradient, const Op& forward,
+                                                   SlotMask mask, Identity identity) const {
+  return KeyOf(FormOf(gradient), mask, identity,
+               [&forward](const RepeatedSlot& slot) { return SourceOf(slot, forward); });
+}
+
+const GradientMatcher::Ops* GradientMatcher::Find(const Op& gradient, SlotMask mask) const {
+  static const Ops* const none = new Ops();
+  Form& form = FormOf(gradient);
+  if (form.forward == nullptr) return none;
+  if (form.indexes.size() == kMostSets && !form.indexes.contains(mask)) return nullptr;
+  std::unique_ptr<Index>& index = form.indexes[mask];
+  if (index == nullptr) {
+    index = std::make_unique<Index>();
+    for (const Op* forward : *form.forward) {
+      (*index)[KeyOfForward(gradient, *forward, mask, identity_)].push_back(forward);
+    }
+  }
+  const auto found = index->find(KeyOfGradient(gradient, mask, identity_));
+  return found == index->end() ? none : &found->second;
+}
+
+}  // namespace fixpoint

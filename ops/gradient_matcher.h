@@ -1,0 +1,93 @@
+// Finds the forward ops of which a gradient op repeats the values.
+
+#ifndef FIXPOINT_OPS_GRADIENT_MATCHER_H_
+#define FIXPOINT_OPS_GRADIENT_MATCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/strings/string_view.h"
+#include "ops/era.h"
+#include "ops/gradient_slots.h"
+#include "proto/program.h"
+
+namespace fixpoint {
+
+class GradientMatcher {
+ public:
+  // What has to be the same. State that an op updates in place is the same if it is one variable: a
+  // later op may have updated it again before a gradient op reads it.
+  enum class Identity {
+    kValue,
+    // In a sub-block the variable, because its gradients are in another block, which begins with
+    // what the block ends with.
+    kValueOrVariableOfSubBlock,
+    kVariable,
+  };
+  // A value that stands for another: reading it is reading the other.
+  using StandsFor = absl::flat_hash_map<const Value*, const Value*>;
+  using Ops = absl::InlinedVector<const Op*, 1>;
+  // Identities of what is in some slots, slot by slot, each ended by null.
+  using Key = absl::InlinedVector<const void*, 8>;
+  // Some of the slots of RepeatedSlots, as bits.
+  using SlotMask = uint64_t;
+
+  explicit GradientMatcher(Era era, Identity identity = Identity::kValue, StandsFor stands_for = {})
+      : era_(era), identity_(identity), stands_for_(std::move(stands_for)) {}
+
+  // REQUIRES: all ops are of one program, and are added before anything is asked.
+  void AddForward(const Op& op);
+
+  // The slots in which gradient ops of its type repeat their forward op.
+  const std::vector<RepeatedSlot>& SlotsOf(const Op& gradient) const {
+    return FormOf(gradient).slots;
+  }
+  // Those of them that the gradient op has, and those that repeat inputs.
+  SlotMask Repeated(const Op& gradient) const;
+  SlotMask RepeatedInputs(const Op& gradient) const;
+
+  // The forward ops that have, in these slots, what the gradient op repeats, in the order in which
+  // they were added. Null if gradient ops of its type repeat more sets of slots than are looked
+  // up: real programs have one or two.
+  const Ops* Find(const Op& gradient, SlotMask mask) const;
+
+  // What the gradient op has in these slots, and what `forward` has there for it to repeat.
+  Key KeyOfGradient(const Op& gradient, SlotMask mask, Identity identity) const;
+  Key KeyOfForward(const Op& gradient, const Op& forward, SlotMask mask, Identity identity) const;
+  // Whether two arguments hold the same for a slot.
+  bool AreSame(const RepeatedSlot& slot, const Argument& of_gradient,
+               const Argument& of_forward) const {
+    return IdentityOf(of_gradient, slot, identity_) == IdentityOf(of_forward, slot, identity_);
+  }
+
+ private:
+  using Index = absl::flat_hash_map<Key, Ops>;
+  // The gradient ops of one type.
+  struct Form {
+    const std::vector<const Op*>* forward = nullptr;
+    std::vector<RepeatedSlot> slots;
+    absl::flat_hash_map<SlotMask, std::unique_ptr<Index>> indexes;
+  };
+
+  Form& FormOf(const Op& gradient) const;
+  const void* IdentityOf(const Argument& argument, const RepeatedSlot& slot,
+                         Identity identity) const;
+  template <typename Get>
+  Key KeyOf(const Form& form, SlotMask mask, Identity identity, Get arguments_of) const;
+
+  const Era era_;
+  const Identity identity_;
+  const StandsFor stands_for_;
+  // By type_id.
+  std::vector<std::vector<const Op*>> forward_ops_;
+  mutable std::vector<std::unique_ptr<Form>> forms_;  // filled when they are asked for
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_GRADIENT_MATCHER_H_

@@ -54,6 +54,9 @@ class OpAttributes {
   const OpDesc& op() const { return op_; }
   Era era() const { return era_; }
 
+  // Whether the op itself has the attribute, of whatever type.
+  bool IsGiven(absl::string_view name) const;
+
   // An attribute, or the default that its absence means: the era's, or the other era's if the
   // attribute is not of that era.
   int64_t Int(absl::string_view name) const;

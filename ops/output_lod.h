@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "ops/lod.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

@@ -16,7 +16,6 @@
 #include "ops/dims.h"
 #include "proto/atomic_file.h"
 #include "proto/nearest_name.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/tensor_desc.h"
 #include "runtime/byte_reader.h"

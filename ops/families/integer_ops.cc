@@ -9,7 +9,6 @@
 #include "ops/epilogue.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

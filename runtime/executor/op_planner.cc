@@ -176,6 +176,10 @@ const Value& OpPlanner::OutputValue(absl::string_view slot, int index) const {
   return *CHECK_NOTNULL(OutputArgument(slot, index))->value();
 }
 
+const std::string& OpPlanner::OutputName(absl::string_view slot) const {
+  return OutputValue(slot).variable().name();
+}
+
 absl::StatusOr<std::optional<Buffer>> OpPlanner::ReadFoundIn(absl::string_view slot,
                                                              const TensorType& type) {
   PlanBuilder& builder = planning_.builder;

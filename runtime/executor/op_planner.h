@@ -80,6 +80,7 @@ class OpPlanner {
   std::optional<OpPlanner> After(const Op& op) const;
 
   const Op& op() const { return op_; }
+  const std::string& type() const { return attributes_.op().type(); }
   Era era() const { return planning_.era; }
   uint32_t number() const { return planning_.numbers.at(&op_); }
   const OpAttributes& attributes() const { return attributes_; }
@@ -134,6 +135,8 @@ class OpPlanner {
   // Whether the op names a variable there that something reads.
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;
+  // The name of the output's variable.
+  const std::string& OutputName(absl::string_view slot) const;
   // What the output's variable holds when the op begins, for a quantizer that finds its state
   // there. Nothing if that is not of the type.
   absl::StatusOr<std::optional<Buffer>> ReadFoundIn(absl::string_view slot, const TensorType& type);

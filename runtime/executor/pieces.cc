@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/op_traits.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/arena.h"
 #include "runtime/kernels/deferred_primitives.h"

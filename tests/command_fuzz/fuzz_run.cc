@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
 #include "proto/program_file.h"
 #include "proto/program_text.h"
 #include "proto/text_message.h"

@@ -20,6 +20,7 @@
 #include "ops/quant_math.h"
 #include "ops/value_flow.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "runtime/tensor.h"
 #include "transpiler/freeze/lowered_already.h"
 #include "transpiler/lower/portable_codes.h"

@@ -5,6 +5,7 @@
 #include "ops/bias_codes.h"
 #include "ops/code_ops.h"
 #include "ops/op_form.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

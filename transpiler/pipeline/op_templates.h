@@ -12,7 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
 #include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 #include "proto/rewriter.h"
 
 namespace fixpoint {

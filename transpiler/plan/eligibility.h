@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ops/era.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_config.pb.h"
 #include "proto/target.pb.h"
 #include "transpiler/plan/parameters.h"

@@ -17,7 +17,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "transpiler/plan/op_types.h"
 
 namespace fixpoint {

@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "ops/era.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_spec.pb.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/op_types.h"

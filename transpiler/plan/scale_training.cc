@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
+#include "proto/program.h"
 #include "transpiler/plan/schedule.h"
 
 namespace fixpoint {

@@ -10,7 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "transpiler/plan/plan.h"
 
 namespace fixpoint {

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "ops/era.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/op_types.h"
 

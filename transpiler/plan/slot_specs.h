@@ -14,7 +14,7 @@
 #include "ops/era.h"
 #include "ops/never_negative.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/quant_spec.pb.h"

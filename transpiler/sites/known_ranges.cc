@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
+#include "proto/program.h"
 #include "runtime/tensor.h"
 #include "transpiler/sites/quantization_sites.h"
 #include "transpiler/sites/stored_scale.h"

@@ -6,6 +6,7 @@
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/verifier.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/marks.h"

@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/fused_work.h"
 #include "ops/window.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
@@ -99,7 +98,7 @@ void AddFunction(OpPlanner& op, const EpilogueInput& output, const FusedStages& 
               },
               "",
               0,
-              absl::StrCat(op.op().type(), " activation")});
+              absl::StrCat(op.type(), " activation")});
 }
 
 // Adds the step that computes `output`, and what is after it.
@@ -116,7 +115,7 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::ConvolutionForward> convolution,
                    std::move(planned));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, after));
-  if (name.empty()) name = op.op().type();
+  if (name.empty()) name = op.type();
   const Buffer packed = AddPacking<float>(op, convolution, filter);
   op.AddStep({epilogue.WithOperands({x, packed}),
               {epilogue.out},
@@ -164,7 +163,7 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
               },
               backward->implementation(),
               OperationsOf(shape),
-              absl::StrCat(op.op().type(), " of filters")});
+              absl::StrCat(op.type(), " of filters")});
   return absl::OkStatus();
 }
 
@@ -214,7 +213,7 @@ absl::Status PlanGradient(OpPlanner& op) {
     ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
     const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), form.layout());
     RETURN_IF_ERROR(
-        AddBackwardImages(op, shape, dy, filter, dx, absl::StrCat(op.op().type(), " of images")));
+        AddBackwardImages(op, shape, dy, filter, dx, absl::StrCat(op.type(), " of images")));
   }
   return absl::OkStatus();
 }
@@ -266,7 +265,7 @@ absl::Status PlanTransposedGradient(OpPlanner& op) {
     const EpilogueInput dinput{"Input@GRAD", op.InputType("Input"), form.channel_axis(),
                                form.layout()};
     RETURN_IF_ERROR(AddForward(op, shape, doutput, filter, dinput, {}, {},
-                               absl::StrCat(op.op().type(), " of images")));
+                               absl::StrCat(op.type(), " of images")));
   }
   return absl::OkStatus();
 }

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
@@ -131,7 +130,7 @@ absl::Status PlanFc(OpPlanner& op) {
               },
               product->implementation(),
               operations,
-              absl::StrCat(op.op().type(), epilogue.names)});
+              absl::StrCat(op.type(), epilogue.names)});
   return absl::OkStatus();
 }
 

@@ -8,7 +8,6 @@
 #include "ops/bias_codes.h"
 #include "ops/quant_math.h"
 #include "ops/sums_of_codes.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/row_codes.h"
@@ -114,7 +113,7 @@ SignedWeights AddSignedWeights(OpPlanner& op, const OperandSums& sums) {
 }
 
 std::string NameOf(const OpPlanner& op, const OperandSums& sums, const std::string& after) {
-  return absl::StrCat(op.op().type(), " on integers", sums.bias ? " with bias" : "",
+  return absl::StrCat(op.type(), " on integers", sums.bias ? " with bias" : "",
                       sums.operands.weight_zero_points ? ", row-wise" : "", after);
 }
 

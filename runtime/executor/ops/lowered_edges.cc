@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/lowered_codes.h"
@@ -70,7 +69,7 @@ absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(codes.codes, op.Read("X", op.InputType("X").dtype, codes.layout));
   codes.ranges = AddNumber(op, "range", op.Number("range"));
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", codes.type));
-  if (op.op().FindAttr("zero_point") != nullptr) {
+  if (op.attributes().IsGiven("zero_point")) {
     codes.zero_point = AddNumber(op, "zero_point", static_cast<float>(zero_point));
   }
   op.builder().WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);

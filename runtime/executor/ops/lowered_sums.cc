@@ -14,7 +14,6 @@
 #include "ops/bias_codes.h"
 #include "ops/epilogue.h"
 #include "ops/sums_of_codes.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
@@ -106,7 +105,7 @@ absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const Epilogue& epilog
 
 std::string NameOf(const OpPlanner& op, const Epilogue& epilogue) {
   return absl::StrJoin(epilogue, "", [&](std::string* name, const EpilogueStage& stage) {
-    absl::StrAppend(name, name->empty() ? op.op().type() : "", " + ", StageName(stage.kind));
+    absl::StrAppend(name, name->empty() ? op.type() : "", " + ", StageName(stage.kind));
   });
 }
 
@@ -255,7 +254,7 @@ template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType(sums.output_slot));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
-  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
   ASSIGN_OR_RETURN(const ChannelOperands channels, ChannelOperands::Read(op, sums, input_type));
@@ -350,7 +349,7 @@ absl::Status PlanAveragePooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, "X"));
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "input_zero_point", input_type));
-  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerPooling> pooling,

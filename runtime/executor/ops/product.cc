@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
@@ -146,7 +145,7 @@ absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buff
               },
               product->implementation(),
               OperationsOf(shape),
-              absl::StrCat(op.op().type(), epilogue.names)});
+              absl::StrCat(op.type(), epilogue.names)});
   return absl::OkStatus();
 }
 
@@ -218,7 +217,7 @@ struct GradientTerm {
 absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTerm& term,
                          float alpha, const std::optional<Repetition>& repetition) {
   const std::string gradient = absl::StrCat(slot, kGradientSuffix);
-  const std::string name = absl::StrCat(op.op().type(), " of ", slot);
+  const std::string name = absl::StrCat(op.type(), " of ", slot);
   const TensorType type = op.InputType(slot);
   if (!repetition) {
     return AddProduct(op, term.shape, alpha, term.x, term.y, op.WriteAs(gradient, type), name);

@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
 #include "ops/quant_math.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
 
@@ -52,7 +51,7 @@ void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const kernels::
               },
               y.norm->implementation(),
               0,
-              absl::StrCat(y.name, " + ", op.op().type())});
+              absl::StrCat(y.name, " + ", op.type())});
 }
 
 }  // namespace
@@ -124,9 +123,8 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   const TensorType type = op.InputType("X");
   const VarType::Type dtype =
       codes.type == kernels::CodeType::kInt8 ? VarType::INT8 : VarType::UINT8;
-  codes.codes =
-      op.builder().NewBuffer(absl::StrCat(op.OutputValue(output).variable().name(), " as codes"),
-                             {dtype, type.dims}, view.layout);
+  codes.codes = op.builder().NewBuffer(absl::StrCat(op.OutputName(output), " as codes"),
+                                       {dtype, type.dims}, view.layout);
   const NormalizedValue* normalized = FindNormalized(op.builder(), op.InputValue("X"));
   if (normalized != nullptr && !channel_axis) {
     AddNormalizedCodes(op, *normalized, rule, codes);

@@ -11,7 +11,6 @@
 #include "ops/activation.h"
 #include "ops/fused_work.h"
 #include "ops/window.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/lowered.h"

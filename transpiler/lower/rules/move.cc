@@ -10,6 +10,7 @@
 #include "ops/op_traits.h"
 #include "ops/value_flow.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/rule.h"
 

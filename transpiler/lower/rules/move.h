@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/program.h"
 #include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 #include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/lower/rules/lowering.h"
 

@@ -51,7 +51,7 @@ class LowerToIntegers final : public StagePass<LowerContext> {
  public:
   absl::string_view name() const override { return "lower_to_integers"; }
   absl::string_view doc() const override {
-    return "Computes on integers what the ops of a portable program compute of codes.";
+    return "Computes on integers what the ops of a portable program compute from codes.";
   }
   std::vector<std::string> Requires() const override { return {"frozen"}; }
   std::vector<std::string> Establishes() const override { return {"lowered"}; }

@@ -19,7 +19,7 @@
 namespace fixpoint {
 namespace {
 
-// Our own op that keeps a range as quantize_linear does.
+// The op of the table that keeps a range the way quantize_linear does.
 constexpr char kKeepsAsLinear[] = "fake_quantize_moving_average_abs_max";
 
 constexpr size_t kMostNamed = 8;

@@ -26,8 +26,8 @@ class ActivationRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "activation"; }
   absl::string_view doc() const override {
-    return "relu, relu6, leaky_relu and hard_swish are an operation of an epilogue; of codes every "
-           "function of an element is a table.";
+    return "relu, relu6, leaky_relu and hard_swish become a stage of an epilogue; on codes, every "
+           "elementwise function becomes a table.";
   }
   std::vector<std::string> op_types() const override {
     return TypesWith([](const OpTraits& op) { return op.stage && !op.stage->normalizes; });

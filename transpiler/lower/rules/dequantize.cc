@@ -38,7 +38,7 @@ class DequantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "dequantize"; }
   absl::string_view doc() const override {
-    return "What makes numbers of an activation's codes reads integers.";
+    return "An op that dequantizes an activation's codes reads them as integers.";
   }
   std::vector<std::string> op_types() const override {
     std::vector<std::string> types = StepsOfPortable(QuantOp::kDequantize);

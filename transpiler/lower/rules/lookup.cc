@@ -33,7 +33,7 @@ class LookupRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "lookup"; }
   absl::string_view doc() const override {
-    return "Rows of a table of codes become numbers as they are looked up.";
+    return "Rows of a table of codes are dequantized as they are looked up.";
   }
   std::vector<std::string> op_types() const override { return {"lookup_table", "lookup_table_v2"}; }
 

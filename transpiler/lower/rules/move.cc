@@ -38,7 +38,7 @@ class MoveRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "move"; }
   absl::string_view doc() const override {
-    return "Ops that only move values move codes, where all are of one kind.";
+    return "Ops that only move values move codes instead, where all inputs have codes of one kind.";
   }
   std::vector<std::string> op_types() const override {
     std::vector<std::string> types;

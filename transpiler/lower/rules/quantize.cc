@@ -218,8 +218,8 @@ class QuantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "quantize"; }
   absl::string_view doc() const override {
-    return "The step to codes ends an epilogue or a table, also after ops that move values; else "
-           "it is an edge.";
+    return "A step to codes ends an epilogue or a table, even after ops that move values; "
+           "elsewhere it is an edge.";
   }
   std::vector<std::string> op_types() const override { return StepsOfPortable(QuantOp::kQuantize); }
 

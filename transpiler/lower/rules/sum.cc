@@ -123,7 +123,7 @@ class SumRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "sum"; }
   absl::string_view doc() const override {
-    return "The sum with a bias or a residual is an operation of an epilogue.";
+    return "A sum with a bias or a residual becomes a stage of an epilogue.";
   }
   std::vector<std::string> op_types() const override {
     return TypesWith([](const OpTraits& op) { return op.sum.has_value(); });

@@ -18,7 +18,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// How a variable of that type would be declared.
+// The declaration of a variable of that type.
 VarDesc Declared(const TensorType& type) {
   VarDesc desc;
   desc.mutable_type()->set_type(VarType::LOD_TENSOR);

@@ -118,7 +118,7 @@ class OpPlanner {
   }
   // Error (kInvalidArgument): the input is absent, or has another number of elements.
   absl::Status CheckSize(absl::string_view slot, int64_t size) const;
-  // The same with other dimensions.
+  // Error (kInvalidArgument): the input is absent, or has other dimensions.
   absl::Status CheckDims(absl::string_view slot, const Dims& dims) const;
   // The layout that needs no conversion.
   Layout InputLayout(absl::string_view slot, int index = 0) const;
@@ -162,7 +162,7 @@ class OpPlanner {
   void SetOutputLods();
 
  private:
-  // The op with inputs that are known attributes as such.
+  // The op, with inputs whose values are known turned into attributes.
   const OpDesc& desc() const;
   const Argument* OutputArgument(absl::string_view slot, int index) const;
   absl::Status InferTypes();

@@ -55,7 +55,7 @@ float Operated(const EpilogueStage& stage, float x, float operand) {
 // An integer has no -0.
 double CodeOf(float x) { return RoundHalfToEven(x) + 0.0; }
 
-// How a float is stored: as a code, the nearest, ties to even.
+// Stores a float as the nearest code, ties to even.
 double Stored(float x, VarType::Type dtype) {
   if (dtype == VarType::FP32) return x;
   const bool is_signed = dtype == VarType::INT8;

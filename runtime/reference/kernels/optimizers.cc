@@ -64,8 +64,7 @@ absl::Status Momentum(OpRun& op) {
   return absl::OkStatus();
 }
 
-// The moments of the adam family, with this step taken in, and the powers of beta1 and beta2 that
-// go with them.
+// The moments of the adam family, updated by this step, and the matching powers of beta1 and beta2.
 struct Moments {
   Array first;
   Array second;

@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTools[] = {"transpile", "train", "infer", "inspect"};
-// Of files, of command lines, and of both: how many are damaged, one in so many.
+// One in so many files, and one in so many command lines, is damaged.
 constexpr int kOddsOfDamage = 12;
 constexpr int64_t kMostFileBytes = int64_t{256} << 20;
 

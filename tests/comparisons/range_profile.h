@@ -11,7 +11,7 @@
 
 namespace fixpoint {
 
-// Those of what the program is fed and of every tensor that its ops write, in one run of the
+// The ranges of the program's feeds and of every tensor that its ops write, in one run of the
 // executor. Errors: those of the executor.
 absl::StatusOr<RangeProfile> ProfileOf(const Program& program, Scope* parameters, const Feed& feed);
 

@@ -1,6 +1,6 @@
 // conv2d, conv2d_transpose and their depthwise forms. Images lie channels last. Where both inputs
-// are codes the sums are those of integers; the gradients read the numbers that the codes stand
-// for. A conv2d does the work of what is after it too (epilogue.h).
+// are codes, the sums are computed on integers; the gradients read the floats that the codes stand
+// for. A conv2d also does the work of the ops after it (epilogue.h).
 
 #include "runtime/executor/ops/convolution.h"
 
@@ -37,7 +37,7 @@ int64_t OperationsOf(const kernels::ConvolutionShape& shape) {
   return 2 * shape.output_size() * shape.taps();
 }
 
-// What the reference's passes have the op do with its sums.
+// The work on its sums that the reference's passes fold into the op.
 struct FusedStages {
   OwnStages own;
   std::optional<Activation> function;  // in the end, one that is no stage
@@ -76,7 +76,7 @@ absl::StatusOr<FusedStages> ReadFusedStages(OpPlanner& op, const EpilogueInput& 
   return stages;
 }
 
-// Where the kernel writes. A function that follows is computed of what it wrote.
+// Where the kernel writes. A function that follows is applied to what it wrote.
 absl::StatusOr<PlannedEpilogue> PlanEpilogue(OpPlanner& op, const EpilogueInput& output,
                                              const FusedStages& fused, const OpsAfter& after) {
   if (!fused.function) return AbsorbOpsAfter(op, output, fused.own, after);
@@ -101,7 +101,7 @@ void AddFunction(OpPlanner& op, const EpilogueInput& output, const FusedStages& 
               absl::StrCat(op.type(), " activation")});
 }
 
-// Adds the step that computes `output`, and what is after it.
+// Adds the step that computes `output` and the work of the ops after it.
 absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
                         Buffer filter, const EpilogueInput& output, const FusedStages& fused,
                         OpsAfter after, std::string name = "") {

@@ -44,7 +44,7 @@ absl::StatusOr<int32_t> LargestCodeOf(const OpPlanner& op) {
       absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
 }
 
-// Memory that holds the number in every run.
+// A buffer that holds the number in every run.
 Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
   const Buffer buffer = op.Scratch(what, VarType::FP32, 1);
   op.AddStep({{},
@@ -59,7 +59,8 @@ Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
   return buffer;
 }
 
-// An op that no rule of lowering took is computed on codes if it was before.
+// An op that no rule of lowering took is computed on codes if it was computed so in the portable
+// program.
 absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   Codes codes;

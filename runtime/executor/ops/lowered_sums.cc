@@ -37,7 +37,7 @@ using kernels::InputCoding;
 using kernels::Output;
 using kernels::OutputType;
 
-// An op that adds up products of codes, as its kernel sees it.
+// An op that sums products of codes, as its kernel sees it.
 struct Sums {
   absl::string_view input_slot;
   absl::string_view weight_slot;  // "": sums of codes alone
@@ -50,10 +50,10 @@ struct Sums {
 
 // What the stages of an epilogue read.
 struct StageOperands {
-  std::vector<std::optional<Buffer>> numbers;  // of each stage
+  std::vector<std::optional<Buffer>> numbers;  // for each stage
   std::optional<Buffer> codes;                 // that a stage adds
 
-  // Of all stages.
+  // The operands of all stages.
   absl::InlinedVector<absl::Span<const float>, 8> Numbers(const StepContext& run) const {
     absl::InlinedVector<absl::Span<const float>, 8> spans;
     for (const std::optional<Buffer>& operand : numbers) {
@@ -109,8 +109,8 @@ std::string NameOf(const OpPlanner& op, const Epilogue& epilogue) {
   });
 }
 
-// What is done with a sum by the kernel that adds it up, and by loops after it: those add codes to
-// what is stored as numbers.
+// What the kernel does with its sums, and what loops after it do: they add codes to results that
+// are stored as floats.
 struct SplitEpilogue {
   Epilogue fused;
   std::optional<EpilogueStage> sum_with_codes;
@@ -153,7 +153,7 @@ struct StoredSums {
   }
 };
 
-// Of sums of `input`, whose place the output must not take.
+// For sums over `input`, whose place the output must not take.
 absl::StatusOr<StoredSums> PlanStore(OpPlanner& op, const Epilogue& epilogue,
                                      const SplitEpilogue& split, const Sums& sums,
                                      const TensorType& type, Buffer input) {
@@ -185,7 +185,7 @@ absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
   return repeated;
 }
 
-// What a kernel gets beside codes and the operands of its epilogue.
+// What a kernel reads besides codes and the operands of its epilogue.
 struct ChannelOperands {
   int32_t zero_point = 0;  // of the inputs
   Buffer scales;

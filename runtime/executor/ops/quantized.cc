@@ -37,7 +37,7 @@ void WithCodes(const Codes& codes, const StepContext& run, F f) {
   }
 }
 
-// Adds the step that quantizes what a batch_norm does not store.
+// Adds the step that quantizes the result of a batch_norm without storing it.
 void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const kernels::CodeRule& rule,
                         const Codes& codes) {
   op.AddStep({{y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, codes.ranges},

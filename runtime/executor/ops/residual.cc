@@ -14,7 +14,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// This many elements at a time go through all stages, while they are in the cache.
+// This many elements at a time pass through all stages, while they are in the cache.
 constexpr size_t kBlock = 4096;
 
 template <typename Code>

@@ -85,7 +85,8 @@ class LowerToIntegers final : public StagePass<LowerContext> {
         context.lowered[record->second].reason = LoweringReason::kOnIntegers;
       }
     }
-    // What an op lists but its block no longer reads must not keep the ops that compute it.
+    // An input that an op lists and its block no longer reads must not keep the ops that compute
+    // it.
     UpdateCaptures(program, &lowering.rewriter());
     RemoveUnread(program, lowering.rewriter());
     if (lowering.rounding_away_from_zero() > 0) {

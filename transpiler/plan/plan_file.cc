@@ -218,8 +218,8 @@ void CheckReaders(const Plan& plan, const GradientLinks& links, PlanResolver& re
   }
 }
 
-// A decision about an op has to be what the sites do to it. An op that stays float may read the
-// quantized output of another, but no weight that is quantized for it.
+// A decision about an op has to agree with what the sites do to it. An op that stays float may read
+// the quantized output of another, but no weight that is quantized for it.
 void CheckDecisions(const Plan& plan, PlanResolver& resolver) {
   absl::flat_hash_set<const Op*> rewired;
   absl::flat_hash_map<const Op*, size_t> site_of_weight;
@@ -473,7 +473,7 @@ absl::Status MergeProfile(const RangeProfile& profile, const Program& program, P
     if (!is_known) return wrong("is no variable of the program");
   }
   for (Site& site : plan.sites) {
-    // A bias has the steps of the product that it is added to.
+    // The steps of a bias are those of the product that it is added to.
     const auto it = entries.find(site.value->variable().name());
     if (it == entries.end() || site.role == SlotRole::BIAS) continue;
     site.range.emplace();

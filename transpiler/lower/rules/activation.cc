@@ -6,7 +6,7 @@
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=z)
 //     {epilogue=["clip"], epilogue_a=[0.0], epilogue_b=[6.0]}
 //
-// Of codes it is a table (table.h).
+// On codes it becomes a table (table.h).
 
 #include <memory>
 #include <string>

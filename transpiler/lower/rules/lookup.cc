@@ -1,5 +1,5 @@
-// Rows of a table of codes, with the range of each row. Whatever the ids are, only what is looked
-// up becomes numbers:
+// Rows of a table of codes, with the range of each row. Whatever the ids are, only rows that are
+// looked up are dequantized:
 //
 //   dequantize_linear(Scale=w.scale, X=w.int8, ZeroPoint=...) -> (Y=w) {quant_axis=0}
 //   lookup_table_v2(Ids=ids, W=w) -> (Out=y) {padding_idx=0}

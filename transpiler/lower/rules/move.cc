@@ -17,7 +17,7 @@
 namespace fixpoint {
 namespace {
 
-// Those that every X has; nothing where one has none, or others.
+// The codes that every X has; nothing where one X has none, or different ones.
 std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
                                                                const Lowering& lowering) {
   std::vector<ActivationCodes> all;
@@ -98,8 +98,8 @@ absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
       return LoweringReason::kRewritten;
     }
     if (!CanHoldCodes(*output->variable())) return LoweringReason::kUnknownShape;
-    // A product would compute on codes what training computed on numbers; a step to codes makes of
-    // numbers what it makes of the codes that these stand for.
+    // A product would compute on codes what training computed on floats; a step to codes gives the
+    // same for floats as for the codes that they stand for.
     if (!TraitsOf(op).copies && !BecomesCodes(*output->value(), lowering.era())) {
       return LoweringReason::kNotQuantized;
     }

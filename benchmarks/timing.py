@@ -32,7 +32,7 @@ class Worker:
 
 
 def medians(runners, rounds):
-    """Of each runner the median of its times, taken in turn."""
+    """The median time of each runner, with the runners taking turns."""
     steps = []
     for runner in runners:
         runner.time(1)

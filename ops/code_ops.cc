@@ -58,7 +58,7 @@ const Argument* FindOutput(const Op& op, std::initializer_list<const char*> slot
   return nullptr;
 }
 
-// Those of a dequantize op; nothing where what it divides by is no largest code.
+// The codes that a dequantize op reads; nothing where what it divides by is not a largest code.
 std::optional<CodeRange> CodesToRead(const OpDesc& op, Era era) {
   const auto largest = ReadLargestCode(op, era, LargestCode(8));
   if (!largest.ok()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Ops between numbers and codes, decoded: the one place that says what the slots and attributes of
+// Ops between floats and codes, decoded: the one place that says what the slots and attributes of
 // an op that quantizes or dequantizes mean, for freezing, lowering and running alike.
 //
 // An op is read by these names, so that a user's own is understood too; its schema says what it
@@ -9,8 +9,8 @@
 //   INT      bit_length, or quant_bits (INTS), or max_range (FLOAT): the bits of the codes, or the
 //            largest of them; round_type: 0 half to even, 1 half away from zero; quant_axis: the
 //            axis of channels with a scale each, -1 for one scale
-//   BOOLEAN  is_test: numbers are rounded by the scale that is read, else by one that is found;
-//            unsigned_codes; only_observer: what comes in goes out as it is
+//   BOOLEAN  is_test: floats are rounded by the scale that is read, else by one that is found;
+//            unsigned_codes; only_observer: the input passes unchanged
 
 #ifndef FIXPOINT_OPS_CODE_OPS_H_
 #define FIXPOINT_OPS_CODE_OPS_H_
@@ -32,24 +32,24 @@ namespace fixpoint {
 
 struct CodeOp {
   QuantOp kind = QuantOp::kNone;
-  const Argument* input = nullptr;   // numbers, or codes
-  const Argument* output = nullptr;  // codes, or numbers
-  const Argument* scale = nullptr;   // that is read; null where it is found in X alone
-  // Null where there is none; only of scales that are steps does it count, else the code of 0 is 0.
+  const Argument* input = nullptr;   // floats, or codes
+  const Argument* output = nullptr;  // codes, or floats
+  const Argument* scale = nullptr;   // the one that is read; null where it is found in X alone
+  // Null where there is none. It counts only where scales are steps; elsewhere the code of 0 is 0.
   const Argument* zero_point = nullptr;
-  CodeRange codes;          // of one that dequantizes, without its rounding
-  std::optional<int> axis;  // of the channels; nothing: one scale for the tensor
-  // Whether a scale is the step between two codes; else what the largest code stands for.
+  CodeRange codes;          // for an op that dequantizes, without its rounding
+  std::optional<int> axis;  // the channel axis; nothing: one scale for the tensor
+  // Whether a scale is the step between two codes; if not, it is what the largest code stands for.
   bool scales_are_steps = false;
-  bool finds_scale = false;    // in X, or follows it; else goes by the one that is read
-  bool only_observes = false;  // what comes in goes out as it is
+  bool finds_scale = false;    // in X, or follows X's range; else uses the scale that is read
+  bool only_observes = false;  // the input passes unchanged
 
   // How many codes above the zero point a scale stands for.
   int32_t codes_of_scale() const { return scales_are_steps ? 1 : codes.largest; }
 };
 
-// Nothing of an op without a schema, one that is none of these, one whose attributes cannot be read
-// or that lacks an argument that is always there.
+// Returns nothing for an op without a schema, for one that neither quantizes nor dequantizes, and
+// for one whose attributes cannot be read or that lacks a required argument.
 std::optional<CodeOp> ReadCodeOp(const Op& op, Era era);
 
 // The ops of a bias that training rounds to steps of the sums that it is added to (bias_codes.h),
@@ -76,19 +76,19 @@ struct BiasCodeOp {
 // argument.
 std::optional<BiasCodeOp> ReadBiasCodeOp(const Op& op, Era era);
 
-// Whether a step between numbers and codes is one of portable programs: they have a zero point.
+// Whether an op between floats and codes is one of portable programs: those have a zero point.
 bool IsStepOfPortable(const Op& op);
-// The types of such steps.
+// The types of such ops.
 std::vector<std::string> StepsOfPortable(QuantOp kind);
 
-// What an op's attributes say, its schema's defaults, or, of one without a schema, 8 bits rounded
+// What an op's attributes say, or its schema's defaults; for an op without a schema, 8 bits rounded
 // half away from zero. Errors (kInvalidArgument), without naming the op: an attribute is not a
-// whole number of 32 bits; bits are not `least_bits` to 16.
+// whole number of 32 bits; the bits are not `least_bits` to 16.
 absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bits = 2);
 absl::StatusOr<int> ReadBits(const OpDesc& op, Era era, int otherwise, int least_bits = 2);
 // -1: one scale for the tensor.
 absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era, int otherwise);
-// What a dequantize op divides by, by whichever attribute it is told; not always a code.
+// What a dequantize op divides by, from whichever attribute gives it; not always a code.
 absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwise);
 
 }  // namespace fixpoint

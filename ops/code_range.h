@@ -1,4 +1,4 @@
-// Which integers codes are, and how numbers are rounded to them.
+// Which integers are codes, and how floats are rounded to them.
 
 #ifndef FIXPOINT_OPS_CODE_RANGE_H_
 #define FIXPOINT_OPS_CODE_RANGE_H_
@@ -19,7 +19,7 @@ inline int BitLength(const QuantSpec& spec) {
 }
 
 struct CodeRange {
-  int bits = 8;  // of the codes that there are, with their sign
+  int bits = 8;  // with the sign
   bool is_unsigned = false;
   int32_t smallest = -128;
   int32_t largest = 127;
@@ -31,16 +31,16 @@ struct CodeRange {
   }
 };
 
-// The codes of symmetric ops, by their bit_length: those of that many signed bits, of which ops
-// that round half away from zero leave out the smallest. REQUIRES: 1 <= bit_length <= 31.
+// The codes of symmetric ops with this bit_length: all of that many signed bits, except the
+// smallest where ties round away from zero. REQUIRES: 1 <= bit_length <= 31.
 inline CodeRange SymmetricCodes(int bit_length, QuantSpec::Rounding rounding) {
   const int32_t largest = LargestCode(bit_length);
   const bool has_all = rounding == QuantSpec::HALF_TO_EVEN;
   return {bit_length, false, has_all ? -largest - 1 : -largest, largest, rounding};
 }
 
-// Those of them that numbers which are never negative have: what the reference writes for unsigned
-// codes of one bit less.
+// The part of `codes` that floats which are never negative use: how the reference expresses
+// unsigned codes with one bit less.
 inline CodeRange UnsignedPartOf(CodeRange codes) {
   return {codes.bits - 1, true, 0, codes.largest, codes.rounding};
 }

@@ -12,7 +12,7 @@ namespace fixpoint {
 std::string ForwardTypeOf(const std::string& type) {
   const OpSchema* schema = FindOpSchema(type);
   if (schema != nullptr) return schema->gradient_of();
-  // What is left when `level` of the suffixes remain; no op has more than a few.
+  // The type with all but `level` of its suffixes removed; no op has more than a few.
   constexpr absl::string_view kSuffix = "_grad";
   constexpr int kMostLevels = 3;
   absl::string_view stem = type;

@@ -45,7 +45,7 @@ absl::StatusOr<FusedWork> FusedWorkOf(const Op& op, const OpAttributes& attribut
   }
   std::vector<Activation> activations;
   const std::string named = attributes.String("fuse_activation");
-  // Passes of 1.6 wrote both.
+  // The passes of 1.6 wrote both.
   if (attributes.Bool("fuse_relu") && named != "relu") {
     activations.push_back({ActivationFunction::kRelu});
   }

@@ -14,7 +14,7 @@ namespace fixpoint {
 // change meanwhile.
 class NeverNegative {
  public:
-  // Of a program of that era.
+  // `era`: that of the program.
   explicit NeverNegative(Era era) : era_(era) {}
 
   // Whether every element is at least 0, or NaN: for example after a relu, ops that keep its

@@ -199,6 +199,8 @@ const OpDesc::Attr& OpAttributes::Attr(absl::string_view name) const {
   return *CHECK_NOTNULL(Effective(op_, *attr));
 }
 
+bool OpAttributes::IsGiven(absl::string_view name) const { return FindAttr(op_, name) != nullptr; }
+
 int64_t OpAttributes::Int(absl::string_view name) const { return IntValue(Attr(name)).value(); }
 double OpAttributes::Float(absl::string_view name) const { return FloatValue(Attr(name)).value(); }
 bool OpAttributes::Bool(absl::string_view name) const { return BoolValue(Attr(name)).value(); }

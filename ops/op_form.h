@@ -40,9 +40,9 @@ std::optional<std::string> FindFusedAttribute(const OpDesc& op);
 // that the schema does not have may not be read.
 class OpAttributes {
  public:
-  // Nothing where an attribute, or its default, has no value of the type that the schema of the
-  // op's type says, and where there is no schema: who reads such an op leaves it alone. The op
-  // outlives the object.
+  // Returns nothing where an attribute, or its default, has no value of the type in the op's
+  // schema, and where there is no schema: callers leave such an op alone. The op outlives the
+  // object.
   static std::optional<OpAttributes> Of(const OpDesc& op, Era era);
   static std::optional<OpAttributes> Of(const OpDesc& op, const OpSchema& schema, Era era);
 
@@ -53,6 +53,9 @@ class OpAttributes {
 
   const OpDesc& op() const { return op_; }
   Era era() const { return era_; }
+
+  // Whether the op itself has the attribute, of whatever type.
+  bool IsGiven(absl::string_view name) const;
 
   // An attribute, or the default that its absence means: the era's, or the other era's if the
   // attribute is not of that era.
@@ -74,7 +77,7 @@ class OpAttributes {
   const Era era_;
 };
 
-// Of any op: the variables that op_role_var names, and the path of op_namescope.
+// For any op: the variables that op_role_var names, and the path of op_namescope.
 std::vector<std::string> RoleVariables(const OpDesc& op);
 std::string NameScope(const OpDesc& op);
 

@@ -76,7 +76,8 @@ class OpSchemaBuilder {
   OpSchemaBuilder& KeepsSign();
   OpSchemaBuilder& KeepsSignIf(OpSchema::TraitFunction keeps_sign);
   OpSchemaBuilder& Quantizes(QuantOp quant_op);
-  // Instead of the first slot; {} for an op whose outputs' rows are not those of an input.
+  // Replaces the default, the first slot; {} for an op whose outputs' rows are not those of an
+  // input.
   OpSchemaBuilder& TakeLod(std::initializer_list<const char*> slots);
   OpSchemaBuilder& PoolsSequences();
   // "InScale -> OutScale, Iter ->, -> OutScales": the slots of training_state().
@@ -85,7 +86,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Product(ProductTrait product);
   OpSchemaBuilder& Sum(SumTrait sum);
   OpSchemaBuilder& Stage(StageTrait stage);
-  // A function of each element of X, which is a stage too where StagesOf gives one.
+  // An elementwise function of X, which is an epilogue stage too where StagesOf finds one.
   OpSchemaBuilder& Activates(std::function<Activation(const OpAttributes&)> activation);
   OpSchemaBuilder& JoinsValues();
   OpSchemaBuilder& Copies();
@@ -93,7 +94,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& ScalesAreSteps();
   OpSchemaBuilder& HasEpilogue();
   OpSchemaBuilder& GivesImages();
-  // Of a slot that is an operand of no product.
+  // For a slot that is not an operand of a product.
   OpSchemaBuilder& WeightAxis(OpSchema::AxisFunction axis);
 
   // "mul_grad(X, Y, Out@GRAD) -> (X@GRAD, Y@GRAD)": the gradient op's slots in terms of the forward

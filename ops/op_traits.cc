@@ -18,7 +18,7 @@ int RankOf(const Op& op, absl::string_view slot) {
   return tensor != nullptr ? tensor->dims_size() : 0;
 }
 
-// Where several axes are flattened to the channels, none of them is theirs alone.
+// Where several axes are flattened to the channels, no single axis holds them.
 std::optional<int> FlattenedAxis(int rank, bool is_weight, int64_t rows) {
   if (is_weight) return rows >= 1 && rows == rank - 1 ? std::optional<int>(rank - 1) : std::nullopt;
   return rank > 1 && rows == 1 ? std::optional(0) : std::nullopt;
@@ -60,7 +60,7 @@ std::optional<StageTrait::Stages> StagesOf(const Activation& activation) {
     case ActivationFunction::kReluKeepingNan:
       return Stages{{{Kind::kRelu}}, /*in_codes_alone=*/true};
     case ActivationFunction::kClip:
-      // The stage makes a NaN the lower bound.
+      // The stage turns a NaN into the lower bound.
       if (activation.a != 0 || !(activation.b >= 0)) return std::nullopt;
       return Stages{{{Kind::kClip, activation.a, activation.b}}, /*in_codes_alone=*/true};
     case ActivationFunction::kLeakyRelu:

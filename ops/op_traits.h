@@ -41,8 +41,8 @@ struct ProductTrait {
   std::string transposes_activation;
   std::string transposes_weight;
   std::string factor;
-  // Whether an op does more than its attributes above say, because work of other ops was folded
-  // into it. Null: none does.
+  // Whether an op does more than its attributes above say, because the work of other ops was folded
+  // into it. Null: no op of the type does.
   std::function<bool(const Op& op, const OpAttributes& attributes)> does_more;
   // What the op does after its bias. Null: nothing.
   std::function<Epilogue(const OpAttributes& attributes)> stages;
@@ -50,8 +50,8 @@ struct ProductTrait {
   bool gives_images() const {
     return form == Form::kConvolution || form == Form::kTransposedConvolution;
   }
-  // The axis of the channels of a result of that rank: images have them on axis 1, matrices their
-  // columns on the last. That of images with the channels last is not asked for.
+  // The axis of the channels in a result of that rank: axis 1 for images, the last one for the
+  // columns of matrices. Nobody asks it for images with the channels last.
   int ChannelAxis(int rank) const { return gives_images() ? 1 : rank - 1; }
   // The axis of an operand in `slot` whose entries are channels; nothing where there is none, or
   // its rank is not known.
@@ -59,8 +59,8 @@ struct ProductTrait {
                                 absl::string_view slot) const;
 };
 
-// x + y, with y at the dimensions of x from an axis on: where they are the channels of a product, a
-// bias, and where they are all of its result, a residual.
+// x + y, with y at the dimensions of x from an axis on: a bias where those are the channels of a
+// product, a residual where they are all dimensions of its result.
 struct SumTrait {
   std::string x;
   std::string y;
@@ -68,59 +68,60 @@ struct SumTrait {
   std::string axis;  // an attribute; -1: y ends where x does
 };
 
-// An op of one tensor that is stages of an epilogue.
+// An op on one tensor that stages of an epilogue can compute.
 struct StageTrait {
   struct Stages {
     Epilogue epilogue;
-    // The stages give a number where the op gives NaN, or 0 of the other sign. Codes have neither,
-    // so they stand for the op where its result becomes codes (value_flow.h), and nowhere else.
+    // The stages give a finite value where the op gives NaN, or a 0 of the other sign. Codes have
+    // neither NaN nor -0, so the stages replace the op where its result becomes codes
+    // (value_flow.h), and nowhere else.
     bool in_codes_alone = false;
   };
   std::string input;
   std::string output;
-  // Whether the operands of the stages are made of Scale, Bias, Mean and Variance (norm_factors.h);
-  // else the stages have none.
+  // Whether the operands of the stages are made from Scale, Bias, Mean and Variance
+  // (norm_factors.h); if not, the stages have no operands.
   bool normalizes = false;
-  // Nothing where no stages compute what the op does.
+  // Returns nothing where no stages compute what the op does.
   std::function<std::optional<Stages>(const OpAttributes& attributes)> read;
 };
 
-// The stage of a function; nothing where there is none.
+// The stage that computes a function; nothing where there is none.
 std::optional<StageTrait::Stages> StagesOf(const Activation& activation);
 
 struct OpTraits {
   std::optional<ProductTrait> product;
   std::optional<SumTrait> sum;
   std::optional<StageTrait> stage;
-  // The function of X, element by element, that Out is. Null: it is none of them.
+  // The elementwise function of X that gives Out. Null: the op is not such a function.
   std::function<Activation(const OpAttributes& attributes)> activation;
-  // Out holds values of all X alone: where those are codes of one kind, so can Out be.
+  // Out holds nothing but values of all X: where those are codes of one kind, Out can be too.
   bool joins_values = false;
   // Out is X.
   bool copies = false;
-  // What is of an entry of the first axis is computed of what is there in the inputs, and of
-  // operands without such an axis.
+  // Each entry along the first axis of an output is computed from the same entry of the inputs, and
+  // from operands that have no such axis.
   bool is_of_samples = false;
-  // Of an op that quantizes or dequantizes: a scale is the step between two codes, and there is a
-  // zero point; else it is what the largest code stands for (code_ops.h).
+  // For an op that quantizes or dequantizes: a scale is the step between two codes, and there is a
+  // zero point; if false, a scale is what the largest code stands for (code_ops.h).
   bool scales_are_steps = false;
   // Sums of codes, with the stages that attributes name (ops/epilogue.h).
   bool has_epilogue = false;
-  // Of one that is no product: whether its channels are those of images.
+  // For an op that is not a product: whether its channels are those of images.
   bool gives_images = false;
 
-  // Whether what `has_epilogue` has its channels on axis 1, or on the last.
+  // The axis of the channels in the output of an op that `has_epilogue`: axis 1 or the last one.
   int ChannelAxis(int rank) const {
     return gives_images || (product && product->gives_images()) ? 1 : rank - 1;
   }
 };
 
-// Those of the op's type; none where it has no schema.
+// The traits of the op's type; none where it has no schema.
 const OpTraits& TraitsOf(const Op& op);
 
 // The op types with a trait: TypesWith([](const OpTraits& traits) { ... }), in ascending order.
 std::vector<std::string> TypesWith(const std::function<bool(const OpTraits& traits)>& has);
-// Those that are an activation.
+// The op types that are an activation.
 std::vector<std::string> ActivationTypes();
 // What an op of that type, or its gradient op, computes. REQUIRES: the type is one of them.
 Activation ActivationOf(absl::string_view type, const OpAttributes& attributes);

@@ -5,6 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "ops/op_schema.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "ops/lod.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 
@@ -27,8 +27,8 @@ using FindRows = std::function<std::optional<Rows>(const Argument& input)>;
 //
 //   S@GRAD, where the op reads S: those of S.
 //   A slot that does not take them along (OpSchema::TakesLod): none.
-//   Of an op that pools sequences: those of its first input, without the last level.
-//   Any other: those of the first input that has some, and as many rows.
+//   An output of an op that pools sequences: those of its first input, without the last level.
+//   Any other: those of the first input that has offsets, and as many rows.
 LoD OutputLod(const OpSchema& schema, const Argument& output, int64_t rows,
               const FindRows& find_rows);
 

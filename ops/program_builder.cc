@@ -115,7 +115,7 @@ Program EmptyProgram(int major, int minor, int patch) {
 }
 
 ProgramBuilder::ProgramBuilder(Program* main, Program* startup)
-    : main_(*main), startup_(*startup), era_(EraOf(*main)) {
+    : main_(*main), startup_(*startup), era_(EraOf(*main)), role_(kForward) {
   if (main->version() != startup->version()) {
     Fail(absl::InvalidArgumentError(absl::StrCat(
         "the program's version is ", main->version(), " and that of its startup program ",

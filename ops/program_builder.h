@@ -167,7 +167,7 @@ class ProgramBuilder {
   std::optional<Rewriter> rewriter_;
   std::optional<Rewriter> startup_rewriter_;
   absl::Status status_;
-  int role_ = kForward;
+  int role_;
   std::vector<std::string> role_var_;
   absl::flat_hash_map<std::string, int> next_number_;  // by the base of a name
   std::vector<std::string> no_gradient_;

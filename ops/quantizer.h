@@ -99,10 +99,9 @@ class Quantizer {
 
   // A trained scale: ops that compute the gradient of each state that is_trained, and ops that
   // update it. Both refer to a state by its `name`, even if it is in no slot of the quantize op (a
-  // moment of the optimizer); other names that they write are their own.
-  // moment of the optimizer); what they write first is their own.
-  // REQUIRES of a quantizer that has such a state: both give some ops; its recipes are fused, the
-  // state is in an input slot of each; it has no observers and no SummaryOps.
+  // moment of the optimizer); other names that they write are their own. REQUIRES of a quantizer
+  // that has such a state: both give some ops; its recipes are fused, the state is in an input slot
+  // of each; it has no observers and no SummaryOps.
   static constexpr char kValueGradient[] = "x@GRAD";
   static constexpr char kResultGradient[] = "out@GRAD";
   static constexpr char kLearningRate[] = "learning_rate";

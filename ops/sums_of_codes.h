@@ -9,7 +9,7 @@
 
 namespace fixpoint {
 
-// Whether a sum of so many terms fits, each of which is at most `largest_term`.
+// Whether a sum of `terms` terms fits in 32 bits, each of which is at most `largest_term`.
 inline bool SumsFit(int64_t terms, int64_t largest_term) {
   return terms <= INT32_MAX / largest_term;
 }
@@ -22,7 +22,7 @@ struct SumOfProducts {
   bool has_bias = false;        // one of bias_codes.h
   bool has_weight_zero_points = false;
 
-  // How large an activation can be, less its zero point, and a product of it with a weight.
+  // The largest magnitude of an activation less its zero point, and of its product with a weight.
   int64_t largest_activation() const { return is_unsigned || has_zero_point ? 255 : 128; }
   int64_t largest_product() const {
     return largest_activation() * (has_weight_zero_points ? 255 : 128);

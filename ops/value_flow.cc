@@ -13,11 +13,11 @@
 namespace fixpoint {
 namespace {
 
-// Values that are followed from one: more than networks have, and so few that a program of nothing
-// but moves is looked at in time.
+// How many values are followed from one: more than networks need, and few enough that a program of
+// nothing but moves takes no noticeable time.
 constexpr size_t kMostMoved = 256;
 
-// Whether an op makes codes of X at a range that is not found in X.
+// Whether an op quantizes X with a range that it does not find in X.
 bool QuantizesAtGivenRange(const Op& op, Era era) {
   const std::optional<CodeOp> read = ReadCodeOp(op, era);
   return read && read->kind == QuantOp::kQuantize && !read->finds_scale;
@@ -34,7 +34,7 @@ bool MovesValues(const Op& op, Era era) {
 
 bool BecomesCodes(const Value& value, Era era, const IsKept& is_kept) {
   std::vector<const Value*> rest = {&value};
-  // An op may read a value several times, and give several that are read together.
+  // An op may read a value several times, and may write several values that are read together.
   absl::flat_hash_set<const Value*> seen = {&value};
   while (!rest.empty()) {
     if (seen.size() > kMostMoved) return false;

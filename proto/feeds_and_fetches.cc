@@ -5,6 +5,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

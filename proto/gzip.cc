@@ -55,7 +55,7 @@ absl::StatusOr<std::string> Gzip(absl::string_view bytes) {
   stream.next_out = reinterpret_cast<Bytef*>(&compressed[0]);
   stream.avail_out = static_cast<uInt>(compressed.size());
   if (deflate(&stream, Z_FINISH) != Z_STREAM_END) {
-    return absl::InternalError("zlib cannot compress what it said that it could");
+    return absl::InternalError("zlib cannot compress into the size that it asked for");
   }
   compressed.resize(compressed.size() - stream.avail_out);
   return compressed;

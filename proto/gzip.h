@@ -13,9 +13,9 @@ namespace fixpoint {
 
 bool IsGzip(absl::string_view bytes);
 
-// The largest size that a file of so many compressed bytes is expanded to: a hundred times as many,
-// or 16 MiB. Programs and images expand to at most 30 times their size; deflate can reach 1032,
-// which only highly repetitive data comes near. So memory stays in proportion to the file.
+// The largest size to which a file of `compressed` bytes is expanded: a hundred times that, or 16
+// MiB if that is more. Programs and images expand to at most 30 times their size; deflate can reach
+// 1032, which only highly repetitive data comes near. So memory stays in proportion to the file.
 size_t MostExpandedBytes(size_t compressed);
 
 // One member that expands to `bytes`; always the same for the same bytes. Error

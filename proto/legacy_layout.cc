@@ -19,7 +19,7 @@ using ::google::protobuf::UnknownFieldSet;
 
 constexpr int kTypeField = 2;  // in VarDesc of every layout
 
-// The old numbers, 1 to 9, as today's.
+// What to add to an old type number, 1 to 9, to get today's.
 constexpr int kTypeOffset = VarType::LOD_TENSOR - 1;
 constexpr int kLastLegacyType = VarType::READER - kTypeOffset;
 

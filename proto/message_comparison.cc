@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 #include "proto/text_lexemes.h"
 

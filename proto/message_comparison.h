@@ -5,10 +5,10 @@
 
 #include <vector>
 
-#include "proto/program.h"
 #include "proto/program.pb.h"
 #include "proto/program_correspondence.h"
 #include "proto/program_diff.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

@@ -1,5 +1,7 @@
 #include "proto/named_variables.h"
 
+#include "proto/program.h"
+
 namespace fixpoint {
 
 NamedVariables::NamedVariables(const Program& program) {

@@ -5,7 +5,7 @@
 #define FIXPOINT_PROTO_NAMED_VARIABLES_H_
 
 #include "absl/container/flat_hash_set.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/hash/hash.h"
 #include "absl/strings/string_view.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 
 namespace fixpoint {

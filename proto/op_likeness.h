@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "proto/named_variables.h"
-#include "proto/program.h"
 #include "proto/program_diff.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "proto/op_likeness.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "proto/named_variables.h"
-#include "proto/program.h"
 #include "proto/program_diff.h"
+#include "proto/program_fwd.h"
 #include "proto/sequence_alignment.h"
 
 namespace fixpoint {

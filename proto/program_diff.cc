@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "proto/message_comparison.h"
+#include "proto/program.h"
 #include "proto/program_correspondence.h"
 #include "proto/program_text.h"
 

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
+#include "proto/program.h"
 #include "proto/text_lexemes.h"
 #include "proto/type_names.h"
 

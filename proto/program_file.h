@@ -29,8 +29,9 @@ struct LoadedProgram {
 };
 
 struct ProgramFileLimits {
-  // The largest size that a gzipped file may expand to, besides MostExpandedBytes (gzip.h): a
-  // thousand times the largest known program, and still small enough for any machine.
+  // The largest size to which a gzipped file may expand, in addition to the limit of
+  // MostExpandedBytes (gzip.h): a thousand times the largest known program, and still small enough
+  // for any machine.
   size_t max_expanded_bytes = size_t{1} << 29;
 };
 

@@ -11,10 +11,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "proto/op_builder.h"
-#include "proto/program.h"
 #include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
+
+struct OpEdits;
+struct ProgramState;
 
 class Rewriter {
  public:

@@ -14,7 +14,7 @@
 
 namespace fixpoint {
 
-// The NaNs that are written as plain `nan`; any other shows its bits.
+// The NaNs that are written as plain `nan`; any other NaN is written with its bits.
 inline constexpr uint32_t kPlainNan = 0x7fc00000;
 inline constexpr uint64_t kPlainNan64 = 0x7ff8000000000000;
 

@@ -4,10 +4,21 @@
 #include <tuple>
 
 #include "absl/container/inlined_vector.h"
-#include "proto/control_flow.h"
+#include "absl/strings/string_view.h"
 #include "proto/program_state.h"
 
 namespace fixpoint {
+namespace {
+
+// Whether an op runs its blocks at most once (conditional_block and its relatives). Any other op
+// with a block counts as a loop (while, recurrent and their gradients; also an unknown op, for
+// which that is the safe answer).
+bool RunsAtMostOnce(absl::string_view op_type) {
+  return op_type == "conditional_block" || op_type == "conditional_block_infer" ||
+         op_type == "conditional_block_grad" || op_type == "run_program";
+}
+
+}  // namespace
 
 const Value* Argument::value() const {
   if (variable_ == nullptr) return nullptr;

@@ -19,7 +19,7 @@ namespace fixpoint {
 // The rules, for a variable that block D declares:
 //   * Before anything is written there is the entry value.
 //   * An op reads its inputs, then runs its blocks, then writes its outputs.
-//   * If a block that an op runs writes the variable, what the op leaves behind is an exit value.
+//   * If a block that an op runs writes the variable, what it holds after the op is an exit value.
 //     For a loop it merges the loop head's; the loop head's merges the value before the loop and
 //     the one that the block ends with. For a conditional it merges the value before and the one
 //     that the block ends with.

@@ -16,7 +16,7 @@
 
 namespace fixpoint {
 
-// The value of a variable of block 0 when a run begins. Not kept when the run ends.
+// The value that a variable of block 0 has when a run begins. It is not kept when the run ends.
 struct Feed {
   absl::string_view name;
   const Tensor* value;
@@ -52,10 +52,10 @@ class Backend {
                                                   absl::Span<const std::string> fetches,
                                                   uint32_t step) = 0;
 
-  // The plans for the sets of shapes that were run last, a step a line; "" for a backend that makes
-  // no plans.
+  // The plans for the most recent sets of shapes, one step per line; "" for a backend that makes no
+  // plans.
   virtual std::string PlanText() const { return ""; }
-  // Where the time of the runs went, if that is measured; else "".
+  // Where the time of the runs was spent, if that is measured; else "".
   virtual std::string ProfileText() const { return ""; }
 };
 

@@ -46,7 +46,7 @@ class ByteReader {
 
   absl::StatusOr<bool> AtEnd();
 
-  // The number of bytes left; nothing for a pipe.
+  // The number of bytes that are left; nothing for a pipe.
   std::optional<uint64_t> left() const {
     return length_ ? std::optional(*length_ - position_) : std::nullopt;
   }

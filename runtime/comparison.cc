@@ -79,7 +79,7 @@ void CompareElements(absl::Span<const T> values, absl::Span<const T> others, int
 
 bool IsCodes(VarType::Type dtype) { return dtype == VarType::INT8 || dtype == VarType::UINT8; }
 
-// The codes as the simulation holds them.
+// Codes as the floats in which a simulation holds them.
 Tensor AsNumbers(const Tensor& codes) {
   Tensor numbers = *Tensor::Allocate(VarType::FP32, codes.dims());
   const auto to = numbers.mutable_data<float>();
@@ -204,10 +204,10 @@ double CodeAt(const Tensor& codes, int64_t i) {
   return codes.dtype() == VarType::UINT8 ? codes.data<uint8_t>()[i] : codes.data<int8_t>()[i];
 }
 
-// For each variable, once it is fetched.
+// What is found for each variable, once it is fetched.
 using Tensors = std::vector<std::optional<Tensor>>;
 
-// Codes that differ, and what may have rounded them.
+// Codes that differ, and the ops that may have rounded them.
 struct RoundedCodes {
   size_t variable;
   CodeOp rounding;
@@ -235,7 +235,7 @@ int64_t CountTies(const CodeOp& rounding, const Tensor& x, const Tensor& range, 
 absl::Status AddTies(const RunsFromOneState& program, absl::Span<const Feed> feeds,
                      const std::vector<int>& runs, const std::vector<RoundedCodes>& rounded,
                      const Tensors& others, std::vector<ComparedVariable>* variables) {
-  // The rounded value of each, and then its range.
+  // The names of each rounded value and of its range.
   std::vector<std::string> names;
   std::vector<int> runs_of_names;
   for (const RoundedCodes& codes : rounded) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <variant>
 
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/tensor.h"
 

@@ -23,7 +23,7 @@ absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what) {
     return absl::FailedPreconditionError(
         absl::StrCat("there is no memory for ", bytes, " bytes of ", what));
   }
-  // Where the system has none it is memory all the same.
+  // If the system has no huge pages, ordinary ones do.
   if (fills_page) madvise(memory, static_cast<size_t>(bytes), MADV_HUGEPAGE);
   return Memory(static_cast<uint8_t*>(memory));
 }

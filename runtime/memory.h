@@ -15,10 +15,10 @@ namespace fixpoint {
 
 // A cache line, and the widest vector register.
 inline constexpr size_t kMemoryAlignment = 64;
-// The amount of memory that is worth putting in huge pages: the size of one on x86.
+// Memory of this size and more goes into huge pages: the size of one on x86.
 inline constexpr size_t kHugePage = 2 << 20;
 
-// Rounded up to where a tensor may begin.
+// `bytes`, rounded up to the next place where a tensor may begin.
 int64_t Aligned(int64_t bytes);
 
 struct FreeMemory {
@@ -33,10 +33,10 @@ absl::StatusOr<Memory> AllocateMemory(int64_t bytes, absl::string_view what);
 // Memory that is handed out part by part, and exists as long as one of the parts.
 class MemoryBlock {
  public:
-  // With so many bytes, if the system has them.
+  // With `bytes` bytes, if the system has them.
   explicit MemoryBlock(int64_t bytes);
 
-  // The next part, aligned; null if there are not as many bytes left.
+  // The next part, of `bytes` bytes and aligned; null if fewer are left.
   std::shared_ptr<uint8_t> Take(int64_t bytes);
 
  private:

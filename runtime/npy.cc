@@ -20,7 +20,7 @@ namespace fixpoint {
 namespace {
 
 constexpr absl::string_view kMagic = "\x93NUMPY";
-// NumPy reads no longer header unless it is told to.
+// NumPy refuses longer headers unless it is told to accept them.
 constexpr uint32_t kMaxHeaderBytes = 10000;
 // Where the elements start, from NumPy 1.14 on.
 constexpr size_t kAlignment = 64;
@@ -132,7 +132,8 @@ absl::StatusOr<Tensor> LoadNpy(const std::string& path) {
 
 absl::StatusOr<std::string> NpyPreamble(const Tensor& tensor) {
   if (!tensor.lod().empty()) {
-    return absl::UnimplementedError("the tensor has levels of detail, which a NumPy array has not");
+    return absl::UnimplementedError(
+        "the tensor has offsets of sequences, which a NumPy array cannot hold");
   }
   ASSIGN_OR_RETURN(std::string header, NpyHeaderText(tensor));
   constexpr size_t kBeforeHeader = kMagic.size() + 4;

@@ -22,7 +22,7 @@ namespace fixpoint {
 //                     Python objects
 absl::StatusOr<Tensor> ReadNpy(ByteReader& reader);
 
-// The same of an array that has to be all that is left.
+// The same for an array after which nothing may follow.
 absl::StatusOr<Tensor> ReadWholeNpy(ByteReader& reader);
 
 // Reads the file at `path`, which has to end with the array. Errors as above, with the name of the

@@ -20,18 +20,18 @@ namespace fixpoint {
 // no memory.
 absl::StatusOr<Scope> ParseNpz(absl::string_view bytes, absl::string_view file_name);
 
-// The same of the file at `path`, "-" for standard input, and kNotFound. The whole file is in
-// memory meanwhile; it has at most kMaxZipBytes.
+// The same for the file at `path`, "-" for standard input. Errors: also kNotFound. The whole file
+// is in memory meanwhile; it has at most kMaxZipBytes.
 absl::StatusOr<Scope> LoadNpz(const std::string& path);
 
-// Gives an archive of the scope's tensors, not compressed and in the order of their names, to
+// Writes an archive of the scope's tensors, uncompressed and in the order of their names, to
 // `sink`. Errors with the name of the variable: kUnimplemented for selected rows, for what
 // NpyPreamble refuses and for 4 GiB or more; kInvalidArgument for a name that a member cannot have.
 // Errors of the sink are passed on; they have other codes.
 absl::Status WriteNpz(const Scope& scope, const ByteSink& sink);
 
-// Writes the same to a file, but for the file taking its place. Errors as above, with the name of
-// the file; kUnavailable where it cannot be written.
+// Writes the same to a file, except for the final rename. Errors as above, with the name of the
+// file; kUnavailable where it cannot be written.
 absl::StatusOr<AtomicFile> StageNpz(const Scope& scope, const std::string& path);
 
 }  // namespace fixpoint

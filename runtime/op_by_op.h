@@ -12,7 +12,7 @@
 
 namespace fixpoint {
 
-// A tensor of block 0 that an op writes, and that is not persistable.
+// A tensor of block 0 that an op writes and that is not persistable.
 struct WrittenTensor {
   std::string name;
   const Op* op;  // the first that writes it

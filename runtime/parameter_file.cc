@@ -16,7 +16,6 @@
 #include "ops/dims.h"
 #include "proto/atomic_file.h"
 #include "proto/nearest_name.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/tensor_desc.h"
 #include "runtime/byte_reader.h"
@@ -134,7 +133,7 @@ std::string ListText(const std::vector<ParameterInfo>& parameters) {
                       Quoted(parameters.front().name), " to ", Quoted(parameters.back().name));
 }
 
-// What is most likely where a combined file holds too few tensors.
+// The likely cause where a combined file holds too few tensors.
 constexpr char kTooFew[] =
     "was it written for another program, or for this one before it was quantized?";
 
@@ -150,8 +149,8 @@ size_t CountTensors(const std::string& path) {
   }
 }
 
-// `error`, which a combined file gave: where a tensor is not what is declared in its place because
-// there are more or fewer of them than parameters, this comes first.
+// `error`, the error for a combined file. If a tensor does not fit its declaration because the file
+// holds more or fewer tensors than there are parameters, the message says that first.
 absl::Status WithTensorCount(const absl::Status& error,
                              const std::vector<ParameterInfo>& parameters,
                              const std::string& path) {
@@ -185,7 +184,7 @@ absl::Status CheckEnd(const std::vector<ParameterInfo>& parameters, ByteReader& 
 absl::StatusOr<Scope> ReadStreams(const std::vector<ParameterInfo>& parameters,
                                   ByteReader& reader) {
   Scope scope;
-  // For a large file, the bytes that all tensors have at most, with what is between them.
+  // For a large file, an upper bound of the bytes of all tensors, with padding.
   const uint64_t bytes = reader.left().value_or(0);
   std::optional<MemoryBlock> block;
   if (bytes >= kHugePage) block.emplace(bytes + parameters.size() * kMemoryAlignment);
@@ -378,7 +377,7 @@ absl::StatusOr<Scope> LoadParametersThatAreThere(const ProgramDesc& program,
                  std::error_code error;
                  return fs::is_regular_file(fs::path(directory) / parameter.name, error);
                });
-  // Without any, all of them are missed.
+  // If there is no file at all, the error names all parameters.
   return GuardedCall(
       directory, [&] { return ReadSeparateParameters(there.empty() ? all : there, directory); });
 }

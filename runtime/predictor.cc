@@ -19,8 +19,8 @@ namespace {
 
 using executor::Executor;
 
-// In test mode statistics, which an op reads besides X, are passed on unchanged; except those that
-// a batch_norm declares as trained all the same.
+// In test mode an op passes on the statistics that it reads besides X; a batch_norm that is
+// declared to train its statistics does not.
 bool HandsOn(const Op& op, const Variable& written, Era era) {
   const auto says = [&op, era](const char* name) {
     const OpDesc::Attr* const attribute = AttrOrDefault(op.desc(), name, era);
@@ -53,7 +53,8 @@ bool IsOfOneRun(const Variable& variable) {
   return is_written;
 }
 
-// Declares variables of a single run as no parameters, because all runs would share those.
+// Declares the variables of a single run as non-persistable, because all runs would share
+// persistable ones.
 void DropPersistableOfOneRun(Program* program) {
   Rewriter rewriter(program, "predictor");
   for (int b = 0; b < program->block_count(); ++b) {

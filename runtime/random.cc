@@ -5,7 +5,7 @@
 namespace fixpoint {
 namespace {
 
-// Two of a block's words as one normal number.
+// Makes one normal number from two words of a block.
 double BoxMuller(uint32_t a, uint32_t b) {
   constexpr double kTwoPi = 6.283185307179586476925;
   // (0, 1], so that the logarithm is finite.

@@ -10,8 +10,8 @@
 
 namespace fixpoint {
 
-// `kRounds` rounds on a counter under a key. Each is written out, so that a loop over counters can
-// be vectorised.
+// Applies `kRounds` rounds to a counter under a key. The rounds are unrolled, so that a loop over
+// counters can be vectorised.
 template <int kRounds = 10>
 inline std::array<uint32_t, 4> Philox4x32(std::array<uint32_t, 4> counter,
                                           std::array<uint32_t, 2> key) {
@@ -33,8 +33,8 @@ class RandomStream {
   // `op` and `step` distinguish streams that share a seed.
   RandomStream(uint64_t seed, uint32_t op, uint32_t step) : seed_(seed), op_(op), step_(step) {}
 
-  // Four words that numbers are made of. Counter words: bits 0 to 31 and 32 to 55 of the index, the
-  // latter with the attempt above them, op, step. Key: the seed, its lower word first.
+  // Four random words, from which numbers are made. Counter words: bits 0 to 31 and 32 to 55 of the
+  // index, the latter with the attempt above them, op, step. Key: the seed, its lower word first.
   std::array<uint32_t, 4> Block(uint64_t index, uint32_t attempt = 0) const {
     const uint32_t high = static_cast<uint32_t>(index >> 32) & 0xFFFFFF;
     return Philox4x32({static_cast<uint32_t>(index), high | attempt << 24, op_, step_},
@@ -45,11 +45,12 @@ class RandomStream {
   // block i / 4.
   double Uniform(uint64_t i) const;
 
-  // With mean 0 and variance 1: Box-Muller of words 2 * (i % 2) and the next of block i / 2.
+  // Normal, with mean 0 and variance 1: Box-Muller on words 2 * (i % 2) and 2 * (i % 2) + 1 of
+  // block i / 2.
   double Normal(uint64_t i) const;
 
-  // The same given that it is within [-2, 2]: the first of the normal numbers in blocks i of
-  // attempts 0, 1, ... that is; after 255 of them, which 1 element in 10^342 would need, 0.
+  // Normal, truncated to [-2, 2]: the first normal number in that range among blocks i of attempts
+  // 0, 1, ...; 0 after 255 attempts, which 1 element in 10^342 would need.
   double TruncatedNormal(uint64_t i) const;
 
  private:

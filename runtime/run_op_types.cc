@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

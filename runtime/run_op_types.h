@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

@@ -1,5 +1,5 @@
-// A tensor: element type, extents, offsets of sequences and elements, row major. Moved, never
-// copied by accident: Clone copies explicitly.
+// A tensor: element type, extents, offsets of sequences and elements, row major. It can be moved
+// but not copied; Clone copies explicitly.
 
 #ifndef FIXPOINT_RUNTIME_TENSOR_H_
 #define FIXPOINT_RUNTIME_TENSOR_H_

@@ -21,8 +21,8 @@ constexpr int32_t kMaxDescriptionBytes = 11 + 11 * kMaxRank;
 // Nested sequences; real programs have one or two levels.
 constexpr uint64_t kMaxLodLevels = 64;
 
-// What a file that starts with `word` is instead of a tensor stream, and what to do about it; "" if
-// it is nothing known.
+// What kind of file starts with `word`, if it is not a tensor stream, and what to do about it; ""
+// if that is not known.
 absl::string_view ForeignFormat(uint32_t word) {
   const char bytes[] = {static_cast<char>(word), static_cast<char>(word >> 8),
                         static_cast<char>(word >> 16), static_cast<char>(word >> 24)};
@@ -57,7 +57,7 @@ absl::Status ReadVersion(ByteReader& reader) {
   return Malformed(position, absl::StrCat("the version is ", version, "; only 0 is known"));
 }
 
-// `count` numbers of 8 bytes.
+// Reads `count` numbers of 8 bytes.
 template <typename T>
 absl::StatusOr<std::vector<T>> ReadNumbers(absl::string_view what, uint64_t count,
                                            ByteReader& reader) {

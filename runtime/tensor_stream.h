@@ -39,7 +39,7 @@ struct SelectedRowsHeader {
 //                     an unknown data type, a negative extent, more than kMaxRank extents, offsets
 //                     or row ids out of range, a BOOL other than 0 and 1, another known format (a
 //                     pickle)
-// Elements are in memory of the block, while it has some.
+// Elements are placed in the memory of the block, while some is left.
 absl::StatusOr<TensorHeader> ReadTensorHeader(ByteReader& reader);
 absl::StatusOr<Tensor> ReadTensorData(TensorHeader header, ByteReader& reader,
                                       MemoryBlock* block = nullptr);
@@ -47,7 +47,7 @@ absl::StatusOr<Tensor> ReadTensorData(TensorHeader header, ByteReader& reader,
 absl::StatusOr<SelectedRowsHeader> ReadSelectedRowsHeader(ByteReader& reader);
 absl::StatusOr<SelectedRows> ReadSelectedRowsData(SelectedRowsHeader header, ByteReader& reader);
 
-// The bytes before the elements, which follow as Tensor::bytes() has them.
+// The bytes before the elements; these follow as in Tensor::bytes().
 std::string TensorStreamHeader(const Tensor& tensor);
 std::string SelectedRowsStreamHeader(const SelectedRows& selected);
 

@@ -154,7 +154,7 @@ absl::StatusOr<PlacedMember> ReadRecord(absl::string_view before_directory, uint
   return Place(std::move(member), begin, stored_size, before_directory);
 }
 
-// An archive of a few bytes can expand to any number of them if its members share theirs, or hold
+// An archive of a few bytes can expand to any size if its members share their bytes, or hold
 // nothing but repetitions.
 absl::Status CheckPlaces(const std::vector<PlacedMember>& members, size_t archive_bytes) {
   std::vector<const PlacedMember*> by_place;
@@ -222,7 +222,7 @@ absl::StatusOr<absl::string_view> ZipContents(const ZipMember& member, std::stri
       gzipped.append(reinterpret_cast<const char*>(&number), sizeof(number));
     }
     absl::StatusOr<std::string> inflated = Gunzip(gzipped, member.size, place);
-    // The message must not mention a gzip stream, which the user never sees.
+    // The message must not mention gzip, which the user does not know about.
     if (absl::IsDataLoss(inflated.status())) {
       return absl::DataLossError(absl::StrCat(
           place, ": the contents are damaged: they do not expand to what the archive says"));

@@ -58,7 +58,7 @@ absl::Status ZipWriter::Add(absl::string_view name, absl::Span<const absl::strin
   uint64_t size = 0;
   uLong crc = 0;
   for (const absl::string_view piece : pieces) {
-    // To zlib nothing at no address means to start anew.
+    // zlib takes a null pointer as a request for the initial checksum.
     if (piece.empty()) continue;
     size += piece.size();
     crc = crc32_z(crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size());

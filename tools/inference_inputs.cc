@@ -7,6 +7,7 @@
 #include "ops/dims.h"
 #include "ops/op_schema.h"
 #include "proto/feeds_and_fetches.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/demand.h"
 #include "runtime/npy.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "proto/feeds_and_fetches.h"
+#include "proto/program.h"
 #include "proto/type_names.h"
 #include "runtime/tensor.h"
 

@@ -1,7 +1,6 @@
 #include "tools/transpile_report.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "tools/json.h"
 #include "transpiler/report/account.h"
 

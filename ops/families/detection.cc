@@ -9,7 +9,6 @@
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
 #include "proto/attributes.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

@@ -1,4 +1,4 @@
-// Simulated quantization: ops that round values to those that integer codes can hold.
+// Simulated quantization: ops that round values to those that integer codes can represent.
 //
 // bin = 2^(bit_length - 1) - 1; codes of a value x at scale s are round(bin / s * clamp(x, -s, s)).
 
@@ -161,7 +161,7 @@ OpSchemaBuilder& DefineRounding(OpList& ops, QuantOp quant_op, absl::string_view
       .Attr("round_type", Int(1), Eras::kPaddle2);
 }
 
-// With the zero point 0, so that no code is below 0 if no float is.
+// The zero point is 0, so no code is below 0 if no float is.
 OpSchemaBuilder& DefineSymmetric(OpList& ops, QuantOp quant_op, absl::string_view signature) {
   return DefineRounding(ops, quant_op, signature).KeepsSign();
 }
@@ -217,18 +217,18 @@ void DefineQuantizers(OpList& ops) {
       .Infer(InferPerChannel);
   DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
                   "fake_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
-      .Doc("fake_quantize_abs_max, and back to real values.")
+      .Doc("fake_quantize_abs_max, then dequantized.")
       .Infer(InferPerTensor);
   DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
                   absl::StrCat("fake_quantize_dequantize_moving_average_abs_max", kMovingAverage))
-      .Doc("fake_quantize_moving_average_abs_max, and back to real values.")
+      .Doc("fake_quantize_moving_average_abs_max, then dequantized.")
       .Attr("moving_rate", Float(0.9f))
       .Attr("is_test", Bool(false))
       .TrainingState(kMovingAverageState)
       .Infer(InferPerTensor);
   DefineSymmetric(ops, QuantOp::kQuantizeDequantize,
                   "fake_channel_wise_quantize_dequantize_abs_max(X) -> (Out, OutScale)")
-      .Doc("fake_channel_wise_quantize_abs_max, and back to real values.")
+      .Doc("fake_channel_wise_quantize_abs_max, then dequantized.")
       .Attr("quant_axis", Int(0))
       .Infer(InferPerChannel);
   Define(ops, QuantOp::kObserve,

@@ -9,7 +9,6 @@
 #include "ops/epilogue.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -56,7 +55,7 @@ bool EndsAtZero(const EpilogueStage& stage) {
          (stage.kind == EpilogueStage::Kind::kClip && stage.a >= 0);
 }
 
-// Whether it keeps what is not negative so.
+// Whether the stage gives nothing below 0 for what is not below 0.
 bool KeepsSign(const EpilogueStage& stage) {
   const bool is_of_a_number = stage.kind == EpilogueStage::Kind::kMultiply ||
                               stage.kind == EpilogueStage::Kind::kAdd ||

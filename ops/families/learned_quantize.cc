@@ -66,10 +66,10 @@ std::vector<OpSchema> LearnedQuantizeOps() {
   OpList ops;
   Define(ops, "fake_quantize_dequantize_lsq")
       .Doc(
-          "Codes of X at a learned range, and back to real values. Where InInitialized is 0, the "
-          "range is 2 * mean|X| * sqrt(n) first, n the largest code, and unless that is 0, "
-          "OutInitialized 1. The gradient of the range is scaled by sqrt(n / N), N the elements of "
-          "X or, per_sample, of X along all axes but the first. is_test: at InScale.")
+          "Codes of X at a learned range, then dequantized. Where InInitialized is 0, the range is "
+          "first set to 2 * mean|X| * sqrt(n), n being the largest code, and unless that is 0, "
+          "OutInitialized becomes 1. The gradient of the range is scaled by sqrt(n / N), N the "
+          "elements of X or, per_sample, of X along all axes but the first. is_test: at InScale.")
       .Infer(InferPerTensor);
   Define(ops, "fake_channel_wise_quantize_dequantize_lsq")
       .Doc(

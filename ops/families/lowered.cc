@@ -84,8 +84,9 @@ std::vector<OpSchema> LoweredOps() {
       .Infer(InferStored(InferQuantize, "Out"));
   ops.Define("integer_dequantize(X) -> (Out)")
       .Doc(
-          "What the codes X, as integers, stand for: X * range / largest_code; of affine ones, "
-          "which say their zero_point, (X - zero_point) * (range / largest_code).")
+          "The floats that the codes X, as integers, stand for: X * range / largest_code; for "
+          "affine codes, which have the attribute zero_point, (X - zero_point) * (range / "
+          "largest_code).")
       .Quantizes(QuantOp::kDequantize)
       .KeepsSignIf(IsSymmetric)
       .Attr("range", Required(FLOAT))
@@ -94,7 +95,7 @@ std::vector<OpSchema> LoweredOps() {
       .Infer(InferDequantize);
   ops.Define("integer_add(X, Y) -> (Out)")
       .Doc(
-          "X, numbers, plus what the codes Y, as integers, stand for: fma(Y - zero_point, range / "
+          "X, in float, plus what the codes Y, as integers, stand for: fma(Y - zero_point, range / "
           "largest_code, X), the quotient as FP32.")
       .IsOfSamples()
       .KeepsSignIf(IsSymmetric)
@@ -104,8 +105,9 @@ std::vector<OpSchema> LoweredOps() {
       .Infer(InferAdd);
   DefineStored(ops.Define("integer_table(X, Table) -> (Out)"))
       .Doc(
-          "A function of codes X, INT8 or UINT8: of each the entry of Table [256], which are in "
-          "the order of codes and of the type out_dtype. never_negative: no entry is below 0.")
+          "A function of the codes X, INT8 or UINT8: Out is the entry of Table [256] for each "
+          "code. Entries are in the order of codes, of type out_dtype. never_negative: no entry is "
+          "below 0.")
       .NeverNegativeIf(SaysNeverNegative)
       .IsOfSamples()
       .Attr("never_negative", Bool(false))

@@ -18,8 +18,8 @@
 namespace fixpoint {
 namespace {
 
-// A number below `bound` of 64 random bits: none is more likely than another by over 2^-64 times
-// `bound`.
+// A number below `bound`, made from 64 random bits: probabilities differ by at most a factor of 1 +
+// 2^-64 * `bound`.
 int64_t Below(int64_t bound, uint64_t bits) {
   return static_cast<int64_t>(static_cast<unsigned __int128>(bits) * static_cast<uint64_t>(bound) >>
                               64);

@@ -23,7 +23,7 @@ enum class DataSetKind {
 struct DataSetName {
   DataSetKind kind = DataSetKind::kDigits;
   std::string folder;     // of files, each of which may be gzipped, with ".gz" after its name
-  int64_t count = 10000;  // of digits: that many images to train on, and a fifth as many to test on
+  int64_t count = 10000;  // of rendered digits: images to train on; a fifth of that to test on
 };
 
 // Error (kInvalidArgument): the text is no such name.

@@ -1,4 +1,4 @@
-// Rendered images of digits: a data set for a machine that has none.
+// Rendered images of digits: a data set for machines without one.
 
 #ifndef FIXPOINT_RUNTIME_DATA_DIGITS_H_
 #define FIXPOINT_RUNTIME_DATA_DIGITS_H_

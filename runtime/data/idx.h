@@ -16,7 +16,7 @@ namespace fixpoint {
 // Reads images, bytes [N,H,W] that become [N,1,H,W], and their labels, bytes [N], each file gzipped
 // or not. Errors name the file and the byte: those of ReadDataFile; kDataLoss where a file ends too
 // early; kInvalidArgument where it is no idx file, has other extents or goes on after its elements,
-// and where there are not as many labels as images; kUnimplemented for elements that are no bytes.
+// and where there are not as many labels as images; kUnimplemented for elements that are not bytes.
 absl::StatusOr<ImageSet> LoadIdx(const std::string& images_path, const std::string& labels_path);
 
 }  // namespace fixpoint

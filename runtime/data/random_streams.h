@@ -1,5 +1,5 @@
 // The streams of random numbers that data takes beside the ops of a program that is run with the
-// same seed (RandomStream). No program has so many ops.
+// same seed (RandomStream). No program has enough ops to collide with them.
 
 #ifndef FIXPOINT_RUNTIME_DATA_RANDOM_STREAMS_H_
 #define FIXPOINT_RUNTIME_DATA_RANDOM_STREAMS_H_

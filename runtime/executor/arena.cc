@@ -28,7 +28,7 @@ void FindLives(const std::vector<Step>& steps, Place place, Plan* plan) {
   }
 }
 
-// Buffers that occupy one place, one after the other.
+// Buffers that share one place, one after the other.
 struct Slot {
   int first_step;
   int last_step;
@@ -44,7 +44,7 @@ bool Overlap(const Slot& a, const Slot& b) {
 std::vector<Slot> MakeSlots(const std::vector<InPlace>& in_place, Place place, const Plan& plan) {
   std::vector<Slot> slots;
   std::vector<int> slot_of(plan.buffers.size(), -1);
-  std::vector<int> place_of(plan.buffers.size(), -1);  // the buffer that it may lie in
+  std::vector<int> place_of(plan.buffers.size(), -1);  // the buffer whose place it may take
   for (const InPlace& pair : in_place) {
     const BufferInfo& written = plan.buffers[pair.written.index];
     const BufferInfo& read = plan.buffers[pair.read.index];
@@ -62,7 +62,7 @@ std::vector<Slot> MakeSlots(const std::vector<InPlace>& in_place, Place place, c
     const BufferInfo& info = plan.buffers[i];
     if (info.place != place || info.first_step < 0) continue;
     const int shared = place_of[i] >= 0 ? slot_of[place_of[i]] : -1;
-    // One step may write several buffers that could go there: the first does.
+    // If a step writes several buffers that could take the place, the first one takes it.
     if (shared >= 0 && slots[shared].buffers.back() == place_of[i]) {
       slot_of[i] = shared;
       slots[shared].last_step = info.last_step;

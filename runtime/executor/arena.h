@@ -1,4 +1,4 @@
-// Places buffers in one piece of memory, so that those that are never alive together share it.
+// Places buffers in one piece of memory, so that buffers that are never alive together share it.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_ARENA_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_ARENA_H_
@@ -9,7 +9,8 @@
 
 namespace fixpoint::executor {
 
-// A buffer that may lie where another lies whose last reader is the step that writes it.
+// A buffer that may take the place of another buffer, whose last reader is the step that writes the
+// first.
 struct InPlace {
   Buffer written;
   Buffer read;

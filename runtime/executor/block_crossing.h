@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint::executor {
 
@@ -28,7 +28,7 @@ struct BlockCrossing {
 BlockCrossing CrossingOf(const Op& op, const Block& block);
 
 // What an op reads and writes in its own block and the outer ones, by itself or in blocks that it
-// runs. A value is there once for each argument.
+// runs, with one entry for each argument.
 std::vector<const Value*> ValuesRead(const Op& op);
 std::vector<const Value*> ValuesReadInBlocks(const Op& op);
 std::vector<const Value*> ValuesWritten(const Op& op);

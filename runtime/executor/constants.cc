@@ -10,7 +10,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Which buffers and steps of a plan depend on more than parameters.
+// Which buffers and steps of a plan depend on anything but parameters.
 class Varying {
  public:
   explicit Varying(const Plan& plan) : buffers_(plan.buffers.size(), false) {

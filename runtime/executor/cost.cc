@@ -9,7 +9,7 @@ namespace {
 // The size of the second-level cache, 1 MiB or more on the machines with AVX-512.
 constexpr double kCachedBytes = 1 << 20;
 
-// The type of its first input: the packed weights come after it.
+// The type of the step's first input decides: packed weights come after it.
 bool ReadsCodes(const Plan& plan, const Step& step) {
   if (step.reads.empty()) return false;
   const VarType::Type dtype = plan.buffers[step.reads.front().index].type.dtype;

@@ -28,8 +28,9 @@ struct ExpectedTime {
   Bound bound = Bound::kStart;
 };
 
-// The start of a step, and then the longer of its operations, as fast as a convolution that suits
-// the kernels, and its bytes, as fast as a copy, within the cache if they fit in it.
+// The expected time: that of starting a step, plus the longer of the time for its operations, at
+// the speed of a convolution that suits the kernels, and the time for its bytes, at the speed of a
+// copy (within the cache if they fit).
 ExpectedTime Expect(const Cost& cost, const kernels::KernelSpeeds& speeds);
 
 }  // namespace fixpoint::executor

@@ -14,8 +14,8 @@ namespace fixpoint::executor {
 
 class Demand {
  public:
-  // For one block. `wanted` and the last values of persistable variables are kept; with
-  // `keeps_all`, so is everything that the ops write that have to run for them.
+  // The demand in one block. `wanted` and the last values of persistable variables are kept; with
+  // `keeps_all`, so is everything written by the ops that have to run for them.
   Demand(const Block& block, Era era, const std::vector<const Value*>& wanted,
          bool keeps_all = false);
 

@@ -27,7 +27,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// With batches of more sizes than this, each is planned again when its size comes again.
+// The most plans that are kept: where batches have more sizes than this, a size is planned again
+// when it returns.
 constexpr size_t kMostPlans = 16;
 
 uint32_t CountOps(const Program& program) {
@@ -130,7 +131,7 @@ struct Executor::PlacedPlan {
   }
 };
 
-// What runs for tensors of known types.
+// Everything that a run with tensors of known types needs.
 struct Executor::PlannedRun {
   // Steps that run for each piece of the batch, before the rest (pieces.h).
   struct First {
@@ -323,7 +324,7 @@ absl::Status Executor::ComputeConstants(PlacedPlan* placed) {
   const Plan& plan = placed->plan;
   if (plan.constant_steps.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Memory scratch,
-                   AllocateMemory(plan.constant_scratch_bytes, "what constants are computed of"));
+                   AllocateMemory(plan.constant_scratch_bytes, "what constants are computed from"));
   std::vector<size_t> constants;
   int64_t bytes = 0;
   for (size_t i = 0; i < plan.buffers.size(); ++i) {

@@ -11,7 +11,7 @@
 
 namespace fixpoint::executor {
 
-// A variable's last value, and its tensor, which may be read as it was at entry.
+// A variable's last value, and its tensor, whose value at entry may still be read.
 struct Kept {
   Buffer buffer;
   Buffer tensor;

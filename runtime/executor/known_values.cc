@@ -8,7 +8,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Enough for shapes, axes and the ends of a range.
+// Shapes, axes and the ends of a range have fewer elements.
 constexpr int64_t kMostElements = 64;
 
 bool MayBeKnown(const BufferInfo& buffer) {

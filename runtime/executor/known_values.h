@@ -20,13 +20,13 @@ class KnownValues {
   // Has to be told about each step of a plan, in order, with the plan's buffers. A step that reads
   // only known values and writes few elements is run at once, and its results are known.
   void Note(const Step& step, absl::Span<const BufferInfo> buffers);
-  // The elements of a buffer of numbers; nothing if they are unknown.
+  // The elements of a buffer, as numbers; nothing if they are unknown.
   std::optional<std::vector<double>> Find(Buffer buffer,
                                           absl::Span<const BufferInfo> buffers) const;
 
  private:
   absl::flat_hash_map<int, Memory> elements_;  // of buffers, by number
-  std::vector<uint8_t*> addresses_;  // of all buffers; those that the last step has are right
+  std::vector<uint8_t*> addresses_;  // of all buffers; those of the last step's buffers are set
 };
 
 }  // namespace fixpoint::executor

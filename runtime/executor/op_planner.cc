@@ -18,7 +18,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// How a variable of that type would be declared.
+// The declaration of a variable of that type.
 VarDesc Declared(const TensorType& type) {
   VarDesc desc;
   desc.mutable_type()->set_type(VarType::LOD_TENSOR);
@@ -174,6 +174,10 @@ bool OpPlanner::Wants(absl::string_view slot, int index) const {
 
 const Value& OpPlanner::OutputValue(absl::string_view slot, int index) const {
   return *CHECK_NOTNULL(OutputArgument(slot, index))->value();
+}
+
+const std::string& OpPlanner::OutputName(absl::string_view slot) const {
+  return OutputValue(slot).variable().name();
 }
 
 absl::StatusOr<std::optional<Buffer>> OpPlanner::ReadFoundIn(absl::string_view slot,

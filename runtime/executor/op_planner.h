@@ -80,6 +80,7 @@ class OpPlanner {
   std::optional<OpPlanner> After(const Op& op) const;
 
   const Op& op() const { return op_; }
+  const std::string& type() const { return attributes_.op().type(); }
   Era era() const { return planning_.era; }
   uint32_t number() const { return planning_.numbers.at(&op_); }
   const OpAttributes& attributes() const { return attributes_; }
@@ -117,7 +118,7 @@ class OpPlanner {
   }
   // Error (kInvalidArgument): the input is absent, or has another number of elements.
   absl::Status CheckSize(absl::string_view slot, int64_t size) const;
-  // The same with other dimensions.
+  // Error (kInvalidArgument): the input is absent, or has other dimensions.
   absl::Status CheckDims(absl::string_view slot, const Dims& dims) const;
   // The layout that needs no conversion.
   Layout InputLayout(absl::string_view slot, int index = 0) const;
@@ -134,6 +135,8 @@ class OpPlanner {
   // Whether the op names a variable there that something reads.
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;
+  // The name of the output's variable.
+  const std::string& OutputName(absl::string_view slot) const;
   // What the output's variable holds when the op begins, for a quantizer that finds its state
   // there. Nothing if that is not of the type.
   absl::StatusOr<std::optional<Buffer>> ReadFoundIn(absl::string_view slot, const TensorType& type);
@@ -159,7 +162,7 @@ class OpPlanner {
   void SetOutputLods();
 
  private:
-  // The op with inputs that are known attributes as such.
+  // The op, with inputs whose values are known turned into attributes.
   const OpDesc& desc() const;
   const Argument* OutputArgument(absl::string_view slot, int index) const;
   absl::Status InferTypes();

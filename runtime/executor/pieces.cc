@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/op_traits.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/arena.h"
 #include "runtime/kernels/deferred_primitives.h"
@@ -39,7 +40,7 @@ bool HasBatch(const Program& program, const FeedType& feed) {
          tensor->dims(0) == -1;
 }
 
-// The images of a run; 0: there are none.
+// The number of images of a run; 0: the inputs are not images.
 int64_t BatchOf(const Program& program, const PlanRequest& request) {
   for (const FeedType& feed : request.feeds) {
     const Dims& dims = feed.given.type.dims;
@@ -56,7 +57,7 @@ PlanRequest ForBatch(const Program& program, PlanRequest request, int64_t from, 
   return request;
 }
 
-// The steps of a plan from the first on, as far as they work on images, and the bytes that they
+// The first steps of a plan, up to the last that works on images alone, and the bytes that they
 // move.
 class FirstSteps {
  public:
@@ -119,7 +120,7 @@ class BesidePiece {
   BesidePiece(const Plan& whole, const Plan& piece, int64_t pieces)
       : whole_(whole), piece_(piece), pieces_(pieces) {}
 
-  // How many of the first steps are the same, for images or for parts of them.
+  // How many of the first steps are the same for a whole batch and for a piece of it.
   int64_t AlikeSteps() const {
     size_t i = 0;
     while (i < whole_.steps.size() && i < piece_.steps.size() && AreAlike(i)) ++i;
@@ -193,13 +194,13 @@ void RemoveUnreadConstants(Plan* plan) {
   plan->constant_steps.assign(std::make_move_iterator(kept.rbegin()),
                               std::make_move_iterator(kept.rend()));
   for (size_t i = 0; i < plan->buffers.size(); ++i) {
-    // Without a step that touches it, it takes no memory.
+    // A buffer that no step touches takes no memory.
     Place& place = plan->buffers[i].place;
     if (place == Place::kConstant && !is_read[i]) place = Place::kConstantScratch;
   }
 }
 
-// Which buffers lay where another did whose last reader wrote them.
+// Which buffers took the place of another buffer, whose last reader wrote them.
 std::vector<InPlace> InPlaceBefore(const Plan& plan) {
   std::vector<InPlace> pairs;
   for (const Step& step : plan.steps) {

@@ -162,7 +162,7 @@ struct Plan {
   std::vector<Step> constant_steps;  // that run once, before the others
   std::vector<Binding> feeds;
   std::vector<Persistable> persistables;
-  // Buffers of kScope that lie where a persistable's does.
+  // Buffers of kScope that share the place of a persistable's buffer.
   struct InTensor {
     Buffer buffer;
     Buffer tensor;

@@ -56,7 +56,7 @@ void NumbersFromCodes(absl::Span<const Code> codes, absl::Span<float> numbers) {
   std::copy(codes.begin(), codes.end(), numbers.begin());
 }
 
-// More than any single buffer can take.
+// No single buffer may be larger.
 int64_t MachineMemory() {
   static const int64_t bytes = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
   return bytes;
@@ -77,7 +77,7 @@ PlanBuilder::PlannedValue& PlanBuilder::Find(const Value& value) {
 Buffer PlanBuilder::AddBuffer(BufferInfo info) {
   const Buffer buffer{static_cast<int>(plan_.buffers.size()), info.type.size()};
   const absl::StatusOr<int64_t> bytes = TensorBytes(info.type.dtype, info.type.dims);
-  // For all together, so that no sum of them overflows.
+  // No sum of buffers may be larger, so that sums do not overflow.
   constexpr int64_t kMostBytes = int64_t{1} << 62;
   if (bytes.ok() && *bytes <= std::min(kMostBytes - bytes_, MachineMemory())) {
     bytes_ += *bytes;
@@ -187,7 +187,7 @@ void PlanBuilder::AddCopy(std::string name, Buffer from, Buffer to) {
            {to},
            0,
            [from, to, bytes = info(to).bytes()](const StepContext& run) {
-             // They may lie in one place, or nowhere.
+             // Both may be in the same memory, or in none.
              if (bytes > 0) {
                std::memmove(run.Of<uint8_t>(to).data(), run.Of<uint8_t>(from).data(), bytes);
              }
@@ -414,7 +414,7 @@ absl::StatusOr<Plan> PlanBuilder::Finish(const std::vector<const Value*>& fetche
   }
   for (const Value* fetch : fetches) {
     ASSIGN_OR_RETURN(Buffer buffer, Read(*fetch, Layout::kRowMajor));
-    // For what another variable's tensor was at entry.
+    // Copies what another variable's tensor held at entry.
     if (info(buffer).place == BufferInfo::Place::kScope && !IsTensorOf(fetch->variable(), buffer)) {
       const Buffer entry = buffer;
       buffer = NewBuffer(fetch->variable().name(), TypeOf(*fetch));

@@ -40,7 +40,7 @@ struct Codes {
   Layout layout = Layout::kRowMajor;
 
   kernels::InputCoding coding() const { return {type, zero_point.has_value()}; }
-  // What steps that compute on the codes read, for codes with one range.
+  // The scalars that steps read when they compute on codes with one range.
   std::vector<Buffer> buffers() const {
     std::vector<Buffer> all = {codes, ranges};
     if (zero_point) all.push_back(*zero_point);
@@ -62,7 +62,8 @@ class PlanBuilder {
   PlanBuilder(const PlanBuilder&) = delete;
   PlanBuilder& operator=(const PlanBuilder&) = delete;
 
-  // What a run begins with: a feed, the tensor of a persistable variable, or its elements at entry.
+  // The values that a run begins with: a feed, the tensor of a persistable variable, or its
+  // elements at entry.
   void AddFeed(const Value& value, const std::string& variable, const GivenType& given);
   void AddPersistable(const Variable& variable, const GivenType& given);
   bool HasPersistable(const Variable& variable) const { return persistables_.contains(&variable); }
@@ -134,7 +135,7 @@ class PlanBuilder {
   // Adds a step that copies a buffer to one of its size.
   void AddCopy(std::string name, Buffer from, Buffer to);
 
-  // What one op's plan passes to another's about a value: at most one of each type.
+  // Facts about a value that one op's plan passes to another's: at most one of each type.
   template <typename Note>
   void Attach(const Value& value, Note note) {
     notes_[&value][std::type_index(typeid(Note))] = std::move(note);
@@ -213,7 +214,7 @@ class PlanBuilder {
   std::vector<InPlace> in_place_;
   const Op* op_ = nullptr;
   std::unordered_map<const Value*, PlannedValue> values_;  // references stay valid
-  std::unordered_map<const Value*, LoD> lods_;             // but those that are {}
+  std::unordered_map<const Value*, LoD> lods_;             // except those that are {}
   absl::flat_hash_map<const Variable*, Persistable> persistables_;
   // The variables that are kept and written, in order of the first write, with what is written.
   std::vector<const Variable*> written_;

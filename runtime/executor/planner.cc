@@ -73,7 +73,7 @@ class Planner final : public BlockPlanner {
     for (const Op& op : block.ops()) {
       if (!HasNothingToDo(op) && demand.IsLive(op)) live.push_back(&op);
     }
-    // First of all, because an op may do the work of later ones.
+    // This comes first, because an op may do the work of later ones.
     for (const Op* op : live) {
       if (absl::Status status = AddEntries(*op, builder); !status.ok()) return AtOp(*op, status);
       for (const Value* value : ValuesWritten(*op)) {
@@ -87,7 +87,7 @@ class Planner final : public BlockPlanner {
     return absl::OkStatus();
   }
 
-  // Also one that no block declares.
+  // This includes variables that no block declares.
   const Variable* FindVariable(const std::string& name) const {
     if (const Variable* declared = program_.Find(program_.block(0), name); declared != nullptr) {
       return declared;
@@ -170,7 +170,7 @@ class Planner final : public BlockPlanner {
     }
     builder.BeginOp(&op);
     RETURN_IF_ERROR((*FindOpPlan(op.type()))(planner));
-    // What a block writes keeps its offsets.
+    // A variable that a block writes keeps its offsets.
     if (op.sub_blocks().empty()) planner.SetOutputLods();
     RETURN_IF_ERROR(KeepWhatIsNotWritten(op, &builder));
     RETURN_IF_ERROR(CheckGradients(op, builder));

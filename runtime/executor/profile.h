@@ -1,4 +1,4 @@
-// Where the time of a plan's runs goes.
+// Where the time of a plan's runs is spent.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_PROFILE_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_PROFILE_H_

@@ -24,7 +24,7 @@ std::optional<int64_t> FirstStep(const Op& op) {
   return attr != nullptr ? IntValue(*attr) : std::nullopt;
 }
 
-// What a run begins with; null if there is no tensor.
+// The value that a run begins with; null if there is no tensor.
 const Tensor* FindTensor(const std::string& name, absl::Span<const Feed> feeds,
                          const Scope& scope) {
   const auto feed =
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<bool>> Schedule::PhaseOf(absl::Span<const Feed> feeds
           absl::StrCat(Describe(*entry.op), ": the step counter \"", entry.counter,
                        "\" has no value; want an INT64 [1], initialised by the startup program"));
     }
-    // As the increment computes it.
+    // Computed as the increment op computes it.
     const double step = static_cast<double>(counter->data<int64_t>()[0]) + entry.increment;
     phase.push_back(kernels::Converted<int64_t>(step) >= entry.first_step);
   }

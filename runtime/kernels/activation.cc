@@ -43,7 +43,7 @@ void MapSlope(absl::Span<const float> source, absl::Span<const float> dy, absl::
 
 float GeluInnerSlope(float x) { return 2.0f * kRootOf2OverPi * (1.0f + 3.0f * 0.044715f * x * x); }
 
-// Sigmoid and its derivative, which keeps its digits where the sigmoid is near 1.
+// The sigmoid and its derivative, which stays accurate where the sigmoid is near 1.
 struct SigmoidWithSlope {
   explicit SigmoidWithSlope(float x) {
     const float e = Exp(-__builtin_fabsf(x));
@@ -145,7 +145,7 @@ void ActivateBackward(const Activation& activation, absl::Span<const float> sour
       // Twice x may be infinite.
       return MapGradient(source, dy, dx, [](float x, float dy) { return 2.0f * dy * x; });
     default:
-      LOG(FATAL) << "a gradient without a kernel; want one that GradientSourceOf has";
+      LOG(FATAL) << "the gradient has no kernel; want one that GradientSourceOf knows";
   }
 }
 

@@ -13,17 +13,16 @@ namespace fixpoint::kernels {
 using fixpoint::Activation;
 using fixpoint::ActivationFunction;
 
-// What a gradient is computed from: x, or y. None: there is no kernel for it.
+// What a gradient is computed from: x, or y. kNone: there is no kernel for it.
 enum class GradientSource { kInput, kOutput };
 std::optional<GradientSource> GradientSourceOf(ActivationFunction function);
 
 // REQUIRES, here and below: the spans have one size. y may be x.
 void Activate(const Activation& activation, absl::Span<const float> x, absl::Span<float> y);
 
-// dx = dy times the derivative. It is 0 where a rectifier or a clip bends, and that of leaky_relu
-// is a there. `source` is what GradientSourceOf says; of leaky_relu it may be y too,
-// where a > 0, and of a clip x.
-// dx may be dy. REQUIRES: there is a kernel.
+// dx = dy times the derivative, which is 0 where a rectifier or a clip bends, and a where
+// leaky_relu bends. `source` is what GradientSourceOf says; for leaky_relu with a > 0 it may also
+// be y, and for a clip x. dx may be dy. REQUIRES: there is a kernel.
 void ActivateBackward(const Activation& activation, absl::Span<const float> source,
                       absl::Span<const float> dy, absl::Span<float> dx);
 

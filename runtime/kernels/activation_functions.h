@@ -1,5 +1,5 @@
-// The functions of ops/activation.h, in arithmetic that the compiler vectorises in a loop of
-// vectorised.h, and that gives the same bits outside one.
+// The functions of ops/activation.h, in arithmetic that the compiler vectorises in loops of
+// vectorised.h, and that gives the same bits outside them.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_ACTIVATION_FUNCTIONS_H_
 #define FIXPOINT_RUNTIME_KERNELS_ACTIVATION_FUNCTIONS_H_

@@ -23,15 +23,15 @@ using Relu = BatchNormShape::Relu;
 // The number of rows that Wide() makes.
 constexpr int64_t kWideRows = 5;
 
-// How many wide rows a piece has at most. For this many elements sums are kept in floats at once; a
-// longer row is one of the tensor's.
+// The most wide rows in a piece, and the most elements whose sums are kept in float at once; a wide
+// row that is longer is a row of the tensor.
 constexpr int64_t kRowsOfPiece = 128;
 constexpr int64_t kSizeOfSums = 1024;
 
-// How many parts of at most `most` make `size`.
+// How many parts of at most `most` cover `size`.
 int64_t Parts(int64_t size, int64_t most) { return (size + most - 1) / most; }
 
-// How many elements a row needs to be worth vectors of bytes.
+// The width of a wide row: enough elements for vectors of bytes to pay off.
 int64_t WidthOf(int64_t channels) {
   constexpr int64_t kWide = 256;
   return Parts(kWide, channels) * channels;

@@ -1,6 +1,6 @@
 // Batch normalization in training, with or without the relu after it, in loops of our own. Images
-// lie channels last. What is between the statistics and the result need not be stored: it is x *
-// factor + addend for each channel, also for quantization, and for the gradient.
+// lie channels last. The normalized values need not be stored: quantization and the gradient
+// compute them again, as x * factor + addend for each channel.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_BATCH_NORM_H_
 #define FIXPOINT_RUNTIME_KERNELS_BATCH_NORM_H_
@@ -30,7 +30,7 @@ struct BatchNormShape {
   int64_t size() const { return rows() * channels; }
 };
 
-// One element of each for each channel. y = x * factor + addend, every operation rounded, where
+// Each span has one element per channel. y = x * factor + addend, every operation rounded, where
 // factor = scale / sqrt(variance + epsilon) and addend = bias - mean * factor.
 struct BatchStatistics {
   absl::Span<float> mean;
@@ -40,15 +40,15 @@ struct BatchStatistics {
   absl::Span<float> addends;
 };
 
-// One element of each for each channel. With g = dy where the relu passes it,
-// dx = factor * (g - mean of g - (x - mean) * slope).
+// Each span has one element per channel. With g = dy where the relu passes it, dx = factor * (g -
+// mean of g - (x - mean) * slope).
 struct GradientStatistics {
   absl::Span<float> means;   // of g
-  absl::Span<float> slopes;  // the mean of g * (x - mean), by variance + epsilon
+  absl::Span<float> slopes;  // the mean of g * (x - mean), over variance + epsilon
 };
 
-// Sums are of floats over a few rows, relative to the first of them, and of doubles beyond: the
-// same bits on any number of threads. Not for two threads at once.
+// Sums over a few rows are in float, relative to the first of them, and sums of those are in
+// double: the same bits on any number of threads. Not for two threads at once.
 class BatchNorm {
  public:
   // Errors: those of CheckExtents (extents.h); kFailedPrecondition: no memory.
@@ -64,7 +64,7 @@ class BatchNorm {
 
   // y may be x if the gradient is not needed.
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, absl::Span<float> y);
-  // The codes of y, as Quantize (fake_quantize.h) finds them. REQUIRES, of uint8_t: there is a
+  // The codes of y, as Quantize (fake_quantize.h) finds them. REQUIRES, for uint8_t: there is a
   // relu.
   void Normalize(absl::Span<const float> x, const BatchStatistics& statistics, float range,
                  const CodeRange& rule, absl::Span<int8_t> codes);
@@ -81,14 +81,14 @@ class BatchNorm {
                 const BatchStatistics& statistics, const GradientStatistics& of_gradient,
                 absl::Span<float> dx);
 
-  // As LoopsName says (vectorised.h).
+  // The name that LoopsName (vectorised.h) gives.
   std::string implementation() const;
 
  private:
   explicit BatchNorm(const BatchNormShape& shape);
 
-  // Values of channels repeated for several rows, which then count as one; at one of several
-  // places.
+  // Values of channels, repeated for the several rows that form one wide row; stored at one of
+  // several places.
   absl::Span<const float> Wide(int place, absl::Span<const float> of_channels);
   // Calls f(piece, first, end) with each piece's elements, as ParallelFor (parallel_for.h).
   template <typename F>
@@ -96,12 +96,12 @@ class BatchNorm {
   // Calls f(place, size) with each of those rows, and with what is left.
   template <typename F>
   void ForEachWideRow(int64_t bytes_of_element, F f) const;
-  // The statistics of a channel, in doubles: of numbers whose squares floats do not hold.
+  // The statistics of a channel, in double, for values whose squares exceed the range of floats.
   void FindStatisticsOf(int64_t channel, absl::Span<const float> x, absl::Span<const float> scale,
                         absl::Span<const float> bias, const BatchStatistics& statistics) const;
   template <typename Store>
   void NormalizeAll(absl::Span<const float> x, const BatchStatistics& statistics, Store store);
-  // Fills sums_ with those of the gradient, and products_.
+  // Fills sums_ and products_ with the sums for the gradient.
   template <bool kHasRelu>
   void SumGradients(absl::Span<const float> x, absl::Span<const float> dy,
                     const BatchStatistics& statistics);
@@ -110,8 +110,8 @@ class BatchNorm {
                         const CodeRange& rule, absl::Span<Code> codes);
 
   const BatchNormShape shape_;
-  const int64_t width_;   // of Wide(): of as many rows as come to
-  const int64_t pieces_;  // of wide rows, whose sums are added in order
+  const int64_t width_;   // of a wide row
+  const int64_t pieces_;  // groups of wide rows; their sums are added in order
   // For each piece and channel.
   std::vector<double> sums_;
   std::vector<double> products_;

@@ -12,8 +12,8 @@
 
 namespace fixpoint::kernels {
 
-// Adds to sums of a wide row's elements those of kRows rows: x - shift and its square, and raises
-// and lowers their ends.
+// Adds kRows rows to the sums of a wide row's elements, of x - shift and of its square, and widens
+// their smallest and largest values.
 struct SumsOfRows {
   static constexpr int kRowsAtOnce = 8;
   const float* x;
@@ -50,14 +50,14 @@ struct SumsOfRows {
   inline void Prefetch(int64_t at) const { __builtin_prefetch(x + at); }
 };
 
-// What the relu passes of dy. As a product, like that of relu_grad: with a choice, the compiler
-// reads dy by a mask, that is after x.
+// The part of dy that the relu passes. It is a product, as in relu_grad: for a choice, the compiler
+// would load dy under a mask, and so after x.
 template <bool kHasRelu>
 inline float Passed(float y, float dy) {
   return kHasRelu ? dy * (y > 0 ? 1.0f : 0.0f) : dy;
 }
 
-// Adds to sums of a wide row's elements those of kRows rows: what the relu passes of dy, and its
+// Adds kRows rows to the sums of a wide row's elements: of the dy that the relu passes, and of its
 // product with x - mean.
 template <bool kHasRelu>
 struct GradientSums {
@@ -95,9 +95,9 @@ struct GradientSums {
   }
 };
 
-// Adds to sums of `size` elements of wide rows those of a piece's rows from `first` to `end`. Whole
-// rows are asked for in the order of memory and well before they are wanted, because several at
-// once are many streams to foresee; what is asked for after the end does nothing.
+// Adds the rows of a piece from `first` to `end` to the sums of `size` elements of wide rows. Whole
+// rows are prefetched in the order of memory, well before they are read, because the processor does
+// not foresee so many streams at once; a prefetch beyond the end does nothing.
 template <typename Sums>
 inline void AddAllRows(const Sums& sums, int64_t first, int64_t end, int64_t width, int64_t size) {
   constexpr int kRows = Sums::kRowsAtOnce;
@@ -134,7 +134,7 @@ inline float Rectified(float y) {
   return y;
 }
 
-// y of rows, given to store(place, y). A row may be several of the tensor's.
+// Computes y for a row and calls store(place, y). A row may be several rows of the tensor.
 template <BatchNormShape::Relu kRelu, typename Store>
 inline void NormalizeRow(const float* x, const float* factors, const float* addends, int64_t at,
                          int64_t size, Store store) {
@@ -144,10 +144,10 @@ inline void NormalizeRow(const float* x, const float* factors, const float* adde
   }
 }
 
-// Sums of a piece in floats are relative to its first wide row: with an origin far from all else,
-// rounding would leave little of the squares. Adds them to the sums of the channels, which are
-// relative to `origin`. For an element there are as many rows as are whole, and one more for the
-// first `rest`.
+// The float sums of a piece are relative to its first wide row: relative to a distant origin, the
+// squares would lose their digits to rounding. Adds them to the sums of the channels, which are
+// relative to `origin`. Each element has been summed over `whole_rows` rows, and the first `rest`
+// elements over one more.
 struct MovedSums {
   const float* first_row;
   const float* origin;
@@ -187,7 +187,7 @@ inline void AddPieces(int64_t pieces, int64_t channels, double* sums) {
   }
 }
 
-// The smallest of each channel for kLowest, and else the largest, of rows of channels.
+// The smallest value of each channel for kLowest, else the largest, over rows of channels.
 template <bool kLowest>
 inline void TakeEnds(const float* rows, int64_t size, int64_t channels, float* ends) {
   for (int64_t at = 0; at < size; at += channels) {
@@ -200,7 +200,7 @@ inline void TakeEnds(const float* rows, int64_t size, int64_t channels, float* e
   }
 }
 
-// dx of rows. A row may be several of the tensor's.
+// Computes dx for a row, which may be several rows of the tensor.
 struct GradientRow {
   const float* x;
   const float* dy;

@@ -10,7 +10,7 @@
 
 namespace fixpoint::kernels {
 
-// Per second, what `run` says it has done.
+// The rate per second of the work that `run` returns.
 template <typename Run>
 double RateOf(Run& run) {
   const auto begin = std::chrono::steady_clock::now();
@@ -27,8 +27,8 @@ double BestRate(Run run) {
   return best;
 }
 
-// The same for two things that are compared, in turn, so that both meet the same other work on the
-// machine. Runs of a millisecond or two find a moment in which it does nothing else.
+// The same for two things that are compared. They run in turn, so that other work on the machine
+// affects both alike; runs of a millisecond or two find a moment without any.
 template <typename Run, typename OtherRun>
 std::pair<double, double> BestRates(Run run, OtherRun other) {
   std::pair<double, double> best = {0, 0};
@@ -39,7 +39,7 @@ std::pair<double, double> BestRates(Run run, OtherRun other) {
   return best;
 }
 
-// Bytes per second, read and written, of copies of so many bytes, `copies` of them at a time.
+// Bytes per second, read and written, of copies of `bytes` bytes, `copies` of them at a time.
 double CopyRate(size_t bytes, int copies);
 
 }  // namespace fixpoint::kernels

@@ -1,4 +1,4 @@
-// Loops over two tensors that repeat along dimensions of 1, and the sums of what was repeated.
+// Loops over two tensors that repeat along dimensions of 1, and sums over what was repeated.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_BROADCAST_LOOPS_H_
 #define FIXPOINT_RUNTIME_KERNELS_BROADCAST_LOOPS_H_
@@ -38,7 +38,8 @@ struct LineOfY {
   static int64_t Y(int64_t i) { return i; }
 };
 
-// The tensor of which each element is the sum of what belongs to it.
+// Names the tensor whose elements are sums over the elements of the result that they were repeated
+// for.
 struct PlaceInX {
   static int64_t Begin(LineBegin begin) { return begin.x; }
   template <typename Level>
@@ -82,9 +83,10 @@ class BroadcastLoops {
     });
   }
 
-  // Combines into each element of `folded`, which has the size of the tensor that Place names, what
-  // belongs to it: term_of(line, begin)(i) is the term of element i of a line.
-  // kReadsPlace: terms are made of that tensor too; else those of neighbouring lines go on.
+  // Combines into each element of `folded`, which has the size of the tensor that Place names, the
+  // terms that belong to it: term_of(line, begin)(i) is the term of element i of a line.
+  // kReadsPlace: terms read that tensor too; if not, the terms of neighbouring lines form one
+  // longer line.
   template <bool kReadsPlace, typename Place, typename How, typename TermOf>
   void FoldInto(double* folded, Place, How, TermOf term_of) const {
     if constexpr (!kReadsPlace) {
@@ -92,17 +94,17 @@ class BroadcastLoops {
     }
     const auto is_kept = [](const Level& level) { return Place::Stride(level) != 0; };
     if (std::none_of(levels_.begin(), levels_.end(), is_kept)) {
-      // Levels along which x goes on, or y, are one: so this is one line.
+      // Neighbouring levels along which x, or y, advances were merged, so this is one line.
       return WithLine([=](auto line) {
         const auto term = term_of(line, LineBegin{0, 0, 0});
         *folded = How::Combine(*folded, ParallelFold<How>(line.size, kBytesOfElement, term));
       });
     }
-    // Each thread has places of its own.
+    // Threads write different places.
     ForEachPart(is_kept, [=, lines_of_place = LinesOfPlace<Place>()](auto line, Walk* walk) {
       int64_t left = lines_of_place;
       for (bool has_more = true; has_more;) {
-        // Up to four are folded in one pass over their place.
+        // Up to four lines are folded in one pass over their place.
         LineBegin begins[4];
         const int count = static_cast<int>(std::min<int64_t>(4, left));
         for (int i = 0; i < count; ++i) {
@@ -129,15 +131,14 @@ class BroadcastLoops {
   }
 
  private:
-  // Neighbouring dimensions along which both tensors go on, or one repeats. Strides are 0 where it
-  // does.
+  // Neighbouring dimensions along which both tensors advance, or one repeats; its stride is then 0.
   struct Level {
     int64_t size;
     int64_t x_stride;
     int64_t y_stride;
     int64_t out_stride;
   };
-  // No tensor of the reference has more dimensions; as many are copied without an allocation.
+  // No tensor of the reference has more dimensions, so copying these allocates nothing.
   using Levels = absl::InlinedVector<Level, 9>;
 
   // Walks over the lines, each of which is the innermost level.
@@ -188,8 +189,8 @@ class BroadcastLoops {
   // The bytes of x, y and the result.
   static constexpr int64_t kBytesOfElement = 12;
 
-  // Calls run(line, walk) with parts of all lines, as ParallelFor. They are parts of one of the
-  // levels that `may_share` holds for: of the outermost long one, or else of the longest.
+  // Calls run(line, walk) with parts of all lines, as ParallelFor. The parts split one of the
+  // levels that `may_share` holds for: the outermost long one, or else the longest.
   template <typename MayShare, typename Run>
   void ForEachPart(MayShare may_share, Run run) const {
     constexpr int64_t kLongLevel = 16;
@@ -210,15 +211,16 @@ class BroadcastLoops {
     });
   }
 
-  // The places of one level from `begin` to `end`, with all of the others.
+  // The places of one level from `begin` to `end`, with all places of the other levels.
   struct Part {
     Levels levels;
     LineBegin begin;
   };
   Part PartOf(int level, int64_t begin, int64_t end) const;
 
-  // How many lines for one place follow each other. Parts have as many: where the places of a
-  // thread are so few that more would, they are not folded in another order.
+  // How many consecutive lines belong to one place. Each part folds them in groups of this size,
+  // even where a part has so few places that more lines follow each other, so that the order of
+  // folding does not change.
   template <typename Place>
   int64_t LinesOfPlace() const {
     int64_t lines = 1;
@@ -232,7 +234,7 @@ class BroadcastLoops {
   static constexpr int64_t kShortLine = 32;
   static constexpr int64_t kLinesInOne = 16;
 
-  // Whether all lines are folded into one that is shorter than what is worth a pass.
+  // Whether all lines are folded into one that is too short for a pass of its own.
   template <typename Place>
   bool HasShortLines() const {
     return levels_.size() == 2 && Place::Stride(levels_[0]) == 0 &&
@@ -258,14 +260,15 @@ class BroadcastLoops {
     });
   }
 
-  // Folds the lines from `begin` to `end`: several as one, and then the parts of that.
+  // Folds the lines from `begin` to `end`: first several lines as one wide line, then the parts of
+  // that.
   template <typename How, typename Term>
   static void FoldPiece(int64_t begin, int64_t end, int64_t size, Term term, double* folded) {
     const int64_t wide = kLinesInOne * size;
     const int64_t wide_lines = (end - begin) / kLinesInOne;
     double parts[kLinesInOne * kShortLine];
     for (int64_t i = 0; i < wide; ++i) parts[i] = How::kNothing;
-    // Blocks that stay in the first cache while their columns are added up one by one.
+    // Blocks of this many wide lines stay in the first-level cache while their columns are summed.
     constexpr int64_t kBlock = 16;
     for (int64_t first = 0; first < wide_lines; first += kBlock) {
       const int64_t block_begin = begin * size + first * wide;

@@ -11,8 +11,8 @@
 
 namespace fixpoint::kernels {
 
-// A number of one type converted to another. To an integer: towards zero, to the nearest that the
-// type holds, and 0 for a NaN. To a bool: whether it is not 0. Types, here and below: float,
+// Converts a value of one type to another. To an integer: rounded towards zero, clamped to the
+// range of the type, and 0 for a NaN. To a bool: whether it is not 0. Types, here and below: float,
 // double, int32_t, int64_t, int8_t, uint8_t, bool.
 template <typename To, typename From>
 inline To Converted(From value) {
@@ -26,7 +26,7 @@ inline To Converted(From value) {
     const int64_t least = wide < Limits::max() ? wide : Limits::max();
     return static_cast<To>(least > Limits::lowest() ? least : Limits::lowest());
   } else {
-    // All but the largest are converted below the power of two after them.
+    // Except for the largest integer, the bound is the power of two after it.
     constexpr From kAbove = From{2} * static_cast<From>(Limits::max() / 2 + 1);
     constexpr From kBelow = kAbove * (1 - std::numeric_limits<From>::epsilon() / 2);
     constexpr From kLowest = static_cast<From>(Limits::lowest());
@@ -37,7 +37,7 @@ inline To Converted(From value) {
   }
 }
 
-// The same of each element. REQUIRES: the spans have one size.
+// The same for each element. REQUIRES: the spans have one size.
 template <typename From, typename To>
 void Cast(absl::Span<const From> from, absl::Span<To> to);
 

@@ -27,7 +27,7 @@ void ChannelSums(absl::Span<const float> x, absl::Span<const float> dy, absl::Sp
                  absl::Span<double> of_products) {
   std::fill(of_dy.begin(), of_dy.end(), 0.0);
   std::fill(of_products.begin(), of_products.end(), 0.0);
-  // Each thread has channels of its own.
+  // Threads write different channels.
   const int64_t size = static_cast<int64_t>(x.size());
   const int64_t channels = static_cast<int64_t>(of_dy.size());
   ParallelFor(channels, 8 * (size / channels),

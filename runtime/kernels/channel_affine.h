@@ -12,8 +12,8 @@ namespace fixpoint::kernels {
 void ChannelAffine(absl::Span<const float> x, absl::Span<const float> factors,
                    absl::Span<const float> addends, absl::Span<float> y);
 
-// Sums over the elements of each channel: of dy, and of dy * x. REQUIRES: x and dy have one size, a
-// multiple of that of the sums.
+// The sums of dy, and of dy * x, over the elements of each channel. REQUIRES: x and dy have one
+// size, a multiple of that of the sums.
 void ChannelSums(absl::Span<const float> x, absl::Span<const float> dy, absl::Span<double> of_dy,
                  absl::Span<double> of_products);
 

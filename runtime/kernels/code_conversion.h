@@ -25,7 +25,7 @@ struct CodeConversion {
 // the zero point is one.
 void Convert(absl::Span<const float> x, const CodeConversion& conversion, Output codes);
 
-// (code - zero_point) * step, of codes as bytes. REQUIRES: as above.
+// (code - zero_point) * step, for codes given as bytes. REQUIRES: as above.
 void Revert(absl::Span<const uint8_t> codes, CodeType type, float step, float zero_point,
             absl::Span<float> x);
 

@@ -14,8 +14,8 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Channels are often few, but those of the next pixel lie after them: this many codes are compared
-// at once, and what is written beyond a pixel is written again by the next one.
+// Channels are often few, but the next pixel's lie right after them: this many codes are compared
+// at once, and what is written beyond a pixel is overwritten by the next one.
 constexpr int64_t kBlock = 16;
 
 template <typename Code>
@@ -23,7 +23,7 @@ struct BlockOf {
   typedef Code Type __attribute__((vector_size(kBlock)));
 };
 
-// The largest of each element of some lines, the lowest code where there is none.
+// The elementwise maximum of some lines; the lowest code where there is no line.
 template <typename Code>
 void MaximaOfLines(const Code* lines, int64_t count, int64_t size, Code* maxima) {
   std::fill(maxima, maxima + size, std::numeric_limits<Code>::min());
@@ -33,8 +33,8 @@ void MaximaOfLines(const Code* lines, int64_t count, int64_t size, Code* maxima)
   }
 }
 
-// Likewise of `count` pixels, of whose channels a block may reach beyond the last: `room` codes can
-// be written.
+// Likewise for `count` pixels. A block may reach beyond the last channel: `room` codes can be
+// written.
 template <typename Code>
 void MaximaOfPixels(const Code* pixels, int64_t count, int64_t channels, int64_t room, Code* y) {
   using Block = typename BlockOf<Code>::Type;

@@ -17,7 +17,7 @@ namespace fixpoint::kernels {
 // once.
 class CodePooling {
  public:
-  // Errors: those of CompleteShape. REQUIRES: of maxima.
+  // Errors: those of CompleteShape. REQUIRES: the shape is one of maxima.
   static absl::StatusOr<std::unique_ptr<CodePooling>> Plan(PoolingShape shape);
   virtual ~CodePooling() = default;
 

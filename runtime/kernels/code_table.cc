@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBytes = 64;  // of a vector
 
-// The entries in the order of bytes, which that of signed codes is from 128 on.
+// The entries in the order of bytes; signed codes start at byte 128.
 template <typename Entry>
 std::array<Entry, kTableSize> InOrderOfBytes(CodeType type, const Entry* table) {
   const int first = type == CodeType::kInt8 ? 128 : 0;

@@ -13,8 +13,8 @@ namespace fixpoint::kernels {
 
 constexpr int64_t kTableSize = 256;
 
-// out[i] = the entry of codes[i]: entries are in the order of codes, of which the smallest is 0 or
-// -128. `table` has kTableSize of them, as the output stores them. REQUIRES: out is as large as
+// out[i] = the entry of codes[i]: entries are in the order of codes, the smallest of which is 0 or
+// -128. `table` has kTableSize entries, in the type of the output. REQUIRES: out is as large as
 // codes.
 void LookUp(absl::Span<const uint8_t> codes, CodeType type, const void* table, Output out);
 

@@ -11,8 +11,8 @@
 
 namespace fixpoint::kernels {
 
-// Numbers are compared as in C++, so that a NaN is unequal to all; kAnd, kOr and kXor test whether
-// they are not 0.
+// Elements are compared as in C++, so that a NaN is unequal to everything; kAnd, kOr and kXor test
+// whether elements are not 0.
 enum class Relation {
   kEqual,
   kNotEqual,

@@ -21,7 +21,7 @@ Operand RowMajorFilters(const ConvolutionShape& shape) {
 
 class Forward final : public ConvolutionForward {
  public:
-  // `after` are loops after the primitive, which has `epilogue`; one of both is empty.
+  // The primitive computes `epilogue`, and loops after it compute `after`; one of the two is empty.
   Forward(const ConvolutionShape& shape, const Epilogue& epilogue, bool adds_to_output,
           const Epilogue& after)
       : epilogue_(epilogue, OutputDesc(shape), kChannelAxis, adds_to_output),

@@ -15,22 +15,22 @@
 
 namespace fixpoint::kernels {
 
-// A primitive of a convolution. Spans that it runs on have the shape's sizes. Not for two threads
-// at once.
+// A planned convolution. The spans that it runs on have the shape's sizes. Not for two threads at
+// once.
 class ConvolutionPrimitive {
  public:
   virtual ~ConvolutionPrimitive() = default;
 
-  // As oneDNN calls it: "brgconv:avx512_core".
+  // oneDNN's name for it: "brgconv:avx512_core".
   virtual std::string implementation() const = 0;
 };
 
-// y = x with each packed filter, and the epilogue: what oneDNN does not do after its sums, or does
-// element by element, are loops of our own.
+// y is x convolved with the packed filters, with the epilogue. Stages that oneDNN cannot apply to
+// its sums, or applies element by element, are loops of our own.
 class ConvolutionForward : public ConvolutionPrimitive, public PacksWeights<float> {
  public:
-  // `adds_to_output`: the elements that the only stage kAddElement adds are those already in y, and
-  // its operand is not read; the result has the same bits. Errors, here and below: those of
+  // `adds_to_output`: the only kAddElement stage adds the elements that are already in y, and its
+  // operand is not read; the result has the same bits. Errors, here and below: those of
   // CompleteShape and Planned (onednn.h); kUnimplemented: there is no kernel that adds to the
   // output.
   static absl::StatusOr<std::unique_ptr<ConvolutionForward>> Plan(ConvolutionShape shape,

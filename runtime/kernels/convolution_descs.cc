@@ -12,7 +12,7 @@ namespace {
 
 using dnnl::memory;
 
-// How the windows lie.
+// Strides, dilations and paddings.
 struct WindowDims {
   explicit WindowDims(const Window& window)
       : strides{window[0].stride, window[1].stride},
@@ -80,7 +80,7 @@ dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const Convolu
   dnnl::convolution_backward_data::primitive_desc desc(
       Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
       OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward);
-  // oneDNN 3's first choice for strides is half as fast as its second.
+  // For strides, oneDNN 3's first choice is half as fast as its second.
   while (absl::StrContains(std::string(desc.impl_info_str()), "brgconv_strided")) {
     if (!desc.next_impl()) break;
   }
@@ -97,8 +97,8 @@ dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
       OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward);
   if (StepsOverImages(shape) && shape.channels % 8 != 0 &&
       absl::StartsWith(desc.impl_info_str(), "jit_1x1:avx2")) {
-    // oneDNN 3.2's copies the pixels that the filter reads, eight channels at a time, to memory
-    // that ends after the last channel.
+    // oneDNN 3.2's implementation copies the pixels that the filter reads, eight channels at a
+    // time, to memory that ends after the last channel.
     CHECK(desc.next_impl());
   }
   return desc;

@@ -17,7 +17,7 @@ dnnl::memory::desc ImagesDesc(const ConvolutionShape& shape, dnnl::memory::data_
 dnnl::memory::desc OutputDesc(const ConvolutionShape& shape,
                               dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
-// A `bias` that is zero is none.
+// A `bias` that is a zero desc means none.
 dnnl::convolution_forward::primitive_desc ForwardDesc(const ConvolutionShape& shape,
                                                       dnnl::memory::data_type images,
                                                       dnnl::memory::data_type filters,

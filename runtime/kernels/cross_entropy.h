@@ -1,4 +1,4 @@
-// The losses of probabilities and of single logits against labels.
+// The losses of probabilities, and of single logits, with respect to labels.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_CROSS_ENTROPY_H_
 #define FIXPOINT_RUNTIME_KERNELS_CROSS_ENTROPY_H_
@@ -20,7 +20,7 @@ void CrossEntropy(const Lines& lines, absl::Span<const float> x, const Labels& l
 void CrossEntropyBackward(const Lines& lines, absl::Span<const float> x, const Labels& labels,
                           absl::Span<const float> dloss, absl::Span<float> dx);
 
-// The probability of each line's class, 0 for one that is ignored: what cross_entropy2 keeps for
+// The probability of each line's class, 0 for a line that is ignored: what cross_entropy2 keeps for
 // its gradient. REQUIRES, here and below: the labels are not soft.
 void MatchedProbabilities(const Lines& lines, absl::Span<const float> x, const Labels& labels,
                           absl::Span<float> matched);

@@ -1,6 +1,6 @@
-// Kernels that are planned but not created. Creating what oneDNN runs, which compiles it, is most
-// of the time that planning a convolution or a product takes; when parts of the plans are thrown
-// away, it is deferred to the end.
+// Kernels that are planned but not created. Creating a oneDNN primitive compiles it, which is most
+// of the time that planning a convolution or a product takes; where parts of plans are thrown away,
+// creation is deferred to the end.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_DEFERRED_PRIMITIVES_H_
 #define FIXPOINT_RUNTIME_KERNELS_DEFERRED_PRIMITIVES_H_
@@ -15,8 +15,8 @@ namespace fixpoint::kernels {
 
 class Primitive;
 
-// While one exists, the primitives of kernels that its thread plans are deferred; a kernel that
-// runs before Make creates its own. Lifetimes may nest, or lie side by side.
+// While an object exists, the primitives of kernels that its thread plans are deferred; a kernel
+// that runs before Make creates its own. Lifetimes may nest, or lie side by side.
 class DeferredPrimitives {
  public:
   DeferredPrimitives();
@@ -24,8 +24,8 @@ class DeferredPrimitives {
   DeferredPrimitives(const DeferredPrimitives&) = delete;
   DeferredPrimitives& operator=(const DeferredPrimitives&) = delete;
 
-  // Creates those of the kernels that still exist. Errors: kUnimplemented: oneDNN has none after
-  // all; kFailedPrecondition: no memory.
+  // Creates the primitives of the kernels that still exist. Errors: kUnimplemented: oneDNN has none
+  // after all; kFailedPrecondition: no memory.
   absl::Status Make();
 
  private:

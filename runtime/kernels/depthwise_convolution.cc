@@ -12,10 +12,10 @@
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
 
-// Four lines of an image are interleaved, so that a lane is the four codes of a channel that lie
-// one below the other. An instruction then multiplies them by a column of sixteen channels'
-// filters. Windows of less than four rows that move on by one line find several rows of the output
-// in four lines; their filters are kept once for each, moved down.
+// Four lines of an image are interleaved, so that a lane holds four codes of a channel, one below
+// the other. One instruction then multiplies them by a column of the filters of sixteen channels.
+// Where windows have fewer than four rows and a stride of one line, four lines contain the windows
+// of several output rows; the filters are stored once for each of these rows, shifted down.
 
 namespace fixpoint::kernels {
 namespace {
@@ -23,10 +23,10 @@ namespace {
 constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 constexpr int64_t kCodes = kTaps * kLanes;
 
-// Pixels whose sums are added up at once.
+// The number of pixels whose sums are computed at once.
 constexpr int kBlock = 8;
 
-// Whether more is read and written than a second cache has.
+// Whether more is read and written than a second-level cache holds.
 bool IsOutOfCache(const ConvolutionShape& shape) {
   const int64_t bytes =
       shape.input_size() + shape.output_size() * static_cast<int64_t>(sizeof(float));
@@ -35,12 +35,12 @@ bool IsOutOfCache(const ConvolutionShape& shape) {
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
-// Vectors that lie in one line of the cache are read and written twice as fast.
+// Vectors that lie within one cache line are read and written twice as fast.
 struct alignas(64) Lanes {
   uint32_t lanes[kLanes];
 };
 
-// Rows of the output whose windows lie in four lines.
+// The number of output rows whose windows lie in four lines.
 int64_t RowsOfFourLines(const WindowAxis& rows) {
   return rows.stride == 1 && rows.dilation == 1 && rows.kernel < kTaps ? kTaps + 1 - rows.kernel
                                                                        : 1;
@@ -72,8 +72,8 @@ class DepthwiseConvolution final : public IntegerSums {
     return padded_channels_ * static_cast<int64_t>(sizeof(int32_t)) + band_ * row_weights_;
   }
 
-  // Codes of both signs are shifted by 128 to be unsigned. The code of 0, so shifted, adds that
-  // often the sum of the filter's weights.
+  // Signed codes are shifted by 128 to make them unsigned. The shifted code of 0 contributes its
+  // value times the sum of the filter's weights to each sum.
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
@@ -131,7 +131,7 @@ class DepthwiseConvolution final : public IntegerSums {
   std::string implementation() const override { return "loops:avx512_vnni"; }
 
  private:
-  // What is packed, of one row of the band.
+  // The packed weights for one row of the band.
   struct Weights {
     const int8_t* codes;  // [group, column, channel, row of the group]
     const int32_t* offsets;
@@ -172,10 +172,10 @@ class DepthwiseConvolution final : public IntegerSums {
     for (const uint8_t* codes : taps) __builtin_prefetch(codes + at);
   }
 
-  // The codes from `at` on, those of `mask`.
+  // Loads the codes from `at` on that `mask` selects.
   FIXPOINT_VNNI void InterleaveCodes(const uint8_t* const (&taps)[kTaps], int64_t at,
                                      __mmask64 mask, __m512i shift, uint32_t* lanes) const {
-    // Unpacking goes on in each quarter of a vector on its own.
+    // The unpack instructions work within each quarter of a vector.
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     __m512i codes[kTaps];
     for (int64_t i = 0; i < kTaps; ++i) {
@@ -192,7 +192,7 @@ class DepthwiseConvolution final : public IntegerSums {
     _mm512_storeu_si512(lanes + 3 * kLanes, _mm512_unpackhi_epi16(high, next_high));
   }
 
-  // A row of the output, from element `at` on.
+  // Computes a row of the output, from element `at` on.
   FIXPOINT_VNNI_TARGET void Multiply(const uint32_t* lines, const Weights& weights,
                                      const EpilogueOfLanes& epilogue, int64_t at) const {
     if (groups_ == 1 && columns().kernel == 3) {
@@ -220,7 +220,7 @@ class DepthwiseConvolution final : public IntegerSums {
     }
   }
 
-  // Pixels from `x` of the row on.
+  // Computes pixels from `x` of the row on.
   template <int kPixels, int kColumns>
   FIXPOINT_VNNI void MultiplyPixels(const uint32_t* lines, const Weights& weights,
                                     const EpilogueOfLanes& epilogue, int64_t x, int64_t at) const {
@@ -237,7 +237,7 @@ class DepthwiseConvolution final : public IntegerSums {
     }
   }
 
-  // What is written `ahead` elements later.
+  // Prefetches what is written `ahead` elements later.
   template <int kPixels>
   FIXPOINT_VNNI static void PrefetchOutput(const Output& out, const PlaceOfLanes& place,
                                            int64_t ahead) {
@@ -248,7 +248,7 @@ class DepthwiseConvolution final : public IntegerSums {
     }
   }
 
-  // Of windows of one group of rows and so many columns, or of any, where that is 0.
+  // For windows of one group of rows and kColumns columns, or of any size where that is 0.
   template <int kPixels, int kColumns>
   FIXPOINT_VNNI void AddUp(const uint32_t* lines, const int8_t* weights,
                            __m512i (&sums)[kPixels]) const {
@@ -279,7 +279,7 @@ class DepthwiseConvolution final : public IntegerSums {
   const ConvolutionShape shape_;
   const uint8_t shift_;
   const SumCoding coding_;
-  uint8_t zero_;  // the code of 0, shifted, of the run
+  uint8_t zero_;  // the shifted code of 0 in this run
   const Epilogue epilogue_;
   const OutputType output_;
   const int64_t groups_;  // of four rows of a window
@@ -288,7 +288,7 @@ class DepthwiseConvolution final : public IntegerSums {
   const int64_t row_weights_;  // of one row of the band
   const int64_t image_line_;
   std::vector<uint8_t> no_line_;  // a line that is padding
-  std::vector<int32_t> offsets_;  // what sums begin with
+  std::vector<int32_t> offsets_;  // the starting values of the sums
   const int64_t line_;            // interleaved, with its padding
   const bool is_prefetched_;
   const int threads_;

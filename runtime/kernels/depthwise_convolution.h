@@ -1,5 +1,5 @@
-// Sums of products of codes where each channel has a filter of its own: little arithmetic, so that
-// what is left is to read and write as fast as memory does.
+// Sums of products of codes where each channel has its own filter: there is little arithmetic, so
+// the speed of memory is the limit.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_DEPTHWISE_CONVOLUTION_H_
 #define FIXPOINT_RUNTIME_KERNELS_DEPTHWISE_CONVOLUTION_H_
@@ -12,8 +12,9 @@
 
 namespace fixpoint::kernels {
 
-// Whether the kernel is for such a shape and there are instructions for it. oneDNN's is faster in
-// the caches with a stride, or with rows of few pixels, and with large windows on such rows.
+// Whether the kernel suits the shape and the machine has the instructions for it. oneDNN's kernel
+// is faster within the caches with a stride, or with short rows, and with large windows on such
+// rows.
 bool IsForDepthwise(const ConvolutionShape& shape);
 
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForDepthwise, and

@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kDrawn = 256;
 
-// The numbers of kDrawn elements from `start` on, as multiples of 2^-24, which compare as integers.
+// The random numbers of kDrawn elements from `start` on, as multiples of 2^-24, which compare as
+// integers.
 inline void Draw(const RandomStream& random, int64_t start, uint32_t* numbers) {
   for (int64_t i = 0; i < kDrawn; i += 4) {
     const auto words = random.Block(static_cast<uint64_t>((start + i) / 4));

@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Elementwise>> Elementwise::Plan(Arithmetic op,
     case Arithmetic::kPow:
       return MakePow(std::move(broadcast));
   }
-  LOG(FATAL) << "an op that is none";
+  LOG(FATAL) << "an unknown elementwise op";
 }
 
 }  // namespace fixpoint::kernels

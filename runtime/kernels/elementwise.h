@@ -23,9 +23,9 @@ struct ElementwiseShape {
   int64_t axis = -1;
 };
 
-// out = x op y; of a NaN and a number the NaN is the larger, and the smaller too. Gradients of what
-// is used more than once are summed in double, in an order that depends on the shape alone. Not for
-// two threads at once.
+// out = x op y; the maximum and the minimum of a NaN and anything else are the NaN. Gradients of
+// what is used more than once are summed in double, in an order that depends on the shape alone.
+// Not for two threads at once.
 class Elementwise {
  public:
   // Error (kInvalidArgument): the dims do not broadcast; those of CheckExtents (extents.h).

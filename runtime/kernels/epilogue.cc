@@ -65,7 +65,7 @@ void StoreCodes(absl::Span<const float> elements_span, absl::Span<Code> codes_sp
   });
 }
 
-// `out` is where codes are that a stage adds; null where none does.
+// `out` holds the codes that a stage adds; null where no stage does.
 void ApplyStages(const Epilogue& epilogue, EpilogueOperands operands, const Output* out,
                  absl::Span<float> elements) {
   using Kind = EpilogueStage::Kind;

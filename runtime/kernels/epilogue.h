@@ -15,13 +15,13 @@ namespace fixpoint::kernels {
 using fixpoint::Epilogue;
 using fixpoint::EpilogueStage;
 
-// What results are stored as: numbers, or codes.
+// What results are stored as: floats, or codes.
 enum class OutputType { kFloat, kUint8, kInt8 };
 
 // Where results go.
 class Output {
  public:
-  // Not explicit: a span is such a place.
+  // Implicit, because a span is such a place.
   Output(absl::Span<float> numbers)  // NOLINT(runtime/explicit)
       : type_(OutputType::kFloat), data_(numbers.data()), size_(numbers.size()) {}
   Output(absl::Span<uint8_t> codes)  // NOLINT(runtime/explicit)
@@ -47,18 +47,18 @@ class Output {
   size_t size_;
 };
 
-// Of each stage, as many elements as there are channels or as the output has; empty where it has
-// none. The codes that a stage adds are in the output's memory, each where the result goes: the
-// output of an epilogue with such a stage is codes. To what is stored as numbers AddCodes adds
-// them.
+// The operand of each stage: one element per channel or per element of the output; empty where the
+// stage has none. The codes that a stage adds are in the output's memory, each where its result
+// goes, so that the output of an epilogue with such a stage is codes. To results that are stored as
+// floats, AddCodes adds them.
 using EpilogueOperands = absl::Span<const absl::Span<const float>>;
 
 // Applies the stages to elements whose channels lie last. REQUIRES: as many operands as stages, of
 // their sizes; no stage adds codes.
 void Apply(const Epilogue& epilogue, EpilogueOperands operands, absl::Span<float> elements);
 
-// What a stage that adds codes computes: out = fma(code - zero_point, step, x), rounded once. x may
-// be out. REQUIRES: equal sizes; the zero point is a code.
+// Computes a stage that adds codes: out = fma(code - zero_point, step, x), rounded once. x may be
+// out. REQUIRES: equal sizes; the zero point is a code.
 void AddCodes(absl::Span<const float> x, absl::Span<const uint8_t> codes, float step,
               float zero_point, absl::Span<float> out);
 void AddCodes(absl::Span<const float> x, absl::Span<const int8_t> codes, float step,

@@ -1,4 +1,4 @@
-// The epilogue of vectors of sums, for kernels of our own with AVX-512.
+// The epilogue on vectors of sums, for kernels of our own with AVX-512.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_EPILOGUE_LANES_H_
 #define FIXPOINT_RUNTIME_KERNELS_EPILOGUE_LANES_H_
@@ -11,18 +11,18 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/epilogue.h"
 
-// For functions that others call, once it is known that there are such instructions.
+// For functions that are called only once it is known that the machine has such instructions.
 #define FIXPOINT_VNNI_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
 
-// For functions that are inlined into those of a kernel.
+// For functions that are inlined into functions of a kernel.
 #define FIXPOINT_VNNI FIXPOINT_VNNI_TARGET __attribute__((always_inline)) inline
 
 namespace fixpoint::kernels {
 
-// Sums or elements of a vector.
+// The number of sums or elements in a vector.
 constexpr int64_t kLanes = 16;
 
-// For intrinsics that are only then free of warnings in GCC 12.
+// A mask for intrinsics whose forms without a mask give warnings in GCC 12.
 constexpr __mmask16 kAllLanes = 0xffff;
 
 // The first `count` lanes, or all where there are fewer.
@@ -30,7 +30,7 @@ inline __mmask16 FirstLanes(int64_t count) {
   return count < kLanes ? static_cast<__mmask16>((1u << count) - 1) : kAllLanes;
 }
 
-// Of each stage its operand, as in EpilogueOperands.
+// The scales, the stages and the operand of each stage, as in EpilogueOperands.
 struct EpilogueOfLanes {
   const float* scales;  // of the channels
   absl::Span<const EpilogueStage> stages;
@@ -43,10 +43,10 @@ struct PlaceOfLanes {
   int64_t channel;
   int64_t element;
   int64_t distance;
-  __mmask16 mask;  // of the lanes that are elements; of others no operand is read
+  __mmask16 mask;  // the lanes that are elements; no operand is read for the others
 };
 
-// Codes of the output, as numbers.
+// Loads codes of the output, as floats.
 template <bool kIsSigned>
 FIXPOINT_VNNI __m512 LoadCodes(const uint8_t* from, __mmask16 mask) {
   const __m128i codes = mask == kAllLanes ? _mm_loadu_si128(reinterpret_cast<const __m128i*>(from))
@@ -56,7 +56,7 @@ FIXPOINT_VNNI __m512 LoadCodes(const uint8_t* from, __mmask16 mask) {
                                                  : _mm512_maskz_cvtepu8_epi32(kAllLanes, codes));
 }
 
-// Of numbers that round to codes.
+// Stores floats as the codes that they round to.
 FIXPOINT_VNNI void StoreCodes(__m512 x, uint8_t* to, __mmask16 mask) {
   const __m128i codes =
       _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_maskz_cvtps_epi32(kAllLanes, x));
@@ -87,7 +87,7 @@ FIXPOINT_VNNI void StoreLanes(__m512 x, const Output& out, int64_t at, __mmask16
   StoreCodes(x, static_cast<uint8_t*>(out.data()) + at, mask);
 }
 
-// What becomes of vectors of sums, which are stored.
+// Applies the epilogue to vectors of sums, and stores them.
 template <int kVectors>
 FIXPOINT_VNNI void Finish(const __m512i (&sums)[kVectors], const PlaceOfLanes& place,
                           const EpilogueOfLanes& epilogue) {

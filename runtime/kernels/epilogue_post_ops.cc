@@ -12,19 +12,19 @@ namespace {
 using dnnl::memory;
 using Kind = EpilogueStage::Kind;
 
-// One element for each channel of `out`.
+// A desc with one element for each channel of `out`.
 memory::desc OfChannels(const memory::desc& out, int channel_axis) {
   Dims dims(out.get_ndims(), 1);
   dims[channel_axis] = out.get_dims()[channel_axis];
   return RowMajor(dims, memory::data_type::f32);
 }
 
-// The same layout of other elements.
+// The same layout with another element type.
 memory::desc WithType(const memory::desc& desc, memory::data_type type) {
   return memory::desc(desc.get_dims(), type, desc.get_strides());
 }
 
-// Of one primitive. Of more, oneDNN says that there is no memory for them.
+// The most post-ops of a primitive. With more, oneDNN reports that memory ran out.
 constexpr size_t kMostPostOps = 32;
 
 int32_t ZeroPointOf(const EpilogueStage& stage) { return static_cast<int32_t>(stage.b); }

@@ -1,4 +1,4 @@
-// An Epilogue in oneDNN's words.
+// An Epilogue as post-ops of oneDNN.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_EPILOGUE_POST_OPS_H_
 #define FIXPOINT_RUNTIME_KERNELS_EPILOGUE_POST_OPS_H_
@@ -26,10 +26,10 @@ class EpiloguePostOps {
   EpiloguePostOps(const Epilogue& epilogue, const dnnl::memory::desc& out, int channel_axis,
                   bool adds_to_output = false);
 
-  // Attributes of the primitive, without any but these. Throws dnnl::error (dnnl_unimplemented)
+  // The attributes of the primitive, which has no others. Throws dnnl::error (dnnl_unimplemented)
   // where there are more stages than oneDNN takes.
   dnnl::primitive_attr attr() const;
-  // What the primitive is executed with: its own arguments, and the operands.
+  // The arguments to run the primitive with: its own, and the operands.
   std::vector<Execution::Argument> With(std::vector<Execution::Argument> arguments) const;
 
   // REQUIRES: operands of the epilogue.

@@ -26,8 +26,8 @@ std::vector<float> ValuesOf(absl::Span<const float> x, const Channels& channels,
   return values;
 }
 
-// The bits of the largest absolute value of each channel, once or several times: of some parts of
-// it, one row of the channels after the other.
+// The bits of the largest absolute value of each channel; there may be several rows of them, each
+// from a part of the elements.
 std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
   const auto [outer, count, inner] = channels;
   std::vector<uint32_t> all_bits;
@@ -59,8 +59,8 @@ std::vector<uint32_t> LargestBits(const float* x, const Channels& channels) {
   return all_bits;
 }
 
-// Calls run(line, start) with each line of memory, or with parts of it; those that follow each
-// other as one. An element takes so many bytes.
+// Calls run(line, start) with each line of memory, or with parts of it; adjacent lines count as
+// one. An element takes `bytes_of_each` bytes.
 template <typename Run>
 void ForEachLine(absl::Span<const float> ranges, Channels channels, const CodeRange& rule,
                  int64_t bytes_of_each, Run run) {

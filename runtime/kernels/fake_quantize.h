@@ -1,7 +1,8 @@
 // Quantizing and dequantizing memory, at the speed of memory. What is computed is defined by
-// ops/quant_math.h: the same bits, on every machine and for every rounding, but that a code of 0 is
-// +0, and that the processor's rounding mode is the default one. Loops for AVX-512, AVX2 and
-// SSE4.1; oneDNN's limit on the instructions that are used (ONEDNN_MAX_CPU_ISA) holds for them too.
+// ops/quant_math.h: the same bits, on every machine and for every rounding, except that a code of 0
+// is +0, and provided that the processor's rounding mode is the default one. Loops for AVX-512,
+// AVX2 and SSE4.1; oneDNN's limit on the instructions that are used (ONEDNN_MAX_CPU_ISA) holds for
+// them too.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_H_
 #define FIXPOINT_RUNTIME_KERNELS_FAKE_QUANTIZE_H_
@@ -30,8 +31,8 @@ void FindRanges(absl::Span<const float> x, const Channels& channels, absl::Span<
 // The codes of x, as floats. `codes` may be x. REQUIRES: the largest is below 2^16.
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRange& rule, absl::Span<float> codes);
-// As integers. A NaN becomes 0. REQUIRES: the type holds all codes: int8_t those of up to 8 signed
-// bits, uint8_t those of up to 8 unsigned bits of an x that has nothing below 0.
+// The codes of x, as integers. A NaN becomes 0. REQUIRES: the type holds all codes: int8_t holds
+// those of up to 8 signed bits, uint8_t those of up to 8 unsigned bits if x has nothing below 0.
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
               const CodeRange& rule, absl::Span<int8_t> codes);
 void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const Channels& channels,
@@ -40,7 +41,7 @@ void Quantize(absl::Span<const float> x, absl::Span<const float> ranges, const C
 // The floats that the codes of x stand for. `values` may be x.
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
                         const Channels& channels, const CodeRange& rule, absl::Span<float> values);
-// The same in one pass with the codes, for a product of integers and the gradients that read its
+// The same, and the codes, in one pass: for a product on integers and for gradients that read its
 // operands as floats.
 void QuantizeDequantize(absl::Span<const float> x, absl::Span<const float> ranges,
                         const Channels& channels, const CodeRange& rule, absl::Span<float> values,
@@ -57,8 +58,8 @@ void Dequantize(absl::Span<const int8_t> codes, absl::Span<const float> ranges,
 void Dequantize(absl::Span<const uint8_t> codes, absl::Span<const float> ranges,
                 const Channels& channels, int32_t largest_code, absl::Span<float> values);
 
-// For sums of products of codes, whose weights have a range for each channel and whose inputs have
-// one: sum * range of the channel * range of the inputs / the product of both largest codes.
+// For sums of products of codes, with a range for each channel of the weights and one for the
+// inputs: sum * range of the channel * range of the inputs / the product of both largest codes.
 // `values` may be the sums.
 void DequantizeProduct(absl::Span<const float> sums, absl::Span<const float> ranges,
                        const Channels& channels, float input_range, float largest_product,

@@ -11,11 +11,11 @@
 
 namespace fixpoint::kernels {
 
-// Stands for an output that is not written.
+// A placeholder for an output that is not written.
 struct None {};
 
-// Elements that follow each other in memory, with one range for all of them or one for each; and
-// how many such lines with the same ranges follow each other.
+// Adjacent elements with one range for all of them or one for each; and the number of adjacent
+// lines with the same ranges.
 struct Line {
   int64_t size = 0;
   int64_t count = 1;
@@ -122,7 +122,8 @@ inline uint32_t AbsMaxBits(const float* x, int64_t size) {
   return largest;
 }
 
-// Raises the bits of each place of a line to those of the elements there in `count` lines.
+// Raises the bits at each place of a line to the largest of the elements at that place in `count`
+// lines.
 inline void RaiseAbsMaxBits(const float* x, int64_t count, int64_t size, uint32_t* largest) {
   for (int64_t start = 0; start < count * size; start += size) {
 #pragma GCC ivdep

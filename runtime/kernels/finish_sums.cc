@@ -13,13 +13,14 @@
 #include "runtime/kernels/threads.h"
 #include "runtime/kernels/vectorised.h"
 
-// With AVX-512 vectors of sums go through the whole epilogue in registers, as those of kernels that
-// add them up do. Without, a block of rows at a time goes through its loops in the first cache.
+// With AVX-512, vectors of sums pass through the whole epilogue in registers, as in kernels that
+// compute the sums. Without it, the loops of the epilogue process one block of rows at a time,
+// within the first-level cache.
 
 namespace fixpoint::kernels {
 namespace {
 
-// What a block may take of the first cache.
+// How much of the first-level cache a block may use.
 constexpr int64_t kBlockBytes = 16 << 10;
 
 // Rows whose vectors of a channel are finished at once.
@@ -50,7 +51,7 @@ struct FinishStages {
   }
 };
 
-// Rows from `row` of all on, which are of one matrix.
+// Rows from `row` on, all of one matrix.
 template <int kVectors, typename Finishing>
 FIXPOINT_VNNI void FinishVectors(const UnfinishedSums& unfinished, const SumsShape& shape,
                                  int64_t row, const Finishing& finish) {
@@ -86,7 +87,7 @@ FIXPOINT_VNNI_TARGET void FinishRows(const UnfinishedSums& sums, const SumsShape
   }
 }
 
-// Whole sums of a row as numbers, times their scales.
+// Complete sums of a row as floats, times their scales.
 void ScaleRow(const UnfinishedSums& unfinished, const SumsShape& shape, int64_t row,
               const float* scales, float* to) {
   const int64_t channels = shape.channels / shape.groups;

@@ -1,4 +1,4 @@
-// What becomes of sums that are in memory as integers (plain_sums.h).
+// Applies scales and the epilogue to sums that are in memory as integers (plain_sums.h).
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_FINISH_SUMS_H_
 #define FIXPOINT_RUNTIME_KERNELS_FINISH_SUMS_H_
@@ -13,7 +13,7 @@
 
 namespace fixpoint::kernels {
 
-// Sums, and what each of them lacks:
+// Sums, and the terms that each of them still lacks:
 //   offset of the channel - zero point of the channel * sum of the inputs of its group.
 struct UnfinishedSums {
   const int32_t* sums;     // [matrix, row, channel]
@@ -36,7 +36,7 @@ class SumFinish {
  public:
   SumFinish(const SumsShape& shape, const Epilogue& epilogue, OutputType output);
 
-  // float(sum and what it lacks) * scale, and the epilogue. The sums may lie where `out` does.
+  // float(sum plus its missing terms) * scale, and the epilogue. The sums may lie where `out` does.
   void Run(const UnfinishedSums& sums, absl::Span<const float> scales, EpilogueOperands operands,
            Output out);
 

@@ -54,7 +54,7 @@ class ByLoops final : public IntegerSums {
   }
 
  private:
-  // Numbers take the place of their sums.
+  // The floats overwrite their sums.
   absl::Span<int32_t> SumsFor(const Output& out) {
     if (output_ != OutputType::kFloat) return absl::MakeSpan(sums_);
     return {static_cast<int32_t*>(out.data()), out.size()};

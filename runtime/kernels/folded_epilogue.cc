@@ -11,12 +11,12 @@ namespace {
 using Kind = EpilogueStage::Kind;
 using Residual = FoldedEpilogue::Residual;
 
-// As instructions do it: of a NaN it is the lowest.
+// Computed as the instructions do: a NaN gives the lowest.
 float Clamped(float x, float lowest, float highest) {
   return std::min(x > lowest ? x : lowest, highest);
 }
 
-// The stages, taken one by one from the first on.
+// Reads the stages one by one, from the first on.
 class Stages {
  public:
   explicit Stages(const Epilogue& epilogue) : epilogue_(epilogue) {}

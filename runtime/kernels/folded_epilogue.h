@@ -10,7 +10,7 @@
 
 namespace fixpoint::kernels {
 
-// Of x, a sum times its scale:
+// What is computed from x, a sum times its scale:
 //
 //   (x + bias of the channel) * its factor     where that comes first: a bias in front of a batch
 //                                              norm
@@ -23,7 +23,7 @@ namespace fixpoint::kernels {
 struct FoldedEpilogue {
   enum class Residual { kNone, kUint8, kInt8 };
 
-  // The stages whose operands these are.
+  // The stages that have these operands.
   std::optional<size_t> bias;
   std::optional<size_t> bias_factors;
   std::optional<size_t> factors;
@@ -32,13 +32,13 @@ struct FoldedEpilogue {
   float residual_step = 0;
   float residual_zero_point = 0;
   float multiplier = 1;
-  bool has_zero_point = false;  // else nothing is rounded before the end
+  bool has_zero_point = false;  // if not, nothing is rounded before the end
   float zero_point = 0;
   float lowest = 0;
   float highest = 0;
 };
 
-// Nothing where the output is no codes, or the epilogue has other stages or another order.
+// Returns nothing where the output is not codes, or the epilogue has other stages or another order.
 std::optional<FoldedEpilogue> Fold(const Epilogue& epilogue, OutputType output);
 
 }  // namespace fixpoint::kernels

@@ -15,8 +15,8 @@
 
 namespace fixpoint::kernels {
 
-// Does with vectors what Finish (epilogue_lanes.h) does, each to its end before the next.
-// REQUIRES: `folded` is that of the epilogue, and as kResidual, kHasBias and kHasZeroPoint say.
+// Does what Finish (epilogue_lanes.h) does, one vector at a time. REQUIRES: `folded` is that of the
+// epilogue, and agrees with kResidual, kHasBias and kHasZeroPoint.
 template <FoldedEpilogue::Residual kResidual, bool kHasBias, bool kHasZeroPoint>
 struct FinishFolded {
   const FoldedEpilogue& folded;
@@ -26,7 +26,7 @@ struct FinishFolded {
   FIXPOINT_VNNI void operator()(const __m512i (&sums)[kVectors], const PlaceOfLanes& place) const {
     using Residual = FoldedEpilogue::Residual;
     const __m512 scales = _mm512_maskz_loadu_ps(place.mask, epilogue.scales + place.channel);
-    // Neither of these changes a number.
+    // Neither of these changes a value.
     const __m512 one = _mm512_set1_ps(1);
     const __m512 nothing = _mm512_set1_ps(-0.0f);
     const __m512 bias = Operand(folded.bias, nothing, place);
@@ -59,7 +59,7 @@ struct FinishFolded {
   }
 
  private:
-  // Of the stage's channels, or `none` where there is no stage.
+  // The operands of the stage's channels, or `none` where there is no stage.
   FIXPOINT_VNNI __m512 Operand(std::optional<size_t> stage, __m512 none,
                                const PlaceOfLanes& place) const {
     if (!stage) return none;
@@ -67,8 +67,8 @@ struct FinishFolded {
   }
 };
 
-// Calls use(finish) with what finishes vectors as `folded` says. Both operands outlive what `use`
-// keeps of it.
+// Calls use(finish) with a function that finishes vectors according to `folded`. Both arguments
+// outlive any copy that `use` keeps.
 template <typename Use>
 void WithFolded(const FoldedEpilogue& folded, const EpilogueOfLanes& epilogue, const Use& use) {
   using Residual = FoldedEpilogue::Residual;

@@ -123,7 +123,7 @@ class PlannedGroupNorm final : public GroupNorm {
   std::string implementation() const override { return LoopsName(); }
 
  private:
-  // What is found of an image: of each channel, and of each group.
+  // The sums of an image, by channel and by group.
   struct Image {
     explicit Image(const GroupNormShape& shape)
         : sums(shape.channels),

@@ -7,7 +7,7 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Rows as pixels of images of one line.
+// Treats rows as the pixels of images with one line.
 ConvolutionShape AsImages(const ProductShape& product) {
   ConvolutionShape shape;
   shape.batch = product.batch;

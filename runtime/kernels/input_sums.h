@@ -1,5 +1,5 @@
-// The sums of the inputs that are multiplied for an output element: what a zero point of its
-// weights takes off.
+// The sums of the inputs that are multiplied for an output element: a zero point of its weights is
+// multiplied by them and subtracted.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_INPUT_SUMS_H_
 #define FIXPOINT_RUNTIME_KERNELS_INPUT_SUMS_H_

@@ -11,7 +11,7 @@ enum class InstructionSet { kSse41, kAvx2, kAvx512 };
 InstructionSet BestInstructionSet();
 
 // Whether there are instructions that add products of 8 bits in 32 (VNNI). Without them oneDNN adds
-// pairs of products in 16 bits, which saturates: its products of u8 and s8 are then not exact.
+// pairs of products in 16 bits, which saturate: its products of u8 and s8 are then not exact.
 bool HasExactIntegerProducts();
 
 }  // namespace fixpoint::kernels

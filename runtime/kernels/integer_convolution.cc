@@ -34,7 +34,7 @@ std::unique_ptr<IntegerSums> PlanFused(const ConvolutionShape& shape, const SumC
   if (IsForTiles(shape, epilogue, output)) {
     return PlanTiledConvolution(shape, coding, epilogue, output);
   }
-  // oneDNN adds a bias to sums that it has made floats of.
+  // oneDNN converts sums to floats before it adds a bias.
   if (coding.has_bias && !FloatsHoldSums(shape.taps(), coding.inputs)) return nullptr;
   const FusedSums fused(coding, epilogue, OutputDesc(shape), kChannelAxis,
                         shape.groups == 1 ? 1 : 3);

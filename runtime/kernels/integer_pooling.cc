@@ -15,10 +15,10 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Channels whose sums are added up at once.
+// The number of channels that are summed at once.
 constexpr int64_t kBlock = 256;
 
-// A row of the output: of the windows of these parts of an image.
+// A row of the output, computed from the windows over these parts of an image.
 template <typename Code>
 struct Row {
   const Code* image;

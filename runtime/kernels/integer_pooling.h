@@ -16,19 +16,19 @@
 namespace fixpoint::kernels {
 
 // out = float(sum of the codes in the window, each less the zero point) * (step / divisor), and the
-// epilogue, stored as numbers or as codes. A window in padding alone has the average 0. Images lie
+// epilogue, stored as floats or as codes. A window in padding alone has the average 0. Images lie
 // channels last. Not for two threads at once.
 class IntegerPooling {
  public:
   // Errors: those of CompleteShape; kInvalidArgument: a sum of codes may not fit in 32 bits.
-  // REQUIRES: of averages.
+  // REQUIRES: the shape is one of averages.
   static absl::StatusOr<std::unique_ptr<IntegerPooling>> Plan(
       PoolingShape shape, CodeType codes, const Epilogue& epilogue = {},
       OutputType output = OutputType::kFloat);
   virtual ~IntegerPooling() = default;
 
-  // Codes of the planned type, as bytes, the code of 0, and what they are apart. REQUIRES: the
-  // sizes are what was planned; the zero point is a code.
+  // `x` has codes of the planned type, as bytes; `step` is the distance between two codes.
+  // REQUIRES: the sizes are those planned; the zero point is a code.
   virtual void Run(absl::Span<const uint8_t> x, int32_t zero_point, float step,
                    EpilogueOperands operands, Output out) = 0;
 

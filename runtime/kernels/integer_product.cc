@@ -28,7 +28,7 @@ WeightsOfSums ColumnsOf(const ProductShape& shape) {
 
 std::unique_ptr<IntegerSums> PlanFused(const ProductShape& shape, const SumCoding& coding,
                                        const Epilogue& epilogue, OutputType output) {
-  // oneDNN adds a bias to sums that it has made floats of.
+  // oneDNN converts sums to floats before it adds a bias.
   if (coding.has_bias && !FloatsHoldSums(shape.inner, coding.inputs)) return nullptr;
   const FusedSums fused(coding, epilogue, OutDesc(shape), kColumnAxis, 1 << kColumnAxis);
   auto desc = ProductDesc(shape, DataTypeOf(coding.inputs.type), kInt8, DataTypeOf(output),

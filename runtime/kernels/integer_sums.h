@@ -12,11 +12,10 @@
 
 namespace fixpoint::kernels {
 
-// The codes of inputs: of what is never negative, or of both signs.
+// The codes of inputs: unsigned, for values that are never negative, or signed.
 enum class CodeType { kUint8, kInt8 };
 
-// How inputs are coded: by codes that stand for themselves, or for what they are above a zero
-// point, which a run says.
+// How inputs are coded: codes are multiplied as they are, or less a zero point that each run gives.
 struct InputCoding {
   InputCoding(CodeType code_type, bool with_zero_point = false)  // NOLINT(runtime/explicit)
       : type(code_type), has_zero_point(with_zero_point) {}
@@ -25,7 +24,7 @@ struct InputCoding {
   bool has_zero_point;
 };
 
-// What is added up: products of inputs with weights, which are codes of both signs.
+// How sums are coded: products of inputs with weights, which are signed codes.
 struct SumCoding {
   SumCoding(const InputCoding& of_inputs) : inputs(of_inputs) {}  // NOLINT(runtime/explicit)
   SumCoding(CodeType of_inputs) : inputs(of_inputs) {}            // NOLINT(runtime/explicit)
@@ -46,7 +45,7 @@ struct SumCoding {
   bool has_weight_zero_points = false;  // one for each output channel
 };
 
-// What a run reads. Spans of what was not planned are empty.
+// The operands of a run. Spans that were not planned are empty.
 struct SumOperands {
   absl::Span<const uint8_t> inputs;   // codes of the planned type, as bytes
   absl::Span<const uint8_t> weights;  // packed codes
@@ -57,7 +56,7 @@ struct SumOperands {
   absl::Span<const int32_t> weight_zero_points = {};  // codes
 };
 
-// out = float(acc) * scale of the channel, and the epilogue, stored as numbers or as codes, with
+// out = float(acc) * scale of the channel, and the epilogue, stored as floats or as codes, with
 //   acc = sum((input - zero point) * (weight - zero point of the channel)) + bias of the channel.
 // Padding adds nothing to it. It is the same integer on every machine, with any number of threads.
 // Where the machine has no exact products of 8 bits (instruction_set.h) the codes are multiplied as
@@ -69,7 +68,7 @@ class IntegerSums : public PacksWeights<int8_t> {
   // the bias where weights have no zero points (ops/bias_codes.h).
   virtual void Run(const SumOperands& operands, Output out) = 0;
 
-  // As oneDNN calls it: "brgconv:avx512_core_vnni".
+  // oneDNN's name for it: "brgconv:avx512_core_vnni".
   virtual std::string implementation() const = 0;
 };
 

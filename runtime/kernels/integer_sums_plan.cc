@@ -13,7 +13,7 @@
 namespace fixpoint::kernels {
 namespace {
 
-// What `plan` makes by instructions; null where there are none.
+// What `plan` makes with the machine's instructions; null where there are none.
 template <typename Sums>
 absl::StatusOr<std::unique_ptr<Sums>> PlanInstructions(
     const std::string& what, const std::function<std::unique_ptr<Sums>()>& plan) {
@@ -31,7 +31,7 @@ absl::Status CheckSums(const std::string& what, int64_t products, const SumCodin
   sum.is_unsigned = coding.inputs.type == CodeType::kUint8;
   sum.has_zero_point = coding.inputs.has_zero_point;
   sum.has_weight_zero_points = coding.has_weight_zero_points;
-  // With zero points of weights there is a bias of what 32 bits have left.
+  // With zero points of weights, the bias may be as large as 32 bits leave room for.
   sum.has_bias = coding.has_bias && !coding.has_weight_zero_points;
   if (SumsFit(sum)) return absl::OkStatus();
   return absl::InvalidArgumentError(

@@ -1,4 +1,4 @@
-// Which way to exact sums a convolution or a product takes.
+// Chooses how a convolution or a product computes its exact sums.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_PLAN_H_
 #define FIXPOINT_RUNTIME_KERNELS_INTEGER_SUMS_PLAN_H_
@@ -18,22 +18,23 @@
 
 namespace fixpoint::kernels {
 
-// Error (kInvalidArgument): 32 bits may not hold a sum of so many products. `what` is "a product".
+// Error (kInvalidArgument): 32 bits may not hold a sum of `products` products. `what` is "a
+// product".
 absl::Status CheckSums(const std::string& what, int64_t products, const SumCoding& coding);
 
-// The ways that there are for one shape.
+// The ways to compute the sums of one shape.
 struct WaysToSum {
-  // By instructions, with the epilogue; null: there are none that do all of it, exactly.
+  // With the machine's instructions, including the epilogue; null: none do all of it exactly.
   std::function<std::unique_ptr<IntegerSums>()> fused;
-  // By instructions; null: there are none.
+  // With the machine's instructions, as plain sums; null: there are none.
   std::function<std::unique_ptr<PlainSums>()> plain;
-  // On every machine.
+  // Plain sums on every machine.
   std::function<std::unique_ptr<PlainSums>()> floats;
   std::function<std::unique_ptr<InputSums>()> input_sums;
 };
 
-// Sums with an epilogue, by the first of the ways that there is on this machine. Errors: those of
-// Planned (onednn.h).
+// Sums with an epilogue, by the first way that this machine has. Errors: those of Planned
+// (onednn.h).
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(const std::string& what,
                                                       const WaysToSum& ways,
                                                       const SumCoding& coding, int64_t input_size,

@@ -18,9 +18,9 @@
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/transposed_phases.h"
 
-// oneDNN's kernels for transposed convolutions of codes are not used: of 2023's, some read beyond
-// their inputs where the output is larger than the least that the shape allows, or the stride than
-// the filter.
+// oneDNN's kernels for transposed convolutions of codes are not used: some in the 2023 releases
+// read beyond their inputs where the output is larger than the smallest that the shape allows, or
+// the stride is larger than the filter.
 
 namespace fixpoint::kernels {
 namespace {
@@ -29,12 +29,12 @@ int64_t KernelSize(const ConvolutionShape& shape) {
   return shape.window[0].kernel * shape.window[1].kernel;
 }
 
-// How many products make one element at most.
+// The most products that are summed for one element.
 int64_t Products(const ConvolutionShape& shape) {
   return shape.filters / shape.groups * KernelSize(shape);
 }
 
-// A phase of rows and one of columns: what a convolution gives.
+// A phase of rows and a phase of columns, which one convolution computes.
 struct Phase {
   TransposedPhase rows;
   TransposedPhase columns;
@@ -57,14 +57,14 @@ struct Phase {
   }
 };
 
-// A phase with what computes it, by way of memory where its elements lie one after the other.
-// Phases of one shape share their kernel.
+// A phase with its kernel, which writes to memory where the phase's elements are adjacent. Phases
+// of one shape share their kernel.
 struct PhaseKernel {
   Phase phase;
   std::shared_ptr<IntegerSums> sums;
-  // Inputs to those that the kernel reads. Null: it reads them all.
+  // Copies the inputs that the kernel reads. Null: it reads all of them.
   std::shared_ptr<StridedCopy> take;
-  // Elements of the output to those of the phase, and back. Null: they are the same.
+  // Copy elements of the output to the phase, and back. Null: they are the same.
   std::shared_ptr<StridedCopy> gather;
   std::shared_ptr<StridedCopy> scatter;
 };
@@ -89,7 +89,7 @@ absl::Status PlanCopies(const ConvolutionShape& shape, PhaseKernel* kernel) {
   return absl::OkStatus();
 }
 
-// What becomes of sums.
+// What is done with sums.
 struct EndOfSums {
   Epilogue epilogue;
   OutputType output;
@@ -97,8 +97,8 @@ struct EndOfSums {
 
 class InPhases final : public IntegerSums {
  public:
-  // `of_kernels` is what phases are planned with: what is planned here, or, where there are
-  // elements of no phase, numbers. Those are then a bias, or 0, before the epilogue.
+  // `of_kernels` is what the phases' kernels are planned with: the same as here or, where some
+  // elements belong to no phase, plain floats. Such elements are a bias, or 0, before the epilogue.
   InPhases(const ConvolutionShape& shape, const SumCoding& coding, std::vector<PhaseKernel> kernels,
            const EndOfSums& of_kernels, const EndOfSums& end)
       : shape_(shape),
@@ -210,7 +210,7 @@ class InPhases final : public IntegerSums {
     }
   }
 
-  // As every other element, a sum times its scale.
+  // A bias becomes a float like any other element: a sum times its scale.
   static void FillWithoutProducts(const SumOperands& operands, absl::Span<float> out) {
     const absl::Span<const float> scales = operands.scales;
     for (size_t at = 0; at < out.size(); at += scales.size()) {
@@ -253,7 +253,7 @@ class InPhases final : public IntegerSums {
   const std::vector<PhaseKernel> kernels_;
   int64_t packed_bytes_ = 0;
   int64_t covered_ = 0;  // elements of the output that are in phases
-  // Of the largest phase.
+  // Buffers of the size of the largest phase.
   std::vector<int8_t> filters_;
   std::vector<uint8_t> inputs_;
   std::vector<float> numbers_;

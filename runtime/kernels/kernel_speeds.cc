@@ -43,7 +43,7 @@ class FloatConvolution {
     filters_ = Packed(*convolution_, std::vector<float>(shape.filter_size(), 0.5f));
   }
 
-  // Gives the number of runs.
+  // Returns the number of runs.
   int Run(int runs) {
     for (int run = 0; run < runs; ++run) convolution_->Run(x_, filters_, {}, absl::MakeSpan(y_));
     return runs;
@@ -56,7 +56,7 @@ class FloatConvolution {
   std::vector<uint8_t> filters_;
 };
 
-// The same of codes, between which a layer's results are stored.
+// The same for codes, including the storing of a layer's results as codes.
 class CodeConvolution {
  public:
   explicit CodeConvolution(const ConvolutionShape& shape)

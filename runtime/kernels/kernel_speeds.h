@@ -17,7 +17,7 @@ struct KernelSpeeds {
   // cache.
   double bytes = 0;
   double cached_bytes = 0;
-  // Seconds of a convolution of almost nothing: what a step takes besides its work.
+  // Seconds that a minimal convolution takes: the overhead of a step.
   double start = 0;
 };
 

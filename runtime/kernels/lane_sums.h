@@ -9,7 +9,7 @@
 
 namespace fixpoint::kernels {
 
-// How elements are combined, and what is combined with nothing.
+// How elements are combined, and the value that combining starts from.
 struct LaneAdd {
   static constexpr double kNothing = 0;
   static double Combine(double a, double b) { return a + b; }
@@ -18,7 +18,7 @@ struct LaneMultiply {
   static constexpr double kNothing = 1;
   static double Combine(double a, double b) { return a * b; }
 };
-// A NaN is the largest, and the smallest.
+// The maximum and the minimum of a NaN and anything else are the NaN.
 struct LaneMax {
   static constexpr double kNothing = -INFINITY;
   static double Combine(double a, double b) { return (b != b) | (b > a) ? b : a; }
@@ -29,8 +29,8 @@ struct LaneMin {
 };
 
 // The terms term(i) for i in [0, size), floats or doubles, combined. For loops of vectorised.h. A
-// term does not compute within a choice: of `c ? 0.0f : a * b` gcc 12 makes a * b for AVX2,
-// whatever c is.
+// term must not compute inside a conditional expression: for AVX2, gcc 12 turns `c ? 0.0f : a * b`
+// into a * b, whatever c is.
 template <typename How, typename Term>
 double LaneFold(int64_t size, Term term) {
   constexpr int kLanes = 16;

@@ -68,8 +68,8 @@ class PlannedLayerNorm final : public LayerNorm {
               const float* const x = x_all + r * width;
               const float* const dy = dy_all + r * width;
               float* const dx = dx_all + r * width;
-              // Floats do not hold the variance of numbers from 1e19 on, nor the mean of elements
-              // that are all near it.
+              // The variance of values from 1e19 on exceeds the range of floats, and so does the
+              // mean of elements near the largest float.
               const Statistics row = StatisticsOf(x, width);
               const Normal normal(row.mean, row.variance, shape.epsilon);
               const float inverse = normal.InverseDeviation();

@@ -31,8 +31,8 @@ class LayerNorm {
   virtual ~LayerNorm() = default;
 
   // REQUIRES, here and below: x, y and their gradients have the shape's size, mean and variance one
-  // element for each row, and all others one for each column. scale may be empty, for 1, and bias,
-  // for 0; dscale and dbias may be empty: they are not wanted. y may be x.
+  // element for each row, and all others one for each column. scale may be empty, which means 1,
+  // and bias, which means 0; dscale and dbias may be empty if they are not needed. y may be x.
   virtual void Forward(absl::Span<const float> x, absl::Span<const float> scale,
                        absl::Span<const float> bias, absl::Span<float> y, absl::Span<float> mean,
                        absl::Span<float> variance) = 0;

@@ -27,7 +27,7 @@ class LayoutConversion {
   // REQUIRES: both hold all elements, and are not the same memory.
   virtual void Run(const uint8_t* from, uint8_t* to) = 0;
 
-  // As oneDNN calls it.
+  // oneDNN's name for it.
   virtual std::string implementation() const = 0;
 };
 

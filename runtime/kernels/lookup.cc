@@ -79,7 +79,7 @@ void LookUpBackward(const TableShape& shape, absl::Span<const int64_t> ids,
                     absl::Span<const float> dout, absl::Span<float> dtable) {
   CheckSizes(shape, dtable, ids.size(), dout);
   std::fill(dtable.begin(), dtable.end(), 0.0f);
-  // Each thread has columns of its own.
+  // Threads write different columns.
   const int64_t bytes_of_column = 12 * static_cast<int64_t>(ids.size());
   ParallelFor(shape.width, bytes_of_column,
               [=, dout = dout.data(), dtable = dtable.data()](int64_t begin, int64_t end) {

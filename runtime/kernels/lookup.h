@@ -39,7 +39,7 @@ struct RowScales {
 void LookUp(const TableShape& shape, absl::Span<const int8_t> codes, const RowScales& rows,
             absl::Span<const int64_t> ids, absl::Span<float> out);
 
-// dtable is the sum, row by row, of what was looked up there, in the order of the ids.
+// Each row of dtable is the sum of the gradients of its lookups, in the order of the ids.
 void LookUpBackward(const TableShape& shape, absl::Span<const int64_t> ids,
                     absl::Span<const float> dout, absl::Span<float> dtable);
 

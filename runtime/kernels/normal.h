@@ -7,9 +7,9 @@
 
 namespace fixpoint::kernels {
 
-// (x - mean) / sqrt(variance + epsilon), of any floats: of quarters of x and of the mean, whose
-// difference is a float, and normal where the inverse of the deviation itself is not. The mean is
-// two floats, for elements that are all near it.
+// (x - mean) / sqrt(variance + epsilon), for any floats. It uses quarters of x and of the mean, so
+// that their difference does not overflow, and 4 / deviation, which is normal where 1 / deviation
+// is not. The mean is two floats, for elements that are all near it.
 class Normal {
  public:
   Normal() = default;

@@ -14,21 +14,22 @@
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
 
-// Windows are unfolded: of each pixel of the output four taps to a lane, and the next four. The
-// lanes of a vector of sums are elements of the output as they lie in memory, so that none is
-// wasted: with six filters those of a pixel, of the next one, and four of the one after it. What
-// belongs to filters therefore goes on from its beginning: a vector reads it from the filter of its
-// first lane on.
+// Windows are unfolded: for each pixel of the output, a lane holds four taps, then the next four.
+// The lanes of a vector of sums are elements of the output as they lie in memory, so that none is
+// wasted: with six filters a vector has those of a pixel, those of the next one, and four of the
+// one after it. Arrays by filter are therefore extended by a copy of their beginning: a vector
+// reads them from the filter of its first lane on.
 
 namespace fixpoint::kernels {
 namespace {
 
 constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 
-// Vectors of sums that are added up at once, so that instructions need not wait for each other.
+// The number of vectors of sums that are computed at once, so that instructions need not wait for
+// each other.
 constexpr int kBlock = 8;
 
-// What the windows of a band of rows may take of the first cache.
+// How much of the first-level cache the windows of a band of rows may use.
 constexpr int64_t kBandBytes = 16 << 10;
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
@@ -81,7 +82,7 @@ class OneChannelConvolution final : public IntegerSums {
         taps_.push_back(i * rows().dilation * line_ + column % step() * phase_ + column / step());
       }
     }
-    // Multiplied by 0.
+    // Lanes that are multiplied by 0.
     taps_.resize(groups_ * kTaps, 0);
   }
 
@@ -89,8 +90,8 @@ class OneChannelConvolution final : public IntegerSums {
     return wrapped_ * static_cast<int64_t>(sizeof(int32_t)) + groups_ * wrapped_ * kTaps;
   }
 
-  // Codes of both signs are shifted by 128 to be unsigned. The code of 0, so shifted, adds that
-  // often the sum of the filter's weights.
+  // Signed codes are shifted by 128 to make them unsigned. The shifted code of 0 contributes its
+  // value times the sum of the filter's weights to each sum.
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
@@ -141,12 +142,12 @@ class OneChannelConvolution final : public IntegerSums {
   std::string implementation() const override { return "loops:avx512_vnni"; }
 
  private:
-  // What is packed.
+  // The packed weights.
   struct Weights {
     const int8_t* codes;     // [group, wrapped filter, tap]
     const int32_t* offsets;  // of wrapped filters
   };
-  // Of a thread.
+  // The buffers of a thread.
   struct Scratch {
     std::vector<uint8_t> lines;     // [line, phase of the stride, column]
     std::vector<uint32_t> windows;  // [group of taps, pixel]
@@ -179,7 +180,7 @@ class OneChannelConvolution final : public IntegerSums {
     }
   }
 
-  // Rows are written in whole vectors; what is too much the next row writes again.
+  // Rows are written in whole vectors; the next row overwrites the surplus.
   FIXPOINT_VNNI_TARGET void Unfold(const uint8_t* lines, int64_t row_count,
                                    uint32_t* windows) const {
     for (int64_t g = 0; g < groups_; ++g) {
@@ -197,8 +198,8 @@ class OneChannelConvolution final : public IntegerSums {
     }
   }
 
-  // The elements of a band: `size` of them from `at` on, of which the first is one of the first
-  // filter. Vectors a period apart have the same filters in their lanes, and the same weights.
+  // Computes `size` elements of a band from `at` on, where the first belongs to the first filter.
+  // Vectors a period apart have the same filters in their lanes, and so the same weights.
   FIXPOINT_VNNI_TARGET void Multiply(const uint32_t* windows, const Weights& weights, int64_t size,
                                      const EpilogueOfLanes& epilogue, int64_t at) const {
     int64_t i = 0;
@@ -237,16 +238,16 @@ class OneChannelConvolution final : public IntegerSums {
   const ConvolutionShape shape_;
   const uint8_t shift_;
   const SumCoding coding_;
-  uint8_t zero_;  // the code of 0, shifted, of the run
+  uint8_t zero_;  // the shifted code of 0 in this run
   const Epilogue epilogue_;
   const OutputType output_;
   const int64_t groups_;  // of taps
-  const int64_t period_;  // elements, after which a vector has the filters of the first one again
-  // What belongs to filters, and after it its beginning again.
+  const int64_t period_;  // elements after which the filters in a vector's lanes repeat
+  // Arrays by filter, each followed by a copy of its beginning.
   const int64_t wrapped_;
-  std::vector<int32_t> pixels_;  // by which a lane is further on than the first
+  std::vector<int32_t> pixels_;  // how far a lane's pixel is from that of the first lane
   std::vector<float> scales_;
-  std::vector<int32_t> offsets_;  // what sums begin with
+  std::vector<int32_t> offsets_;  // the starting values of the sums
   std::vector<std::vector<float>> wrapped_operands_;
   std::vector<absl::Span<const float>> operands_;
   // Bands of rows, copied and unfolded.

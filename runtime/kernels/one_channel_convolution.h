@@ -1,5 +1,5 @@
-// Sums of products of codes where images have one channel, as the first layer's may. oneDNN's
-// instructions add four channels at once there, of which three are padding.
+// Sums of products of codes for images with one channel, as in the first layer of some networks.
+// oneDNN adds four channels with one instruction, three of which would be padding here.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_ONE_CHANNEL_CONVOLUTION_H_
 #define FIXPOINT_RUNTIME_KERNELS_ONE_CHANNEL_CONVOLUTION_H_
@@ -12,8 +12,8 @@
 
 namespace fixpoint::kernels {
 
-// Whether the kernel is for such a shape and there are instructions for it. Windows less than four
-// wide are as fast in oneDNN with a vector of filters or more.
+// Whether the kernel suits the shape and the machine has the instructions for it. For windows
+// narrower than four, oneDNN is as fast from a vector of filters on.
 bool IsForOneChannel(const ConvolutionShape& shape);
 
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForOneChannel, and

@@ -11,7 +11,7 @@ namespace {
 
 dnnl::memory::dims DimsOf(DimsView dims) { return {dims.begin(), dims.end()}; }
 
-// One for each thread.
+// Each thread has one.
 thread_local DeferredPrimitives* deferring = nullptr;
 thread_local int64_t primitives_made = 0;
 
@@ -70,16 +70,16 @@ Execution::Execution(const dnnl::primitive_desc_base& desc, absl::Span<const Arg
 void Execution::Run() const {
   try {
     if (!primitive_->is_made()) primitive_->Make();
-    // One for each thread that plans and runs.
+    // Each thread that plans and runs has one.
     thread_local dnnl::stream stream(Engine());
     dnnl::error::wrap_c_api(
         dnnl_primitive_execute(primitive_->get(), stream.get(), static_cast<int>(arguments_.size()),
                                arguments_.data()),
-        "it does not run the primitive that it planned");
+        "it cannot run the primitive that it planned");
     stream.wait();
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-    throw KernelError(absl::StrCat("oneDNN refuses in a run: ", error.what()));
+    throw KernelError(absl::StrCat("oneDNN failed in a run: ", error.what()));
   }
 }
 

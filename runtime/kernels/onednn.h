@@ -23,15 +23,15 @@ namespace fixpoint::kernels {
 
 const dnnl::engine& Engine();
 
-// Dims as the program declares them, [batch, channels, height, width], in memory with the channels
-// last.
+// A desc with the dims that the program declares, [batch, channels, height, width], and channels
+// last in memory.
 dnnl::memory::desc ChannelsLast(DimsView dims, dnnl::memory::data_type type);
 // Row major.
 dnnl::memory::desc RowMajor(DimsView dims, dnnl::memory::data_type type);
-// As a primitive wants it.
+// A layout that the primitive chooses.
 dnnl::memory::desc AnyLayout(DimsView dims, dnnl::memory::data_type type);
 
-// Memory of a layout: its own, or somewhere else at every run.
+// Memory with a layout: its own, or memory that each run gives.
 class Operand {
  public:
   static Operand Own(const dnnl::memory::desc& desc) { return Operand(desc, DNNL_MEMORY_ALLOCATE); }
@@ -39,7 +39,7 @@ class Operand {
 
   const dnnl::memory& memory() const { return memory_; }
 
-  // Says where it is. REQUIRES: it has the layout's size.
+  // Sets where it is. REQUIRES: it has the layout's size.
   template <typename T>
   void PointTo(absl::Span<T> data) {
     CHECK_EQ(bytes_, data.size() * sizeof(T));
@@ -66,7 +66,7 @@ class Operand {
   size_t bytes_;
 };
 
-// A primitive, which is created when it is planned or later (deferred_primitives.h).
+// A primitive, created when it is planned or later (deferred_primitives.h).
 class Primitive {
  public:
   static std::shared_ptr<Primitive> Plan(const dnnl::primitive_desc_base& desc);

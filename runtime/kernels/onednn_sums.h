@@ -1,4 +1,4 @@
-// What oneDNN's convolutions and products of codes have in common.
+// What oneDNN's convolutions and products of codes share.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_ONEDNN_SUMS_H_
 #define FIXPOINT_RUNTIME_KERNELS_ONEDNN_SUMS_H_
@@ -26,13 +26,14 @@ inline dnnl::memory::data_type DataTypeOf(OutputType type) {
 }
 
 // Whether oneDNN's implementation of that name adds up products of codes exactly: by instructions
-// of one of the sets that have such (HasExactIntegerProducts). An allow-list: where oneDNN has none
-// with them for a shape, it takes one with pairs of products in 16 bits, which saturate.
+// of one of the sets that have such (HasExactIntegerProducts). This is an allow-list, because where
+// oneDNN has no such implementation for a shape, it uses one that adds pairs of products in 16
+// bits, which saturate.
 bool AddsCodesExactly(absl::string_view implementation);
-// Whether it also stores sums of more than 2^24 as they are. Others make floats of them.
+// Whether it also stores sums of more than 2^24 exactly. Others convert them to floats.
 bool StoresSumsExactly(absl::string_view implementation);
 
-// Goes on to the first of oneDNN's implementations that is `exact`. False: there is none.
+// Advances to oneDNN's first implementation that is `exact`. False: there is none.
 template <typename Desc>
 bool Choose(bool (*exact)(absl::string_view), Desc* desc) {
   while (!exact(desc->impl_info_str())) {
@@ -66,8 +67,8 @@ SumsPrimitive SumsPrimitiveOf(const Desc& desc, const dnnl::memory::desc& plain_
           channels};
 }
 
-// A primitive that does all there is to a sum. oneDNN multiplies by scales of the weights before it
-// adds a bias; so where there is one, the scales are the first stage of what is done after it.
+// A primitive that computes sums and all that follows. oneDNN multiplies by the scales of the
+// weights before it adds a bias, so where there is a bias, the scales are the first stage after it.
 class FusedSums {
  public:
   // `out` is what the primitive writes, with its channels on `channel_axis`, and `scales_mask` says
@@ -76,9 +77,9 @@ class FusedSums {
             int channel_axis, int scales_mask);
 
   dnnl::primitive_attr attr() const;
-  // Of so many axes; zero where there is no bias.
+  // The desc of a bias with `axes` axes; zero where there is no bias.
   dnnl::memory::desc bias(int64_t channels, int axes) const;
-  // Sums of up to 2^24, where there is a bias.
+  // The sums. REQUIRES, where there is a bias: they are at most 2^24.
   std::unique_ptr<IntegerSums> Make(const SumsPrimitive& primitive) const;
 
  private:

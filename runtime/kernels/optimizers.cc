@@ -20,7 +20,7 @@ void UpdateEach(size_t size, Update update) {
   });
 }
 
-// One element of moments with its gradient taken in.
+// One element of the moments, updated with its gradient.
 struct MomentsLoop {
   explicit MomentsLoop(const Moments& moments)
       : beta1(moments.beta1),

@@ -62,10 +62,9 @@ void Lamb(const LambRule& rule, absl::Span<const float> grad, float learning_rat
 void Adagrad(float epsilon, absl::Span<const float> grad, float learning_rate,
              absl::Span<float> param, absl::Span<float> moment);
 
-// mean_square = decay * mean_square + (1 - decay) * grad^2, and of the gradient itself mean_grad,
-// which is empty where the rule is not centered;
-// moment = momentum * moment + learning_rate * grad / sqrt(mean_square - mean_grad^2 + epsilon);
-// param -= moment.
+// mean_square = decay * mean_square + (1 - decay) * grad^2, and mean_grad likewise for the gradient
+// itself, empty where the rule is not centered; moment = momentum * moment + learning_rate * grad /
+// sqrt(mean_square - mean_grad^2 + epsilon); param -= moment.
 struct RmsPropRule {
   float decay = 0.95f;
   float epsilon = 1e-6f;

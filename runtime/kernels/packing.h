@@ -17,12 +17,12 @@ class PacksWeights {
   virtual ~PacksWeights() = default;
 
   virtual int64_t packed_bytes() const = 0;
-  // REQUIRES: as many weights as the kernel was planned for, and packed_bytes bytes. Every kernel
-  // that was planned for the same shape can read them.
+  // REQUIRES: weights of the size that the kernel was planned for, and packed_bytes bytes. Every
+  // kernel that was planned for the same shape can read the result.
   virtual void Pack(absl::Span<const T> weights, absl::Span<uint8_t> packed) = 0;
 };
 
-// In memory of their own.
+// The same, into memory that it allocates.
 template <typename T>
 std::vector<uint8_t> Packed(PacksWeights<T>& kernel, const std::vector<T>& weights) {
   std::vector<uint8_t> packed(kernel.packed_bytes());

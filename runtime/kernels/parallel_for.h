@@ -1,6 +1,6 @@
-// Loops of vectorised.h, split among the threads that kernels run on. Which thread computes what
-// changes no bits: a loop writes each place once, and it adds up in pieces that depend on its size
-// alone, which are combined in order.
+// Loops of vectorised.h, split among the threads that kernels run on. How the work is split changes
+// no bits: a loop writes each place once, and sums are made in pieces that depend on the loop's
+// size alone and are combined in order.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PARALLEL_FOR_H_
 #define FIXPOINT_RUNTIME_KERNELS_PARALLEL_FOR_H_
@@ -14,12 +14,13 @@
 
 namespace fixpoint::kernels {
 
-// The bytes that a loop reads and writes for each thread that it uses, at least. Waking a thread
-// takes 2 us while it spins and 8 us if it sleeps; in that time another one moves 60 to 600 KB.
+// The least number of bytes that a loop reads and writes for each thread that it uses. Waking a
+// thread takes 2 us while it spins and 8 us if it sleeps; in that time another one moves 60 to 600
+// KB.
 inline constexpr int64_t kBytesOfThread = int64_t{512} << 10;
 
-// Calls f(begin, end) with parts of [0, size) that together are all of it; each i reads and writes
-// so many bytes. What f calls is inlined, as by Vectorised. If there are many, parts begin at
+// Calls f(begin, end) with parts that together cover [0, size); each i reads and writes
+// `bytes_of_each` bytes. What f calls is inlined, as by Vectorised. Parts of a large size begin at
 // multiples of 64, so that no two share a cache line.
 template <typename F>
 void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {
@@ -35,7 +36,7 @@ void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {
   });
 }
 
-// How many pieces a loop over so many elements is combined from.
+// The number of pieces that a loop over `size` elements is combined from.
 inline constexpr int64_t kMostPieces = 32;
 inline int64_t PiecesOf(int64_t size) { return std::clamp<int64_t>(size >> 16, 1, kMostPieces); }
 

@@ -11,7 +11,7 @@
 namespace fixpoint::kernels {
 
 // The dims padded with 1s to `rank`, by the rule of ElementwiseShape (elementwise.h). Error
-// (kInvalidArgument): the axis does not place them. REQUIRES: they are no more than `rank`.
+// (kInvalidArgument): the axis does not place them. REQUIRES: there are at most `rank` dims.
 absl::StatusOr<Dims> PlacedDims(DimsView dims, int rank, int64_t axis);
 
 }  // namespace fixpoint::kernels

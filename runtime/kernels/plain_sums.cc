@@ -13,7 +13,7 @@
 namespace fixpoint::kernels {
 namespace {
 
-// As oneDNN wants memory to be aligned.
+// The alignment that oneDNN wants.
 constexpr int64_t kAlignment = 64;
 
 class ByInstructions final : public PlainSums {
@@ -115,8 +115,8 @@ class InFloats final : public PlainSums {
                 {{DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, out_}}),
         part_of_weight_(plain_weights_.size<float>(), 0) {}
 
-  // As many parts as there can be, after their number; those that are none are zeros, so that equal
-  // weights are equal bytes.
+  // The number of parts, then room for the most parts that there can be. Unused parts are zeros, so
+  // that equal weights pack to equal bytes.
   int64_t packed_bytes() const override { return kAlignment + parts_.most() * weights_.bytes(); }
 
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {

@@ -18,9 +18,9 @@ namespace fixpoint::kernels {
 
 class PlainSums : public PacksWeights<int8_t> {
  public:
-  // Fills sums, [row, channel], and what all of a channel, of a matrix of several, lack: their
-  // bias is in there. Zero points of weights are not taken off. What goes beyond 32 bits is left
-  // out of both; together they are right. REQUIRES: sizes of what was planned.
+  // Fills sums, [row, channel], and the offsets that all sums of a channel (of each matrix) still
+  // lack, the bias included. Zero points of weights are not subtracted. Both are computed modulo
+  // 2^32; together they are exact. REQUIRES: the sizes that were planned.
   virtual void Run(const SumOperands& operands, absl::Span<int32_t> sums,
                    absl::Span<int32_t> offsets) = 0;
 
@@ -38,16 +38,16 @@ struct PaddedImages {
   int64_t padded_size() const { return count * (top + height + bottom) * line.padded_size(); }
 };
 
-// By a primitive that multiplies UINT8 with INT8 and stores INT32, whatever the codes of the inputs
-// are: oneDNN itself goes by floats where they are others. `images` are what is copied for it,
-// where is_copied.
+// Uses a primitive that multiplies UINT8 by INT8 and stores INT32, whatever the codes of the inputs
+// are: for other codes oneDNN itself would compute in float. `images` describes the copy that it
+// reads, where is_copied.
 std::unique_ptr<PlainSums> SumsByInstructions(const SumsPrimitive& primitive,
                                               const WeightsOfSums& weights,
                                               const InputCoding& inputs, const PaddedImages& images,
                                               bool is_copied);
 
-// By a primitive of floats. They add integers exactly up to 2^24; where the products of a sum can
-// be more, its weights are shared out to several runs, whose sums are added as integers.
+// Uses a primitive on floats, which add integers exactly up to 2^24. Where a sum can exceed that,
+// its weights are split among several runs, whose results are added as integers.
 std::unique_ptr<PlainSums> SumsInFloats(const SumsPrimitive& primitive,
                                         const WeightsOfSums& weights, const InputCoding& inputs);
 

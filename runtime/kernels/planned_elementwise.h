@@ -1,5 +1,5 @@
-// The loops of an elementwise op of two tensors. Each source that makes some of them takes long to
-// compile, so that they are shared out to several.
+// The loops of an elementwise op on two tensors. They take long to compile, so several sources
+// instantiate some of them each.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PLANNED_ELEMENTWISE_H_
 #define FIXPOINT_RUNTIME_KERNELS_PLANNED_ELEMENTWISE_H_
@@ -49,7 +49,7 @@ class PlannedElementwise final : public Elementwise {
   void Backward(absl::Span<const float> x, absl::Span<const float> y, absl::Span<const float> dout,
                 absl::Span<float> dx, absl::Span<float> dy) override {
     CHECK_EQ(static_cast<int64_t>(dout.size()), loops_.out_size());
-    // Whoever reads no x and y still gets memory that is as large.
+    // An op that reads neither x nor y still gets memory of their size.
     if (Op::kIsLinear) x = y = dout;
     const auto to_x = [&] {
       if (dx.empty()) return;

@@ -19,7 +19,7 @@ namespace {
 // The mask's entry for a maximum that belongs to no element.
 constexpr int32_t kNowhere = -1;
 
-// Up to four elements of a window, whose channels begin at these places.
+// Up to four elements of a window, given by where their channels begin.
 struct Places {
   int64_t a;
   int64_t b;
@@ -27,7 +27,8 @@ struct Places {
   int64_t d;
 };
 
-// A pixel of the output, of elements of its window. `tap` is the number of the first of them in it.
+// Computes a pixel of the output from elements of its window. `tap` is the number of the first of
+// them in the window.
 struct Maximum {
   const float* x;
   float* y;
@@ -64,7 +65,7 @@ struct Maximum {
   }
 };
 
-// A pixel of the image's gradient, of a window that it may have been the maximum of.
+// Computes a pixel of the image's gradient from a window whose maximum it may have been.
 struct MaximumGradient {
   const float* dy;
   const int32_t* mask;
@@ -190,9 +191,9 @@ class WindowWalk {
   int64_t to_next_row_;
 };
 
-// How many channels are computed: whole vectors where all that is read and written, which begins at
-// these places, stays in front of their ends. What is after a pixel's own channels belongs to the
-// next pixels, which are written later.
+// How many channels are computed: whole vectors, where reads and writes that begin at these places
+// stay inside the tensors. What lies after a pixel's own channels belongs to the next pixels, which
+// are written later.
 int64_t ComputedChannels(int64_t channels, int64_t last_read, int64_t read_end,
                          int64_t last_written, int64_t written_end) {
   const int64_t whole = (channels + 7) / 8 * 8;
@@ -219,8 +220,8 @@ class PlannedPooling : public Pooling {
     ParallelFor(shape_.batch, 4 * (shape_.input_size() + shape_.output_size()) / shape_.batch, f);
   }
 
-  // Lets pixel_at(at) of each place of the output take its window, four elements in one pass over
-  // the channels where there are so many; `at` is where the pixel's channels begin.
+  // Calls pixel_at(at) for each place of the output and gives it the window, four elements in one
+  // pass over the channels where possible; `at` is where the pixel's channels begin.
   template <typename PixelAt>
   void PoolWindows(PixelAt pixel_at) const {
     ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
@@ -267,8 +268,8 @@ class PlannedPooling : public Pooling {
     });
   }
 
-  // The gradient if each place of the image is in one window: lets pixel_at(at) of each place of
-  // the output write to its window.
+  // The gradient if each place of the image is in one window: calls pixel_at(at) for each place of
+  // the output and lets it write to the window.
   template <typename PixelAt>
   void SpreadWindows(PixelAt pixel_at) const {
     ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {
@@ -298,7 +299,8 @@ class PlannedPooling : public Pooling {
     });
   }
 
-  // The gradient: computes each pixel of the image from all places of the output that used it.
+  // The gradient in general: computes each pixel of the image from all places of the output that
+  // used it.
   template <typename PixelAt>
   void PoolTakers(PixelAt pixel_at) const {
     ForEachImages([=, axes = &axes_, shape = shape_](int64_t first, int64_t end) {

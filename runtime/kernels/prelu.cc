@@ -73,13 +73,14 @@ void PreluBackwardSlopes(const PreluShape& shape, absl::Span<const float> x,
   CHECK_EQ(sums.size(), dslopes.size());
   std::fill(sums.begin(), sums.end(), 0.0);
   const auto term = [x = x.data(), dy = dy.data()](int64_t i) {
-    const float product = dy[i] * x[i];  // both sides are there before one is chosen: lane_sums.h
+    const float product =
+        dy[i] * x[i];  // both sides are computed before one is chosen: lane_sums.h
     return x[i] > 0.0f ? 0.0f : product;
   };
   if (shape.slopes == 1) {
     sums[0] = ParallelSum(shape.size(), 8, term);
   } else {
-    // Each thread has slopes of its own.
+    // Threads write different slopes.
     ParallelFor(shape.slopes, 8 * shape.outer * shape.inner,
                 [=, sums = sums.data()](int64_t begin, int64_t end) {
                   if (shape.inner == 1) {

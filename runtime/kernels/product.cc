@@ -16,7 +16,7 @@ constexpr auto kFloat = memory::data_type::f32;
 
 class FloatProduct final : public Product {
  public:
-  // `after` are loops after the primitive, which has `epilogue`; one of both is empty.
+  // The primitive computes `epilogue`, and loops after it compute `after`; one of the two is empty.
   FloatProduct(const ProductShape& shape, const Epilogue& epilogue, const Epilogue& after)
       : epilogue_(epilogue, OutDesc(shape), kColumnAxis),
         after_(after),

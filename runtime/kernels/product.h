@@ -18,17 +18,17 @@ namespace fixpoint::kernels {
 // Not for two threads at once.
 class Product : public PacksWeights<float> {
  public:
-  // What oneDNN does not do after its sums, or does element by element, are loops of our own.
-  // Errors: those of CheckShape and Planned (onednn.h).
+  // Stages that oneDNN cannot apply to its sums, or applies element by element, are loops of our
+  // own. Errors: those of CheckShape and Planned (onednn.h).
   static absl::StatusOr<std::unique_ptr<Product>> Plan(const ProductShape& shape,
                                                        const Epilogue& epilogue = {});
 
-  // out = x * y, of a packed y, and the epilogue, whose channels are columns. REQUIRES: the sizes
+  // out = x * y, with y packed, and the epilogue, whose channels are columns. REQUIRES: the sizes
   // are the shape's.
   virtual void Run(absl::Span<const float> x, absl::Span<const uint8_t> y,
                    EpilogueOperands operands, absl::Span<float> out) = 0;
 
-  // As oneDNN calls it: "brgemm:jit".
+  // oneDNN's name for it: "brgemm:jit".
   virtual std::string implementation() const = 0;
 };
 

@@ -17,8 +17,8 @@ constexpr int kColumnAxis = 2;
 dnnl::memory::desc OutDesc(const ProductShape& shape,
                            dnnl::memory::data_type type = dnnl::memory::data_type::f32);
 
-// Of an x and a result of those types, and a y as the kernel wants it. A `bias` that is zero is
-// none.
+// The product of elements of those types, with y in the layout that the kernel chooses. A `bias`
+// that is a zero desc means none.
 dnnl::matmul::primitive_desc ProductDesc(const ProductShape& shape, dnnl::memory::data_type x,
                                          dnnl::memory::data_type y, dnnl::memory::data_type out,
                                          const dnnl::primitive_attr& attr = {},

@@ -1,4 +1,4 @@
-// The largest elements along an axis, and whether they are right.
+// The largest elements along an axis, and whether the label is among them.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_RANKING_H_
 #define FIXPOINT_RUNTIME_KERNELS_RANKING_H_

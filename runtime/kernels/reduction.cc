@@ -14,7 +14,8 @@
 namespace fixpoint::kernels {
 namespace {
 
-// X of the loops is the result, which repeats along what is reduced, and Y what is reduced.
+// In the loops, X is the result, which repeats along the reduced axes, and Y is the tensor that is
+// reduced.
 template <typename How>
 class PlannedReduction final : public Reduction {
  public:
@@ -85,7 +86,7 @@ absl::StatusOr<std::unique_ptr<Reduction>> Reduction::Plan(const ReductionShape&
     case ReductionType::kProduct:
       return std::make_unique<PlannedReduction<LaneMultiply>>(shape, kept);
   }
-  LOG(FATAL) << "a reduction that is none";
+  LOG(FATAL) << "an unknown reduction";
 }
 
 }  // namespace fixpoint::kernels

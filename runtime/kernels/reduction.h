@@ -15,22 +15,22 @@ namespace fixpoint::kernels {
 
 enum class ReductionType { kSum, kMean, kMax, kMin, kProduct };
 
-// x [dims], row major, of which those axes are reduced. Negative axes count from the end.
+// x [dims], row major, and the axes that are reduced. Negative axes count from the end.
 struct ReductionShape {
   ReductionType type = ReductionType::kSum;
   Dims dims;
   Dims axes;
 };
 
-// Elements are combined in double, in an order that the shape alone decides. A NaN is the largest,
-// and the smallest. Not for two threads at once.
+// Elements are combined in double, in an order that the shape alone decides. A maximum or minimum
+// over a NaN is the NaN. Not for two threads at once.
 class Reduction {
  public:
-  // Errors: an axis is none of the dims (kInvalidArgument); those of CheckExtents (extents.h).
+  // Errors: an axis is not one of the dims (kInvalidArgument); those of CheckExtents (extents.h).
   static absl::StatusOr<std::unique_ptr<Reduction>> Plan(const ReductionShape& shape);
   virtual ~Reduction() = default;
 
-  // The dims of the result, which is x with 1 for each axis that is reduced.
+  // The dims of the result: those of x, with 1 for each axis that is reduced.
   virtual int64_t out_size() const = 0;
 
   // REQUIRES, here and below: x and dx have the elements of the dims, out and dout out_size().

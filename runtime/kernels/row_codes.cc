@@ -19,7 +19,7 @@ inline float OrZero(float x) {
   return __builtin_fabsf(x) <= std::numeric_limits<float>::max() ? x : 0.0f;
 }
 
-// Lowers and raises each of `size` ends to what one line has at their places.
+// Widens each of `size` smallest and largest values by the element of one line at its place.
 inline void WidenEach(const float* x, int64_t size, float* min, float* max) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < size; ++i) {
@@ -29,15 +29,15 @@ inline void WidenEach(const float* x, int64_t size, float* min, float* max) {
   }
 }
 
-// The ends of a line, in as many lanes as kLanes.
+// The smallest and the largest value of a line, in kLanes lanes.
 inline void Widen(const float* x, int64_t size, float* min, float* max) {
   int64_t i = 0;
   for (; i + kLanes <= size; i += kLanes) WidenEach(x + i, kLanes, min, max);
   WidenEach(x + i, size - i, min, max);
 }
 
-// Calls f(line, size, row, rows) for each line of memory: of one row or, where rows is more, of an
-// element of each of so many rows.
+// Calls f(line, size, row, rows) for each line of memory: a line holds elements of one row or,
+// where `rows` is more than 1, one element of each of `rows` rows.
 template <typename F>
 void ForEachLine(const Channels& channels, int64_t bytes_of_each, F f) {
   if (channels.inner == 1) {
@@ -56,7 +56,7 @@ void ForEachLine(const Channels& channels, int64_t bytes_of_each, F f) {
               });
 }
 
-// As AffineCode.
+// Computes what AffineCode computes.
 template <QuantSpec::Rounding kRounding, typename Code>
 inline void QuantizeLine(const float* x, int64_t size, const float* steps, const int32_t* zeros,
                          bool is_of_each, float smallest, float largest, Code* codes) {
@@ -129,7 +129,7 @@ void FindRowParams(absl::Span<const float> x, const Channels& rows, const CodeRa
   std::vector<float> min(rows.count * lanes);
   std::vector<float> max(rows.count * lanes);
   if (rows.inner == 1) {
-    // Each thread has columns of its own.
+    // Threads write different columns.
     ParallelFor(rows.count, 4 * rows.outer,
                 [=, x = x.data(), min = min.data(), max = max.data()](int64_t begin, int64_t end) {
                   for (int64_t o = 0; o < rows.outer; ++o) {

@@ -1,5 +1,5 @@
-// Codes with a step and a zero point for each row: found, and dequantized, at the speed of memory.
-// ops/affine_codes.h defines what is computed: the same bits, on every machine.
+// Quantizes to, and dequantizes, codes with a step and a zero point for each row, at the speed of
+// memory. ops/affine_codes.h defines what is computed: the same bits, on every machine.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_ROW_CODES_H_
 #define FIXPOINT_RUNTIME_KERNELS_ROW_CODES_H_

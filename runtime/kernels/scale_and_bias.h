@@ -14,8 +14,8 @@
 
 namespace fixpoint::kernels {
 
-// `size` values each. Spans of them may be empty: scales of 1, biases of 0, and gradients that are
-// not needed. Gradients are summed up in pieces, each of which one thread can fill.
+// `size` values each. A span may be empty: for scales that means 1, for biases 0, and gradients are
+// then not needed. Gradients are summed in pieces, each of which one thread can fill.
 class ScaleAndBias {
  public:
   ScaleAndBias(int64_t size, int64_t pieces)

@@ -49,8 +49,8 @@ void GatherContextBackward(const SequenceContext& shape, absl::Span<const float>
       for (int64_t row = sequences[s].begin; row < sequences[s].end; ++row) {
         float* const dx = dx_all + row * width;
         std::fill_n(dx, width, 0.0f);
-        // From the last place in a context to the first: from the first row that has it to the
-        // last.
+        // Walking from the last place in a context to the first visits the rows that have it from
+        // first to last.
         for (int64_t i = length - 1; i >= 0; --i) {
           const int64_t t = row - start - i;
           if (!Holds(sequences[s], t)) continue;

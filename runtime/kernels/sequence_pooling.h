@@ -11,7 +11,7 @@
 
 namespace fixpoint::kernels {
 
-// A sum, or one over the number of rows, or over its root; or one row's element.
+// The sum; the sum divided by the number of rows, or by its square root; or the element of one row.
 enum class SequencePooling { kSum, kAverage, kSqrt, kMax, kFirst, kLast };
 
 // x [rows, width] and out [sequences, width]. REQUIRES: the sequences are of those rows.

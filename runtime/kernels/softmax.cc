@@ -48,7 +48,7 @@ void ForEachLine(const Lines& lines, F f) {
   }
 }
 
-// A NaN is larger than nothing, so that it does not count.
+// A NaN compares as larger than nothing, so it does not count.
 template <typename Stride>
 float Largest(const float* x, int64_t size, Stride stride) {
   constexpr int kLanes = 16;

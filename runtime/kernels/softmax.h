@@ -1,4 +1,4 @@
-// Softmax along an axis, and its loss against labels.
+// Softmax along an axis, and its loss with respect to labels.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_SOFTMAX_H_
 #define FIXPOINT_RUNTIME_KERNELS_SOFTMAX_H_
@@ -17,12 +17,12 @@ void Softmax(const Lines& lines, absl::Span<const float> x, absl::Span<float> y)
 void SoftmaxBackward(const Lines& lines, absl::Span<const float> y, absl::Span<const float> dy,
                      absl::Span<float> dx);
 
-// The logarithm of softmax, of whose logits none counts as less either.
+// The logarithm of softmax, with the same lower bound on logits.
 void LogSoftmax(const Lines& lines, absl::Span<const float> x, absl::Span<float> y);
 
-// softmax, and of each line the loss, -sum of label * log softmax over the labels that are not 0;
-// it is made of the logits, so that it is finite where they are. softmax must not be the logits.
-// REQUIRES, here and below: CheckLabels is ok.
+// softmax, and the loss of each line, -sum of label * log softmax over the labels that are not 0;
+// it is computed from the logits, so that it is finite where they are. softmax must not be the
+// logits. REQUIRES, here and below: CheckLabels is ok.
 void SoftmaxCrossEntropy(const Lines& lines, absl::Span<const float> logits, const Labels& labels,
                          absl::Span<float> softmax, absl::Span<float> loss);
 // dlogits = (softmax - label) * dloss, and 0 in a line that is ignored. dlogits may be softmax.

@@ -36,7 +36,7 @@ absl::StatusOr<int64_t> ReachOf(DimsView dims, const StridedLayout& layout) {
 // How many elements on a side are transposed at once.
 constexpr int64_t kTile = 16;
 
-// Through memory of its own, so that the compiler knows all strides.
+// Goes through a local buffer, so that the compiler knows all strides.
 template <typename T>
 void CopyTile(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   T tile[kTile * kTile];
@@ -48,7 +48,8 @@ void CopyTile(const T* from, int64_t from_stride, T* to, int64_t to_stride) {
   }
 }
 
-// [rows, columns] whose columns follow each other in `to`, and whose rows do in `from`.
+// A matrix [rows, columns] whose columns are adjacent in `to`, and whose rows are adjacent in
+// `from`.
 template <typename T>
 void CopyTransposed(int64_t rows, int64_t columns, const T* from, int64_t from_stride, T* to,
                     int64_t to_stride) {
@@ -115,7 +116,7 @@ absl::StatusOr<std::unique_ptr<StridedCopy>> StridedCopy::Plan(DimsView dims,
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] > 1) levels.push_back({dims[i], from.strides[i], to.strides[i]});
   }
-  // In the order in which they are written, the innermost last.
+  // The levels in the order in which they are written, the innermost last.
   std::stable_sort(levels.begin(), levels.end(), [](const Level& a, const Level& b) {
     return std::abs(a.to_stride) > std::abs(b.to_stride);
   });
@@ -128,7 +129,7 @@ absl::StatusOr<std::unique_ptr<StridedCopy>> StridedCopy::Plan(DimsView dims,
     levels[i] = {levels[i].size * inner.size, inner.from_stride, inner.to_stride};
     levels.erase(levels.begin() + i + 1);
   }
-  // A block is the innermost level and the one that follows each other in `from`, if there is one.
+  // A block is the innermost level and the level that is adjacent in `from`, if there is one.
   if (levels.size() > 2 && levels.back().from_stride != 1) {
     const auto adjacent = std::find_if(levels.begin(), levels.end() - 1,
                                        [](const Level& level) { return level.from_stride == 1; });
@@ -185,7 +186,7 @@ template <typename T>
 void StridedCopy::Run(absl::Span<const T> all_from, absl::Span<T> all_to) const {
   CHECK_LE(from_size_, static_cast<int64_t>(all_from.size()));
   CHECK_LE(to_size_, static_cast<int64_t>(all_to.size()));
-  // Parts are of the outermost level, unless it is too short for that.
+  // The outermost level is split into parts, unless it is too short for that.
   const auto is_longer = [](const Level& a, const Level& b) { return a.size < b.size; };
   const auto shared = levels_.front().size >= kLongLevel
                           ? levels_.begin()

@@ -45,7 +45,7 @@ class StridedCopy {
   void Run(absl::Span<const T> from, absl::Span<T> to) const;
 
  private:
-  // Dimensions that both layouts go through evenly are one.
+  // Dimensions that both layouts traverse with one stride are merged.
   struct Level {
     int64_t size;
     int64_t from_stride;

@@ -1,4 +1,4 @@
-// What kernels of sums do first in a run.
+// What a run of a kernel of sums begins with.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_SUM_BEGIN_H_
 #define FIXPOINT_RUNTIME_KERNELS_SUM_BEGIN_H_
@@ -14,7 +14,7 @@
 
 namespace fixpoint::kernels {
 
-// Of what a kernel was planned for.
+// The sizes that a kernel was planned for.
 struct PlannedSizes {
   int64_t inputs;
   int64_t packed_bytes;
@@ -37,10 +37,9 @@ inline void CheckRun(const SumOperands& operands, const Output& out, const SumCo
   CHECK(out.type() == output);
 }
 
-// What sums begin with: the bias, less what `zero`, the code of 0, adds to them, which is that
-// often the sum of the weights. In 32 bits, with what goes beyond them left out: the sums that it
-// belongs to do the same, and are right in the end. `offsets` go on with the bias from its
-// beginning where there are more of them.
+// The starting values of the sums: the bias, minus `zero`, the code of 0, times the sum of the
+// weights. Computed modulo 2^32, like the sums themselves, which are exact in the end. Where there
+// are more offsets than elements of the bias, the bias repeats.
 inline void FillOffsets(absl::Span<const int32_t> weight_sums, int32_t zero,
                         absl::Span<const int32_t> bias, absl::Span<int32_t> offsets) {
   const auto factor = -static_cast<uint32_t>(zero);

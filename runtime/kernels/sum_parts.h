@@ -1,4 +1,5 @@
-// How the weights of sums lie, and sums of products of codes in parts that floats hold exactly.
+// How the weights of sums lie in memory, and how to split sums of products of codes into parts that
+// floats add exactly.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_SUM_PARTS_H_
 #define FIXPOINT_RUNTIME_KERNELS_SUM_PARTS_H_
@@ -10,8 +11,8 @@
 
 namespace fixpoint::kernels {
 
-// Which weights are added up: `groups` of them lie one after the other, and sum i of a group is of
-// `products` weights from i * sum_stride on, `stride` apart.
+// Which weights belong to which sum: there are `groups` consecutive groups of weights, and sum i of
+// a group has `products` weights, `stride` apart, from i * sum_stride on.
 struct WeightsOfSums {
   int64_t groups;
   int64_t sums;  // of a group
@@ -22,23 +23,23 @@ struct WeightsOfSums {
   int64_t count() const { return groups * sums; }
 };
 
-// The sum of the weights of each sum. REQUIRES: sizes of what is described.
+// Adds up the weights of each sum. REQUIRES: sizes as described.
 void AddUpWeights(absl::Span<const int8_t> codes, const WeightsOfSums& weights,
                   absl::Span<int32_t> sums);
 
-// Whether floats hold every sum of so many products, whatever the codes are: up to 2^24.
+// Whether floats hold every sum of `products` products exactly, whatever the codes are: up to 2^24.
 bool FloatsHoldSums(int64_t products, const InputCoding& inputs);
 
-// Shares the weights of sums out to parts, each of so little that whatever the inputs are, floats
-// add up its products without rounding: up to 2^24.
+// Splits the weights of each sum into parts, so small that floats add the products of a part
+// without rounding, whatever the inputs are: up to 2^24.
 class SumParts {
  public:
   SumParts(const WeightsOfSums& weights, const InputCoding& inputs);
 
-  // As many as there can be. A part that is full lacks less than one product.
+  // The most parts that a sum can need. A full part has room for less than one more product.
   int64_t most() const;
 
-  // Says for each weight which part it belongs to; gives their number. REQUIRES: equal sizes.
+  // Assigns each weight to a part; returns the number of parts. REQUIRES: equal sizes.
   int64_t ShareOut(absl::Span<const int8_t> codes, absl::Span<int> parts) const;
 
  private:

@@ -14,7 +14,7 @@
 namespace fixpoint::kernels {
 
 // to [outer, places, inner]: element i of each line is that at places[i] of its line in `from`.
-// Error (kInvalidArgument): a place is none of the line. REQUIRES: the sizes fit.
+// Error (kInvalidArgument): a place is outside the line. REQUIRES: the sizes fit.
 template <typename T, typename Place>
 absl::Status Take(const Lines& lines, absl::Span<const T> from, absl::Span<const Place> places,
                   absl::Span<T> to) {

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <exception>
 
-// From the thread sanitizer, if it is there. It does not see that the threads of OpenMP begin after
-// what was done before, and that what they do is done before what follows the loop.
+// Functions of the thread sanitizer, if it is linked. It does not know that OpenMP's threads start
+// after everything before the loop, and finish before everything after it.
 extern "C" {
 __attribute__((weak)) void __tsan_acquire(void* place);
 __attribute__((weak)) void __tsan_release(void* place);

@@ -9,15 +9,15 @@
 
 namespace fixpoint::kernels {
 
-// Kernels that this thread plans and runs from now on use so many threads. The same number gives
-// the same bits, if it is the same in both: oneDNN splits the work when it plans. REQUIRES: 1 or
-// more.
+// Kernels that this thread plans and runs from now on use this many threads. Results have the same
+// bits for the same number, if planning and running agree: oneDNN splits the work when it plans.
+// REQUIRES: 1 or more.
 void UseThreads(int count);
 
 // The number that was given last, or one for each core.
 int GrantedThreads();
 
-// Calls f(thread, begin, end) on each of so many threads, with its part of [0, size). REQUIRES: 1
+// Calls f(thread, begin, end) on each of `threads` threads, with its part of [0, size). REQUIRES: 1
 // or more.
 void RunOnThreads(int threads, int64_t size, absl::FunctionRef<void(int, int64_t, int64_t)> f);
 

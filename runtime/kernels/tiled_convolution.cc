@@ -16,25 +16,25 @@
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
 
-// The sums of a tile, of some pixels by one or two vectors of filters, stay in registers while all
-// taps are added: for each four taps, the vectors of weights, and four codes of each pixel,
-// repeated in all lanes. A tile's pixels are stretches, each in one row, so that they are a fixed
-// distance apart. The weights of a tile's filters, a panel, pass by all pixels of a chunk, which
-// are in the second cache, while the next panel is fetched.
+// The sums of a tile, some pixels by one or two vectors of filters, stay in registers while all
+// taps are added: for every four taps, the vectors of weights are multiplied by four codes of each
+// pixel, repeated in all lanes. A tile's pixels form stretches, each within one row, so that they
+// are a fixed distance apart. The weights of a tile's filters, a panel, are used for all pixels of
+// a chunk, which stay in the second-level cache, while the next panel is prefetched.
 
 namespace fixpoint::kernels {
 namespace {
 
 constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 
-// What a chunk may take of the second cache: what it reads and what it writes.
+// How much of the second-level cache a chunk may use, for what it reads and what it writes.
 constexpr int64_t kChunkBytes = 384 << 10;
 
-// Weights of more than that are fetched ahead.
+// Panels larger than this are prefetched.
 constexpr int64_t kNearWeights = 128 << 10;
 
-// With fewer of them what is done with sums is nearly all there is. Of ResNet-20's convolutions
-// those of 16, 27 and 32 taps take less time so, and nothing is compiled for them.
+// With fewer taps, the epilogue is nearly all of the work. ResNet-20's convolutions of 16, 27 and
+// 32 taps take less time this way, and nothing is compiled for them.
 constexpr int64_t kLeastTaps = 16;
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
@@ -45,7 +45,8 @@ bool IsPointwise(const WindowAxis& axis) {
 
 bool IsPadded(const WindowAxis& axis) { return axis.pad_before != 0 || axis.pad_after != 0; }
 
-// Windows of one pixel see no rows: the pixels of all images as one image with rows of `pixels`.
+// For windows of one pixel, rows do not matter: the pixels of all images form one image with rows
+// of `pixels`.
 ConvolutionShape InStretches(ConvolutionShape shape, int pixels) {
   if (!IsPointwise(shape.window[0]) || !IsPointwise(shape.window[1])) return shape;
   shape.height = shape.out_height =
@@ -55,11 +56,11 @@ ConvolutionShape InStretches(ConvolutionShape shape, int pixels) {
   return shape;
 }
 
-// The tiles that there are, the ones with most sums for each vector of weights first.
+// The kinds of tiles, those with the most sums for each vector of weights first.
 enum class Tile { kNone, kTwoSevensByTwo, kEightByTwo, kTwoEightsByOne };
 
-// Whether filters fill the vectors of panels, and pixels of rows the stretches, of which there are
-// two at least.
+// Whether filters fill the vectors of panels and pixels of rows fill the stretches, of which there
+// are at least two.
 bool Fits(const ConvolutionShape& shape, int pixels, int vectors) {
   return shape.filters % (vectors * kLanes) == 0 &&
          InStretches(shape, pixels).out_width % pixels == 0 &&
@@ -109,8 +110,8 @@ class TiledConvolution final : public IntegerSums {
     return shape_.filters * static_cast<int64_t>(sizeof(int32_t)) + panels_ * steps_ * kStepBytes;
   }
 
-  // Codes of both signs are shifted by 128 to be unsigned. The code of 0, so shifted, adds that
-  // often the sum of the filter's weights.
+  // Signed codes are shifted by 128 to make them unsigned. The shifted code of 0 contributes its
+  // value times the sum of the filter's weights to each sum.
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
     CHECK_EQ(static_cast<int64_t>(codes.size()), shape_.filter_size());
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
@@ -185,7 +186,7 @@ class TiledConvolution final : public IntegerSums {
     int64_t ahead = 0;
   };
 
-  // The first taps of the first windows of a chunk's stretches, one after the other.
+  // Walks over a chunk's stretches, by the first tap of the first window of each.
   class Stretches {
    public:
     Stretches(const Chunk& chunk, const TiledConvolution& convolution)
@@ -219,12 +220,12 @@ class TiledConvolution final : public IntegerSums {
   const WindowAxis& rows() const { return shape_.window[0]; }
   const WindowAxis& columns() const { return shape_.window[1]; }
 
-  // Of the images, that so many rows of the output read.
+  // The number of image lines that `out_rows` rows of the output read.
   int64_t LinesOf(int64_t out_rows) const {
     return (out_rows - 1) * rows().stride + (rows().kernel - 1) * rows().dilation + 1;
   }
 
-  // As many as fit, shared out evenly, with whole tiles.
+  // As many rows as fit, split evenly and into whole tiles.
   int64_t ChunkRows() const {
     const int64_t row_bytes = rows().stride * line_ + shape_.out_width * shape_.filters;
     const int64_t most = std::max<int64_t>(kChunkBytes / row_bytes, 1);
@@ -232,7 +233,7 @@ class TiledConvolution final : public IntegerSums {
     return std::min(count + count * stretches_ % kStretches, shape_.out_height);
   }
 
-  // In the images themselves.
+  // A chunk that is read from the images themselves.
   Chunk ChunkAt(int64_t index, const uint8_t* inputs) const {
     Chunk chunk;
     chunk.image = index / chunks_;
@@ -243,7 +244,7 @@ class TiledConvolution final : public IntegerSums {
     return chunk;
   }
 
-  // Lets the chunk be in `lines`, shifted and with its padding.
+  // Copies the chunk to `lines`, shifted and with its padding.
   void CopyLines(uint8_t zero, absl::Span<const uint8_t> inputs, uint8_t* lines,
                  Chunk* chunk) const {
     const int64_t size = shape_.width * shape_.channels;
@@ -257,19 +258,19 @@ class TiledConvolution final : public IntegerSums {
         padded.Fill(zero, lines);
         continue;
       }
-      // The last line of a stretch may not be a whole one.
+      // The last line of a stretch may be incomplete.
       const absl::Span<const uint8_t> line = inputs.subspan(at, size);
       padded.Copy(line.data(), static_cast<int64_t>(line.size()), shift_, zero, lines);
     }
   }
 
-  // `finish` is done with the sums of a tile.
+  // `finish` is applied to the sums of a tile.
   template <typename Finishing>
   FIXPOINT_VNNI_TARGET void MultiplyChunk(const Chunk& chunk, Panel panel,
                                           const Finishing& finish) const {
     const int64_t count = chunk.rows * stretches_;
     const int64_t first = (chunk.image * shape_.out_height + chunk.row) * stretches_;
-    // Of the next panel, for each step.
+    // The bytes of the next panel to prefetch in each step.
     panel.ahead = steps_ * kStepBytes * panels_ > kNearWeights
                       ? kStepBytes / std::max<int64_t>(count / kStretches, 1)
                       : 0;
@@ -293,8 +294,8 @@ class TiledConvolution final : public IntegerSums {
     }
   }
 
-  // The sums of kTileStretches times kLength pixels from `pixel` of the output on, whose codes
-  // begin at `codes`.
+  // Computes the sums of kTileStretches times kLength pixels from `pixel` of the output on, whose
+  // codes begin at `codes`.
   template <int kTileStretches, int kLength, typename Finishing>
   FIXPOINT_VNNI void MultiplyTile(const uint8_t* const (&codes)[kTileStretches], Panel* panel,
                                   int64_t pixel, const Finishing& finish) const {
@@ -354,8 +355,7 @@ class TiledConvolution final : public IntegerSums {
   const Epilogue epilogue_;
   const OutputType output_;
   const FoldedEpilogue folded_;
-  // Taps lie one after the other in runs: those of a row of a window, or, where it is dilated, of
-  // a pixel.
+  // Taps are adjacent in runs: a run is a row of a window or, with dilation, one of its pixels.
   const bool is_row_a_run_;
   const int64_t run_;
   const int64_t run_steps_;  // of four taps
@@ -367,7 +367,7 @@ class TiledConvolution final : public IntegerSums {
   const int64_t panels_;
   const int64_t chunk_rows_;
   const int64_t chunks_;          // of an image
-  std::vector<int32_t> offsets_;  // what sums begin with
+  std::vector<int32_t> offsets_;  // the starting values of the sums
   const int threads_;
   std::vector<std::vector<uint8_t>> lines_;  // of each thread, where they are copied
 };

@@ -1,6 +1,6 @@
-// Sums of products of codes as products of matrices, in tiles that stay in registers: of
-// convolutions of many channels, where what counts is how many of the processor's instructions are
-// products, and of small ones, for which nothing is compiled then.
+// Sums of products of codes as products of matrices, in tiles that stay in registers: for
+// convolutions of many channels, where the share of instructions that multiply decides the speed,
+// and for small ones, where it saves the time of compiling a kernel.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_TILED_CONVOLUTION_H_
 #define FIXPOINT_RUNTIME_KERNELS_TILED_CONVOLUTION_H_
@@ -13,10 +13,10 @@
 
 namespace fixpoint::kernels {
 
-// Whether the kernel is for such a convolution and there are instructions for it: 16 taps and more;
-// filters that fill vectors of 16; pixels of each row of the output that are eights, or sevens
-// where filters fill pairs of vectors, or windows of one pixel, of which rows do not matter; pixels
-// for a tile or two; an epilogue that ends in codes and can be folded (folded_epilogue.h).
+// Whether the kernel suits the convolution and the machine has the instructions for it: at least 16
+// taps; filters that fill vectors of 16; output rows whose length is a multiple of 8, or of 7 where
+// filters fill pairs of vectors, or windows of one pixel, for which rows do not matter; enough
+// pixels for a tile or two; an epilogue that ends in codes and can be folded (folded_epilogue.h).
 bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output);
 
 // As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForTiles, and

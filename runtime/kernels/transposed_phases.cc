@@ -13,7 +13,7 @@ struct PlacedTap {
   int64_t input;
 };
 
-// REQUIRES: the inputs of the taps rise evenly, and each tap reads an input for some element.
+// REQUIRES: the taps' inputs are evenly spaced, and each tap reads an input for some element.
 TransposedPhase PhaseOf(const std::vector<PlacedTap>& taps, int64_t first, int64_t count,
                         int64_t inputs) {
   TransposedPhase phase;
@@ -48,7 +48,7 @@ std::vector<TransposedPhase> TransposedPhases(const WindowAxis& axis, int64_t in
     const int64_t first = (of_first_input % axis.stride + axis.stride) % axis.stride;
     const int64_t input = (first - of_first_input) / axis.stride;
     const int64_t count = (outputs - first + axis.stride - 1) / axis.stride;
-    // Some taps meet paddings only.
+    // Some taps only ever meet padding.
     if (first >= outputs || input >= inputs || input + count <= 0) continue;
     taps_of_phases[first].push_back({tap, input});
   }

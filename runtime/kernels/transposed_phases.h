@@ -1,6 +1,6 @@
-// A transposed convolution as ordinary ones. Elements of its output that are a stride apart are a
-// phase: each is the sum of the same taps times inputs that follow each other, so that a phase of
-// rows and one of columns are what a convolution with these taps and strides of 1 gives.
+// Composes a transposed convolution from ordinary ones. Output elements that are a stride apart
+// form a phase: each is the sum of the same taps times adjacent inputs, so that a convolution with
+// these taps and strides of 1 computes a phase of rows and a phase of columns.
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_TRANSPOSED_PHASES_H_
 #define FIXPOINT_RUNTIME_KERNELS_TRANSPOSED_PHASES_H_
@@ -23,12 +23,12 @@ struct TransposedPhase {
   int64_t inputs;
   WindowAxis window;
 
-  // Whether it is the same convolution, of other inputs and with other taps.
+  // Whether both are the same convolution, apart from their inputs and taps.
   bool HasShapeOf(const TransposedPhase& other) const;
 };
 
-// The phases that have a tap; the elements of others are 0. `axis` is that of the convolution whose
-// way back this is: from `inputs`, as many as it gives, to `outputs`, as many as it reads.
+// The phases that have a tap; elements of other phases are 0. `axis` describes the convolution of
+// which this is the transpose: it reads `outputs` elements and gives `inputs`.
 std::vector<TransposedPhase> TransposedPhases(const WindowAxis& axis, int64_t inputs,
                                               int64_t outputs);
 

@@ -22,8 +22,8 @@ inline uint32_t BitsOf(float x) {
   return bits;
 }
 
-// Half away from zero, which is the next integer towards zero of what is almost half further away:
-// with 0.5 itself, the float before 0.5 would become 1.
+// Rounds half away from zero: adds almost 0.5 away from zero, and truncates. With 0.5 itself, the
+// float before 0.5 would become 1.
 inline float RoundHalfAway(float x) {
   return __builtin_truncf(x + __builtin_copysignf(0.49999997f, x));
 }

@@ -20,7 +20,7 @@
 namespace fixpoint::kernels {
 namespace internal {
 
-// By value, so that no store to memory can change what a loop captured.
+// Takes the loop by value, so that no store to memory can change what it captured.
 template <typename Loop>
 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"), flatten, noinline)) void RunAvx512(
     Loop loop) {
@@ -52,7 +52,7 @@ void Vectorised(Loop loop) {
   }
 }
 
-// What a kernel of such loops is called beside oneDNN's: "loops:avx512".
+// The name of a kernel of such loops, in the form of oneDNN's names: "loops:avx512".
 std::string LoopsName();
 
 }  // namespace fixpoint::kernels

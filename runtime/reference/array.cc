@@ -55,7 +55,7 @@ auto WithType(VarType::Type dtype, F f) {
   }
 }
 
-// The product of the extents that are not 0; the largest int64 where it is more.
+// The product of the extents that are not 0; the largest int64 if the product exceeds it.
 int64_t ProductOfOthers(DimsView dims) {
   int64_t product = 1;
   bool too_many = false;

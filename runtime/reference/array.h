@@ -22,7 +22,7 @@ struct Array {
   // to 2^28 together, because loops run over them.
   Array(VarType::Type dtype, DimsView dims);
 
-  // Gives it other dims. Throws as above. REQUIRES: they have as many elements.
+  // Changes the dims. Throws as above. REQUIRES: the number of elements stays the same.
   void Reshape(DimsView dims);
 
   int64_t size() const { return static_cast<int64_t>(values.size()); }

@@ -37,7 +37,7 @@ class Frame {
   // kUnimplemented: the scope holds it as something that is no Array; kFailedPrecondition: there is
   // no memory for it; kInvalidArgument: a BOOL in it is neither 0 nor 1.
   absl::StatusOr<const Array*> Find(const Variable& variable);
-  // The same of a variable of block 0, by its name. REQUIRES: this is the frame of block 0.
+  // The same for a variable of block 0, by its name. REQUIRES: this is the frame of block 0.
   absl::StatusOr<const Array*> FindGlobal(absl::string_view name);
 
   // Sets a variable of block 0 when the run begins. Errors: those of Find. REQUIRES: this is the

@@ -70,9 +70,9 @@ class OpRun {
   bool HasInputSlot(absl::string_view slot) const;
   // The input of a slot. REQUIRES: the schema requires it, and it is no list.
   const Array& Input(absl::string_view slot) const;
-  // The same of one that may be absent: then null.
+  // The same for an input that may be absent: then null.
   const Array* FindInput(absl::string_view slot) const;
-  // All of a list, in order.
+  // All inputs of a list, in order.
   std::vector<const Array*> Inputs(absl::string_view slot) const;
   // What the variable of an output slot holds before the op: for ops that read and write one
   // variable that they name only as an output. Null if it has no value. Errors as Frame::Find.

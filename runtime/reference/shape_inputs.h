@@ -1,4 +1,4 @@
-// Sizes that an op takes from an attribute or, if they are there, from tensors.
+// Sizes that an op takes from an attribute or, where the op has them, from tensors.
 
 #ifndef FIXPOINT_RUNTIME_REFERENCE_SHAPE_INPUTS_H_
 #define FIXPOINT_RUNTIME_REFERENCE_SHAPE_INPUTS_H_

@@ -1,4 +1,4 @@
-// Walking over the elements of arrays: along an axis, and over two that broadcast.
+// Walks over the elements of arrays: along an axis, and over two arrays that broadcast.
 
 #ifndef FIXPOINT_RUNTIME_REFERENCE_WALK_H_
 #define FIXPOINT_RUNTIME_REFERENCE_WALK_H_
@@ -33,7 +33,7 @@ void ForEachLine(const AxisView& view, F f) {
   }
 }
 
-// How far apart the neighbours on each axis are.
+// The distance in memory between neighbours along each axis.
 Dims Strides(DimsView dims);
 
 // Two arrays whose elements are paired, each repeated along the axes where it has stride 0.

@@ -11,7 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "runtime/backend.h"
 #include "runtime/backends.h"
 #include "runtime/data/batcher.h"
@@ -22,7 +22,7 @@
 
 namespace fixpoint {
 
-// What runs, and the form of its batches.
+// How the program runs, and the form of its batches.
 struct BatchRunOptions {
   NetworkVariables variables;
   BackendKind backend = kDefaultBackend;
@@ -33,7 +33,7 @@ struct BatchRunOptions {
 struct BatchResult {
   int64_t images = 0;
   std::optional<double> loss;      // none if the program has none
-  std::optional<int64_t> correct;  // right answers; none if the scores are not known
+  std::optional<int64_t> correct;  // number of right answers; none if the scores are not known
   std::vector<Tensor> fetched;     // other fetches
 };
 

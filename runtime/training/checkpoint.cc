@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "proto/atomic_file.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/text_message.h"
 #include "runtime/npz.h"

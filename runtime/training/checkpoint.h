@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/training_state.pb.h"
 #include "runtime/data/image_set.h"
 #include "runtime/scope.h"

@@ -1,6 +1,7 @@
 #include "runtime/training/evaluator.h"
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/kept_state.h"
 

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "ops/op_schema.h"
 #include "proto/feeds_and_fetches.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

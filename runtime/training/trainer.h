@@ -17,7 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "runtime/data/image_set.h"
 #include "runtime/scope.h"
 #include "runtime/training/batch_runner.h"
@@ -36,7 +36,7 @@ class Trainer {
   static absl::StatusOr<Trainer> Create(const Program& program, Scope* scope, const ImageSet* set,
                                         const BatchRunOptions& options);
 
-  // How many steps were done. A step depends on the scope, the options and this alone.
+  // How many steps were done. A step depends only on the scope, the options and this number.
   int64_t step() const { return step_; }
   int64_t epoch() const { return step_ / StepsPerEpoch(); }
   int64_t StepsPerEpoch() const { return runner_.BatchesPerEpoch(); }

@@ -12,7 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
 #include "proto/program_file.h"
 #include "proto/program_text.h"
 #include "proto/text_message.h"
@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTools[] = {"transpile", "train", "infer", "inspect"};
-// Of files, of command lines, and of both: how many are damaged, one in so many.
+// One in so many files, and one in so many command lines, is damaged.
 constexpr int kOddsOfDamage = 12;
 constexpr int64_t kMostFileBytes = int64_t{256} << 20;
 

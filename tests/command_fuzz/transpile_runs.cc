@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
 #include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"

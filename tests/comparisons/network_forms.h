@@ -38,7 +38,7 @@ absl::StatusOr<std::unique_ptr<NetworkForms>> MakeForms(const Program& quantized
                                                         const std::string& image,
                                                         const std::vector<std::string>& fetches);
 
-// The same of a network that is quantized for the target onednn_int8 (or `options.target`) by a
+// The same for a network that is quantized for the target onednn_int8 (or `options.target`) with a
 // configuration, as text, and trained for three steps on random images.
 absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const std::string& config,
                                                          TranspileOptions options = {});

@@ -153,7 +153,7 @@ void AddOwnOps() {
   EXPECT_TRUE(are_added);
 }
 
-// Of the target for integers, with the product.
+// The target for integers, with the product added.
 Target OwnTarget() {
   Target target = *BuiltInTarget("onednn_int8");
   Target::QuantizedOp& op = *target.add_ops();

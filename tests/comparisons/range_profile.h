@@ -4,14 +4,14 @@
 #define FIXPOINT_TESTS_COMPARISONS_RANGE_PROFILE_H_
 
 #include "absl/status/statusor.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_plan.pb.h"
 #include "runtime/backend.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {
 
-// Those of what the program is fed and of every tensor that its ops write, in one run of the
+// The ranges of the program's feeds and of every tensor that its ops write, in one run of the
 // executor. Errors: those of the executor.
 absl::StatusOr<RangeProfile> ProfileOf(const Program& program, Scope* parameters, const Feed& feed);
 

@@ -1,6 +1,6 @@
 // Programs that the reference quantized and trained round ties away from zero, integers to even.
 // Simulated = portable; the elements in which lowered = portable does not hold are counted, and
-// each is a tie by one step: op by op, so that nothing else can hide behind what they change
+// each is a tie by one step: op by op, so that what they change cannot hide anything else
 // downstream.
 
 #include <gmock/gmock.h>

@@ -58,7 +58,7 @@ class Machine:
             (self._bin / tool).symlink_to((here / "tools" / tool).resolve())
 
     def known_flags(self):
-        """Of each tool, by its --help: the flags' names, without the no of --noname."""
+        """The names of each tool's flags, from its --help, without the no of --noname."""
         return {tool: {"help", "version",
                        *re.findall(r"^  --(?:no)?(\w+)", self._help(tool), re.MULTILINE)}
                 for tool in _TOOLS}
@@ -68,7 +68,7 @@ class Machine:
                               stdout=subprocess.PIPE).stdout
 
     def run_page(self, page):
-        """Of each command, by line: what it printed, and its exit code."""
+        """What each command printed, and its exit code, by the command's line."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             shutil.copytree(self._root / "examples/data", folder / "examples/data")
@@ -86,7 +86,7 @@ class Machine:
             return results
 
     def unignored(self, page):
-        """Of what the page's commands wrote: what git would show as new in a checkout."""
+        """The files that the page's commands wrote and that git would show as new in a checkout."""
         ignored = [pattern for pattern in _words(self._root / ".gitignore") if pattern[0] == "/"]
         return [path for path in self._written[page.name]
                 if not any(("/" / part).match(pattern) for pattern in ignored

@@ -10,7 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
 #include "proto/program_text.h"
 #include "proto/status_macros.h"
 #include "runtime/npz.h"

@@ -100,7 +100,7 @@ def _attempt(action, *arguments):
 
 
 def _op_rows(environment, net):
-    """Of each op type that we insert: which actions succeed on a program that has it."""
+    """For each op type that we insert: which actions succeed on a program that has it."""
     rows = {}
     for config in _CONFIGS:
         main, startup = environment.transpiler.transpile(net.main, config, net.startup)
@@ -115,7 +115,7 @@ def _op_rows(environment, net):
     return rows
 
 
-# Of a quantized program: how it is configured and frozen.
+# How a quantized program is configured and frozen, by name.
 _FROZEN = {
     "portable": (_STATIC, "portable"),
     "portable, 16 bits": (_STATIC_16_BITS, "portable"),
@@ -125,7 +125,7 @@ _FROZEN = {
 
 
 def _frozen_rows(environment, net):
-    """Of each form of frozen programs: whether PaddlePaddle loads, saves and runs it."""
+    """For each form of frozen programs: whether PaddlePaddle loads, saves and runs it."""
     rows = {}
     for name, (config, form) in _FROZEN.items():
         main, startup = environment.transpiler.transpile(net.main, config, net.startup)
@@ -161,7 +161,7 @@ def _kept(before, after, attribute):
 
 
 def _mark_rows(environment, net):
-    """Of each mark: whether it is still there, unchanged, after each action."""
+    """For each mark: whether it is still there, unchanged, after each action."""
     main, startup = environment.transpiler.transpile(net.main, _CONFIGS[3], net.startup)
     rows = {}
     for action_name, action in _FOR_MARKS.items():

@@ -42,7 +42,7 @@ class Trained:
 
 @dataclasses.dataclass(frozen=True)
 class Distances:
-    """Of two trainings: how far losses are apart, and variables as a part of how far they moved."""
+    """How far the losses of two trainings differ, and their variables relative to how far they moved."""
     loss: float
     variables: dict
 
@@ -167,8 +167,8 @@ def _makers(models):
     if models is not None:
         makers = nets.makers(models)
         found["lenet-adam"] = (makers["lenet-adam"], 1.0)
-        # Of 4 images, at its own rate, noise moves most variables by a third of all that they move
-        # even without quantizers.
+        # With 4 images, at the network's own rate, noise is a third of the movement of most
+        # variables, even without quantizers.
         name = "resnet20_cifar-momentum_l2"
         found[name] = (makers[name], 0.01)
     return found

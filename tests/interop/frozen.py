@@ -75,7 +75,7 @@ class _QuantizedActivation:
 
 
 def _quantized_activations(program):
-    """Of a simulation, or of a frozen program in either form."""
+    """The results of a simulation, or of a frozen program in either form."""
     found = []
     for op in program.blocks[0]:
         if "X" not in op.inputs or program.variables[op.inputs["X"][0]].persistable:
@@ -215,7 +215,7 @@ def computes_the_simulation(environment, make_net, activations, weights, form):
 
 
 def other_weights_are_seen(environment):
-    """Of a frozen program with other parameters the comparison tells the layers."""
+    """For a frozen program with other parameters, the comparison names the layers that differ."""
     net, main, folder = _trained_files(
         environment, nets.small, "moving_average_abs_max", "abs_max")
     frozen, path = environment.transpiler.freeze(main, folder, ["image"], [net.prediction])

@@ -183,7 +183,7 @@ def shared_weight():
                  {"x": ((4, 8), 0), "label": ((4, 1), 4)}, also_quantize=())
 
 
-# Of the reference data: inputs and prediction.
+# Networks of the reference data: their inputs and their prediction.
 _OF_REFERENCE_DATA = {
     "lenet-adam": ({"image": ((8, 1, 28, 28), 0), "label": ((8, 1), 10)}, "fc_1.tmp_2"),
     "resnet20_cifar-momentum_l2":

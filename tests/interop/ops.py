@@ -53,7 +53,7 @@ EXPECTED.update({
     f"Variance[{channels}] is_test=True trainable_statistics=True":
         ({"X@GRAD", "Scale@GRAD"}, _STATISTICS)
     for shape, channels in (("4,3,5,5", 3), ("2,16,4,4", 16), ("8,6", 6))})
-# Of the executor alone.
+# Differences of the executor alone.
 _CODE_OF_NAN = "the executor holds codes as integers, of which none is a NaN (docs/numerics.md)"
 EXPECTED_OF_EXECUTOR = {
     "fake_quantize_abs_max: X=[1.0, nan, 2, 3]": ({"Out"}, _CODE_OF_NAN),

@@ -6,7 +6,7 @@ import tempfile
 
 import numpy
 
-# Those of runtime/backends.h: the executor and the interpreter.
+# The backends of runtime/backends.h: the executor and the interpreter.
 BACKENDS = ("onednn", "reference")
 
 

@@ -132,7 +132,7 @@ _FRAMEWORK_DEFAULTS = {
 
 
 def _other_op_differences(theirs, ours):
-    """Of the ops that quantize nothing: which are gone, or carry other attributes."""
+    """The ops that quantize nothing and are gone, or carry other attributes."""
     def attribute(op, name):
         return op.attributes.get(name, _FRAMEWORK_DEFAULTS.get(name))
 

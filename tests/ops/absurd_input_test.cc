@@ -14,7 +14,6 @@
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/op_builder.h"
-#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

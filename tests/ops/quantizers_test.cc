@@ -12,7 +12,6 @@
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
 #include "proto/op_builder.h"
-#include "proto/program.h"
 #include "tests/ops/quantizer_feeder.h"
 
 namespace fixpoint {

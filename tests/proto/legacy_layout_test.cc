@@ -9,7 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/legacy_layout.pb.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
 #include "proto/program_text.h"
 #include "tests/testing/reference_data.h"
 #include "tests/testing/text_format.h"

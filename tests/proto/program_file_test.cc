@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/gzip.h"
 #include "proto/legacy_layout.pb.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
 #include "proto/program_text.h"
 #include "tests/testing/gzip_bytes.h"
 #include "tests/testing/reference_data.h"

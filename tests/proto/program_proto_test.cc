@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "proto/program.h"
 #include "proto/program.pb.h"
 #include "tests/testing/reference_data.h"
 

@@ -18,7 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "proto/deterministic_bytes.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
 #include "tests/testing/random_message.h"
 #include "tests/testing/reference_data.h"
 #include "tests/testing/text_format.h"

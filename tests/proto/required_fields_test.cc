@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "proto/program.h"
+#include "proto/program.pb.h"
 #include "tests/testing/random_message.h"
 
 namespace fixpoint {

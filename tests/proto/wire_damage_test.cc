@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/program.pb.h"
 #include "proto/program_text.h"
 #include "tests/testing/hex_bytes.h"

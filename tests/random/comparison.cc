@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ops/op_schema.h"
+#include "proto/program.h"
 #include "proto/program_text.h"
 #include "runtime/executor/constants.h"
 #include "runtime/executor/executor.h"

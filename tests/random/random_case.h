@@ -59,7 +59,7 @@ class CaseMaker {
   explicit CaseMaker(uint64_t seed);
 
   bool OneIn(int n) { return random_.OneIn(n); }
-  // Of both ends.
+  // Both ends are included.
   int Between(int low, int high) { return low + random_.Below(high - low + 1); }
   float Between(float low, float high);
   template <typename T>
@@ -82,9 +82,9 @@ class CaseMaker {
   // as a rule, or with many equal ones, or of one magnitude between 1e-3 and 1e3.
   std::string Numbers(const Dims& dims);
   std::string Numbers(const Dims& dims, float low, float high);
-  // Those of Numbers, times a power of ten between 1e-`exponent` and 1e`exponent`.
+  // Like Numbers, times a power of ten between 1e-`exponent` and 1e`exponent`.
   std::string WideNumbers(const Dims& dims, int exponent);
-  // Those of Numbers, with infinities, NaN, subnormal numbers, zeros of both signs and large ones.
+  // Like Numbers, with infinities, NaN, subnormal numbers, zeros of both signs and large values.
   std::string AnyNumbers(const Dims& dims);
   std::string Floats(const Dims& dims, const std::vector<float>& values);
   std::string Integers(VarType::Type dtype, const Dims& dims, int64_t low, int64_t high);

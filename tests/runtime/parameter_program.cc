@@ -1,7 +1,5 @@
 #include "tests/runtime/parameter_program.h"
 
-#include "proto/program.h"
-
 namespace fixpoint {
 
 ProgramDesc ProgramWith(const std::vector<DeclaredParameter>& parameters) {

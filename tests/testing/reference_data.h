@@ -24,7 +24,7 @@ std::string ReadFileOrDie(const std::string& path);
 // Ends a test that needs the programs of the reference data where they are absent.
 #define SKIP_WITHOUT_REFERENCE_DATA() SKIP_WITHOUT_REFERENCE_PATH("models")
 
-// The same of what stands at `name`, which the test's target names as data.
+// The same for the path `name`, which the test's target names as data.
 #define SKIP_WITHOUT_REFERENCE_PATH(name)                                                \
   if (::fixpoint::ReferencePath(name).empty()) {                                         \
     GTEST_SKIP() << "no reference data beside this checkout (FIXPOINT_REFERENCE_DATA): " \

@@ -174,7 +174,7 @@ TEST_F(Infer, TheLossIsToldWhereItIsNamed) {
   EXPECT_EQ(run.out, "images 20, loss 0.0000, accuracy 0.1000\n");
 }
 
-// The same of codes, and of one step more than x * 2 in an element.
+// The same in codes, one of which is one step above x * 2.
 constexpr char kCodes[] = R"(var x f32[-1,2]
 var y u8[-1,2]
 integer_quantize(X=x) -> (Out=y) {multiplier=2.25, smallest_code=0, out_dtype=20, out_range=127.0, out_largest_code=127}

@@ -195,7 +195,7 @@ TEST_F(Inspect, VerifyAsJson) {
 )json");
 }
 
-// As the reference's QuantizeTranspiler leaves op_role_var behind.
+// op_role_var as the reference's QuantizeTranspiler leaves it.
 constexpr char kCorrupted[] = R"(
   var x f32[-1,3]
   var w f32[3,4] persistable

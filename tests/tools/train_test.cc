@@ -16,7 +16,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
 #include "tests/testing/reference_data.h"
 #include "tests/testing/run_binary.h"
 #include "tests/testing/temporary_folder.h"

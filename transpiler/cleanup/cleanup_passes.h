@@ -10,7 +10,7 @@
 
 namespace fixpoint {
 
-// Appends those of cleanup_passes.inc to the passes of a stage.
+// Appends the passes of cleanup_passes.inc to those of a stage.
 void AddCleanupPasses(std::vector<std::unique_ptr<Pass>>* passes);
 
 }  // namespace fixpoint

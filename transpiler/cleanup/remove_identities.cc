@@ -57,7 +57,7 @@ class RemoveIdentities final : public Pass {
  public:
   absl::string_view name() const override { return "remove_identities"; }
   absl::string_view doc() const override {
-    return "Takes out ops of an inference program that change nothing (assign, scale by 1).";
+    return "Removes ops of an inference program that change nothing (assign, scale by 1).";
   }
   std::vector<std::string> ComesBefore() const override { return {"planned"}; }
   bool IsHeldToPlan() const override { return false; }

@@ -71,8 +71,8 @@ bool IsPlainProduct(const Op& op, const OpSchema& schema) {
   return !FindFusedAttribute(op.desc());
 }
 
-// Whether an op reads an output of `op` besides `result`: for a product of codes it would not be a
-// float value.
+// Whether an op reads an output of `op` besides `result`: in a product of codes that output would
+// not hold floats.
 bool IsReadBeside(const Argument& result, const Op& op) {
   const auto outputs = op.outputs();
   return std::any_of(outputs.begin(), outputs.end(), [&result](const Argument* output) {
@@ -107,7 +107,8 @@ class ProductDequantizer {
       }
     }
     for (const Op& op : program_.ops()) RETURN_IF_ERROR(Dequantize(op));
-    // What a loop lists but its block no longer reads must not keep the ops that compute it.
+    // An input that a loop lists and its block no longer reads must not keep the ops that compute
+    // it.
     UpdateCaptures(program_, &rewriter_);
     RemoveUnreadDequantizeOps();
     if (context_.form == FrozenForm::kLegacyInt8) RETURN_IF_ERROR(StoreAsIntegers());
@@ -167,7 +168,7 @@ class ProductDequantizer {
     factor.argument = argument;
     if (const auto it = by_result_.find(value); it != by_result_.end()) {
       const QuantizationSite& site = *it->second;
-      // Codes that are written again may differ at the product.
+      // Codes that are written again may have changed by the time of the product.
       if (!site.fused && !HasOneWriter(*site.result->variable())) return std::nullopt;
       if (site.axis >= 0) return std::nullopt;
       factor.site = &site;
@@ -181,7 +182,7 @@ class ProductDequantizer {
     return WeightFactor(*value->op(), std::move(factor));
   }
 
-  // Nothing if it is unknown before the program runs.
+  // Returns nothing if it is unknown before the program runs.
   std::optional<float> ScaleValue(const Argument& scale) const {
     const auto made = context_.parameters.added.Find(scale.name());
     if (made.ok()) return (*made)->data<float>()[0];
@@ -219,7 +220,7 @@ class ProductDequantizer {
         .Build();
   }
 
-  // Nothing if the op cannot find the weight's channels in the output.
+  // Returns nothing if the op cannot find the weight's channels in the output.
   static std::optional<OpDesc> PerChannel(const Op& op, const OpSchema& schema,
                                           const Factor& weight, const Factor& activation, Era era) {
     const absl::string_view slot = weight.argument->slot_name();
@@ -360,7 +361,7 @@ class DequantizeProducts final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "dequantize_products"; }
   absl::string_view doc() const override {
-    return "Computes products on codes, and takes the result back to real numbers.";
+    return "Computes products on codes and dequantizes their results.";
   }
   std::vector<std::string> Requires() const override {
     return {"scales_frozen", "weights_quantized"};

@@ -22,7 +22,7 @@
 namespace fixpoint {
 namespace {
 
-// Error (kFailedPrecondition): there is nothing to freeze, or nothing left to freeze.
+// Error (kFailedPrecondition): there is nothing to freeze, or everything is frozen already.
 absl::Status CheckCanBeFrozen(const Program& program, const QuantizerTable& quantizers) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
   if (const std::string why = WhyFrozen(program, quantizers); !why.empty()) {

@@ -1,5 +1,5 @@
 // From a trained program and its parameters to the program to deploy: integer weights, fixed
-// ranges, nothing of training.
+// ranges, and nothing that belongs to training.
 
 #ifndef FIXPOINT_TRANSPILER_FREEZE_FREEZE_H_
 #define FIXPOINT_TRANSPILER_FREEZE_FREEZE_H_
@@ -37,14 +37,14 @@ absl::StatusOr<Pipeline> ParseFreezePipeline(absl::string_view text, FrozenForm 
 struct FreezeOptions {
   FrozenForm form = FrozenForm::kPortable;
   // The feeds and fetches; empty: those of the program's feed and fetch ops. If the program has no
-  // feed op and none are named, it is fed what it needs and does not compute.
+  // feed op and none are named, its feeds are the variables that it needs and does not compute.
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
   // Keeps activations whose range is found anew at every run as they are, instead of refusing.
   bool allow_dynamic = false;
   // A user's own quantizers; null: the built-in ones.
   const QuantizerTable* quantizers = nullptr;
-  // Likewise for passes, and the passes to run; empty: the pipeline of the form.
+  // The same for passes; and the passes to run, empty: the pipeline of the form.
   const PassTable* passes = nullptr;
   std::string pipeline;
   PipelineOptions pipeline_options;
@@ -73,7 +73,7 @@ struct FrozenModel {
 //                        a profile has told a range (known_ranges.h), or that of an activation is
 //                        dynamic or computed; codes are read by an op that does not
 //                        dequantize, or the range that a quantizer found by one that stays
-//   kInvalidArgument     those of ParseFreezePipeline; an op that quantizes is not valid; a feed or
+//   kInvalidArgument     those of ParseFreezePipeline; an op that quantizes is invalid; a feed or
 //                        fetch is not there; a scale or a weight is of a wrong type or shape, NaN,
 //                        infinite or negative
 //   kNotFound            the scope lacks a parameter

@@ -57,7 +57,7 @@ class FreezeObservers final : public StagePass<FreezeContext> {
               absl::StrCat(DescribeInFile(op), ": ", std::string(range.status().message()));
         }
       }
-      // Its Out is a copy of X.
+      // The observer's Out is a copy of X.
       const Argument* copy = op.Output("Out");
       if (copy != nullptr && copy->value() != nullptr && !copy->value()->readers().empty()) {
         rewriter.InsertBefore(

@@ -169,7 +169,7 @@ class FreezeScales final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "freeze_scales"; }
   absl::string_view doc() const override {
-    return "Makes the ranges of activations parameters, which nothing computes any more.";
+    return "Turns the ranges of activations into parameters that nothing computes any more.";
   }
   std::vector<std::string> Requires() const override {
     return {"test_mode", "observers_frozen", "trained_parameters"};

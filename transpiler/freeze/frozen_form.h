@@ -8,7 +8,7 @@
 namespace fixpoint {
 
 enum class FrozenForm {
-  kPortable,    // int8 weights; quantize_linear and dequantize_linear around what stays float
+  kPortable,    // int8 weights; quantize_linear and dequantize_linear around ops that stay float
   kLegacy,      // codes as FP32 values, and one dequantize op after each product
   kLegacyInt8,  // the same with codes stored as INT8, as the reference's convert_to_int8
 };

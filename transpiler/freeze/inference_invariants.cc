@@ -81,7 +81,7 @@ class Check {
     const Op* writer = removed_writers_.WriterOf(input);
     if (writer == nullptr || fed_.contains(input.name())) return;
     if (!IsForwardRole(writer->role())) {
-      // strip_training has refused reads after it in its block.
+      // strip_training has already refused later reads in its block.
       refusals_.push_back(absl::StrCat(program_.name(), program_.name().empty() ? "" : ": ",
                                        removed_writers_.Check(input).message()));
       return;

@@ -2,6 +2,7 @@
 
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {

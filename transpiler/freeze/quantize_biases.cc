@@ -162,7 +162,7 @@ class QuantizeBiases final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "quantize_biases"; }
   absl::string_view doc() const override {
-    return "Stores trained biases that are added to sums of codes as integers.";
+    return "Stores as integers the trained biases that are added to sums of codes.";
   }
   std::vector<std::string> Requires() const override {
     return {"scales_frozen", "weights_quantized", "trained_parameters"};

@@ -146,7 +146,7 @@ class WeightQuantizer {
     });
   }
 
-  // What finds the scale anew; "" if it is stored.
+  // The quantizer that finds the scale anew, with its parameters; "" if the scale is stored.
   static std::string DynamicQuantizer(const QuantizationSite& site) {
     if (!site.is_dynamic || site.quantizer == nullptr) return "";
     return absl::StrCat(site.quantizer->name(), " ", site.parameters.ShortDebugString());
@@ -274,8 +274,7 @@ class WeightQuantizer {
     outdated_ += stored->data<float>() != scales.data<float>();
   }
 
-  // The op that dequantizes the codes to `numbers`, in the place of the op that does so in
-  // training.
+  // The op that dequantizes the codes to `numbers`, in the place of the op that did so in training.
   absl::Status WriteDequantize(const QuantizationSite& site, const Written& written,
                                const Argument& numbers) {
     const Op& place = numbers.op();
@@ -346,7 +345,7 @@ class QuantizeWeights final : public StagePass<FreezeContext> {
  public:
   absl::string_view name() const override { return "quantize_weights"; }
   absl::string_view doc() const override {
-    return "Stores trained weights as codes, with an op that takes them back to real numbers.";
+    return "Stores trained weights as codes, with an op that dequantizes them.";
   }
   std::vector<std::string> Requires() const override { return {"test_mode", "trained_parameters"}; }
   std::vector<std::string> Establishes() const override { return {"weights_quantized"}; }

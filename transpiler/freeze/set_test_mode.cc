@@ -7,8 +7,8 @@
 //
 //   fake_quantize_range_abs_max(InScale=s, X=x) -> (Out=q, OutScale=s) {is_test=true}
 //
-// Everything that a schedule starts at a step has started: quantized values are read, and no op
-// reads the step.
+// Everything that a schedule starts at some step counts as started: quantized values are read, and
+// no op reads the step.
 //
 // A quantizer that finds its range anew from each tensor has no test mode: its is_test would read
 // the range of the last training step, which the last update of the weights made stale.
@@ -69,8 +69,9 @@ class TestModeSetter {
     }
   }
 
-  // What is quantized from a step on is quantized. Error (kFailedPrecondition): at a reader, the
-  // quantized variable's name means another variable, or one that is written more than once.
+  // Makes readers of a value that is quantized from some step on read the quantized value. Error
+  // (kFailedPrecondition): at a reader, the quantized variable's name means another variable, or
+  // one that is written more than once.
   absl::Status ReadSelected(const Op& select) {
     const Argument* selected = select.Input("X");
     const Argument* out = select.Output("Out");
@@ -145,7 +146,7 @@ class TestModeSetter {
     rewriter_.RemoveInputs(op, recipe.step_counter_input);
   }
 
-  // Removes the ops that count, unless something else reads the count, or they do more.
+  // Removes the ops that count steps, unless something else reads the count or the ops do more.
   void RemoveCounter(const Variable& counter) {
     std::vector<const Op*> increments;
     for (const Argument* argument : counter.arguments()) {
@@ -177,7 +178,7 @@ class SetTestMode final : public Pass {
  public:
   absl::string_view name() const override { return "set_test_mode"; }
   absl::string_view doc() const override {
-    return "Sets is_test, and drops the state of quantizers that only training uses.";
+    return "Sets is_test, and removes the state of quantizers that only training uses.";
   }
   std::vector<std::string> Requires() const override { return {"training_stripped"}; }
   std::vector<std::string> Establishes() const override { return {"test_mode"}; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "runtime/parameter_file.h"
 
 namespace fixpoint {

@@ -26,8 +26,8 @@ struct WeightCodesOptions {
   // Of 2 to 16 signed bits.
   CodeRange codes = SymmetricCodes(8, QuantSpec::HALF_AWAY_FROM_ZERO);
   int axis = -1;  // the channel axis, or -1: one scale for the whole tensor
-  // One scale, or one for each channel; if there are none, what find_scale returns for the tensor
-  // or for each channel: by default the largest absolute value.
+  // One scale, or one for each channel. If there are none, find_scale is called for the tensor or
+  // for each channel; by default it gives the largest absolute value.
   std::vector<float> scales;
   std::function<float(absl::Span<const float>)> find_scale;
 };

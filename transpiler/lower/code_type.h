@@ -26,9 +26,9 @@ struct CodeType {
   friend bool operator!=(const CodeType& a, const CodeType& b) { return !(a == b); }
 };
 
-// What a symmetric quantizer multiplies by before it rounds, and then clips codes, so that its
-// codes are those of QuantizeOne (ops/quant_math.h). Rounding away from zero clips values instead,
-// and where the range is almost nothing, what it clips has the code 0.
+// The multiplier of a symmetric quantizer, which multiplies, rounds and then clips codes, so that
+// its codes are those of QuantizeOne (ops/quant_math.h). Rounding away from zero clips values
+// instead, and where the range is tiny, the clipped values have the code 0.
 inline float MultiplierOfCodes(float range, int32_t largest_code, QuantSpec::Rounding rounding) {
   const float multiplier = static_cast<float>(largest_code) * InverseRange(range);
   const bool is_zero = rounding == QuantSpec::HALF_AWAY_FROM_ZERO && multiplier * range < 0.5f;

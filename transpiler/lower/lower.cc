@@ -30,7 +30,7 @@ const Variable* WideCodes(const Argument* x) {
   return is_wide ? variable : nullptr;
 }
 
-// Error (kFailedPrecondition): there is nothing to lower, or nothing left to lower.
+// Error (kFailedPrecondition): there is nothing to lower, or everything is lowered already.
 absl::Status CheckCanBeLowered(const Program& program) {
   RETURN_IF_ERROR(CheckIsNotLowered(program));
   bool has_codes = false;

@@ -51,7 +51,7 @@ class LowerToIntegers final : public StagePass<LowerContext> {
  public:
   absl::string_view name() const override { return "lower_to_integers"; }
   absl::string_view doc() const override {
-    return "Computes on integers what the ops of a portable program compute of codes.";
+    return "Computes on integers what the ops of a portable program compute from codes.";
   }
   std::vector<std::string> Requires() const override { return {"frozen"}; }
   std::vector<std::string> Establishes() const override { return {"lowered"}; }
@@ -85,7 +85,8 @@ class LowerToIntegers final : public StagePass<LowerContext> {
         context.lowered[record->second].reason = LoweringReason::kOnIntegers;
       }
     }
-    // What an op lists but its block no longer reads must not keep the ops that compute it.
+    // An input that an op lists and its block no longer reads must not keep the ops that compute
+    // it.
     UpdateCaptures(program, &lowering.rewriter());
     RemoveUnread(program, lowering.rewriter());
     if (lowering.rounding_away_from_zero() > 0) {

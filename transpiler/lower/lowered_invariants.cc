@@ -20,6 +20,7 @@
 #include "ops/quant_math.h"
 #include "ops/value_flow.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "runtime/tensor.h"
 #include "transpiler/freeze/lowered_already.h"
 #include "transpiler/lower/portable_codes.h"
@@ -155,8 +156,7 @@ class Check {
     return found == codes_.end() ? nullptr : &found->second;
   }
 
-  // The codes that an op has written, or that were codes before any quantizer: inputs that are
-  // integers.
+  // The codes that an op has written, or that were codes before any quantizer: integer inputs.
   std::optional<CodesWritten> CodesIn(const Argument& input) const {
     if (const CodesWritten* codes = FindCodes(input); codes != nullptr) return *codes;
     const Variable* const variable = input.variable();

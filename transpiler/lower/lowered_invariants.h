@@ -6,19 +6,19 @@
 //      kind.
 //   3. Codes that the portable program has too are those of its quantizer: of its type, range,
 //      largest code, zero point and multiplier.
-//   4. Who reads codes as numbers reads the numbers that the portable program reads, by the same
-//      range, largest code and zero point, or by the step between two: steps to numbers, sums with
+//   4. What reads codes as floats reads the floats that the portable program reads, by the same
+//      range, largest code and zero point, or by the step between two: steps to floats, sums with
 //      codes, products with parameters, averages, rows of parameters. Nothing else reads codes but
 //      ops that move them.
 //   5. The scales of sums are finite, and not negative but by the factor of a matmul.
-//   6. No step to numbers is left that nothing reads.
+//   6. No step to floats is left that nothing reads.
 //   7. The account has each op of the portable program but its feeds and fetches, in order.
 
 #ifndef FIXPOINT_TRANSPILER_LOWER_LOWERED_INVARIANTS_H_
 #define FIXPOINT_TRANSPILER_LOWER_LOWERED_INVARIANTS_H_
 
 #include "absl/status/status.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "transpiler/lower/lower_context.h"
 
 namespace fixpoint {

@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "ops/code_ops.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

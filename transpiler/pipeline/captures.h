@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/rewriter.h"
 
 namespace fixpoint {
@@ -19,9 +19,9 @@ absl::string_view CaptureSlot(absl::string_view op_type);
 // string (states of `recurrent`).
 std::vector<absl::string_view> NamesInAttributes(const Op& op);
 
-// What an op of a program for inference has to list in its CaptureSlot: what it lists now, except
-// for what its blocks do not name, and then what inserted or changed ops in its blocks read from
-// outside. REQUIRES: the slot is not "". Linear in the op's blocks.
+// What an op of an inference program has to list in its CaptureSlot: what it lists now and its
+// blocks name, and then what inserted or changed ops in its blocks read from outside. REQUIRES: the
+// slot is not "". Linear in the op's blocks.
 std::vector<std::string> CapturesOf(const Op& owner);
 
 // Updates these lists for every op, inner ones first. Linear in the program for each level of

@@ -5,6 +5,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "proto/edit_log.pb.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 

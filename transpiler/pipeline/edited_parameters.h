@@ -10,15 +10,14 @@ namespace fixpoint {
 
 class EditedParameters {
  public:
-  // `trained`: what the program was given; null where nothing was trained. REQUIRES: it outlives
-  // this object.
+  // `trained`: the parameters that the program was given; null where nothing was trained. REQUIRES:
+  // it outlives this object.
   explicit EditedParameters(const Scope* trained) : trained_(trained) {}
 
   // REQUIRES: it is not null.
   const Scope& trained() const { return *trained_; }
 
-  // What a variable that a pass added holds, else what it was trained to; null where it has no
-  // value.
+  // The value that a pass gave to a variable, or else its trained value; null where it has none.
   const Scope::Value* FindOrNull(absl::string_view name) const {
     const Scope::Value* const value = added.FindOrNull(name);
     return value != nullptr || trained_ == nullptr ? value : trained_->FindOrNull(name);

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/attribute_text.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
 #include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

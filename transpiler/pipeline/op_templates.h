@@ -1,5 +1,5 @@
-// The ops that a quantizer gives to be written into a program: the names in them are the
-// quantizer's own, and are replaced by those of variables.
+// The ops that a quantizer supplies for a program: their names are the quantizer's own, and are
+// replaced by names of variables.
 
 #ifndef FIXPOINT_TRANSPILER_PIPELINE_OP_TEMPLATES_H_
 #define FIXPOINT_TRANSPILER_PIPELINE_OP_TEMPLATES_H_
@@ -12,14 +12,15 @@
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
 #include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 #include "proto/rewriter.h"
 
 namespace fixpoint {
 
 class OpTemplates {
  public:
-  // The ops go into `block`; what they are the first to write is declared there, with names that
+  // The ops go into `block`; the names that they write first are declared there, as names that
   // begin with `prefix`. REQUIRES: all outlive this object.
   OpTemplates(const Program& program, Rewriter* rewriter, const Block& block, Era era,
               std::string prefix)
@@ -33,9 +34,9 @@ class OpTemplates {
   void Bind(absl::string_view name, absl::string_view variable) {
     names_[name] = std::string(variable);
   }
-  // The op on variables, ready to be inserted. REQUIRES: the ones before it are inserted. Error
-  // (kInvalidArgument): it reads a name that is not bound and that none before it wrote, or its
-  // inputs contradict each other.
+  // The op with variables for its names, ready to be inserted. REQUIRES: the ops before it are
+  // inserted. Error (kInvalidArgument): it reads a name that is not bound and that none before it
+  // wrote, or its inputs contradict each other.
   absl::StatusOr<OpBuilder> Fill(OpDesc op);
 
  private:

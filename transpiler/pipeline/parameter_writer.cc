@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

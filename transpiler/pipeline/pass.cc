@@ -8,7 +8,7 @@ namespace fixpoint {
 
 absl::Status WrongStage(absl::string_view pass) {
   return absl::FailedPreconditionError(
-      absl::StrCat(pass, " is a pass of another stage than that of this pipeline"));
+      absl::StrCat(pass, " is a pass of another stage than this pipeline's"));
 }
 
 absl::Status PassTable::Add(std::unique_ptr<Pass> pass) {

@@ -50,8 +50,9 @@ class Pass {
   // What no pass before this one may have established.
   virtual std::vector<std::string> ComesBefore() const { return {}; }
 
-  // Whether the invariants (invariants.h) hold the pass to what the plan names. A pass that
-  // rewrites a program in other ways returns false, and is itself responsible for its edits.
+  // Whether the invariants (invariants.h) restrict the edits of the pass to what the plan names. A
+  // pass that rewrites a program in other ways returns false, and is itself responsible for its
+  // edits.
   virtual bool IsHeldToPlan() const { return true; }
 
   virtual absl::Status Run(Program& program, PassContext& context) const = 0;

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/captures.h"
 

@@ -12,11 +12,11 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 
-// Whether no op reads the value, nor what it may become after a loop or a conditional. Linear in
+// Whether no op reads the value, or a value that merges it after a loop or a conditional. Linear in
 // the values of its variable.
 bool IsUnread(const Value& value);
 
@@ -35,8 +35,8 @@ class RemovedWriters {
  public:
   explicit RemovedWriters(const Program& program);
 
-  // A removed op that may have computed what an op reads and nothing else computes: before it, or
-  // in the same loop. Null if there is none, or if the variable keeps what it held before.
+  // A removed op, earlier or in the same loop, that may have computed what an op reads and that
+  // nothing else computes. Null if there is none, or if the variable keeps what it held before.
   const Op* WriterOf(const Argument& read) const;
 
   // Error (kFailedPrecondition): it reads what such an op computed.
@@ -56,7 +56,8 @@ class RemovedWriters {
   // What a name meant in a block before variables were removed; null if nothing declared it.
   static const Variable* Meant(const Program& program, const RemovedVariables& removed,
                                const Block& block, absl::string_view name);
-  // The op of the main block that is or runs an op, or did; null if none does.
+  // The op of the main block that is, or runs, an op, even if it was removed; null if there is
+  // none.
   const Op* InMain(const Op& op) const;
 
   std::vector<const Op*> owners_;  // by block: as InMain

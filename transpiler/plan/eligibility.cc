@@ -7,6 +7,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "transpiler/plan/target.h"
 
 namespace fixpoint {

@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ops/era.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_config.pb.h"
 #include "proto/target.pb.h"
 #include "transpiler/plan/parameters.h"
@@ -27,7 +27,7 @@ class Eligibility {
   // does.
   const Target::QuantizedOp* ChooseEntry(const Op& op, const Rules::OpMatches& matches,
                                          Decision& decision);
-  // Why an op stays float whatever the target can do, with the cause in `detail`.
+  // Why an op stays float, whatever the target supports, with the cause in `detail`.
   std::optional<Reason> WhySkipped(const Op& op, std::string& detail) const;
   // Why the value that an argument reads or writes cannot be quantized.
   std::optional<Reason> WhyNotValue(const Argument& argument, std::string& detail) const;

@@ -10,7 +10,7 @@
 #include "ops/era.h"
 #include "ops/op_types.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_spec.pb.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/plan.h"

@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "proto/program.h"
+
 namespace fixpoint {
 namespace {
 

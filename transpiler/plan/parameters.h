@@ -4,12 +4,12 @@
 #define FIXPOINT_TRANSPILER_PLAN_PARAMETERS_H_
 
 #include "absl/container/flat_hash_map.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 
-// A parameter is persistable and written only by ops with the Optimize bit. What a framework object
-// called it is not considered: a program loaded from a file has no such objects.
+// A parameter is persistable and written only by ops with the Optimize bit. Whether a framework
+// object called it a parameter does not matter: a program loaded from a file has no such objects.
 class Parameters {
  public:
   bool IsParameter(const Variable& variable);

@@ -241,7 +241,7 @@ absl::Status MergeProfile(const RangeProfile& profile, const Program& program, P
     if (!is_known) return wrong("is no variable of the program");
   }
   for (Site& site : plan.sites) {
-    // A bias has the steps of the product that it is added to.
+    // The steps of a bias are those of the product that it is added to.
     const auto it = entries.find(site.value->variable().name());
     if (it == entries.end() || site.role == SlotRole::BIAS) continue;
     site.range.emplace();

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"
 #include "transpiler/plan/plan.h"

@@ -30,7 +30,7 @@
 namespace fixpoint {
 namespace {
 
-// What an op's slot will become, or why it stays float.
+// How an op's slot will be quantized, or why it stays float.
 struct SlotPlan {
   const Argument* argument;
   SlotRole::Role role;
@@ -68,7 +68,7 @@ bool IsProduct(const std::vector<SlotPlan>& slots) {
   return has(SlotRole::WEIGHT) && has(SlotRole::ACTIVATION);
 }
 
-// Whether a configuration sets more than the target, so that errors are about the configuration.
+// Whether the configuration sets more than the target, so that errors name the configuration.
 bool AsksForMore(const QuantConfig& config) {
   return config.has_weights() || config.has_activations() || config.rules_size() > 0 ||
          config.observe_outputs() || config.also_quantize_size() > 0 || config.has_schedule();
@@ -109,8 +109,8 @@ class Planner {
   // the reason in `decision`, if no input is one.
   std::optional<Target::QuantizedOp> EntryOfShortcut(const Op& op, const Target::QuantizedOp& entry,
                                                      Decision& decision);
-  // What each slot of an entry becomes; false, with the reason in `decision`, if the op stays
-  // float.
+  // How each slot of an entry will be quantized; false, with the reason in `decision`, if the op
+  // stays float.
   bool PlanSlots(const Op& op, const OpSchema& schema, const Target::QuantizedOp& entry,
                  const Rules::OpMatches& matches, std::vector<SlotPlan>& slots, Decision& decision);
 
@@ -373,7 +373,7 @@ void Planner::PlanBiases() {
     const Argument* const bias = biases.Find(op);
     const bool is_own = bias != nullptr && ProductOfBias(*bias) == &op;
     std::string scope;
-    // A rule about the op or the slot stands.
+    // A rule about the op or the slot takes precedence.
     if (bias == nullptr || decision.quantized != is_own || !decision.rule.empty() ||
         planned_readers_.contains(bias) ||
         rules_.Resolve(rules_.Match(op), bias->slot_name()).skip ||

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_config.pb.h"
 #include "proto/quant_spec.pb.h"
 

@@ -11,8 +11,8 @@
 namespace fixpoint {
 namespace {
 
-// Whether stages of an epilogue do what the op does: one that normalizes once its statistics are
-// given.
+// Whether stages of an epilogue can compute the op. An op that normalizes counts: its statistics
+// will be given.
 bool IsStage(const Op& op, const StageTrait& stage, Era era) {
   if (stage.normalizes) return true;
   const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);

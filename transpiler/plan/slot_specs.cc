@@ -9,6 +9,7 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/deterministic_bytes.h"
+#include "proto/program.h"
 #include "transpiler/plan/rules.h"
 #include "transpiler/plan/target.h"
 #include "transpiler/plan/unknown_quantizer.h"

@@ -14,7 +14,7 @@
 #include "ops/era.h"
 #include "ops/never_negative.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/quant_spec.pb.h"
@@ -40,7 +40,7 @@ class SlotSpecs {
   // entry for the op, and by the configuration's for the weights of fully connected layers.
   QuantSpec Default(const Op& op, SlotRole::Role role, const QuantSpec& of_op) const;
   // Fills in what the program decides (signedness, axis), and complains once about each spec that
-  // the quantizer or the target cannot do. Returns why the value cannot be quantized so, with
+  // the quantizer or the target cannot do. Returns why the value cannot be quantized that way, with
   // `detail`.
   std::optional<Reason> Complete(const Argument& argument, const OpSchema& schema,
                                  SlotRole::Role role, QuantSpec& spec, std::string& detail);

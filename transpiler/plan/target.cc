@@ -74,7 +74,7 @@ void CheckTypesAndSlots(const Target::QuantizedOp& op, const Complain& complain)
   }
 }
 
-// For a sum that adds a residual both inputs, and nothing else, are declared RESIDUAL.
+// For a sum that adds a residual, both inputs, and nothing else, are declared RESIDUAL.
 void CheckResidual(const Target::QuantizedOp& op, const Complain& complain) {
   const auto is_residual = [](const Target::Slot& slot) {
     return slot.role() == SlotRole::RESIDUAL;

@@ -42,12 +42,13 @@ absl::Status CheckTarget(const Target& target, absl::string_view name,
                          const QuantizerTable& quantizers);
 
 // Whether the target can quantize weights or activations by a spec with no field absent. Errors:
-// kFailedPrecondition: what it cannot, and what it can; kInvalidArgument: no target can.
+// kFailedPrecondition: what it does not support, and what it does; kInvalidArgument: no target
+// supports it.
 absl::Status CheckAbilities(const Target& target, SlotRole::Role role, const Quantizer& quantizer,
                             const QuantSpec& spec);
 
-// The part of it that concerns spec.axis(), for a spec per channel: what the target cannot do, or
-// the quantizer's ops of its era cannot.
+// The part of this check that concerns spec.axis(), for a spec per channel: the target does not
+// support it, or the quantizer's ops of its era do not.
 absl::Status CheckAxis(const Target& target, SlotRole::Role role, const Quantizer& quantizer,
                        const QuantSpec& spec);
 

@@ -1,5 +1,5 @@
-// The account: for every op with a quantizable slot, the decision and its reason. Its table also
-// serves to report other work on ops by type.
+// The account: for every op with a quantizable slot, the decision and its reason. The same table
+// reports other work on ops by type.
 
 #ifndef FIXPOINT_TRANSPILER_REPORT_ACCOUNT_H_
 #define FIXPOINT_TRANSPILER_REPORT_ACCOUNT_H_
@@ -18,7 +18,7 @@ struct AccountLine {
   std::string op_type;
   int total = 0;
   int done = 0;
-  // How many are not, by reason code.
+  // How many are not done, by reason code.
   std::vector<std::pair<std::string, int>> kept;
 };
 

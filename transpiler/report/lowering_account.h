@@ -1,4 +1,4 @@
-// What a lowering did to every op: counted by type, and told op by op.
+// What a lowering did to every op: counted by type, and listed op by op.
 
 #ifndef FIXPOINT_TRANSPILER_REPORT_LOWERING_ACCOUNT_H_
 #define FIXPOINT_TRANSPILER_REPORT_LOWERING_ACCOUNT_H_
@@ -17,12 +17,12 @@ namespace fixpoint {
 // What an op does in a lowered program.
 enum class LoweredPart {
   kIntegers,  // it is computed on integers
-  kEdge,      // it stands between numbers and codes
+  kEdge,      // it stands between floats and codes
   kFloat,
 };
 LoweredPart PartOf(LoweringReason reason);
 
-// Of the ops of one type.
+// The counts of one op type.
 struct LoweredType {
   std::string op_type;
   std::vector<std::pair<LoweringReason, int>> ops;  // how many, in the order of the reasons

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 
@@ -21,7 +21,7 @@ struct OpsLeftOut {
 std::vector<OpsLeftOut> FindOpsLeftOut(const Program& program);
 
 // "3 ops of 2 types have no input that can be quantized: mean, prelu (its weights stay float)", a
-// line; "" of none.
+// line; "" if there are none.
 std::string OpsLeftOutText(absl::Span<const OpsLeftOut> types);
 
 }  // namespace fixpoint

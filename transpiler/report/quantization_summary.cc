@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/quant_plan.pb.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/parameters.h"

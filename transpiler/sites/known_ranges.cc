@@ -14,6 +14,7 @@
 #include "absl/types/span.h"
 #include "ops/code_ops.h"
 #include "ops/era.h"
+#include "proto/program.h"
 #include "runtime/tensor.h"
 #include "transpiler/sites/quantization_sites.h"
 #include "transpiler/sites/stored_scale.h"
@@ -21,7 +22,7 @@
 namespace fixpoint {
 namespace {
 
-// Our own op that keeps a range as quantize_linear does.
+// The op of the table that keeps a range the way quantize_linear does.
 constexpr char kKeepsAsLinear[] = "fake_quantize_moving_average_abs_max";
 
 constexpr size_t kMostNamed = 8;

@@ -7,6 +7,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {
@@ -92,7 +93,7 @@ class SiteFinder {
                                                    is_output ? "output" : "input", " ", slot));
   }
 
-  // With the op in front of an error.
+  // The error, with the op in front of its message.
   template <typename T>
   static absl::StatusOr<T> Named(const Op& op, absl::StatusOr<T> read) {
     if (read.ok()) return read;
@@ -155,7 +156,7 @@ class SiteFinder {
     }
     ASSIGN_OR_RETURN(const int bits, Named(op, ReadBits(op.desc(), era_, site.codes.bits)));
     if (bits != site.codes.bits) return misfit("bit_length", bits, site.codes.bits);
-    // Ops of an era without the attribute count channels along axis 0, or not at all.
+    // Without the attribute, the ops of an era have channels on axis 0 or one scale.
     const bool has_channels = is_linear || op.Input("Scales") != nullptr;
     ASSIGN_OR_RETURN(const int axis,
                      Named(op, ReadChannelAxis(op.desc(), era_, has_channels ? 0 : -1)));

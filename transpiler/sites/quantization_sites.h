@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "ops/code_range.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_spec.pb.h"
 
 namespace fixpoint {

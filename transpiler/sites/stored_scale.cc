@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/sites/quantization_sites.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {
@@ -17,7 +17,7 @@ struct StoredScale {
   // The persistable variable of one element that holds it; null if there is none, because it is
   // computed from others or is the first element of several.
   const Variable* variable = nullptr;
-  // The variables of the scope of which it is the largest.
+  // The variables of the scope whose largest value it is.
   std::vector<const Variable*> read;
 };
 

@@ -18,8 +18,8 @@
 namespace fixpoint {
 namespace {
 
-// Quantizers of one value with the same text do the same. A range that is only read may differ for
-// each of them; one that is learned belongs to the value.
+// Quantizers of one value with the same text are equivalent. A range that is only read may differ
+// for each of them; one that is learned belongs to the value.
 std::string Way(const QuantizationSite& site, Era era) {
   std::string way = absl::StrCat(site.quantize->type(), "|", site.codes.bits, "|", site.axis, "|",
                                  site.codes.rounding, "|", site.dequantize.size());

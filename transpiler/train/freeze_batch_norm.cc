@@ -96,7 +96,7 @@ class FreezeBatchNorm final : public StagePass<TrainContext> {
  public:
   absl::string_view name() const override { return "freeze_batch_norm"; }
   absl::string_view doc() const override {
-    return "Puts batch norm in test mode from the step on that the schedule says.";
+    return "Puts batch norm in test mode from the step that the schedule sets.";
   }
   std::vector<std::string> Requires() const override { return {"quantizers_inserted", "target"}; }
   std::vector<std::string> Establishes() const override { return {"batch_norm_scheduled"}; }

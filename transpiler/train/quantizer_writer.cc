@@ -196,7 +196,7 @@ absl::Status QuantizerWriter::AddState(Writing& writing, OpBuilder& quantize) {
     ASSIGN_OR_RETURN(const std::string counter, StepCounter());
     quantize.Input(writing.recipe->step_counter_input, counter);
   }
-  // What trains a scale also ends its training.
+  // The pass that trains a scale also ends its training.
   if (schedule_.has_freeze_scales_from_step() && writing.recipe->has_is_test && !writing.is_test &&
       !writing.site->trains_scale()) {
     ASSIGN_OR_RETURN(const std::string counter, StepCounter());

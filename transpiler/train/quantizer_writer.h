@@ -84,7 +84,7 @@ class QuantizerWriter {
   // Declares a variable like `like`, whose name begins with the site's.
   absl::StatusOr<std::string> DeclareLike(const Writing& writing, const Variable& like,
                                           absl::string_view suffix);
-  // For the value's codes or its quantized numbers.
+  // For the value's codes or its quantized floats.
   absl::StatusOr<std::string> DeclareLike(const Writing& writing, absl::string_view suffix) {
     return DeclareLike(writing, writing.site->value->variable(), suffix);
   }

@@ -1,6 +1,7 @@
 #include "transpiler/train/state_writer.h"
 
 #include "absl/strings/str_cat.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 
 namespace fixpoint {

@@ -9,7 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "ops/quantizer.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 #include "proto/rewriter.h"
 #include "transpiler/plan/plan.h"
 #include "transpiler/train/train_context.h"

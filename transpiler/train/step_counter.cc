@@ -1,6 +1,7 @@
 #include "transpiler/train/step_counter.h"
 
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/marks.h"
 

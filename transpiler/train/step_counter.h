@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/rewriter.h"
 #include "transpiler/train/state_writer.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/quant_config.pb.h"
 #include "proto/quant_plan.pb.h"
 #include "proto/target.pb.h"

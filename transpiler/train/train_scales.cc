@@ -320,7 +320,7 @@ class TrainScales final : public StagePass<TrainContext> {
  public:
   absl::string_view name() const override { return "train_scales"; }
   absl::string_view doc() const override {
-    return "Gives the scales that are trained their gradients and their updates.";
+    return "Adds gradients and updates for the scales that are trained.";
   }
   std::vector<std::string> Requires() const override { return {"quantizers_inserted", "target"}; }
   std::vector<std::string> Establishes() const override { return {"scales_trained"}; }

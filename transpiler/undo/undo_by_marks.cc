@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/verifier.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/rewriter.h"
 #include "proto/status_macros.h"
 #include "transpiler/pipeline/marks.h"
@@ -108,8 +109,8 @@ absl::Status CheckReaders(const Variable& variable) {
       "\", which Fixpoint's ops compute, and has no mark of what it read before", kNoWayBack));
 }
 
-// Error (kFailedPrecondition): the restored program is wrong. An attribute has its old value, of
-// whatever type that was.
+// Error (kFailedPrecondition): the restored program is wrong. Attributes get their old values,
+// whatever the types of those were.
 absl::Status CheckUndone(const Program& program) {
   for (const Finding& finding : Verify(program)) {
     if (finding.severity != Severity::kError || finding.code == FindingCode::kAttrType) continue;

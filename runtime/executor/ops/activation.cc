@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_traits.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 
@@ -19,14 +18,14 @@ constexpr const char* kDifferentiated[] = {
     "silu", "gelu",  "abs",        "exp",     "log",  "sqrt",         "square"};
 
 absl::Status PlanActivation(OpPlanner& op) {
-  if (op.op().type() == "pow") RETURN_IF_ERROR(op.CheckAbsent("FactorTensor"));
+  if (op.type() == "pow") RETURN_IF_ERROR(op.CheckAbsent("FactorTensor"));
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   const Buffer y = op.WriteOver("Out", op.InputType("X"), layout, x);
   op.AddStep(
       {{x},
        {y},
-       [x, y, activation = ActivationOf(op.op().type(), op.attributes())](const StepContext& run) {
+       [x, y, activation = ActivationOf(op.type(), op.attributes())](const StepContext& run) {
          kernels::Activate(activation, run.Floats(x), run.Floats(y));
          return absl::OkStatus();
        }});
@@ -38,7 +37,7 @@ absl::Status PlanGradient(OpPlanner& op, const char* type) {
   const auto source = kernels::GradientSourceOf(activation.function);
   const char* slot = source == kernels::GradientSource::kInput ? "X" : "Out";
   // Both have one sign where alpha is positive.
-  if (op.op().type() == "leaky_relu_grad" && !op.HasInput("X")) slot = "Out";
+  if (op.type() == "leaky_relu_grad" && !op.HasInput("X")) slot = "Out";
   const Layout layout = op.InputLayout("Out@GRAD");
   RETURN_IF_ERROR(op.CheckDims("Out@GRAD", op.InputDims(slot)));
   ASSIGN_OR_RETURN(const Buffer read, op.ReadFloats(slot, layout));

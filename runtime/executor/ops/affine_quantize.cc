@@ -11,7 +11,6 @@
 #include "ops/affine_codes.h"
 #include "ops/code_ops.h"
 #include "ops/quant_math.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
@@ -123,7 +122,7 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
   const bool is_signed = type == kernels::CodeType::kInt8;
   Codes codes;
   codes.codes =
-      op.builder().NewBuffer(absl::StrCat(out.variable().name(), " as codes"),
+      op.builder().NewBuffer(absl::StrCat(op.OutputName("Out"), " as codes"),
                              {is_signed ? VarType::INT8 : VarType::UINT8, numbers.dims}, layout);
   codes.ranges = affine.step;
   codes.zero_point = affine.zero_point;

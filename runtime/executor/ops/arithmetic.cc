@@ -118,8 +118,8 @@ absl::Status PlanIncrement(OpPlanner& op) {
   });
 }
 
-// Integers of 8 bits are converted where something reads them as floats: they may be codes, whose
-// ranges a dequantize op has.
+// Integers of 8 bits are converted only where something reads them as floats: they may be codes,
+// and a dequantize op has their ranges.
 absl::Status PlanCast(OpPlanner& op) {
   const Layout layout = op.InputLayout("X");
   const TensorType from_type = op.InputType("X");

@@ -1,4 +1,4 @@
-// What other ops know about a batch_norm: a convolution before it, and a quantizer after it.
+// What a convolution before a batch_norm, and a quantizer after it, know about it.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_BATCH_NORM_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_BATCH_NORM_H_

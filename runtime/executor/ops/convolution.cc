@@ -1,6 +1,6 @@
 // conv2d, conv2d_transpose and their depthwise forms. Images lie channels last. Where both inputs
-// are codes the sums are those of integers; the gradients read the numbers that the codes stand
-// for. A conv2d does the work of what is after it too (epilogue.h).
+// are codes, the sums are computed on integers; the gradients read the floats that the codes stand
+// for. A conv2d also does the work of the ops after it (epilogue.h).
 
 #include "runtime/executor/ops/convolution.h"
 
@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/fused_work.h"
 #include "ops/window.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
@@ -38,7 +37,7 @@ int64_t OperationsOf(const kernels::ConvolutionShape& shape) {
   return 2 * shape.output_size() * shape.taps();
 }
 
-// What the reference's passes have the op do with its sums.
+// The work on its sums that the reference's passes fold into the op.
 struct FusedStages {
   OwnStages own;
   std::optional<Activation> function;  // in the end, one that is no stage
@@ -77,7 +76,7 @@ absl::StatusOr<FusedStages> ReadFusedStages(OpPlanner& op, const EpilogueInput& 
   return stages;
 }
 
-// Where the kernel writes. A function that follows is computed of what it wrote.
+// Where the kernel writes. A function that follows is applied to what it wrote.
 absl::StatusOr<PlannedEpilogue> PlanEpilogue(OpPlanner& op, const EpilogueInput& output,
                                              const FusedStages& fused, const OpsAfter& after) {
   if (!fused.function) return AbsorbOpsAfter(op, output, fused.own, after);
@@ -99,10 +98,10 @@ void AddFunction(OpPlanner& op, const EpilogueInput& output, const FusedStages& 
               },
               "",
               0,
-              absl::StrCat(op.op().type(), " activation")});
+              absl::StrCat(op.type(), " activation")});
 }
 
-// Adds the step that computes `output`, and what is after it.
+// Adds the step that computes `output` and the work of the ops after it.
 absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, Buffer x,
                         Buffer filter, const EpilogueInput& output, const FusedStages& fused,
                         OpsAfter after, std::string name = "") {
@@ -116,7 +115,7 @@ absl::Status AddForward(OpPlanner& op, const kernels::ConvolutionShape& shape, B
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::ConvolutionForward> convolution,
                    std::move(planned));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, PlanEpilogue(op, output, fused, after));
-  if (name.empty()) name = op.op().type();
+  if (name.empty()) name = op.type();
   const Buffer packed = AddPacking<float>(op, convolution, filter);
   op.AddStep({epilogue.WithOperands({x, packed}),
               {epilogue.out},
@@ -164,7 +163,7 @@ absl::Status AddBackwardFilters(OpPlanner& op, const kernels::ConvolutionShape& 
               },
               backward->implementation(),
               OperationsOf(shape),
-              absl::StrCat(op.op().type(), " of filters")});
+              absl::StrCat(op.type(), " of filters")});
   return absl::OkStatus();
 }
 
@@ -214,7 +213,7 @@ absl::Status PlanGradient(OpPlanner& op) {
     ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
     const Buffer dx = op.WriteAs("Input@GRAD", op.InputType("Input"), form.layout());
     RETURN_IF_ERROR(
-        AddBackwardImages(op, shape, dy, filter, dx, absl::StrCat(op.op().type(), " of images")));
+        AddBackwardImages(op, shape, dy, filter, dx, absl::StrCat(op.type(), " of images")));
   }
   return absl::OkStatus();
 }
@@ -266,7 +265,7 @@ absl::Status PlanTransposedGradient(OpPlanner& op) {
     const EpilogueInput dinput{"Input@GRAD", op.InputType("Input"), form.channel_axis(),
                                form.layout()};
     RETURN_IF_ERROR(AddForward(op, shape, doutput, filter, dinput, {}, {},
-                               absl::StrCat(op.op().type(), " of images")));
+                               absl::StrCat(op.type(), " of images")));
   }
   return absl::OkStatus();
 }

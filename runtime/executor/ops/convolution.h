@@ -13,8 +13,8 @@ namespace fixpoint::executor {
 // other.
 absl::StatusOr<kernels::ConvolutionShape> ConvolutionShapeOf(const OpPlanner& op);
 
-// The same of conv2d_transpose, whose output has the dims `images`: the convolution whose output is
-// Input, and whose images are those that the op makes.
+// The same for conv2d_transpose, whose output has the dims `images`: the convolution whose output
+// is Input, and whose images are the op's output.
 absl::StatusOr<kernels::ConvolutionShape> TransposedShapeOf(const OpPlanner& op,
                                                             const Dims& images);
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/row_codes.h"
@@ -59,7 +58,7 @@ absl::Status AddLookup(OpPlanner& op, const TableShape& shape, const CodedTable&
               },
               "",
               0,
-              absl::StrCat(op.op().type(), " of codes")});
+              absl::StrCat(op.type(), " of codes")});
   return absl::OkStatus();
 }
 

@@ -46,7 +46,7 @@ struct OpsAfter {
   kernels::Epilogue epilogue() const;
 };
 OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input);
-// Sums of so many products of codes.
+// Sums of products of codes: how many products each has.
 struct SumsOfCodes {
   const Codes& inputs;
   const Codes& weights;
@@ -56,7 +56,7 @@ struct SumsOfCodes {
   // Whether they are in the steps of a bias, and 32 bits hold them with it.
   bool CanAdd(const BiasCodes& bias) const;
 };
-// The same of an op that computes such sums, and so can add a bias in their steps.
+// The same for an op that computes such sums, and so can add a bias in their steps.
 OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input, const SumsOfCodes& sums);
 // Whether there is one residual, which nothing reads from the op on but its sum.
 bool MayLieOverResidual(const OpPlanner& op, const OpsAfter& after);
@@ -90,7 +90,7 @@ struct PlannedEpilogue {
 // Absorbs the ops, and adds the steps that make the operands.
 absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
                                                const OpsAfter& after);
-// The same of an op with stages of its own, whose operands come first.
+// The same for an op with stages of its own, whose operands come first.
 absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInput& input,
                                                const OwnStages& own, const OpsAfter& after);
 

@@ -18,7 +18,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// What an op knows about the codes in X.
+// What an op says about the codes in X.
 struct Dequantization {
   int32_t largest_code = 127;
   std::optional<int> channel_axis;

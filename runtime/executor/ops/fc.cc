@@ -1,5 +1,5 @@
 // fc: a product with the weights, the bias and the activation in one op. Where input and weights
-// are codes the sums are those of integers, as of mul; what is after the op goes into the same
+// are codes, the sums are computed on integers, as for mul; the ops after it go into the same
 // epilogue. Weights with a zero point for each column have their bias in int32.
 
 #include <memory>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
@@ -32,7 +31,7 @@ absl::StatusOr<ProductShape> ShapeOf(const OpPlanner& op) {
   return FullyConnectedShape(op, "Input", op.attributes().Int("in_num_col_dims"), "W");
 }
 
-// The stages of the op's bias, as numbers, and of its activation.
+// The stages of the op's bias, as floats, and of its activation.
 absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns, bool adds_numbers) {
   OwnStages own;
   if (op.HasInput("Bias")) RETURN_IF_ERROR(op.CheckSize("Bias", columns));
@@ -50,7 +49,7 @@ absl::StatusOr<OwnStages> ReadOwnStages(OpPlanner& op, int64_t columns, bool add
   return own;
 }
 
-// Whether the op gives its sums as they are, so that the op after it may add to them.
+// Whether the op's output is its plain sums, so that the op after it may add to them.
 bool IsProductAlone(const OpPlanner& op) {
   return !op.HasInput("Bias") && op.attributes().String("activation_type").empty();
 }
@@ -131,7 +130,7 @@ absl::Status PlanFc(OpPlanner& op) {
               },
               product->implementation(),
               operations,
-              absl::StrCat(op.op().type(), epilogue.names)});
+              absl::StrCat(op.type(), epilogue.names)});
   return absl::OkStatus();
 }
 

@@ -141,7 +141,7 @@ absl::Status PlanShape(OpPlanner& op) {
                    {dims.begin(), dims.end()});
 }
 
-// A number that decides how long a tensor is.
+// Reads a number that decides the length of a tensor.
 absl::StatusOr<double> KnownNumber(OpPlanner& op, absl::string_view slot) {
   const auto known = op.builder().FindKnown(op.InputValue(slot));
   if (known && known->size() == 1) return known->front();

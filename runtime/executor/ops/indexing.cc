@@ -82,7 +82,8 @@ absl::Status PlanWhere(OpPlanner& op) {
   });
 }
 
-// Rows of one 1 among zeros, or of zeros alone for a number that is none of the places and may be.
+// Rows with a single 1 among zeros; rows of zeros for a number outside the range, where that is
+// allowed.
 absl::Status PlanOneHot(OpPlanner& op, bool is_v2) {
   RETURN_IF_ERROR(op.CheckAbsent("depth_tensor"));
   Dims dims = op.InputDims("X");

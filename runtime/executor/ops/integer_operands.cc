@@ -8,7 +8,6 @@
 #include "ops/bias_codes.h"
 #include "ops/quant_math.h"
 #include "ops/sums_of_codes.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/row_codes.h"
@@ -16,7 +15,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Sums of so many products of these operands.
+// Sums of products of these operands.
 SumOfProducts SumOf(const IntegerOperands& operands, int64_t products) {
   SumOfProducts sum;
   sum.products = products;
@@ -26,13 +25,13 @@ SumOfProducts SumOf(const IntegerOperands& operands, int64_t products) {
   return sum;
 }
 
-// Of each channel, in a run.
+// The scale of each channel, in a run.
 void FillScales(const OperandSums& sums, const StepContext& run, absl::Span<float> scales) {
   const auto& [inputs, weights, zero_points] = sums.operands;
   const float input_step = inputs.StepIn(run);
   const absl::Span<const float> ranges = run.Floats(weights.ranges);
   for (size_t c = 0; c < scales.size(); ++c) {
-    // Of a transposed convolution each range serves a channel of every group.
+    // In a transposed convolution, each range serves a channel of every group.
     const float range = ranges[c % ranges.size()];
     scales[c] = input_step * StepOf(range, weights.largest_code) * sums.alpha;
   }
@@ -46,8 +45,8 @@ struct ScalesAndBias {
   bool are_scales_filled = false;
 };
 
-// Adds the step that makes codes of a bias; where int32 does not hold it they are 0, and `addends`
-// are the bias, which else change nothing.
+// Adds the step that converts a bias to codes. Where int32 does not hold it, the codes are 0 and
+// `addends` are the bias; elsewhere the addends change nothing.
 ScalesAndBias AddBiasCodes(OpPlanner& op, const OperandSums& sums, Buffer addends) {
   const Buffer numbers = *sums.bias_numbers;
   const Buffer scales = op.Scratch("scales", VarType::FP32, sums.channels);
@@ -76,13 +75,13 @@ ScalesAndBias AddBiasCodes(OpPlanner& op, const OperandSums& sums, Buffer addend
   return {scales, bias, /*are_scales_filled=*/true};
 }
 
-// Of the sums' weights: INT8, and INT32 of the output channels.
+// The weights of the sums, INT8, and their zero points, INT32 per output channel.
 struct SignedWeights {
   Buffer codes;
   std::optional<Buffer> zero_points;
 };
 
-// Where weights have one zero point, adds the step that makes them.
+// Where the weights have a single zero point, adds the step that repeats it for the channels.
 SignedWeights AddSignedWeights(OpPlanner& op, const OperandSums& sums) {
   const Codes& weights = sums.operands.weights;
   if (!weights.zero_point) return {weights.codes, sums.operands.weight_zero_points};
@@ -114,7 +113,7 @@ SignedWeights AddSignedWeights(OpPlanner& op, const OperandSums& sums) {
 }
 
 std::string NameOf(const OpPlanner& op, const OperandSums& sums, const std::string& after) {
-  return absl::StrCat(op.op().type(), " on integers", sums.bias ? " with bias" : "",
+  return absl::StrCat(op.type(), " on integers", sums.bias ? " with bias" : "",
                       sums.operands.weight_zero_points ? ", row-wise" : "", after);
 }
 

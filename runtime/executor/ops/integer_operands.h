@@ -29,7 +29,7 @@ struct IntegerOperands {
   std::optional<Buffer> weight_zero_points;  // INT32, of the output channels
 
   bool have_weight_zero_points() const { return weights.zero_point || weight_zero_points; }
-  // Sums of so many of their products.
+  // Sums of `products` of their products.
   SumsOfCodes SumsOf(int64_t products) const {
     return {inputs, weights, products, have_weight_zero_points()};
   }
@@ -42,9 +42,8 @@ absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op
                                                                    Layout input_layout,
                                                                    absl::string_view weight_slot,
                                                                    int channel_axis);
-// The same of weights [inner, columns] with a step and a zero point for each column (row_codes.h).
-// Nothing, too, where the product is not a plain one of two matrices, or 32 bits may not hold a
-// sum.
+// The same for weights [inner, columns] with a step and a zero point for each column (row_codes.h).
+// Also nothing where the product is not a plain one of two matrices, or 32 bits may not hold a sum.
 absl::StatusOr<std::optional<IntegerOperands>> ReadRowWiseOperands(
     OpPlanner& op, absl::string_view input_slot, absl::string_view weight_slot,
     const kernels::ProductShape& shape);
@@ -62,8 +61,8 @@ struct OperandSums {
   float alpha = 1;
   // In steps of the sums, which are then their scales.
   std::optional<BiasCodes> bias = std::nullopt;
-  // As numbers. A run adds it to sums in int32 (ops/bias_codes.h), or where that does not hold it
-  // to numbers.
+  // As floats. A run adds it to the sums in int32 (ops/bias_codes.h) or, where that does not hold
+  // it, in float.
   std::optional<Buffer> bias_numbers = std::nullopt;
 
   kernels::SumCoding coding() const;

@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/lowered_codes.h"
@@ -45,7 +44,7 @@ absl::StatusOr<int32_t> LargestCodeOf(const OpPlanner& op) {
       absl::StrCat("largest_code is ", largest_code, "; want 1 to 255"));
 }
 
-// Memory that holds the number in every run.
+// A buffer that holds the number in every run.
 Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
   const Buffer buffer = op.Scratch(what, VarType::FP32, 1);
   op.AddStep({{},
@@ -60,7 +59,8 @@ Buffer AddNumber(OpPlanner& op, absl::string_view what, float number) {
   return buffer;
 }
 
-// An op that no rule of lowering took is computed on codes if it was before.
+// An op that no rule of lowering took is computed on codes if it was computed so in the portable
+// program.
 absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   Codes codes;
@@ -70,7 +70,7 @@ absl::Status PlanDequantize(OpPlanner& op) {
   ASSIGN_OR_RETURN(codes.codes, op.Read("X", op.InputType("X").dtype, codes.layout));
   codes.ranges = AddNumber(op, "range", op.Number("range"));
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "zero_point", codes.type));
-  if (op.op().FindAttr("zero_point") != nullptr) {
+  if (op.attributes().IsGiven("zero_point")) {
     codes.zero_point = AddNumber(op, "zero_point", static_cast<float>(zero_point));
   }
   op.builder().WriteCodes(op.OutputValue("Out"), type, codes, /*holds_codes=*/false);

@@ -14,7 +14,6 @@
 #include "ops/bias_codes.h"
 #include "ops/epilogue.h"
 #include "ops/sums_of_codes.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
@@ -38,7 +37,7 @@ using kernels::InputCoding;
 using kernels::Output;
 using kernels::OutputType;
 
-// An op that adds up products of codes, as its kernel sees it.
+// An op that sums products of codes, as its kernel sees it.
 struct Sums {
   absl::string_view input_slot;
   absl::string_view weight_slot;  // "": sums of codes alone
@@ -51,10 +50,10 @@ struct Sums {
 
 // What the stages of an epilogue read.
 struct StageOperands {
-  std::vector<std::optional<Buffer>> numbers;  // of each stage
+  std::vector<std::optional<Buffer>> numbers;  // for each stage
   std::optional<Buffer> codes;                 // that a stage adds
 
-  // Of all stages.
+  // The operands of all stages.
   absl::InlinedVector<absl::Span<const float>, 8> Numbers(const StepContext& run) const {
     absl::InlinedVector<absl::Span<const float>, 8> spans;
     for (const std::optional<Buffer>& operand : numbers) {
@@ -106,12 +105,12 @@ absl::StatusOr<StageOperands> ReadOperands(OpPlanner& op, const Epilogue& epilog
 
 std::string NameOf(const OpPlanner& op, const Epilogue& epilogue) {
   return absl::StrJoin(epilogue, "", [&](std::string* name, const EpilogueStage& stage) {
-    absl::StrAppend(name, name->empty() ? op.op().type() : "", " + ", StageName(stage.kind));
+    absl::StrAppend(name, name->empty() ? op.type() : "", " + ", StageName(stage.kind));
   });
 }
 
-// What is done with a sum by the kernel that adds it up, and by loops after it: those add codes to
-// what is stored as numbers.
+// What the kernel does with its sums, and what loops after it do: they add codes to results that
+// are stored as floats.
 struct SplitEpilogue {
   Epilogue fused;
   std::optional<EpilogueStage> sum_with_codes;
@@ -154,7 +153,7 @@ struct StoredSums {
   }
 };
 
-// Of sums of `input`, whose place the output must not take.
+// For sums over `input`, whose place the output must not take.
 absl::StatusOr<StoredSums> PlanStore(OpPlanner& op, const Epilogue& epilogue,
                                      const SplitEpilogue& split, const Sums& sums,
                                      const TensorType& type, Buffer input) {
@@ -186,7 +185,7 @@ absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
   return repeated;
 }
 
-// What a kernel gets beside codes and the operands of its epilogue.
+// What a kernel reads besides codes and the operands of its epilogue.
 struct ChannelOperands {
   int32_t zero_point = 0;  // of the inputs
   Buffer scales;
@@ -255,7 +254,7 @@ template <typename Plan>
 absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType(sums.output_slot));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, sums.input_slot));
-  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
   ASSIGN_OR_RETURN(const ChannelOperands channels, ChannelOperands::Read(op, sums, input_type));
@@ -350,7 +349,7 @@ absl::Status PlanAveragePooling(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const CodeType input_type, CodeTypeOf(op, "X"));
   ASSIGN_OR_RETURN(const int32_t zero_point, ZeroPointOf(op, "input_zero_point", input_type));
-  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
   const OutputType output_type = OutputTypeOf(type.dtype);
   const SplitEpilogue split = Split(epilogue, output_type);
   ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerPooling> pooling,

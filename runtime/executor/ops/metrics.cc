@@ -1,4 +1,4 @@
-// What is largest along an axis, and what is counted of predictions.
+// The largest elements along an axis, and the accuracy of predictions.
 
 #include <memory>
 

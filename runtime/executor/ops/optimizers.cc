@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 
@@ -167,7 +166,7 @@ absl::Status PlanAdamW(OpPlanner& op) {
 // Since 2.6, which has the attribute always_adapt, a step is not as long as the parameter where
 // weight_decay is 0 and the attribute is false.
 bool Adapts(const OpPlanner& op) {
-  return op.op().FindAttr("always_adapt") == nullptr || op.attributes().Bool("always_adapt") ||
+  return !op.attributes().IsGiven("always_adapt") || op.attributes().Bool("always_adapt") ||
          op.Number("weight_decay") > 0;
 }
 

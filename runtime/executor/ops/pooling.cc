@@ -12,7 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/window.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/image_form.h"
@@ -94,7 +93,7 @@ void AddIntegerPooling(OpPlanner& op, std::shared_ptr<kernels::IntegerPooling> p
               },
               implementation,
               0,
-              absl::StrCat(op.op().type(), " on integers")});
+              absl::StrCat(op.type(), " on integers")});
 }
 
 absl::Status PlanPooling(OpPlanner& op) {

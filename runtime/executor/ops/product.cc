@@ -1,5 +1,5 @@
-// mul, matmul and matmul_v2. Where both inputs are codes the sums are those of integers; the
-// gradients read the numbers that the codes stand for.
+// mul, matmul and matmul_v2. Where both inputs are codes, the sums are computed on integers; the
+// gradients read the floats that the codes stand for.
 
 #include "runtime/executor/ops/product.h"
 
@@ -11,7 +11,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
@@ -72,7 +71,7 @@ absl::StatusOr<PlannedProduct> BatchedProduct(const OpPlanner& op, bool transpos
   if (y[y.size() - (transpose_y ? 1 : 2)] != shape.inner) return DoNotFit(op);
   x.resize(x.size() - 2);
   y.resize(y.size() - 2);
-  // A Y that is the same for all matrices of X is that of one matrix with all their rows.
+  // If all matrices of X have the same Y, they are one matrix with all their rows.
   if (Volume(y) == 1 && !transpose_x) {
     shape.rows *= Volume(x);
     return product;
@@ -130,7 +129,7 @@ absl::StatusOr<Buffer> ReadOperand(OpPlanner& op, absl::string_view slot,
   return repeated;
 }
 
-// Adds the step that computes out = x * y, and what is after it.
+// Adds the step that computes out = x * y and the work of the ops after it.
 absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buffer y,
                         const EpilogueInput& output, const OpsAfter& after) {
   ASSIGN_OR_RETURN(const std::shared_ptr<kernels::Product> product,
@@ -146,7 +145,7 @@ absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buff
               },
               product->implementation(),
               OperationsOf(shape),
-              absl::StrCat(op.op().type(), epilogue.names)});
+              absl::StrCat(op.type(), epilogue.names)});
   return absl::OkStatus();
 }
 
@@ -176,7 +175,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
   const EpilogueInput output{"Out", type, static_cast<int>(type.dims.size()) - 1,
                              Layout::kRowMajor};
-  // The columns are the last axis, but of a vector.
+  // The columns are the last axis, except for a vector.
   const bool has_columns = type.dims.back() == shape.columns;
   OpsAfter after;
   if (product.alpha == 1 && has_columns) after = FindOpsAfter(op, output);
@@ -206,7 +205,7 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   return AddProduct(op, shape, product.alpha, x, y, out);
 }
 
-// A product of which the gradient of an operand is made.
+// A product that gives the gradient of an operand.
 struct GradientTerm {
   ProductShape shape;
   Buffer x;
@@ -218,7 +217,7 @@ struct GradientTerm {
 absl::Status AddGradient(OpPlanner& op, absl::string_view slot, const GradientTerm& term,
                          float alpha, const std::optional<Repetition>& repetition) {
   const std::string gradient = absl::StrCat(slot, kGradientSuffix);
-  const std::string name = absl::StrCat(op.op().type(), " of ", slot);
+  const std::string name = absl::StrCat(op.type(), " of ", slot);
   const TensorType type = op.InputType(slot);
   if (!repetition) {
     return AddProduct(op, term.shape, alpha, term.x, term.y, op.WriteAs(gradient, type), name);
@@ -307,7 +306,7 @@ absl::StatusOr<ProductShape> FullyConnectedShape(const OpPlanner& op, absl::stri
   return shape;
 }
 
-// A vector is what it is, transposed or not.
+// A vector is the same, transposed or not.
 absl::StatusOr<PlannedProduct> MatmulV2Product(const OpPlanner& op) {
   return BatchedProduct(op, op.attributes().Bool("trans_x") && op.InputDims("X").size() > 1,
                         op.attributes().Bool("trans_y") && op.InputDims("Y").size() > 1, 1);

@@ -31,11 +31,12 @@ struct PlannedProduct {
   std::optional<Repetition> y;
 };
 
-// Of mul, and of matmul_v2. Error (kInvalidArgument): X and Y do not fit each other.
+// The product that mul, or matmul_v2, computes. Error (kInvalidArgument): X and Y do not fit each
+// other.
 absl::StatusOr<PlannedProduct> MulProduct(const OpPlanner& op);
 absl::StatusOr<PlannedProduct> MatmulV2Product(const OpPlanner& op);
 
-// Of an input whose first `leading` dimensions are rows, and a matrix of weights. Error
+// The product of an input whose first `leading` dimensions are rows and a matrix of weights. Error
 // (kInvalidArgument): they do not fit each other.
 absl::StatusOr<kernels::ProductShape> FullyConnectedShape(const OpPlanner& op,
                                                           absl::string_view input_slot,

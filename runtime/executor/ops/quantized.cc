@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
 #include "ops/quant_math.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
 
@@ -38,7 +37,7 @@ void WithCodes(const Codes& codes, const StepContext& run, F f) {
   }
 }
 
-// Adds the step that quantizes what a batch_norm does not store.
+// Adds the step that quantizes the result of a batch_norm without storing it.
 void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const CodeRange& coding,
                         const Codes& codes) {
   op.AddStep({{y.x, y.mean, y.variance, y.inverse_deviation, y.factors, y.addends, codes.ranges},
@@ -52,7 +51,7 @@ void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const CodeRange
               },
               y.norm->implementation(),
               0,
-              absl::StrCat(y.name, " + ", op.op().type())});
+              absl::StrCat(y.name, " + ", op.type())});
 }
 
 }  // namespace
@@ -122,9 +121,8 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   const TensorType type = op.InputType("X");
   const VarType::Type dtype =
       codes.type == kernels::CodeType::kInt8 ? VarType::INT8 : VarType::UINT8;
-  codes.codes =
-      op.builder().NewBuffer(absl::StrCat(op.OutputValue(output).variable().name(), " as codes"),
-                             {dtype, type.dims}, view.layout);
+  codes.codes = op.builder().NewBuffer(absl::StrCat(op.OutputName(output), " as codes"),
+                                       {dtype, type.dims}, view.layout);
   const NormalizedValue* normalized = FindNormalized(op.builder(), op.InputValue("X"));
   if (normalized != nullptr && !channel_axis) {
     AddNormalizedCodes(op, *normalized, coding, codes);

@@ -1,6 +1,6 @@
 // A bias that is rounded to steps of the sums of products of codes that it is added to. Its codes
-// are held as integers: a product that has the same steps adds them to its sums, and numbers are
-// made of them where somebody asks for them.
+// are held as integers: a product that has the same steps adds them to its sums, and they are
+// dequantized where something reads them as floats.
 
 #include "runtime/executor/ops/quantized_bias.h"
 
@@ -12,7 +12,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// What both ops read beside X, and what the steps of its channels become.
+// The inputs that both ops read besides X, and the steps of its channels.
 absl::StatusOr<BiasCodes> ReadSteps(OpPlanner& op) {
   const int64_t channels = op.InputType("X").size();
   const int64_t ranges = op.InputType("WeightScale").size();

@@ -24,7 +24,7 @@ struct BiasCodes {
   }
 };
 
-// What the numbers of a value stand for; null where they are not held as such codes.
+// The codes that the floats of a value stand for; null where it is not held as such codes.
 const BiasCodes* FindBiasCodes(const PlanBuilder& builder, const Value& value);
 
 }  // namespace fixpoint::executor

@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/equal_shapes.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/epilogue.h"
@@ -15,7 +14,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// This many elements at a time go through all stages, while they are in the cache.
+// This many elements at a time pass through all stages, while they are in the cache.
 constexpr size_t kBlock = 4096;
 
 template <typename Code>
@@ -86,7 +85,7 @@ absl::Status PlanSumWithCodes(OpPlanner& op, absl::string_view slot_of_codes) {
        },
        "",
        0,
-       absl::StrCat(op.op().type(), " of codes", planned.names)});
+       absl::StrCat(op.type(), " of codes", planned.names)});
   return absl::OkStatus();
 }
 

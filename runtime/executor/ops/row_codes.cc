@@ -18,7 +18,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// Codes themselves, as floats.
+// The codes themselves, as floats.
 struct CodesAsNumbers {
   RowCodes rows;
 };

@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/lod.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/product.h"
@@ -183,13 +182,13 @@ absl::Status PlanConvolutionGradient(OpPlanner& op) {
     const Buffer dfilter = op.WriteAs("Filter@GRAD", op.InputType("Filter"));
     RETURN_IF_ERROR(AddProduct(
         op, {1, product.inner, product.rows, product.columns, /*transpose_x=*/true, false}, 1,
-        context, dout, dfilter, absl::StrCat(op.op().type(), " of Filter")));
+        context, dout, dfilter, absl::StrCat(op.type(), " of Filter")));
   }
   if (!op.Wants("X@GRAD")) return absl::OkStatus();
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
   const Buffer dcontext = op.Scratch("context@GRAD", VarType::FP32, product.rows * product.inner);
   RETURN_IF_ERROR(AddProduct(op, {1, product.rows, product.columns, product.inner, false, true}, 1,
-                             dout, filter, dcontext, absl::StrCat(op.op().type(), " of X")));
+                             dout, filter, dcontext, absl::StrCat(op.type(), " of X")));
   const Buffer dx = op.WriteAs("X@GRAD", {VarType::FP32, op.InputDims("X")});
   op.AddStep({{dcontext},
               {dx},

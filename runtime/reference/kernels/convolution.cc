@@ -11,7 +11,6 @@
 #include "ops/activation.h"
 #include "ops/fused_work.h"
 #include "ops/window.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/lowered.h"
@@ -175,7 +174,7 @@ double Activated(const Activation& activation, double x) {
   }
 }
 
-// The work after the sums that the reference's inference passes fold into the op.
+// Applies the work that the reference's inference passes fold into the op, after the sums.
 absl::Status AddFusedWork(const OpRun& op, const Image& to, Array* output) {
   ASSIGN_OR_RETURN(const FusedWork work, FusedWorkOf(op.op(), op.attributes()));
   if (!work.any()) return absl::OkStatus();

@@ -49,8 +49,8 @@ absl::StatusOr<float> LargestCodeOf(int64_t bits) {
   return absl::InvalidArgumentError(absl::StrCat("quant_bits has ", bits, "; want 2 to 16"));
 }
 
-// Scales: those of a weight's channels along quant_axis; or those of a weight and the one of an
-// activation, of their product, whose channels are on axis 1 or beyond.
+// Scales holds those of a weight's channels along quant_axis; or, for a product, those of the
+// weight's channels and the one of the activation, with the channels on axis 1 or beyond.
 absl::Status ChannelWiseDequantize(OpRun& op) {
   const std::vector<const Array*> scales = op.Inputs("Scales");
   const std::vector<int64_t> bits = op.Ints("quant_bits");

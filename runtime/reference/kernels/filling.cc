@@ -39,7 +39,7 @@ absl::Status FillConstant(OpRun& op) {
   return absl::OkStatus();
 }
 
-// `shape`, but as long as Input on one axis; of a sequence as many rows as there are sequences.
+// `shape`, but with Input's size on one axis; for sequences, that size is their number.
 absl::Status FillConstantBatchSizeLike(OpRun& op) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("dtype"));
   ASSIGN_OR_RETURN(const double value, FillValue(op));

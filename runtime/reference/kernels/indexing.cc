@@ -94,7 +94,7 @@ absl::Status LookupCodes(OpRun& op, bool is_v2) {
   return absl::OkStatus();
 }
 
-// Dense, is_sparse or not: a sparse gradient is another form of the same numbers.
+// Dense, whether is_sparse or not: a sparse gradient is another form of the same values.
 absl::Status LookupTableGradient(OpRun& op, bool is_v2) {
   ASSIGN_OR_RETURN(const Lookup lookup, LookupOf(op, is_v2));
   RETURN_IF_ERROR(op.CheckSize("Out@GRAD", Volume(lookup.out_dims)));
@@ -106,7 +106,7 @@ absl::Status LookupTableGradient(OpRun& op, bool is_v2) {
   return absl::OkStatus();
 }
 
-// Places along each line in order of their values, equal ones as they stand; NaN is above all.
+// Places along each line, sorted by their values, stably; NaN is above everything.
 std::vector<int64_t> Order(const Array& x, int64_t start, int64_t stride, int64_t size,
                            bool descending) {
   std::vector<int64_t> order(size);

@@ -255,7 +255,7 @@ absl::Status SliceGradient(OpRun& op) {
   return absl::OkStatus();
 }
 
-// X repeated times[i] times on axis i, of as many axes as there are times.
+// X repeated times[i] times on axis i; `times` has one entry per axis.
 absl::Status Repeat(OpRun& op, Dims x_dims, const std::vector<int64_t>& times) {
   const Array& x = op.Input("X");
   Dims dims(x_dims.size());
@@ -267,7 +267,7 @@ absl::Status Repeat(OpRun& op, Dims x_dims, const std::vector<int64_t>& times) {
   }
   const Dims x_strides = Strides(x_dims);
   Array out(x.dtype, dims);
-  // [times, size] of each axis: going on by one of the first does not move in X.
+  // [times, size] for each axis: a step along `times` does not move in X.
   Dims places;
   Dims strides;
   for (size_t i = 0; i < dims.size(); ++i) {

@@ -13,8 +13,8 @@
 namespace fixpoint::reference {
 namespace {
 
-// X as rows that are normalized each on its own. Scale and Bias hold one number for each run of
-// `run` elements of a row, from the start again in rows that are `period` apart.
+// X as rows that are normalized each on its own. Scale and Bias hold one element for each run of
+// `run` elements of a row; rows that are `period` apart use the same elements.
 struct Rows {
   int64_t count;
   int64_t width;

@@ -12,7 +12,6 @@
 #include "ops/bias_codes.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/reference/kernels.h"
@@ -56,7 +55,7 @@ float Operated(const EpilogueStage& stage, float x, float operand) {
 // An integer has no -0.
 double CodeOf(float x) { return RoundHalfToEven(x) + 0.0; }
 
-// How a float is stored: as a code, the nearest, ties to even.
+// Stores a float as the nearest code, ties to even.
 double Stored(float x, VarType::Type dtype) {
   if (dtype == VarType::FP32) return x;
   const bool is_signed = dtype == VarType::INT8;
@@ -88,7 +87,7 @@ absl::Status Dequantize(OpRun& op) {
   const auto largest = static_cast<float>(op.Int("largest_code"));
   Array out = op.Input("X");
   ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "zero_point", out.dtype));
-  const bool is_affine = op.op().FindAttr("zero_point") != nullptr;
+  const bool is_affine = op.attributes().IsGiven("zero_point");
   out.dtype = VarType::FP32;
   for (double& x : out.values) {
     const auto code = static_cast<float>(x);
@@ -174,7 +173,7 @@ absl::Status CheckBias(const OpRun& op) {
 
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis) {
   ASSIGN_OR_RETURN(const VarType::Type dtype, op.DataType("out_dtype"));
-  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.op().desc()));
+  ASSIGN_OR_RETURN(const Epilogue epilogue, EpilogueOf(op.attributes().op()));
   const std::vector<const Array*> inputs = op.Inputs("Operands");
   std::vector<const Array*> operands;
   size_t used = 0;

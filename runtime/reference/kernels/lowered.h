@@ -1,4 +1,4 @@
-// What the ops of lowered programs that add up products of codes share.
+// What the ops of lowered programs that sum products of codes share.
 
 #ifndef FIXPOINT_RUNTIME_REFERENCE_KERNELS_LOWERED_H_
 #define FIXPOINT_RUNTIME_REFERENCE_KERNELS_LOWERED_H_
@@ -20,20 +20,20 @@ absl::StatusOr<float> ZeroPointOf(const OpRun& op, absl::string_view attribute,
 // Error: the input is not codes.
 absl::Status CheckCodes(const OpRun& op, absl::string_view slot);
 
-// Errors: an input is not codes; there are neither as many scales as channels nor one; the bias has
-// another size.
+// Errors: an input is not codes; the number of scales is neither 1 nor that of the channels; the
+// bias has another size.
 absl::Status CheckSums(const OpRun& op, absl::string_view input, absl::string_view weights,
                        int64_t channels);
 
-// Error: the bias has integers that a product may not add (ops/bias_codes.h).
+// Error: the bias holds integers that may not be added to a product (ops/bias_codes.h).
 absl::Status CheckBias(const OpRun& op);
 
-// What the op stores for floats: the result of its epilogue. Errors: those of its attributes; an
-// operand is absent or has another size.
+// What the op stores for a result in float: that of its epilogue. Errors: those of its attributes;
+// an operand is absent or has another size.
 absl::StatusOr<Array> StoreNumbers(const OpRun& op, Array numbers, int channel_axis);
 
-// What it stores for its sums, which are integers: with the bias of their channel, times its scale,
-// after the epilogue. Errors: the same.
+// What it stores for its sums, which are integers: each with the bias of its channel, times the
+// scale, after the epilogue. Errors: the same.
 absl::StatusOr<Array> StoreSums(const OpRun& op, Array sums, int channel_axis);
 
 }  // namespace fixpoint::reference

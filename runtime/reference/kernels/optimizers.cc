@@ -4,7 +4,6 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
 
@@ -65,8 +64,7 @@ absl::Status Momentum(OpRun& op) {
   return absl::OkStatus();
 }
 
-// The moments of the adam family, with this step taken in, and the powers of beta1 and beta2 that
-// go with them.
+// The moments of the adam family, updated by this step, and the matching powers of beta1 and beta2.
 struct Moments {
   Array first;
   Array second;
@@ -150,7 +148,7 @@ absl::Status AdamW(OpRun& op) {
 // Whether the step is as long as the parameter. Since 2.6, which has the attribute always_adapt, it
 // is not where weight_decay is 0 and the attribute is false.
 bool Adapts(const OpRun& op) {
-  return op.op().FindAttr("always_adapt") == nullptr || op.Bool("always_adapt") ||
+  return !op.attributes().IsGiven("always_adapt") || op.Bool("always_adapt") ||
          op.Float("weight_decay") > 0;
 }
 

@@ -17,13 +17,13 @@
 namespace fixpoint::reference {
 namespace {
 
-// The part of one axis of the image that one output uses.
+// The part of an axis of the image that one output uses.
 struct Span {
   int64_t begin;   // in the image
   int64_t end;     // after the last, in the image
   int64_t padded;  // how long the window is with the padding that counts
 };
-// By the place on the output's axis.
+// The parts by the place on the output's axis.
 using SpanOf = std::function<Span(int64_t)>;
 
 struct Pooling {

@@ -1,5 +1,5 @@
-// A bias in steps of the sums that it is added to. The codes are those of ops/bias_codes.h; in
-// floats, as here, its sum with a product is rounded differently from that of the integers.
+// A bias in steps of the sums that it is added to. The codes are those of ops/bias_codes.h; added
+// in float, as here, its sum with a product is rounded differently from the sum of the integers.
 
 #include <utility>
 

@@ -27,7 +27,7 @@ absl::StatusOr<AxisView> RowsOf(const OpRun& op) {
       absl::StrCat("quant_axis is ", axis, " and X is ", DimsText(dims), "; want an axis of X"));
 }
 
-// The ends of each row, widened to 0.
+// The smallest and the largest value of each row, widened to contain 0.
 struct Range {
   float min = 0;
   float max = 0;

@@ -12,7 +12,7 @@
 namespace fixpoint::reference {
 namespace {
 
-// A sequence's rows are pooled to one. What each of its elements counts in that, column by column.
+// The rows of a sequence are pooled to one row, column by column.
 enum class Pool { kAverage, kSum, kSqrt, kMax, kLast, kFirst };
 
 absl::StatusOr<Pool> PoolOf(const OpRun& op) {
@@ -55,7 +55,7 @@ int64_t LargestRow(const Array& x, const Sequence& sequence, int64_t column) {
   return largest;
 }
 
-// One row per sequence, pad_value of an empty one. MaxIndex: the row of X that has the largest
+// One row per sequence, pad_value for an empty one. MaxIndex: the row of X that has the largest
 // element, whatever is pooled.
 absl::Status SequencePool(OpRun& op) {
   ASSIGN_OR_RETURN(const Pool pool, PoolOf(op));

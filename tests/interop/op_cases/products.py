@@ -41,7 +41,7 @@ def cases():
     yield _product("matmul_v2", (4, 6), (6, 5))
     yield _product("matmul_v2", (3, 4, 6), (6, 5))
     yield _product("matmul_v2", (4, 6), (3, 6, 5))
-    # Of which 2.6.2 has no gradient: its kernel refuses the shapes.
+    # 2.6.2 has no gradient for this one: its kernel refuses the shapes.
     yield Case("matmul_v2", {"X": floats(2, 1, 4, 6), "Y": floats(3, 6, 5)}, has_gradient=False)
     yield _product("matmul_v2", (2, 3, 4, 6), (1, 3, 6, 5))
     yield _product("matmul_v2", (6,), (6,))

@@ -4,7 +4,8 @@ from op_case import SUMMED, Case, Cut, Integers, floats
 
 TOLERANCE = SUMMED
 
-# Of seven rows: sequences of two, none, one and four; and those in two sequences of sequences.
+# Offsets of seven rows: sequences of two, none, one and four rows; and those nested in two
+# sequences.
 _LOD = ((0, 2, 2, 3, 7),)
 _NESTED = ((0, 3, 4), *_LOD)
 
@@ -35,7 +36,7 @@ def _convolutions():
     for length, start in ((3, -1), (1, 0), (4, -2), (2, 1)):
         yield _convolution(length, start)
     yield _convolution(2, 1, lod=((0, 3, 7),))
-    # Of which 2.6.2 has no gradient: its kernel finds paddings that do not fit.
+    # 2.6.2 has no gradient for this one: its kernel finds paddings that do not fit.
     yield _convolution(2, -2, has_gradient=False)
 
 

@@ -19,8 +19,8 @@ struct Coding {
   int zero_point = 0;
 };
 
-// Of 2 to 8 bits, mostly 8; signed or unsigned; `may_be_affine`: with a zero point in half of the
-// cases.
+// A coding with 2 to 8 bits, mostly 8; signed or unsigned; `may_be_affine`: with a zero point in
+// half of the cases.
 Coding SomeCoding(CaseMaker& c, bool may_be_affine);
 // Signed, as weights are.
 Coding SomeWeightCoding(CaseMaker& c);

@@ -23,7 +23,7 @@ struct SomeProduct {
   bool is_repeated = false;    // y, for the matrices of x: that product is one of numbers
 };
 
-// Of mul, matmul, matmul_v2 or fc.
+// Draws the operands of mul, matmul, matmul_v2 or fc.
 SomeProduct DrawProduct(CaseMaker& c, const std::string& type);
 
 }  // namespace fixpoint::random_cases

@@ -14,7 +14,7 @@ std::string SomeElements(CaseMaker& c, const Dims& dims) {
   return c.Integers(c.OneOf({VarType::INT32, VarType::INT64}), dims, -50, 50);
 }
 
-// Of an op that may write XShape.
+// The outputs of an op that may write XShape.
 std::string Outputs(const std::string& type) {
   const bool has_shape = type.back() == '2' || type == "flatten_contiguous_range";
   return has_shape ? "(Out=out, XShape=shape)" : "(Out=out)";

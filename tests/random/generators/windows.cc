@@ -15,7 +15,7 @@ struct Axis {
   int64_t after;
 
   int64_t extent() const { return dilation * (window - 1) + 1; }
-  // Of the output; below 1 where the window does not fit.
+  // The output's size; below 1 where the window does not fit.
   int64_t count() const {
     const int64_t room = size + before + after - extent();
     return room < 0 ? 0 : room / stride + 1;

@@ -18,13 +18,13 @@ namespace fixpoint::random_cases {
 // bits", "biases in int32", "conv2d", ...
 using Coverage = std::map<std::string, int64_t>;
 
-// Of one case, which was quantized by a plan.
+// What one case covers, which was quantized by a plan.
 Coverage CoverageOf(const ProgramDesc& forward, const QuantPlan& plan, const LoweredModel& lowered);
 
 void AddCoverage(const Coverage& of_case, Coverage* all);
 
-// Those that cases have to have and these have not: of 100 cases the ways to quantize, of 1,000
-// each quantizer, op and stage of an epilogue too.
+// What cases have to cover and these do not: 100 cases, every way to quantize; 1,000 cases, every
+// quantizer, op and stage of an epilogue too.
 std::vector<std::string> MissingOf100(const Coverage& coverage);
 std::vector<std::string> MissingOf1000(const Coverage& coverage);
 

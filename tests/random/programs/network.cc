@@ -11,9 +11,9 @@
 namespace fixpoint::random_cases {
 namespace {
 
-// Of a value that windows go over.
+// The most elements of a value that windows slide over.
 constexpr int64_t kLargestImages = 8192;
-// Of what is flattened for a product.
+// The most elements of a row that is flattened for a product.
 constexpr int64_t kLongestRow = 1500;
 
 struct Value {
@@ -78,7 +78,7 @@ class Writer {
   Value SomeValue() {
     return *Some([](const Value&) { return true; });
   }
-  // Of the same dimensions: itself where there is no other.
+  // A value of the same dimensions: itself where there is no other.
   Value Partner(const Value& value) {
     return *Some([&](const Value& other) { return other.dims == value.dims; });
   }
@@ -119,7 +119,7 @@ class Writer {
     values_.push_back(value);
     return value;
   }
-  // The same of an op of 2.x that says what dimensions it had.
+  // The same for an op of 2.x that records the dimensions of its input.
   Value AppendWithShape(const std::string& type, const Value& x, const std::string& attributes) {
     const std::string shape = absl::StrCat("v", values_.size(), ".shape");
     Dims dims = x.declared;

@@ -32,8 +32,8 @@ std::string Drawn(absl::string_view name, const std::vector<int64_t>& dims);
 std::string RunOnBoth(const Program& program, const std::vector<std::string>& fetches,
                       uint32_t step, double tolerance, Scopes* scopes);
 
-// The same of a program and values as text (run_ops.h), where everything that ops write is fetched;
-// or `fetches`, so that steps can be fused.
+// The same for a program and values as text (run_ops.h). Everything that ops write is fetched, or
+// only `fetches`, so that steps can be fused.
 std::string OpDifferences(absl::string_view program, absl::string_view inputs,
                           double tolerance = 1e-5, const std::vector<std::string>& fetches = {});
 

@@ -158,7 +158,7 @@ const Case kCases[] = {
      "conv2d(Input=x, Filter=w) -> (Output=y)\n"
      "leaky_relu(X=y) -> (Out=out) {alpha=0.1}\n",
      "to channels last\nconv2d + leaky_relu\nto row major"},
-    // Of a 0 it gives one of the other sign, which the stage does not.
+    // The op turns a 0 into one of the other sign, and the stage does not.
     {"LeakyReluOfANegativeSlope",
      "mul(X=rows, Y=matrix) -> (Out=y)\n"
      "leaky_relu(X=y) -> (Out=out) {alpha=-0.1}\n",

@@ -279,8 +279,8 @@ TEST(RunSteps, GivesWhatAStepThrowsAsItsError) {
   EXPECT_EQ(
       run([] { throw std::bad_alloc(); }),
       absl::FailedPreconditionError("block 0, op 0 (relu): there is no memory for its outputs"));
-  EXPECT_EQ(run([] { throw KernelError("oneDNN refuses in a run: so it does"); }),
-            absl::UnimplementedError("block 0, op 0 (relu): oneDNN refuses in a run: so it does"));
+  EXPECT_EQ(run([] { throw KernelError("oneDNN failed in a run: so it did"); }),
+            absl::UnimplementedError("block 0, op 0 (relu): oneDNN failed in a run: so it did"));
   EXPECT_EQ(run([] { throw std::out_of_range("at"); }),
             absl::InternalError("block 0, op 0 (relu): an exception: at"));
 }

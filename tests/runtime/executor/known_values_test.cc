@@ -7,7 +7,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "tests/runtime/executor/both_backends.h"
 
 namespace fixpoint::executor {

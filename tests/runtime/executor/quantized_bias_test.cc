@@ -201,7 +201,7 @@ TEST(QuantizedBias, IsAddedToTheSumsInTraining) {
               testing::HasSubstr("conv2d on integers with bias + elementwise_add"));
 }
 
-// Of codes with a zero point the range is the step of one code. The second fc adds numbers.
+// For codes with a zero point, the range is the step of one code. The second fc adds floats.
 TEST(QuantizedBias, IsAddedToSumsOfAffineCodes) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {

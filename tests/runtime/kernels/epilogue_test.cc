@@ -174,7 +174,7 @@ TEST(AddElement, IsTheSameOfWhatTheOutputHas) {
     (*adding)->Run(x, Packed(**adding, filters), operands.spans(), absl::MakeSpan(y));
     EXPECT_TRUE(HaveEqualBits(y, expected));
   }
-  // Of AVX2 oneDNN may have none.
+  // With AVX2, oneDNN may have none.
   EXPECT_TRUE(kernels > 4 || BestInstructionSet() == InstructionSet::kAvx2) << kernels;
 }
 

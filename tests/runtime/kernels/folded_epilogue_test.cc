@@ -80,7 +80,7 @@ TEST(Fold, IsNotOfWhatHasAnotherFormOrOrder) {
   EXPECT_FALSE(is_found({{Kind::kAddChannel}, {Kind::kAddChannel}}));
   EXPECT_FALSE(is_found({{Kind::kRelu}, {Kind::kAddChannel}}));
   EXPECT_FALSE(is_found({{Kind::kMultiply, 2}, {Kind::kAdd, 3}}));
-  // Those do not keep the order of numbers.
+  // These do not keep the order of values.
   EXPECT_FALSE(is_found({{Kind::kMultiply, -2}}));
   EXPECT_FALSE(is_found({{Kind::kMultiply, 0}}));
   EXPECT_FALSE(is_found({{Kind::kMultiply, kInfinity}}));

@@ -149,7 +149,7 @@ TEST(GroupNorm, NormalizesNumbersOfAnySize) {
   for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], i % 2 == 0 ? -1 : 1, 1e-6);
   std::vector<float> dx(x.size());
   (*planned)->Backward(x, {1e20f, 0, 0, 1e38f}, {}, absl::MakeSpan(dx), {}, {});
-  // Of two elements each is 1 or -1, whatever they are.
+  // Two elements are normalized to 1 and -1, whatever they are.
   for (const float gradient : dx) EXPECT_NEAR(gradient, 0, 1e-6);
 }
 

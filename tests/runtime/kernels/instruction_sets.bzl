@@ -2,14 +2,14 @@
 
 load("//tests/testing:binary_test.bzl", "binary_test")
 
-# Those that there are loops for (runtime/kernels/vectorised.h).
+# The instruction sets that there are loops for (runtime/kernels/vectorised.h).
 LOOP_INSTRUCTION_SETS = [
     "DEFAULT",
     "AVX2",
     "SSE41",
 ]
 
-# Those that there are integer products for: by instructions that are exact, by ones that are not,
+# The sets that there are integer products for: by instructions that are exact, by ones that are not,
 # and by none (runtime/kernels/instruction_set.h).
 PRODUCT_INSTRUCTION_SETS = [
     "DEFAULT",

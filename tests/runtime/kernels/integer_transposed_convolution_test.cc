@@ -102,7 +102,7 @@ TEST_P(ExactTransposedConvolution, StoresCodesAfterAnEpilogue) {
   EXPECT_EQ(codes, y);
 }
 
-// Of 8 channels to `channels`, with outputs of [size, size].
+// A transposed convolution from 8 channels to `channels`, with outputs of [size, size].
 ConvolutionCase Transposed(std::string name, int64_t size, const WindowAxis& rows,
                            const WindowAxis& columns, int64_t channels = 8, int64_t groups = 1) {
   ConvolutionShape shape;
@@ -116,7 +116,7 @@ ConvolutionCase Transposed(std::string name, int64_t size, const WindowAxis& row
   return {std::move(name), shape};
 }
 
-// Those that fit in a cache, and outputs whose elements do not all have the same taps: kernel,
+// The cases that fit in a cache, and outputs whose elements do not all have the same taps: kernel,
 // stride, dilation, paddings.
 std::vector<ConvolutionCase> Cases() {
   std::vector<ConvolutionCase> cases = ConvolutionCases();

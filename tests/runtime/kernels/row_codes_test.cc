@@ -84,7 +84,7 @@ TEST(RowCodes, AreThoseOfOneRowAtATime) {
   }
 }
 
-// Of [-1, 3]: a step of 4 / 255, and the code -64 for 0.
+// The range [-1, 3] has a step of 4 / 255, and the code -64 for 0.
 TEST(RowCodes, SkipWhatIsNotFinite) {
   const Coded coded = Code({-1, 3, NAN, kInfinity, -kInfinity, 0}, {1, 1, 6}, {});
   EXPECT_EQ(coded.scales[0], 4.0f / 255);

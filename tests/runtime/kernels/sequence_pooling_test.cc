@@ -76,7 +76,7 @@ class SequencePoolings : public testing::TestWithParam<std::tuple<Kind, int64_t>
     return largest;
   }
 
-  // Of numbers up to 1, at most 4 of which are summed, in double.
+  // At most 4 values up to 1 are summed, in double.
   static constexpr double kTolerance = 4 * std::numeric_limits<float>::epsilon();
   SequencePoolingShape shape_;
 };

@@ -210,7 +210,7 @@ void ExpectStores(const StoredCase& stored, IntegerSums& plain, IntegerSums& sto
   const std::vector<uint8_t> packed = Packed(storing, weights);
   std::vector<float> scales = numbers->Vector(channels);
   const bool is_near_ties = stored.epilogue.front().kind == Kind::kAddElement;
-  // Of small sums little is lost in what brings them to a tie.
+  // Bringing small sums to a tie loses little of them.
   for (float& scale : scales) scale *= is_near_ties ? 1e-5f : 1e-3f;
   const std::vector<uint8_t> before = numbers->Codes<uint8_t>(size, 255);
   std::vector<float> sums(size);
@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, StoredConvolutions,
                                           testing::ValuesIn(kCases), testing::ValuesIn(Codings())),
                          NameOf);
 
-// Of each kind of operand one: of none, of channels, of elements, and of codes of both types.
+// One case for each kind of operand: none, per channel, per element, and codes of both types.
 std::vector<StoredCase> CasesForLargeShapes() {
   std::vector<StoredCase> cases;
   for (const StoredCase& stored : kCases) {

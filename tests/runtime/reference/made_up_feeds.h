@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "runtime/scope.h"
 
 namespace fixpoint::reference {

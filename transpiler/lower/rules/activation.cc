@@ -6,7 +6,7 @@
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=z)
 //     {epilogue=["clip"], epilogue_a=[0.0], epilogue_b=[6.0]}
 //
-// Of codes it is a table (table.h).
+// On codes it becomes a table (table.h).
 
 #include <memory>
 #include <string>
@@ -26,8 +26,8 @@ class ActivationRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "activation"; }
   absl::string_view doc() const override {
-    return "relu, relu6, leaky_relu and hard_swish are an operation of an epilogue; of codes every "
-           "function of an element is a table.";
+    return "relu, relu6, leaky_relu and hard_swish become a stage of an epilogue; on codes, every "
+           "elementwise function becomes a table.";
   }
   std::vector<std::string> op_types() const override {
     return TypesWith([](const OpTraits& op) { return op.stage && !op.stage->normalizes; });

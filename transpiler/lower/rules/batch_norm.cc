@@ -27,7 +27,7 @@ class BatchNormRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "batch_norm"; }
   absl::string_view doc() const override {
-    return "A batch norm by given statistics is two operations of an epilogue.";
+    return "A batch norm by given statistics becomes two stages of an epilogue.";
   }
   std::vector<std::string> op_types() const override { return {"batch_norm"}; }
 

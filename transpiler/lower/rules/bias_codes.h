@@ -21,7 +21,7 @@ struct ParameterBiasCodes {
   bool IsOfSums(absl::Span<const float> scales) const;
 };
 
-// Nothing where the numbers of an input are no such codes. Errors: one of the tensors is not in the
+// Returns nothing where an input is not such codes. Errors: one of the tensors is not in the
 // parameters, or of another type or size, or holds what is no code; those of CheckRanges.
 absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const Argument& input,
                                                                          Lowering& lowering);

@@ -1,4 +1,4 @@
-// What codes of an activation stand for, where something reads it as numbers:
+// Dequantizes the codes of an activation, where something reads it as floats:
 //
 //   dequantize_linear(Scale=s, X=q, ZeroPoint=...) -> (Y=x) {bit_length=8}
 //
@@ -38,7 +38,7 @@ class DequantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "dequantize"; }
   absl::string_view doc() const override {
-    return "What makes numbers of an activation's codes reads integers.";
+    return "An op that dequantizes an activation's codes reads them as integers.";
   }
   std::vector<std::string> op_types() const override {
     std::vector<std::string> types = StepsOfPortable(QuantOp::kDequantize);
@@ -48,13 +48,13 @@ class DequantizeRule final : public LoweringRule {
 
   absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
     const std::optional<CodeOp> read = lowering.CodeOpOf(op);
-    // Of a parameter: what reads it is computed on its codes, or stays on numbers.
+    // The op dequantizes a parameter: its readers are computed on the codes, or stay on floats.
     if (!read || (read->scales_are_steps && read->axis)) return LoweringReason::kAtEdge;
     const Argument* const x = read->input;
     const Argument* const y = read->output;
     if (x->value() == nullptr) return LoweringReason::kAttributes;
     const VarType::TensorDesc* const codes = x->variable()->tensor();
-    // What is kept from run to run stays as it is.
+    // A variable that is kept from run to run stays as it is.
     const bool is_integers =
         x->value()->op() != nullptr && !x->variable()->persistable() && codes != nullptr &&
         (codes->data_type() == VarType::INT8 || codes->data_type() == VarType::UINT8);

@@ -1,5 +1,5 @@
-// Rows of a table of codes, with the range of each row. Whatever the ids are, only what is looked
-// up becomes numbers:
+// Rows of a table of codes, with the range of each row. Whatever the ids are, only rows that are
+// looked up are dequantized:
 //
 //   dequantize_linear(Scale=w.scale, X=w.int8, ZeroPoint=...) -> (Y=w) {quant_axis=0}
 //   lookup_table_v2(Ids=ids, W=w) -> (Out=y) {padding_idx=0}
@@ -33,7 +33,7 @@ class LookupRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "lookup"; }
   absl::string_view doc() const override {
-    return "Rows of a table of codes become numbers as they are looked up.";
+    return "Rows of a table of codes are dequantized as they are looked up.";
   }
   std::vector<std::string> op_types() const override { return {"lookup_table", "lookup_table_v2"}; }
 

@@ -14,6 +14,7 @@
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
 #include "proto/attributes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/freeze/linear_ops.h"
 #include "transpiler/lower/lower_context.h"

@@ -21,7 +21,8 @@
 #include "ops/op_form.h"
 #include "ops/quant_math.h"
 #include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 #include "proto/rewriter.h"
 #include "transpiler/lower/code_type.h"
 #include "transpiler/lower/lowering_reasons.h"
@@ -37,8 +38,8 @@ absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges);
 // Makes the attributes of an op that writes codes say it.
 void SetCodeType(const CodeType& type, OpDesc* op);
 
-// How numbers become codes: times the multiplier, rounded, plus the zero point, between the
-// smallest and the largest code.
+// How floats become codes: times the multiplier, rounded, plus the zero point, between the smallest
+// and the largest code.
 struct Quantization {
   float multiplier;
   int32_t smallest_code;
@@ -98,19 +99,19 @@ class Lowering {
   void NoteMovesCodes(const Op& op) { moving_codes_.push_back(&op); }
   const std::vector<const Op*>& moving_codes() const { return moving_codes_; }
 
-  // Of a quantizer that rounds ties away from zero, where integers round them to even.
+  // Counts a quantizer that rounds ties away from zero, where integers round them to even.
   void CountRoundingAwayFromZero() { ++rounding_away_from_zero_; }
   int rounding_away_from_zero() const { return rounding_away_from_zero_; }
 
-  // What a step between numbers and codes says of them (code_ops.h); nothing of any other op, and
-  // of one that observes alone.
+  // How an op converts between floats and codes (code_ops.h); nothing for any other op, and for one
+  // that only observes.
   std::optional<CodeOp> CodeOpOf(const Op& op) const;
-  // Whether an op makes numbers of all the codes of a tensor with one range, or one step and zero
-  // point, as integer_dequantize does.
+  // Whether an op dequantizes all codes of a tensor with one range, or one step and zero point, as
+  // integer_dequantize does.
   bool DequantizesTensor(const Op& op) const;
-  // The codes that an input's numbers stand for; nothing where they are none.
+  // The codes that an input's floats stand for; nothing where they stand for none.
   std::optional<ActivationCodes> FindCodes(const Argument& input) const;
-  // The same of a parameter. `reason` says why there are none. Errors: the range is not in the
+  // The same for a parameter. `reason` says why there are none. Errors: the range is not in the
   // parameters; those of CheckRanges; codes of another type than the program declares, or ranges
   // that are not one for each channel.
   absl::StatusOr<std::optional<ParameterCodes>> FindParameterCodes(const Argument& input,
@@ -126,20 +127,20 @@ class Lowering {
   // Declares a tensor anew, with elements of another type. REQUIRES: it is declared.
   void SetElementType(const Variable& variable, VarType::Type dtype);
 
-  // A new parameter; of numbers, FP32 of one dimension.
+  // Declares a new parameter; floats are FP32 of one dimension.
   absl::StatusOr<std::string> AddParameter(absl::string_view base, Tensor tensor);
   absl::StatusOr<std::string> AddParameter(absl::string_view base, std::vector<float> values);
 
-  // The product of codes whose epilogue may take up `reader`, because that alone reads its result,
-  // as numbers, and the product may be computed where `reader` stands.
+  // The product of codes whose epilogue may take up `reader`, because `reader` alone reads its
+  // result, as floats, and the product may be computed where `reader` stands.
   const Op* FindOpenProduct(const Argument& reader) const;
-  // The table of numbers (table.h) that may hold codes instead, likewise.
+  // The table of floats (table.h) that may hold codes instead, likewise.
   const Op* FindOpenTable(const Argument& reader) const;
   // Takes an op up, which writes `output`: the product goes to its place, with more stages.
   // `operands` are the variables of those that have one.
   void TakeUp(const Op& product, const Op& op, const Argument& output, const Epilogue& stages,
               const std::vector<std::string>& operands = {});
-  // The same of the sum with a bias, whose codes the product adds to its sums.
+  // The same for the sum with a bias, whose codes the product adds to its sums.
   void TakeUpBias(const Op& product, const Op& op, const Argument& output, const Argument& codes);
   // Makes the product store codes in a variable, with more stages.
   void StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,

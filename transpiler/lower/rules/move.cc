@@ -10,13 +10,14 @@
 #include "ops/op_traits.h"
 #include "ops/value_flow.h"
 #include "proto/op_builder.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {
 namespace {
 
-// Those that every X has; nothing where one has none, or others.
+// The codes that every X has; nothing where one X has none, or different ones.
 std::optional<std::vector<ActivationCodes>> FindCodesOfOneKind(const Op& op,
                                                                const Lowering& lowering) {
   std::vector<ActivationCodes> all;
@@ -37,7 +38,7 @@ class MoveRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "move"; }
   absl::string_view doc() const override {
-    return "Ops that only move values move codes, where all are of one kind.";
+    return "Ops that only move values move codes instead, where all inputs have codes of one kind.";
   }
   std::vector<std::string> op_types() const override {
     std::vector<std::string> types;
@@ -97,8 +98,8 @@ absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
       return LoweringReason::kRewritten;
     }
     if (!CanHoldCodes(*output->variable())) return LoweringReason::kUnknownShape;
-    // A product would compute on codes what training computed on numbers; a step to codes makes of
-    // numbers what it makes of the codes that these stand for.
+    // A product would compute on codes what training computed on floats; a step to codes gives the
+    // same for floats as for the codes that they stand for.
     if (!TraitsOf(op).copies && !BecomesCodes(*output->value(), lowering.era())) {
       return LoweringReason::kNotQuantized;
     }

@@ -1,6 +1,6 @@
-// Ops that give values of X in other places, and make none: reshape, transpose, concat, split,
-// maxima. Of codes of one kind they move the codes, where nothing but steps to codes reads what
-// they give:
+// Ops that move values of X to other places and compute none: reshape, transpose, concat, split,
+// maxima. They move codes of one kind instead, where nothing but steps to codes reads their
+// results:
 //
 //   integer_dequantize(X=q) -> (Out=x) {range=2.0, largest_code=127}
 //   integer_dequantize(X=r) -> (Out=y) {range=2.0, largest_code=127}
@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/program.h"
 #include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 #include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/lower/rules/lowering.h"
 
@@ -28,7 +28,8 @@ namespace fixpoint {
 // Whether the variable is declared as a tensor, so that codes can be declared like it.
 bool CanHoldCodes(const Variable& variable);
 
-// Declares codes of what a variable holds, and gives their name. REQUIRES: CanHoldCodes(numbers).
+// Declares a variable for the codes of another, and returns its name. REQUIRES:
+// CanHoldCodes(numbers).
 absl::StatusOr<std::string> AddCodes(const Variable& numbers, VarType::Type dtype,
                                      Lowering& lowering);
 

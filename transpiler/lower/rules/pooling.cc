@@ -36,7 +36,7 @@ class PoolingRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "pooling"; }
   absl::string_view doc() const override {
-    return "An average of codes is one of integers, and a maximum one of the codes.";
+    return "An average of codes sums integers, and a maximum is taken of the codes.";
   }
   std::vector<std::string> op_types() const override { return {"pool2d"}; }
 

@@ -149,8 +149,8 @@ class ProductRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "product"; }
   absl::string_view doc() const override {
-    return "A product or a convolution of codes is one of integers, with what the op itself does "
-           "after it in the epilogue.";
+    return "A product or a convolution of codes is computed on integers; what the op itself does "
+           "after it goes into the epilogue.";
   }
   std::vector<std::string> op_types() const override {
     return TypesWith([](const OpTraits& op) { return op.product && !op.has_epilogue; });

@@ -19,7 +19,7 @@
 namespace fixpoint {
 namespace {
 
-// A sum of so many products of such codes, with an int32 bias or without, with int8.
+// A sum of `products` products of such codes with int8, with or without an int32 bias.
 SumOfProducts SumOf(int64_t products, const ActivationCodes& codes, bool has_bias) {
   return {products, codes.is_unsigned, codes.zero_point.has_value(), has_bias};
 }

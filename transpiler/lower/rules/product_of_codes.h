@@ -22,16 +22,16 @@ namespace fixpoint {
 struct ProductOfCodes {
   absl::string_view activation_slot;
   absl::string_view weight_slot;
-  // Of the weights: that of the output's channels.
+  // The axis of the weights that has the output's channels.
   int channel_axis = 0;
   // How often entries of that axis serve other channels, group by group.
   int64_t channel_groups = 1;
   // What all sums are multiplied by.
   float alpha = 1;
-  // Of the op on integers.
+  // The attributes of the op on integers.
   absl::string_view type;
   std::vector<OpDesc::Attr> attributes;
-  // The op's own bias, where it is numbers: the operand of the first stage of `epilogue`.
+  // The op's own bias, where it is floats: the operand of the first stage of `epilogue`.
   const Argument* bias_numbers = nullptr;
   // What the op itself does after the product, and the variables of stages that have an operand.
   Epilogue epilogue;

@@ -1,5 +1,5 @@
-// The step from numbers to codes. After a product of codes it ends the epilogue; after ops that
-// move values and make none it goes before them, because rounding keeps their order:
+// The step from floats to codes. After a product of codes it ends the epilogue; it is moved ahead
+// of ops that only move values, because rounding keeps their order:
 //
 //   integer_conv2d(Filter=w.int8, Input=q, Scales=s) -> (Output=y) {epilogue=["relu"]}
 //   pool2d(X=y) -> (Out=p) {pooling_type="max"}
@@ -59,7 +59,7 @@ Epilogue StagesOf(const Quantization& quantization) {
   return stages;
 }
 
-// One number that a parameter holds; null where the input is none.
+// The one element of a parameter; null where the input is not such a parameter.
 absl::StatusOr<const float*> FindNumber(const Argument* input, Lowering& lowering) {
   if (input == nullptr) return nullptr;
   ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
@@ -99,7 +99,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, co
   return found;
 }
 
-// The same of one whose scale is what the largest code stands for.
+// The same for an op whose scale is what the largest code stands for.
 absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, const CodeOp& read,
                                                                 Lowering& lowering,
                                                                 LoweringReason* reason) {
@@ -116,7 +116,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
     }
   }
   *reason = LoweringReason::kTooManyBits;
-  // What signed codes hold is held so, as in training (runtime/executor/ops/quantized.h).
+  // Signed codes are used where they suffice, as in training (runtime/executor/ops/quantized.h).
   if (read.codes.bits > 9) return std::nullopt;
   const bool is_unsigned = read.codes.bits == 9;
   if (is_unsigned && !lowering.IsNeverNegative(*read.input)) return std::nullopt;
@@ -203,7 +203,7 @@ absl::Status StoreAsCodes(const Argument& input, const Quantization& quantizatio
   return absl::OkStatus();
 }
 
-// Whether nothing reads the codes but what makes numbers of all of them.
+// Whether nothing reads the codes except ops that dequantize all of them.
 bool AreDequantizedOnly(const Value& codes, const Lowering& lowering) {
   return std::all_of(
       codes.readers().begin(), codes.readers().end(),
@@ -218,8 +218,8 @@ class QuantizeRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "quantize"; }
   absl::string_view doc() const override {
-    return "The step to codes ends an epilogue or a table, also after ops that move values; else "
-           "it is an edge.";
+    return "A step to codes ends an epilogue or a table, even after ops that move values; "
+           "elsewhere it is an edge.";
   }
   std::vector<std::string> op_types() const override { return StepsOfPortable(QuantOp::kQuantize); }
 

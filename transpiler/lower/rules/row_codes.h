@@ -20,7 +20,7 @@ struct ParameterRowCodes {
   int axis = 0;
 };
 
-// Nothing where the numbers of an input are no such codes. Errors: one of the tensors is not in the
+// Returns nothing where an input is not such codes. Errors: one of the tensors is not in the
 // parameters, or of another type or size; those of CheckRanges.
 absl::StatusOr<std::optional<ParameterRowCodes>> FindParameterRowCodes(const Argument& input,
                                                                        Lowering& lowering);

@@ -9,7 +9,7 @@
 //     -> (Out=y) {x_num_col_dims=1}
 //
 // with y.scales[c] = (2.0 / 255) * w.scale[c], each operation rounded, and y.bias[c] the nearest
-// integer of b[c] / y.scales[c]. What follows a mul or a matmul is in the epilogue, on numbers.
+// integer of b[c] / y.scales[c]. What follows a mul or a matmul is in the epilogue, in float.
 
 #include "transpiler/lower/rules/row_wise_product.h"
 

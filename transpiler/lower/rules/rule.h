@@ -1,9 +1,9 @@
 // A rule of lowering: what becomes of one op of a portable program, so that it, or more of what is
 // around it, is computed on integers.
 //
-// Ops are lowered in program order. What an op reads is lowered before it: numbers that were codes
-// come from integer_dequantize, and a product of codes is open: its epilogue may still take up the
-// op that alone reads its result.
+// Ops are lowered in program order. The inputs of an op are lowered before it: floats that were
+// codes come from integer_dequantize, and the epilogue of a product of codes may still take up the
+// only op that reads its result.
 
 #ifndef FIXPOINT_TRANSPILER_LOWER_RULES_RULE_H_
 #define FIXPOINT_TRANSPILER_LOWER_RULES_RULE_H_
@@ -36,7 +36,7 @@ class LoweringRule {
   virtual absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const = 0;
 };
 
-// Those of all_rules.inc.
+// The rules of all_rules.inc.
 const std::vector<std::unique_ptr<LoweringRule>>& LoweringRules();
 
 }  // namespace fixpoint

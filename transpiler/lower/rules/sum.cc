@@ -123,7 +123,7 @@ class SumRule final : public LoweringRule {
  public:
   absl::string_view name() const override { return "sum"; }
   absl::string_view doc() const override {
-    return "The sum with a bias or a residual is an operation of an epilogue.";
+    return "A sum with a bias or a residual becomes a stage of an epilogue.";
   }
   std::vector<std::string> op_types() const override {
     return TypesWith([](const OpTraits& op) { return op.sum.has_value(); });
@@ -135,7 +135,7 @@ class SumRule final : public LoweringRule {
     const Argument* const y = op.Input(sum.y);
     const Argument* const out = op.Output(sum.output);
     if (x == nullptr || y == nullptr || out == nullptr) return LoweringReason::kAttributes;
-    // Of two products the later one takes the sum up.
+    // If both inputs are products, the later one takes up the sum.
     const Op* product = lowering.FindOpenProduct(*y);
     const Op* const product_of_x = lowering.FindOpenProduct(*x);
     bool is_x = product == nullptr;
@@ -146,7 +146,8 @@ class SumRule final : public LoweringRule {
   }
 
  private:
-  // Adds the codes of Y, or of X where Y is none, to numbers; gives `otherwise` where neither is.
+  // Adds the codes of Y, or of X where Y has none, to floats; returns `otherwise` where neither has
+  // codes.
   static LoweringReason AddCodes(const Op& op, LoweringReason otherwise, Lowering& lowering) {
     if (!HaveEqualShapes(op)) return otherwise;
     const SumTrait& trait = *TraitsOf(op).sum;

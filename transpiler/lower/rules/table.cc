@@ -23,7 +23,7 @@ constexpr int kTableSize = 256;
 
 int32_t SmallestCode(bool is_unsigned) { return is_unsigned ? 0 : -128; }
 
-// What each code stands for.
+// The float that each code stands for.
 std::vector<float> NumbersOf(const ActivationCodes& codes) {
   std::vector<float> numbers(kTableSize);
   for (int i = 0; i < kTableSize; ++i) {

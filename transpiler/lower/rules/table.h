@@ -5,8 +5,8 @@
 //
 //   integer_table(X=q, Table=y.table) -> (Out=y) {never_negative=true}
 //
-// The table has the number of each code, as the executor computes it. Where y is quantized, and
-// nothing else reads it, it has the codes of those numbers:
+// The table has the float for each code, as the executor computes it. Where y is quantized, and
+// nothing else reads it, the table has the codes of those floats:
 //
 //   integer_table(X=q, Table=y.table_1) -> (Out=r) {out_dtype=20, out_range=1.0,
 //     out_largest_code=255, never_negative=true}
@@ -23,21 +23,21 @@
 
 namespace fixpoint {
 
-// Puts a table of numbers in the place of an activation, if it reads what codes stand for. Gives
-// whether it does.
+// Replaces an activation by a table of floats, if it reads what codes stand for. Returns whether it
+// does.
 absl::StatusOr<bool> LowerToTable(const Op& op, Lowering& lowering);
 
-// Makes a table of numbers one of codes, which are stored in a variable.
+// Turns a table of floats into one of codes, which are stored in a variable.
 absl::Status StoreInTable(const Op& table, absl::string_view codes,
                           const Quantization& quantization, Lowering& lowering);
 
-// Whether a quantizer of the same range, whose X is numbers of the codes `from`, gives these codes:
-// not where the range is so small or so large that floats do not hold the numbers or the
+// Whether a quantizer of the same range, whose X is the floats of the codes `from`, gives these
+// codes back: not where the range is so small or so large that floats do not hold the values or the
 // multiplier.
 bool GivesSameCodes(const ActivationCodes& from, const Quantization& quantization);
 
-// Puts a table of codes, which are stored in a variable, in the place of a quantizer whose X is
-// numbers of the codes `from`.
+// Replaces a quantizer whose X is the floats of the codes `from` by a table of codes, which are
+// stored in a variable.
 absl::Status RequantizeByTable(const Op& op, const ActivationCodes& from, absl::string_view codes,
                                const Quantization& quantization, Lowering& lowering);
 

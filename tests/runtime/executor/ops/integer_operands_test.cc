@@ -147,8 +147,8 @@ TEST(QuantizedAverage, IsAsIfOnNumbers) {
   EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("pool2d on integers"));
 }
 
-// Of an image with a zero point in the middle of the codes, padded, so that sums at the border have
-// fewer terms. Its gradient is that of the numbers.
+// The image has a zero point in the middle of the codes and is padded, so that sums at the border
+// have fewer terms. Its gradient is that of the floats.
 TEST(AffineConvolution, IsAsIfOnNumbers) {
   for (const char* codes : {"unsigned_codes=true", "bit_length=8", "bit_length=4"}) {
     const std::string program = absl::StrCat(R"(program version=2006002

@@ -60,7 +60,7 @@ TEST(RowCodes, AreLookedUp) {
                              testing::Not(testing::HasSubstr("dequantize"))));
 }
 
-// Of numbers that the interpreter rounds, and integers.
+// Floats that the interpreter rounds are compared with integers.
 TEST(RowWiseProducts, AreAsIfOnNumbers) {
   const std::string products[] = {
       "mul(X=xd, Y=wd) -> (Out=y)",

@@ -33,22 +33,22 @@ class ActivationRule final : public LoweringRule {
     return TypesWith([](const OpTraits& op) { return op.stage && !op.stage->normalizes; });
   }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const StageTrait& stage = *TraitsOf(op).stage;
     const Argument* const x = op.Input(stage.input);
     const Argument* const out = op.Output(stage.output);
-    if (x == nullptr || out == nullptr) return LoweringReason::kAttributes;
+    if (x == nullptr || out == nullptr) return IntegerReason::kAttributes;
     const auto stages = stage.read(lowering.AttributesOf(op));
     const Op* const product = lowering.FindOpenProduct(*x);
     const bool is_exact = stages && (!stages->in_codes_alone || BecomesCodes(*out, lowering.era()));
     if (product != nullptr && is_exact) {
       lowering.TakeUp(*product, op, *out, stages->epilogue);
-      return LoweringReason::kInEpilogue;
+      return IntegerReason::kInEpilogue;
     }
     ASSIGN_OR_RETURN(const bool is_table, LowerToTable(op, lowering));
-    if (is_table) return LoweringReason::kOnIntegers;
-    if (!stages) return LoweringReason::kNotQuantized;
-    return product != nullptr ? LoweringReason::kKeepsNan : LoweringReason::kNotAfterProduct;
+    if (is_table) return IntegerReason::kOnIntegers;
+    if (!stages) return IntegerReason::kNotQuantized;
+    return product != nullptr ? IntegerReason::kKeepsNan : IntegerReason::kNotAfterProduct;
   }
 };
 

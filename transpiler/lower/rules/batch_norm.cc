@@ -31,28 +31,28 @@ class BatchNormRule final : public LoweringRule {
   }
   std::vector<std::string> op_types() const override { return {"batch_norm"}; }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const Argument* const x = op.Input("X");
     const Argument* const y = op.Output("Y");
     const OpAttributes attributes = lowering.AttributesOf(op);
     const std::optional<StageTrait::Stages> stages = TraitsOf(op).stage->read(attributes);
     if (x == nullptr || y == nullptr || !stages || !GivesYAlone(op) ||
         IsChannelsLast(attributes.String("data_layout"))) {
-      return LoweringReason::kAttributes;
+      return IntegerReason::kAttributes;
     }
     const Op* const product = lowering.FindOpenProduct(*x);
-    if (product == nullptr) return LoweringReason::kNotAfterProduct;
+    if (product == nullptr) return IntegerReason::kNotAfterProduct;
     const VarType::TensorDesc* const normalized = x->variable()->tensor();
-    if (normalized == nullptr) return LoweringReason::kUnknownShape;
+    if (normalized == nullptr) return IntegerReason::kUnknownShape;
     if (TraitsOf(*product).ChannelAxis(normalized->dims_size()) != 1)
-      return LoweringReason::kAttributes;
+      return IntegerReason::kAttributes;
     std::vector<const Tensor*> tensors;
     for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
       const Argument* const input = op.Input(slot);
-      if (input == nullptr) return LoweringReason::kAttributes;
+      if (input == nullptr) return IntegerReason::kAttributes;
       ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
       if (tensor == nullptr || tensor->dtype() != VarType::FP32) {
-        return LoweringReason::kNotParameter;
+        return IntegerReason::kNotParameter;
       }
       tensors.push_back(tensor);
       if (tensor->size() != tensors.front()->size()) {
@@ -76,7 +76,7 @@ class BatchNormRule final : public LoweringRule {
     ASSIGN_OR_RETURN(const std::string b, lowering.AddParameter(absl::StrCat(y->name(), ".addends"),
                                                                 std::move(addends)));
     lowering.TakeUp(*product, op, *y, stages->epilogue, {a, b});
-    return LoweringReason::kInEpilogue;
+    return IntegerReason::kInEpilogue;
   }
 
  private:

@@ -146,19 +146,19 @@ absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) {
 }
 
 absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const Argument& input,
-                                                                           LoweringReason* reason) {
-  *reason = LoweringReason::kNotQuantized;
+                                                                           IntegerReason* reason) {
+  *reason = IntegerReason::kNotQuantized;
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
   if (op == nullptr || QuantOpOf(*op) != QuantOp::kDequantize || !IsStepOfPortable(*op) ||
       TraitsOf(*op).scales_are_steps) {
     return std::nullopt;
   }
-  *reason = LoweringReason::kAttributes;
+  *reason = IntegerReason::kAttributes;
   const std::optional<CodeOp> read = CodeOpOf(*op);
   if (!read || read->axis.value_or(0) < 0) return std::nullopt;
   const int64_t axis = read->axis.value_or(-1);
-  *reason = LoweringReason::kNotQuantized;
+  *reason = IntegerReason::kNotQuantized;
   ParameterCodes found;
   found.codes = read->input;
   ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
@@ -171,7 +171,7 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
         VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
         VarType::Type_Name(declared->data_type())));
   }
-  if (read->codes.bits > 8) *reason = LoweringReason::kTooManyBits;
+  if (read->codes.bits > 8) *reason = IntegerReason::kTooManyBits;
   if (read->codes.bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
       ranges == nullptr || ranges->dtype() != VarType::FP32) {
     return std::nullopt;

@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/code_ops.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/epilogue.h"
 #include "ops/era.h"
 #include "ops/op_form.h"
@@ -24,7 +25,6 @@
 #include "proto/program.h"
 #include "proto/rewriter.h"
 #include "transpiler/lower/code_type.h"
-#include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/pipeline/parameter_writer.h"
 
 namespace fixpoint {
@@ -114,7 +114,7 @@ class Lowering {
   // parameters; those of CheckRanges; codes of another type than the program declares, or ranges
   // that are not one for each channel.
   absl::StatusOr<std::optional<ParameterCodes>> FindParameterCodes(const Argument& input,
-                                                                   LoweringReason* reason);
+                                                                   IntegerReason* reason);
   // What a parameter holds that nothing writes, unless the op that reads it hands it on (statistics
   // in test mode); null where the input is none. Error (kNotFound): it is in no scope.
   absl::StatusOr<const Tensor*> FindParameter(const Argument& input);

@@ -77,9 +77,9 @@ struct ProductOp {
 };
 
 // The op on integers; nothing, with the reason, where there is none of these attributes.
-std::optional<ProductOfCodes> ConvolutionOf(const ProductOp& product, LoweringReason* reason) {
+std::optional<ProductOfCodes> ConvolutionOf(const ProductOp& product, IntegerReason* reason) {
   const int64_t groups = product.attributes.Int("groups");
-  *reason = LoweringReason::kAttributes;
+  *reason = IntegerReason::kAttributes;
   if (groups < 1 || IsChannelsLast(product.attributes.String("data_format"))) return std::nullopt;
   const bool is_transposed = product.trait.form == ProductTrait::Form::kTransposedConvolution;
   ProductOfCodes codes;
@@ -96,15 +96,15 @@ std::optional<ProductOfCodes> ConvolutionOf(const ProductOp& product, LoweringRe
   return codes;
 }
 
-std::optional<ProductOfCodes> FlattenedOf(const ProductOp& product, LoweringReason* reason) {
-  *reason = LoweringReason::kUnknownShape;
+std::optional<ProductOfCodes> FlattenedOf(const ProductOp& product, IntegerReason* reason) {
+  *reason = IntegerReason::kUnknownShape;
   const VarType::TensorDesc* const weight = TensorOf(product.weight);
   if (TensorOf(product.activation) == nullptr || weight == nullptr) return std::nullopt;
   ProductOfCodes codes;
   codes.channel_axis = weight->dims_size() - 1;
   codes.type = "integer_mul";
   // The columns are the last axis.
-  *reason = LoweringReason::kAttributes;
+  *reason = IntegerReason::kAttributes;
   if (product.Rows(product.trait.weight_rows) != codes.channel_axis) return std::nullopt;
   for (const auto& [attribute, name] : {std::pair(&product.trait.activation_rows, "x_num_col_dims"),
                                         std::pair(&product.trait.weight_rows, "y_num_col_dims")}) {
@@ -115,8 +115,8 @@ std::optional<ProductOfCodes> FlattenedOf(const ProductOp& product, LoweringReas
   return codes;
 }
 
-std::optional<ProductOfCodes> MatricesOf(const ProductOp& product, LoweringReason* reason) {
-  *reason = LoweringReason::kUnknownShape;
+std::optional<ProductOfCodes> MatricesOf(const ProductOp& product, IntegerReason* reason) {
+  *reason = IntegerReason::kUnknownShape;
   const VarType::TensorDesc* const x = TensorOf(product.activation);
   const VarType::TensorDesc* const y = TensorOf(product.weight);
   if (x == nullptr || y == nullptr) return std::nullopt;
@@ -125,14 +125,14 @@ std::optional<ProductOfCodes> MatricesOf(const ProductOp& product, LoweringReaso
   ProductOfCodes codes;
   codes.channel_axis = y->dims_size() - (transposes_y ? 2 : 1);
   codes.type = "integer_matmul";
-  *reason = LoweringReason::kAttributes;
+  *reason = IntegerReason::kAttributes;
   if (!HaveSameMatrices(*x, *y, transposes_x)) return std::nullopt;
   if (transposes_x) codes.attributes.push_back(MakeBoolAttr("trans_x", true));
   if (transposes_y) codes.attributes.push_back(MakeBoolAttr("trans_y", true));
   return codes;
 }
 
-std::optional<ProductOfCodes> IntegersOf(const ProductOp& product, LoweringReason* reason) {
+std::optional<ProductOfCodes> IntegersOf(const ProductOp& product, IntegerReason* reason) {
   switch (product.trait.form) {
     case ProductTrait::Form::kConvolution:
     case ProductTrait::Form::kTransposedConvolution:
@@ -156,16 +156,16 @@ class ProductRule final : public LoweringRule {
     return TypesWith([](const OpTraits& op) { return op.product && !op.has_epilogue; });
   }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const ProductTrait& trait = *TraitsOf(op).product;
     const OpAttributes attributes = lowering.AttributesOf(op);
     if (trait.does_more != nullptr && trait.does_more(op, attributes)) {
-      return LoweringReason::kFusedWork;
+      return IntegerReason::kFusedWork;
     }
     const Argument* const activation = op.Input(trait.activation);
     const Argument* const weight = op.Input(trait.weight);
-    if (activation == nullptr || weight == nullptr) return LoweringReason::kAttributes;
-    LoweringReason reason = LoweringReason::kAttributes;
+    if (activation == nullptr || weight == nullptr) return IntegerReason::kAttributes;
+    IntegerReason reason = IntegerReason::kAttributes;
     std::optional<ProductOfCodes> codes =
         IntegersOf({op, trait, attributes, *activation, *weight}, &reason);
     if (!codes) return reason;
@@ -179,7 +179,7 @@ class ProductRule final : public LoweringRule {
     if (bias != nullptr && !codes->bias) {
       ASSIGN_OR_RETURN(const Tensor* numbers, lowering.FindParameter(*bias));
       if (numbers == nullptr || numbers->dtype() != VarType::FP32) {
-        return LoweringReason::kNotParameter;
+        return IntegerReason::kNotParameter;
       }
       codes->bias_numbers = bias;
       codes->epilogue.push_back({Kind::kAddChannel});

@@ -34,20 +34,20 @@ struct Weights {
 absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
                                                      const ProductOfCodes& product,
                                                      const ActivationCodes& activation,
-                                                     Lowering& lowering, LoweringReason* reason) {
+                                                     Lowering& lowering, IntegerReason* reason) {
   ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
                    lowering.FindParameterCodes(input, reason));
   if (!parameter) return std::nullopt;
-  *reason = LoweringReason::kGranularity;
+  *reason = IntegerReason::kGranularity;
   if (parameter->channel_axis >= 0 && parameter->channel_axis != product.channel_axis) {
     return std::nullopt;
   }
-  *reason = LoweringReason::kAttributes;
+  *reason = IntegerReason::kAttributes;
   const std::vector<int64_t>& dims = parameter->tensor->dims();
   if (product.channel_axis >= static_cast<int>(dims.size())) return std::nullopt;
   const int64_t entries = dims[product.channel_axis];
   const int64_t channels = entries * product.channel_groups;
-  *reason = LoweringReason::kSumsTooLarge;
+  *reason = IntegerReason::kSumsTooLarge;
   if (channels > 0 &&
       !SumsFit(SumOf(parameter->tensor->size() / channels, activation, /*has_bias=*/false))) {
     return std::nullopt;
@@ -62,12 +62,12 @@ absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
 // How many products the sums of two activations have is known when they run.
 std::optional<Weights> FindActivation(const Argument& input, const ProductOfCodes& product,
                                       const ActivationCodes& activation, const Lowering& lowering,
-                                      LoweringReason* reason) {
+                                      IntegerReason* reason) {
   const std::optional<ActivationCodes> codes = lowering.FindCodes(input);
   if (!codes) return std::nullopt;
-  *reason = LoweringReason::kZeroPoint;
+  *reason = IntegerReason::kZeroPoint;
   if (codes->zero_point) return std::nullopt;
-  *reason = LoweringReason::kUnsignedOperand;
+  *reason = IntegerReason::kUnsignedOperand;
   if (codes->is_unsigned) return std::nullopt;
   return Weights{codes->codes, {activation.step() * codes->step() * product.alpha}};
 }
@@ -100,26 +100,26 @@ absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, L
                                std::move(scales));
 }
 
-absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
-                                                   Lowering& lowering) {
+absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
+                                                  Lowering& lowering) {
   const Argument* const input = op.Input(product.activation_slot);
   const Argument* const weight_input = op.Input(product.weight_slot);
   if (input == nullptr || weight_input == nullptr || op.outputs().size() != 1) {
-    return LoweringReason::kAttributes;
+    return IntegerReason::kAttributes;
   }
   const std::optional<ActivationCodes> activation = lowering.FindCodes(*input);
-  if (!activation) return LoweringReason::kNotQuantized;
+  if (!activation) return IntegerReason::kNotQuantized;
   ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
                    FindParameterRowCodes(*weight_input, lowering));
-  if (rows && product.bias) return LoweringReason::kZeroPoint;
+  if (rows && product.bias) return IntegerReason::kZeroPoint;
   if (rows) return LowerRowWiseProduct(op, product, *activation, *rows, lowering);
-  LoweringReason reason = LoweringReason::kAttributes;
+  IntegerReason reason = IntegerReason::kAttributes;
   ASSIGN_OR_RETURN(std::optional<Weights> weights,
                    FindParameter(*weight_input, product, *activation, lowering, &reason));
   if (!weights) weights = FindActivation(*weight_input, product, *activation, lowering, &reason);
   if (!weights) return reason;
   if (product.bias && !CanAddBias(*product.bias, *weights, *activation)) {
-    return LoweringReason::kAttributes;
+    return IntegerReason::kAttributes;
   }
   const Argument& output = *op.outputs().front();
   ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(weights->scales), lowering));
@@ -136,7 +136,7 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
   OpDesc replacement = integers.Build();
   if (!product.epilogue.empty()) SetEpilogue(product.epilogue, &replacement);
   lowering.Replace(op, std::move(replacement));
-  return LoweringReason::kOnIntegers;
+  return IntegerReason::kOnIntegers;
 }
 
 }  // namespace fixpoint

@@ -49,8 +49,8 @@ absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, L
 
 // Puts it in the place of the op, if both operands are codes: with a scale for each channel of a
 // parameter, or one of two activations, of which the second has signed codes.
-absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
-                                                   Lowering& lowering);
+absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
+                                                  Lowering& lowering);
 
 }  // namespace fixpoint
 

@@ -70,12 +70,12 @@ absl::StatusOr<const float*> FindNumber(const Argument* input, Lowering& lowerin
 // How an op whose scale is a step makes codes; else nothing, and why.
 absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, const CodeOp& read,
                                                                 Lowering& lowering,
-                                                                LoweringReason* reason) {
-  *reason = LoweringReason::kNotParameter;
+                                                                IntegerReason* reason) {
+  *reason = IntegerReason::kNotParameter;
   ASSIGN_OR_RETURN(const float* const step, FindNumber(read.scale, lowering));
   ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(read.zero_point, lowering));
   if (step == nullptr || zero_point == nullptr) return std::nullopt;
-  *reason = LoweringReason::kTooManyBits;
+  *reason = IntegerReason::kTooManyBits;
   const CodeRange& codes = read.codes;
   if (codes.bits > 8) return std::nullopt;
   if (!(std::isnormal(*step) && *step > 0)) {
@@ -102,12 +102,12 @@ absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, co
 // The same of one whose scale is what the largest code stands for.
 absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, const CodeOp& read,
                                                                 Lowering& lowering,
-                                                                LoweringReason* reason) {
-  *reason = LoweringReason::kGranularity;
+                                                                IntegerReason* reason) {
+  *reason = IntegerReason::kGranularity;
   ASSIGN_OR_RETURN(const float* const range, FindNumber(read.scale, lowering));
   if (range == nullptr) return std::nullopt;
   RETURN_IF_ERROR(CheckRanges(op, {range, 1}));
-  *reason = LoweringReason::kZeroPoint;
+  *reason = IntegerReason::kZeroPoint;
   if (read.zero_point != nullptr) {
     ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*read.zero_point));
     if (zeros == nullptr) return std::nullopt;
@@ -115,7 +115,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
       if (byte != 0) return std::nullopt;
     }
   }
-  *reason = LoweringReason::kTooManyBits;
+  *reason = IntegerReason::kTooManyBits;
   // What signed codes hold is held so, as in training (runtime/executor/ops/quantized.h).
   if (read.codes.bits > 9) return std::nullopt;
   const bool is_unsigned = read.codes.bits == 9;
@@ -223,19 +223,19 @@ class QuantizeRule final : public LoweringRule {
   }
   std::vector<std::string> op_types() const override { return StepsOfPortable(QuantOp::kQuantize); }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const std::optional<CodeOp> read = lowering.CodeOpOf(op);
     if (!read || read->finds_scale || read->output->value() == nullptr) {
-      return LoweringReason::kAttributes;
+      return IntegerReason::kAttributes;
     }
-    if (read->axis) return LoweringReason::kGranularity;
+    if (read->axis) return IntegerReason::kGranularity;
     const Argument* const x = read->input;
     const Argument* const y = read->output;
     const Variable& codes = *y->variable();
-    if (codes.values().size() != 1) return LoweringReason::kRewritten;
-    if (!AreDequantizedOnly(*y->value(), lowering)) return LoweringReason::kCodesAreRead;
-    if (!CanHoldCodes(codes)) return LoweringReason::kUnknownShape;
-    LoweringReason reason = LoweringReason::kAttributes;
+    if (codes.values().size() != 1) return IntegerReason::kRewritten;
+    if (!AreDequantizedOnly(*y->value(), lowering)) return IntegerReason::kCodesAreRead;
+    if (!CanHoldCodes(codes)) return IntegerReason::kUnknownShape;
+    IntegerReason reason = IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
                      read->scales_are_steps ? QuantizationBySteps(op, *read, lowering, &reason)
                                             : QuantizationByRange(op, *read, lowering, &reason));
@@ -247,17 +247,17 @@ class QuantizeRule final : public LoweringRule {
     if (IsOpen(*x, lowering)) {
       RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
       lowering.rewriter().Remove(op);
-      return LoweringReason::kInEpilogue;
+      return IntegerReason::kInEpilogue;
     }
     if (const auto from = lowering.FindCodes(*x); from && GivesSameCodes(*from, *quantization)) {
       for (const Argument* reader : ReadersOf(*y->value())) {
         lowering.rewriter().SetArgument(*reader, from->codes->name());
       }
       lowering.rewriter().Remove(op);
-      return LoweringReason::kOnIntegers;
+      return IntegerReason::kOnIntegers;
     } else if (from) {
       RETURN_IF_ERROR(RequantizeByTable(op, *from, codes.name(), *quantization, lowering));
-      return LoweringReason::kOnIntegers;
+      return IntegerReason::kOnIntegers;
     }
     OpDesc edge = OpBuilder("integer_quantize")
                       .Input("X", x->name())
@@ -267,7 +267,7 @@ class QuantizeRule final : public LoweringRule {
                       .Build();
     SetCodeType(quantization->type, &edge);
     lowering.Replace(op, std::move(edge));
-    return LoweringReason::kAtEdge;
+    return IntegerReason::kAtEdge;
   }
 };
 

@@ -43,19 +43,19 @@ int RowDimsOf(const Op& op, const ProductOfCodes& product) {
 
 }  // namespace
 
-absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
-                                                   const ActivationCodes& activation,
-                                                   const ParameterRowCodes& weights,
-                                                   Lowering& lowering) {
+absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
+                                                  const ActivationCodes& activation,
+                                                  const ParameterRowCodes& weights,
+                                                  Lowering& lowering) {
   const int row_dims = RowDimsOf(op, product);
   const std::vector<int64_t>& dims = weights.tensor->dims();
-  if (row_dims < 1 || dims.size() != 2 || activation.zero_point) return LoweringReason::kZeroPoint;
-  if (weights.axis != 1) return LoweringReason::kGranularity;
+  if (row_dims < 1 || dims.size() != 2 || activation.zero_point) return IntegerReason::kZeroPoint;
+  if (weights.axis != 1) return IntegerReason::kGranularity;
   SumOfProducts sum;
   sum.products = dims[0];
   sum.is_unsigned = activation.is_unsigned;
   sum.has_weight_zero_points = true;
-  if (!SumsFit(sum)) return LoweringReason::kSumsTooLarge;
+  if (!SumsFit(sum)) return IntegerReason::kSumsTooLarge;
   std::vector<float> scales;
   for (const float step : weights.steps->data<float>()) scales.push_back(activation.step() * step);
 
@@ -67,11 +67,11 @@ absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOf
       .Input("Y", weights.codes->name())
       .Input("Offsets", weights.zero_points->name())
       .Output("Out", output.name());
-  LoweringReason reason = LoweringReason::kOnIntegers;
+  IntegerReason reason = IntegerReason::kOnIntegers;
   if (product.bias_numbers != nullptr) {
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*product.bias_numbers));
     std::vector<int32_t> codes(scales.size());
-    if (bias->size() != static_cast<int64_t>(scales.size())) return LoweringReason::kAttributes;
+    if (bias->size() != static_cast<int64_t>(scales.size())) return IntegerReason::kAttributes;
     if (FillBiasCodes(bias->data<float>(), scales, sum.largest(), absl::MakeSpan(codes))) {
       ASSIGN_OR_RETURN(
           const std::string parameter,
@@ -82,7 +82,7 @@ absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOf
       epilogue.erase(epilogue.begin());
       operands.erase(operands.begin());
     } else {
-      reason = LoweringReason::kBiasAsNumbers;
+      reason = IntegerReason::kBiasAsNumbers;
     }
   }
   ASSIGN_OR_RETURN(const std::string parameter, AddScales(op, std::move(scales), lowering));

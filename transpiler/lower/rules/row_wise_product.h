@@ -11,10 +11,10 @@ namespace fixpoint {
 
 // Puts integer_row_wise_fc in the place of the op. A bias that is the op's own, the first stage of
 // its epilogue, is added in int32, if that holds it (ops/bias_codes.h).
-absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
-                                                   const ActivationCodes& activation,
-                                                   const ParameterRowCodes& weights,
-                                                   Lowering& lowering);
+absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
+                                                  const ActivationCodes& activation,
+                                                  const ParameterRowCodes& weights,
+                                                  Lowering& lowering);
 
 }  // namespace fixpoint
 

@@ -129,25 +129,25 @@ class SumRule final : public LoweringRule {
     return TypesWith([](const OpTraits& op) { return op.sum.has_value(); });
   }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const SumTrait& sum = *TraitsOf(op).sum;
     const Argument* const x = op.Input(sum.x);
     const Argument* const y = op.Input(sum.y);
     const Argument* const out = op.Output(sum.output);
-    if (x == nullptr || y == nullptr || out == nullptr) return LoweringReason::kAttributes;
+    if (x == nullptr || y == nullptr || out == nullptr) return IntegerReason::kAttributes;
     // Of two products the later one takes the sum up.
     const Op* product = lowering.FindOpenProduct(*y);
     const Op* const product_of_x = lowering.FindOpenProduct(*x);
     bool is_x = product == nullptr;
     if (product_of_x != nullptr && product != nullptr) is_x = product->IsBefore(*product_of_x);
     if (is_x) product = product_of_x;
-    if (product == nullptr) return AddCodes(op, LoweringReason::kNotAfterProduct, lowering);
+    if (product == nullptr) return AddCodes(op, IntegerReason::kNotAfterProduct, lowering);
     return TakeUp(op, *product, is_x ? *x : *y, is_x ? *y : *x, is_x, *out, lowering);
   }
 
  private:
   // Adds the codes of Y, or of X where Y is none, to numbers; gives `otherwise` where neither is.
-  static LoweringReason AddCodes(const Op& op, LoweringReason otherwise, Lowering& lowering) {
+  static IntegerReason AddCodes(const Op& op, IntegerReason otherwise, Lowering& lowering) {
     if (!HaveEqualShapes(op)) return otherwise;
     const SumTrait& trait = *TraitsOf(op).sum;
     for (const auto& [codes_slot, numbers_slot] :
@@ -162,31 +162,31 @@ class SumRule final : public LoweringRule {
           .IntAttr("largest_code", codes->largest_code);
       if (codes->zero_point) sum.IntAttr("zero_point", *codes->zero_point);
       lowering.Replace(op, sum.Build());
-      return LoweringReason::kAtEdge;
+      return IntegerReason::kAtEdge;
     }
     return otherwise;
   }
 
-  static absl::StatusOr<LoweringReason> TakeUp(const Op& op, const Op& product,
-                                               const Argument& result, const Argument& addend,
-                                               bool result_is_x, const Argument& out,
-                                               Lowering& lowering) {
+  static absl::StatusOr<IntegerReason> TakeUp(const Op& op, const Op& product,
+                                              const Argument& result, const Argument& addend,
+                                              bool result_is_x, const Argument& out,
+                                              Lowering& lowering) {
     const VarType::TensorDesc* const dims = TensorOf(result);
     const VarType::TensorDesc* const addend_dims = TensorOf(addend);
-    if (dims == nullptr || addend_dims == nullptr) return LoweringReason::kUnknownShape;
+    if (dims == nullptr || addend_dims == nullptr) return IntegerReason::kUnknownShape;
     if (HaveEqualShapes(op)) {
       const std::optional<ActivationCodes> codes = lowering.FindCodes(addend);
-      if (!codes && MayBeHeldAsCodes(addend, lowering.era())) return LoweringReason::kAtEdge;
+      if (!codes && MayBeHeldAsCodes(addend, lowering.era())) return IntegerReason::kAtEdge;
       if (!codes) {
         lowering.TakeUp(product, op, out, {{Kind::kAddElement}}, {addend.variable()->name()});
-        return LoweringReason::kInEpilogue;
+        return IntegerReason::kInEpilogue;
       }
-      if (AddsCodes(product)) return AddCodes(op, LoweringReason::kAttributes, lowering);
+      if (AddsCodes(product)) return AddCodes(op, IntegerReason::kAttributes, lowering);
       const Kind kind = codes->is_unsigned ? Kind::kAddUint8 : Kind::kAddInt8;
       const auto zero_point = static_cast<float>(codes->zero_point.value_or(0));
       lowering.TakeUp(product, op, out, {{kind, codes->step(), zero_point}},
                       {std::string(codes->codes->name())});
-      return LoweringReason::kInEpilogue;
+      return IntegerReason::kInEpilogue;
     }
     const int channel_axis = TraitsOf(product).ChannelAxis(dims->dims_size());
     const int64_t axis = lowering.AttributesOf(op).Int(TraitsOf(op).sum->axis);
@@ -196,19 +196,19 @@ class SumRule final : public LoweringRule {
       ASSIGN_OR_RETURN(const bool can_add, CanAddCodes(product, *codes, lowering));
       if (!can_add || !result_is_x ||
           !IsOfChannels(codes->tensor->dims(), axis, *dims, channel_axis)) {
-        return LoweringReason::kAttributes;
+        return IntegerReason::kAttributes;
       }
       lowering.TakeUpBias(product, op, out, *codes->codes);
-      return LoweringReason::kOnIntegers;
+      return IntegerReason::kOnIntegers;
     }
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(addend));
-    if (bias == nullptr) return LoweringReason::kNotParameter;
+    if (bias == nullptr) return IntegerReason::kNotParameter;
     if (!result_is_x || bias->dtype() != VarType::FP32 ||
         !IsOfChannels(bias->dims(), axis, *dims, channel_axis)) {
-      return LoweringReason::kAttributes;
+      return IntegerReason::kAttributes;
     }
     lowering.TakeUp(product, op, out, {{Kind::kAddChannel}}, {addend.variable()->name()});
-    return LoweringReason::kInEpilogue;
+    return IntegerReason::kInEpilogue;
   }
 };
 

@@ -1,6 +1,5 @@
-// The ops after a convolution or a product whose work its kernel does before it stores an element:
-// the sum with a bias or a residual, batch_norm by given statistics, and the other stages that ops
-// are (ops/op_traits.h). Each is absorbed where nothing else reads what it reads.
+// The ops after a convolution or a product whose work its kernel does before it stores an element
+// (ops/codes/folded_ops.h): the steps that make what their stages read, and where the result goes.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
@@ -15,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/codes/folded_ops.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/kernels/epilogue.h"
@@ -29,15 +29,9 @@ struct EpilogueInput {
   Layout layout;
 };
 
-// Ops that may be absorbed, from the first one on. Nothing is planned yet.
+// Ops that may be absorbed, from the first one on (ops/codes/folded_ops.h). Nothing is planned yet.
 struct OpsAfter {
-  struct OpAfter {
-    const Op* op;
-    std::vector<kernels::EpilogueStage> stages;
-    const Value* operand = nullptr;  // of the one stage of a sum
-    const Value* out = nullptr;
-  };
-  std::vector<OpAfter> ops;
+  std::vector<FoldedOp> ops;
   // What the first of the ops adds, which has no stage: a bias in steps of the sums.
   std::optional<BiasCodes> bias;
   // Whether the kernel adds the elements of the residual to the output, which lies where they are.

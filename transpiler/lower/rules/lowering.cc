@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/declared_facts.h"
 #include "ops/dims.h"
 #include "ops/never_negative.h"
 #include "ops/op_schema.h"
@@ -229,12 +230,10 @@ const Op* Lowering::FindOpenTable(const Argument& reader) const {
 const Op* Lowering::FindOpen(const Argument& reader) const {
   const Value* value = reader.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || value->written_by() == nullptr) return nullptr;
+  if (op == nullptr) return nullptr;
   const bool is_open = (IsProductOfCodes(*op) || IsTable(*op)) &&
                        AttributesOf(*op).Int("out_dtype") == VarType::FP32;
-  const bool is_only = value->readers().size() == 1 && value->variable().values().size() == 1 &&
-                       !value->variable().persistable();
-  if (!is_open || !is_only || &op->block() != &reader.op().block()) return nullptr;
+  if (!is_open || DeclaredFacts(era()).OnlyReader(*value) != &reader.op()) return nullptr;
   return ReadsAlike(*op) ? op : nullptr;
 }
 
@@ -251,11 +250,20 @@ OpDesc Lowering::Extended(const Op& product, absl::string_view output, const Epi
   return op;
 }
 
-void Lowering::TakeUp(const Op& product, const Op& op, const Argument& output,
-                      const Epilogue& stages, const std::vector<std::string>& operands) {
-  rewriter_.InsertBefore(op, Extended(product, output.name(), stages, operands));
-  rewriter_.Remove(op);
+void Lowering::TakeUp(const Op& product, const FoldedOp& fold,
+                      const std::vector<std::string>& operands) {
+  rewriter_.InsertBefore(*fold.op, Extended(product, fold.output->name(), fold.stages, operands));
+  rewriter_.Remove(*fold.op);
   rewriter_.Remove(product);
+}
+
+ProductResult Lowering::ResultOf(const Op& product, const Argument& reader) const {
+  ProductResult result{reader.value(), {}, 0};
+  if (const VarType::TensorDesc* const tensor = reader.variable()->tensor(); tensor != nullptr) {
+    result.dims.assign(tensor->dims().begin(), tensor->dims().end());
+  }
+  result.channel_axis = TraitsOf(product).ChannelAxis(static_cast<int>(result.dims.size()));
+  return result;
 }
 
 void Lowering::TakeUpBias(const Op& product, const Op& op, const Argument& output,

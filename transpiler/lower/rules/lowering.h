@@ -16,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/code_ops.h"
+#include "ops/codes/folded_ops.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/epilogue.h"
 #include "ops/era.h"
@@ -135,9 +136,11 @@ class Lowering {
   const Op* FindOpenProduct(const Argument& reader) const;
   // The table of numbers (table.h) that may hold codes instead, likewise.
   const Op* FindOpenTable(const Argument& reader) const;
-  // Takes an op up, which writes `output`: the product goes to its place, with more stages.
+  // What a product gives, as the program declares what `reader` reads.
+  ProductResult ResultOf(const Op& product, const Argument& reader) const;
+  // Takes up an op that is folded into a product: that goes to its place, with more stages.
   // `operands` are the variables of those that have one.
-  void TakeUp(const Op& product, const Op& op, const Argument& output, const Epilogue& stages,
+  void TakeUp(const Op& product, const FoldedOp& fold,
               const std::vector<std::string>& operands = {});
   // The same of the sum with a bias, whose codes the product adds to its sums.
   void TakeUpBias(const Op& product, const Op& op, const Argument& output, const Argument& codes);

@@ -28,6 +28,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
+#include "ops/codes/declared_facts.h"
 #include "ops/quant_math.h"
 #include "ops/value_flow.h"
 #include "proto/op_builder.h"
@@ -134,9 +135,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
 const Op* FindMove(const Argument& input, const Lowering& lowering) {
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || value->written_by() == nullptr || value->readers().size() != 1 ||
-      value->variable().values().size() != 1 || value->variable().persistable() ||
-      &op->block() != &input.op().block()) {
+  if (op == nullptr || DeclaredFacts(lowering.era()).OnlyReader(*value) != &input.op()) {
     return nullptr;
   }
   const bool moves = MovesValues(*op, lowering.era()) && lowering.IsInForm(*op);

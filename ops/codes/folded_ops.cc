@@ -28,6 +28,19 @@ bool HaveSameDims(const Op& sum, const Dims& a, const Dims& b) {
   return a == b && (are_known || HaveEqualShapes(sum));
 }
 
+// Whether an addend at `axis` of such dims has one element for each of the channels.
+bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis) {
+  const int rank = static_cast<int>(dims.size());
+  if (static_cast<int>(addend.size()) > rank || channel_axis >= rank || dims[channel_axis] < 0) {
+    return false;
+  }
+  for (int i = 0; i < rank; ++i) {
+    if (i != channel_axis) dims[i] = 1;
+  }
+  const absl::StatusOr<Dims> placed = PlacedDims(addend, rank, axis);
+  return placed.ok() && *placed == dims;
+}
+
 // The sum with an addend of the result's dims.
 FoldOrReason DecideResidual(FoldedOp fold, const RunFacts& facts) {
   const HeldForm form = AddedForm(*fold.op, *fold.addend, facts);
@@ -55,11 +68,16 @@ FoldOrReason DecideSum(const Op& op, const ProductResult& result, const RunFacts
   if (!type || result.dims.empty()) return IntegerReason::kUnknownShape;
   const bool are_floats = type->dtype == VarType::FP32;
   if (are_floats && HaveSameDims(op, type->dims, result.dims)) return DecideResidual(fold, facts);
-  if (const auto reason = facts.WhyNotRead(*fold.addend)) return *reason;
-  if (!is_x || !are_floats ||
-      !IsOfChannels(type->dims, attributes->Int(trait.axis), result.dims, result.channel_axis)) {
-    return IntegerReason::kAttributes;
+  const bool is_bias =
+      is_x && are_floats &&
+      IsOfChannels(type->dims, attributes->Int(trait.axis), result.dims, result.channel_axis);
+  if (is_bias && result.sums &&
+      result.sums->KindOfBias(facts.BiasFormOf(*fold.addend)) == BiasKind::kToSums) {
+    fold.operand = Operand::kBias;
+    return fold;
   }
+  if (const auto reason = facts.WhyNotRead(*fold.addend)) return *reason;
+  if (!is_bias) return IntegerReason::kAttributes;
   fold.stages = {{Kind::kAddChannel}};
   fold.operand = Operand::kChannels;
   return fold;
@@ -129,18 +147,6 @@ FoldOrReason DecideStage(const Op& op, const ProductResult& result, const RunFac
 
 }  // namespace
 
-bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis) {
-  const int rank = static_cast<int>(dims.size());
-  if (static_cast<int>(addend.size()) > rank || channel_axis >= rank || dims[channel_axis] < 0) {
-    return false;
-  }
-  for (int i = 0; i < rank; ++i) {
-    if (i != channel_axis) dims[i] = 1;
-  }
-  const absl::StatusOr<Dims> placed = PlacedDims(addend, rank, axis);
-  return placed.ok() && *placed == dims;
-}
-
 FoldOrReason DecideFold(const Op& op, const ProductResult& result, const RunFacts& facts) {
   const OpTraits& traits = TraitsOf(op);
   if (!traits.sum && !traits.stage) return IntegerReason::kNotAfterProduct;
@@ -161,6 +167,7 @@ std::vector<FoldedOp> FindFoldedOps(ProductResult result, const RunFacts& facts)
     auto* const fold = std::get_if<FoldedOp>(&decision);
     if (fold == nullptr) return folded;
     result.value = fold->output->value();
+    result.sums.reset();
     folded.push_back(std::move(*fold));
   }
 }

@@ -5,10 +5,11 @@
 #ifndef FIXPOINT_OPS_CODES_FOLDED_OPS_H_
 #define FIXPOINT_OPS_CODES_FOLDED_OPS_H_
 
-#include <cstdint>
+#include <optional>
 #include <variant>
 #include <vector>
 
+#include "ops/codes/coded_product.h"
 #include "ops/codes/run_facts.h"
 #include "ops/dims.h"
 #include "ops/epilogue.h"
@@ -21,12 +22,15 @@ struct ProductResult {
   const Value* value;
   Dims dims;  // some may be unknown; {}: all are
   int channel_axis;
+  // Where it is sums to which the product can add a bias, with nothing done to them yet.
+  std::optional<CodedProduct> sums = std::nullopt;
 };
 
 struct FoldedOp {
   // What the stages read.
   enum class Operand {
     kNone,
+    kBias,        // the addend, in int32; it has no stage, because it is added to the sums
     kChannels,    // the addend, an element for each channel
     kElements,    // the addend, of the result's dims
     kCodes,       // the addend's codes
@@ -38,9 +42,6 @@ struct FoldedOp {
   const Argument* addend = nullptr;  // of a sum: its other input
   const Argument* output = nullptr;
 };
-
-// Whether an addend at `axis` of such dims has one element for each of the channels.
-bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis);
 
 // An op that alone reads a result: as what it is folded, or why it is not. Linear in the ops that
 // follow it up to steps to codes (ops/value_flow.h).

@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "ops/codes/coded_product.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/dims.h"
 #include "ops/epilogue.h"
@@ -49,6 +50,8 @@ class RunFacts {
   // Whether the op is in test mode, whatever its attribute says.
   virtual bool HasBegunTest(const Op& op) const = 0;
   virtual HeldForm HeldFormOf(const Argument& input) const = 0;
+  // The form of what is added to the sums of the product that is asked about.
+  virtual BiasForm BiasFormOf(const Argument& addend) const = 0;
   // Why a product cannot read what an op after it reads for each channel; nothing: it can.
   virtual std::optional<IntegerReason> WhyNotRead(const Argument& operand) const = 0;
   // Why a product cannot do the work of an op after it that gives `output`; nothing: it can.

@@ -5,12 +5,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "ops/op_traits.h"
-#include "ops/sums_of_codes.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
-#include "runtime/executor/ops/planned_facts.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -19,29 +16,6 @@ using Operand = FoldedOp::Operand;
 
 ProductResult ResultOf(const EpilogueInput& input, const Value& value) {
   return {&value, input.type.dims, input.channel_axis};
-}
-
-// What a sum adds to X, which is such sums: a bias that their kernel can add.
-std::optional<BiasCodes> FindBias(const OpPlanner& sum, const Value& value,
-                                  const EpilogueInput& input, const SumsOfCodes& sums) {
-  const std::optional<SumTrait>& trait = TraitsOf(sum.op()).sum;
-  if (!trait || &sum.InputValue(trait->x) != &value || !sum.IsPlanned(trait->y) ||
-      !sum.Wants(trait->output)) {
-    return std::nullopt;
-  }
-  const BiasCodes* const bias = FindBiasCodes(sum.builder(), sum.InputValue(trait->y));
-  if (bias == nullptr || !sums.CanAdd(*bias)) return std::nullopt;
-  if (!IsOfChannels(sum.InputDims(trait->y), sum.attributes().Int(TraitsOf(sum.op()).sum->axis),
-                    input.type.dims, input.channel_axis)) {
-    return std::nullopt;
-  }
-  return *bias;
-}
-
-// The op that alone reads a value of `op`, if it can be planned with it.
-std::optional<OpPlanner> FindNext(const OpPlanner& op, const Value& value) {
-  const Op* const next = op.demand().OnlyReader(value);
-  return next != nullptr ? op.After(*next) : std::nullopt;
 }
 
 }  // namespace
@@ -61,27 +35,16 @@ OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input) {
   return found;
 }
 
-bool SumsOfCodes::CanAdd(const BiasCodes& bias) const {
-  SumOfProducts sum;
-  sum.products = products;
-  sum.is_unsigned = inputs.type == kernels::CodeType::kUint8;
-  sum.has_zero_point = inputs.zero_point.has_value();
-  sum.has_bias = true;
-  sum.has_weight_zero_points = has_weight_zero_points;
-  return bias.IsOfSums(inputs, weights) && SumsFit(sum);
-}
-
 OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input,
                           const SumsOfCodes& sums) {
-  if (!op.Wants(input.slot)) return {};
-  const Value& value = op.OutputValue(input.slot);
-  const std::optional<OpPlanner> sum = FindNext(op, value);
   OpsAfter found;
-  if (sum) found.bias = FindBias(*sum, value, input, sums);
-  if (!found.bias) return FindOpsAfter(op, input);
-  const Argument* const out = sum->op().Output(TraitsOf(sum->op()).sum->output);
-  found.ops = FindFoldedOps(ResultOf(input, *out->value()), PlannedFacts(op));
-  found.ops.insert(found.ops.begin(), {&sum->op(), {}, Operand::kNone, nullptr, out});
+  if (!op.Wants(input.slot)) return found;
+  ProductResult result = ResultOf(input, op.OutputValue(input.slot));
+  result.sums = sums.product;
+  found.ops = FindFoldedOps(result, PlannedFacts(op, &sums));
+  if (!found.ops.empty() && found.ops.front().operand == Operand::kBias) {
+    found.bias = *FindBiasCodes(op.builder(), *found.ops.front().addend->value());
+  }
   return found;
 }
 
@@ -112,7 +75,7 @@ absl::StatusOr<PlannedEpilogue> AbsorbOpsAfter(OpPlanner& op, const EpilogueInpu
       OpPlanner norm = *op.After(*next.op);
       ASSIGN_OR_RETURN(const AffineNorm factors, AddAffineNorm(norm));
       planned.operands.insert(planned.operands.end(), {factors.a, factors.b});
-    } else if (next.operand != Operand::kNone) {
+    } else if (next.addend != nullptr && next.operand != Operand::kBias) {
       const bool is_element = next.operand == Operand::kElements;
       ASSIGN_OR_RETURN(
           const Buffer operand,

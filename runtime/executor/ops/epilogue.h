@@ -16,6 +16,7 @@
 #include "absl/types/span.h"
 #include "ops/codes/folded_ops.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/executor/ops/planned_facts.h"
 #include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/kernels/epilogue.h"
 
@@ -32,7 +33,7 @@ struct EpilogueInput {
 // Ops that may be absorbed, from the first one on (ops/codes/folded_ops.h). Nothing is planned yet.
 struct OpsAfter {
   std::vector<FoldedOp> ops;
-  // What the first of the ops adds, which has no stage: a bias in steps of the sums.
+  // What the first of the ops adds to the sums.
   std::optional<BiasCodes> bias;
   // Whether the kernel adds the elements of the residual to the output, which lies where they are.
   bool adds_to_output = false;
@@ -40,16 +41,6 @@ struct OpsAfter {
   kernels::Epilogue epilogue() const;
 };
 OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input);
-// Sums of so many products of codes.
-struct SumsOfCodes {
-  const Codes& inputs;
-  const Codes& weights;
-  int64_t products;
-  bool has_weight_zero_points = false;
-
-  // Whether they are in the steps of a bias, and 32 bits hold them with it.
-  bool CanAdd(const BiasCodes& bias) const;
-};
 // The same of an op that computes such sums, and so can add a bias in their steps.
 OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input, const SumsOfCodes& sums);
 // Whether there is one residual, which nothing reads from the op on but its sum.

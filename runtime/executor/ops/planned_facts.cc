@@ -1,6 +1,7 @@
 #include "runtime/executor/ops/planned_facts.h"
 
 #include "proto/program.h"
+#include "runtime/executor/ops/quantized_bias.h"
 
 namespace fixpoint::executor {
 
@@ -21,6 +22,13 @@ HeldForm PlannedFacts::HeldFormOf(const Argument& input) const {
   const Codes* const codes = op_.builder().FindCodes(*value);
   const bool are_codes = codes != nullptr && !codes->channel_axis;
   return {are_codes ? HeldForm::Kind::kCodes : HeldForm::Kind::kNumbers, std::nullopt};
+}
+
+BiasForm PlannedFacts::BiasFormOf(const Argument& addend) const {
+  const BiasCodes* const bias = FindBiasCodes(op_.builder(), *addend.value());
+  if (bias == nullptr) return BiasForm::kNumbers;
+  const bool is_of_sums = sums_ != nullptr && bias->IsOfSums(sums_->inputs, sums_->weights);
+  return is_of_sums ? BiasForm::kCodesOfSums : BiasForm::kOtherCodes;
 }
 
 std::optional<IntegerReason> PlannedFacts::WhyNotFolded(const Op& op,

@@ -6,15 +6,24 @@
 
 #include <optional>
 
+#include "ops/codes/coded_product.h"
 #include "ops/codes/run_facts.h"
 #include "runtime/executor/op_planner.h"
 
 namespace fixpoint::executor {
 
+// Sums of products of codes, to which the steps of a product can add a bias.
+struct SumsOfCodes {
+  const Codes& inputs;
+  const Codes& weights;
+  const CodedProduct& product;
+};
+
 class PlannedFacts final : public RunFacts {
  public:
-  // REQUIRES: the planner outlives the object.
-  explicit PlannedFacts(const OpPlanner& op) : op_(op) {}
+  // `sums` are what the op computes, if it computes such. REQUIRES: both outlive the object.
+  explicit PlannedFacts(const OpPlanner& op, const SumsOfCodes* sums = nullptr)
+      : op_(op), sums_(sums) {}
 
   Era era() const override { return op_.era(); }
   // Nothing of what is computed after the op.
@@ -24,6 +33,7 @@ class PlannedFacts final : public RunFacts {
   bool HasBegunTest(const Op& op) const override;
   // Without a stage, because ranges are known when the plan runs.
   HeldForm HeldFormOf(const Argument& input) const override;
+  BiasForm BiasFormOf(const Argument& addend) const override;
   std::optional<IntegerReason> WhyNotRead(const Argument& /*operand*/) const override {
     return std::nullopt;
   }
@@ -31,6 +41,7 @@ class PlannedFacts final : public RunFacts {
 
  private:
   const OpPlanner& op_;
+  const SumsOfCodes* const sums_;
 };
 
 }  // namespace fixpoint::executor

@@ -43,7 +43,7 @@ class ActivationRule final : public LoweringRule {
     IntegerReason reason = IntegerReason::kNotAfterProduct;
     if (product != nullptr) {
       const FoldOrReason decision =
-          DecideFold(op, lowering.ResultOf(*product, *x), LoweringFacts(lowering));
+          DecideFold(op, ResultOf(*product, *x, lowering), LoweringFacts(lowering, product));
       if (const auto* const fold = std::get_if<FoldedOp>(&decision)) {
         lowering.TakeUp(*product, *fold);
         return IntegerReason::kInEpilogue;

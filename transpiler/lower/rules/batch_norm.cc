@@ -39,7 +39,7 @@ class BatchNormRule final : public LoweringRule {
     const Op* const product = lowering.FindOpenProduct(*x);
     if (product == nullptr) return IntegerReason::kNotAfterProduct;
     const FoldOrReason decision =
-        DecideFold(op, lowering.ResultOf(*product, *x), LoweringFacts(lowering));
+        DecideFold(op, ResultOf(*product, *x, lowering), LoweringFacts(lowering, product));
     const auto* const fold = std::get_if<FoldedOp>(&decision);
     if (fold == nullptr) return std::get<IntegerReason>(decision);
     std::vector<const Tensor*> tensors;

@@ -55,6 +55,12 @@ absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges) {
   return absl::OkStatus();
 }
 
+Dims DeclaredDims(const Argument& input) {
+  const Variable* const variable = input.variable();
+  const VarType::TensorDesc* const tensor = variable != nullptr ? variable->tensor() : nullptr;
+  return tensor != nullptr ? Dims(tensor->dims().begin(), tensor->dims().end()) : Dims();
+}
+
 void SetCodeType(const CodeType& type, OpDesc* op) {
   SetAttr(MakeIntAttr("out_dtype", type.dtype), op);
   SetAttr(MakeFloatAttr("out_range", type.range), op);
@@ -257,21 +263,11 @@ void Lowering::TakeUp(const Op& product, const FoldedOp& fold,
   rewriter_.Remove(product);
 }
 
-ProductResult Lowering::ResultOf(const Op& product, const Argument& reader) const {
-  ProductResult result{reader.value(), {}, 0};
-  if (const VarType::TensorDesc* const tensor = reader.variable()->tensor(); tensor != nullptr) {
-    result.dims.assign(tensor->dims().begin(), tensor->dims().end());
-  }
-  result.channel_axis = TraitsOf(product).ChannelAxis(static_cast<int>(result.dims.size()));
-  return result;
-}
-
-void Lowering::TakeUpBias(const Op& product, const Op& op, const Argument& output,
-                          const Argument& codes) {
-  OpDesc biased = Extended(product, output.name(), {}, {});
+void Lowering::TakeUpBias(const Op& product, const FoldedOp& fold, const Argument& codes) {
+  OpDesc biased = Extended(product, fold.output->name(), {}, {});
   FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(codes.variable()->name());
-  rewriter_.InsertBefore(op, std::move(biased));
-  rewriter_.Remove(op);
+  rewriter_.InsertBefore(*fold.op, std::move(biased));
+  rewriter_.Remove(*fold.op);
   rewriter_.Remove(product);
 }
 

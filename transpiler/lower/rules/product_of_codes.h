@@ -20,12 +20,6 @@ namespace fixpoint {
 
 // One that multiplies an activation with a parameter or with another activation.
 struct ProductOfCodes {
-  absl::string_view activation_slot;
-  absl::string_view weight_slot;
-  // Of the weights: that of the output's channels.
-  int channel_axis = 0;
-  // How often entries of that axis serve other channels, group by group.
-  int64_t channel_groups = 1;
   // What all sums are multiplied by.
   float alpha = 1;
   // Of the op on integers.

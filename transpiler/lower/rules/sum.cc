@@ -32,9 +32,7 @@
 
 #include "ops/codes/added_codes.h"
 #include "ops/codes/folded_ops.h"
-#include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "ops/sums_of_codes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -54,30 +52,6 @@ bool AddsCodes(const Op& product) {
   const Epilogue epilogue = *EpilogueOf(product.desc());
   return std::any_of(epilogue.begin(), epilogue.end(),
                      [](const EpilogueStage& stage) { return stage.is_of_codes(); });
-}
-
-// Whether the sums of a product, which nothing is done with yet, are in the steps of a bias, and 32
-// bits hold both.
-absl::StatusOr<bool> CanAddCodes(const Op& product, const ParameterBiasCodes& bias,
-                                 Lowering& lowering) {
-  const OpSchema* const schema = FindOpSchema(product.type());
-  const std::optional<ProductTrait>& trait = TraitsOf(product).product;
-  const Argument* const scales = product.Input("Scales");
-  if (!trait || schema->FindInput("Bias", lowering.era()) == nullptr ||
-      product.Input("Bias") != nullptr || product.Input("Offsets") != nullptr ||
-      scales == nullptr || !EpilogueOf(product.desc())->empty()) {
-    return false;
-  }
-  ASSIGN_OR_RETURN(const Tensor* values, lowering.FindParameter(*scales));
-  ASSIGN_OR_RETURN(const Tensor* weights, lowering.FindParameter(*product.Input(trait->weight)));
-  if (values == nullptr || weights == nullptr) return false;
-  const VarType::TensorDesc* const input = TensorOf(*product.Input(trait->activation));
-  SumOfProducts sum;
-  sum.products = weights->size() / bias.tensor->size();
-  sum.is_unsigned = input == nullptr || input->data_type() == VarType::UINT8;
-  sum.has_zero_point = lowering.AttributesOf(product).Int("input_zero_point") != 0;
-  sum.has_bias = true;
-  return SumsFit(sum) && bias.IsOfSums(values->data<float>());
 }
 
 class SumRule final : public LoweringRule {
@@ -104,11 +78,7 @@ class SumRule final : public LoweringRule {
     if (product_of_x != nullptr && product != nullptr) is_x = product->IsBefore(*product_of_x);
     if (is_x) product = product_of_x;
     if (product == nullptr) return AddCodes(op, IntegerReason::kNotAfterProduct, lowering);
-    const ProductResult result = lowering.ResultOf(*product, is_x ? *x : *y);
-    ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> bias,
-                     FindParameterBiasCodes(is_x ? *y : *x, lowering));
-    if (bias) return TakeUpBias(op, *product, result, is_x, *bias, lowering);
-    return TakeUp(op, *product, result, lowering);
+    return TakeUp(op, *product, is_x ? *x : *y, is_x ? *y : *x, lowering);
   }
 
  private:
@@ -130,32 +100,24 @@ class SumRule final : public LoweringRule {
     return IntegerReason::kAtEdge;
   }
 
-  static absl::StatusOr<IntegerReason> TakeUpBias(const Op& op, const Op& product,
-                                                  const ProductResult& result, bool result_is_x,
-                                                  const ParameterBiasCodes& bias,
-                                                  Lowering& lowering) {
-    const SumTrait& trait = *TraitsOf(op).sum;
-    const int64_t axis = lowering.AttributesOf(op).Int(trait.axis);
-    ASSIGN_OR_RETURN(const bool can_add, CanAddCodes(product, bias, lowering));
-    if (!can_add || !result_is_x ||
-        !IsOfChannels(bias.tensor->dims(), axis, result.dims, result.channel_axis)) {
-      return IntegerReason::kAttributes;
-    }
-    lowering.TakeUpBias(product, op, *op.Output(trait.output), *bias.codes);
-    return IntegerReason::kOnIntegers;
-  }
-
-  static absl::StatusOr<IntegerReason> TakeUp(const Op& op, const Op& product,
-                                              const ProductResult& result, Lowering& lowering) {
-    const FoldOrReason decision = DecideFold(op, result, LoweringFacts(lowering));
+  static absl::StatusOr<IntegerReason> TakeUp(const Op& op, const Op& product, const Argument& read,
+                                              const Argument& addend, Lowering& lowering) {
+    ASSIGN_OR_RETURN(const std::optional<ParameterBiasCodes> bias,
+                     FindParameterBiasCodes(addend, lowering));
+    const FoldOrReason decision =
+        DecideFold(op, ResultOf(product, read, lowering), LoweringFacts(lowering, &product));
     const auto* const fold = std::get_if<FoldedOp>(&decision);
     if (fold == nullptr) return std::get<IntegerReason>(decision);
-    const Argument* operand = fold->addend;
+    const Argument* operand = &addend;
+    if (fold->operand == FoldedOp::Operand::kBias) {
+      lowering.TakeUpBias(product, *fold, *bias->codes);
+      return IntegerReason::kOnIntegers;
+    }
     if (fold->operand == FoldedOp::Operand::kCodes) {
       if (AddsCodes(product)) return AddCodes(op, IntegerReason::kAttributes, lowering);
-      operand = lowering.FindCodes(*fold->addend)->codes;
+      operand = lowering.FindCodes(addend)->codes;
     } else if (fold->operand == FoldedOp::Operand::kChannels) {
-      RETURN_IF_ERROR(lowering.FindParameter(*operand).status());
+      RETURN_IF_ERROR(lowering.FindParameter(addend).status());
     }
     lowering.TakeUp(product, *fold, {std::string(operand->name())});
     return IntegerReason::kInEpilogue;

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
-#include "ops/quant_math.h"
+#include "ops/codes/held_codes.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
@@ -13,10 +13,11 @@ namespace fixpoint::executor {
 namespace {
 
 // The type that holds the codes of X; nothing if 8 bits do not.
-std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const kernels::CodeRule& rule) {
-  if (rule.largest_code <= LargestCode(8)) return kernels::CodeType::kInt8;
-  const bool is_unsigned = rule.largest_code <= 255 && op.IsNeverNegative("X");
-  return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
+std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op) {
+  const absl::StatusOr<CodeRange> made =
+      ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1);
+  const auto held = made.ok() ? CodesHeldOf(*made, op.IsNeverNegative("X")) : std::nullopt;
+  return held ? std::optional(TypeOf(*held)) : std::nullopt;
 }
 
 // Converts codes to floats: times the step of their channel.
@@ -57,6 +58,10 @@ void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const kernels::
 
 }  // namespace
 
+kernels::CodeType TypeOf(const CodeRange& held) {
+  return held.is_unsigned ? kernels::CodeType::kUint8 : kernels::CodeType::kInt8;
+}
+
 absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op) {
   ASSIGN_OR_RETURN(const CodeRange codes,
                    ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1));
@@ -90,7 +95,7 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   const auto& [rule, channel_axis, dequantizes, is_of_reference, output] = quantization;
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
   if (!op.Wants(output)) return absl::OkStatus();
-  const std::optional<kernels::CodeType> code_type = CodeTypeOf(op, rule);
+  const std::optional<kernels::CodeType> code_type = CodeTypeOf(op);
   // 1.x multiplies the code by the step, 2.x by the range and then divides.
   const bool by_step = dequantizes && is_of_reference && op.era() == Era::kFluid;
   if (!code_type || by_step) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ops/code_range.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/kernels/fake_quantize.h"
 
@@ -25,6 +26,9 @@ struct Quantization {
 
 // From the attributes bit_length and round_type. Error (kInvalidArgument): not 1 to 16, not 0 or 1.
 absl::StatusOr<kernels::CodeRule> CodeRuleOf(const OpPlanner& op);
+
+// The type of codes that are held in 8 bits (ops/codes/held_codes.h).
+kernels::CodeType TypeOf(const CodeRange& held);
 
 // How the elements of X are divided in channels, in the layout that it is best read in.
 struct ChannelView {

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/declared_facts.h"
+#include "ops/codes/held_codes.h"
 #include "ops/dims.h"
 #include "ops/never_negative.h"
 #include "ops/op_schema.h"
@@ -120,7 +121,7 @@ std::optional<CodeOp> Lowering::CodeOpOf(const Op& op) const {
 bool Lowering::DequantizesTensor(const Op& op) const {
   const std::optional<CodeOp> read = CodeOpOf(op);
   return read && read->kind == QuantOp::kDequantize && IsStepOfPortable(op) && !read->axis &&
-         read->codes.bits <= 9;
+         CodesHeldOf(read->codes, /*is_never_negative=*/true);
 }
 
 bool Lowering::IsUnwritten(const Variable& variable) {
@@ -178,8 +179,9 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
         VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
         VarType::Type_Name(declared->data_type())));
   }
-  if (read->codes.bits > 8) *reason = IntegerReason::kTooManyBits;
-  if (read->codes.bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
+  const bool are_held = CodesHeldOf(read->codes, /*is_never_negative=*/false).has_value();
+  if (!are_held) *reason = IntegerReason::kTooManyBits;
+  if (!are_held || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
       ranges == nullptr || ranges->dtype() != VarType::FP32) {
     return std::nullopt;
   }

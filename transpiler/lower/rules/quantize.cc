@@ -29,6 +29,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
 #include "ops/codes/declared_facts.h"
+#include "ops/codes/held_codes.h"
 #include "ops/quant_math.h"
 #include "ops/value_flow.h"
 #include "proto/op_builder.h"
@@ -77,8 +78,9 @@ absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, co
   ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(read.zero_point, lowering));
   if (step == nullptr || zero_point == nullptr) return std::nullopt;
   *reason = IntegerReason::kTooManyBits;
-  const CodeRange& codes = read.codes;
-  if (codes.bits > 8) return std::nullopt;
+  const std::optional<CodeRange> held = CodesHeldOf(read.codes, /*is_never_negative=*/false);
+  if (!held) return std::nullopt;
+  const CodeRange& codes = *held;
   if (!(std::isnormal(*step) && *step > 0)) {
     return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": ",
                                                    std::string(read.scale->slot_name()), " holds ",
@@ -117,11 +119,10 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
     }
   }
   *reason = IntegerReason::kTooManyBits;
-  // What signed codes hold is held so, as in training (runtime/executor/ops/quantized.h).
-  if (read.codes.bits > 9) return std::nullopt;
-  const bool is_unsigned = read.codes.bits == 9;
-  if (is_unsigned && !lowering.IsNeverNegative(*read.input)) return std::nullopt;
-  const CodeRange codes = is_unsigned ? UnsignedPartOf(read.codes) : read.codes;
+  const std::optional<CodeRange> held =
+      CodesHeldOf(read.codes, lowering.IsNeverNegative(*read.input));
+  if (!held) return std::nullopt;
+  const CodeRange& codes = *held;
   Quantization found;
   found.type.dtype = codes.is_unsigned ? VarType::UINT8 : VarType::INT8;
   found.type.range = *range;

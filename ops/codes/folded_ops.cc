@@ -108,7 +108,8 @@ std::optional<IntegerReason> WhyNotNormalized(const Op& op, const ProductResult&
                                               const RunFacts& facts) {
   if (result.dims.empty()) return IntegerReason::kUnknownShape;
   const auto rank = static_cast<int>(result.dims.size());
-  if (op.Input("MomentumTensor") != nullptr || result.channel_axis >= rank ||
+  const Argument* const momentum = op.Input("MomentumTensor");
+  if ((momentum != nullptr && momentum->value() != nullptr) || result.channel_axis >= rank ||
       NormAxis(op, rank, facts.era()) != result.channel_axis) {
     return IntegerReason::kAttributes;
   }

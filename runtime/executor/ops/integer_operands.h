@@ -25,7 +25,6 @@ struct IntegerOperands {
   Codes inputs;
   Codes weights;
   std::optional<Buffer> weight_zero_points;  // INT32, of the output channels
-
   CodedProduct product;
 
   SumsOfCodes sums() const { return {inputs, weights, product}; }

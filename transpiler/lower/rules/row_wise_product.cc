@@ -47,8 +47,6 @@ absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfC
                                                   const ActivationCodes& activation,
                                                   const ParameterRowCodes& weights,
                                                   Lowering& lowering) {
-  // integer_row_wise_fc has none.
-  if (activation.zero_point) return IntegerReason::kZeroPoint;
   std::vector<float> scales;
   for (const float step : weights.steps->data<float>()) scales.push_back(activation.step() * step);
 
@@ -81,6 +79,7 @@ absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfC
   ASSIGN_OR_RETURN(const std::string parameter, AddScales(op, std::move(scales), lowering));
   integers.Input("Scales", parameter).IntAttr("x_num_col_dims", RowDimsOf(op, product));
   for (const std::string& operand : operands) integers.Input("Operands", operand);
+  activation.AddZeroPoint(integers);
   OpDesc replacement = integers.Build();
   if (!epilogue.empty()) SetEpilogue(epilogue, &replacement);
   lowering.Replace(op, std::move(replacement));

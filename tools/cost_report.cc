@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "ops/codes/integer_reasons.h"
 #include "runtime/kernels/instruction_set.h"
 #include "tools/form_cost.h"
 #include "tools/json.h"
-#include "transpiler/lower/lowering_reasons.h"
 
 namespace fixpoint {
 namespace {
@@ -140,9 +140,9 @@ std::string FloatsText(const std::vector<FloatOp>& floats) {
   for (const FloatOp& op : floats) {
     absl::StrAppend(&text, "block ", op.lowered.block, ", op ", op.lowered.op, " (",
                     op.lowered.type, ") -> ", op.lowered.output, ": ",
-                    LoweringReasonCode(op.lowered.reason));
+                    IntegerReasonCode(op.lowered.reason));
     if (!op.not_quantized.empty()) absl::StrAppend(&text, " (", op.not_quantized, ")");
-    absl::StrAppend(&text, ": ", LoweringReasonMeaning(op.lowered.reason), "\n");
+    absl::StrAppend(&text, ": ", IntegerReasonMeaning(op.lowered.reason), "\n");
   }
   return text;
 }
@@ -233,7 +233,7 @@ std::string CostJson(const CostReport& report) {
     json.Key("op").Int(op.lowered.op);
     json.Key("type").String(op.lowered.type);
     json.Key("output").String(op.lowered.output);
-    json.Key("reason").String(LoweringReasonCode(op.lowered.reason));
+    json.Key("reason").String(IntegerReasonCode(op.lowered.reason));
     json.Key("not_quantized").String(op.not_quantized);
     json.EndObject();
   }

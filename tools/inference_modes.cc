@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "ops/codes/integer_reasons.h"
 #include "proto/feeds_and_fetches.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -21,7 +22,6 @@
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 #include "transpiler/freeze/test_program.h"
-#include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/report/account.h"
 #include "transpiler/report/lowering_account.h"
 
@@ -195,7 +195,7 @@ std::string LowerJson(const std::string& program, const LoweredModel& model,
     json.Key("op").Int(op.op);
     json.Key("type").String(op.type);
     json.Key("output").String(op.output);
-    json.Key("reason").String(LoweringReasonCode(op.reason));
+    json.Key("reason").String(IntegerReasonCode(op.reason));
     json.EndObject();
   }
   json.EndArray().EndObject();

@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "ops/placed_dims.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/extents.h"
-#include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::kernels {
 

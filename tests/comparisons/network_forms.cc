@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/status_macros.h"
@@ -17,7 +18,6 @@
 #include "runtime/random.h"
 #include "runtime/reference/interpreter.h"
 #include "transpiler/freeze/test_program.h"
-#include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/report/lowering_account.h"
 
 namespace fixpoint {
@@ -57,8 +57,8 @@ std::set<std::string> WrittenExactly(const Program& program) {
     const Op& op = *tensor.op;
     const OpSchema& schema = *FindOpSchema(op.type());
     const bool is_largest = op.type() == "pool2d" && op.FindAttr("pooling_type")->s() == "max";
-    if (schema.quant_op() == QuantOp::kQuantize || schema.KeepsRange(op.desc(), EraOf(program)) || is_largest ||
-        comparing->count(op.type()) > 0) {
+    if (schema.quant_op() == QuantOp::kQuantize || schema.KeepsRange(op.desc(), EraOf(program)) ||
+        is_largest || comparing->count(op.type()) > 0) {
       names.insert(tensor.name);
     }
   }
@@ -287,8 +287,8 @@ std::vector<std::string> NotOnIntegers(const LoweredModel& lowered,
   for (const LoweredType& type : CountByType(lowered.ops)) {
     if (op_types.count(type.op_type) == 0) continue;
     for (const auto& [reason, count] : type.ops) {
-      if (reason == LoweringReason::kOnIntegers || reason == LoweringReason::kInEpilogue) continue;
-      lines.push_back(absl::StrCat(type.op_type, ": ", count, " ", LoweringReasonCode(reason)));
+      if (reason == IntegerReason::kOnIntegers || reason == IntegerReason::kInEpilogue) continue;
+      lines.push_back(absl::StrCat(type.op_type, ": ", count, " ", IntegerReasonCode(reason)));
     }
   }
   return lines;

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
@@ -28,7 +29,6 @@
 #include "transpiler/freeze/freeze.h"
 #include "transpiler/freeze/test_program.h"
 #include "transpiler/lower/lower.h"
-#include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/report/lowering_account.h"
 #include "transpiler/train/quantize_transpiler.h"
 
@@ -117,7 +117,7 @@ absl::StatusOr<Deployed> Deploy(const Program& program, const Scope& scope,
   for (const LoweredType& type : CountByType(lowered->ops)) {
     if (std::count(on_integers.begin(), on_integers.end(), type.op_type) == 0) continue;
     for (const auto& [reason, count] : type.ops) {
-      EXPECT_EQ(reason, LoweringReason::kOnIntegers) << count << " " << type.op_type;
+      EXPECT_EQ(reason, IntegerReason::kOnIntegers) << count << " " << type.op_type;
     }
   }
   return Deployed{*std::move(portable), *std::move(lowered)};

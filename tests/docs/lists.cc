@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "glog/logging.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/families.h"
 #include "ops/op_schema.h"
 #include "ops/quantizer_table.h"
@@ -23,7 +24,6 @@
 #include "transpiler/freeze/test_program.h"
 #include "transpiler/lower/lower.h"
 #include "transpiler/lower/lower_passes.h"
-#include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/plan/reasons.h"
 #include "transpiler/plan/target.h"
@@ -398,8 +398,8 @@ std::string ReasonsPage() {
       "Whether what an op of a portable program computes is computed on integers, and why not. "
       "This list is closed too.\n\n";
   body += TableHead({"code", "meaning"});
-  for (const LoweringReason reason : AllLoweringReasons()) {
-    body += Row({Code(LoweringReasonCode(reason)), std::string(LoweringReasonMeaning(reason))});
+  for (const IntegerReason reason : AllIntegerReasons()) {
+    body += Row({Code(IntegerReasonCode(reason)), std::string(IntegerReasonMeaning(reason))});
   }
   return Page("Reason codes", body);
 }

@@ -68,7 +68,7 @@ std::vector<std::string> AccountLines(const std::vector<LoweredOp>& ops,
   for (const LoweredType& type : CountByType(ops)) {
     for (const auto& [reason, count] : type.ops) {
       lines.push_back(
-          absl::StrCat(type.op_type, ": ", count, " ", std::string(LoweringReasonCode(reason))));
+          absl::StrCat(type.op_type, ": ", count, " ", std::string(IntegerReasonCode(reason))));
     }
   }
   lines.insert(lines.end(), notes.begin(), notes.end());

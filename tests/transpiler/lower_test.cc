@@ -10,11 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "ops/codes/integer_reasons.h"
 #include "proto/program.h"
 #include "runtime/scope.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"
-#include "transpiler/lower/lowering_reasons.h"
 
 namespace fixpoint {
 namespace {
@@ -65,7 +65,7 @@ TEST(Lower, TakesOpsThatMoveAValueTwiceEach) {
   const auto relu6 = std::find_if(model->ops.begin(), model->ops.end(),
                                   [](const LoweredOp& op) { return op.type == "relu6"; });
   ASSERT_NE(relu6, model->ops.end());
-  EXPECT_EQ(relu6->reason, LoweringReason::kInEpilogue);
+  EXPECT_EQ(relu6->reason, IntegerReason::kInEpilogue);
 }
 
 TEST(Lower, LeavesAnOpWithAnInputThatItsTypeHasNot) {
@@ -80,7 +80,7 @@ TEST(Lower, LeavesAnOpWithAnInputThatItsTypeHasNot) {
   const auto mul = std::find_if(model->ops.begin(), model->ops.end(),
                                 [](const LoweredOp& op) { return op.type == "mul"; });
   ASSERT_NE(mul, model->ops.end());
-  EXPECT_EQ(mul->reason, LoweringReason::kAttributes);
+  EXPECT_EQ(mul->reason, IntegerReason::kAttributes);
 }
 
 // What it writes there is declared as something else than codes.
@@ -101,7 +101,7 @@ TEST(Lower, PassesCodesThroughNoOpWithAnOutputThatItsTypeHasNot) {
   const auto concat = std::find_if(model->ops.begin(), model->ops.end(),
                                    [](const LoweredOp& op) { return op.type == "concat"; });
   ASSERT_NE(concat, model->ops.end());
-  EXPECT_EQ(concat->reason, LoweringReason::kAttributes);
+  EXPECT_EQ(concat->reason, IntegerReason::kAttributes);
   EXPECT_EQ(model->program.Find(model->program.block(0), "other")->tensor()->data_type(),
             VarType::FP32);
 }

@@ -68,9 +68,9 @@ class LowerToIntegers final : public StagePass<LowerContext> {
         if (IsFeedOrFetch(op)) continue;
         LoweredOp lowered{b, index, op.type(),
                           op.outputs().empty() ? "" : std::string(op.outputs()[0]->name()),
-                          LoweringReason::kNoRule};
+                          IntegerReason::kNoRule};
         if (const auto rule = rules.find(lowered.type); rule != rules.end()) {
-          lowered.reason = LoweringReason::kAttributes;
+          lowered.reason = IntegerReason::kAttributes;
           if (lowering.IsInForm(op)) {
             ASSIGN_OR_RETURN(lowered.reason, rule->second->Lower(op, lowering));
           }
@@ -82,7 +82,7 @@ class LowerToIntegers final : public StagePass<LowerContext> {
     for (const Op* op : lowering.moving_codes()) {
       const auto record = records.find(op);
       if (record != records.end()) {
-        context.lowered[record->second].reason = LoweringReason::kOnIntegers;
+        context.lowered[record->second].reason = IntegerReason::kOnIntegers;
       }
     }
     // An input that an op lists and its block no longer reads must not keep the ops that compute

@@ -7,14 +7,14 @@
 
 namespace fixpoint {
 
-enum class LoweringReason;  // transpiler/lower/lowering_reasons.h
+enum class IntegerReason;  // ops/codes/integer_reasons.h
 
 struct LoweredOp {
   int block;
   int op;  // its index in the portable program
   std::string type;
   std::string output;  // the first one; "" for an op without
-  LoweringReason reason;
+  IntegerReason reason;
 };
 
 }  // namespace fixpoint

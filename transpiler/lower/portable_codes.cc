@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "ops/code_ops.h"
+#include "ops/codes/held_codes.h"
 #include "proto/program.h"
 
 namespace fixpoint {
@@ -114,7 +115,8 @@ std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {
   const std::optional<float> scale = FindNumber(read->scale);
   if (!scale) return std::nullopt;
   if (!read->scales_are_steps) {
-    const CodeRange codes = read->codes.bits == 9 ? UnsignedPartOf(read->codes) : read->codes;
+    const CodeRange codes =
+        CodesHeldOf(read->codes, /*is_never_negative=*/true).value_or(read->codes);
     return CodesWritten{
         {codes.is_unsigned ? VarType::UINT8 : VarType::INT8, *scale, codes.largest, 0},
         MultiplierOfCodes(*scale, codes.largest, codes.rounding)};

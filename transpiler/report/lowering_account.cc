@@ -6,13 +6,13 @@
 
 namespace fixpoint {
 
-LoweredPart PartOf(LoweringReason reason) {
+LoweredPart PartOf(IntegerReason reason) {
   switch (reason) {
-    case LoweringReason::kOnIntegers:
-    case LoweringReason::kBiasAsNumbers:
-    case LoweringReason::kInEpilogue:
+    case IntegerReason::kOnIntegers:
+    case IntegerReason::kBiasAsNumbers:
+    case IntegerReason::kInEpilogue:
       return LoweredPart::kIntegers;
-    case LoweringReason::kAtEdge:
+    case IntegerReason::kAtEdge:
       return LoweredPart::kEdge;
     default:
       return LoweredPart::kFloat;
@@ -20,7 +20,7 @@ LoweredPart PartOf(LoweringReason reason) {
 }
 
 std::vector<LoweredType> CountByType(absl::Span<const LoweredOp> ops) {
-  std::map<std::string, std::map<LoweringReason, int>> counts;
+  std::map<std::string, std::map<IntegerReason, int>> counts;
   for (const LoweredOp& op : ops) ++counts[op.type][op.reason];
   std::vector<LoweredType> types;
   for (const auto& [type, reasons] : counts) {
@@ -42,7 +42,7 @@ LoweringAccount MakeLoweringAccount(absl::Span<const LoweredOp> ops) {
         account.integers += count;
         continue;
       }
-      line.kept.emplace_back(LoweringReasonCode(reason), count);
+      line.kept.emplace_back(IntegerReasonCode(reason), count);
       (part == LoweredPart::kEdge ? account.edges : account.floats) += count;
     }
   }
@@ -53,7 +53,7 @@ std::string LoweringExplainTable(absl::Span<const LoweredOp> ops) {
   std::string table;
   for (const LoweredOp& op : ops) {
     absl::StrAppend(&table, "block ", op.block, ", op ", op.op, " (", op.type, ") -> ", op.output,
-                    ": ", LoweringReasonCode(op.reason), ": ", LoweringReasonMeaning(op.reason),
+                    ": ", IntegerReasonCode(op.reason), ": ", IntegerReasonMeaning(op.reason),
                     "\n");
   }
   return table;

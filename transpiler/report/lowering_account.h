@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "ops/codes/integer_reasons.h"
 #include "transpiler/lower/lowered_op.h"
-#include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/report/account.h"
 
 namespace fixpoint {
@@ -20,12 +20,12 @@ enum class LoweredPart {
   kEdge,      // it stands between floats and codes
   kFloat,
 };
-LoweredPart PartOf(LoweringReason reason);
+LoweredPart PartOf(IntegerReason reason);
 
 // The counts of one op type.
 struct LoweredType {
   std::string op_type;
-  std::vector<std::pair<LoweringReason, int>> ops;  // how many, in the order of the reasons
+  std::vector<std::pair<IntegerReason, int>> ops;  // how many, in the order of the reasons
 };
 // By type.
 std::vector<LoweredType> CountByType(absl::Span<const LoweredOp> ops);

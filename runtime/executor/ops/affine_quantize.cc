@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/affine_codes.h"
 #include "ops/code_ops.h"
+#include "ops/codes/held_codes.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -57,12 +58,6 @@ absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "the zero point is ", zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));
-}
-
-// The type that holds codes; nothing if 8 bits do not.
-std::optional<kernels::CodeType> CodeTypeOf(const CodeRange& codes) {
-  if (codes.bits > 8) return std::nullopt;
-  return codes.smallest < 0 ? kernels::CodeType::kInt8 : kernels::CodeType::kUint8;
 }
 
 Buffer WriteNumberOver(OpPlanner& op, absl::string_view slot, Buffer before) {
@@ -161,8 +156,8 @@ absl::Status PlanQuantize(OpPlanner& op) {
     ASSIGN_OR_RETURN(affine, AddFollow(op, codes, x, affine));
   }
   if (!op.Wants("Out")) return absl::OkStatus();
-  if (const std::optional<kernels::CodeType> type = CodeTypeOf(codes); type) {
-    AddIntegers(op, x, layout, affine, codes, *type);
+  if (const auto held = CodesHeldOf(codes, /*is_never_negative=*/false)) {
+    AddIntegers(op, x, layout, affine, codes, TypeOf(*held));
     return absl::OkStatus();
   }
   const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);

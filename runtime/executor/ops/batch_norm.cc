@@ -360,21 +360,6 @@ const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value) 
   return builder.IsDeferred(value) ? builder.Attached<NormalizedValue>(value) : nullptr;
 }
 
-bool IsAffine(const OpPlanner& op, const Dims& dims, int channel_axis) {
-  const int rank = static_cast<int>(dims.size());
-  if (UsesBatch(op) || !CheckAttributes(op).ok() || FormOf(op).channel_axis(rank) != channel_axis) {
-    return false;
-  }
-  const int64_t channels = dims[channel_axis];
-  for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
-    if (!op.IsPlanned(slot) || !op.CheckSize(slot, channels).ok() ||
-        op.InputType(slot).dtype != VarType::FP32) {
-      return false;
-    }
-  }
-  return true;
-}
-
 absl::StatusOr<AffineNorm> AddAffineNorm(OpPlanner& op) {
   ASSIGN_OR_RETURN(const Buffer scale, op.ReadFloats("Scale"));
   ASSIGN_OR_RETURN(const Buffer bias, op.ReadFloats("Bias"));

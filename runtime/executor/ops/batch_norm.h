@@ -32,16 +32,13 @@ struct NormalizedValue {
 // Null if a value is no such result, or its elements are held too.
 const NormalizedValue* FindNormalized(PlanBuilder& builder, const Value& value);
 
-// Whether a batch_norm of an X of `dims` is y = x * a + b for each channel: by given statistics,
-// with channels on that axis. X need not be planned.
-bool IsAffine(const OpPlanner& op, const Dims& dims, int channel_axis);
-
 // a = Scale / sqrt(Variance + epsilon) and b = Bias - Mean * a, every operation rounded to FP32.
 struct AffineNorm {
   Buffer a;
   Buffer b;
 };
-// Adds the steps that compute all outputs except Y. REQUIRES: IsAffine.
+// Adds the steps that compute all outputs except Y. REQUIRES: it is folded into a product
+// (ops/codes/folded_ops.h).
 absl::StatusOr<AffineNorm> AddAffineNorm(OpPlanner& op);
 
 }  // namespace fixpoint::executor

@@ -174,24 +174,21 @@ absl::Status PlanConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const FusedStages fused, ReadFusedStages(op, output));
   const OpsAfter after = fused.function ? OpsAfter() : FindOpsAfter(op, output);
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadIntegerOperands(op, "Input", form.layout(), "Filter", /*channel_axis=*/0));
+                   ReadIntegerOperands(op, form.layout()));
   if (integers) {
-    const OpsAfter of_sums =
-        fused.any() ? after : FindOpsAfterSums(op, output, integers->SumsOf(shape.taps()));
-    OperandSums sums = {*integers, shape.filters, shape.taps(), OperationsOf(shape)};
+    const OpsAfter of_sums = fused.any() ? after : FindOpsAfterSums(op, output, integers->sums());
+    OperandSums sums = {*integers, shape.filters, OperationsOf(shape)};
     sums.bias = of_sums.bias;
     ASSIGN_OR_RETURN(
-        const std::optional<Buffer> out,
+        const Buffer out,
         PlanOperandSums(
             op, sums, fused.own, of_sums,
             [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
               return kernels::PlanIntegerConvolution(shape, coding, epilogue);
             },
             [&](const OpsAfter& absorbed) { return PlanEpilogue(op, output, fused, absorbed); }));
-    if (out) {
-      AddFunction(op, output, fused, *out);
-      return absl::OkStatus();
-    }
+    AddFunction(op, output, fused, out);
+    return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));
@@ -224,24 +221,20 @@ absl::Status PlanTransposed(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
   const ImageForm form = FormOf(op);
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadIntegerOperands(op, "Input", form.layout(), "Filter", /*channel_axis=*/1));
+                   ReadIntegerOperands(op, form.layout()));
   if (integers) {
     const EpilogueInput output{"Output", type, form.channel_axis(), form.layout()};
-    const int64_t products =
-        shape.filters / shape.groups * shape.window[0].kernel * shape.window[1].kernel;
-    OpsAfter after = FindOpsAfterSums(op, output, integers->SumsOf(products));
+    OpsAfter after = FindOpsAfterSums(op, output, integers->sums());
     if (!after.bias) after = {};
-    OperandSums sums = {*integers, shape.channels, products, OperationsOf(shape)};
+    OperandSums sums = {*integers, shape.channels, OperationsOf(shape)};
     sums.bias = after.bias;
-    ASSIGN_OR_RETURN(
-        const std::optional<Buffer> out,
-        PlanOperandSums(
-            op, sums, {}, after,
-            [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
-              return kernels::PlanIntegerTransposedConvolution(shape, coding, epilogue);
-            },
-            [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); }));
-    if (out) return absl::OkStatus();
+    return PlanOperandSums(
+               op, sums, {}, after,
+               [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+                 return kernels::PlanIntegerTransposedConvolution(shape, coding, epilogue);
+               },
+               [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); })
+        .status();
   }
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input", form.layout()));
   ASSIGN_OR_RETURN(const Buffer filter, op.ReadFloats("Filter"));

@@ -9,13 +9,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/added_codes.h"
 #include "ops/op_schema.h"
+#include "ops/placed_dims.h"
 #include "proto/status_macros.h"
 #include "proto/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/in_memory.h"
+#include "runtime/executor/ops/planned_facts.h"
 #include "runtime/executor/ops/residual.h"
-#include "runtime/kernels/placed_dims.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -34,7 +36,7 @@ struct Reading {
 Reading ReadingOf(const Dims& x, Layout x_layout, const Dims& y, int64_t axis) {
   const Reading row_major{{x, y, axis}};
   if (x_layout != Layout::kChannelsLast || x.size() != 4 || y.size() > 4) return row_major;
-  const absl::StatusOr<Dims> beside = kernels::PlacedDims(y, 4, axis);
+  const absl::StatusOr<Dims> beside = PlacedDims(y, 4, axis);
   if (!beside.ok()) return row_major;
   const bool lies_alike = (*beside)[1] == 1 || (*beside)[2] * (*beside)[3] == 1;
   if (y.size() != 4 && !lies_alike) return row_major;
@@ -47,9 +49,8 @@ absl::Status PlanElementwise(OpPlanner& op, Arithmetic arithmetic) {
   const Dims& x_dims = op.InputDims("X");
   const Dims& y_dims = op.InputDims("Y");
   if (arithmetic == Arithmetic::kAdd && x_dims == y_dims) {
-    if (const std::optional<absl::string_view> slot = FindAddedCodes(op)) {
-      return PlanSumWithCodes(op, *slot);
-    }
+    const Argument* const codes = FindAddedCodes(op.op(), PlannedFacts(op));
+    if (codes != nullptr) return PlanSumWithCodes(op, *codes);
   }
   const Reading reading =
       ReadingOf(x_dims, op.InputLayout("X"), y_dims, op.attributes().Int("axis"));

@@ -1,6 +1,5 @@
-// The ops after a convolution or a product whose work its kernel does before it stores an element:
-// the sum with a bias or a residual, batch_norm by given statistics, and the other stages that ops
-// are (ops/op_traits.h). Each is absorbed where nothing else reads what it reads.
+// The ops after a convolution or a product whose work its kernel does before it stores an element
+// (ops/codes/folded_ops.h): the steps that make what their stages read, and where the result goes.
 
 #ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
 #define FIXPOINT_RUNTIME_EXECUTOR_OPS_EPILOGUE_H_
@@ -15,7 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/codes/folded_ops.h"
 #include "runtime/executor/op_planner.h"
+#include "runtime/executor/ops/planned_facts.h"
 #include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/kernels/epilogue.h"
 
@@ -29,16 +30,10 @@ struct EpilogueInput {
   Layout layout;
 };
 
-// Ops that may be absorbed, from the first one on. Nothing is planned yet.
+// Ops that may be absorbed, from the first one on (ops/codes/folded_ops.h). Nothing is planned yet.
 struct OpsAfter {
-  struct OpAfter {
-    const Op* op;
-    std::vector<kernels::EpilogueStage> stages;
-    const Value* operand = nullptr;  // of the one stage of a sum
-    const Value* out = nullptr;
-  };
-  std::vector<OpAfter> ops;
-  // What the first of the ops adds, which has no stage: a bias in steps of the sums.
+  std::vector<FoldedOp> ops;
+  // What the first of the ops adds to the sums.
   std::optional<BiasCodes> bias;
   // Whether the kernel adds the elements of the residual to the output, which lies where they are.
   bool adds_to_output = false;
@@ -46,16 +41,6 @@ struct OpsAfter {
   kernels::Epilogue epilogue() const;
 };
 OpsAfter FindOpsAfter(const OpPlanner& op, const EpilogueInput& input);
-// Sums of products of codes: how many products each has.
-struct SumsOfCodes {
-  const Codes& inputs;
-  const Codes& weights;
-  int64_t products;
-  bool has_weight_zero_points = false;
-
-  // Whether they are in the steps of a bias, and 32 bits hold them with it.
-  bool CanAdd(const BiasCodes& bias) const;
-};
 // The same for an op that computes such sums, and so can add a bias in their steps.
 OpsAfter FindOpsAfterSums(const OpPlanner& op, const EpilogueInput& input, const SumsOfCodes& sums);
 // Whether there is one residual, which nothing reads from the op on but its sum.

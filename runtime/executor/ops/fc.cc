@@ -54,9 +54,10 @@ bool IsProductAlone(const OpPlanner& op) {
   return !op.HasInput("Bias") && op.attributes().String("activation_type").empty();
 }
 
-// The codes of the op's bias; null where it has none that is held so.
-const BiasCodes* FindBiasCodesOf(const OpPlanner& op) {
-  return op.HasInput("Bias") ? FindBiasCodes(op.builder(), op.InputValue("Bias")) : nullptr;
+// The form of the op's bias.
+BiasForm BiasFormOf(const OpPlanner& op, const SumsOfCodes& sums) {
+  return op.HasInput("Bias") ? PlannedFacts(op, &sums).BiasFormOf(*op.op().Input("Bias"))
+                             : BiasForm::kNone;
 }
 
 // What the sums on integers are, and the stages that are left to the epilogue.
@@ -65,27 +66,21 @@ struct FcSums {
   OwnStages own;
 };
 
-// Nothing where Input and W are not held as codes. A bias is added to sums of weights with zero
-// points as codes that a run makes.
+// Nothing where the op is not computed on integers.
 absl::StatusOr<std::optional<FcSums>> ReadSums(OpPlanner& op, const ProductShape& shape) {
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadIntegerOperands(op, "Input", Layout::kRowMajor, "W", /*channel_axis=*/1));
-  ASSIGN_OR_RETURN(const std::optional<IntegerOperands> rows,
-                   integers ? std::nullopt : ReadRowWiseOperands(op, "Input", "W", shape));
-  if (!integers && !rows) return std::nullopt;
+                   ReadIntegerOperands(op, Layout::kRowMajor));
+  if (!integers) return std::nullopt;
   FcSums read;
-  read.sums = {integers ? *integers : *rows, shape.columns, shape.inner,
-               2 * shape.out_size() * shape.inner};
-  const BiasCodes* const bias = FindBiasCodesOf(op);
-  if (integers && bias != nullptr && integers->SumsOf(shape.inner).CanAdd(*bias)) {
-    read.sums.bias = *bias;
-  }
-  const bool adds_integers = read.sums.bias || (rows && op.HasInput("Bias"));
-  if (rows && op.HasInput("Bias")) {
+  read.sums = {*integers, shape.columns, 2 * shape.out_size() * shape.inner};
+  const BiasKind bias = integers->product.KindOfBias(BiasFormOf(op, integers->sums()));
+  if (bias == BiasKind::kToSums) {
+    read.sums.bias = *FindBiasCodes(op.builder(), op.InputValue("Bias"));
+  } else if (bias == BiasKind::kRoundedToSums) {
     RETURN_IF_ERROR(op.CheckSize("Bias", shape.columns));
     ASSIGN_OR_RETURN(read.sums.bias_numbers, op.ReadFloats("Bias"));
   }
-  ASSIGN_OR_RETURN(read.own, ReadOwnStages(op, shape.columns, !adds_integers));
+  ASSIGN_OR_RETURN(read.own, ReadOwnStages(op, shape.columns, bias == BiasKind::kToNumbers));
   return read;
 }
 
@@ -99,20 +94,16 @@ absl::Status PlanFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(std::optional<FcSums> integers, ReadSums(op, shape));
   if (integers) {
     const OwnStages& own = integers->own;
-    const IntegerOperands& operands = integers->sums.operands;
-    const bool may_add_bias = IsProductAlone(op) && !operands.weight_zero_points;
     const OpsAfter of_sums =
-        may_add_bias ? FindOpsAfterSums(op, output, operands.SumsOf(shape.inner)) : after;
-    if (may_add_bias) integers->sums.bias = of_sums.bias;
-    ASSIGN_OR_RETURN(
-        const std::optional<Buffer> out,
-        PlanOperandSums(
-            op, integers->sums, own, of_sums,
-            [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
-              return kernels::PlanIntegerProduct(shape, coding, epilogue);
-            },
-            [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, own, absorbed); }));
-    if (out) return absl::OkStatus();
+        IsProductAlone(op) ? FindOpsAfterSums(op, output, integers->sums.operands.sums()) : after;
+    if (of_sums.bias) integers->sums.bias = of_sums.bias;
+    return PlanOperandSums(
+               op, integers->sums, own, of_sums,
+               [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+                 return kernels::PlanIntegerProduct(shape, coding, epilogue);
+               },
+               [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, own, absorbed); })
+        .status();
   }
   ASSIGN_OR_RETURN(const OwnStages own, ReadOwnStages(op, shape.columns, /*adds_numbers=*/true));
   ASSIGN_OR_RETURN(const Buffer input, op.ReadFloats("Input"));

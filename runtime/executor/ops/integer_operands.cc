@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ops/bias_codes.h"
+#include "ops/op_traits.h"
 #include "ops/quant_math.h"
-#include "ops/sums_of_codes.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/row_codes.h"
@@ -15,19 +18,36 @@
 namespace fixpoint::executor {
 namespace {
 
-// Sums of products of these operands.
-SumOfProducts SumOf(const IntegerOperands& operands, int64_t products) {
-  SumOfProducts sum;
-  sum.products = products;
-  sum.is_unsigned = operands.inputs.type == kernels::CodeType::kUint8;
-  sum.has_zero_point = operands.inputs.zero_point.has_value();
-  sum.has_weight_zero_points = operands.have_weight_zero_points();
-  return sum;
+// The codes of weights: with one zero point or none, or one for each column (row_codes.h).
+struct WeightCodes {
+  Codes codes;
+  std::optional<Buffer> zero_points;
+};
+
+absl::StatusOr<std::optional<WeightCodes>> ReadWeights(OpPlanner& op, absl::string_view slot) {
+  if (const RowCodes* const rows = FindRowCodes(op, slot); rows != nullptr) {
+    WeightCodes weights;
+    weights.codes.codes = rows->codes;
+    weights.codes.ranges = rows->scales;
+    weights.codes.largest_code = 1;
+    weights.codes.channel_axis = rows->axis;
+    weights.zero_points = rows->zero_points;
+    return weights;
+  }
+  ASSIGN_OR_RETURN(const std::optional<Codes> codes,
+                   op.builder().ReadCodes(op.InputValue(slot), Layout::kRowMajor));
+  if (!codes) return std::nullopt;
+  return WeightCodes{*codes, std::nullopt};
+}
+
+OperandCodes FormOf(const Codes& codes, bool has_channel_zero_points = false) {
+  return {codes.type == kernels::CodeType::kUint8, codes.zero_point.has_value(), codes.channel_axis,
+          has_channel_zero_points};
 }
 
 // The scale of each channel, in a run.
 void FillScales(const OperandSums& sums, const StepContext& run, absl::Span<float> scales) {
-  const auto& [inputs, weights, zero_points] = sums.operands;
+  const auto& [inputs, weights, zero_points, product] = sums.operands;
   const float input_step = inputs.StepIn(run);
   const absl::Span<const float> ranges = run.Floats(weights.ranges);
   for (size_t c = 0; c < scales.size(); ++c) {
@@ -51,7 +71,7 @@ ScalesAndBias AddBiasCodes(OpPlanner& op, const OperandSums& sums, Buffer addend
   const Buffer numbers = *sums.bias_numbers;
   const Buffer scales = op.Scratch("scales", VarType::FP32, sums.channels);
   const Buffer bias = op.Scratch("bias", VarType::INT32, sums.channels);
-  const int64_t largest_sum = SumOf(sums.operands, sums.products).largest();
+  const int64_t largest_sum = sums.operands.product.Sum().largest();
   std::vector<Buffer> reads = sums.operands.inputs.buffers();
   reads.erase(reads.begin());  // the codes
   reads.insert(reads.end(), {sums.operands.weights.ranges, numbers});
@@ -120,45 +140,23 @@ std::string NameOf(const OpPlanner& op, const OperandSums& sums, const std::stri
 }  // namespace
 
 absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
-                                                                   absl::string_view input_slot,
-                                                                   Layout input_layout,
-                                                                   absl::string_view weight_slot,
-                                                                   int channel_axis) {
+                                                                   Layout input_layout) {
+  const ProductTrait& trait = *TraitsOf(op.op()).product;
+  const SumsOrReason sums = SumsOfProduct(op.op(), op.attributes(), op.InputDims(trait.activation),
+                                          op.InputDims(trait.weight));
   PlanBuilder& builder = op.builder();
-  const Value& input = op.InputValue(input_slot);
-  const Value& weight = op.InputValue(weight_slot);
-  if (builder.HoldsCodes(input) || builder.HoldsCodes(weight)) return std::nullopt;
-  ASSIGN_OR_RETURN(const std::optional<Codes> inputs, builder.ReadCodes(input, input_layout));
-  ASSIGN_OR_RETURN(const std::optional<Codes> weights,
-                   builder.ReadCodes(weight, Layout::kRowMajor));
-  if (!inputs || !weights) return std::nullopt;
-  if (inputs->channel_axis) return std::nullopt;
-  if (weights->channel_axis && weights->channel_axis != channel_axis) return std::nullopt;
-  if (!weights->zero_point && weights->type != kernels::CodeType::kInt8) return std::nullopt;
-  return IntegerOperands{*inputs, *weights, std::nullopt};
-}
-
-absl::StatusOr<std::optional<IntegerOperands>> ReadRowWiseOperands(
-    OpPlanner& op, absl::string_view input_slot, absl::string_view weight_slot,
-    const kernels::ProductShape& shape) {
-  const RowCodes* const rows = FindRowCodes(op, weight_slot);
-  PlanBuilder& builder = op.builder();
-  const Value& input = op.InputValue(input_slot);
-  if (rows == nullptr || rows->axis != 1 || op.InputDims(weight_slot).size() != 2 ||
-      op.InputDims(input_slot).size() < 2 || shape.batch != 1 || shape.transpose_x ||
-      shape.transpose_y || builder.HoldsCodes(input)) {
+  const Value& input = op.InputValue(trait.activation);
+  if (std::holds_alternative<IntegerReason>(sums) || builder.HoldsCodes(input) ||
+      builder.HoldsCodes(op.InputValue(trait.weight))) {
     return std::nullopt;
   }
-  ASSIGN_OR_RETURN(const std::optional<Codes> inputs, builder.ReadCodes(input, Layout::kRowMajor));
-  if (!inputs || inputs->channel_axis) return std::nullopt;
-  Codes weights;
-  weights.codes = rows->codes;
-  weights.ranges = rows->scales;
-  weights.largest_code = 1;
-  weights.channel_axis = rows->axis;
-  const IntegerOperands operands = {*inputs, weights, rows->zero_points};
-  if (!SumsFit(SumOf(operands, shape.inner))) return std::nullopt;
-  return operands;
+  ASSIGN_OR_RETURN(const std::optional<Codes> inputs, builder.ReadCodes(input, input_layout));
+  ASSIGN_OR_RETURN(const std::optional<WeightCodes> weights, ReadWeights(op, trait.weight));
+  if (!inputs || !weights) return std::nullopt;
+  const CodedProduct product = {std::get<ProductSums>(sums), FormOf(*inputs),
+                                FormOf(weights->codes, weights->zero_points.has_value())};
+  if (product.WhyNotOnIntegers()) return std::nullopt;
+  return IntegerOperands{*inputs, weights->codes, weights->zero_points, product};
 }
 
 absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points) {
@@ -172,7 +170,7 @@ absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points) {
 
 kernels::SumCoding OperandSums::coding() const {
   kernels::SumCoding coding = operands.inputs.coding();
-  if (operands.have_weight_zero_points()) coding = coding.WithWeightZeroPoints();
+  if (operands.product.has_weight_zero_points()) coding = coding.WithWeightZeroPoints();
   return bias || bias_numbers ? coding.WithBias() : coding;
 }
 

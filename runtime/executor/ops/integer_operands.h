@@ -10,43 +10,29 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "ops/codes/coded_product.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/quantized_bias.h"
 #include "runtime/kernels/integer_sums.h"
-#include "runtime/kernels/product_shape.h"
 
 namespace fixpoint::executor {
 
-// Activations with one range, which may have a zero point, and weights: of signed codes with one
-// range or one for each output channel, or channel of a group, or affine with one zero point.
+// The operands of a product that is computed on integers (ops/codes/coded_product.h).
 struct IntegerOperands {
   Codes inputs;
   Codes weights;
   std::optional<Buffer> weight_zero_points;  // INT32, of the output channels
+  CodedProduct product;
 
-  bool have_weight_zero_points() const { return weights.zero_point || weight_zero_points; }
-  // Sums of `products` of their products.
-  SumsOfCodes SumsOf(int64_t products) const {
-    return {inputs, weights, products, have_weight_zero_points()};
-  }
+  SumsOfCodes sums() const { return {inputs, weights, product}; }
 };
 
-// Nothing where one of the two is not held as such codes. `channel_axis` is the axis of the weights
-// that the output channels are on.
+// Those of an op with a ProductTrait; nothing where it is not computed on integers.
 absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
-                                                                   absl::string_view input_slot,
-                                                                   Layout input_layout,
-                                                                   absl::string_view weight_slot,
-                                                                   int channel_axis);
-// The same for weights [inner, columns] with a step and a zero point for each column (row_codes.h).
-// Also nothing where the product is not a plain one of two matrices, or 32 bits may not hold a sum.
-absl::StatusOr<std::optional<IntegerOperands>> ReadRowWiseOperands(
-    OpPlanner& op, absl::string_view input_slot, absl::string_view weight_slot,
-    const kernels::ProductShape& shape);
+                                                                   Layout input_layout);
 
 // Error (kInvalidArgument): one is no code.
 absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points);
@@ -56,7 +42,6 @@ absl::Status CheckWeightZeroPoints(absl::Span<const int32_t> zero_points);
 struct OperandSums {
   IntegerOperands operands;
   int64_t channels = 0;
-  int64_t products = 0;  // of a sum
   int64_t operations = 0;
   float alpha = 1;
   // In steps of the sums, which are then their scales.
@@ -73,22 +58,19 @@ void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                     std::shared_ptr<kernels::IntegerSums> kernel, PlannedEpilogue epilogue);
 
 // Adds that step for the kernel that plan(coding, epilogue) makes of the op's own stages and those
-// after it, after which absorb(after) absorbs ops; gives what it writes. Nothing where 32 bits may
-// not hold a sum: it is one of floats.
+// after it, after which absorb(after) absorbs ops; gives what it writes.
 template <typename Plan, typename Absorb>
-absl::StatusOr<std::optional<Buffer>> PlanOperandSums(OpPlanner& op, const OperandSums& sums,
-                                                      const OwnStages& own, const OpsAfter& after,
-                                                      const Plan& plan, const Absorb& absorb) {
+absl::StatusOr<Buffer> PlanOperandSums(OpPlanner& op, const OperandSums& sums, const OwnStages& own,
+                                       const OpsAfter& after, const Plan& plan,
+                                       const Absorb& absorb) {
   kernels::Epilogue stages = own.Before(after.epilogue());
   // What is left of the bias where int32 does not hold it.
   if (sums.bias_numbers) {
     stages.insert(stages.begin(), {kernels::EpilogueStage::Kind::kAddChannel});
   }
-  auto kernel = plan(sums.coding(), stages);
-  if (absl::IsInvalidArgument(kernel.status())) return std::nullopt;
-  RETURN_IF_ERROR(kernel.status());
+  ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerSums> kernel, plan(sums.coding(), stages));
   ASSIGN_OR_RETURN(const PlannedEpilogue epilogue, absorb(after));
-  AddOperandSums(op, sums, *std::move(kernel), epilogue);
+  AddOperandSums(op, sums, std::move(kernel), epilogue);
   return epilogue.out;
 }
 

@@ -200,15 +200,14 @@ struct ChannelOperands {
       RETURN_IF_ERROR(op.CheckSize("Bias", sums.channels));
       ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
     }
-    if (!sums.has_offsets) {
-      ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", inputs));
-      return read;
-    }
+    ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", inputs));
+    if (!sums.has_offsets) return read;
     RETURN_IF_ERROR(op.CheckSize("Offsets", sums.channels));
     ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
     SumOfProducts sum;
     sum.products = op.InputDims(sums.weight_slot)[0];
     sum.is_unsigned = inputs == CodeType::kUint8;
+    sum.has_zero_point = read.zero_point != 0;
     sum.has_weight_zero_points = true;
     read.largest_bias = INT32_MAX - sum.largest();
     return read;

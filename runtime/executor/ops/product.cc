@@ -149,26 +149,6 @@ absl::Status AddForward(OpPlanner& op, const ProductShape& shape, Buffer x, Buff
   return absl::OkStatus();
 }
 
-// The axis of Y whose elements are columns; -1 where several are flattened to columns, or none is.
-int ColumnAxis(const Dims& y, const ProductShape& shape) {
-  const int axis = static_cast<int>(y.size()) - (shape.transpose_y ? 2 : 1);
-  return axis >= 0 && y[axis] == shape.columns ? axis : -1;
-}
-
-// X and Y as codes, with or without zero points of columns.
-absl::StatusOr<std::optional<IntegerOperands>> ReadOperandCodes(OpPlanner& op,
-                                                                const PlannedProduct& product,
-                                                                int column_axis) {
-  if (product.x || product.y) return std::nullopt;
-  if (product.alpha == 1) {
-    ASSIGN_OR_RETURN(std::optional<IntegerOperands> rows,
-                     ReadRowWiseOperands(op, "X", "Y", product.shape));
-    if (rows) return rows;
-  }
-  if (column_axis < 0 || op.InputDims("Y").size() < 2) return std::nullopt;
-  return ReadIntegerOperands(op, "X", Layout::kRowMajor, "Y", column_axis);
-}
-
 absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   ASSIGN_OR_RETURN(const PlannedProduct product, product_of(op));
   const ProductShape& shape = product.shape;
@@ -179,24 +159,20 @@ absl::Status PlanProduct(OpPlanner& op, ProductFunction product_of) {
   const bool has_columns = type.dims.back() == shape.columns;
   OpsAfter after;
   if (product.alpha == 1 && has_columns) after = FindOpsAfter(op, output);
-  const int column_axis = ColumnAxis(op.InputDims("Y"), shape);
   ASSIGN_OR_RETURN(const std::optional<IntegerOperands> integers,
-                   ReadOperandCodes(op, product, column_axis));
+                   ReadIntegerOperands(op, Layout::kRowMajor));
   if (integers) {
     const bool may_add_bias = product.alpha == 1 && has_columns;
-    const OpsAfter of_sums =
-        may_add_bias ? FindOpsAfterSums(op, output, integers->SumsOf(shape.inner)) : after;
-    OperandSums sums = {*integers, shape.columns, shape.inner, OperationsOf(shape), product.alpha};
+    const OpsAfter of_sums = may_add_bias ? FindOpsAfterSums(op, output, integers->sums()) : after;
+    OperandSums sums = {*integers, shape.columns, OperationsOf(shape), product.alpha};
     sums.bias = of_sums.bias;
-    ASSIGN_OR_RETURN(
-        const std::optional<Buffer> out,
-        PlanOperandSums(
-            op, sums, {}, of_sums,
-            [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
-              return kernels::PlanIntegerProduct(shape, coding, epilogue);
-            },
-            [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); }));
-    if (out) return absl::OkStatus();
+    return PlanOperandSums(
+               op, sums, {}, of_sums,
+               [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+                 return kernels::PlanIntegerProduct(shape, coding, epilogue);
+               },
+               [&](const OpsAfter& absorbed) { return AbsorbOpsAfter(op, output, absorbed); })
+        .status();
   }
   ASSIGN_OR_RETURN(const Buffer x, ReadOperand(op, "X", product.x));
   ASSIGN_OR_RETURN(const Buffer y, ReadOperand(op, "Y", product.y));

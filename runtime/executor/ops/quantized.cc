@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
-#include "ops/quant_math.h"
+#include "ops/codes/held_codes.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
 
@@ -13,9 +13,8 @@ namespace {
 
 // The type that holds the codes of X; nothing if 8 bits do not.
 std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const CodeRange& coding) {
-  if (coding.largest <= LargestCode(8)) return kernels::CodeType::kInt8;
-  const bool is_unsigned = coding.largest <= 255 && op.IsNeverNegative("X");
-  return is_unsigned ? std::optional(kernels::CodeType::kUint8) : std::nullopt;
+  const auto held = CodesHeldOf(coding, op.IsNeverNegative("X"));
+  return held ? std::optional(TypeOf(*held)) : std::nullopt;
 }
 
 // Converts codes to floats: times the step of their channel.
@@ -55,6 +54,10 @@ void AddNormalizedCodes(OpPlanner& op, const NormalizedValue& y, const CodeRange
 }
 
 }  // namespace
+
+kernels::CodeType TypeOf(const CodeRange& held) {
+  return held.is_unsigned ? kernels::CodeType::kUint8 : kernels::CodeType::kInt8;
+}
 
 absl::StatusOr<CodeRange> CodeRangeOf(const OpPlanner& op) {
   return ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1);

@@ -27,6 +27,9 @@ struct Quantization {
 // From the attributes bit_length and round_type. Error (kInvalidArgument): not 1 to 16, not 0 or 1.
 absl::StatusOr<CodeRange> CodeRangeOf(const OpPlanner& op);
 
+// The type of codes that are held in 8 bits (ops/codes/held_codes.h).
+kernels::CodeType TypeOf(const CodeRange& held);
+
 // How the elements of X are divided in channels, in the layout that it is best read in.
 struct ChannelView {
   kernels::Channels channels;

@@ -1,12 +1,15 @@
 #include "runtime/executor/ops/residual.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "ops/equal_shapes.h"
+#include "ops/op_traits.h"
+#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/epilogue.h"
@@ -32,36 +35,24 @@ void AddAndApply(absl::Span<const float> x, absl::Span<const Code> codes, float 
 // The ops after it that are functions of one element.
 OpsAfter FindActivations(const OpPlanner& op, const EpilogueInput& input) {
   OpsAfter after = FindOpsAfter(op, input);
-  const auto first_other = std::find_if(
-      after.ops.begin(), after.ops.end(),
-      [](const OpsAfter::OpAfter& other) { return other.stages.front().has_operand(); });
+  const auto first_other =
+      std::find_if(after.ops.begin(), after.ops.end(),
+                   [](const FoldedOp& other) { return other.operand != FoldedOp::Operand::kNone; });
   after.ops.erase(first_other, after.ops.end());
   return after;
 }
 
 }  // namespace
 
-bool MayAddCodes(const OpPlanner& sum, absl::string_view slot) {
-  if (!HaveEqualShapes(sum.op()) || !sum.IsPlanned(slot)) return false;
-  const Codes* const codes = sum.builder().FindCodes(sum.InputValue(slot));
-  return codes != nullptr && !codes->channel_axis;
-}
-
-std::optional<absl::string_view> FindAddedCodes(const OpPlanner& sum) {
-  for (const absl::string_view slot : {"Y", "X"}) {
-    if (MayAddCodes(sum, slot)) return slot;
-  }
-  return std::nullopt;
-}
-
-absl::Status PlanSumWithCodes(OpPlanner& op, absl::string_view slot_of_codes) {
-  const char* const other = slot_of_codes == "Y" ? "X" : "Y";
+absl::Status PlanSumWithCodes(OpPlanner& op, const Argument& codes_in) {
+  const SumTrait& trait = *TraitsOf(op.op()).sum;
+  const std::string& other = codes_in.slot_name() == trait.y ? trait.x : trait.y;
   const Layout layout = op.InputLayout(other);
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats(other, layout));
   ASSIGN_OR_RETURN(const std::optional<Codes> codes,
-                   op.builder().ReadCodes(op.InputValue(slot_of_codes), layout));
-  ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Out"));
-  const EpilogueInput sum = {"Out", type, /*channel_axis=*/1, layout};
+                   op.builder().ReadCodes(*codes_in.value(), layout));
+  ASSIGN_OR_RETURN(const TensorType type, op.OutputType(trait.output));
+  const EpilogueInput sum = {trait.output, type, /*channel_axis=*/1, layout};
   const OpsAfter after = FindActivations(op, sum);
   ASSIGN_OR_RETURN(const PlannedEpilogue planned, AbsorbOpsAfter(op, sum, after));
   op.builder().MayLieIn(planned.out, x);

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
+#include "ops/codes/held_codes.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
@@ -55,7 +56,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
               0,
               "find range"});
   if (!op.Wants("Out")) return absl::OkStatus();
-  if (range.bits > 8) {
+  if (!CodesHeldOf(range, /*is_never_negative=*/false)) {
     const Buffer out = op.WriteAs("Out", {VarType::FP32, op.InputDims("X")});
     op.AddStep({{x, rows.scales, rows.zero_points},
                 {out},

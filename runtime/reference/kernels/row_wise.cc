@@ -108,6 +108,7 @@ absl::Status FullyConnect(OpRun& op) {
   const int64_t columns = y.dims[1];
   RETURN_IF_ERROR(CheckSums(op, "X", "Y", columns));
   RETURN_IF_ERROR(op.CheckSize("Offsets", columns));
+  ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", x.dtype));
   const int64_t leading = op.Int("x_num_col_dims");
   if (leading < 1 || leading >= x.rank() || Volume(DimsView(x.dims).subspan(leading)) != inner) {
     return absl::InvalidArgumentError(absl::StrCat("X is ", DimsText(x.dims), " to be split at ",
@@ -121,7 +122,7 @@ absl::Status FullyConnect(OpRun& op) {
     const int64_t column = i % columns;
     const int64_t row = i / columns * inner;
     for (int64_t k = 0; k < inner; ++k) {
-      sums[i] += x[row + k] * (y[k * columns + column] - offsets[column]);
+      sums[i] += (x[row + k] - zero_point) * (y[k * columns + column] - offsets[column]);
     }
   }
   ASSIGN_OR_RETURN(Array out, StoreSums(op, sums, static_cast<int>(dims.size()) - 1));

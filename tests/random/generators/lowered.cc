@@ -38,7 +38,7 @@ Generator Product(const std::string& type, const std::string& drawn_as) {
   return [=](CaseMaker& c) {
     const bool is_row_wise = type == "integer_row_wise_fc";
     const SomeProduct drawn = DrawProduct(c, drawn_as);
-    const Coding coding = SomeCoding(c, /*may_be_affine=*/!is_row_wise);
+    const Coding coding = SomeCoding(c, /*may_be_affine=*/true);
     const Coding weights = SomeWeightCoding(c);
     const std::string x = c.Codes(coding.dtype, drawn.x, coding.low, coding.high);
     const std::string y = c.Codes(weights.dtype, drawn.y, weights.low, weights.high);

@@ -10,12 +10,14 @@
 
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "ops/codes/folded_ops.h"
 #include "ops/op_traits.h"
-#include "ops/value_flow.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
+#include "transpiler/lower/rules/lowering_facts.h"
 #include "transpiler/lower/rules/rule.h"
 #include "transpiler/lower/rules/table.h"
 
@@ -33,22 +35,24 @@ class ActivationRule final : public LoweringRule {
     return TypesWith([](const OpTraits& op) { return op.stage && !op.stage->normalizes; });
   }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const StageTrait& stage = *TraitsOf(op).stage;
     const Argument* const x = op.Input(stage.input);
-    const Argument* const out = op.Output(stage.output);
-    if (x == nullptr || out == nullptr) return LoweringReason::kAttributes;
-    const auto stages = stage.read(lowering.AttributesOf(op));
+    if (x == nullptr || op.Output(stage.output) == nullptr) return IntegerReason::kAttributes;
     const Op* const product = lowering.FindOpenProduct(*x);
-    const bool is_exact = stages && (!stages->in_codes_alone || BecomesCodes(*out, lowering.era()));
-    if (product != nullptr && is_exact) {
-      lowering.TakeUp(*product, op, *out, stages->epilogue);
-      return LoweringReason::kInEpilogue;
+    IntegerReason reason = IntegerReason::kNotAfterProduct;
+    if (product != nullptr) {
+      const FoldOrReason decision =
+          DecideFold(op, ResultOf(*product, *x, lowering), LoweringFacts(lowering, product));
+      if (const auto* const fold = std::get_if<FoldedOp>(&decision)) {
+        lowering.TakeUp(*product, *fold);
+        return IntegerReason::kInEpilogue;
+      }
+      reason = std::get<IntegerReason>(decision);
     }
     ASSIGN_OR_RETURN(const bool is_table, LowerToTable(op, lowering));
-    if (is_table) return LoweringReason::kOnIntegers;
-    if (!stages) return LoweringReason::kNotQuantized;
-    return product != nullptr ? LoweringReason::kKeepsNan : LoweringReason::kNotAfterProduct;
+    if (is_table) return IntegerReason::kOnIntegers;
+    return stage.read(lowering.AttributesOf(op)) ? reason : IntegerReason::kNotQuantized;
   }
 };
 

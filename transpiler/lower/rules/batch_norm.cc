@@ -8,17 +8,19 @@
 //     {epilogue=["multiply_channel", "add_channel"]}
 
 #include <memory>
+#include <string>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/folded_ops.h"
 #include "ops/norm_factors.h"
 #include "ops/op_form.h"
-#include "ops/op_traits.h"
-#include "ops/window.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
+#include "transpiler/lower/rules/lowering_facts.h"
 #include "transpiler/lower/rules/rule.h"
-#include "transpiler/pipeline/uses.h"
 
 namespace fixpoint {
 namespace {
@@ -31,29 +33,18 @@ class BatchNormRule final : public LoweringRule {
   }
   std::vector<std::string> op_types() const override { return {"batch_norm"}; }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const Argument* const x = op.Input("X");
-    const Argument* const y = op.Output("Y");
-    const OpAttributes attributes = lowering.AttributesOf(op);
-    const std::optional<StageTrait::Stages> stages = TraitsOf(op).stage->read(attributes);
-    if (x == nullptr || y == nullptr || !stages || !GivesYAlone(op) ||
-        IsChannelsLast(attributes.String("data_layout"))) {
-      return LoweringReason::kAttributes;
-    }
+    if (x == nullptr) return IntegerReason::kAttributes;
     const Op* const product = lowering.FindOpenProduct(*x);
-    if (product == nullptr) return LoweringReason::kNotAfterProduct;
-    const VarType::TensorDesc* const normalized = x->variable()->tensor();
-    if (normalized == nullptr) return LoweringReason::kUnknownShape;
-    if (TraitsOf(*product).ChannelAxis(normalized->dims_size()) != 1)
-      return LoweringReason::kAttributes;
+    if (product == nullptr) return IntegerReason::kNotAfterProduct;
+    const FoldOrReason decision =
+        DecideFold(op, ResultOf(*product, *x, lowering), LoweringFacts(lowering, product));
+    const auto* const fold = std::get_if<FoldedOp>(&decision);
+    if (fold == nullptr) return std::get<IntegerReason>(decision);
     std::vector<const Tensor*> tensors;
     for (const char* slot : {"Scale", "Bias", "Mean", "Variance"}) {
-      const Argument* const input = op.Input(slot);
-      if (input == nullptr) return LoweringReason::kAttributes;
-      ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*input));
-      if (tensor == nullptr || tensor->dtype() != VarType::FP32) {
-        return LoweringReason::kNotParameter;
-      }
+      ASSIGN_OR_RETURN(const Tensor* tensor, lowering.FindParameter(*op.Input(slot)));
       tensors.push_back(tensor);
       if (tensor->size() != tensors.front()->size()) {
         return absl::InvalidArgumentError(
@@ -61,7 +52,7 @@ class BatchNormRule final : public LoweringRule {
                          " elements and Scale ", tensors.front()->size(), "; want equal numbers"));
       }
     }
-    const auto epsilon = static_cast<float>(attributes.Float("epsilon"));
+    const auto epsilon = static_cast<float>(lowering.AttributesOf(op).Float("epsilon"));
     std::vector<float> factors;
     std::vector<float> addends;
     for (int64_t c = 0; c < tensors.front()->size(); ++c) {
@@ -71,22 +62,14 @@ class BatchNormRule final : public LoweringRule {
       factors.push_back(norm.a);
       addends.push_back(norm.b);
     }
-    ASSIGN_OR_RETURN(const std::string a, lowering.AddParameter(absl::StrCat(y->name(), ".factors"),
-                                                                std::move(factors)));
-    ASSIGN_OR_RETURN(const std::string b, lowering.AddParameter(absl::StrCat(y->name(), ".addends"),
-                                                                std::move(addends)));
-    lowering.TakeUp(*product, op, *y, stages->epilogue, {a, b});
-    return LoweringReason::kInEpilogue;
-  }
-
- private:
-  // Whether nothing reads what it gives beside Y.
-  static bool GivesYAlone(const Op& op) {
-    for (const Argument* output : op.outputs()) {
-      const bool is_read = output->value() != nullptr && !IsUnread(*output->value());
-      if (is_read && output != op.Output("Y")) return false;
-    }
-    return true;
+    ASSIGN_OR_RETURN(
+        const std::string a,
+        lowering.AddParameter(absl::StrCat(fold->output->name(), ".factors"), std::move(factors)));
+    ASSIGN_OR_RETURN(
+        const std::string b,
+        lowering.AddParameter(absl::StrCat(fold->output->name(), ".addends"), std::move(addends)));
+    lowering.TakeUp(*product, *fold, {a, b});
+    return IntegerReason::kInEpilogue;
   }
 };
 

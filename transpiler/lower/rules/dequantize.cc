@@ -46,23 +46,23 @@ class DequantizeRule final : public LoweringRule {
     return types;
   }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const std::optional<CodeOp> read = lowering.CodeOpOf(op);
     // The op dequantizes a parameter: its readers are computed on the codes, or stay on floats.
-    if (!read || (read->scales_are_steps && read->axis)) return LoweringReason::kAtEdge;
+    if (!read || (read->scales_are_steps && read->axis)) return IntegerReason::kAtEdge;
     const Argument* const x = read->input;
     const Argument* const y = read->output;
-    if (x->value() == nullptr) return LoweringReason::kAttributes;
+    if (x->value() == nullptr) return IntegerReason::kAttributes;
     const VarType::TensorDesc* const codes = x->variable()->tensor();
     // A variable that is kept from run to run stays as it is.
     const bool is_integers =
         x->value()->op() != nullptr && !x->variable()->persistable() && codes != nullptr &&
         (codes->data_type() == VarType::INT8 || codes->data_type() == VarType::UINT8);
-    if (!is_integers) return LoweringReason::kAtEdge;
-    if (!lowering.DequantizesTensor(op)) return LoweringReason::kAttributes;
+    if (!is_integers) return IntegerReason::kAtEdge;
+    if (!lowering.DequantizesTensor(op)) return IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const Tensor* range, lowering.FindParameter(*read->scale));
     if (range == nullptr || range->dtype() != VarType::FP32 || range->size() != 1) {
-      return LoweringReason::kGranularity;
+      return IntegerReason::kGranularity;
     }
     RETURN_IF_ERROR(CheckRanges(op, range->data<float>()));
     OpBuilder numbers("integer_dequantize");
@@ -72,7 +72,7 @@ class DequantizeRule final : public LoweringRule {
     if (read->scales_are_steps) {
       ASSIGN_OR_RETURN(const Tensor* zero_point, lowering.FindParameter(*read->zero_point));
       if (zero_point == nullptr || !IsCode(*zero_point, codes->data_type())) {
-        return LoweringReason::kZeroPoint;
+        return IntegerReason::kZeroPoint;
       }
       numbers.IntAttr("largest_code", read->codes_of_scale())
           .IntAttr("zero_point", static_cast<int32_t>(zero_point->data<float>()[0]));
@@ -80,7 +80,7 @@ class DequantizeRule final : public LoweringRule {
       numbers.IntAttr("largest_code", read->codes_of_scale());
     }
     lowering.Replace(op, numbers.Build());
-    return LoweringReason::kAtEdge;
+    return IntegerReason::kAtEdge;
   }
 };
 

@@ -37,11 +37,11 @@ class LookupRule final : public LoweringRule {
   }
   std::vector<std::string> op_types() const override { return {"lookup_table", "lookup_table_v2"}; }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const Argument* const w = op.Input("W");
     const Argument* const ids = op.Input("Ids");
     const Argument* const out = op.Output("Out");
-    if (w == nullptr || ids == nullptr || out == nullptr) return LoweringReason::kAttributes;
+    if (w == nullptr || ids == nullptr || out == nullptr) return IntegerReason::kAttributes;
     OpBuilder integers(absl::StrCat("integer_", op.type()));
     integers.Input("Ids", ids->name()).Output("Out", out->name());
     for (const OpDesc::Attr& attribute : CopyAttributes(op, {"padding_idx"})) {
@@ -50,24 +50,24 @@ class LookupRule final : public LoweringRule {
     ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
                      FindParameterRowCodes(*w, lowering));
     if (rows) {
-      if (rows->axis != 0) return LoweringReason::kGranularity;
+      if (rows->axis != 0) return IntegerReason::kGranularity;
       integers.Input("W", rows->codes->name())
           .Input("Scales", rows->scales->name())
           .Input("Offsets", rows->zero_points->name())
           .IntAttr("largest_code", 1);
       lowering.Replace(op, integers.Build());
-      return LoweringReason::kOnIntegers;
+      return IntegerReason::kOnIntegers;
     }
-    LoweringReason reason = LoweringReason::kAttributes;
+    IntegerReason reason = IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<ParameterCodes> table,
                      lowering.FindParameterCodes(*w, &reason));
     if (!table) return reason;
-    if (table->channel_axis > 0) return LoweringReason::kGranularity;
+    if (table->channel_axis > 0) return IntegerReason::kGranularity;
     integers.Input("W", table->codes->name())
         .Input("Scales", w->value()->op()->Input("Scale")->name())
         .IntAttr("largest_code", table->largest_code);
     lowering.Replace(op, integers.Build());
-    return LoweringReason::kOnIntegers;
+    return IntegerReason::kOnIntegers;
   }
 };
 

@@ -8,6 +8,8 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/declared_facts.h"
+#include "ops/codes/held_codes.h"
 #include "ops/dims.h"
 #include "ops/never_negative.h"
 #include "ops/op_schema.h"
@@ -53,6 +55,12 @@ absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges) {
                                                    "; want finite numbers that are not negative"));
   }
   return absl::OkStatus();
+}
+
+Dims DeclaredDims(const Argument& input) {
+  const Variable* const variable = input.variable();
+  const VarType::TensorDesc* const tensor = variable != nullptr ? variable->tensor() : nullptr;
+  return tensor != nullptr ? Dims(tensor->dims().begin(), tensor->dims().end()) : Dims();
 }
 
 void SetCodeType(const CodeType& type, OpDesc* op) {
@@ -114,7 +122,7 @@ std::optional<CodeOp> Lowering::CodeOpOf(const Op& op) const {
 bool Lowering::DequantizesTensor(const Op& op) const {
   const std::optional<CodeOp> read = CodeOpOf(op);
   return read && read->kind == QuantOp::kDequantize && IsStepOfPortable(op) && !read->axis &&
-         read->codes.bits <= 9;
+         CodesHeldOf(read->codes, /*is_never_negative=*/true);
 }
 
 bool Lowering::IsUnwritten(const Variable& variable) {
@@ -147,19 +155,19 @@ absl::StatusOr<const Tensor*> Lowering::FindParameter(const Argument& input) {
 }
 
 absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const Argument& input,
-                                                                           LoweringReason* reason) {
-  *reason = LoweringReason::kNotQuantized;
+                                                                           IntegerReason* reason) {
+  *reason = IntegerReason::kNotQuantized;
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
   if (op == nullptr || QuantOpOf(*op) != QuantOp::kDequantize || !IsStepOfPortable(*op) ||
       TraitsOf(*op).scales_are_steps) {
     return std::nullopt;
   }
-  *reason = LoweringReason::kAttributes;
+  *reason = IntegerReason::kAttributes;
   const std::optional<CodeOp> read = CodeOpOf(*op);
   if (!read || read->axis.value_or(0) < 0) return std::nullopt;
   const int64_t axis = read->axis.value_or(-1);
-  *reason = LoweringReason::kNotQuantized;
+  *reason = IntegerReason::kNotQuantized;
   ParameterCodes found;
   found.codes = read->input;
   ASSIGN_OR_RETURN(found.tensor, FindParameter(*found.codes));
@@ -172,8 +180,9 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
         VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
         VarType::Type_Name(declared->data_type())));
   }
-  if (read->codes.bits > 8) *reason = LoweringReason::kTooManyBits;
-  if (read->codes.bits > 8 || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
+  const bool are_held = CodesHeldOf(read->codes, /*is_never_negative=*/false).has_value();
+  if (!are_held) *reason = IntegerReason::kTooManyBits;
+  if (!are_held || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
       ranges == nullptr || ranges->dtype() != VarType::FP32) {
     return std::nullopt;
   }
@@ -230,12 +239,10 @@ const Op* Lowering::FindOpenTable(const Argument& reader) const {
 const Op* Lowering::FindOpen(const Argument& reader) const {
   const Value* value = reader.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || value->written_by() == nullptr) return nullptr;
+  if (op == nullptr) return nullptr;
   const bool is_open = (IsProductOfCodes(*op) || IsTable(*op)) &&
                        AttributesOf(*op).Int("out_dtype") == VarType::FP32;
-  const bool is_only = value->readers().size() == 1 && value->variable().values().size() == 1 &&
-                       !value->variable().persistable();
-  if (!is_open || !is_only || &op->block() != &reader.op().block()) return nullptr;
+  if (!is_open || DeclaredFacts(era()).OnlyReader(*value) != &reader.op()) return nullptr;
   return ReadsAlike(*op) ? op : nullptr;
 }
 
@@ -252,19 +259,18 @@ OpDesc Lowering::Extended(const Op& product, absl::string_view output, const Epi
   return op;
 }
 
-void Lowering::TakeUp(const Op& product, const Op& op, const Argument& output,
-                      const Epilogue& stages, const std::vector<std::string>& operands) {
-  rewriter_.InsertBefore(op, Extended(product, output.name(), stages, operands));
-  rewriter_.Remove(op);
+void Lowering::TakeUp(const Op& product, const FoldedOp& fold,
+                      const std::vector<std::string>& operands) {
+  rewriter_.InsertBefore(*fold.op, Extended(product, fold.output->name(), fold.stages, operands));
+  rewriter_.Remove(*fold.op);
   rewriter_.Remove(product);
 }
 
-void Lowering::TakeUpBias(const Op& product, const Op& op, const Argument& output,
-                          const Argument& codes) {
-  OpDesc biased = Extended(product, output.name(), {}, {});
+void Lowering::TakeUpBias(const Op& product, const FoldedOp& fold, const Argument& codes) {
+  OpDesc biased = Extended(product, fold.output->name(), {}, {});
   FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(codes.variable()->name());
-  rewriter_.InsertBefore(op, std::move(biased));
-  rewriter_.Remove(op);
+  rewriter_.InsertBefore(*fold.op, std::move(biased));
+  rewriter_.Remove(*fold.op);
   rewriter_.Remove(product);
 }
 

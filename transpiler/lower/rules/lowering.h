@@ -16,6 +16,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/code_ops.h"
+#include "ops/codes/coded_product.h"
+#include "ops/codes/folded_ops.h"
+#include "ops/codes/integer_reasons.h"
+#include "ops/dims.h"
 #include "ops/epilogue.h"
 #include "ops/era.h"
 #include "ops/op_form.h"
@@ -25,7 +29,6 @@
 #include "proto/program_fwd.h"
 #include "proto/rewriter.h"
 #include "transpiler/lower/code_type.h"
-#include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/pipeline/parameter_writer.h"
 
 namespace fixpoint {
@@ -34,6 +37,9 @@ class LowerContext;
 
 // Error (kInvalidArgument): a range that the Scale of `op` holds is NaN, infinite or negative.
 absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges);
+
+// As the program declares what an argument reads; {} where it declares no tensor.
+Dims DeclaredDims(const Argument& input);
 
 // Makes the attributes of an op that writes codes say it.
 void SetCodeType(const CodeType& type, OpDesc* op);
@@ -59,6 +65,7 @@ struct ActivationCodes {
             zero_point.value_or(0)};
   }
   float step() const { return StepOf(range, largest_code); }
+  OperandCodes form() const { return {is_unsigned, zero_point.has_value(), std::nullopt, false}; }
   // Says it to an op that adds these codes up.
   void AddZeroPoint(OpBuilder& product) const {
     if (zero_point.value_or(0) != 0) product.IntAttr("input_zero_point", *zero_point);
@@ -115,7 +122,7 @@ class Lowering {
   // parameters; those of CheckRanges; codes of another type than the program declares, or ranges
   // that are not one for each channel.
   absl::StatusOr<std::optional<ParameterCodes>> FindParameterCodes(const Argument& input,
-                                                                   LoweringReason* reason);
+                                                                   IntegerReason* reason);
   // What a parameter holds that nothing writes, unless the op that reads it hands it on (statistics
   // in test mode); null where the input is none. Error (kNotFound): it is in no scope.
   absl::StatusOr<const Tensor*> FindParameter(const Argument& input);
@@ -136,12 +143,12 @@ class Lowering {
   const Op* FindOpenProduct(const Argument& reader) const;
   // The table of floats (table.h) that may hold codes instead, likewise.
   const Op* FindOpenTable(const Argument& reader) const;
-  // Takes an op up, which writes `output`: the product goes to its place, with more stages.
+  // Takes up an op that is folded into a product: that goes to its place, with more stages.
   // `operands` are the variables of those that have one.
-  void TakeUp(const Op& product, const Op& op, const Argument& output, const Epilogue& stages,
+  void TakeUp(const Op& product, const FoldedOp& fold,
               const std::vector<std::string>& operands = {});
   // The same for the sum with a bias, whose codes the product adds to its sums.
-  void TakeUpBias(const Op& product, const Op& op, const Argument& output, const Argument& codes);
+  void TakeUpBias(const Op& product, const FoldedOp& fold, const Argument& codes);
   // Makes the product store codes in a variable, with more stages.
   void StoreCodes(const Op& product, absl::string_view codes, const Epilogue& stages,
                   const CodeType& type);

@@ -48,7 +48,7 @@ class MoveRule final : public LoweringRule {
     return types;
   }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     return LowerMove(op, lowering);
   }
 };
@@ -88,20 +88,20 @@ void MoveCodes(const Op& move, const std::vector<std::string>& from,
   lowering.rewriter().InsertBefore(move, moved);
 }
 
-absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
-  if (!MovesValues(op, lowering.era())) return LoweringReason::kAttributes;
+absl::StatusOr<IntegerReason> LowerMove(const Op& op, Lowering& lowering) {
+  if (!MovesValues(op, lowering.era())) return IntegerReason::kAttributes;
   const auto codes = FindCodesOfOneKind(op, lowering);
-  if (!codes) return LoweringReason::kNotQuantized;
+  if (!codes) return IntegerReason::kNotQuantized;
   const auto outputs = op.Outputs("Out");
   for (const Argument* output : outputs) {
     if (output->value() == nullptr || output->variable()->values().size() != 1) {
-      return LoweringReason::kRewritten;
+      return IntegerReason::kRewritten;
     }
-    if (!CanHoldCodes(*output->variable())) return LoweringReason::kUnknownShape;
+    if (!CanHoldCodes(*output->variable())) return IntegerReason::kUnknownShape;
     // A product would compute on codes what training computed on floats; a step to codes gives the
     // same for floats as for the codes that they stand for.
     if (!TraitsOf(op).copies && !BecomesCodes(*output->value(), lowering.era())) {
-      return LoweringReason::kNotQuantized;
+      return IntegerReason::kNotQuantized;
     }
   }
   const ActivationCodes& kind = codes->front();
@@ -124,7 +124,7 @@ absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering) {
     lowering.InsertBefore(op, numbers.Build());
   }
   lowering.rewriter().Remove(op);
-  return LoweringReason::kOnIntegers;
+  return IntegerReason::kOnIntegers;
 }
 
 std::unique_ptr<LoweringRule> MakeMoveRule() { return std::make_unique<MoveRule>(); }

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "ops/codes/integer_reasons.h"
 #include "proto/program.pb.h"
 #include "proto/program_fwd.h"
-#include "transpiler/lower/lowering_reasons.h"
 #include "transpiler/lower/rules/lowering.h"
 
 namespace fixpoint {
@@ -38,7 +38,7 @@ void MoveCodes(const Op& move, const std::vector<std::string>& from,
                const std::vector<std::string>& to, VarType::Type dtype, Lowering& lowering);
 
 // As above. Error: that of Rewriter::AddVariable.
-absl::StatusOr<LoweringReason> LowerMove(const Op& op, Lowering& lowering);
+absl::StatusOr<IntegerReason> LowerMove(const Op& op, Lowering& lowering);
 
 }  // namespace fixpoint
 

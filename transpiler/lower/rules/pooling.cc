@@ -40,17 +40,17 @@ class PoolingRule final : public LoweringRule {
   }
   std::vector<std::string> op_types() const override { return {"pool2d"}; }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const OpAttributes attributes = lowering.AttributesOf(op);
     if (attributes.String("pooling_type") != "avg") return LowerMove(op, lowering);
     const Argument* const x = op.Input("X");
     const Argument* const out = op.Output("Out");
     if (x == nullptr || out == nullptr || IsChannelsLast(attributes.String("data_format"))) {
-      return LoweringReason::kAttributes;
+      return IntegerReason::kAttributes;
     }
     const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
-    if (!codes) return LoweringReason::kNotQuantized;
-    if (!SumsOfImagesFit(*codes->codes->variable()->tensor())) return LoweringReason::kSumsTooLarge;
+    if (!codes) return IntegerReason::kNotQuantized;
+    if (!SumsOfImagesFit(*codes->codes->variable()->tensor())) return IntegerReason::kSumsTooLarge;
     ASSIGN_OR_RETURN(const std::string scales,
                      lowering.AddParameter(absl::StrCat(out->name(), ".scales"), {codes->step()}));
     OpBuilder average("integer_average_pool2d");
@@ -61,7 +61,7 @@ class PoolingRule final : public LoweringRule {
     }
     codes->AddZeroPoint(average);
     lowering.Replace(op, average.Build());
-    return LoweringReason::kOnIntegers;
+    return IntegerReason::kOnIntegers;
   }
 };
 

@@ -26,8 +26,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "ops/codes/coded_product.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
 #include "ops/window.h"
@@ -42,24 +44,6 @@ namespace {
 
 using Kind = EpilogueStage::Kind;
 
-// Null where it has none.
-const VarType::TensorDesc* TensorOf(const Argument& input) {
-  return input.variable() != nullptr ? input.variable()->tensor() : nullptr;
-}
-
-// Whether both are matrices, or as many matrices, or X is many and Y one, so that no operand is
-// repeated for the matrices of the other.
-bool HaveSameMatrices(const VarType::TensorDesc& x, const VarType::TensorDesc& y,
-                      bool transposes_x) {
-  if (x.dims_size() < 2 || y.dims_size() < 2) return false;
-  if (y.dims_size() == 2) return x.dims_size() == 2 || !transposes_x;
-  if (x.dims_size() != y.dims_size()) return false;
-  for (int i = 0; i + 2 < x.dims_size(); ++i) {
-    if (x.dims(i) != y.dims(i)) return false;
-  }
-  return true;
-}
-
 // An op to be lowered, as its trait says it.
 struct ProductOp {
   const Op& op;
@@ -71,20 +55,13 @@ struct ProductOp {
   bool Says(const std::string& attribute) const {
     return !attribute.empty() && attributes.Bool(attribute);
   }
-  int64_t Rows(const std::string& attribute) const {
-    return attribute.empty() ? 1 : attributes.Int(attribute);
-  }
 };
 
-// The op on integers; nothing, with the reason, where there is none of these attributes.
-std::optional<ProductOfCodes> ConvolutionOf(const ProductOp& product, LoweringReason* reason) {
-  const int64_t groups = product.attributes.Int("groups");
-  *reason = LoweringReason::kAttributes;
-  if (groups < 1 || IsChannelsLast(product.attributes.String("data_format"))) return std::nullopt;
+// The op on integers; nothing where there is none of these attributes.
+std::optional<ProductOfCodes> ConvolutionOf(const ProductOp& product) {
+  if (IsChannelsLast(product.attributes.String("data_format"))) return std::nullopt;
   const bool is_transposed = product.trait.form == ProductTrait::Form::kTransposedConvolution;
   ProductOfCodes codes;
-  codes.channel_axis = is_transposed ? 1 : 0;
-  codes.channel_groups = is_transposed ? groups : 1;
   codes.type = is_transposed ? "integer_conv2d_transpose" : "integer_conv2d";
   codes.attributes = CopyAttributes(
       product.op, {"strides", "paddings", "padding_algorithm", "dilations", "groups"});
@@ -96,16 +73,9 @@ std::optional<ProductOfCodes> ConvolutionOf(const ProductOp& product, LoweringRe
   return codes;
 }
 
-std::optional<ProductOfCodes> FlattenedOf(const ProductOp& product, LoweringReason* reason) {
-  *reason = LoweringReason::kUnknownShape;
-  const VarType::TensorDesc* const weight = TensorOf(product.weight);
-  if (TensorOf(product.activation) == nullptr || weight == nullptr) return std::nullopt;
+std::optional<ProductOfCodes> FlattenedOf(const ProductOp& product) {
   ProductOfCodes codes;
-  codes.channel_axis = weight->dims_size() - 1;
   codes.type = "integer_mul";
-  // The columns are the last axis.
-  *reason = LoweringReason::kAttributes;
-  if (product.Rows(product.trait.weight_rows) != codes.channel_axis) return std::nullopt;
   for (const auto& [attribute, name] : {std::pair(&product.trait.activation_rows, "x_num_col_dims"),
                                         std::pair(&product.trait.weight_rows, "y_num_col_dims")}) {
     if (attribute->empty() || product.op.FindAttr(*attribute) == nullptr) continue;
@@ -115,32 +85,29 @@ std::optional<ProductOfCodes> FlattenedOf(const ProductOp& product, LoweringReas
   return codes;
 }
 
-std::optional<ProductOfCodes> MatricesOf(const ProductOp& product, LoweringReason* reason) {
-  *reason = LoweringReason::kUnknownShape;
-  const VarType::TensorDesc* const x = TensorOf(product.activation);
-  const VarType::TensorDesc* const y = TensorOf(product.weight);
-  if (x == nullptr || y == nullptr) return std::nullopt;
-  const bool transposes_x = product.Says(product.trait.transposes_activation);
-  const bool transposes_y = product.Says(product.trait.transposes_weight);
+// A vector is no matrix there.
+std::optional<ProductOfCodes> MatricesOf(const ProductOp& product) {
+  if (DeclaredDims(product.activation).size() < 2) return std::nullopt;
   ProductOfCodes codes;
-  codes.channel_axis = y->dims_size() - (transposes_y ? 2 : 1);
   codes.type = "integer_matmul";
-  *reason = LoweringReason::kAttributes;
-  if (!HaveSameMatrices(*x, *y, transposes_x)) return std::nullopt;
-  if (transposes_x) codes.attributes.push_back(MakeBoolAttr("trans_x", true));
-  if (transposes_y) codes.attributes.push_back(MakeBoolAttr("trans_y", true));
+  if (product.Says(product.trait.transposes_activation)) {
+    codes.attributes.push_back(MakeBoolAttr("trans_x", true));
+  }
+  if (product.Says(product.trait.transposes_weight)) {
+    codes.attributes.push_back(MakeBoolAttr("trans_y", true));
+  }
   return codes;
 }
 
-std::optional<ProductOfCodes> IntegersOf(const ProductOp& product, LoweringReason* reason) {
+std::optional<ProductOfCodes> IntegersOf(const ProductOp& product) {
   switch (product.trait.form) {
     case ProductTrait::Form::kConvolution:
     case ProductTrait::Form::kTransposedConvolution:
-      return ConvolutionOf(product, reason);
+      return ConvolutionOf(product);
     case ProductTrait::Form::kFlattened:
-      return FlattenedOf(product, reason);
+      return FlattenedOf(product);
     case ProductTrait::Form::kMatrices:
-      return MatricesOf(product, reason);
+      return MatricesOf(product);
   }
   return std::nullopt;
 }
@@ -156,21 +123,20 @@ class ProductRule final : public LoweringRule {
     return TypesWith([](const OpTraits& op) { return op.product && !op.has_epilogue; });
   }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const ProductTrait& trait = *TraitsOf(op).product;
     const OpAttributes attributes = lowering.AttributesOf(op);
     if (trait.does_more != nullptr && trait.does_more(op, attributes)) {
-      return LoweringReason::kFusedWork;
+      return IntegerReason::kFusedWork;
     }
     const Argument* const activation = op.Input(trait.activation);
     const Argument* const weight = op.Input(trait.weight);
-    if (activation == nullptr || weight == nullptr) return LoweringReason::kAttributes;
-    LoweringReason reason = LoweringReason::kAttributes;
-    std::optional<ProductOfCodes> codes =
-        IntegersOf({op, trait, attributes, *activation, *weight}, &reason);
-    if (!codes) return reason;
-    codes->activation_slot = trait.activation;
-    codes->weight_slot = trait.weight;
+    if (activation == nullptr || weight == nullptr) return IntegerReason::kAttributes;
+    const SumsOrReason sums =
+        SumsOfProduct(op, attributes, DeclaredDims(*activation), DeclaredDims(*weight));
+    if (const auto* const reason = std::get_if<IntegerReason>(&sums)) return *reason;
+    std::optional<ProductOfCodes> codes = IntegersOf({op, trait, attributes, *activation, *weight});
+    if (!codes) return IntegerReason::kAttributes;
     if (!trait.factor.empty()) codes->alpha = static_cast<float>(attributes.Float(trait.factor));
     const Argument* const bias = trait.bias.empty() ? nullptr : op.Input(trait.bias);
     if (bias != nullptr) {
@@ -179,7 +145,7 @@ class ProductRule final : public LoweringRule {
     if (bias != nullptr && !codes->bias) {
       ASSIGN_OR_RETURN(const Tensor* numbers, lowering.FindParameter(*bias));
       if (numbers == nullptr || numbers->dtype() != VarType::FP32) {
-        return LoweringReason::kNotParameter;
+        return IntegerReason::kNotParameter;
       }
       codes->bias_numbers = bias;
       codes->epilogue.push_back({Kind::kAddChannel});

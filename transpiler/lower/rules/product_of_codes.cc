@@ -4,12 +4,13 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/coded_product.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "ops/sums_of_codes.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -19,64 +20,63 @@
 namespace fixpoint {
 namespace {
 
-// A sum of `products` products of such codes with int8, with or without an int32 bias.
-SumOfProducts SumOf(int64_t products, const ActivationCodes& codes, bool has_bias) {
-  return {products, codes.is_unsigned, codes.zero_point.has_value(), has_bias};
-}
-
-// The codes on the right, and the scales of the sums.
+// The codes on the right.
 struct Weights {
-  const Argument* codes;
-  std::vector<float> scales;
-  int64_t products = 0;  // of a sum, of a parameter
+  const Argument* codes = nullptr;
+  OperandCodes form;
+  Dims dims;
+  std::vector<float> steps;               // one, or one for each channel
+  std::optional<ParameterRowCodes> rows;  // those of a parameter with zero points of columns
 };
 
-absl::StatusOr<std::optional<Weights>> FindParameter(const Argument& input,
-                                                     const ProductOfCodes& product,
-                                                     const ActivationCodes& activation,
-                                                     Lowering& lowering, LoweringReason* reason) {
-  ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
-                   lowering.FindParameterCodes(input, reason));
-  if (!parameter) return std::nullopt;
-  *reason = LoweringReason::kGranularity;
-  if (parameter->channel_axis >= 0 && parameter->channel_axis != product.channel_axis) {
-    return std::nullopt;
-  }
-  *reason = LoweringReason::kAttributes;
-  const std::vector<int64_t>& dims = parameter->tensor->dims();
-  if (product.channel_axis >= static_cast<int>(dims.size())) return std::nullopt;
-  const int64_t entries = dims[product.channel_axis];
-  const int64_t channels = entries * product.channel_groups;
-  *reason = LoweringReason::kSumsTooLarge;
-  if (channels > 0 &&
-      !SumsFit(SumOf(parameter->tensor->size() / channels, activation, /*has_bias=*/false))) {
-    return std::nullopt;
-  }
-  Weights weights = {parameter->codes, {}, channels > 0 ? parameter->tensor->size() / channels : 0};
-  for (int64_t c = 0; c < channels; ++c) {
-    weights.scales.push_back(activation.step() * parameter->step(c % entries) * product.alpha);
-  }
+Weights WeightsOf(const ParameterCodes& parameter) {
+  Weights weights;
+  weights.codes = parameter.codes;
+  if (parameter.channel_axis >= 0) weights.form.channel_axis = parameter.channel_axis;
+  weights.dims.assign(parameter.tensor->dims().begin(), parameter.tensor->dims().end());
+  for (size_t c = 0; c < parameter.ranges.size(); ++c) weights.steps.push_back(parameter.step(c));
   return weights;
 }
 
-// How many products the sums of two activations have is known when they run.
-std::optional<Weights> FindActivation(const Argument& input, const ProductOfCodes& product,
-                                      const ActivationCodes& activation, const Lowering& lowering,
-                                      LoweringReason* reason) {
-  const std::optional<ActivationCodes> codes = lowering.FindCodes(input);
-  if (!codes) return std::nullopt;
-  *reason = LoweringReason::kZeroPoint;
-  if (codes->zero_point) return std::nullopt;
-  *reason = LoweringReason::kUnsignedOperand;
-  if (codes->is_unsigned) return std::nullopt;
-  return Weights{codes->codes, {activation.step() * codes->step() * product.alpha}};
+Weights WeightsOf(const ParameterRowCodes& rows) {
+  Weights weights;
+  weights.codes = rows.codes;
+  weights.form.channel_axis = rows.axis;
+  weights.form.has_channel_zero_points = true;
+  weights.dims.assign(rows.tensor->dims().begin(), rows.tensor->dims().end());
+  weights.steps.assign(rows.steps->data<float>().begin(), rows.steps->data<float>().end());
+  weights.rows = rows;
+  return weights;
 }
 
-// Whether the sums are in the steps of a bias, and 32 bits hold both.
-bool CanAddBias(const ParameterBiasCodes& bias, const Weights& weights,
-                const ActivationCodes& activation) {
-  return weights.products > 0 && bias.IsOfSums(weights.scales) &&
-         SumsFit(SumOf(weights.products, activation, /*has_bias=*/true));
+Weights WeightsOf(const ActivationCodes& codes, const Argument& input) {
+  return {codes.codes, codes.form(), DeclaredDims(input), {codes.step()}, std::nullopt};
+}
+
+absl::StatusOr<std::optional<Weights>> FindWeights(const Argument& input, Lowering& lowering,
+                                                   IntegerReason* reason) {
+  ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
+                   FindParameterRowCodes(input, lowering));
+  if (rows) return WeightsOf(*rows);
+  ASSIGN_OR_RETURN(const std::optional<ParameterCodes> parameter,
+                   lowering.FindParameterCodes(input, reason));
+  if (parameter) return WeightsOf(*parameter);
+  const std::optional<ActivationCodes> codes = lowering.FindCodes(input);
+  return codes ? std::optional(WeightsOf(*codes, input)) : std::nullopt;
+}
+
+// The scales of the sums: one for each channel of the output, or one where a weight that is no
+// parameter has one.
+std::vector<float> ScalesOf(const ActivationCodes& activation, const Weights& weights,
+                            const ProductSums& sums, bool is_parameter, float factor) {
+  const int64_t entries = is_parameter ? weights.dims[sums.channel_axis] : 1;
+  const int64_t channels = is_parameter ? entries * sums.channel_groups : 1;
+  std::vector<float> scales;
+  for (int64_t c = 0; c < channels; ++c) {
+    const float step = weights.steps[weights.steps.size() == 1 ? 0 : c % entries];
+    scales.push_back(activation.step() * step * factor);
+  }
+  return scales;
 }
 
 }  // namespace
@@ -100,29 +100,45 @@ absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, L
                                std::move(scales));
 }
 
-absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
-                                                   Lowering& lowering) {
-  const Argument* const input = op.Input(product.activation_slot);
-  const Argument* const weight_input = op.Input(product.weight_slot);
+absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
+                                                  Lowering& lowering) {
+  const ProductTrait& trait = *TraitsOf(op).product;
+  const Argument* const input = op.Input(trait.activation);
+  const Argument* const weight_input = op.Input(trait.weight);
   if (input == nullptr || weight_input == nullptr || op.outputs().size() != 1) {
-    return LoweringReason::kAttributes;
+    return IntegerReason::kAttributes;
   }
   const std::optional<ActivationCodes> activation = lowering.FindCodes(*input);
-  if (!activation) return LoweringReason::kNotQuantized;
-  ASSIGN_OR_RETURN(const std::optional<ParameterRowCodes> rows,
-                   FindParameterRowCodes(*weight_input, lowering));
-  if (rows && product.bias) return LoweringReason::kZeroPoint;
-  if (rows) return LowerRowWiseProduct(op, product, *activation, *rows, lowering);
-  LoweringReason reason = LoweringReason::kAttributes;
-  ASSIGN_OR_RETURN(std::optional<Weights> weights,
-                   FindParameter(*weight_input, product, *activation, lowering, &reason));
-  if (!weights) weights = FindActivation(*weight_input, product, *activation, lowering, &reason);
+  if (!activation) return IntegerReason::kNotQuantized;
+  IntegerReason reason = IntegerReason::kAttributes;
+  ASSIGN_OR_RETURN(const std::optional<Weights> weights,
+                   FindWeights(*weight_input, lowering, &reason));
   if (!weights) return reason;
-  if (product.bias && !CanAddBias(*product.bias, *weights, *activation)) {
-    return LoweringReason::kAttributes;
+  const SumsOrReason sums =
+      SumsOfProduct(op, lowering.AttributesOf(op), DeclaredDims(*input), weights->dims);
+  if (const auto* const why = std::get_if<IntegerReason>(&sums)) return *why;
+  const CodedProduct coded = {std::get<ProductSums>(sums), activation->form(), weights->form};
+  // No op on integers has them.
+  if (coded.weight.has_zero_point || (weights->rows && product.bias)) {
+    return IntegerReason::kZeroPoint;
+  }
+  if (const auto why = coded.WhyNotOnIntegers()) return *why;
+  if (weights->rows) {
+    return LowerRowWiseProduct(op, product, coded, *activation, *weights->rows, lowering);
+  }
+  const bool is_parameter = weights->codes->variable()->persistable();
+  if (is_parameter && coded.sums.channel_axis >= static_cast<int>(weights->dims.size())) {
+    return IntegerReason::kAttributes;
+  }
+  std::vector<float> scale_of_channels =
+      ScalesOf(*activation, *weights, coded.sums, is_parameter, product.alpha);
+  if (product.bias) {
+    const bool is_of_sums = product.bias->IsOfSums(scale_of_channels);
+    const BiasForm form = is_of_sums ? BiasForm::kCodesOfSums : BiasForm::kOtherCodes;
+    if (coded.KindOfBias(form) != BiasKind::kToSums) return IntegerReason::kAttributes;
   }
   const Argument& output = *op.outputs().front();
-  ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(weights->scales), lowering));
+  ASSIGN_OR_RETURN(const std::string scales, AddScales(op, std::move(scale_of_channels), lowering));
   const ProductTrait& made = *FindOpSchema(product.type)->traits().product;
   OpBuilder integers(product.type);
   integers.Input(made.activation, activation->codes->name())
@@ -136,7 +152,7 @@ absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOf
   OpDesc replacement = integers.Build();
   if (!product.epilogue.empty()) SetEpilogue(product.epilogue, &replacement);
   lowering.Replace(op, std::move(replacement));
-  return LoweringReason::kOnIntegers;
+  return IntegerReason::kOnIntegers;
 }
 
 }  // namespace fixpoint

@@ -20,12 +20,6 @@ namespace fixpoint {
 
 // One that multiplies an activation with a parameter or with another activation.
 struct ProductOfCodes {
-  absl::string_view activation_slot;
-  absl::string_view weight_slot;
-  // The axis of the weights that has the output's channels.
-  int channel_axis = 0;
-  // How often entries of that axis serve other channels, group by group.
-  int64_t channel_groups = 1;
   // What all sums are multiplied by.
   float alpha = 1;
   // The attributes of the op on integers.
@@ -49,8 +43,8 @@ absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, L
 
 // Puts it in the place of the op, if both operands are codes: with a scale for each channel of a
 // parameter, or one of two activations, of which the second has signed codes.
-absl::StatusOr<LoweringReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
-                                                   Lowering& lowering);
+absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
+                                                  Lowering& lowering);
 
 }  // namespace fixpoint
 

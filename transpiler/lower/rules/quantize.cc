@@ -28,6 +28,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
+#include "ops/codes/declared_facts.h"
+#include "ops/codes/held_codes.h"
 #include "ops/quant_math.h"
 #include "ops/value_flow.h"
 #include "proto/op_builder.h"
@@ -70,14 +72,15 @@ absl::StatusOr<const float*> FindNumber(const Argument* input, Lowering& lowerin
 // How an op whose scale is a step makes codes; else nothing, and why.
 absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, const CodeOp& read,
                                                                 Lowering& lowering,
-                                                                LoweringReason* reason) {
-  *reason = LoweringReason::kNotParameter;
+                                                                IntegerReason* reason) {
+  *reason = IntegerReason::kNotParameter;
   ASSIGN_OR_RETURN(const float* const step, FindNumber(read.scale, lowering));
   ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(read.zero_point, lowering));
   if (step == nullptr || zero_point == nullptr) return std::nullopt;
-  *reason = LoweringReason::kTooManyBits;
-  const CodeRange& codes = read.codes;
-  if (codes.bits > 8) return std::nullopt;
+  *reason = IntegerReason::kTooManyBits;
+  const std::optional<CodeRange> held = CodesHeldOf(read.codes, /*is_never_negative=*/false);
+  if (!held) return std::nullopt;
+  const CodeRange& codes = *held;
   if (!(std::isnormal(*step) && *step > 0)) {
     return absl::InvalidArgumentError(absl::StrCat(DescribeInFile(op), ": ",
                                                    std::string(read.scale->slot_name()), " holds ",
@@ -102,12 +105,12 @@ absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, co
 // The same for an op whose scale is what the largest code stands for.
 absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, const CodeOp& read,
                                                                 Lowering& lowering,
-                                                                LoweringReason* reason) {
-  *reason = LoweringReason::kGranularity;
+                                                                IntegerReason* reason) {
+  *reason = IntegerReason::kGranularity;
   ASSIGN_OR_RETURN(const float* const range, FindNumber(read.scale, lowering));
   if (range == nullptr) return std::nullopt;
   RETURN_IF_ERROR(CheckRanges(op, {range, 1}));
-  *reason = LoweringReason::kZeroPoint;
+  *reason = IntegerReason::kZeroPoint;
   if (read.zero_point != nullptr) {
     ASSIGN_OR_RETURN(const Tensor* zeros, lowering.FindParameter(*read.zero_point));
     if (zeros == nullptr) return std::nullopt;
@@ -115,12 +118,11 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
       if (byte != 0) return std::nullopt;
     }
   }
-  *reason = LoweringReason::kTooManyBits;
-  // Signed codes are used where they suffice, as in training (runtime/executor/ops/quantized.h).
-  if (read.codes.bits > 9) return std::nullopt;
-  const bool is_unsigned = read.codes.bits == 9;
-  if (is_unsigned && !lowering.IsNeverNegative(*read.input)) return std::nullopt;
-  const CodeRange codes = is_unsigned ? UnsignedPartOf(read.codes) : read.codes;
+  *reason = IntegerReason::kTooManyBits;
+  const std::optional<CodeRange> held =
+      CodesHeldOf(read.codes, lowering.IsNeverNegative(*read.input));
+  if (!held) return std::nullopt;
+  const CodeRange& codes = *held;
   Quantization found;
   found.type.dtype = codes.is_unsigned ? VarType::UINT8 : VarType::INT8;
   found.type.range = *range;
@@ -134,9 +136,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
 const Op* FindMove(const Argument& input, const Lowering& lowering) {
   const Value* value = input.value();
   const Op* op = value != nullptr ? value->op() : nullptr;
-  if (op == nullptr || value->written_by() == nullptr || value->readers().size() != 1 ||
-      value->variable().values().size() != 1 || value->variable().persistable() ||
-      &op->block() != &input.op().block()) {
+  if (op == nullptr || DeclaredFacts(lowering.era()).OnlyReader(*value) != &input.op()) {
     return nullptr;
   }
   const bool moves = MovesValues(*op, lowering.era()) && lowering.IsInForm(*op);
@@ -223,19 +223,19 @@ class QuantizeRule final : public LoweringRule {
   }
   std::vector<std::string> op_types() const override { return StepsOfPortable(QuantOp::kQuantize); }
 
-  absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const override {
+  absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const override {
     const std::optional<CodeOp> read = lowering.CodeOpOf(op);
     if (!read || read->finds_scale || read->output->value() == nullptr) {
-      return LoweringReason::kAttributes;
+      return IntegerReason::kAttributes;
     }
-    if (read->axis) return LoweringReason::kGranularity;
+    if (read->axis) return IntegerReason::kGranularity;
     const Argument* const x = read->input;
     const Argument* const y = read->output;
     const Variable& codes = *y->variable();
-    if (codes.values().size() != 1) return LoweringReason::kRewritten;
-    if (!AreDequantizedOnly(*y->value(), lowering)) return LoweringReason::kCodesAreRead;
-    if (!CanHoldCodes(codes)) return LoweringReason::kUnknownShape;
-    LoweringReason reason = LoweringReason::kAttributes;
+    if (codes.values().size() != 1) return IntegerReason::kRewritten;
+    if (!AreDequantizedOnly(*y->value(), lowering)) return IntegerReason::kCodesAreRead;
+    if (!CanHoldCodes(codes)) return IntegerReason::kUnknownShape;
+    IntegerReason reason = IntegerReason::kAttributes;
     ASSIGN_OR_RETURN(const std::optional<Quantization> quantization,
                      read->scales_are_steps ? QuantizationBySteps(op, *read, lowering, &reason)
                                             : QuantizationByRange(op, *read, lowering, &reason));
@@ -247,16 +247,16 @@ class QuantizeRule final : public LoweringRule {
     if (IsOpen(*x, lowering)) {
       RETURN_IF_ERROR(StoreAsCodes(*x, *quantization, codes.name(), lowering));
       lowering.rewriter().Remove(op);
-      return LoweringReason::kInEpilogue;
+      return IntegerReason::kInEpilogue;
     }
     if (const auto from = lowering.FindCodes(*x); from && GivesSameCodes(*from, *quantization)) {
       RETURN_IF_ERROR(
           lowering.rewriter().RedirectReads(ReadersOf(*y->value()), *from->codes->variable()));
       lowering.rewriter().Remove(op);
-      return LoweringReason::kOnIntegers;
+      return IntegerReason::kOnIntegers;
     } else if (from) {
       RETURN_IF_ERROR(RequantizeByTable(op, *from, codes.name(), *quantization, lowering));
-      return LoweringReason::kOnIntegers;
+      return IntegerReason::kOnIntegers;
     }
     OpDesc edge = OpBuilder("integer_quantize")
                       .Input("X", x->name())
@@ -266,7 +266,7 @@ class QuantizeRule final : public LoweringRule {
                       .Build();
     SetCodeType(quantization->type, &edge);
     lowering.Replace(op, std::move(edge));
-    return LoweringReason::kAtEdge;
+    return IntegerReason::kAtEdge;
   }
 };
 

@@ -20,7 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
-#include "ops/sums_of_codes.h"
+#include "ops/op_traits.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
@@ -28,34 +28,25 @@
 namespace fixpoint {
 namespace {
 
-// The leading dimensions of X that are rows; 0 where there is more to the product.
+// The leading dimensions of X that are rows.
 int RowDimsOf(const Op& op, const ProductOfCodes& product) {
-  if (product.type == "integer_mul") {
-    for (const OpDesc::Attr& attribute : product.attributes) {
-      if (attribute.name() == "x_num_col_dims") return attribute.i();
-    }
-    return 1;
+  if (product.type != "integer_mul") {
+    const Argument& x = *op.Input(TraitsOf(op).product->activation);
+    return static_cast<int>(DeclaredDims(x).size()) - 1;
   }
-  const bool is_plain = product.type == "integer_matmul" && product.attributes.empty();
-  const VarType::TensorDesc* const x = op.Input(product.activation_slot)->variable()->tensor();
-  return is_plain && product.alpha == 1 && x != nullptr ? x->dims_size() - 1 : 0;
+  for (const OpDesc::Attr& attribute : product.attributes) {
+    if (attribute.name() == "x_num_col_dims") return attribute.i();
+  }
+  return 1;
 }
 
 }  // namespace
 
-absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
-                                                   const ActivationCodes& activation,
-                                                   const ParameterRowCodes& weights,
-                                                   Lowering& lowering) {
-  const int row_dims = RowDimsOf(op, product);
-  const std::vector<int64_t>& dims = weights.tensor->dims();
-  if (row_dims < 1 || dims.size() != 2 || activation.zero_point) return LoweringReason::kZeroPoint;
-  if (weights.axis != 1) return LoweringReason::kGranularity;
-  SumOfProducts sum;
-  sum.products = dims[0];
-  sum.is_unsigned = activation.is_unsigned;
-  sum.has_weight_zero_points = true;
-  if (!SumsFit(sum)) return LoweringReason::kSumsTooLarge;
+absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
+                                                  const CodedProduct& coded,
+                                                  const ActivationCodes& activation,
+                                                  const ParameterRowCodes& weights,
+                                                  Lowering& lowering) {
   std::vector<float> scales;
   for (const float step : weights.steps->data<float>()) scales.push_back(activation.step() * step);
 
@@ -67,12 +58,12 @@ absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOf
       .Input("Y", weights.codes->name())
       .Input("Offsets", weights.zero_points->name())
       .Output("Out", output.name());
-  LoweringReason reason = LoweringReason::kOnIntegers;
+  IntegerReason reason = IntegerReason::kOnIntegers;
   if (product.bias_numbers != nullptr) {
     ASSIGN_OR_RETURN(const Tensor* bias, lowering.FindParameter(*product.bias_numbers));
     std::vector<int32_t> codes(scales.size());
-    if (bias->size() != static_cast<int64_t>(scales.size())) return LoweringReason::kAttributes;
-    if (FillBiasCodes(bias->data<float>(), scales, sum.largest(), absl::MakeSpan(codes))) {
+    if (bias->size() != static_cast<int64_t>(scales.size())) return IntegerReason::kAttributes;
+    if (FillBiasCodes(bias->data<float>(), scales, coded.Sum().largest(), absl::MakeSpan(codes))) {
       ASSIGN_OR_RETURN(
           const std::string parameter,
           lowering.AddParameter(absl::StrCat(output.name(), ".bias"),
@@ -82,12 +73,13 @@ absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOf
       epilogue.erase(epilogue.begin());
       operands.erase(operands.begin());
     } else {
-      reason = LoweringReason::kBiasAsNumbers;
+      reason = IntegerReason::kBiasAsNumbers;
     }
   }
   ASSIGN_OR_RETURN(const std::string parameter, AddScales(op, std::move(scales), lowering));
-  integers.Input("Scales", parameter).IntAttr("x_num_col_dims", row_dims);
+  integers.Input("Scales", parameter).IntAttr("x_num_col_dims", RowDimsOf(op, product));
   for (const std::string& operand : operands) integers.Input("Operands", operand);
+  activation.AddZeroPoint(integers);
   OpDesc replacement = integers.Build();
   if (!epilogue.empty()) SetEpilogue(epilogue, &replacement);
   lowering.Replace(op, std::move(replacement));

@@ -4,6 +4,7 @@
 #define FIXPOINT_TRANSPILER_LOWER_RULES_ROW_WISE_PRODUCT_H_
 
 #include "absl/status/statusor.h"
+#include "ops/codes/coded_product.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/row_codes.h"
 
@@ -11,10 +12,11 @@ namespace fixpoint {
 
 // Puts integer_row_wise_fc in the place of the op. A bias that is the op's own, the first stage of
 // its epilogue, is added in int32, if that holds it (ops/bias_codes.h).
-absl::StatusOr<LoweringReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
-                                                   const ActivationCodes& activation,
-                                                   const ParameterRowCodes& weights,
-                                                   Lowering& lowering);
+absl::StatusOr<IntegerReason> LowerRowWiseProduct(const Op& op, const ProductOfCodes& product,
+                                                  const CodedProduct& coded,
+                                                  const ActivationCodes& activation,
+                                                  const ParameterRowCodes& weights,
+                                                  Lowering& lowering);
 
 }  // namespace fixpoint
 

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "transpiler/lower/lowering_reasons.h"
+#include "ops/codes/integer_reasons.h"
 #include "transpiler/lower/rules/lowering.h"
 
 namespace fixpoint {
@@ -33,7 +33,7 @@ class LoweringRule {
   // Rewrites an op that is in form (Lowering::IsInForm), which is gone then (kOnIntegers,
   // kBiasAsNumbers), or leaves it as it is and says why. Errors name the op: kInvalidArgument: it
   // contradicts itself, or what a parameter holds; kNotFound: there is no such parameter.
-  virtual absl::StatusOr<LoweringReason> Lower(const Op& op, Lowering& lowering) const = 0;
+  virtual absl::StatusOr<IntegerReason> Lower(const Op& op, Lowering& lowering) const = 0;
 };
 
 // The rules of all_rules.inc.

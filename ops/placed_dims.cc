@@ -1,11 +1,11 @@
-#include "runtime/kernels/placed_dims.h"
+#include "ops/placed_dims.h"
 
 #include <algorithm>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace fixpoint::kernels {
+namespace fixpoint {
 
 absl::StatusOr<Dims> PlacedDims(DimsView dims, int rank, int64_t axis) {
   Dims placed(rank, 1);
@@ -23,4 +23,4 @@ absl::StatusOr<Dims> PlacedDims(DimsView dims, int rank, int64_t axis) {
   return placed;
 }
 
-}  // namespace fixpoint::kernels
+}  // namespace fixpoint

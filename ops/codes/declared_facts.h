@@ -1,0 +1,40 @@
+// What the text of a program alone says of its runs.
+
+#ifndef FIXPOINT_OPS_CODES_DECLARED_FACTS_H_
+#define FIXPOINT_OPS_CODES_DECLARED_FACTS_H_
+
+#include <optional>
+
+#include "ops/codes/run_facts.h"
+
+namespace fixpoint {
+
+// Values are kept where an op fetches them, and variables where they are persistable.
+class DeclaredFacts : public RunFacts {
+ public:
+  explicit DeclaredFacts(Era era) : era_(era) {}
+
+  Era era() const override { return era_; }
+  std::optional<KnownType> TypeOf(const Value& value) const override;
+  bool IsKept(const Value& /*value*/) const override { return false; }
+  // In the block of the op that writes it, and to a variable that holds nothing else.
+  const Op* OnlyReader(const Value& value) const override;
+  bool HasBegunTest(const Op& /*op*/) const override { return false; }
+  // Of kind kUnknown where a run may hold codes.
+  HeldForm HeldFormOf(const Argument& input) const override;
+  BiasForm BiasFormOf(const Argument& /*addend*/) const override { return BiasForm::kNumbers; }
+  std::optional<IntegerReason> WhyNotRead(const Argument& /*operand*/) const override {
+    return std::nullopt;
+  }
+  std::optional<IntegerReason> WhyNotFolded(const Op& /*op*/,
+                                            const Argument& /*output*/) const override {
+    return std::nullopt;
+  }
+
+ private:
+  const Era era_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_CODES_DECLARED_FACTS_H_

@@ -1,0 +1,20 @@
+// Codes that are held in 8 bits, from which products, sums and lookups are computed.
+
+#ifndef FIXPOINT_OPS_CODES_HELD_CODES_H_
+#define FIXPOINT_OPS_CODES_HELD_CODES_H_
+
+#include <optional>
+
+#include "ops/code_range.h"
+
+namespace fixpoint {
+
+// The codes that are held of those that a quantizer makes: all of them where they have 8 bits, and
+// the ones from 0 on where those have 8 bits and the numbers are never negative
+// (ops/never_negative.h). They are unsigned, and held as UINT8, or signed, and held as INT8.
+// Nothing where 8 bits do not hold them: they are then numbers.
+std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negative);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_CODES_HELD_CODES_H_

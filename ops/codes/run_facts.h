@@ -1,0 +1,63 @@
+// What is known of a run of a program while it is decided what of it is computed on codes. Who asks
+// gets the same decisions (folded_ops.h, added_codes.h); what is known differs: lowering knows what
+// the program declares, and its parameters, and the executor the type of every value and what is
+// fetched.
+
+#ifndef FIXPOINT_OPS_CODES_RUN_FACTS_H_
+#define FIXPOINT_OPS_CODES_RUN_FACTS_H_
+
+#include <optional>
+
+#include "ops/codes/coded_product.h"
+#include "ops/codes/integer_reasons.h"
+#include "ops/dims.h"
+#include "ops/epilogue.h"
+#include "ops/era.h"
+#include "proto/program.pb.h"
+#include "proto/program_fwd.h"
+
+namespace fixpoint {
+
+struct KnownType {
+  VarType::Type dtype = VarType::FP32;
+  Dims dims;  // some may be unknown
+};
+
+// How a run holds the numbers of a value.
+struct HeldForm {
+  enum class Kind {
+    kNumbers,
+    kCodes,    // of one range, or one step and zero point
+    kUnknown,  // either
+  };
+  Kind kind = Kind::kNumbers;
+  // The stage that adds such codes; nothing where a run alone knows the step between them.
+  std::optional<EpilogueStage> addition;
+};
+
+class RunFacts {
+ public:
+  virtual ~RunFacts() = default;
+
+  virtual Era era() const = 0;
+  // Nothing where it is not known.
+  virtual std::optional<KnownType> TypeOf(const Value& value) const = 0;
+  // Whether who runs the program wants the value, whatever reads it.
+  virtual bool IsKept(const Value& value) const = 0;
+  // The only op that reads the elements of a value, which is not kept; null where there is none, or
+  // more than one.
+  virtual const Op* OnlyReader(const Value& value) const = 0;
+  // Whether the op is in test mode, whatever its attribute says.
+  virtual bool HasBegunTest(const Op& op) const = 0;
+  virtual HeldForm HeldFormOf(const Argument& input) const = 0;
+  // The form of what is added to the sums of the product that is asked about.
+  virtual BiasForm BiasFormOf(const Argument& addend) const = 0;
+  // Why a product cannot read what an op after it reads for each channel; nothing: it can.
+  virtual std::optional<IntegerReason> WhyNotRead(const Argument& operand) const = 0;
+  // Why a product cannot do the work of an op after it that gives `output`; nothing: it can.
+  virtual std::optional<IntegerReason> WhyNotFolded(const Op& op, const Argument& output) const = 0;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_CODES_RUN_FACTS_H_

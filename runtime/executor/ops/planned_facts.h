@@ -1,0 +1,49 @@
+// What is known of a run where an op is planned: the types of all values that are planned, what is
+// fetched, and what holds codes.
+
+#ifndef FIXPOINT_RUNTIME_EXECUTOR_OPS_PLANNED_FACTS_H_
+#define FIXPOINT_RUNTIME_EXECUTOR_OPS_PLANNED_FACTS_H_
+
+#include <optional>
+
+#include "ops/codes/coded_product.h"
+#include "ops/codes/run_facts.h"
+#include "runtime/executor/op_planner.h"
+
+namespace fixpoint::executor {
+
+// Sums of products of codes, to which the steps of a product can add a bias.
+struct SumsOfCodes {
+  const Codes& inputs;
+  const Codes& weights;
+  const CodedProduct& product;
+};
+
+class PlannedFacts final : public RunFacts {
+ public:
+  // `sums` are what the op computes, if it computes such. REQUIRES: both outlive the object.
+  explicit PlannedFacts(const OpPlanner& op, const SumsOfCodes* sums = nullptr)
+      : op_(op), sums_(sums) {}
+
+  Era era() const override { return op_.era(); }
+  // Nothing of what is computed after the op.
+  std::optional<KnownType> TypeOf(const Value& value) const override;
+  bool IsKept(const Value& value) const override { return op_.demand().IsKept(value); }
+  const Op* OnlyReader(const Value& value) const override { return op_.demand().OnlyReader(value); }
+  bool HasBegunTest(const Op& op) const override;
+  // Without a stage, because ranges are known when the plan runs.
+  HeldForm HeldFormOf(const Argument& input) const override;
+  BiasForm BiasFormOf(const Argument& addend) const override;
+  std::optional<IntegerReason> WhyNotRead(const Argument& /*operand*/) const override {
+    return std::nullopt;
+  }
+  std::optional<IntegerReason> WhyNotFolded(const Op& op, const Argument& output) const override;
+
+ private:
+  const OpPlanner& op_;
+  const SumsOfCodes* const sums_;
+};
+
+}  // namespace fixpoint::executor
+
+#endif  // FIXPOINT_RUNTIME_EXECUTOR_OPS_PLANNED_FACTS_H_

@@ -1,0 +1,40 @@
+#include "ops/codes/held_codes.h"
+
+#include <gtest/gtest.h>
+
+namespace fixpoint {
+namespace {
+
+constexpr auto kToEven = QuantSpec::HALF_TO_EVEN;
+
+TEST(CodesHeldOf, AreThoseOfEightBitsAndFewer) {
+  for (const int bits : {1, 4, 8}) {
+    EXPECT_EQ(CodesHeldOf(SymmetricCodes(bits, kToEven), false), SymmetricCodes(bits, kToEven));
+    EXPECT_EQ(CodesHeldOf(AffineCodes(bits, true, kToEven), false),
+              AffineCodes(bits, true, kToEven));
+  }
+}
+
+TEST(CodesHeldOf, AreUnsignedWhereNineBitsHaveNoNegativeCode) {
+  const CodeRange nine = SymmetricCodes(9, kToEven);
+  const std::optional<CodeRange> held = CodesHeldOf(nine, /*is_never_negative=*/true);
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(held->is_unsigned);
+  EXPECT_EQ(held->smallest, 0);
+  EXPECT_EQ(held->largest, 255);
+  EXPECT_EQ(CodesHeldOf(nine, /*is_never_negative=*/false), std::nullopt);
+}
+
+// What signed codes hold is held so.
+TEST(CodesHeldOf, AreSignedWhereThoseSuffice) {
+  EXPECT_FALSE(CodesHeldOf(SymmetricCodes(8, kToEven), true)->is_unsigned);
+}
+
+TEST(CodesHeldOf, AreNoneWhereEightBitsDoNotHoldThem) {
+  EXPECT_EQ(CodesHeldOf(SymmetricCodes(10, kToEven), true), std::nullopt);
+  EXPECT_EQ(CodesHeldOf(AffineCodes(9, true, kToEven), true), std::nullopt);
+  EXPECT_EQ(CodesHeldOf(AffineCodes(9, false, kToEven), false), std::nullopt);
+}
+
+}  // namespace
+}  // namespace fixpoint

@@ -297,7 +297,7 @@ absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
   const VarType& type = variable.desc()->type();
   if (type.type() != VarType::LOD_TENSOR || variable.tensor() == nullptr ||
       variable.tensor()->data_type() != VarType::FP32) {
-    return wrong("it is no tensor of type FP32");
+    return wrong("it is not a tensor of type FP32");
   }
   if (!spec.has_quantizer()) return wrong("spec.quantizer is missing");
   const Quantizer* quantizer = quantizers.Find(spec.quantizer());
@@ -470,7 +470,7 @@ absl::Status MergeProfile(const RangeProfile& profile, const Program& program, P
     for (int b = 0; b < program.block_count() && !is_known; ++b) {
       is_known = program.Find(program.block(b), entry.variable()) != nullptr;
     }
-    if (!is_known) return wrong("is no variable of the program");
+    if (!is_known) return wrong("is not a variable of the program");
   }
   for (Site& site : plan.sites) {
     // A bias has the steps of the product that it is added to.

@@ -8,7 +8,7 @@
 namespace fixpoint {
 namespace {
 
-// Null if it is no tensor of FP32.
+// Null if it is not a tensor of FP32.
 const VarType::TensorDesc* FloatsOf(const Argument* argument) {
   const Variable* variable = argument != nullptr ? argument->variable() : nullptr;
   const VarType::TensorDesc* tensor = variable != nullptr ? variable->tensor() : nullptr;

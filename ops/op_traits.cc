@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/op_schema.h"
+#include "ops/window.h"
 #include "proto/program.h"
 
 namespace fixpoint {
@@ -25,6 +26,12 @@ std::optional<int> FlattenedAxis(int rank, bool is_weight, int64_t rows) {
 }
 
 }  // namespace
+
+int ProductTrait::ChannelAxis(const OpAttributes& attributes, int rank) const {
+  const bool are_on_1 =
+      gives_images() && (data_format.empty() || !IsChannelsLast(attributes.String(data_format)));
+  return are_on_1 ? 1 : rank - 1;
+}
 
 std::optional<int> ProductTrait::WeightAxis(const Op& op, const OpAttributes& attributes,
                                             absl::string_view slot) const {

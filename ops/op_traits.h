@@ -34,8 +34,9 @@ struct ProductTrait {
   std::string weight;
   std::string bias;
   std::string output;
-  // Attributes, "" where the op has none: the dimensions that are rows (kFlattened, 1 without), the
-  // transpositions (kMatrices), and what all sums are multiplied by.
+  // Attributes, "" where the op has none: the layout of images, the dimensions that are rows
+  // (kFlattened, 1 without), the transpositions (kMatrices), and what all sums are multiplied by.
+  std::string data_format;
   std::string activation_rows;
   std::string weight_rows;
   std::string transposes_activation;
@@ -50,9 +51,9 @@ struct ProductTrait {
   bool gives_images() const {
     return form == Form::kConvolution || form == Form::kTransposedConvolution;
   }
-  // The axis of the channels in a result of that rank: axis 1 for images, the last one for the
-  // columns of matrices. Nobody asks it for images with the channels last.
-  int ChannelAxis(int rank) const { return gives_images() ? 1 : rank - 1; }
+  // The axis of the channels of a result of that rank: images have them where their layout says,
+  // matrices their columns on the last.
+  int ChannelAxis(const OpAttributes& attributes, int rank) const;
   // The axis of an operand in `slot` whose entries are channels; nothing where there is none, or
   // its rank is not known.
   std::optional<int> WeightAxis(const Op& op, const OpAttributes& attributes,

@@ -73,7 +73,7 @@ absl::Status ParseBinary(absl::string_view bytes, absl::string_view name, Loaded
     return BeginsAsProgram(bytes) ? DescribeWireDamage(bytes, name)
                                   : absl::InvalidArgumentError(absl::StrCat(
                                         name,
-                                        ": is no program; expected a binary ProgramDesc, "
+                                        ": is not a program; expected a binary ProgramDesc, "
                                         "protobuf's text of one or Fixpoint's, gzipped or not"));
   }
   if (HasLegacyLayout(*loaded->program)) {

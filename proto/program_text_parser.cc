@@ -71,7 +71,7 @@ absl::Status NoProgramText(absl::string_view file_name, const absl::Status& erro
   const size_t end = errors.message().find('\n');
   if (end == absl::string_view::npos) return errors;
   return absl::InvalidArgumentError(
-      absl::StrCat(file_name, ": is no program; no line begins as one of a program's text\n",
+      absl::StrCat(file_name, ": is not a program; no line begins as one of a program's text\n",
                    errors.message().substr(0, end)));
 }
 

@@ -348,7 +348,7 @@ absl::StatusOr<std::vector<Tensor>> Comparison::TensorsToGive(const Tensors& oth
   const Program& program = *program_.runnable.program;
   for (const GivenTensor& tensor : program_.runnable.given) {
     const auto at = indices.find(tensor.name);
-    CHECK(at != indices.end()) << tensor.name << " is no tensor of both programs";
+    CHECK(at != indices.end()) << tensor.name << " is not a tensor of both programs";
     const Variable& variable = *program.Find(program.block(0), tensor.given_as);
     ASSIGN_OR_RETURN(Tensor value, AsDeclared(*others[at->second], variable));
     given.push_back(std::move(value));

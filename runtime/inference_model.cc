@@ -58,7 +58,7 @@ absl::StatusOr<ModelFiles> FindModelFiles(const std::string& path) {
   if (fs::is_directory(path, ignored)) return FindInFolder(path);
   ModelFiles files = WithPrefix(path);
   if (IsFile(files.program)) return files;
-  return absl::NotFoundError(absl::StrCat(path, ": is no folder, and there is no ", files.program,
+  return absl::NotFoundError(absl::StrCat(path, ": is not a folder, and there is no ", files.program,
                                           "; want a model as transpile --mode=freeze writes it"));
 }
 

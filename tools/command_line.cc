@@ -35,6 +35,14 @@ constexpr char kDefectAdvice[] =
     "This is a defect of Fixpoint and not of its input. Please report it, with this message, the "
     "command line and the program that it was given.";
 
+// What a flag of one of gflags' types takes, other than a string.
+std::string ValueOf(absl::string_view type) {
+  if (type == "bool") return "true or false";
+  if (type == "double") return "a number";
+  return absl::StrCat("a whole number of ", absl::StrContains(type, "64") ? 64 : 32, " bits",
+                      type[0] == 'u' ? " that is not negative" : "");
+}
+
 std::vector<std::string> FlagNames(const ToolHelp& help) {
   std::vector<std::string> names = {"help", "version"};
   for (const FlagGroup& group : help.flag_groups) {
@@ -135,7 +143,8 @@ class CommandLineParser {
     if (type == "bool" && !value) value = negated ? "false" : "true";
     if (!value) {
       if (*at + 1 == words_.size()) {
-        return UsageError(absl::StrCat("--", name, " needs a value of type ", type));
+        return UsageError(absl::StrCat("--", name, " needs a value",
+                                       type == "string" ? "" : ", " + ValueOf(type)));
       }
       value = words_[++*at];
     }
@@ -143,8 +152,7 @@ class CommandLineParser {
       return UsageError(absl::StrCat("--", name, " is given twice"));
     }
     if (gflags::SetCommandLineOption(name.c_str(), value->c_str()).empty()) {
-      return UsageError(
-          absl::StrCat("--", name, "=", *value, ": not a valid value; want one of type ", type));
+      return UsageError(absl::StrCat("--", name, "=", *value, ": want ", ValueOf(type)));
     }
     line_.flags.push_back(name);
     return absl::OkStatus();

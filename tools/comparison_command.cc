@@ -49,11 +49,17 @@ class Model {
     const absl::Status does_not_train = CheckDoesNotTrain(named.program);
     if (!does_not_train.ok()) return InFile(file.program, does_not_train);
     RETURN_IF_ERROR(CheckEndsAreDeclared(named.program, file.program));
-    ASSIGN_OR_RETURN(Scope scope, LoadScope(named.program, file.program, params_flag, file.params));
+    absl::StatusOr<Scope> scope = LoadScope(named.program, file.program, params_flag, file.params);
+    if (!scope.ok() && !file.has_own_params) {
+      return absl::Status(scope.status().code(),
+                          absl::StrCat(scope.status().message(), "; --", params_flag,
+                                       "=WHERE gives the parameters of ", file.program));
+    }
+    RETURN_IF_ERROR(scope.status());
     std::optional<OpByOpProgram> op_by_op;
     if (given_by != nullptr) op_by_op = MakeOpByOp(named.program, *given_by);
     auto model = std::make_unique<Model>(file, std::move(named.program), std::move(op_by_op),
-                                         std::move(scope));
+                                         *std::move(scope));
     absl::StatusOr<std::unique_ptr<Backend>> backend =
         MakeBackend(file.backend, model->what_runs(), &model->scope_, options);
     if (!backend.ok()) return InFile(file.program, backend.status());

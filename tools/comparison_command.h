@@ -21,6 +21,7 @@ struct ComparedFile {
   std::string program;
   std::string params;  // "": the program has none
   BackendKind backend = kDefaultBackend;
+  bool has_own_params = true;  // and not those of the program that it is compared with
 };
 
 struct ComparisonCommand {

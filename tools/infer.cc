@@ -129,9 +129,11 @@ absl::StatusOr<ExitCode> Compare(const std::string& path, const NetworkFlags& fl
   RETURN_IF_ERROR(CheckAtLeast("batches", FLAGS_batches, 1));
   ComparisonCommand command;
   command.program = {path, FLAGS_params, flags.backend};
-  command.other = {FLAGS_compare,
-                   FLAGS_compare_params.empty() ? FLAGS_params : FLAGS_compare_params,
-                   flags.backend};
+  command.other = {FLAGS_compare, FLAGS_compare_params, flags.backend};
+  if (FLAGS_compare_params.empty()) {
+    command.other.params = FLAGS_params;
+    command.other.has_own_params = FLAGS_params.empty() || FLAGS_compare == path;
+  }
   if (!FLAGS_compare_backend.empty()) {
     const absl::StatusOr<BackendKind> backend = BackendOfName(FLAGS_compare_backend);
     if (!backend.ok()) {

@@ -138,6 +138,7 @@ ProductTrait ProductOfForm(ProductTrait::Form form) {
   product.activation = "Input";
   product.weight = "Filter";
   product.output = "Output";
+  product.data_format = "data_format";
   return product;
 }
 

@@ -86,7 +86,7 @@ absl::StatusOr<DataSetName> ParseDataSetName(absl::string_view text) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("\"", text,
-                   "\" is no data set; want mnist:FOLDER, cifar10:FOLDER, digits[:N] or "
+                   "\" is not a data set; want mnist:FOLDER, cifar10:FOLDER, digits[:N] or "
                    "color_digits[:N]"));
 }
 

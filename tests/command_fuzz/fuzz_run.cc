@@ -241,12 +241,23 @@ void FuzzRun::DamageArguments(const std::string& tool, std::vector<std::string>*
   }
 }
 
+void FuzzRun::GiveOnStandardInput(ToolCommand* command) {
+  const std::vector<std::string> files = folder_.Files();
+  for (std::string& argument : command->arguments) {
+    if (std::find(files.begin(), files.end(), argument) == files.end()) continue;
+    command->input = folder_.Read(argument);
+    argument = "-";
+    return;
+  }
+}
+
 bool FuzzRun::Try(const std::string& tool, const std::string& mode,
                   std::vector<std::string> arguments) {
   ToolCommand command;
   command.tool = tool;
   if (OneIn(kOddsOfDamage)) DamageArguments(tool, &arguments);
   command.arguments = std::move(arguments);
+  if (OneIn(kOddsOfDamage)) GiveOnStandardInput(&command);
   if (OneIn(4)) {
     static constexpr const char* kInstructions[] = {"SSE41", "AVX2", "AVX512_CORE"};
     command.environment.push_back(

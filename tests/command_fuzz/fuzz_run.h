@@ -100,6 +100,8 @@ class FuzzRun {
   // Runs a command line, sometimes a damaged one, and judges it. Whether it ended with exit code 0.
   bool Try(const std::string& tool, const std::string& mode, std::vector<std::string> arguments);
   void DamageArguments(const std::string& tool, std::vector<std::string>* arguments);
+  // Replaces the first argument that is a file by "-".
+  void GiveOnStandardInput(ToolCommand* command);
   Files ReadFolder() const;
 
   bool OneIn(int n) { return random_.OneIn(n); }

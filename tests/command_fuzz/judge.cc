@@ -135,7 +135,7 @@ std::string WithoutNames(absl::string_view message) {
 std::optional<std::string> WhatIsWrong(const ToolCommand& command, const ToolRun& run,
                                        const Files& before, const Files& after) {
   if (run.timed_out) return "a hang";
-  if (IsSanitizersEndOfMemory(run.err)) return std::nullopt;
+  if (IsSanitized() && IsSanitizersEndOfMemory(run.err)) return std::nullopt;
   if (IsSanitizerReport(run.err)) return "a sanitizer's report";
   if (run.signal != 0) return absl::StrCat("signal ", run.signal);
   if (run.exit_code == kOwnDefect) return "exit 70";

@@ -29,7 +29,8 @@ std::string Wrong(const ToolCommand& command, const ToolRun& run, const Files& a
 
 TEST(Judge, AResultAndAnErrorOfTheInputAreRight) {
   EXPECT_EQ(Wrong(Command("transpile"), Ended(0)), "nothing");
-  EXPECT_EQ(Wrong(Command("transpile"), Ended(3, "transpile: p.txt: is no program\n")), "nothing");
+  EXPECT_EQ(Wrong(Command("transpile"), Ended(3, "transpile: p.txt: is not a program\n")),
+            "nothing");
 }
 
 TEST(Judge, ASignalADefectAndAHangAreFindings) {

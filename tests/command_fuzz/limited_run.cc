@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <thread>
 
 namespace fixpoint {
 namespace {
@@ -105,7 +106,7 @@ ToolRun RunWithin(const RunLimits& limits, const std::string& binary, const std:
   const pid_t child = fork();
   PCHECK(child >= 0);
   if (child == 0) {
-    setpgid(0, 0);
+    PCHECK(setpgid(0, 0) == 0);
     PCHECK(chdir(folder.c_str()) == 0) << folder;
     Limit(RLIMIT_CORE, 0);
     if (!IsSanitized()) Limit(RLIMIT_AS, limits.address_bytes);
@@ -125,12 +126,19 @@ ToolRun RunWithin(const RunLimits& limits, const std::string& binary, const std:
 
   ToolRun run;
   run.timed_out = !ReadAll(limits, deadline, out.ends[0], err.ends[0], &run);
-  if (run.timed_out) kill(child, SIGKILL);
   close(out.ends[0]);
   close(err.ends[0]);
   int status = 0;
   rusage usage = {};
-  PCHECK(wait4(child, &status, 0, &usage) == child);
+  // A tool may close its streams and go on.
+  while (!run.timed_out && wait4(child, &status, WNOHANG, &usage) != child) {
+    run.timed_out = Clock::now() > deadline;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (run.timed_out) {
+    kill(-child, SIGKILL);
+    PCHECK(wait4(child, &status, 0, &usage) == child);
+  }
   run.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   run.peak_bytes = usage.ru_maxrss * int64_t{1024};
   if (WIFSIGNALED(status)) run.signal = WTERMSIG(status);

@@ -129,7 +129,7 @@ TEST(ParseProgramBytes, RefusesWhatIsNoProgram) {
        "DATA_LOSS: p: the gzip stream ends early; the file is truncated"},
       {"\x7f"
        "ELF",
-       "INVALID_ARGUMENT: p: is no program; expected a binary ProgramDesc, protobuf's text of one "
+       "INVALID_ARGUMENT: p: is not a program; expected a binary ProgramDesc, protobuf's text of one "
        "or Fixpoint's, gzipped or not"},
       {bytes.substr(0, 30),
        "DATA_LOSS: p: block 0, variable 0, type, lod_tensor, tensor: the file ends here, 68 bytes "

@@ -295,7 +295,7 @@ TEST(ProgramTextErrors, TwentyMistakesAreEnough) {
 
 TEST(ProgramTextErrors, OfATextThatIsNoProgramOneMistakeIsTold) {
   EXPECT_EQ(ErrorOf("# Fixpoint\n\nFixpoint turns programs (of training)\ninto others.\n"),
-            "p: is no program; no line begins as one of a program's text\n"
+            "p: is not a program; no line begins as one of a program's text\n"
             "p:3:10: found \"turns\"; expected \"(\" before the slots of an op, like (X=x)");
 }
 

@@ -53,6 +53,10 @@ int Run() {
   std::printf("%lu networks from --seed=%lu --first=%lu: %lu refused, %lu differ\n", FLAGS_cases,
               FLAGS_seed, FLAGS_first, refused, differ);
   if (refused > 0) std::printf("refused, for instance: %s", refusal.c_str());
+  if (FLAGS_cases >= kManyCases && refused >= FLAGS_cases / 10) {
+    std::printf("a tenth of the networks or more are refused\n");
+    return 1;
+  }
   const std::vector<std::string> missing = MissingOf1000(coverage);
   if (FLAGS_cases < kManyCases || missing.empty()) return differ == 0 ? 0 : 1;
   std::printf("no network has: %s\n", absl::StrJoin(missing, ", ").c_str());

@@ -86,7 +86,7 @@ TEST_F(LoadedModel, IsOneOfItsFolder) {
 TEST_F(LoadedModel, IsNamedWhereThereIsNone) {
   const std::string path = folder_.Path("net");
   EXPECT_EQ(LoadInferenceModel(path).status(),
-            absl::NotFoundError(path + ": is no folder, and there is no " + path +
+            absl::NotFoundError(path + ": is not a folder, and there is no " + path +
                                 ".pdmodel; want a model as transpile --mode=freeze writes it"));
 }
 

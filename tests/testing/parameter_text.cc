@@ -126,7 +126,7 @@ absl::StatusOr<Scope> ParseParameters(absl::string_view text, absl::string_view 
     auto parameter = ParseLine(line);
     if (!parameter.has_value()) {
       return absl::InvalidArgumentError(absl::StrCat(
-          name, ": \"", line, "\" is no parameter; want one like `w f32[2,2] 0.5 -1 2 nan`"));
+          name, ": \"", line, "\" is not a parameter; want one like `w f32[2,2] 0.5 -1 2 nan`"));
     }
     scope.Set(parameter->first, std::move(parameter->second));
   }

@@ -336,6 +336,7 @@ TEST_F(Infer, WhatIsWrongIsToldByExitCode) {
   folder_.Write("train.txt",
                 absl::StrCat(kProgram, "relu_grad(Out=y, Out@GRAD=y) -> (X@GRAD=y) {op_role=1}\n"));
   folder_.Write("zero.txt", kAlwaysZero);
+  folder_.Write("other.txt", absl::StrCat(kProgram, "var other f32[2] persistable\n"));
   folder_.Write("undeclared.txt", R"(var feed feed_minibatch persistable
 var fetch fetch_list persistable
 var y f32[-1,3]
@@ -373,7 +374,7 @@ fetch(X=y) -> (Out=fetch) {col=0}
        2,
        "--feeds: block 0 of net.txt has no variable \"z\""},
       {{"net.txt", params, "--feeds=x=x.npy", "--fetches=y=x.npy"}, 2, "would replace the input"},
-      {{"net.txt", params, "--data=mnist"}, 2, "--data: \"mnist\" is no data set"},
+      {{"net.txt", params, "--data=mnist"}, 2, "--data: \"mnist\" is not a data set"},
       {{"zero.txt", "--data=digits:50"},
        2,
        "zero.txt has no cross entropy and not one fetch: which variable holds the scores of the "
@@ -401,6 +402,9 @@ fetch(X=y) -> (Out=fetch) {col=0}
        "undeclared.txt: block 0, op 0 (feed): output Out names \"x\", which no block declares"},
       {{"net.txt", "--params=nowhere", fetch}, 3, "nowhere: "},
       {{"net.txt", params, "--compare=none.txt"}, 3, "none.txt: cannot be read"},
+      {{"net.txt", params, "--compare=other.txt"},
+       3,
+       "; --compare_params=WHERE gives the parameters of other.txt"},
       {{"net.txt", params, "--compare=net.txt", "--compare_params=none"}, 3, "none: "},
       {{"net.txt", params, "--compare=zero.txt"},
        4,

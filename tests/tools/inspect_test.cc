@@ -383,7 +383,7 @@ TEST_F(Inspect, WrongCommandLinesEndWithTwo) {
       {{"dot", "--json", "x"},
        "--json is not a flag of dot; it is one of stats, verify, diff and cost"},
       {{"diff", "--stritc", "x", "y"}, "unknown flag --stritc; did you mean --strict?"},
-      {{"stats", "--json=2", "x"}, "--json=2: not a valid value; want one of type bool"},
+      {{"stats", "--json=2", "x"}, "--json=2: want true or false"},
   };
   for (const auto& c : kCases) {
     const BinaryRun run = Run(c.arguments);

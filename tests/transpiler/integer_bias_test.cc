@@ -102,6 +102,24 @@ TEST(IntegerBias, HasNoRangeOfAProfile) {
   EXPECT_TRUE(followed.ok()) << followed.status();
 }
 
+// The scales of such a weight are those of rows, and a bias has an element for each column.
+TEST(IntegerBias, StaysFloatWhereTheWeightIsOnTheLeft) {
+  Program program = ParsedProgram(R"(
+  var x f32[3,6]
+  var w f32[6,3] persistable
+  var b f32[6] persistable
+  var p f32[6,6]
+  var y f32[6,6]
+  mul(X=w, Y=x) -> (Out=p)
+  elementwise_add(X=p, Y=b) -> (Out=y) {axis=-1}
+)");
+  const auto made = Transpile(&program, ForInt32());
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->plan.sites_size(), 2);
+  EXPECT_THAT(made->plan.DebugString(),
+              testing::HasSubstr("the weight is X, whose channels are rows"));
+}
+
 // The optimizer goes on updating the float bias.
 TEST(IntegerBias, IsUpdatedAsAFloat) {
   Program program = ParsedProgram(kTraining);

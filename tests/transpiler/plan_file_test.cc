@@ -276,7 +276,7 @@ TEST(MergeProfile, TakesRangesOfItsVariablesAndRefusesNonsense) {
   EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()), "\"x\" is there twice");
   profile.mutable_entries(1)->set_variable("q");
   EXPECT_EQ(std::string(MergeProfile(profile, original, plan).message()),
-            "\"q\" is no variable of the program");
+            "\"q\" is not a variable of the program");
 }
 
 }  // namespace

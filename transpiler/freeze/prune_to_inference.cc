@@ -73,7 +73,7 @@ class Pruner {
     std::vector<std::string> known;
     for (const Variable* declared : main().variables()) known.push_back(declared->name());
     return absl::InvalidArgumentError(absl::StrCat(
-        "the ", what, " \"", name, "\" is no variable of block 0", DidYouMean(name, known)));
+        "the ", what, " \"", name, "\" is not a variable of block 0", DidYouMean(name, known)));
   }
 
   // Where tracing starts: the fetched values; and where it ends: the fed variables.

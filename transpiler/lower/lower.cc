@@ -42,9 +42,13 @@ absl::Status CheckCanBeLowered(const Program& program) {
         has_codes || (x != nullptr && x->variable() != nullptr && x->variable()->persistable());
     const Variable* const wide = WideCodes(x);
     if (wide == nullptr || !too_wide.ok()) continue;
-    ASSIGN_OR_RETURN(const int bits, ReadBits(op.desc(), EraOf(program), /*otherwise=*/16));
+    const absl::StatusOr<int> bits = ReadBits(op.desc(), EraOf(program), /*otherwise=*/16);
+    if (!bits.ok()) {
+      return absl::Status(bits.status().code(),
+                          absl::StrCat(DescribeInFile(op), ": ", bits.status().message()));
+    }
     too_wide = absl::FailedPreconditionError(absl::StrCat(
-        program.name(), ": ", Describe(op), ": \"", wide->name(), "\" holds codes of ", bits,
+        program.name(), ": ", Describe(op), ": \"", wide->name(), "\" holds codes of ", *bits,
         " bits; 9 to 16 bits are simulated and frozen, and not lowered: want a "
         "program that was quantized to 8 bits or fewer"));
   }

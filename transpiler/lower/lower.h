@@ -27,7 +27,7 @@ struct LowerOptions {
 struct LoweredModel {
   Program program;
   Scope scope;                 // the program's parameters, and nothing else
-  std::vector<LoweredOp> ops;  // what became of the portable program's ops (lowering/account.h)
+  std::vector<LoweredOp> ops;  // what became of the portable program's ops (report/lowering_account.h)
   std::vector<std::string> notes;
 };
 

@@ -18,7 +18,7 @@
 namespace fixpoint {
 
 // What the passes of one pipeline share. Each stage has a context of its own: TrainContext
-// (train_context.h), FreezeContext (freeze_context.h), LowerContext (lowering/context.h).
+// (train_context.h), FreezeContext (freeze_context.h), LowerContext (lower_context.h).
 class PassContext {
  public:
   // REQUIRES: the table outlives this object.
@@ -76,7 +76,7 @@ class StagePass : public Pass {
   virtual absl::Status RunIn(Program& program, Context& context) const = 0;
 };
 
-// The passes that a pipeline can name: the built-in ones of its stage (passes/train_passes.h,
+// The passes that a pipeline can name: the built-in ones of its stage (train/train_passes.h,
 // freeze_passes.h, lower_passes.h), and a user's own.
 class PassTable {
  public:

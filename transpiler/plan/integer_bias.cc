@@ -83,13 +83,12 @@ bool IntegerBias::IsOfChannels(const Argument& bias) const {
   const VarType::TensorDesc* const out = TensorOf(*product.outputs().front());
   if (out == nullptr || out->dims_size() < 2) return false;
   const int rank = out->dims_size();
-  const int channel_axis = TraitsOf(product).ChannelAxis(rank);
-  int64_t axis = channel_axis;
-  if (&op != &product) {
-    const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era_);
-    if (!attributes) return false;
-    axis = attributes->Int(TraitsOf(op).sum->axis);
-  }
+  const std::optional<OpAttributes> of_product = OpAttributes::Of(product.desc(), era_);
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era_);
+  if (!of_product || !attributes) return false;
+  const int channel_axis = TraitsOf(product).product->ChannelAxis(*of_product, rank);
+  const bool is_own = &op == &product;
+  const int64_t axis = is_own ? channel_axis : attributes->Int(TraitsOf(op).sum->axis);
   return (axis < 0 ? rank - 1 : axis) == channel_axis && out->dims(channel_axis) == size;
 }
 
@@ -120,6 +119,13 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
   const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), era_);
   if (!attributes) return "the attributes of the product cannot be read";
   const ProductTrait& trait = *TraitsOf(product).product;
+  if (weight_argument->slot_name() != trait.weight) {
+    return absl::StrCat("the weight is ", weight_argument->slot_name(),
+                        ", whose channels are rows");
+  }
+  if (trait.does_more != nullptr && trait.does_more(product, *attributes)) {
+    return "the product does the work of other ops too";
+  }
   if (!trait.factor.empty() && attributes->Float(trait.factor) != 1) {
     return "the product has a factor";
   }
@@ -149,6 +155,15 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
   return std::nullopt;
 }
 
+// Whether a product that adds up does nothing with its sums, so that an op after it can add to
+// them.
+bool IntegerBias::GivesSums(const Op& product) const {
+  const ProductTrait& trait = *TraitsOf(product).product;
+  const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), era_);
+  const bool has_bias = !trait.bias.empty() && product.Input(trait.bias) != nullptr;
+  return attributes && !has_bias && (trait.stages == nullptr || trait.stages(*attributes).empty());
+}
+
 std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) {
   const Op* const product = ProductOfBias(bias);
   const bool is_own = product == &bias.op();
@@ -163,6 +178,9 @@ std::optional<std::string> IntegerBias::WhyFloat(const Argument& bias) {
   }
   if (!is_own && !IsOnlyReader(*sums)) {
     return absl::StrCat(place, ", which another op reads too");
+  }
+  if (!is_own && !GivesSums(*product)) {
+    return absl::StrCat(place, ", to which the product has added a bias or done more");
   }
   const OperandSites::Operands operands = sites_.Of(*product);
   for (const Block* block :

@@ -64,6 +64,7 @@ class IntegerBias {
   bool IsOfChannels(const Argument& bias) const;
   std::optional<std::string> WhyNotSums(const Op& product, const OperandSites::Operands& operands);
   bool IsOnlyReader(const Argument& result);
+  bool GivesSums(const Op& product) const;
 
   const OperandSites sites_;
   const Era era_;

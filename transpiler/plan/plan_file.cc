@@ -238,7 +238,7 @@ absl::Status MergeProfile(const RangeProfile& profile, const Program& program, P
     for (int b = 0; b < program.block_count() && !is_known; ++b) {
       is_known = program.Find(program.block(b), entry.variable()) != nullptr;
     }
-    if (!is_known) return wrong("is no variable of the program");
+    if (!is_known) return wrong("is not a variable of the program");
   }
   for (Site& site : plan.sites) {
     // The steps of a bias are those of the product that it is added to.

@@ -51,8 +51,9 @@ bool Shortcuts::IsResult(const Argument& input) {
 }
 
 const Argument* Shortcuts::Find(const Op& sum, std::string& detail) {
-  const Argument* const x = sum.Input("X");
-  const Argument* const y = sum.Input("Y");
+  const SumTrait& trait = *TraitsOf(sum).sum;
+  const Argument* const x = sum.Input(trait.x);
+  const Argument* const y = sum.Input(trait.y);
   if (!HaveEqualShapes(sum)) {
     detail = "X and Y are not known to be of one shape";
     return nullptr;

@@ -108,8 +108,10 @@ std::vector<std::string> Complaints(const Target& target, const QuantizerTable& 
   if (target.name().empty()) complain("name is missing");
   if (!target.conventions().has_era()) complain("conventions.era is missing");
   if (!target.conventions().has_scale_suffix()) complain("conventions.scale_suffix is missing");
-  for (const auto* spec : {&target.weights(), &target.activations()}) {
-    const absl::string_view place = spec == &target.weights() ? "weights" : "activations";
+  // Two that are absent are one message, so that an address does not tell them apart.
+  for (const auto& [place, spec] :
+       {std::pair<absl::string_view, const QuantSpec*>("weights", &target.weights()),
+        {"activations", &target.activations()}}) {
     if (!spec->has_quantizer()) complain(place, ".quantizer is missing");
     if (!spec->has_bits()) complain(place, ".bits is missing");
     if (!spec->has_signedness()) complain(place, ".signedness is missing");
@@ -179,6 +181,15 @@ std::string Names(const List& list, Name name) {
   return absl::StrJoin(list, ", ", [&name](std::string* out, const auto& item) {
     absl::StrAppend(out, name(item));
   });
+}
+
+// The forms of a quantizer in an era.
+std::string FormsOf(const Quantizer& quantizer, Era era) {
+  std::vector<std::string> forms;
+  for (const QuantizerRecipe& recipe : quantizer.recipes()) {
+    if (Includes(recipe.eras, era)) forms.push_back(QuantSpec::Form_Name(recipe.form));
+  }
+  return forms.empty() ? "none" : absl::StrJoin(forms, ", ");
 }
 
 const Target::Abilities& AbilitiesOf(const Target& target, SlotRole::Role role) {
@@ -283,7 +294,7 @@ absl::Status CheckAbilities(const Target& target, SlotRole::Role role, const Qua
   const QuantizerRecipe* recipe = FindRecipe(quantizer, spec, EraOf(target));
   if (recipe == nullptr) {
     return cannot("quantizer ", quantizer.name(), " has no ", QuantSpec::Form_Name(spec.form()),
-                  " form in its era");
+                  " form in its era; it has ", FormsOf(quantizer, EraOf(target)));
   }
   if (abilities.reference_ops_only()) {
     if (!recipe->reference_runs_it) {

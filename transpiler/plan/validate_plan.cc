@@ -184,7 +184,7 @@ absl::Status CheckSite(const Site& site, const QuantizerTable& quantizers) {
   const VarType& type = variable.desc()->type();
   if (type.type() != VarType::LOD_TENSOR || variable.tensor() == nullptr ||
       variable.tensor()->data_type() != VarType::FP32) {
-    return wrong("it is no tensor of type FP32");
+    return wrong("it is not a tensor of type FP32");
   }
   if (!spec.has_quantizer()) return wrong("spec.quantizer is missing");
   const Quantizer* quantizer = quantizers.Find(spec.quantizer());

@@ -16,6 +16,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/era.h"
 #include "ops/infer.h"
+#include "ops/op_traits.h"
 #include "ops/verifier.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -151,13 +152,10 @@ absl::StatusOr<QuantizedForms> MakeQuantizedForms(const ProgramCase& tried) {
 
 // Another number of threads may give other sums of floats (docs/manual.md, on training).
 bool MultipliesFloats(const Program& lowered) {
-  static const auto* const products = new std::set<std::string>{
-      "conv2d", "depthwise_conv2d", "conv2d_transpose", "depthwise_conv2d_transpose",
-      "mul",    "matmul",           "matmul_v2",        "fc"};
-  for (const Op& op : lowered.block(0).ops()) {
-    if (products->count(std::string(op.type())) > 0) return true;
-  }
-  return false;
+  const auto ops = lowered.block(0).ops();
+  return std::any_of(ops.begin(), ops.end(), [](const Op& op) {
+    return TraitsOf(op).product && !TraitsOf(op).has_epilogue;
+  });
 }
 
 absl::StatusOr<std::vector<std::string>> DifferencesOf(NetworkForms& forms, const Tensor& images) {

@@ -28,7 +28,7 @@ TEST(DataSetName, IsAKindAndWhereItIs) {
 
 TEST(DataSetName, WhatIsNoneIsToldWhatThereIs) {
   EXPECT_EQ(ParseDataSetName("imagenet:x").status(),
-            absl::InvalidArgumentError("\"imagenet:x\" is no data set; want mnist:FOLDER, "
+            absl::InvalidArgumentError("\"imagenet:x\" is not a data set; want mnist:FOLDER, "
                                        "cifar10:FOLDER, digits[:N] or color_digits[:N]"));
   EXPECT_FALSE(ParseDataSetName("mnist").ok());
   EXPECT_FALSE(ParseDataSetName("mnist:").ok());

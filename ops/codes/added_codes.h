@@ -10,8 +10,8 @@
 
 namespace fixpoint {
 
-// The form of the codes that a sum adds where it reads that input; of kind kNumbers where it adds
-// numbers, as it does where the program does not declare both inputs with one shape
+// The form of the codes that a sum adds where it reads that input; of kind kFloats where it adds
+// floats, as it does where the program does not declare both inputs with one shape
 // (ops/equal_shapes.h).
 HeldForm AddedForm(const Op& sum, const Argument& input, const RunFacts& facts);
 

@@ -31,7 +31,7 @@ using SumsOrReason = std::variant<ProductSums, IntegerReason>;
 SumsOrReason SumsOfProduct(const Op& op, const OpAttributes& attributes, const Dims& activation,
                            const Dims& weight);
 
-// Codes of 8 bits that the numbers of an operand stand for.
+// Codes of 8 bits that the floats of an operand stand for.
 struct OperandCodes {
   bool is_unsigned = false;
   bool has_zero_point = false;           // one of all codes
@@ -42,7 +42,7 @@ struct OperandCodes {
 // What a product adds to its sums.
 enum class BiasForm {
   kNone,
-  kNumbers,
+  kFloats,
   kCodesOfSums,  // int32, in the steps of the sums (ops/bias_codes.h)
   kOtherCodes,   // in other steps
 };
@@ -50,7 +50,7 @@ enum class BiasForm {
 // Where it is added.
 enum class BiasKind {
   kNone,
-  kToNumbers,     // to the sums times their scales, as a stage
+  kToFloats,      // to the sums times their scales, as a stage
   kToSums,        // to the sums, as it is
   kRoundedToSums  // to the sums, after a run has rounded it to their steps, where int32 holds it
 };

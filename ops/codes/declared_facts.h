@@ -22,7 +22,7 @@ class DeclaredFacts : public RunFacts {
   bool HasBegunTest(const Op& /*op*/) const override { return false; }
   // Of kind kUnknown where a run may hold codes.
   HeldForm HeldFormOf(const Argument& input) const override;
-  BiasForm BiasFormOf(const Argument& /*addend*/) const override { return BiasForm::kNumbers; }
+  BiasForm BiasFormOf(const Argument& /*addend*/) const override { return BiasForm::kFloats; }
   std::optional<IntegerReason> WhyNotRead(const Argument& /*operand*/) const override {
     return std::nullopt;
   }

@@ -44,10 +44,10 @@ bool IsOfChannels(DimsView addend, int64_t axis, Dims dims, int channel_axis) {
 // The sum with an addend of the result's dims.
 FoldOrReason DecideResidual(FoldedOp fold, const RunFacts& facts) {
   const HeldForm form = AddedForm(*fold.op, *fold.addend, facts);
-  const bool are_numbers = form.kind == HeldForm::Kind::kNumbers;
-  if (!are_numbers && !form.addition) return IntegerReason::kAtEdge;
-  fold.stages = {are_numbers ? EpilogueStage{Kind::kAddElement} : *form.addition};
-  fold.operand = are_numbers ? Operand::kElements : Operand::kCodes;
+  const bool are_floats = form.kind == HeldForm::Kind::kFloats;
+  if (!are_floats && !form.addition) return IntegerReason::kAtEdge;
+  fold.stages = {are_floats ? EpilogueStage{Kind::kAddElement} : *form.addition};
+  fold.operand = are_floats ? Operand::kElements : Operand::kCodes;
   return fold;
 }
 

@@ -23,14 +23,14 @@ struct KnownType {
   Dims dims;  // some may be unknown
 };
 
-// How a run holds the numbers of a value.
+// How a run holds the floats of a value.
 struct HeldForm {
   enum class Kind {
-    kNumbers,
+    kFloats,
     kCodes,    // of one range, or one step and zero point
     kUnknown,  // either
   };
-  Kind kind = Kind::kNumbers;
+  Kind kind = Kind::kFloats;
   // The stage that adds such codes; nothing where a run alone knows the step between them.
   std::optional<EpilogueStage> addition;
 };

@@ -80,7 +80,7 @@ absl::StatusOr<std::optional<FcSums>> ReadSums(OpPlanner& op, const ProductShape
     RETURN_IF_ERROR(op.CheckSize("Bias", shape.columns));
     ASSIGN_OR_RETURN(read.sums.bias_numbers, op.ReadFloats("Bias"));
   }
-  ASSIGN_OR_RETURN(read.own, ReadOwnStages(op, shape.columns, bias == BiasKind::kToNumbers));
+  ASSIGN_OR_RETURN(read.own, ReadOwnStages(op, shape.columns, bias == BiasKind::kToFloats));
   return read;
 }
 

@@ -21,12 +21,12 @@ HeldForm PlannedFacts::HeldFormOf(const Argument& input) const {
   if (value == nullptr || !op_.builder().IsPlanned(*value)) return {};
   const Codes* const codes = op_.builder().FindCodes(*value);
   const bool are_codes = codes != nullptr && !codes->channel_axis;
-  return {are_codes ? HeldForm::Kind::kCodes : HeldForm::Kind::kNumbers, std::nullopt};
+  return {are_codes ? HeldForm::Kind::kCodes : HeldForm::Kind::kFloats, std::nullopt};
 }
 
 BiasForm PlannedFacts::BiasFormOf(const Argument& addend) const {
   const BiasCodes* const bias = FindBiasCodes(op_.builder(), *addend.value());
-  if (bias == nullptr) return BiasForm::kNumbers;
+  if (bias == nullptr) return BiasForm::kFloats;
   const bool is_of_sums = sums_ != nullptr && bias->IsOfSums(sums_->inputs, sums_->weights);
   return is_of_sums ? BiasForm::kCodesOfSums : BiasForm::kOtherCodes;
 }

@@ -127,24 +127,24 @@ TEST(CodedProduct, IsNotOnIntegersWhereASumMayNotFit) {
 TEST(CodedProduct, AddsABiasInItsStepsToItsSums) {
   CodedProduct product = Plain();
   EXPECT_EQ(product.KindOfBias(BiasForm::kNone), BiasKind::kNone);
-  EXPECT_EQ(product.KindOfBias(BiasForm::kNumbers), BiasKind::kToNumbers);
-  EXPECT_EQ(product.KindOfBias(BiasForm::kOtherCodes), BiasKind::kToNumbers);
+  EXPECT_EQ(product.KindOfBias(BiasForm::kFloats), BiasKind::kToFloats);
+  EXPECT_EQ(product.KindOfBias(BiasForm::kOtherCodes), BiasKind::kToFloats);
   EXPECT_EQ(product.KindOfBias(BiasForm::kCodesOfSums), BiasKind::kToSums);
 }
 
 TEST(CodedProduct, AddsABiasToNumbersWhereBothMayNotFit) {
   CodedProduct product = Plain();
   product.sums.products = kLargestBiasCode / (128 * 128);
-  EXPECT_EQ(product.KindOfBias(BiasForm::kCodesOfSums), BiasKind::kToNumbers);
+  EXPECT_EQ(product.KindOfBias(BiasForm::kCodesOfSums), BiasKind::kToFloats);
   product.sums.products = 0;
-  EXPECT_EQ(product.KindOfBias(BiasForm::kCodesOfSums), BiasKind::kToNumbers);
+  EXPECT_EQ(product.KindOfBias(BiasForm::kCodesOfSums), BiasKind::kToFloats);
 }
 
 TEST(CodedProduct, RoundsABiasToSumsOfWeightsWithZeroPoints) {
   CodedProduct product = Plain();
   product.weight.channel_axis = 1;
   product.weight.has_channel_zero_points = true;
-  EXPECT_EQ(product.KindOfBias(BiasForm::kNumbers), BiasKind::kRoundedToSums);
+  EXPECT_EQ(product.KindOfBias(BiasForm::kFloats), BiasKind::kRoundedToSums);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ HeldForm LoweringFacts::HeldFormOf(const Argument& input) const {
 
 BiasForm LoweringFacts::BiasFormOf(const Argument& addend) const {
   const std::optional<ParameterBiasCodes> bias = BiasCodesOf(addend, lowering_);
-  if (!bias) return BiasForm::kNumbers;
+  if (!bias) return BiasForm::kFloats;
   const Tensor* const scales =
       product_ != nullptr ? ParameterOf(product_->Input("Scales"), lowering_) : nullptr;
   const bool is_of_sums = scales != nullptr && bias->IsOfSums(scales->data<float>());

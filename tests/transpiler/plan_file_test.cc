@@ -140,6 +140,23 @@ TEST(PlanFile, GivesWeightsNoZeroPointThatFollowsSteps) {
             "dynamic one [in plan_quantizers]");
 }
 
+TEST(PlanFile, ObservesByNoQuantizerThatHasNoOpForIt) {
+  Program program = ParsedProgram(kText);
+  QuantPlan plan = PlanOf(&program);
+  QuantPlan::Site& observed = *plan.add_sites();
+  observed = plan.sites(0);
+  ASSERT_EQ(observed.value().variable(), "x");
+  observed.clear_readers();
+  observed.set_observe(true);
+  observed.mutable_spec()->set_quantizer("abs_max");
+  TranspileOptions options;
+  options.plan = &plan;
+  Program followed = ParsedProgram(kText);
+  EXPECT_EQ(std::string(Transpile(&followed, options).status().message()),
+            "plan: \"x\": quantizer abs_max has no observer in the target's era "
+            "[in plan_quantizers]");
+}
+
 TEST(PlanFile, SaysOfParametersThatTheyAreWeights) {
   Program program = ParsedProgram(kText);
   QuantPlan plan = PlanOf(&program);

@@ -39,7 +39,7 @@ absl::Status Train(const Network& network, Scope* scope) {
   return absl::OkStatus();
 }
 
-// What ops on integers write, and the steps between numbers and codes.
+// What ops on integers write, and the steps between floats and codes.
 std::set<std::string> WrittenByIntegers(const Program& lowered) {
   std::set<std::string> names;
   for (const WrittenTensor& tensor : WrittenTensors(lowered)) {

@@ -63,7 +63,7 @@ absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& 
 
 // What the lowered program computes otherwise on two threads, and by the interpreter. That adds up
 // floats in an order of its own, so it is judge of what ops on integers write, and of the steps
-// between numbers and codes: each reads what the executor computed.
+// between floats and codes: each reads what the executor computed.
 absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& forms,
                                                               const Tensor& images,
                                                               Fetching fetching);

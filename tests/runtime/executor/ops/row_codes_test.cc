@@ -143,7 +143,7 @@ TEST(RowWiseFc, AddsItsBiasInInt32) {
   const auto run = (*executor)->Run({}, {"y"}, 0);
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_THAT((*run)[0].data<float>(), testing::ElementsAre(1051, 1075.5, 889, 0, 0, 0));
-  // Where steps are too small for it, it is added to numbers.
+  // Where steps are too small for it, it is added in float.
   EXPECT_EQ(OpDifferences(program, inputs + "s f32[3] 1 0.5 1e-9\n", 1e-6, {"y"}), "");
 }
 

@@ -48,8 +48,8 @@ std::set<std::string> WrittenByIntegers(const Program& lowered) {
   return names;
 }
 
-// What ops write that are exact on both backends where they read the same: codes, and what is moved
-// or compared.
+// The outputs of ops that are exact on both backends if they read the same: codes, and values that
+// are moved or compared.
 std::set<std::string> WrittenExactly(const Program& program) {
   static const auto* const comparing = new std::set<std::string>{"concat", "relu", "relu6"};
   std::set<std::string> names;
@@ -57,15 +57,15 @@ std::set<std::string> WrittenExactly(const Program& program) {
     const Op& op = *tensor.op;
     const OpSchema& schema = *FindOpSchema(op.type());
     const bool is_largest = op.type() == "pool2d" && op.FindAttr("pooling_type")->s() == "max";
-    if (schema.quant_op() == QuantOp::kQuantize || schema.KeepsRange(op.desc(), EraOf(program)) || is_largest ||
-        comparing->count(op.type()) > 0) {
+    if (schema.quant_op() == QuantOp::kQuantize || schema.KeepsRange(op.desc(), EraOf(program)) ||
+        is_largest || comparing->count(op.type()) > 0) {
       names.insert(tensor.name);
     }
   }
   return names;
 }
 
-// Whether an activation is rounded otherwise where the program is lowered.
+// Whether lowering rounds an activation differently.
 bool RoundsAwayFromZero(const Program& portable) {
   for (const Op& op : portable.block(0).ops()) {
     const bool rounds = FindOpSchema(op.type())->quant_op() == QuantOp::kQuantize;

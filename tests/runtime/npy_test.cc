@@ -1,4 +1,4 @@
-// Arrays byte for byte as NumPy stores them, and what is wrong with files that are none.
+// Arrays, byte for byte as NumPy stores them, and errors for other files.
 
 #include "runtime/npy.h"
 

@@ -42,7 +42,7 @@ TEST(RowCodes, AreTheSameToTheBit) {
   }
 }
 
-// What is read are codes of 8 bits: of rows that are looked up, nothing else becomes numbers.
+// The ops read codes of 8 bits: only rows that are looked up are dequantized.
 TEST(RowCodes, AreLookedUp) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {
@@ -108,7 +108,7 @@ TEST(RowWiseProducts, AreOfActivationsWithAZeroPointToo) {
   }
 }
 
-// A row of the table is no column of the product.
+// The rows of the table are not the columns of the product.
 TEST(RowWiseProducts, AreOfNumbersWhereRowsAreNoColumns) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {
@@ -122,7 +122,7 @@ TEST(RowWiseProducts, AreOfNumbersWhereRowsAreNoColumns) {
   EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::Not(testing::HasSubstr("row-wise")));
 }
 
-// In steps of the sums, which a bias of numbers is within half of one of.
+// In steps of the sums: rounding moves a float bias by at most half a step.
 TEST(RowWiseFc, AddsItsBiasInInt32) {
   const std::string program = R"(program version=2006002
       block 0 {

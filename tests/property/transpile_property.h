@@ -1,4 +1,4 @@
-// What must hold of a transpile, whatever the program and the configuration.
+// What must hold for a transpile, whatever the program and the configuration.
 
 #ifndef FIXPOINT_TESTS_PROPERTY_TRANSPILE_PROPERTY_H_
 #define FIXPOINT_TESTS_PROPERTY_TRANSPILE_PROPERTY_H_

@@ -1,4 +1,4 @@
-// What random programs have in them, counted.
+// What random programs cover, counted.
 
 #ifndef FIXPOINT_TESTS_RANDOM_PROGRAMS_COVERAGE_H_
 #define FIXPOINT_TESTS_RANDOM_PROGRAMS_COVERAGE_H_

@@ -5,7 +5,6 @@
 
 #include "absl/status/statusor.h"
 #include "ops/op_traits.h"
-#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

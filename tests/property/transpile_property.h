@@ -8,14 +8,13 @@
 
 #include "proto/program.pb.h"
 #include "proto/quant_config.pb.h"
-#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
 struct TranspileCase {
   ProgramDesc program;
   QuantConfig config;
-  std::string pipeline = kTrainPipeline;
+  std::string pipeline;
 };
 
 // A random program and a random configuration that can be met.

@@ -10,7 +10,12 @@
 
 #include "proto/program.pb.h"
 #include "proto/quant_plan.pb.h"
-#include "transpiler/lower/lower.h"
+
+namespace fixpoint {
+
+struct LoweredModel;
+
+}  // namespace fixpoint
 
 namespace fixpoint::random_cases {
 

@@ -26,6 +26,7 @@
 #include "tests/comparisons/network_forms.h"
 #include "tests/comparisons/range_profile.h"
 #include "tests/testing/backward.h"
+#include "transpiler/lower/lower.h"
 #include "transpiler/report/reduce.h"
 #include "transpiler/train/quantize_transpiler.h"
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
 
 namespace fixpoint {

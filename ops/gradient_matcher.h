@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
 #include "ops/gradient_slots.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 
@@ -47,7 +47,7 @@ class GradientMatcher {
   const std::vector<RepeatedSlot>& SlotsOf(const Op& gradient) const {
     return FormOf(gradient).slots;
   }
-  // Those of them that the gradient op has, and those that repeat inputs.
+  // The slots of these that the gradient op has, and the ones among them that repeat inputs.
   SlotMask Repeated(const Op& gradient) const;
   SlotMask RepeatedInputs(const Op& gradient) const;
 

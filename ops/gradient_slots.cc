@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "ops/op_schema.h"
+#include "proto/program.h"
+
 namespace fixpoint {
 
 const GradientSchema* FindGradientSchema(const OpSchema& forward, absl::string_view gradient_type,

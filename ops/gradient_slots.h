@@ -12,10 +12,13 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
-#include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program.pb.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
+
+class OpSchema;
+struct GradientSchema;
 
 // How a forward op makes gradient ops of a type: in that era, or else in the other one. Null if it
 // makes none, because they are gradients of gradients.

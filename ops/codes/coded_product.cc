@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
-#include "proto/program.h"
 
 namespace fixpoint {
 namespace {

@@ -9,13 +9,14 @@
 #include <optional>
 #include <variant>
 
-#include "ops/codes/integer_reasons.h"
 #include "ops/dims.h"
 #include "ops/op_form.h"
 #include "ops/sums_of_codes.h"
 #include "proto/program_fwd.h"
 
 namespace fixpoint {
+
+enum class IntegerReason;  // integer_reasons.h
 
 // What a product adds up, by its form and the dimensions of its operands.
 struct ProductSums {

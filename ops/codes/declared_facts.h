@@ -20,7 +20,7 @@ class DeclaredFacts : public RunFacts {
   // In the block of the op that writes it, and to a variable that holds nothing else.
   const Op* OnlyReader(const Value& value) const override;
   bool HasBegunTest(const Op& /*op*/) const override { return false; }
-  // Of kind kUnknown where a run may hold codes.
+  // kUnknown where a run may hold codes.
   HeldForm HeldFormOf(const Argument& input) const override;
   BiasForm BiasFormOf(const Argument& /*addend*/) const override { return BiasForm::kFloats; }
   std::optional<IntegerReason> WhyNotRead(const Argument& /*operand*/) const override {

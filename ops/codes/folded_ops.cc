@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/codes/added_codes.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/equal_shapes.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"

@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "ops/codes/coded_product.h"
-#include "ops/codes/integer_reasons.h"
 #include "ops/dims.h"
 #include "ops/epilogue.h"
 #include "ops/era.h"
@@ -17,6 +16,8 @@
 #include "proto/program_fwd.h"
 
 namespace fixpoint {
+
+enum class IntegerReason;  // integer_reasons.h
 
 struct KnownType {
   VarType::Type dtype = VarType::FP32;

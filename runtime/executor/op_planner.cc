@@ -176,6 +176,10 @@ const Value& OpPlanner::OutputValue(absl::string_view slot, int index) const {
   return *CHECK_NOTNULL(OutputArgument(slot, index))->value();
 }
 
+bool OpPlanner::KeepsOutput(absl::string_view slot) const {
+  return planning_.builder.Keeps(OutputValue(slot).variable());
+}
+
 const std::string& OpPlanner::OutputName(absl::string_view slot) const {
   return OutputValue(slot).variable().name();
 }

@@ -135,6 +135,8 @@ class OpPlanner {
   // Whether the op names a variable there that something reads.
   bool Wants(absl::string_view slot, int index = 0) const;
   const Value& OutputValue(absl::string_view slot, int index = 0) const;
+  // Whether the output's variable is kept when the run ends (PlanBuilder::Keeps).
+  bool KeepsOutput(absl::string_view slot) const;
   // The name of the output's variable.
   const std::string& OutputName(absl::string_view slot) const;
   // What the output's variable holds when the op begins, for a quantizer that finds its state

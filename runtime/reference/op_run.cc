@@ -97,6 +97,10 @@ const Array* OpRun::FindInput(absl::string_view slot) const {
   return argument != nullptr ? ValueOf(argument) : nullptr;
 }
 
+int OpRun::InputCount(absl::string_view slot) const {
+  return static_cast<int>(op_.Inputs(slot).size());
+}
+
 std::vector<const Array*> OpRun::Inputs(absl::string_view slot) const {
   CHECK(HasInputSlot(slot)) << op_.type() << " has no input " << slot;
   std::vector<const Array*> values;
@@ -117,6 +121,8 @@ absl::StatusOr<const Array*> OpRun::FindNow(absl::string_view slot) const {
   if (arguments.empty() || arguments[0]->variable() == nullptr) return nullptr;
   return frame_.Find(*arguments[0]->variable());
 }
+
+absl::Span<const Block* const> OpRun::sub_blocks() const { return op_.sub_blocks(); }
 
 absl::Status OpRun::RunBlock(const Block& block) {
   Frame frame(block, &frame_);

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "ops/dims.h"
 #include "ops/era.h"
 #include "ops/op_form.h"
@@ -72,6 +73,8 @@ class OpRun {
   const Array& Input(absl::string_view slot) const;
   // The same for an input that may be absent: then null.
   const Array* FindInput(absl::string_view slot) const;
+  // How many arguments an input slot has, with a value or without.
+  int InputCount(absl::string_view slot) const;
   // All inputs of a list, in order.
   std::vector<const Array*> Inputs(absl::string_view slot) const;
   // What the variable of an output slot holds before the op: for ops that read and write one
@@ -81,6 +84,8 @@ class OpRun {
   // What the first argument of a slot holds now, which a block may have written since. Null if it
   // has no value, or there is none.
   absl::StatusOr<const Array*> FindNow(absl::string_view slot) const;
+  // The blocks that the op names.
+  absl::Span<const Block* const> sub_blocks() const;
   // Runs a block of the op once, its variables in a frame of their own.
   absl::Status RunBlock(const Block& block);
   // Counts an iteration of a loop. Error: there were too many.

@@ -35,7 +35,7 @@ std::string ScriptOf(const Finding& finding) {
       "here=$(cd \"$(dirname \"$0\")\" && pwd)\n", "tools=$(cd \"$1\" && pwd)\n",
       "copy=$(mktemp -d) && cp -r \"$here/files/.\" \"$copy\" && cd \"$copy\"\n");
   if (finding.command.file_bytes > 0) {
-    // bash counts in blocks of 1024.
+    // bash takes the limit in blocks of 1024 bytes.
     absl::StrAppend(&script, "trap '' XFSZ; ulimit -f ", finding.command.file_bytes / 1024, "\n");
   }
   absl::StrAppend(&script, "env ");

@@ -1,4 +1,4 @@
-// Findings in a folder, each with all that it takes to see it again.
+// Findings in a folder, each with everything needed to reproduce it.
 
 #ifndef FIXPOINT_TESTS_COMMAND_FUZZ_FINDINGS_H_
 #define FIXPOINT_TESTS_COMMAND_FUZZ_FINDINGS_H_
@@ -22,8 +22,9 @@ struct Finding {
 };
 
 // Writes a finding to a sub-folder of `folder`: `files`, the script `command` that runs it on a
-// copy of them (with the tools' folder as its argument), and `report`. Of one signature the first
-// three are kept. Gives whether it was; safe for several processes at once.
+// copy of them (with the tools' folder as its argument), and `report`. Only the first three
+// findings with one signature are kept. Returns whether this one was; safe for several processes at
+// once.
 bool KeepFinding(const std::string& folder, const Finding& finding);
 
 }  // namespace fixpoint

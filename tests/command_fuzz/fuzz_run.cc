@@ -32,7 +32,7 @@ constexpr const char* kTools[] = {"transpile", "train", "infer", "inspect"};
 constexpr int kOddsOfDamage = 12;
 constexpr int64_t kMostFileBytes = int64_t{256} << 20;
 
-// Flags that say how long a tool is to work: a large number there is no defect.
+// Flags that set how long a tool works: a long run with a large value is not a defect.
 constexpr const char* kAmountsOfWork[] = {"steps",   "epochs", "seconds",
                                           "batches", "data",   "max_iterations"};
 
@@ -50,7 +50,7 @@ std::vector<std::string> FlagsIn(const std::string& help) {
   return flags;
 }
 
-// Neighbouring seeds and numbers give unlike runs.
+// Makes runs with neighbouring seeds and numbers differ.
 uint64_t Mixed(uint64_t seed, uint64_t number) {
   uint64_t bits = seed * 0x9e3779b97f4a7c15 + number + 1;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
@@ -192,7 +192,7 @@ std::string FuzzRun::WriteParameters(const ProgramDesc& program, const Scope& kn
   const std::optional<std::map<std::string, Tensor>> parameters =
       MakeParameters(program, known, &random_);
   if (!parameters.has_value()) return "";
-  // A name of its own: a path that is a file already can be no folder.
+  // The name is new, because a path that is already a file cannot become a folder.
   const std::string path = absl::StrCat("params", parameter_sets_++);
   WriteFiles(OneIn(3) ? SeparateFiles(*parameters, path) : CombinedFile(*parameters, path));
   return path;

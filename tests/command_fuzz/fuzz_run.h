@@ -1,5 +1,5 @@
-// One run of the fuzzer: a folder with files, and one or several command lines in it, of which each
-// reads what those before it wrote. What it does follows from its seed and its number alone.
+// One run of the fuzzer: a folder with files, and one or more command lines that run in it, each of
+// which can read what the earlier ones wrote. The run depends on its seed and number alone.
 
 #ifndef FIXPOINT_TESTS_COMMAND_FUZZ_FUZZ_RUN_H_
 #define FIXPOINT_TESTS_COMMAND_FUZZ_FUZZ_RUN_H_
@@ -39,11 +39,11 @@ class FuzzRun {
  public:
   FuzzRun(const Seeds& seeds, const FuzzOptions& options, uint64_t seed, uint64_t number);
 
-  // Makes the run; counts its command lines in `exit_codes`. Gives how many findings there were.
+  // Makes the run; counts its command lines in `exit_codes`. Returns the number of findings.
   int Go(ExitCodes* exit_codes);
 
  private:
-  // What a program is run with, as it stands in the folder.
+  // A program in the folder, with what it is run with.
   struct Model {
     std::string path;
     std::string params;  // "" where it has none
@@ -71,7 +71,7 @@ class FuzzRun {
   void RunModel(const Model& model);
   void Bench(const Model& model, std::vector<std::string> arguments);
   void Compare(const Model& model, std::vector<std::string> arguments);
-  // Runs what `train` has saved the parameters of.
+  // Runs a program whose parameters `train` has saved.
   void RunTrained(const std::string& path);
   std::vector<std::string> BackendFlags();
   std::vector<std::string> PlanFlags();
@@ -86,7 +86,7 @@ class FuzzRun {
   // The program as it is, or with some changes.
   ProgramDesc Mutated(ProgramDesc program);
 
-  // Writes a program in one of its forms, some of them damaged; gives the path.
+  // Writes a program in one of its forms, sometimes damaged; returns the path.
   std::string WriteProgram(absl::string_view stem, const ProgramDesc& program);
   // Writes protobuf text, some of it damaged.
   std::string WriteText(const std::string& path, const std::string& text);
@@ -97,7 +97,8 @@ class FuzzRun {
   // A program that a tool wrote.
   std::optional<ProgramDesc> ReadProgram(const std::string& path);
 
-  // Runs a command line, sometimes a damaged one, and judges it. Whether it ended with exit code 0.
+  // Runs a command line, sometimes a damaged one, and judges the run. Returns whether it ended with
+  // exit code 0.
   bool Try(const std::string& tool, const std::string& mode, std::vector<std::string> arguments);
   void DamageArguments(const std::string& tool, std::vector<std::string>* arguments);
   // Replaces the first argument that is a file by "-".

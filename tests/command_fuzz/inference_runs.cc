@@ -18,7 +18,7 @@ namespace {
 
 bool IsGradient(const std::string& name) { return absl::StrContains(name, "@GRAD"); }
 
-// An empty one where a mutation left no block.
+// An empty program where a mutation left no block.
 const BlockDesc& FirstBlock(const ProgramDesc& program) {
   return program.blocks().empty() ? BlockDesc::default_instance() : program.blocks(0);
 }
@@ -84,7 +84,7 @@ std::string FuzzRun::FetchNames(const ProgramDesc& program, int most) {
   std::vector<std::string> chosen;
   const int count = 1 + random_.Below(most);
   for (int i = 0; i < count; ++i) {
-    // The last ones need most of the program.
+    // The last values need most of the program.
     const int last = std::min<int>(4, static_cast<int>(written.size()));
     chosen.push_back(OneIn(2) ? random_.OneOf(written)
                               : written[written.size() - 1 - random_.Below(last)]);
@@ -237,7 +237,7 @@ void FuzzRun::Train() {
   if (OneIn(12)) arguments.push_back(absl::StrCat("--loss=", FetchNames(program, 1)));
   if (!Try("train", "", arguments)) return;
   if (saves && !OneIn(4)) return RunTrained(path);
-  // Once more, from what is there now.
+  // Trains once more, from the current state.
   if (OneIn(2)) Try("train", "", arguments);
 }
 

@@ -15,7 +15,7 @@
 namespace fixpoint {
 namespace {
 
-// Files are small, and what runs on them is bounded.
+// Files are small, and so is the work of tools on them.
 constexpr int64_t kMostMemory = int64_t{2} << 30;
 constexpr int kFramesOfASignature = 3;
 
@@ -58,7 +58,7 @@ bool MayAnswerNo(const ToolCommand& command) {
   return command.tool == "inspect" && (Has(command, "verify") || Has(command, "diff"));
 }
 
-// What a run that failed leaves on purpose: what it measured and the state to go on from, and the
+// Files that a failed run leaves on purpose: its measurements, the state to continue from, and the
 // program that shows a defect.
 bool MayBeLeft(const ToolCommand& command, const ToolRun& run, const std::string& path) {
   if (run.exit_code == kOwnDefect && absl::EndsWith(path, ".failing.txt")) return true;
@@ -101,7 +101,7 @@ std::string LastLine(const std::string& text) {
   return lines.empty() ? "" : std::string(lines.back());
 }
 
-// The functions of ours that a sanitizer's stack begins with.
+// The first of our functions on a sanitizer's stack.
 std::string FramesOf(const std::string& err) {
   std::string frames;
   int count = 0;
@@ -114,7 +114,7 @@ std::string FramesOf(const std::string& err) {
   return frames;
 }
 
-// A message without what is quoted, and with N for numbers.
+// A message without its quoted parts, and with N for numbers.
 std::string WithoutNames(absl::string_view message) {
   std::string kept;
   bool quoted = false;

@@ -1,4 +1,4 @@
-// What a run of a tool may not do, whatever its input.
+// What a run of a tool must not do, whatever its input.
 
 #ifndef FIXPOINT_TESTS_COMMAND_FUZZ_JUDGE_H_
 #define FIXPOINT_TESTS_COMMAND_FUZZ_JUDGE_H_
@@ -11,7 +11,7 @@
 
 namespace fixpoint {
 
-// Nothing where the run was right, else what was wrong: "signal 11", "exit 70", "a hang", "exit 9",
+// Nothing if the run was right, else what was wrong: "signal 11", "exit 70", "a hang", "exit 9",
 // "memory", "a sanitizer's report", "no message", "files were changed", "no output". `before` and
 // `after` are the files of the folder.
 std::optional<std::string> WhatIsWrong(const ToolCommand& command, const ToolRun& run,

@@ -56,7 +56,7 @@ std::vector<std::string> EnvironmentOf(const ToolCommand& command) {
   return environment;
 }
 
-// Reads from both pipes until they end or the time is over. Gives whether they ended.
+// Reads from both pipes until they end or the time is up. Returns whether they ended.
 bool ReadAll(const RunLimits& limits, Clock::time_point deadline, int out, int err, ToolRun* run) {
   pollfd waited[] = {{out, POLLIN, 0}, {err, POLLIN, 0}};
   std::string* const kept[] = {&run->out, &run->err};

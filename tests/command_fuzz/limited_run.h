@@ -14,13 +14,13 @@ struct ToolCommand {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // "ONEDNN_MAX_CPU_ISA=AVX2"
   std::string input;                     // on standard input
-  int64_t file_bytes = 0;                // what a file may hold at the most, as on a full disk
+  int64_t file_bytes = 0;                // the largest size of a file, as on a full disk
 };
 
 struct ToolRun {
   int exit_code = 0;
   int signal = 0;          // that ended it; 0 for none
-  bool timed_out = false;  // it was ended because its time was over
+  bool timed_out = false;  // it was ended because its time was up
   double seconds = 0;
   int64_t peak_bytes = 0;  // of memory
   std::string out;

@@ -29,7 +29,7 @@ float AnyFloat(bool positive, Random* random) {
   return positive ? std::abs(value) + 0.01f : value;
 }
 
-// Bits that are numbers of the type: small ones.
+// The bits of small numbers of the type.
 void Fill(bool positive, Random* random, Tensor* tensor) {
   if (tensor->dtype() == VarType::FP32) {
     for (float& value : tensor->mutable_data<float>()) value = AnyFloat(positive, random);
@@ -82,7 +82,7 @@ bool StaysInItsFolder(const std::string& name) {
   });
 }
 
-// Whether the name is that of a folder which another name needs: "a" beside "a/b".
+// Whether the name is also a folder that another name needs: "a" beside "a/b".
 bool IsFolderOfAnother(const std::string& name, const std::map<std::string, Tensor>& parameters) {
   const std::string prefix = name + "/";
   const auto next = parameters.lower_bound(prefix);

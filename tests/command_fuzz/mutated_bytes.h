@@ -1,4 +1,4 @@
-// Files that are a little wrong: as bytes, and as text line by line and word by word.
+// Slightly damaged files: as bytes, and as text by lines and words.
 
 #ifndef FIXPOINT_TESTS_COMMAND_FUZZ_MUTATED_BYTES_H_
 #define FIXPOINT_TESTS_COMMAND_FUZZ_MUTATED_BYTES_H_
@@ -12,7 +12,7 @@ namespace fixpoint {
 
 // Small numbers, numbers at the ends of the integer types, and numbers beside powers of two.
 int64_t OddInteger(Random* random);
-// Likewise, with infinities, NaN, zeros of both signs and numbers next to nothing.
+// Likewise, with infinities, NaN, zeros of both signs and tiny numbers.
 double OddNumber(Random* random);
 
 // `bytes` with one to four changes: bits turned, ranges removed, repeated, overwritten or copied

@@ -254,7 +254,8 @@ void Rename(const std::string& from, const std::string& to, ProgramDesc* program
   }
 }
 
-// Everywhere, so that the program stays as right as it was; or two variables become one.
+// Renames a variable everywhere, so that the program stays as valid as it was; or two variables
+// become one.
 void ChangeName(Random* random, ProgramDesc* program) {
   static const char* const kNames[] = {"",       "../evil", "a/b",         "@EMPTY@", "x@GRAD",
                                        "/etc/x", "a b",     "__model__",   "w@scale", "feed",

@@ -1,4 +1,4 @@
-// Programs with changes that a damaged converter, an old release or an enemy could have made.
+// Programs with changes that a broken converter, an old release or an attacker could have made.
 
 #ifndef FIXPOINT_TESTS_COMMAND_FUZZ_MUTATED_PROGRAM_H_
 #define FIXPOINT_TESTS_COMMAND_FUZZ_MUTATED_PROGRAM_H_

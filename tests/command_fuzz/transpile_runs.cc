@@ -151,7 +151,7 @@ void FuzzRun::AfterQuantizing(const std::string& original, const std::string& qu
       Try("inspect", "diff", {"diff", original, path});
       break;
     case 3:
-      // Once more, what was quantized already.
+      // Transpiles once more what is quantized already.
       Try("transpile", "--mode=train", {path, "--output=q3"});
       break;
     default: {

@@ -1,6 +1,6 @@
-// A float program of the reference, which never was trained quantized, from ranges that were seen
-// while it ran: the classifier of an OCR system becomes a program of integers that computes what
-// its simulation computes, bit for bit.
+// A float program of the reference that was never trained with quantizers is quantized by ranges
+// observed while it ran: the classifier of an OCR system becomes an integer program that computes
+// what its simulation computes, bit for bit.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -25,8 +25,8 @@ namespace {
 
 using ::testing::IsEmpty;
 
-// Each layer has a bias: a depthwise convolution in a residual block, and a product of so many
-// codes that floats do not hold every sum.
+// Each layer has a bias: a depthwise convolution in a residual block, and a product with so many
+// terms that floats do not hold every sum exactly.
 Network BuildBiased(int64_t batch) {
   Network network;
   network.main = EmptyProgram(2, 6, 2);
@@ -49,7 +49,7 @@ Network BuildBiased(int64_t batch) {
   return network;
 }
 
-// Ops of a lowered program that add a bias to their sums, and those that add numbers to each
+// The ops of a lowered program that add a bias to their sums, and those that add floats to each
 // channel after them.
 int CountOf(const Program& lowered, absl::string_view what) {
   int count = 0;

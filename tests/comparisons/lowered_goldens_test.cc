@@ -1,5 +1,5 @@
 // The programs of tests/golden/lower compute what they computed before, bit for bit, on the
-// executor and on the interpreter. What is fed has no ties, which quantizers may round otherwise.
+// executor and on the interpreter. The feeds have no ties, which quantizers may round differently.
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ std::vector<std::string> GoldenFiles() {
   return files;
 }
 
-// The one variable that it is fed.
+// The only variable that the program is fed.
 const Variable* FedTo(const Program& program) {
   for (const Op& op : program.block(0).ops()) {
     if (op.type() == "feed") return op.Output("Out")->variable();
@@ -52,8 +52,8 @@ std::vector<std::string> FetchedBy(const Program& program) {
   return names;
 }
 
-// Whether it is computed on integers, or moved. What is not, the executor computes on the codes
-// that it holds, and an interpreter on what they stand for.
+// Whether the op is computed on integers, or only moves codes. The executor computes all other ops
+// on the codes that it holds, an interpreter on what they stand for.
 bool IsJudged(const Program& lowered, const std::string& fetched) {
   for (const Op& op : lowered.block(0).ops()) {
     if (op.outputs().empty() || op.outputs().front()->name() != fetched) continue;
@@ -63,8 +63,8 @@ bool IsJudged(const Program& lowered, const std::string& fetched) {
   return false;
 }
 
-// Two images, or rows: numbers within twice the range of the codes, so that some are clipped; of
-// integers the first ones.
+// Two images, or rows: floats within twice the range of the codes, so that some are clipped; for
+// integers, 0, 1, 2 and so on.
 Tensor RandomInput(const VarType::TensorDesc& type) {
   std::vector<int64_t> dims(type.dims().begin(), type.dims().end());
   dims[0] = 2;

@@ -1,7 +1,6 @@
-// Where a bias is NaN or infinite, a lowered program gives the numbers that it gave before
-// lowering, on the executor and on the interpreter: whatever function comes after the sum, it is
-// folded into the epilogue only where that keeps a NaN or where the codes that are stored have
-// none.
+// Where a bias is NaN or infinite, a lowered program gives the values that it gave before lowering,
+// on the executor and on the interpreter: a function after the sum is folded into the epilogue only
+// where that keeps a NaN, or where codes are stored, which have none.
 
 #include <gtest/gtest.h>
 
@@ -52,7 +51,7 @@ mul(X=x.d, Y=w) -> (Out=p)
 elementwise_add(X=p, Y=b) -> (Out=y)
 )";
 
-// a is stored as codes alone, of which there is another product.
+// a is stored only as codes, which another product reads.
 constexpr char kProductOfCodes[] = R"(
 var a.q f32[-1,6]
 var a.d f32[-1,6]
@@ -106,8 +105,7 @@ std::vector<Case> Cases() {
           name.end());
       cases.push_back({absl::StrCat(name, "AsNumbers"),
                        WholeProgram(version, absl::StrCat(kSum, activation, "\n")), "a", type});
-      // What becomes of a NaN that these leave to the step to codes is not specified
-      // (docs/numerics.md).
+      // The code of a NaN that these functions keep is unspecified (docs/numerics.md).
       if (activation == "leaky_relu(X=y) -> (Out=a)" ||
           activation == "hard_swish(X=y) -> (Out=a)") {
         continue;

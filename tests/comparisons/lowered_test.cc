@@ -1,6 +1,6 @@
-// Simulated = portable = lowered = the reference interpreter's integers: what quantized training
-// sees is what the int8 program computes, bit for bit, on networks that were trained for some steps
-// on random images.
+// Simulated = portable = lowered = the reference interpreter's integers: the int8 program computes
+// what quantized training computes, bit for bit, on networks that were trained for some steps on
+// random images.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
              {"conv2d", "mul", "matmul_v2"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-// What ops write as numbers, from the first codes up to what is pooled.
+// The floats that ops write, from the first codes up to the pooling.
 std::vector<std::string> NumbersBeforePooling(const Program& lowered) {
   std::vector<std::string> numbers;
   bool has_codes = false;
@@ -113,7 +113,7 @@ std::vector<std::string> NumbersBeforePooling(const Program& lowered) {
   return {"nothing is pooled"};
 }
 
-// Blocks are added as codes, and stored as codes: only the last one is numbers, which are pooled.
+// Residual blocks add and store codes; only the last one stores floats, which are pooled.
 TEST(LoweredResNet20, HasNothingButCodesBetweenItsBlocks) {
   const auto forms = TrainForms(BuildNetwork("resnet20", /*batch=*/4), "");
   ASSERT_TRUE(forms.ok()) << forms.status();

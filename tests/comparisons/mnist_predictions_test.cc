@@ -1,5 +1,5 @@
-// LeNet-5, trained on MNIST for a while with each way to find ranges of activations: the program of
-// integers predicts what the simulation predicts, of all 10,000 images.
+// LeNet-5 is trained on MNIST briefly with each way to find ranges of activations: the integer
+// program predicts what the simulation predicts for all 10,000 images.
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

@@ -39,7 +39,7 @@ absl::Status Train(const Network& network, Scope* scope) {
   return absl::OkStatus();
 }
 
-// What ops on integers write, and the steps between numbers and codes.
+// What ops on integers write, and the steps between floats and codes.
 std::set<std::string> WrittenByIntegers(const Program& lowered) {
   std::set<std::string> names;
   for (const WrittenTensor& tensor : WrittenTensors(lowered)) {
@@ -48,8 +48,8 @@ std::set<std::string> WrittenByIntegers(const Program& lowered) {
   return names;
 }
 
-// What ops write that are exact on both backends where they read the same: codes, and what is moved
-// or compared.
+// The outputs of ops that are exact on both backends if they read the same: codes, and values that
+// are moved or compared.
 std::set<std::string> WrittenExactly(const Program& program) {
   static const auto* const comparing = new std::set<std::string>{"concat", "relu", "relu6"};
   std::set<std::string> names;
@@ -65,7 +65,7 @@ std::set<std::string> WrittenExactly(const Program& program) {
   return names;
 }
 
-// Whether an activation is rounded otherwise where the program is lowered.
+// Whether lowering rounds an activation differently.
 bool RoundsAwayFromZero(const Program& portable) {
   for (const Op& op : portable.block(0).ops()) {
     const bool rounds = FindOpSchema(op.type())->quant_op() == QuantOp::kQuantize;

@@ -1,5 +1,5 @@
-// The forms that compute a network which was quantized and trained: simulated, portable, lowered.
-// And what they compute otherwise than the simulation.
+// The forms of a network that was quantized and trained (simulated, portable, lowered), and the
+// differences of the others from the simulation.
 
 #ifndef FIXPOINT_TESTS_COMPARISONS_NETWORK_FORMS_H_
 #define FIXPOINT_TESTS_COMPARISONS_NETWORK_FORMS_H_
@@ -46,8 +46,8 @@ absl::StatusOr<std::unique_ptr<NetworkForms>> TrainForms(Network network, const 
 // From a normal distribution of deviation 1.
 Tensor RandomImages(const std::vector<int64_t>& dims, uint64_t seed);
 
-// What is fetched stands in the way of ops that are done at once. A run for each variable shows
-// what a program computes where nothing else is asked for; deep networks take minutes for that.
+// A fetch prevents ops from being fused. A run for each variable shows what a program computes
+// where nothing else is fetched; for deep networks that takes minutes.
 enum class Fetching { kOneByOne, kAllInOneRun };
 
 struct FormsComparison {
@@ -61,9 +61,9 @@ struct FormsComparison {
 absl::StatusOr<FormsComparison> CompareForms(NetworkForms& forms, const Tensor& images,
                                              Fetching fetching = Fetching::kOneByOne);
 
-// What the lowered program computes otherwise on two threads, and by the interpreter. That adds up
-// floats in an order of its own, so it is judge of what ops on integers write, and of the steps
-// between numbers and codes: each reads what the executor computed.
+// The differences of the lowered program on two threads, and on the interpreter. The interpreter
+// sums floats in another order, so it judges only ops on integers and the steps between floats and
+// codes, each of which reads what the executor computed.
 absl::StatusOr<std::vector<std::string>> CompareRunsOfLowered(NetworkForms& forms,
                                                               const Tensor& images,
                                                               Fetching fetching);

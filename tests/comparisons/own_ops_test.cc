@@ -1,6 +1,6 @@
-// Ops of a user's own, said by their schemas and kernels alone: a product is planned, quantized and
-// lowered, and an activation that is a stage is folded into it, with the bits of steps of their
-// own.
+// A user's own ops, defined by their schemas and kernels alone: a product is planned, quantized and
+// lowered, and an activation that is a stage is folded into it, with the same bits as separate
+// steps.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -142,7 +142,7 @@ absl::Status RunOwnRamp(reference::OpRun& op) {
   return absl::OkStatus();
 }
 
-// Once for all tests, before a program is looked at.
+// Done once for all tests, before any program is read.
 void AddOwnOps() {
   static const bool are_added = [] {
     AddOpSchemas(OwnOps());
@@ -238,7 +238,7 @@ TEST(OwnOps, ArePlannedQuantizedFoldedAndLowered) {
   EXPECT_EQ((*got)[0].bytes(), (*expected)[0].bytes());
   EXPECT_EQ((*judged)[0].bytes(), (*expected)[0].bytes());
 
-  // The interpreter adds up numbers, in an order of its own.
+  // The interpreter sums floats, in another order.
   auto numbers = reference::Interpreter::Create(portable->program, &portable->scope);
   ASSERT_TRUE(numbers.ok()) << numbers.status();
   const auto interpreted = numbers->Run(feeds, {"out"}, 0);

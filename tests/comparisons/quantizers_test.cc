@@ -40,7 +40,7 @@ TEST_P(Quantizers, AreLoweredToWhatTrainingSaw) {
   EXPECT_EQ(compared->variables.count((*forms)->scores), 1);
 }
 
-// A range that is found anew at every run is not frozen: abs_max is none of activations.
+// A range that is found anew at every run cannot be frozen, so abs_max is not used for activations.
 INSTANTIATE_TEST_SUITE_P(
     ActivationsAndWeights, Quantizers,
     testing::Combine(

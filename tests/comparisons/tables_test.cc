@@ -49,7 +49,7 @@ struct TextNetwork {
   std::string scores;
 };
 
-// The first word stands for none.
+// The first word stands for padding.
 TextNetwork BuildTextNetwork() {
   TextNetwork network;
   ProgramBuilder net(&network.main, &network.startup);
@@ -191,8 +191,8 @@ Tensor RandomNumbers(const std::vector<int64_t>& dims, uint64_t seed) {
   return numbers;
 }
 
-// An inference program of fc ops, of which only the ranges of activations were seen: what its
-// quantized form computes, with every kind of weights.
+// An inference program with fc ops is quantized by observed ranges of its activations: the frozen
+// and lowered forms compute what its quantized form computes, with every kind of weights.
 TEST(FullyConnected, ComputesWhatTheQuantizedProgramDoes) {
   for (const char* quantizer : {"abs_max", "channel_wise_abs_max", "row_wise_min_max"}) {
     SCOPED_TRACE(quantizer);

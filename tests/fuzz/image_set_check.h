@@ -1,4 +1,4 @@
-// What must hold of a data set that a reader gives, whatever it read.
+// What must hold for a data set that a reader returns, whatever it read.
 
 #ifndef FIXPOINT_TESTS_FUZZ_IMAGE_SET_CHECK_H_
 #define FIXPOINT_TESTS_FUZZ_IMAGE_SET_CHECK_H_

@@ -31,7 +31,7 @@ namespace fixpoint {
 namespace {
 
 constexpr absl::string_view kSeparator = "\n----\n";
-// What takes more is as good as what takes little, and slow.
+// Larger programs show nothing more, and are slow.
 constexpr int64_t kMostElements = 1 << 12;
 constexpr int64_t kMostBytesMoved = 1 << 22;
 
@@ -42,8 +42,8 @@ absl::StatusOr<Program> LoadSmallProgram(absl::string_view bytes) {
   return Program::Create(std::move(loaded.program), "program");
 }
 
-// A batch of two, of numbers of both signs, or of zeros. Error: what is fed is large, or of no
-// known shape.
+// A batch of two, with values of both signs, or with zeros. Error: a feed is large, or has no known
+// shape.
 absl::StatusOr<Tensor> MakeInput(const Program& program, const std::string& name) {
   const Variable* variable = program.Find(program.block(0), name);
   const VarType::TensorDesc* declared = variable != nullptr ? variable->tensor() : nullptr;
@@ -69,7 +69,7 @@ absl::StatusOr<Tensor> MakeInput(const Program& program, const std::string& name
 absl::Status Predict(absl::string_view program_bytes, absl::string_view parameter_bytes) {
   static const MemoryFile& file = *new MemoryFile;
   ASSIGN_OR_RETURN(Program program, LoadSmallProgram(program_bytes));
-  // Loops may be meant to go on for ever.
+  // A loop of the input may be endless.
   if (program.block_count() > 1) return absl::InvalidArgumentError("blocks are not run");
   ASSIGN_OR_RETURN(Scope scope, LoadParameters(program.Proto(), file.PathTo(parameter_bytes)));
   ASSIGN_OR_RETURN(std::unique_ptr<Predictor> predictor,

@@ -1,4 +1,4 @@
-// What the fuzz targets take for an answer.
+// The errors that the fuzz targets accept.
 
 #ifndef FIXPOINT_TESTS_FUZZ_INPUT_ERROR_H_
 #define FIXPOINT_TESTS_FUZZ_INPUT_ERROR_H_

@@ -70,7 +70,7 @@ std::vector<Case> Cases(const TemporaryFolder& folder) {
       {"idx images", HexBytes(kImages), kAll, read_images},
       {"idx labels", HexBytes(kLabels), kAll, read_labels},
       {"gzipped idx images", GzipBytes(HexBytes(kImages)), kAll, read_images},
-      // Every bit of an image may be either.
+      // A pixel may have any value, so no bit of it can be wrong.
       {"cifar10", std::string(1, '\7') + std::string(3072, '\x55'), 1,
        [](const std::string& path) { return LoadCifar10({path}).status(); }},
   };

@@ -53,7 +53,7 @@ struct Case {
   std::vector<std::string> arguments;
 };
 
-// Each case in as many parts, which shards share.
+// Each case is split into this many parts for the shards.
 constexpr int kParts = 8;
 
 class DamagedFile : public testing::TestWithParam<std::tuple<Case, int>> {};

@@ -1,4 +1,4 @@
-// Numbers that no program holds, to every op's inference: an answer or an error, nothing else.
+// Feeds absurd numbers to every op's inference, which must give an answer or an error.
 
 #include <gtest/gtest.h>
 
@@ -196,7 +196,7 @@ void AddRequiredSlots(absl::Span<const SlotSchema> slots,
   }
 }
 
-// What took time that is quadratic in a list's length would not end here.
+// An algorithm that is quadratic in a list's length would not finish here.
 TEST_P(AbsurdInput, TakesLongLists) {
   constexpr int kLength = 200000;
   const OpSchema& schema = *GetParam();
@@ -259,7 +259,7 @@ void AddLongSlots(absl::Span<const SlotSchema> slots,
   }
 }
 
-// What took time that is quadratic in an op's slots and arguments would not end here.
+// An algorithm that is quadratic in an op's slots and arguments would not finish here.
 TEST_P(AbsurdInput, TakesManySlots) {
   static OpDesc* const op = new OpDesc(OpWithUnknownSlots());
   const OpSchema& schema = *GetParam();

@@ -102,7 +102,7 @@ TEST(Backward, SumsTheGradientsOfAValueThatIsReadTwice) {
             "relu_grad(Out=a, Out@GRAD=a@GRAD) -> (X@GRAD=w@GRAD)\n");
 }
 
-// Gradients, the parts of one that are summed, and zeros in its place are what the value is.
+// Gradients, the parts that are summed to one, and zeros in its place have the type of the value.
 TEST(Backward, DeclaresWhatItAddsWithTheTypeOfTheValue) {
   for (const std::string type : {"f64", "f16", "bf16"}) {
     Program program = ProgramFromText(absl::StrReplaceAll(R"(
@@ -140,7 +140,7 @@ w@GRAD T[4]
   }
 }
 
-// A name says nothing: what is called as the gradient of h is a variable like any other.
+// Names mean nothing: a variable that is named like the gradient of h is a variable like any other.
 TEST(Backward, TakesAVariableThatIsCalledAsAGradientForWhatItIs) {
   Program program = ProgramFromText(R"(
     var w f32[2] persistable
@@ -198,7 +198,7 @@ TEST(Backward, PassesAnOpThatWritesInPlace) {
             "scale(ScaleTensor=[], X=a@GRAD) -> (Out=w@GRAD)\n");
 }
 
-// What was written before, and nobody read, is not what the loss depends on.
+// The loss does not depend on a value that was written before and never read.
 TEST(Backward, PassesOnlyTheWriteThatIsRead) {
   EXPECT_EQ(BackwardOfMean("a", R"(
     scale(X=w) -> (Out=a) {scale=2.0}
@@ -207,7 +207,7 @@ TEST(Backward, PassesOnlyTheWriteThatIsRead) {
             "scale(ScaleTensor=[], X=a@GRAD) -> (Out=v@GRAD)\n");
 }
 
-// The op has no gradient of its label, so that what makes the label has none.
+// The op has no gradient for its label, so the ops that compute the label have none either.
 TEST(Backward, GoesNoFurtherThanGradientOpsDo) {
   EXPECT_EQ(Backward(R"(
     var w f32[2,3] persistable

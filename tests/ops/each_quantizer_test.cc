@@ -1,5 +1,5 @@
-// What holds of every quantizer of the table, and of one that a user adds to it; and the specs that
-// none of them takes.
+// What holds for every quantizer of the table, and for one that a user adds; and the specs that
+// none of them supports.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ namespace {
 
 using ::testing::FloatNear;
 
-// What holds of every row of the table, and of a quantizer that a user adds to it.
+// What holds for every row of the table, and for a quantizer that a user adds.
 class EachQuantizer : public testing::TestWithParam<std::string> {
  protected:
   EachQuantizer() : quantizer_(*table_.Find(GetParam())) {
@@ -53,7 +53,7 @@ class EachQuantizer : public testing::TestWithParam<std::string> {
     return quantizer_.scheme() == QuantSpec::AFFINE ? std::max(max, 0.0f) - std::min(min, 0.0f)
                                                     : std::max(std::fabs(min), std::fabs(max));
   }
-  // What it settles on where each tensor is `values`, as the ops of its recipe say.
+  // The range that it settles on if every tensor is `values`, according to the ops of its recipe.
   float ReachOf(const std::vector<float>& values) const {
     if (quantizer_.scheme() == QuantSpec::AFFINE) {
       const auto [min, max] = std::minmax_element(values.begin(), values.end());
@@ -144,7 +144,7 @@ void ExpectSlotsOfState(const QuantizerRecipe& recipe, const OpSchema& quantize)
   }
 }
 
-// One that is in test mode for good carries nothing on.
+// A quantizer that is always in test mode keeps no state.
 void ExpectTrainingStateOfOp(const QuantizerRecipe& recipe, const OpSchema& quantize) {
   if (!recipe.has_is_test) return;
   for (const StateSlots& slots : quantize.training_state()) {

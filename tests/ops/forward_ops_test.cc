@@ -19,7 +19,7 @@ TEST(ForwardTypeOf, IsTheLongestTypeThatIsKnown) {
   EXPECT_EQ(ForwardTypeOf("my_op_grad"), "my_op");
   EXPECT_EQ(ForwardTypeOf("my_op_grad_grad"), "my_op");
   EXPECT_EQ(ForwardTypeOf("my_op"), "");
-  // An op of its own, whose type ends as a gradient's does.
+  // A forward op whose type ends like a gradient's.
   EXPECT_EQ(ForwardTypeOf("straight_through_estimator_grad"), "");
   EXPECT_EQ(ForwardTypeOf("straight_through_estimator_grad_grad"),
             "straight_through_estimator_grad");
@@ -27,7 +27,7 @@ TEST(ForwardTypeOf, IsTheLongestTypeThatIsKnown) {
   EXPECT_EQ(ForwardTypeOf("_grad"), "");
 }
 
-// Were what is left looked up after each suffix, this would not end.
+// Looking up the rest after each suffix would not finish.
 TEST(ForwardTypeOf, TakesTimeOfTheTypesLength) {
   std::string type = "my_op";
   for (int i = 0; i < 1000000; ++i) type += "_grad";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/op_schema.h"
 #include "proto/op_builder.h"
 
 namespace fixpoint {

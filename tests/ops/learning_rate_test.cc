@@ -79,7 +79,7 @@ class Steps {
   std::map<std::string, double> values_;
 };
 
-// A rate holds about 7 digits.
+// A rate is a float, with about 7 digits.
 void ExpectNear(double actual, double expected) { EXPECT_NEAR(actual, expected, 1e-6 * expected); }
 
 TEST(LearningRate, ANumberStaysWhatItIs) {

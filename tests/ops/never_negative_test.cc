@@ -68,7 +68,7 @@ TEST(NeverNegative, EndsWithTheEpilogueOfASumOfCodes) {
   EXPECT_TRUE(HoldsOf("c", ops));
 }
 
-// So that what a test program has after quantizers is what the float program had.
+// Values after quantizers of a test program are as never negative as in the float program.
 TEST(NeverNegative, HoldsOfCodesOfWhatIsNot) {
   const std::string ops = R"(
       var x f32[2,3,4,4]
@@ -102,7 +102,7 @@ TEST(NeverNegative, HoldsOfUnsignedCodesAndTheirAverages) {
   EXPECT_FALSE(HoldsOf("biased", ops));
 }
 
-// Codes that are never negative stand for numbers that may be.
+// Codes that are never negative can stand for floats that are.
 TEST(NeverNegative, DoesNotHoldOfWhatAffineCodesStandFor) {
   const std::string ops = R"(
       var x f32[2,3,4,4]

@@ -1,4 +1,4 @@
-// Where offsets of sequences go, as PaddlePaddle 2.6.2 hands them on.
+// How offsets of sequences are passed on, as PaddlePaddle 2.6.2 does it.
 
 #include "ops/output_lod.h"
 
@@ -43,13 +43,13 @@ const OutputCase kCases[] = {
     {"split(X=x) -> (Out=[y, z])", {{"x", {3, kTwo}}}, "z", 3, kTwo},
     {"matmul(X=x, Y=w) -> (Out=y)", {{"x", {3, kTwo}}, {"w", {2, {}}}}, "y", 3, kTwo},
     {"matmul_v2(X=x, Y=w) -> (Out=y)", {{"x", {3, kTwo}}, {"w", {2, {}}}}, "y", 3, {}},
-    // Rows that are as many by chance.
+    // The numbers of rows are equal by chance.
     {"transpose2(X=x) -> (Out=y)", {{"x", {3, kTwo}}}, "y", 3, {}},
     {"mean(X=x) -> (Out=y)", {{"x", {1, kOne}}}, "y", 1, {}},
     {"fake_quantize_abs_max(X=x) -> (Out=y, OutScale=s)", {{"x", {1, kOne}}}, "y", 1, kOne},
     {"fake_quantize_abs_max(X=x) -> (Out=y, OutScale=s)", {{"x", {1, kOne}}}, "s", 1, {}},
     {"top_k(X=x) -> (Out=y, Indices=i)", {{"x", {3, kTwo}}}, "i", 3, kTwo},
-    // A gradient has the offsets of what it is of.
+    // A gradient has the offsets of its variable.
     {"mul_grad(X=x, Y=w, Out@GRAD=d) -> (X@GRAD=dx, Y@GRAD=dw)",
      {{"x", {3, kTwo}}, {"w", {3, {}}}, {"d", {3, {}}}},
      "dx",

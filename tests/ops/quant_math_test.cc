@@ -1,4 +1,4 @@
-// How a number becomes a code, and a code a number again.
+// How a float becomes a code, and a code a float again.
 
 #include "ops/quant_math.h"
 

@@ -1,4 +1,4 @@
-// Feeds a quantizer tensors, as the ops of a training program would.
+// Feeds tensors to a quantizer, as the ops of a training program would.
 
 #ifndef FIXPOINT_TESTS_OPS_QUANTIZER_FEEDER_H_
 #define FIXPOINT_TESTS_OPS_QUANTIZER_FEEDER_H_

@@ -385,7 +385,7 @@ TEST(Verifier, CutsATypeOffThatEachFindingRepeats) {
   EXPECT_LT(findings.size(), 3u << 20);
 }
 
-// Were the op's inputs gone through for each of its reads, this would not end.
+// Walking the op's inputs for each of its reads would not finish.
 TEST(Verifier, TakesAWideOpThatUpdatesWhatIsFed) {
   constexpr int kVariables = 150000;
   std::string variables;
@@ -401,7 +401,7 @@ TEST(Verifier, TakesAWideOpThatUpdatesWhatIsFed) {
   EXPECT_EQ(findings[0].code, FindingCode::kUnknownOp);
 }
 
-// Were a chain of quantizers walked to its end from each of its links, this would not end.
+// Walking a chain of quantizers to its end from each of its links would not finish.
 TEST(Verifier, TakesAChainOfQuantizersAgainstTheirOrder) {
   constexpr int kQuantizers = 20000;
   std::string variables = "var v0 f32[4]\n";
@@ -419,8 +419,8 @@ TEST(Verifier, TakesAChainOfQuantizersAgainstTheirOrder) {
   EXPECT_EQ(unreached_reads, kQuantizers - 1);
 }
 
-// The message about a name that stands for nothing, where so many others are declared before the
-// one that is near to it.
+// The message about an unknown name, where `names` other variables are declared before the one with
+// a similar name.
 std::string MessageAfterNames(int names) {
   std::string text = "block 0 {\nvar hidden f32[4]\n";
   absl::StrAppend(&text, "var cond bool[1]\nvar scopes step_scopes\n",

@@ -75,7 +75,8 @@ class Machine {
       } else if (const OpDesc::Attr* sub_block = FindAttr(op, "sub_block")) {
         const int times = op.type() == "while" ? 2 : 1;
         for (int i = 0; i < times; ++i) RunBlock(sub_block->block_idx());
-        // What a block leaves was written by itself; the rest are the gradients that it hands out.
+        // The values that a block leaves were written by it; the others are the gradients that it
+        // passes out.
         if (absl::EndsWith(op.type(), "_grad")) HandOutGradients(block, op);
       } else {
         RunOp(block, op);

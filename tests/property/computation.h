@@ -1,5 +1,5 @@
-// What a program computes, told by symbols instead of numbers: an oracle for rewrites that is not
-// made of the code that rewrites.
+// What a program computes, in symbols instead of numbers: an oracle for rewrites that shares no
+// code with them.
 
 #ifndef FIXPOINT_TESTS_PROPERTY_COMPUTATION_H_
 #define FIXPOINT_TESTS_PROPERTY_COMPUTATION_H_

@@ -1,4 +1,5 @@
-// The oracle of the property test, on programs that were rewritten rightly and wrongly by hand.
+// The oracle of the property test, on programs that were rewritten by hand, correctly and
+// incorrectly.
 
 #include "tests/property/computation.h"
 

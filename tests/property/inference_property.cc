@@ -42,14 +42,14 @@ std::string FirstError(const Program& program) {
   return "";
 }
 
-// Numbers of both signs; what is no float is 0.
+// Floats of both signs; elements of other types are 0.
 absl::StatusOr<Scope> RandomParameters(const Program& program, Random& random) {
   Scope scope;
   for (const ParameterInfo& parameter : ParametersOf(program.Proto())) {
     absl::StatusOr<Tensor> tensor = Tensor::Allocate(parameter.dtype, parameter.dims);
     if (!tensor.ok()) return tensor.status();
     for (uint8_t& byte : tensor->mutable_bytes()) byte = 0;
-    // Ranges are not negative, and one of 0 is what a quantizer begins with that nobody trained.
+    // Ranges are not negative, and 0 is the initial range of an untrained quantizer.
     const bool is_scalar = tensor->size() == 1;
     const auto number = [&] { return (random.Below(2000) + (is_scalar ? 1 : -1000)) / 256.0; };
     if (tensor->dtype() == VarType::FP32) {
@@ -148,7 +148,7 @@ void Damage(ProgramDesc& program, Random& random) {
     return *block.mutable_ops(random.Below(block.ops_size()));
   };
   const auto any_name = [&] { return block.vars(random.Below(block.vars_size())).name(); };
-  // Most often in what is to be frozen.
+  // Mostly in the program that is to be frozen.
   std::vector<int> quantizing;
   for (int i = 0; i < block.ops_size(); ++i) {
     if (FindAttr(block.ops(i), kInsertedByAttr) != nullptr) quantizing.push_back(i);

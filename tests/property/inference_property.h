@@ -1,4 +1,4 @@
-// What must hold of test programs and of frozen ones, whatever was transpiled.
+// What must hold for test programs and frozen ones, whatever was transpiled.
 
 #ifndef FIXPOINT_TESTS_PROPERTY_INFERENCE_PROPERTY_H_
 #define FIXPOINT_TESTS_PROPERTY_INFERENCE_PROPERTY_H_

@@ -1,4 +1,4 @@
-// transpile_property: what must hold of a transpile, on as many random programs as are asked for.
+// transpile_property: checks what must hold for a transpile, on any number of random programs.
 
 #include <gflags/gflags.h>
 

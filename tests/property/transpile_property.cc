@@ -339,6 +339,7 @@ TranspileCase RandomTranspileCase(uint64_t seed) {
   options.forward_ops = 3 + random.Below(11);
   options.backward = !random.OneIn(5);
   TranspileCase made;
+  made.pipeline = kTrainPipeline;
   made.program = RandomProgram(seed, options);
   made.config = RandomConfig(random);
   if (!options.backward && random.OneIn(2)) {

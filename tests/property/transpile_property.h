@@ -1,4 +1,4 @@
-// What must hold of a transpile, whatever the program and the configuration.
+// What must hold for a transpile, whatever the program and the configuration.
 
 #ifndef FIXPOINT_TESTS_PROPERTY_TRANSPILE_PROPERTY_H_
 #define FIXPOINT_TESTS_PROPERTY_TRANSPILE_PROPERTY_H_
@@ -8,14 +8,13 @@
 
 #include "proto/program.pb.h"
 #include "proto/quant_config.pb.h"
-#include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {
 
 struct TranspileCase {
   ProgramDesc program;
   QuantConfig config;
-  std::string pipeline = kTrainPipeline;
+  std::string pipeline;
 };
 
 // A random program and a random configuration that can be met.

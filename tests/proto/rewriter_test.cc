@@ -442,7 +442,7 @@ TEST(Rewriter, ABlockThatTwoOpsRunKeepsAnOwner) {
   EXPECT_EQ(program.block(1).owner(), &first);
 }
 
-// Were another runner looked for, for each block, from op to op, this would not end.
+// Searching all ops for another runner of each block would not finish.
 TEST(Rewriter, RemovesAnOpThatRunsManyBlocks) {
   constexpr int kBlocks = 20000;
   ProgramDesc desc = ParsedProgram("while() -> ()").Proto();
@@ -465,7 +465,7 @@ TEST(Rewriter, RemovesAnOpThatRunsManyBlocks) {
   EXPECT_EQ(program.block(kBlocks).owner(), last);
 }
 
-// Were the edits of an op gone through for each of its arguments, this would not end.
+// Walking the edits of an op for each of its arguments would not finish.
 TEST(Rewriter, RenamesManyArgumentsOfOneOp) {
   constexpr int kArguments = 200000;
   std::vector<std::string> names;
@@ -510,7 +510,7 @@ TEST(FreshName, IsTheSameForTheSameEdits) {
   EXPECT_EQ(Rewriter(&program, "test").FreshName("x"), "x_1");
 }
 
-// A counter that began anew with each name would make this quadratic.
+// A counter that restarts for each name would make this quadratic.
 TEST(FreshName, OfOneBaseIsCheap) {
   Program program = ParsedProgram("relu(X=x) -> (Out=y)");
   Rewriter rewriter(&program, "test");

@@ -22,7 +22,7 @@ namespace fixpoint::random_cases {
 namespace {
 
 int Run() {
-  // Fewer need not have everything in them.
+  // Fewer cases need not cover everything.
   constexpr uint64_t kManyCases = 1000;
   Coverage coverage;
   uint64_t refused = 0;

@@ -106,7 +106,7 @@ Tensor GradientLike(const Tensor& tensor, Random& random) {
   return *reference::TensorOf(array);
 }
 
-// What the effect of rounding is measured of: a program, and values for what it reads.
+// The subject of a measurement of the effect of rounding: a program, and values for what it reads.
 struct Measured {
   ProgramDesc program;
   Scope inputs;
@@ -228,7 +228,7 @@ std::vector<int64_t> PlannedDims(const Tensor& tensor) {
   return tensor.dims();
 }
 
-// Where two arrays are farthest apart.
+// The place where two arrays differ most.
 std::string FarthestText(const Array& got, const Array& expected) {
   int64_t at = 0;
   double farthest = -1;
@@ -326,7 +326,7 @@ Compared Compare(RandomCase random_case, uint64_t seed) {
         bound += roundings * (*effects)[i];
       }
     }
-    // A bound that is infinite, of numbers that floats do not hold, holds for anything.
+    // An infinite bound, from values beyond the range of floats, would accept anything.
     if (distance <= bound && std::isfinite(bound)) continue;
     compared.outcome = Outcome::kDiffers;
     absl::StrAppend(&compared.text, name, ": ", FarthestText(x, y), "; they may be ", bound,

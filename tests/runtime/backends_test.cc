@@ -1,4 +1,4 @@
-// Backends by name, and what each of them does alike.
+// Backends by name, and what they have in common.
 
 #include "runtime/backends.h"
 
@@ -96,7 +96,7 @@ TEST_P(EachBackend, NamesTheFirstOpWithAValueThatIsNotFinite) {
   EXPECT_NE(status.message().find("block 0, op 1 (log)"), std::string::npos) << status;
 }
 
-// A quantizer makes a code of a NaN, and no op after it would show it.
+// A quantizer turns a NaN into a code, so no op after it would show it.
 TEST_P(EachBackend, NamesWhatIsNotFiniteBeforeAnOpIsRun) {
   const Program program = ParsedProgram(R"(
     var x f32[2]

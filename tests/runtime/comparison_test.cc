@@ -122,7 +122,7 @@ var z f32[-1,2]
 scale(X=x) -> (Out=y) {scale=2.0}
 relu(X=y) -> (Out=z)
 )";
-// The same up to y, by other ops, and something else after it.
+// Computes the same up to y, with other ops, and something else after it.
 constexpr char kThrice[] = R"(var x f32[-1,2]
 var t f32[-1,2]
 var y f32[-1,2]

@@ -1,4 +1,4 @@
-// Arrays byte for byte as NumPy stores them, and what is wrong with files that are none.
+// Arrays, byte for byte as NumPy stores them, and errors for other files.
 
 #include "runtime/npy.h"
 
@@ -315,7 +315,7 @@ TEST(Npy, WhatAnArrayCannotHoldIsNotWritten) {
   rows.set_lod({{0, 2}});
   EXPECT_EQ(Save(rows, path),
             absl::UnimplementedError(absl::StrCat(
-                path, ": the tensor has levels of detail, which a NumPy array has not")));
+                path, ": the tensor has offsets of sequences, which a NumPy array cannot hold")));
   const absl::StatusOr<Tensor> deep = Tensor::Allocate(VarType::INT8, std::vector<int64_t>(65, 1));
   EXPECT_EQ(Save(*deep, path), absl::UnimplementedError(absl::StrCat(
                                    path, ": the tensor has 65 dimensions; NumPy has at most 64")));

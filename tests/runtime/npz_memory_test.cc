@@ -1,5 +1,5 @@
-// Where the standard library has no memory for an archive of arrays, that is a status. In this
-// program it has none for more than `most_bytes` at once.
+// If the standard library runs out of memory for an archive of arrays, the result is a status. In
+// this program it has no memory for more than `most_bytes` at once.
 
 #include <gtest/gtest.h>
 

@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// 0.5 is a tie, which even.txt rounds otherwise; the sum after it is twice that.
+// 0.5 is a tie, which even.txt rounds the other way; the sum after it is twice that.
 constexpr char kAway[] = R"(var x f32[-1,2]
 var s f32[1] persistable
 var zero i32[1] persistable
@@ -79,7 +79,7 @@ TEST_P(OpByOp, ADifferenceIsSeenWhereItArises) {
                           "z: 0 of 2 differ, 0 ties"));
 }
 
-// What is no code is given as the nearest one.
+// A value that is not a code is given as the nearest code.
 TEST_P(OpByOp, CodesAreGivenForNumbers) {
   const Program numbers = ParsedProgram(
       "var x f32[4]\nvar q f32[4]\nvar y f32[4]\nassign(X=x) -> (Out=q)\nassign(X=q) -> (Out=y)\n");

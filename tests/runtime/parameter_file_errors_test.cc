@@ -1,5 +1,5 @@
-// What is wrong with parameters that cannot be read or written, message by message; "DIR" stands
-// for the test's folder. What is wrong inside a stream is in tensor_stream_test.cc.
+// The messages about parameters that cannot be read or written; "DIR" stands for the test's folder.
+// tensor_stream_test.cc has the errors inside a stream.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

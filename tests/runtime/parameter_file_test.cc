@@ -88,7 +88,7 @@ TEST(LoadParameters, ReadsACombinedFileInTheOrderOfTheNames) {
   EXPECT_THAT((*scope->Find("fc.scale"))->dims(), IsEmpty());
 }
 
-// So that they are in huge pages, be each of them small.
+// Enough for huge pages together, although each is small.
 TEST(LoadParameters, OfALargeFileLieBesideEachOther) {
   const TemporaryFolder folder;
   const ProgramDesc program = ProgramWith({{"a", {2, -1}}, {"b", {2}}, {"c", {-1}}});

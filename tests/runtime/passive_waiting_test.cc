@@ -1,4 +1,4 @@
-// A process whose threads are to wait passively begins anew with that in its environment, once.
+// A process whose threads are to wait passively restarts itself once, with that in its environment.
 
 #include "runtime/passive_waiting.h"
 

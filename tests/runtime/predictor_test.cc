@@ -188,7 +188,7 @@ TEST(Predictor, RefusesAnOpThatWritesAParameterInTestMode) {
                 "as transpile --mode=test and --mode=freeze make it"));
 }
 
-// In test mode, and yet it follows the statistics of each batch.
+// The op is in test mode, and yet follows the statistics of each batch.
 TEST(Predictor, RefusesStatisticsThatAreTrainedInTestMode) {
   const auto create = [](const std::string& attributes) {
     return Predictor::Create(ParsedProgram(R"(program version=2006002
@@ -216,7 +216,7 @@ fetch(X=y) -> (Out=fetch) {col=0}
                 "inference, as transpile --mode=test and --mode=freeze make it"));
 }
 
-// As a test program has it: the range of a weight, which each run finds anew.
+// As in a test program: each run finds the range of a weight anew.
 TEST(Predictor, RunsWhatWritesAPersistableVariableBeforeItIsRead) {
   const auto predictor = Predictor::Create(ParsedProgram(R"(program version=2006002
 block 0 {

@@ -44,7 +44,7 @@ TEST(Scope, FindOrNullGivesWhatCanBeWritten) {
   EXPECT_THAT((*scope.Find("w"))->data<float>(), ElementsAre(5, 2));
 }
 
-// Whoever has pointers to values finds out by it that they may be others.
+// Holders of pointers to values learn from it that the values may have moved.
 TEST(Scope, HasARevisionForWhatItHolds) {
   Scope one;
   Scope other;

@@ -1,5 +1,5 @@
-// Streams byte for byte, and what is wrong with those that are none. Two of them were written by
-// the reference: a bias of zeros, and the description of a filter [2,1,3,3].
+// Streams, byte for byte, and errors for other bytes. Two of them were written by the reference: a
+// bias of zeros, and the description of a filter [2,1,3,3].
 
 #include "runtime/tensor_stream.h"
 

@@ -106,7 +106,7 @@ TEST(Tensor, ACloneIsApartFromItsOriginal) {
 }
 
 TEST(Tensor, WithoutMemoryThereIsAnError) {
-  // Nobody has this much.
+  // No machine has this much memory.
   EXPECT_EQ(Tensor::Allocate(VarType::INT8, {int64_t{1} << 60}).status(),
             absl::FailedPreconditionError("dims [1152921504606846976]: there is no memory for "
                                           "1152921504606846976 bytes"));

@@ -1,4 +1,4 @@
-// Archives byte for byte, and what is wrong with those that are damaged or of another kind.
+// Archives, byte for byte, and errors for those that are damaged or of another kind.
 
 #include "runtime/zip_archive.h"
 

@@ -23,7 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 
 namespace fixpoint {
 

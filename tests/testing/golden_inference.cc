@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "ops/codes/integer_reasons.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"
 #include "tests/testing/parameter_text.h"

@@ -91,11 +91,11 @@ TEST_F(TranspileLower, TellsOfEveryOpWhatBecameOfIt) {
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_THAT(
       run.out,
-      StartsWith("block 0, op 0 (quantize_linear) -> x.q: at_edge: the edge: between numbers and "
+      StartsWith("block 0, op 0 (quantize_linear) -> x.q: at_edge: the edge: between floats and "
                  "codes\n"
-                 "block 0, op 1 (dequantize_linear) -> x.d: at_edge: the edge: between numbers and "
+                 "block 0, op 1 (dequantize_linear) -> x.d: at_edge: the edge: between floats and "
                  "codes\n"
-                 "block 0, op 2 (dequantize_linear) -> w: at_edge: the edge: between numbers and "
+                 "block 0, op 2 (dequantize_linear) -> w: at_edge: the edge: between floats and "
                  "codes\n"
                  "block 0, op 3 (mul) -> y: on_integers: integers: its inputs are codes\n"
                  "block 0, op 4 (softmax) -> z: no_rule: float: no rule computes its type on "

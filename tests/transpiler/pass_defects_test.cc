@@ -109,7 +109,7 @@ std::vector<Defect> TrainingDefects() {
        "\"x.quantized.dequantized\", which block 0, op 4 (mul) reads [gradient_mismatch]\n"
        "    mul_grad(X=x, Y=w, Out@GRAD=y@GRAD) -> (Y@GRAD=w@GRAD) {op_role=1, op_role_var=[\"w\", "
        "\"w@GRAD\"]}\n [after insert_quantizers]"},
-      {"insert_quantizers", "leaves a reader behind",
+      {"insert_quantizers", "forgets a reader",
        [](Program& program, PassContext& context) {
          Rewriter(&program, "wrong").SetArgument(*PlanOf(context).sites.back().readers.back(), "w");
        },

@@ -73,7 +73,7 @@ class PutReluBeforeMul final : public Pass {
  public:
   enum class How {
     kReplacer,  // the gradient op that repeats mul's input follows
-    kMulAlone,  // it is left behind
+    kMulAlone,  // it keeps reading the old value
   };
   explicit PutReluBeforeMul(How how) : how_(how) {}
 

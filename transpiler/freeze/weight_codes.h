@@ -23,7 +23,7 @@ struct WeightCodes {
 };
 
 struct WeightCodesOptions {
-  // Of 2 to 16 signed bits.
+  // With 2 to 16 signed bits.
   CodeRange codes = SymmetricCodes(8, QuantSpec::HALF_AWAY_FROM_ZERO);
   int axis = -1;  // the channel axis, or -1: one scale for the whole tensor
   // One scale, or one for each channel. If there are none, find_scale is called for the tensor or

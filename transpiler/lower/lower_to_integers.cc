@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ops/gradient_links.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/rewriter.h"
 
 namespace fixpoint {

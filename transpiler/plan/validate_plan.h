@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/gradient_links.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program_fwd.h"
 #include "proto/target.pb.h"
 #include "transpiler/plan/plan.h"
 

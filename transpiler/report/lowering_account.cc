@@ -3,6 +3,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/integer_reasons.h"
 
 namespace fixpoint {
 

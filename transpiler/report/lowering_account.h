@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "ops/codes/integer_reasons.h"
 #include "transpiler/lower/lowered_op.h"
 #include "transpiler/report/account.h"
 
 namespace fixpoint {
+
+enum class IntegerReason;  // ops/codes/integer_reasons.h
 
 // What an op does in a lowered program.
 enum class LoweredPart {

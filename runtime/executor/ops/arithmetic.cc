@@ -8,7 +8,6 @@
 
 #include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
@@ -125,7 +124,7 @@ absl::Status PlanCast(OpPlanner& op) {
   const TensorType from_type = op.InputType("X");
   ASSIGN_OR_RETURN(const TensorType to_type, op.OutputType("Out"));
   ASSIGN_OR_RETURN(const Buffer x, op.Read("X", from_type.dtype, layout));
-  const bool out_is_kept = op.Wants("Out") && op.builder().Keeps(op.OutputValue("Out").variable());
+  const bool out_is_kept = op.Wants("Out") && op.KeepsOutput("Out");
   if (from_type.dtype == VarType::INT8 && to_type.dtype == VarType::FP32 && op.Wants("Out") &&
       !out_is_kept) {
     Codes codes;

@@ -30,7 +30,7 @@ struct IntegerOperands {
   SumsOfCodes sums() const { return {inputs, weights, product}; }
 };
 
-// Those of an op with a ProductTrait; nothing where it is not computed on integers.
+// The operands of an op with a ProductTrait; nothing where it is not computed on integers.
 absl::StatusOr<std::optional<IntegerOperands>> ReadIntegerOperands(OpPlanner& op,
                                                                    Layout input_layout);
 

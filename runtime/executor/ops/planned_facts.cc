@@ -1,5 +1,6 @@
 #include "runtime/executor/ops/planned_facts.h"
 
+#include "ops/codes/integer_reasons.h"
 #include "proto/program.h"
 #include "runtime/executor/ops/quantized_bias.h"
 

@@ -2,7 +2,6 @@
 // the blocks around it, so that the slots of these ops matter only for their conditions.
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/reference/kernels.h"
 
@@ -10,7 +9,7 @@ namespace fixpoint::reference {
 namespace {
 
 absl::StatusOr<const Block*> BlockOf(const OpRun& op) {
-  const auto blocks = op.op().sub_blocks();
+  const auto blocks = op.sub_blocks();
   if (blocks.size() == 1) return blocks[0];
   return absl::InvalidArgumentError(
       absl::StrCat("the op names ", blocks.size(), " blocks; want one, in sub_block"));
@@ -44,7 +43,7 @@ absl::Status ConditionalBlock(OpRun& op) {
     ASSIGN_OR_RETURN(runs, Holds(op, "Cond"));
   } else {
     const std::vector<const Array*> conditions = op.Inputs("Cond");
-    if (conditions.size() != op.op().Inputs("Cond").size()) {
+    if (static_cast<int>(conditions.size()) != op.InputCount("Cond")) {
       return absl::InvalidArgumentError(
           "Cond holds a variable without a value; want each fed or written by an op before");
     }

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "tests/ops/text_program.h"
 

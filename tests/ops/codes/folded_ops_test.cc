@@ -9,6 +9,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/declared_facts.h"
+#include "ops/codes/integer_reasons.h"
+#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "proto/program.h"
@@ -35,7 +37,8 @@ ProductResult ResultOf(const Op& product) {
   ProductResult result{output.value(), {}, 0};
   const VarType::TensorDesc* const tensor = output.variable()->tensor();
   if (tensor != nullptr) result.dims.assign(tensor->dims().begin(), tensor->dims().end());
-  result.channel_axis = trait.ChannelAxis(static_cast<int>(result.dims.size()));
+  result.channel_axis = trait.ChannelAxis(*OpAttributes::Of(product.desc(), Era::kPaddle2),
+                                          static_cast<int>(result.dims.size()));
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Sums, scales, casts and what else is done with each element, or with all of them.
+// Sums, scales, casts and other ops on each element, or on all of them.
 
 #include <map>
 

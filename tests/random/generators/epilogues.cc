@@ -29,7 +29,7 @@ std::string OperandOf(CaseMaker& c, Kind kind, const Dims& dims, int axis) {
   }
 }
 
-// Stages of numbers: the bias, batch norm, the residual, the activation.
+// Stages on floats: the bias, batch norm, the residual, the activation.
 Epilogue SomeStages(CaseMaker& c) {
   Epilogue stages;
   if (c.OneIn(2)) stages.push_back({Kind::kAddChannel, 0, 0});

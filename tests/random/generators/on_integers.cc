@@ -1,5 +1,5 @@
-// Simulated and portable programs: products of what was quantized and dequantized, which the
-// executor computes on the codes, and the interpreter on the numbers.
+// Simulated and portable programs: products of values that were quantized and dequantized, which
+// the executor computes on the codes and the interpreter on the floats.
 
 #include "tests/random/generators.h"
 #include "tests/random/generators/after_product.h"
@@ -127,8 +127,8 @@ std::string AddBiasInSteps(CaseMaker& c, const Activation& input, const Weights&
   return "biased";
 }
 
-// Both sides' numbers are rounded, and so is what is done with the sum: each a few times. What
-// stands after a sum multiplies its error by `gain`, at most.
+// The floats of both operands are rounded, and so are the operations on the sum, a few times each.
+// The ops after a sum multiply its error by at most `gain`.
 void CompareSums(CaseMaker& c, int64_t taps, const Operand& a, const Operand& b, double gain = 1) {
   c.Magnitude(gain * static_cast<double>(taps) * a.largest * b.largest);
 }

@@ -20,7 +20,7 @@ std::string Outputs(const std::string& type) {
   return has_shape ? "(Out=out, XShape=shape)" : "(Out=out)";
 }
 
-// What is looked at of a view; XShape has no elements.
+// The output of a view to compare; XShape has no elements.
 void EndView(CaseMaker& c) {
   c.Fetch({"out"});
   c.Exact();

@@ -13,7 +13,7 @@ QuantSpec::Rounding SomeRounding(CaseMaker& c) {
   return c.OneIn(3) ? QuantSpec::HALF_AWAY_FROM_ZERO : QuantSpec::HALF_TO_EVEN;
 }
 
-// What is fused in 1.x gives other numbers than the portable program (docs/numerics.md, Freezing).
+// The fused ops of 1.x give other floats than the portable program (docs/numerics.md, Freezing).
 QuantSpec::Form SomeForm(CaseMaker& c) {
   return c.is_2x() && c.OneIn(3) ? QuantSpec::FUSED : QuantSpec::SEPARATE;
 }
@@ -38,7 +38,7 @@ void DrawActivations(CaseMaker& c, bool is_trained, QuantSpec* spec) {
   } else if (spec->quantizer() == "moving_average_abs_max") {
     spec->set_form(SomeForm(c));
   } else if (spec->quantizer() == "fixed_abs_max" && is_trained) {
-    // Steps of 1 / 32 have ties among the numbers of a grid.
+    // Steps of 1 / 32 have ties among the values of a grid.
     const double ties = ((1 << (spec->bits() - 1)) - 1) / 32.0;
     (*spec->mutable_parameters())["range"] = c.OneIn(2) ? ties : c.Between(0.5f, 4.0f);
   }
@@ -83,7 +83,7 @@ RandomConfiguration DrawOfOneDnn(CaseMaker& c, bool is_trained) {
   return drawn;
 }
 
-// What the reference has ops for.
+// The specs that the reference has ops for.
 RandomConfiguration DrawOfReference(CaseMaker& c, const std::string& name) {
   RandomConfiguration drawn;
   drawn.target = *BuiltInTarget(name);

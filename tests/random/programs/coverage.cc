@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
+#include "transpiler/lower/lower.h"
 #include "transpiler/report/lowering_account.h"
 
 namespace fixpoint::random_cases {

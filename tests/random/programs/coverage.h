@@ -1,4 +1,4 @@
-// What random programs have in them, counted.
+// What random programs cover, counted.
 
 #ifndef FIXPOINT_TESTS_RANDOM_PROGRAMS_COVERAGE_H_
 #define FIXPOINT_TESTS_RANDOM_PROGRAMS_COVERAGE_H_
@@ -10,7 +10,12 @@
 
 #include "proto/program.pb.h"
 #include "proto/quant_plan.pb.h"
-#include "transpiler/lower/lower.h"
+
+namespace fixpoint {
+
+struct LoweredModel;
+
+}  // namespace fixpoint
 
 namespace fixpoint::random_cases {
 

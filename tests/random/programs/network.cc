@@ -88,8 +88,7 @@ class Writer {
     c_.Persist(name);
     return name;
   }
-  // So that what `taps` of them add up to is of the order of what they are multiplied by, as a
-  // rule.
+  // Scaled so that a sum over `taps` products is usually of the order of the other operand.
   std::string Weight(const Dims& dims, int64_t taps) {
     if (!c_.OneIn(4)) {
       const float largest = 2 / std::sqrt(static_cast<float>(taps));
@@ -294,7 +293,7 @@ class Writer {
     Append("concat", absl::StrCat("X=[", inputs, "]"), absl::StrCat("axis=", axis));
   }
 
-  // What gives the same elements in another order or shape.
+  // Ops that give the same elements in another order or shape.
   void Move() {
     const Value x = SomeValue();
     const std::string of_2x = c_.is_2x() || c_.OneIn(2) ? "2" : "";
@@ -342,7 +341,7 @@ class Writer {
     Append("assign", absl::StrCat("X=", x.name), "");
   }
 
-  // What no rule lowers.
+  // Ops that no rule lowers.
   void ComputeOtherwise() {
     const Value x = SomeValue();
     const std::string input = absl::StrCat("X=", x.name);

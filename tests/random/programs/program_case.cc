@@ -26,6 +26,7 @@
 #include "tests/comparisons/network_forms.h"
 #include "tests/comparisons/range_profile.h"
 #include "tests/testing/backward.h"
+#include "transpiler/lower/lower.h"
 #include "transpiler/report/reduce.h"
 #include "transpiler/train/quantize_transpiler.h"
 
@@ -213,7 +214,7 @@ ProgramCase CopyOf(const ProgramCase& tried) {
   return copy;
 }
 
-// Says less of how a case is quantized, as long as `fails` holds.
+// Removes settings from a case's configuration, as long as `fails` holds.
 void SimplifyConfiguration(const std::function<bool(const ProgramCase&)>& fails,
                            ProgramCase* tried) {
   const std::vector<std::function<void(ProgramCase*)>> simplifications = {
@@ -248,7 +249,7 @@ ProgramCase MakeProgramCase(uint64_t seed, uint64_t number) {
   made.steps = is_trained ? c.Between(1, 3) : 0;
   made.network = DrawNetwork(c, is_trained);
   made.configuration = DrawConfiguration(c, is_trained);
-  // What adds a bias in int32 to a product that is fetched too adds numbers.
+  // An int32 bias that is added to a product that is fetched too is added in float.
   if (made.configuration.target.bias() == Target::INT32) made.network.fetches.clear();
   made.inputs_seed = number;
   made.is_on_grid = c.OneIn(4);

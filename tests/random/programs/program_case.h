@@ -40,8 +40,8 @@ struct ComparedProgram {
   Coverage coverage;
 };
 
-// What has to be the same, and what may differ: docs/numerics.md, "Lowering" and "How far from the
-// interpreter".
+// docs/numerics.md, "Lowering" and "How far from the interpreter", says what has to be the same and
+// what may differ.
 ComparedProgram CompareProgramForms(const ProgramCase& tried);
 
 // What differs in the smallest case with the same first difference that is found in some seconds:

@@ -1,4 +1,4 @@
-// Batches in the order of the set and shuffled, the last one, and a run that is taken up again.
+// Batches in the order of the set and shuffled, the last one, and a run that is resumed.
 
 #include "runtime/data/batcher.h"
 
@@ -119,7 +119,7 @@ TEST(Batcher, AnEpochTakesEachImageOnceInAnOrderOfItsOwn) {
   EXPECT_NE(LabelsOf(other_seed, 13), first);
 }
 
-// The orders of a seed stay what they are: runs are compared by them.
+// The order for a seed must never change, because runs are compared by it.
 TEST(Batcher, TheOrderIsThatOfTheSeedAndTheEpoch) {
   const ImageSet set = CountedSet(8);
   Batcher batcher = BatcherOf(set, Shuffled(8, 7));

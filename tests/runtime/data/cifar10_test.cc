@@ -1,4 +1,4 @@
-// Batches of CIFAR-10 record by record, and what is wrong with files that are none.
+// Batches of CIFAR-10, record by record, and errors for other files.
 
 #include "runtime/data/cifar10.h"
 

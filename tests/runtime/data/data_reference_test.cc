@@ -1,4 +1,4 @@
-// The data sets themselves: counts, labels and pixels that are known of them.
+// The real data sets: their known counts, labels and pixels.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -74,7 +74,7 @@ TEST(Digits, AreDrawn) {
 )");
 }
 
-// Whoever trains on them compares with numbers of another machine.
+// Results of training on them are compared between machines.
 TEST(Digits, AreTheSameOnEveryMachine) {
   const ImageSet set = Digits(1000, 1);
   const absl::Span<const uint8_t> bytes = set.images.bytes();

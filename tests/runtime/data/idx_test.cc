@@ -1,4 +1,4 @@
-// Files of MNIST's format byte for byte, and what is wrong with those that are none.
+// Files of MNIST's format, byte for byte, and errors for other files.
 
 #include "runtime/data/idx.h"
 

@@ -46,7 +46,7 @@ TEST(ConditionalBlock, WritesWhereItsConditionHolds) {
   }
 }
 
-// Whether a condition is empty is known from the shapes.
+// The shapes tell whether a condition is empty.
 TEST(ConditionalBlock, OrWhereNoConditionIsEmpty) {
   std::string program = kConditional;
   program.replace(program.find("is_scalar_condition=true"), 24, "is_scalar_condition=false");
@@ -56,7 +56,7 @@ TEST(ConditionalBlock, OrWhereNoConditionIsEmpty) {
   }
 }
 
-// As a shared rate is: the block names it in no slot, and it is kept.
+// Like a shared learning rate, the variable is kept and the op names it in no slot.
 TEST(ConditionalBlock, WritesAPersistableVariableInItsPlace) {
   for (const char* holds : {"0", "1"}) {
     EXPECT_EQ(OpDifferences(R"(program version=2006002
@@ -196,7 +196,7 @@ TEST(While, AnErrorNamesBothOps) {
               testing::StartsWith("block 0, op 0 (while): block 1, op 0 (lookup_table_v2): "));
 }
 
-// The weights are quantized before the loop, what they are multiplied with in it.
+// The weights are quantized before the loop, the other operand inside it.
 TEST(While, MultipliesCodesFromAroundAsIntegers) {
   constexpr char kText[] = R"(program version=2006002
     block 0 {

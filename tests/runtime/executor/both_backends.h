@@ -24,11 +24,11 @@ Scopes CopiesOf(const Scope& scope);
 // the largest finite magnitude. Infinity where types, dims or offsets differ, or one alone is NaN.
 double Distance(const Tensor& a, const Tensor& b);
 
-// Numbers in [-1, 1), a line of a parameter text.
+// Floats in [-1, 1), as a line of a parameter text.
 std::string Drawn(absl::string_view name, const std::vector<int64_t>& dims);
 
-// What differs, one line each: a fetched variable, or one in the scope, that is further apart than
-// `tolerance`; or the errors of both. "" where nothing does.
+// The differences, one per line: a fetched variable, or one in the scope, that differs by more than
+// `tolerance`; or the errors of both. "" if there are none.
 std::string RunOnBoth(const Program& program, const std::vector<std::string>& fetches,
                       uint32_t step, double tolerance, Scopes* scopes);
 

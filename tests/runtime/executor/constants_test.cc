@@ -1,4 +1,4 @@
-// Where parameters do not change, what is computed of them alone is computed once, and executors
+// Where parameters do not change, what is computed from them alone is computed once, and executors
 // share it.
 
 #include "runtime/executor/constants.h"

@@ -1,5 +1,5 @@
-// What is after a convolution or a product is done by its kernel, with the bits of steps of its
-// own, and only where nothing else reads what it reads.
+// The kernel of a convolution or product does the work of the ops after it, with the same bits as
+// separate steps, and only where nothing else reads the values between.
 
 #include <gtest/gtest.h>
 
@@ -86,7 +86,7 @@ const Case kCases[] = {
      "elementwise_mul(X=z, Y=r) -> (Out=out)\n",
      "relu\nto channels last\nto channels last\nconv2d + elementwise_add\nelementwise_mul\n"
      "to row major"},
-    // It lies where it lies, and is copied.
+    // The residual keeps its place, so it is copied.
     {"ResidualThatAnotherNameHas",
      "pool2d(X=residual) -> (Out=r) {pooling_type=\"max\", ksize=[1, 1]}\n"
      "assign(X=r) -> (Out=q)\n"
@@ -194,7 +194,7 @@ const Case kCases[] = {
      " {is_test=true}\n"
      "fake_dequantize_max_abs(X=q, Scale=one) -> (Out=out) {max_range=127.0}\n",
      "mul + relu6\nfake_quantize_moving_average_abs_max\ndequantize"},
-    // A NaN among what it finds a range in is not what a 0 is.
+    // The op finds a range from values that include a NaN, which is not the same as a 0.
     {"Relu6BeforeARangeThatIsFoundAnew",
      "mul(X=rows, Y=matrix) -> (Out=y)\n"
      "relu6(X=y) -> (Out=a)\n"
@@ -232,7 +232,7 @@ TEST_P(Epilogues, HaveTheBitsOfStepsOfTheirOwn) {
   scope.Set("v", Drawn({9}, 8, /*lowest=*/0.1f));
   ExecutorOptions options;
   const auto fused = Executor::Create(program, &scope, options);
-  // Where every value is looked at, every value is held.
+  // Where every value is checked, every value is held.
   options.check_finite = true;
   const auto apart = Executor::Create(program, &scope, options);
   ASSERT_TRUE(fused.ok() && apart.ok()) << fused.status() << apart.status();

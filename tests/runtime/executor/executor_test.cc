@@ -73,7 +73,7 @@ class QuantizedConvolution : public testing::Test {
   void SetUp() override { scope_.Set("w", Drawn({16, 8, 3, 3}, 2)); }
 };
 
-// Codes are never made numbers before the backward pass asks for them.
+// Codes are dequantized only when the backward pass reads them.
 TEST_F(QuantizedConvolution, RunsOnIntegersAndDequantizesForItsGradient) {
   const auto executor = Make();
   const auto forward = executor->PlanOf(feeds_, {"y"});
@@ -104,7 +104,7 @@ TEST_F(QuantizedConvolution, RunsOnIntegersAndDequantizesForItsGradient) {
             "conv2d_grad of filters");
 }
 
-// The accumulators are exact, so that the order in which they are summed does not tell.
+// The accumulators are exact, so the order of summation does not matter.
 TEST_F(QuantizedConvolution, HasTheSameBitsOnOneThreadAndOnTwo) {
   const auto one = Make(1)->Run(feeds_, {"y"}, 0);
   const auto two = Make(2)->Run(feeds_, {"y"}, 0);
@@ -184,8 +184,8 @@ TEST(Executor, WritesAStepOverWhatItReadsLast) {
   EXPECT_EQ((*plan)->arena_bytes, 4032);  // one of them, whole cache lines
 }
 
-// What is read from the scope stays as it is, unless its variable persists; what persists is there
-// afterwards, be it held as codes or be it another name of something.
+// Values that are read from the scope stay as they are unless their variables are persistable;
+// persistable ones are there afterwards, even if they were held as codes or as an alias.
 TEST(Executor, KeepsWhatPersistsAndNothingElse) {
   const Program program = ParsedProgram(R"(program version=2006002
     block 0 {
@@ -306,7 +306,7 @@ TEST(Executor, NamesWhatTakesTheMostMemory) {
                 "intermediate values; \"x7\" [67108880] takes the most"));
 }
 
-// Whatever op it is that writes it: a plan knows.
+// The plan finds the op that writes it, whichever it is.
 TEST(Executor, RefusesToWriteAScopeThatIsShared) {
   const Program program = ParsedProgram(R"(
     var x f32[2]

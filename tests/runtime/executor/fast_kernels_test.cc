@@ -1,4 +1,4 @@
-// No step of the known networks runs on a kernel of last resort, float or quantized.
+// No step of the known networks, float or quantized, runs on a fallback kernel.
 
 #include <gtest/gtest.h>
 

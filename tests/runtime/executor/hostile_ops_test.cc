@@ -25,8 +25,8 @@
 namespace fixpoint::executor {
 namespace {
 
-// Without what the executor has another rule for: scalars, which have one dimension in its plans,
-// and NaN, which has a code (docs/numerics.md).
+// Except where the executor has another rule: scalars have one dimension in its plans, and NaN has
+// a code (docs/numerics.md).
 Scope Plain(const Scope& scope) {
   Scope plain;
   for (const auto& [name, value] : scope) {
@@ -79,7 +79,7 @@ TEST_P(HostileOps, AreRefusedOrComputed) {
   }
 }
 
-// Nobody has to take all that an op gives.
+// Outputs of an op may be left unused.
 TEST(HostilePrograms, MayLackOutputs) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
@@ -102,7 +102,7 @@ struct Refusal {
   const char* error;
 };
 
-// What a plan has to know beyond the shapes of one op's inputs.
+// Cases where a plan needs more than the shapes of one op's inputs.
 TEST(HostilePrograms, AreRefused) {
   const Refusal refusals[] = {
       {"slice(Input=x) -> (Out=y) {axes=[0], starts=[0], ends=[2], decrease_axis=[0]}",

@@ -48,9 +48,8 @@ std::string Codes(const std::string& name, const std::vector<int64_t>& dims, int
   return text + "\n";
 }
 
-// Ranges are 127/128 and 255/128, so that every step between codes is a power of two: then what the
-// interpreter computes of numbers is exact until it is rounded to FP32, and so are sums of
-// integers.
+// Ranges are 127/128 and 255/128, so that every step between codes is a power of two: then the
+// interpreter's floats are exact until they are rounded to FP32, and so are sums of integers.
 constexpr char kExact[] = R"(program version=2006002
   block 0 {
     relu(X=x) -> (Out=r)
@@ -87,7 +86,7 @@ TEST_P(ExactSums, AreThoseOfTheInterpreterToTheBit) {
 INSTANTIATE_TEST_SUITE_P(Codes, ExactSums, testing::Bool(),
                          [](const auto& info) { return info.param ? "Largest" : "Drawn"; });
 
-// LeNet-5, quantized, with numbers that no function of the C library was used for.
+// LeNet-5, quantized, with values that were made without functions of the C library.
 class QuantizedNetwork : public testing::Test {
  protected:
   static constexpr int64_t kBatch = 4;

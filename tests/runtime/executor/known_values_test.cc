@@ -1,5 +1,5 @@
-// What shapes and attributes alone decide is known while a plan is made, whatever ops compute it:
-// sizes and axes that tensors say are planned as if attributes said them.
+// Values that depend on shapes and attributes alone are known while a plan is made, whatever ops
+// compute them: sizes and axes from tensors are planned as if attributes gave them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

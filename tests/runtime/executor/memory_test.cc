@@ -1,4 +1,4 @@
-// Programs that want more memory than there is.
+// Programs that need more memory than there is.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(Memory, IsRefusedWhereItsSizeOverflows) {
   }
 }
 
-// What runs has its memory still, where there is none for something else.
+// A plan that runs keeps its memory where there is none for another.
 TEST(Memory, ThatIsNotThereLeavesOtherPlansAsTheyAre) {
   const Program program = ParsedProgram(R"(program version=2006002
     block 0 {
@@ -65,7 +65,7 @@ TEST(Memory, ThatIsNotThereLeavesOtherPlansAsTheyAre) {
   EXPECT_EQ((*after)[0].bytes(), (*before)[0].bytes());
 }
 
-// What an op's plan knows of a type stays where it is while the plan writes other values.
+// References to types stay valid while the plan writes other values.
 TEST(Memory, OfTypesStaysWhileOthersAreWritten) {
   std::string ops = "var n i64[1] persistable\n";
   std::vector<std::string> fetches;

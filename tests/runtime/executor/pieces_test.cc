@@ -99,7 +99,7 @@ class BatchInPieces : public testing::Test {
     return fetched.ok() ? std::move(*fetched) : std::vector<Tensor>();
   }
 
-  // The numbers of inference are those of a run without pieces.
+  // Inference gives the same values as a run without pieces.
   void ExpectAlike(const std::string& ops, const std::vector<std::string>& fetches,
                    int64_t batch = 16) {
     const auto inference = With(ops, &store_);

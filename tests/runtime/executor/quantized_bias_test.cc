@@ -173,7 +173,7 @@ TEST(QuantizedBias, IsAddedToTheSums) {
   }
 }
 
-// The backward pass reads numbers, and no product.
+// The backward pass reads floats, and no product.
 TEST(QuantizedBias, IsAddedToTheSumsInTraining) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {
@@ -221,7 +221,8 @@ TEST(QuantizedBias, IsAddedToSumsOfAffineCodes) {
   EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("fc on integers with bias"));
 }
 
-// A sum is of integers only where it has the steps of the products, and nothing else reads those.
+// A sum is computed on integers only where the bias has the steps of the product, and nothing else
+// reads the product.
 TEST(QuantizedBias, IsAddedAsNumbersToOtherSums) {
   constexpr char kOfOtherRanges[] = R"(program version=2006002
       block 0 {

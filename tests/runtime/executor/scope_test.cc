@@ -59,7 +59,7 @@ TEST(ScopeOfARun, IsPlannedAnewForOtherTypes) {
   EXPECT_EQ((*executor)->Run({}, {"y"}, 2).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// A scope that was as often set as the one before it is another one all the same.
+// A scope that was set as often as an earlier one is still a different scope.
 TEST(ScopeOfARun, IsFoundAnewWhereAnotherWasMovedInto) {
   const Program program = ParsedProgram(R"(program version=2006002
     block 0 {
@@ -97,7 +97,7 @@ TEST(Scalars, AreScalarsWhereTheyAreDeclaredSo) {
   }
 }
 
-// A plan holds kernels and packed weights: those of the shapes of long ago are given up.
+// A plan holds kernels and packed weights, so the plans for the least recent shapes are dropped.
 TEST(Plans, OfTheLastShapesAreKept) {
   const Program program = ParsedProgram("relu(X=x) -> (Out=y)");
   Scope scope;

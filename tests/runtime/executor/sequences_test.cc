@@ -1,4 +1,4 @@
-// Offsets of sequences: what plans are made for, where they go, and which ops go by them.
+// Offsets of sequences: plans are made for them, ops pass them on, and some ops use them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -74,8 +74,8 @@ INSTANTIATE_TEST_SUITE_P(Ops, Sequences,
             input_dim_idx=1, output_dim_idx=1})"}),
                          [](const auto& info) { return info.param.name; });
 
-// A bias and a relu are the product's work, and what is between them is nowhere; the value after
-// them has the offsets.
+// The product does the work of the bias and the relu, and the values between are not held; the last
+// value has the offsets.
 TEST(Sequences, GoThroughFusedSteps) {
   const std::string inputs =
       "x f32[3,2] lod={0,2,3} 1 8 3 4 5 -6\nw f32[2,2] 1 -1 0.5 1\nb f32[2] 1 -1\n";
@@ -130,7 +130,7 @@ TEST_F(FedSequences, ArePlannedForTheirOffsets) {
   EXPECT_EQ(PlanCount(), 3u);
 }
 
-// Offsets come in any number.
+// There may be any number of offsets.
 TEST_F(FedSequences, OfLongAgoAreForgotten) {
   for (uint64_t cut = 0; cut < 100; ++cut) {
     std::vector<uint64_t> offsets(cut + 1, 0);

@@ -87,7 +87,7 @@ TEST(RunOnThreads, ThrowsWhatOneOfThemThrows) {
   EXPECT_EQ(done, std::vector<int>({1, 1, 0, 1}));
 }
 
-// Ops whose kernels are loops of our own, over tensors that are worth three threads.
+// Ops whose kernels are loops of our own, on tensors large enough for three threads.
 struct Case {
   std::string name;
   std::string ops;

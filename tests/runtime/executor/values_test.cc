@@ -1,5 +1,5 @@
-// What a value is does not depend on which memory holds it: one that lives on is read as it was
-// until something is written, and written where nothing that is still read lies.
+// A value does not depend on the memory that holds it: persistable variables are read as they were
+// until they are written, and nothing is written over a value that is still read.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// A program whose variables `persistable` live on.
+// A program in which the variables `persistable` are persistable.
 std::string Persistent(const std::string& declarations, const std::string& ops) {
   return absl::StrCat("program version=2006002\nblock 0 {\n", declarations, ops, "}\n");
 }

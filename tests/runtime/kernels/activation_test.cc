@@ -261,7 +261,7 @@ INSTANTIATE_TEST_SUITE_P(Functions, Activations, testing::ValuesIn(kCases),
 TEST(Activation, GivesTheSameBitsForEveryInstructionSet) {
   uint64_t hash = 0;
   for (const Case& c : kCases) {
-    // These are the C library's.
+    // The expected values use the C library's functions.
     if (c.name == "Pow" || c.name == "Sin" || c.name == "Cos") continue;
     std::vector<float> y = Values();
     Activate(c.activation, y, absl::MakeSpan(y));
@@ -274,7 +274,7 @@ TEST(Activation, GivesTheSameBitsForEveryInstructionSet) {
   EXPECT_EQ(hash, 0x39d9aa730c4471b5u);
 }
 
-// Whole vectors, what is left of them, and nothing.
+// Whole vectors, a rest, and no elements.
 TEST(Activation, TakesAnySize) {
   for (size_t size = 0; size < 70; ++size) {
     std::vector<float> x(size);

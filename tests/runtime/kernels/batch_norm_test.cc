@@ -28,7 +28,7 @@ struct Case {
   BatchNormShape shape;
 };
 
-// One of each for each channel.
+// One element per channel each.
 struct Statistics {
   explicit Statistics(int64_t channels)
       : mean(channels),
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NearlyConstant{"OfPartsOfARow", 1100, 8, {0, 1, 127, 128, 7000}}),
     [](const auto& info) { return info.param.name; });
 
-// Floats do not hold the squares of such numbers.
+// The squares of such values exceed the range of floats.
 TEST(BatchNorm, NormalizesNumbersOfAnySize) {
   BatchNormShape shape;
   shape.batch = 4;

@@ -1,4 +1,4 @@
-// From numbers to codes and back, element by element.
+// From floats to codes and back, element by element.
 
 #include "runtime/kernels/code_conversion.h"
 

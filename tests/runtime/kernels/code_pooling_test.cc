@@ -42,7 +42,7 @@ class CodePoolings : public testing::TestWithParam<PoolingCase> {
     });
     const auto planned = CodePooling::Plan(shape);
     ASSERT_TRUE(planned.ok()) << planned.status();
-    // What lies after the output is nobody's to write.
+    // Nothing may be written after the output.
     std::vector<Code> y(expected.size() + 64, Code{77});
     for (int run = 0; run < 2; ++run) {
       (*planned)->Run(x, absl::MakeSpan(y).first(expected.size()));

@@ -102,7 +102,7 @@ std::vector<ConvolutionCase> TiledConvolutionCases() {
       {"TiledDilated", Shape(34, 32, 1, 14, {3, 1, 2, 2, 2}, {2, 1, 2, 1, 1})},
       {"TiledOnOneSide", Shape(42, 32, 1, 7, {2, 1, 1, 0, 1}, {3, 1, 1, 2, 0})},
       {"TiledFewChannels", Shape(3, 32, 1, 13, {7, 2, 1, 3, 3}, {7, 2, 1, 3, 3})},
-      // Not sevens of pixels in all.
+      // Rows whose pixels are not multiples of seven.
       {"TiledPointwise", Shape(64, 96, 1, 9, kOne, kOne)},
       {"TiledPointwiseOddSize", Shape(145, 32, 1, 9, kOne, kOne)},
       {"TiledFewTaps", Shape(16, 32, 1, 7, kOne, kOne)},

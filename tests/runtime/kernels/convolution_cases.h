@@ -1,4 +1,4 @@
-// Convolutions of every kind, and what they add up, in plain loops.
+// Convolutions of every kind, and their sums in plain loops.
 
 #ifndef FIXPOINT_TESTS_RUNTIME_KERNELS_CONVOLUTION_CASES_H_
 #define FIXPOINT_TESTS_RUNTIME_KERNELS_CONVOLUTION_CASES_H_

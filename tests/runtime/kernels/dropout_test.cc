@@ -13,7 +13,8 @@
 namespace fixpoint::kernels {
 namespace {
 
-// Blocks of numbers, whole ones and parts, as the definition draws them one by one.
+// Blocks of random numbers, whole and partial, compared with the definition, which draws them one
+// by one.
 TEST(Dropout, KeepsWhatTheStreamSays) {
   const RandomStream random(/*seed=*/90, /*op=*/7, /*step=*/3);
   for (const size_t size : {1, 3, 4, 255, 256, 257, 1000}) {

@@ -48,7 +48,7 @@ const EpilogueCase kEpilogues[] = {
     {"MoreThanOneDnnTakes", Epilogue(33, {Kind::kAddChannel})},
 };
 
-// Numbers between -2 and 2 that look random.
+// Floats between -2 and 2 that look random.
 class Numbers {
  public:
   float Next() {
@@ -82,7 +82,7 @@ class Operands {
   std::vector<absl::Span<const float>> spans_;
 };
 
-// What one operation makes of a number.
+// Applies one operation to a value.
 float Operate(const EpilogueStage& stage, float x, float operand) {
   switch (stage.kind) {
     case Kind::kAddChannel:
@@ -263,7 +263,7 @@ TEST(Apply, DoesTheSameInPlace) {
   }
 }
 
-// What becomes of a NaN is the same in a convolution and in a loop.
+// A convolution and a loop treat a NaN alike.
 TEST(Epilogue, TakesANanForTheLowest) {
   const float nan = std::nanf("");
   for (const Epilogue& epilogue : {Epilogue{{Kind::kRelu}}, Epilogue{{Kind::kClip, -1, 6}}}) {

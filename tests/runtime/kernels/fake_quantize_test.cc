@@ -20,7 +20,7 @@ constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 const QuantSpec::Rounding kRoundings[] = {QuantSpec::HALF_TO_EVEN, QuantSpec::HALF_AWAY_FROM_ZERO};
 
-// What lies around each tie between two codes, beyond the range, and what is no number.
+// Values around each tie between two codes, beyond the range, and NaN.
 std::vector<float> Values(float range, int32_t largest_code) {
   std::vector<float> values = {0.0f, -0.0f, kInfinity, -kInfinity, kNan, 1e38f, -1e38f, 1e-45f};
   for (int32_t half = -2 * largest_code - 5; half <= 2 * largest_code + 5; ++half) {
@@ -114,7 +114,7 @@ TEST(FakeQuantize, GivesUnsignedIntegersOfWhatIsNeverNegative) {
   }
 }
 
-// [2, 3, 4] by the middle axis, and [8, 3] by the last: the same numbers.
+// [2, 3, 4] by the middle axis, and [8, 3] by the last: the same values.
 TEST(FakeQuantize, HasARangeForEachChannel) {
   std::vector<float> first(24);
   std::vector<float> last(24);
@@ -165,7 +165,7 @@ TEST(FakeQuantize, DequantizesProductsByBothRanges) {
   }
 }
 
-// As the reference's comparison does: a NaN counts if it is the first, and else not.
+// As in the reference's comparison, a NaN counts only if it comes first.
 TEST(FakeQuantize, FindsTheRangesThatTheDefinitionFindsAroundNan) {
   std::vector<float> range(1);
   for (const std::vector<float>& x :

@@ -90,7 +90,7 @@ TEST_P(GroupNorms, EqualPlainLoops) {
         expected_dscale[c] += dy[i] * n(i);
         expected_dbias[c] += dy[i];
       });
-      // As of rows (layer_norm_test.cc).
+      // The same as for rows (layer_norm_test.cc).
       const double tolerance = 16 * FLT_EPSILON * std::fmax(1, inverse * inverse);
       ForEachOf(shape, image, group, [&](int64_t i, int64_t c) {
         const double value = n(i) * (has_scale ? scale[c] : 1.0f) + (has_bias ? bias[c] : 0.0f);
@@ -133,7 +133,7 @@ TEST(GroupNorm, GivesTheBiasWhereAGroupIsConstant) {
   EXPECT_TRUE(std::isnan(y[3]) && std::isnan(y[4]) && std::isnan(y[5]));
 }
 
-// Floats do not hold the variance of such groups.
+// The variance of such groups exceeds the range of floats.
 TEST(GroupNorm, NormalizesNumbersOfAnySize) {
   GroupNormShape shape;
   shape.channels = 2;

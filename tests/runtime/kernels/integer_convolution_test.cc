@@ -87,7 +87,8 @@ TEST(IntegerConvolution, HasLoopsOfItsOwnWhereTheyAreFaster) {
   }
 }
 
-// oneDNN may have others for a shape, on the same machine, whose sums of pairs saturate.
+// On the same machine, oneDNN may have other implementations for a shape, which saturate sums of
+// pairs.
 TEST(IntegerConvolution, TakesImplementationsByTheirInstructions) {
   for (const char* exact : {"brgconv:avx512_core_vnni", "jit_uni_int8:avx2_vnni",
                             "brg:avx512_core_amx", "brgconv_1x1:avx10_1_512"}) {

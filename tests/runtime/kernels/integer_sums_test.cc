@@ -48,7 +48,7 @@ class Draws {
     for (int32_t& zero_point : drawn) zero_point = static_cast<int8_t>(Next(127));
     return drawn;
   }
-  // Small ones, as large as sums are, and as large as they can be.
+  // Small biases, biases as large as the sums, and the largest that there can be.
   static std::vector<int32_t> Bias(int64_t channels) {
     constexpr int32_t kOf[] = {0,      1,         -3,       1000,      -77777,
                                999999, -16777216, 33554436, 123456000, -kLargestBiasCode,
@@ -94,7 +94,7 @@ struct Problem {
   int64_t channels;
 };
 
-// Numbers, and codes after an epilogue, of a kernel that is planned for `coding`.
+// Compares floats, and codes after an epilogue, of a kernel that is planned for `coding`.
 template <typename Plan>
 void ExpectExactSums(const Plan& plan, const Problem& problem, const SumCoding& coding) {
   const int64_t channels = problem.channels;

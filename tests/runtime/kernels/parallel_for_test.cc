@@ -1,4 +1,4 @@
-// How loops are shared out among threads.
+// How loops are split among threads.
 
 #include "runtime/kernels/parallel_for.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Parts = std::vector<std::pair<int64_t, int64_t>>;
 
-// The parts of a loop over `size` elements on so many threads, from the first to the last.
+// The parts of a loop over `size` elements on `threads` threads, from the first to the last.
 Parts PartsOf(int threads, int64_t size, int64_t bytes_of_each) {
   UseThreads(threads);
   std::mutex mutex;

@@ -165,8 +165,8 @@ TEST(Reduction, KeepsANan) {
   }
 }
 
-// Four sums of lines, one after the other: 1e17 takes in what is added to it. With a thread for
-// each place, lines of one place would lie side by side.
+// Four sums of lines, one after the other: adding a small value to 1e17 changes nothing. With a
+// thread for each place, lines of one place would be adjacent.
 TEST(Reduction, AddsInOneOrderOnAnyNumberOfThreads) {
   constexpr int64_t kPlaces = 2;
   constexpr int64_t kLine = 100000;

@@ -18,7 +18,7 @@ class Contexts : public testing::TestWithParam<int64_t> {
   static constexpr int64_t kRows = 8;
   static constexpr int64_t kWidth = 19;
 
-  // Whose rows are 1, 2, ..., all elements of a row being equal.
+  // A tensor whose rows are 1, 2, ..., with all elements of a row equal.
   static std::vector<float> NumberedRows(int64_t rows, int64_t width) {
     std::vector<float> x(rows * width);
     for (int64_t i = 0; i < rows * width; ++i) x[i] = static_cast<float>(i / width + 1);

@@ -48,7 +48,7 @@ class SequencePoolings : public testing::TestWithParam<std::tuple<Kind, int64_t>
     return values;
   }
 
-  // What the element of a row counts in its sequence's.
+  // The weight of a row's element in the pooled row of its sequence.
   double Share(const std::vector<float>& x, const Sequence& sequence, int64_t row,
                int64_t column) const {
     switch (std::get<0>(GetParam()).pooling) {

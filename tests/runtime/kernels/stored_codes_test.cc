@@ -1,5 +1,5 @@
-// Convolutions and products of codes that store codes: the bits of sums stored as numbers, to which
-// each operation of the epilogue is applied on its own, rounded half to even at the end.
+// Convolutions and products of codes that store codes: the same bits as sums stored as floats, to
+// which each operation of the epilogue is applied on its own, rounded half to even at the end.
 
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ const StoredCase kCases[] = {
      OutputType::kInt8},
 };
 
-// Numbers between -2 and 2 that look random.
+// Floats between -2 and 2 that look random.
 class Numbers {
  public:
   float Next() {
@@ -185,9 +185,8 @@ std::vector<uint8_t> Expected(const StoredCase& stored,
   return codes;
 }
 
-// What to add to sums so that each comes within some units of the last place of a tie once codes
-// are added and the result is multiplied: a number that was rounded once more or less has another
-// code.
+// What to add to sums so that each is within a few units in the last place of a tie, once codes are
+// added and the result is multiplied: one rounding more or less gives another code.
 std::vector<float> TowardsTies(const StoredCase& stored, const std::vector<float>& sums,
                                const std::vector<uint8_t>& before) {
   const EpilogueStage& added = stored.epilogue[1];

@@ -72,7 +72,7 @@ const Case kCases[] = {
     {"Scalar", {}, {2, {}}, {1, {}}, 3, 2},
 };
 
-// Where element i of the dims, counted row by row, is.
+// The place of element i of the dims, counted row by row.
 int64_t PlaceOf(const Dims& dims, const StridedLayout& layout, int64_t i) {
   int64_t place = layout.offset;
   for (int axis = static_cast<int>(dims.size()) - 1; axis >= 0; --axis) {

@@ -1,4 +1,4 @@
-// A few forward ops with the backward pass of them: what gradients are compared on.
+// A few forward ops with their backward pass, for comparisons of gradients.
 
 #ifndef FIXPOINT_TESTS_RUNTIME_REFERENCE_DIFFERENTIATED_PROGRAM_H_
 #define FIXPOINT_TESTS_RUNTIME_REFERENCE_DIFFERENTIATED_PROGRAM_H_

@@ -1,4 +1,4 @@
-// A small network that is quantized and learns to tell rendered digits, step by step.
+// A small quantized network that learns to recognise rendered digits, step by step.
 
 #ifndef FIXPOINT_TESTS_RUNTIME_REFERENCE_DIGITS_TRAINING_H_
 #define FIXPOINT_TESTS_RUNTIME_REFERENCE_DIGITS_TRAINING_H_
@@ -37,15 +37,15 @@ class DigitsTraining {
   std::vector<double> Train(int steps);
   // The loss that the next step would have in the test program.
   double TestLoss();
-  // Another training that goes on where this one is, with the program, what is persistable in it,
-  // the place in the data, and nothing else.
+  // Another training that continues from this one, with the program, its persistable variables, the
+  // position in the data, and nothing else.
   DigitsTraining Resumed() const;
 
-  // What a variable that persists holds.
+  // The value of a persistable variable.
   std::vector<double> Values(const std::string& name) const;
   // The variables whose names end so.
   std::vector<std::string> NamesWith(absl::string_view suffix) const;
-  // All that persists, as text.
+  // All persistable variables, as text.
   std::string State() const;
 
   const Program& program() const { return program_; }

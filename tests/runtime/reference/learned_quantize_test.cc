@@ -1,5 +1,5 @@
-// LSQ's ops: what they compute at a range that was learned, how the range begins, and their
-// gradients against central differences of what these are the gradients of.
+// LSQ's ops: what they compute at a learned range, how the range starts, and their gradients
+// against central differences.
 
 #include <gtest/gtest.h>
 

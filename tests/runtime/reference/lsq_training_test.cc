@@ -87,7 +87,7 @@ TEST(LsqTraining, AResumedRunIsTheUninterruptedOne) {
   EXPECT_EQ(resumed.State(), training.State());
 }
 
-// Where the loss tells nothing, decay takes from the weights and leaves their ranges as they are.
+// Where the loss is constant, decay shrinks the weights and leaves their ranges unchanged.
 TEST(LsqTraining, ARangeHasNoPartInWeightDecay) {
   DigitsOptions options;
   options.loss_factor = 0;
@@ -103,7 +103,7 @@ TEST(LsqTraining, ARangeHasNoPartInWeightDecay) {
   EXPECT_EQ(Ranges(training), ranges);
 }
 
-// At a rate at which no step is right.
+// At a learning rate that is far too large.
 TEST(LsqTraining, ARangeStaysPositiveWhateverItsGradientIs) {
   DigitsOptions options;
   options.optimizer = Optimizer(Sgd(), 1e3f);

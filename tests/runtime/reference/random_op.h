@@ -1,4 +1,4 @@
-// Programs of one op whose inputs and attributes are whatever comes, so that few of them fit.
+// Programs of one op with arbitrary inputs and attributes, few of which are valid.
 
 #ifndef FIXPOINT_TESTS_RUNTIME_REFERENCE_RANDOM_OP_H_
 #define FIXPOINT_TESTS_RUNTIME_REFERENCE_RANDOM_OP_H_

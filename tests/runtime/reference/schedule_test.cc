@@ -163,7 +163,7 @@ TEST_P(Schedules, WhatIsFrozenTrainsAsItIsTested) {
   EXPECT_EQ(ValuesOf(training, ".w_2"), variance);
 }
 
-// Steps are state of the program: a run may be taken up before, at and after each of them.
+// The step is state of the program: a run can be resumed before, at and after each of these steps.
 TEST_P(Schedules, AResumedRunIsTheUninterruptedOne) {
   schedule().set_quantize_from_step(3);
   schedule().set_freeze_scales_from_step(5);

@@ -16,7 +16,7 @@ TEST(SequenceOps, OffsetsGoAlongWithTheRows) {
   EXPECT_EQ(RunOps("relu(X=x) -> (Out=y)", kSequences), "y f32[3,2] lod={0,2,3,3} 1 8 3 4 5 6\n");
 }
 
-// As in the reference: what its transpiler quantizes it declares without levels.
+// As in the reference, whose transpiler declares what it quantizes without levels.
 TEST(SequenceOps, OffsetsGoAlongWhateverIsDeclared) {
   EXPECT_EQ(RunOps("var y f32[3,2] lod=0\nrelu(X=x) -> (Out=y)", kSequences),
             "y f32[3,2] lod={0,2,3,3} 1 8 3 4 5 6\n");

@@ -203,7 +203,8 @@ TEST(Filling, MakesConstants) {
             "f i64[3] 7 4 1\ng i32[1] 2\nh i32[2] 2 2\n");
 }
 
-// b is 1 + 2 * a; c takes every other of those numbers, and others where they are not within 2.
+// b is 1 + 2 * a; c takes every other number of the same stream, and a later attempt where that is
+// not within 2.
 TEST(RandomOps, ScaleAndMoveTheNumbersOfTheirSeed) {
   EXPECT_EQ(RunOps(R"(
     gaussian_random() -> (Out=a) {shape=[3L], seed=5}

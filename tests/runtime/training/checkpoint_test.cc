@@ -1,4 +1,4 @@
-// Checkpoints: what is written is read again, of the same run alone.
+// Checkpoints: what was written is read again, by the same run only.
 
 #include "runtime/training/checkpoint.h"
 

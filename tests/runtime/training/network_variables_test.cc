@@ -1,4 +1,4 @@
-// What a program says of where it is fed and what it computes.
+// Finding where a program is fed and what it computes.
 
 #include "runtime/training/network_variables.h"
 

@@ -1,5 +1,5 @@
-// A network that learns to tell two kinds of images of two pixels, with dropout, so that its steps
-// draw random numbers.
+// A network that learns to distinguish two kinds of images of two pixels, with dropout, so that its
+// steps draw random numbers.
 
 #ifndef FIXPOINT_TESTS_RUNTIME_TRAINING_SMALL_NETWORK_H_
 #define FIXPOINT_TESTS_RUNTIME_TRAINING_SMALL_NETWORK_H_

@@ -213,7 +213,7 @@ TEST_P(Trainers, NamesTheOpThatMadeTheLossNotFinite) {
             HasSubstr("\"logs\""), HasSubstr("is nan; want finite numbers")));
 }
 
-// The executor does not run what nobody wants: it is not in the way of the search.
+// The executor does not run ops that nothing needs, so they do not affect the search.
 TEST(Trainer, DoesNotTakeAnotherErrorForIt) {
   EXPECT_THAT(ErrorOfTraining(BackendKind::kOneDnn,
                               absl::StrCat(kFallsIntoNan, "  relu(X=nothing) -> (Out=dead)\n"),

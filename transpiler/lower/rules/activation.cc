@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "ops/codes/folded_ops.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"

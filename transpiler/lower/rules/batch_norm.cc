@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/folded_ops.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/norm_factors.h"
 #include "ops/op_form.h"
 #include "proto/program.h"

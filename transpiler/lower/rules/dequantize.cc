@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "ops/code_ops.h"
+#include "ops/codes/integer_reasons.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/integer_reasons.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
 #include "proto/status_macros.h"

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/codes/declared_facts.h"
 #include "ops/codes/held_codes.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/dims.h"
 #include "ops/never_negative.h"
 #include "ops/op_schema.h"

@@ -18,7 +18,6 @@
 #include "ops/code_ops.h"
 #include "ops/codes/coded_product.h"
 #include "ops/codes/folded_ops.h"
-#include "ops/codes/integer_reasons.h"
 #include "ops/dims.h"
 #include "ops/epilogue.h"
 #include "ops/era.h"
@@ -32,6 +31,8 @@
 #include "transpiler/pipeline/parameter_writer.h"
 
 namespace fixpoint {
+
+enum class IntegerReason;  // ops/codes/integer_reasons.h
 
 class LowerContext;
 

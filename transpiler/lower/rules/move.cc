@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/value_flow.h"

@@ -18,12 +18,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "ops/codes/integer_reasons.h"
 #include "proto/program.pb.h"
 #include "proto/program_fwd.h"
 #include "transpiler/lower/rules/lowering.h"
 
 namespace fixpoint {
+
+enum class IntegerReason;  // ops/codes/integer_reasons.h
 
 // Whether the variable is declared as a tensor, so that codes can be declared like it.
 bool CanHoldCodes(const Variable& variable);

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_form.h"
 #include "ops/sums_of_codes.h"
 #include "ops/window.h"

@@ -30,6 +30,7 @@
 #include "ops/code_ops.h"
 #include "ops/codes/declared_facts.h"
 #include "ops/codes/held_codes.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/quant_math.h"
 #include "ops/value_flow.h"
 #include "proto/op_builder.h"

@@ -15,10 +15,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "ops/codes/integer_reasons.h"
 #include "transpiler/lower/rules/lowering.h"
 
 namespace fixpoint {
+
+enum class IntegerReason;  // ops/codes/integer_reasons.h
 
 class LoweringRule {
  public:

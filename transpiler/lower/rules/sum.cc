@@ -32,6 +32,7 @@
 
 #include "ops/codes/added_codes.h"
 #include "ops/codes/folded_ops.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"

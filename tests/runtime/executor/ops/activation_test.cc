@@ -7,7 +7,7 @@
 namespace fixpoint::executor {
 namespace {
 
-// As in the reference, its gradient at 0 is that of positive numbers.
+// As in the reference, its gradient at 0 is that of positive values.
 TEST(LeakyRelu, PassesGradientsOfZeros) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

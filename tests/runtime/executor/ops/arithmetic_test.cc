@@ -30,7 +30,7 @@ TEST(Sum, OfOneGradientThreeTimes) {
             "");
 }
 
-// An accumulator is the term that it is named as, whichever that is.
+// The output may be any of the terms.
 TEST(Sum, IntoOneOfItsTerms) {
   for (const std::string terms : {"[acc, a, b]", "[a, acc, b]", "[a, b, acc]", "[acc, a, acc]"}) {
     EXPECT_EQ(OpDifferences("program version=2006002\nblock 0 {\n  var acc f32[3] persistable\n"
@@ -42,7 +42,7 @@ TEST(Sum, IntoOneOfItsTerms) {
   }
 }
 
-// And its tensor is the sum's, without a copy.
+// The sum is written into its tensor, without a copy.
 TEST(Sum, LiesInOneOfItsTerms) {
   const Program program = ParsedProgram(
       "program version=2006002\nblock 0 {\n  var acc f32[3] persistable\n"
@@ -56,8 +56,8 @@ TEST(Sum, LiesInOneOfItsTerms) {
   EXPECT_EQ((*plan)->steps.size(), 1u);
 }
 
-// What an attribute says becomes of the tensor's type first, and what comes out the nearest number
-// that the type holds.
+// An attribute is first converted to the tensor's type, and the result is the nearest value that
+// the type holds.
 TEST(Integers, AreScaledCountedAndAdded) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

@@ -64,7 +64,7 @@ TEST(BatchNorm, ByGivenStatisticsHandsThemOut) {
             "");
 }
 
-// A gradient that does not come through the relu knows nothing of it.
+// A gradient that does not pass the relu is not affected by it.
 TEST(BatchNorm, HasAGradientBesideItsRelu) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {

@@ -148,7 +148,7 @@ TEST(ConvolutionsWithFoldedWork, AreAsOnTheInterpreter) {
   }
 }
 
-// Codes on both sides: the sums are those of integers.
+// Both operands are codes: the sums are computed on integers.
 TEST(ConvolutionsWithFoldedWork, OfCodesToo) {
   for (const std::string activation : {"relu", "sigmoid"}) {
     EXPECT_EQ(OpDifferences(absl::StrCat(R"(program version=2006002

@@ -1,4 +1,4 @@
-// Ops that make numbers of codes, on the executor and on the reference interpreter.
+// Ops that dequantize codes, on the executor and on the reference interpreter.
 
 #include <gtest/gtest.h>
 

@@ -62,8 +62,8 @@ TEST(ChannelWiseQuantize, RefusesAnotherAxisThanTheFirstTwo) {
   }
 }
 
-// The numbers are computed where they are read, from the codes and the scale of the time when the
-// op stood: both variables take other values before.
+// The floats are computed where they are read, from the codes and the scale as they were at the op:
+// both variables take other values in between.
 TEST(Dequantize, OfWhatIsOverwrittenBeforeItIsRead) {
   EXPECT_EQ(OpDifferences(InRelease("2006002", R"(
         var w i8[3] persistable
@@ -118,7 +118,7 @@ TEST(Quantize, FollowsAStateThatOthersReadAndWrite) {
   }
 }
 
-// A clip to what is below 0 gives negative numbers, which no unsigned code stands for.
+// A clip to values below 0 gives negative floats, which no unsigned code stands for.
 TEST(Quantize, OfAClipHasCodesForWhatIsBelowZero) {
   for (const char* threshold : {"6.0", "0.0", "-1.0"}) {
     EXPECT_EQ(OpDifferences(InRelease("2006002", absl::StrCat(R"(
@@ -134,7 +134,7 @@ TEST(Quantize, OfAClipHasCodesForWhatIsBelowZero) {
   }
 }
 
-// Nobody has to name a variable for the range.
+// The program need not name a variable for the range.
 TEST(Quantize, WithoutAPlaceForItsRange) {
   EXPECT_EQ(OpDifferences(InRelease("2006002", R"(
         fake_quantize_abs_max(X=x) -> (Out=a, OutScale=@EMPTY@) {bit_length=8}

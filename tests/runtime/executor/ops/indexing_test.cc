@@ -29,7 +29,7 @@ TEST(Indexing, PicksAndPlacesElements) {
             "");
 }
 
-// A table that is held as codes: only rows that are looked up become numbers.
+// A table that is held as codes: only rows that are looked up are dequantized.
 TEST(Indexing, LooksUpRowsOfCodes) {
   const std::string ids = "ids i64[4,1] 2 0 1 2\nzero i32[1] 0\n";
   const std::string table = "w i8[3,5] 127 -127 5 0 64 -1 100 3 7 -8 9 10 -11 12 13\n";

@@ -103,7 +103,7 @@ TEST(QuantizedProduct, IsAsIfOnNumbers) {
             "");
 }
 
-// A channel is one of them all, whatever axes they lie along.
+// A channel is an entry of all axes that were flattened to columns.
 TEST(IntegerMul, FlattensItsColumns) {
   EXPECT_EQ(OpDifferences(R"(program version=2006002
       block 0 {
@@ -116,7 +116,7 @@ TEST(IntegerMul, FlattensItsColumns) {
             "");
 }
 
-// As in attention.
+// Products of two activations, as in attention.
 TEST(QuantizedProduct, OfManyMatricesIsAsIfOnNumbers) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {
@@ -132,7 +132,7 @@ TEST(QuantizedProduct, OfManyMatricesIsAsIfOnNumbers) {
   EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::HasSubstr("matmul on integers"));
 }
 
-// Its gradient is that of the numbers.
+// Its gradient is that of the floats.
 TEST(QuantizedAverage, IsAsIfOnNumbers) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {
@@ -196,7 +196,7 @@ TEST(AffineCodes, AreReadAsIfTheyWereNumbers) {
   EXPECT_THAT(PlanOf(kAffineOfTests, inputs, "a"), testing::HasSubstr("pool2d on integers"));
 }
 
-// Both sides of a product have a zero point. Numbers are what the interpreter adds up.
+// Both operands of a product have a zero point. The interpreter sums floats.
 TEST(AffineCodes, AreMultipliedWithAffineWeights) {
   struct Product {
     const char* op;

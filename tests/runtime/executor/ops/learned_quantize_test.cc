@@ -42,7 +42,7 @@ TEST(LearnedRange, IsFoundAndMovesAfterItsCodes) {
   }
 }
 
-// The reference has no such op, of 1.x neither.
+// The reference has no such op, in 1.x either.
 TEST(LearnedRange, GivesTheSameNumbersInProgramsOf1x) {
   EXPECT_EQ(OpDifferences(R"(program version=1008005
       block 0 {

@@ -42,7 +42,7 @@ TEST(RowCodes, AreTheSameToTheBit) {
   }
 }
 
-// What is read are codes of 8 bits: of rows that are looked up, nothing else becomes numbers.
+// The ops read codes of 8 bits: only rows that are looked up are dequantized.
 TEST(RowCodes, AreLookedUp) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {
@@ -108,7 +108,7 @@ TEST(RowWiseProducts, AreOfActivationsWithAZeroPointToo) {
   }
 }
 
-// A row of the table is no column of the product.
+// The rows of the table are not the columns of the product.
 TEST(RowWiseProducts, AreOfNumbersWhereRowsAreNoColumns) {
   constexpr char kProgram[] = R"(program version=2006002
       block 0 {
@@ -122,7 +122,7 @@ TEST(RowWiseProducts, AreOfNumbersWhereRowsAreNoColumns) {
   EXPECT_THAT(PlanOf(kProgram, inputs, "y"), testing::Not(testing::HasSubstr("row-wise")));
 }
 
-// In steps of the sums, which a bias of numbers is within half of one of.
+// In steps of the sums: rounding moves a float bias by at most half a step.
 TEST(RowWiseFc, AddsItsBiasInInt32) {
   const std::string program = R"(program version=2006002
       block 0 {
@@ -143,7 +143,7 @@ TEST(RowWiseFc, AddsItsBiasInInt32) {
   const auto run = (*executor)->Run({}, {"y"}, 0);
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_THAT((*run)[0].data<float>(), testing::ElementsAre(1051, 1075.5, 889, 0, 0, 0));
-  // Where steps are too small for it, it is added to numbers.
+  // Where steps are too small for it, it is added in float.
   EXPECT_EQ(OpDifferences(program, inputs + "s f32[3] 1 0.5 1e-9\n", 1e-6, {"y"}), "");
 }
 

@@ -40,7 +40,7 @@ TEST(Schedule, BeginsAtItsStep) {
   }
 }
 
-// A counter at the end of its type, and increments that are no numbers of steps.
+// A counter at the end of its type, and increments that are not whole numbers.
 TEST(Schedule, BeginsWhereItsCounterSaysSo) {
   for (const char* step : {"1.0", "-2.5", "1e30", "nan"}) {
     for (const char* counted : {"3", "9223372036854775807", "-9223372036854775808"}) {

@@ -88,20 +88,18 @@ absl::Status PlanOwnProduct(executor::OpPlanner& op) {
                    executor::FullyConnectedShape(op, "Rows", 1, "Table"));
   const executor::EpilogueInput output{"Sums", type, /*channel_axis=*/1, Layout::kRowMajor};
   const int64_t operations = 2 * shape.out_size() * shape.inner;
-  ASSIGN_OR_RETURN(const auto integers,
-                   executor::ReadIntegerOperands(op, "Rows", Layout::kRowMajor, "Table", 1));
+  ASSIGN_OR_RETURN(const auto integers, executor::ReadIntegerOperands(op, Layout::kRowMajor));
   if (integers) {
-    const executor::OperandSums sums = {*integers, shape.columns, shape.inner, operations};
-    ASSIGN_OR_RETURN(const std::optional<executor::Buffer> out,
-                     executor::PlanOperandSums(
-                         op, sums, {}, executor::FindOpsAfter(op, output),
-                         [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
-                           return kernels::PlanIntegerProduct(shape, coding, epilogue);
-                         },
-                         [&](const executor::OpsAfter& after) {
-                           return executor::AbsorbOpsAfter(op, output, after);
-                         }));
-    if (out) return absl::OkStatus();
+    const executor::OperandSums sums = {*integers, shape.columns, operations};
+    return executor::PlanOperandSums(
+               op, sums, {}, executor::FindOpsAfter(op, output),
+               [&](const kernels::SumCoding& coding, const kernels::Epilogue& epilogue) {
+                 return kernels::PlanIntegerProduct(shape, coding, epilogue);
+               },
+               [&](const executor::OpsAfter& after) {
+                 return executor::AbsorbOpsAfter(op, output, after);
+               })
+        .status();
   }
   ASSIGN_OR_RETURN(const executor::Buffer x, op.ReadFloats("Rows"));
   ASSIGN_OR_RETURN(const executor::Buffer y, op.ReadFloats("Table"));

@@ -44,10 +44,6 @@
 namespace fixpoint {
 namespace {
 
-const VarType::TensorDesc* TensorOf(const Argument& argument) {
-  return argument.variable() != nullptr ? argument.variable()->tensor() : nullptr;
-}
-
 // Whether an epilogue has a stage that adds codes; there is at most one.
 bool AddsCodes(const Op& product) {
   const Epilogue epilogue = *EpilogueOf(product.desc());

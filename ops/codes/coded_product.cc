@@ -4,8 +4,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
+#include "proto/program.h"
 
 namespace fixpoint {
 namespace {
@@ -74,6 +76,18 @@ bool HaveSameMatrices(Dims x, Dims y, bool transposes_x) {
   return x == y;
 }
 
+// The same by what the program declares, where it does, so that a run with a batch of 1 is computed
+// like others, and like the lowered program.
+bool MayHaveSameMatrices(const Op& op, const Form& form) {
+  const Argument* const x = op.Input(form.trait.activation);
+  const Argument* const y = op.Input(form.trait.weight);
+  if (x == nullptr || y == nullptr) return false;
+  const Dims activation = DeclaredDims(*x);
+  const Dims weight = DeclaredDims(*y);
+  return activation.empty() || weight.size() < 2 ||
+         HaveSameMatrices(activation, weight, form.Says(form.trait.transposes_activation));
+}
+
 SumsOrReason SumsOfMatrices(const Form& form, const Dims& activation, const Dims& weight) {
   if (activation.empty() || weight.empty()) return IntegerReason::kUnknownShape;
   const auto rank = static_cast<int>(weight.size());
@@ -102,6 +116,7 @@ SumsOrReason SumsOfProduct(const Op& op, const OpAttributes& attributes, const D
     case ProductTrait::Form::kFlattened:
       return SumsOfFlattened(form, activation, weight);
     case ProductTrait::Form::kMatrices:
+      if (!MayHaveSameMatrices(op, form)) return IntegerReason::kAttributes;
       return SumsOfMatrices(form, activation, weight);
   }
   return IntegerReason::kAttributes;

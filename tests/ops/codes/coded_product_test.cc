@@ -55,6 +55,15 @@ TEST(SumsOfProduct, OfFlattenedMatricesHaveTheirColumnsOnTheLastAxis) {
   EXPECT_EQ(SumsText(kMul, {}, {6, 8}), "unknown_shape");
 }
 
+// The matrices of a transposed X cannot be one with all their rows.
+TEST(SumsOfProduct, OfABatchOfOneAreThoseOfAnyBatch) {
+  const std::string program =
+      "var x f32[-1,8,6]\nvar w f32[8,5]\nvar y f32[-1,6,5]\n"
+      "matmul_v2(X=x, Y=w) -> (Out=y) {trans_x=true}";
+  EXPECT_EQ(SumsText(program, {1, 8, 6}, {8, 5}), "attributes");
+  EXPECT_EQ(SumsText(program, {2, 8, 6}, {8, 5}), "attributes");
+}
+
 TEST(SumsOfProduct, OfMatricesMayBeTransposed) {
   EXPECT_EQ(SumsText(kMatmul, {-1, 6}, {6, 8}), "axis 1, 6 products, plain");
   EXPECT_EQ(SumsText("matmul_v2(X=x, Y=w) -> (Out=y) {trans_y=true}", {-1, 6}, {8, 6}),

@@ -183,7 +183,7 @@ class Writer {
                     absl::StrCat("x_num_col_dims=", rows, ", y_num_col_dims=1"));
     }
     const bool is_v2 = c_.is_2x() && c_.OneIn(2);
-    const bool turns_x = x.rank() > 2 && c_.OneIn(8);
+    const bool turns_x = x.rank() > 2 && c_.OneIn(4);
     const bool turns_y = c_.OneIn(3);
     const int64_t inner = x.dims[x.rank() - (turns_x ? 2 : 1)];
     const Dims dims = turns_y ? Dims{columns, inner} : Dims{inner, columns};

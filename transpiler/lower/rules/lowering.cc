@@ -58,12 +58,6 @@ absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges) {
   return absl::OkStatus();
 }
 
-Dims DeclaredDims(const Argument& input) {
-  const Variable* const variable = input.variable();
-  const VarType::TensorDesc* const tensor = variable != nullptr ? variable->tensor() : nullptr;
-  return tensor != nullptr ? Dims(tensor->dims().begin(), tensor->dims().end()) : Dims();
-}
-
 void SetCodeType(const CodeType& type, OpDesc* op) {
   SetAttr(MakeIntAttr("out_dtype", type.dtype), op);
   SetAttr(MakeFloatAttr("out_range", type.range), op);

@@ -39,9 +39,6 @@ class LowerContext;
 // Error (kInvalidArgument): a range that the Scale of `op` holds is NaN, infinite or negative.
 absl::Status CheckRanges(const Op& op, absl::Span<const float> ranges);
 
-// As the program declares what an argument reads; {} where it declares no tensor.
-Dims DeclaredDims(const Argument& input);
-
 // Makes the attributes of an op that writes codes say it.
 void SetCodeType(const CodeType& type, OpDesc* op);
 

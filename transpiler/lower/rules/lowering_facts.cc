@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"

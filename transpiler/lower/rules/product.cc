@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "ops/codes/coded_product.h"
+#include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"

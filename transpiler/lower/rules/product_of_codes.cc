@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/coded_product.h"
+#include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"

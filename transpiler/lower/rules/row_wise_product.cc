@@ -20,6 +20,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/bias_codes.h"
+#include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
 #include "proto/op_builder.h"

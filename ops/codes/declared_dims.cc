@@ -1,0 +1,13 @@
+#include "ops/codes/declared_dims.h"
+
+#include "proto/program.h"
+
+namespace fixpoint {
+
+Dims DeclaredDims(const Argument& input) {
+  const Variable* const variable = input.variable();
+  const VarType::TensorDesc* const tensor = variable != nullptr ? variable->tensor() : nullptr;
+  return tensor != nullptr ? Dims(tensor->dims().begin(), tensor->dims().end()) : Dims();
+}
+
+}  // namespace fixpoint

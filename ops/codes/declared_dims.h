@@ -1,0 +1,17 @@
+// What a program declares of the dimensions that an op reads.
+
+#ifndef FIXPOINT_OPS_CODES_DECLARED_DIMS_H_
+#define FIXPOINT_OPS_CODES_DECLARED_DIMS_H_
+
+#include "ops/dims.h"
+#include "proto/program_fwd.h"
+
+namespace fixpoint {
+
+// The dims that are declared of what an argument reads, some of which may be unknown; {} where no
+// tensor is declared.
+Dims DeclaredDims(const Argument& input);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_OPS_CODES_DECLARED_DIMS_H_

@@ -74,7 +74,7 @@ void Measure(int64_t batch, int64_t size, int64_t channels) {
        [&](Floats x, Floats, Codes) { norm.FindStatistics(x, scale, bias, statistics, &range); });
   show(8, [&](Floats x, Floats y, Codes) { norm.Normalize(x, statistics, y); });
   show(5, [&](Floats x, Floats, Codes all) {
-    norm.Normalize(x, statistics, range, {255, QuantSpec::HALF_TO_EVEN}, all);
+    norm.Normalize(x, statistics, range, SymmetricCodes(9, QuantSpec::HALF_TO_EVEN), all);
   });
   show(8, [&](Floats x, Floats dy, Codes) {
     norm.FindGradientStatistics(x, dy, statistics, of_gradient, absl::MakeSpan(of_channels[6]),

@@ -153,7 +153,7 @@ TEST(PlanFile, ObservesByNoQuantizerThatHasNoOpForIt) {
   options.plan = &plan;
   Program followed = ParsedProgram(kText);
   EXPECT_EQ(std::string(Transpile(&followed, options).status().message()),
-            "plan: \"x\": quantizer abs_max has no observer in the target's era "
+            "plan: \"x\": quantizer abs_max has no observer in the program's era "
             "[in plan_quantizers]");
 }
 

@@ -123,6 +123,7 @@ void CheckDecisions(const Plan& plan, Complaints& complaints) {
     if (plan.sites[i].observe) continue;
     for (const Argument* argument : plan.sites[i].readers) {
       rewired.insert(&argument->op());
+      if (argument->value() != plan.sites[i].value) continue;  // is complained of already
       if (plan.sites[i].role == SlotRole::WEIGHT) site_of_weight.emplace(&argument->op(), i);
     }
   }

@@ -9,14 +9,11 @@
 #include <cstdint>
 
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/threads.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
-
-// The bytes that a loop reads and writes for each thread that it uses, at least. Waking a thread
-// takes 2 us while it spins and 8 us if it sleeps; in that time another one moves 60 to 600 KB.
-inline constexpr int64_t kBytesOfThread = int64_t{512} << 10;
 
 // Calls f(begin, end) with parts of [0, size) that together are all of it; each i reads and writes
 // so many bytes. What f calls is inlined, as by Vectorised. If there are many, parts begin at

@@ -1,4 +1,4 @@
-// Sums of products of codes as integers, for kernels that finish them by loops (finished_sums.h).
+// Sums of products of codes as integers, for an epilogue that reads them (two_pass_sums.h).
 
 #ifndef FIXPOINT_RUNTIME_KERNELS_PLAIN_SUMS_H_
 #define FIXPOINT_RUNTIME_KERNELS_PLAIN_SUMS_H_
@@ -9,10 +9,8 @@
 
 #include "absl/types/span.h"
 #include "runtime/kernels/integer_sums.h"
-#include "runtime/kernels/onednn_sums.h"
 #include "runtime/kernels/packing.h"
-#include "runtime/kernels/padded_lines.h"
-#include "runtime/kernels/sum_parts.h"
+#include "runtime/kernels/sums_problem.h"
 
 namespace fixpoint::kernels {
 
@@ -27,29 +25,14 @@ class PlainSums : public PacksWeights<int8_t> {
   virtual std::string implementation() const = 0;
 };
 
-// Inputs as they lie in memory, and the padding that they are copied with.
-struct PaddedImages {
-  int64_t count;
-  int64_t height;
-  int64_t top;
-  int64_t bottom;
-  PaddedLine line;
-
-  int64_t padded_size() const { return count * (top + height + bottom) * line.padded_size(); }
-};
-
-// By a primitive that multiplies UINT8 with INT8 and stores INT32, whatever the codes of the inputs
-// are: oneDNN itself goes by floats where they are others. `images` are what is copied for it,
-// where is_copied.
-std::unique_ptr<PlainSums> SumsByInstructions(const SumsPrimitive& primitive,
-                                              const WeightsOfSums& weights,
-                                              const InputCoding& inputs, const PaddedImages& images,
-                                              bool is_copied);
+// By a primitive of oneDNN that multiplies UINT8 with INT8 and stores INT32, whatever the codes of
+// the inputs are: oneDNN itself goes by floats where they are others, so those are copied for it.
+// Null: it has none that is exact.
+std::unique_ptr<PlainSums> PlanStoredSums(const SumsProblem& problem);
 
 // By a primitive of floats. They add integers exactly up to 2^24; where the products of a sum can
 // be more, its weights are shared out to several runs, whose sums are added as integers.
-std::unique_ptr<PlainSums> SumsInFloats(const SumsPrimitive& primitive,
-                                        const WeightsOfSums& weights, const InputCoding& inputs);
+std::unique_ptr<PlainSums> PlanSumsInFloats(const SumsProblem& problem);
 
 }  // namespace fixpoint::kernels
 

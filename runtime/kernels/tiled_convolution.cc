@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/folded_epilogue.h"
 #include "runtime/kernels/folded_epilogue_lanes.h"
-#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/padded_lines.h"
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
@@ -26,12 +29,6 @@ namespace fixpoint::kernels {
 namespace {
 
 constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
-
-// What a chunk may take of the second cache: what it reads and what it writes.
-constexpr int64_t kChunkBytes = 384 << 10;
-
-// Weights of more than that are fetched ahead.
-constexpr int64_t kNearWeights = 128 << 10;
 
 // With fewer of them what is done with sums is nearly all there is. Of ResNet-20's convolutions
 // those of 16, 27 and 32 taps take less time so, and nothing is compiled for them.
@@ -78,16 +75,15 @@ class TiledConvolution final : public IntegerSums {
   static_assert(kStretches <= 2, "ChunkRows makes whole tiles of one or two stretches");
 
  public:
-  TiledConvolution(const ConvolutionShape& shape, const SumCoding& coding, const Epilogue& epilogue,
-                   OutputType output)
+  TiledConvolution(const ConvolutionShape& shape, const SumsProblem& problem)
       : input_size_(shape.input_size()),
         out_pixels_(shape.output_size() / shape.filters),
         shape_(InStretches(shape, kPixels)),
-        shift_(coding.inputs.type == CodeType::kInt8 ? 128 : 0),
-        coding_(coding),
-        epilogue_(epilogue),
-        output_(output),
-        folded_(*Fold(epilogue, output)),
+        shift_(problem.coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        coding_(problem.coding),
+        epilogue_(problem.epilogue),
+        output_(problem.output),
+        folded_(*Fold(problem.epilogue, problem.output)),
         is_row_a_run_(columns().dilation == 1),
         run_((is_row_a_run_ ? columns().kernel : 1) * shape_.channels),
         run_steps_(CeilDivide(run_, kTaps)),
@@ -227,7 +223,7 @@ class TiledConvolution final : public IntegerSums {
   // As many as fit, shared out evenly, with whole tiles.
   int64_t ChunkRows() const {
     const int64_t row_bytes = rows().stride * line_ + shape_.out_width * shape_.filters;
-    const int64_t most = std::max<int64_t>(kChunkBytes / row_bytes, 1);
+    const int64_t most = std::max<int64_t>(ThisMachine().chunk_bytes() / row_bytes, 1);
     const int64_t count = CeilDivide(shape_.out_height, CeilDivide(shape_.out_height, most));
     return std::min(count + count * stretches_ % kStretches, shape_.out_height);
   }
@@ -270,7 +266,7 @@ class TiledConvolution final : public IntegerSums {
     const int64_t count = chunk.rows * stretches_;
     const int64_t first = (chunk.image * shape_.out_height + chunk.row) * stretches_;
     // Of the next panel, for each step.
-    panel.ahead = steps_ * kStepBytes * panels_ > kNearWeights
+    panel.ahead = steps_ * kStepBytes * panels_ > ThisMachine().near_bytes()
                       ? kStepBytes / std::max<int64_t>(count / kStretches, 1)
                       : 0;
     const int64_t whole = std::min(count, out_pixels_ / kPixels - first);
@@ -374,22 +370,21 @@ class TiledConvolution final : public IntegerSums {
 
 }  // namespace
 
-bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output) {
-  return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
-         shape.groups == 1 && shape.taps() >= kLeastTaps && TileFor(shape) != Tile::kNone &&
-         Fold(epilogue, output).has_value();
+bool IsForTiles(const SumsProblem& problem) {
+  const ConvolutionShape* const shape = problem.convolution();
+  return shape != nullptr && shape->groups == 1 && shape->taps() >= kLeastTaps &&
+         TileFor(*shape) != Tile::kNone;
 }
 
-std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,
-                                                  const SumCoding& coding, const Epilogue& epilogue,
-                                                  OutputType output) {
+std::unique_ptr<IntegerSums> PlanTiledConvolution(const SumsProblem& problem) {
+  const ConvolutionShape& shape = *problem.convolution();
   switch (TileFor(shape)) {
     case Tile::kTwoSevensByTwo:
-      return std::make_unique<TiledConvolution<7, 2, 2>>(shape, coding, epilogue, output);
+      return std::make_unique<TiledConvolution<7, 2, 2>>(shape, problem);
     case Tile::kEightByTwo:
-      return std::make_unique<TiledConvolution<8, 1, 2>>(shape, coding, epilogue, output);
+      return std::make_unique<TiledConvolution<8, 1, 2>>(shape, problem);
     case Tile::kTwoEightsByOne:
-      return std::make_unique<TiledConvolution<8, 2, 1>>(shape, coding, epilogue, output);
+      return std::make_unique<TiledConvolution<8, 2, 1>>(shape, problem);
     case Tile::kNone:
       break;
   }

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <vector>
 
+#include "runtime/kernels/machine.h"
+
 namespace fixpoint::executor {
 namespace {
 
-// The size of the second-level cache, 1 MiB or more on the machines with AVX-512.
-constexpr double kCachedBytes = 1 << 20;
-
-// The type of the step's first input decides: packed weights come after it.
+// The type of its first input: the packed weights come after it.
 bool ReadsCodes(const Plan& plan, const Step& step) {
   if (step.reads.empty()) return false;
   const VarType::Type dtype = plan.buffers[step.reads.front().index].type.dtype;
@@ -44,7 +43,7 @@ double BytesMoved(const Plan& plan) {
 }
 
 ExpectedTime Expect(const Cost& cost, const kernels::KernelSpeeds& speeds) {
-  const bool is_cached = cost.bytes <= kCachedBytes;
+  const bool is_cached = cost.bytes <= static_cast<double>(kernels::ThisMachine().second_cache);
   const double operations =
       cost.operations / (cost.reads_codes ? speeds.integer_operations : speeds.float_operations);
   const double memory = cost.bytes / (is_cached ? speeds.cached_bytes : speeds.bytes);

@@ -9,17 +9,13 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/arena.h"
 #include "runtime/kernels/deferred_primitives.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::executor {
 namespace {
 
 using Place = BufferInfo::Place;
-
-// The bytes that a step of a piece may read and write. A constant, so that plans, and with them the
-// bits of floats, do not depend on the machine's caches; a processor has about that much for each
-// core.
-constexpr int64_t kCacheBytes = 8 << 20;
 
 bool IsOfImages(const Step& step) {
   return step.op != nullptr && step.block == nullptr && !step.draws &&
@@ -71,7 +67,8 @@ class FirstSteps {
     int64_t most = 0;
     for (int64_t i = 0; i < count_; ++i) most = std::max(most, BytesOfImages(plan_.steps[i]));
     int64_t size = batch_;
-    while (size > 1 && (batch_ % size != 0 || most / batch_ * size > kCacheBytes)) --size;
+    while (size > 1 && (batch_ % size != 0 || most / batch_ * size > kernels::kBytesOfPiece))
+      --size;
     return size;
   }
 
@@ -83,7 +80,7 @@ class FirstSteps {
     int64_t saved = 0;
     for (int64_t i = 0; i < std::min(most, count_); ++i) {
       const int64_t images = BytesOfImages(plan_.steps[i]);
-      if (images > kCacheBytes) saved += images;
+      if (images > kernels::kBytesOfPiece) saved += images;
       saved -= (pieces - 1) * (Bytes(plan_.steps[i]) - images);
       if (saved > best_saved) {
         best_saved = saved;

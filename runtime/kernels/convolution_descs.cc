@@ -2,10 +2,8 @@
 
 #include <glog/logging.h>
 
-#include <string>
-
-#include "absl/strings/match.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/onednn_implementations.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -80,10 +78,7 @@ dnnl::convolution_backward_data::primitive_desc BackwardImagesDesc(const Convolu
   dnnl::convolution_backward_data::primitive_desc desc(
       Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
       OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward);
-  // For strides, oneDNN 3's first choice is half as fast as its second.
-  while (absl::StrContains(std::string(desc.impl_info_str()), "brgconv_strided")) {
-    if (!desc.next_impl()) break;
-  }
+  Choose(OnednnUse::kGradientOfImages, &desc);  // or what comes last
   return desc;
 }
 
@@ -95,11 +90,8 @@ dnnl::convolution_backward_weights::primitive_desc BackwardFiltersDesc(
   dnnl::convolution_backward_weights::primitive_desc desc(
       Engine(), kDirect, ImagesDesc(shape, kFloat), AnyLayout(FilterDims(shape), kFloat),
       OutputDesc(shape), window.strides, window.gaps, window.before, window.after, forward);
-  if (StepsOverImages(shape) && shape.channels % 8 != 0 &&
-      absl::StartsWith(desc.impl_info_str(), "jit_1x1:avx2")) {
-    // oneDNN 3.2's implementation copies the pixels that the filter reads, eight channels at a
-    // time, to memory that ends after the last channel.
-    CHECK(desc.next_impl());
+  if (StepsOverImages(shape) && shape.channels % 8 != 0) {
+    CHECK(Choose(OnednnUse::kGradientOfSteppingFilters, &desc));
   }
   return desc;
 }

@@ -7,8 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
-#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
 
@@ -26,11 +29,10 @@ constexpr int64_t kCodes = kTaps * kLanes;
 // The number of pixels whose sums are computed at once.
 constexpr int kBlock = 8;
 
-// Whether more is read and written than a second-level cache holds.
+// What is read, and written as numbers.
 bool IsOutOfCache(const ConvolutionShape& shape) {
-  const int64_t bytes =
-      shape.input_size() + shape.output_size() * static_cast<int64_t>(sizeof(float));
-  return bytes > int64_t{2} << 20;
+  return ThisMachine().IsOutOfCache(shape.input_size() +
+                                    shape.output_size() * static_cast<int64_t>(sizeof(float)));
 }
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
@@ -48,14 +50,13 @@ int64_t RowsOfFourLines(const WindowAxis& rows) {
 
 class DepthwiseConvolution final : public IntegerSums {
  public:
-  DepthwiseConvolution(const ConvolutionShape& shape, const SumCoding& coding,
-                       const Epilogue& epilogue, OutputType output)
+  DepthwiseConvolution(const ConvolutionShape& shape, const SumsProblem& problem)
       : shape_(shape),
-        shift_(coding.inputs.type == CodeType::kInt8 ? 128 : 0),
-        coding_(coding),
+        shift_(problem.coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        coding_(problem.coding),
         zero_(shift_),
-        epilogue_(epilogue),
-        output_(output),
+        epilogue_(problem.epilogue),
+        output_(problem.output),
         groups_(CeilDivide(rows().kernel, kTaps)),
         band_(RowsOfFourLines(rows())),
         padded_channels_(CeilDivide(shape.channels, kLanes) * kLanes),
@@ -297,18 +298,17 @@ class DepthwiseConvolution final : public IntegerSums {
 
 }  // namespace
 
-bool IsForDepthwise(const ConvolutionShape& shape) {
-  const auto& [rows, columns] = shape.window;
-  return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
-         shape.groups == shape.channels && shape.filters == shape.channels &&
-         ((columns.stride == 1 && shape.out_width >= kBlock) ||
-          (rows.kernel <= kTaps && IsOutOfCache(shape)));
+bool IsForDepthwise(const SumsProblem& problem) {
+  const ConvolutionShape* const shape = problem.convolution();
+  if (shape == nullptr) return false;
+  const auto& [rows, columns] = shape->window;
+  return shape->groups == shape->channels && shape->filters == shape->channels &&
+         ((columns.stride == 1 && shape->out_width >= kBlock) ||
+          (rows.kernel <= kTaps && IsOutOfCache(*shape)));
 }
 
-std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const ConvolutionShape& shape,
-                                                      const SumCoding& coding,
-                                                      const Epilogue& epilogue, OutputType output) {
-  return std::make_unique<DepthwiseConvolution>(shape, coding, epilogue, output);
+std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const SumsProblem& problem) {
+  return std::make_unique<DepthwiseConvolution>(*problem.convolution(), problem);
 }
 
 }  // namespace fixpoint::kernels

@@ -6,22 +6,15 @@
 
 #include <memory>
 
-#include "runtime/kernels/convolution_shape.h"
-#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
+#include "runtime/kernels/sums_problem.h"
 
 namespace fixpoint::kernels {
 
-// Whether the kernel suits the shape and the machine has the instructions for it. oneDNN's kernel
-// is faster within the caches with a stride, or with short rows, and with large windows on such
-// rows.
-bool IsForDepthwise(const ConvolutionShape& shape);
-
-// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForDepthwise, and
-// weights without zero points. Throws std::bad_alloc.
-std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const ConvolutionShape& shape,
-                                                      const SumCoding& coding,
-                                                      const Epilogue& epilogue, OutputType output);
+// As a row of sums_kernels.h. oneDNN's is faster in the caches with a stride, or with rows of few
+// pixels, and with large windows on such rows.
+bool IsForDepthwise(const SumsProblem& problem);
+std::unique_ptr<IntegerSums> PlanDepthwiseConvolution(const SumsProblem& problem);
 
 }  // namespace fixpoint::kernels
 

@@ -2,8 +2,6 @@
 
 #include <glog/logging.h>
 
-#include <cstddef>
-
 #include "ops/dims.h"
 
 namespace fixpoint::kernels {
@@ -23,9 +21,6 @@ memory::desc OfChannels(const memory::desc& out, int channel_axis) {
 memory::desc WithType(const memory::desc& desc, memory::data_type type) {
   return memory::desc(desc.get_dims(), type, desc.get_strides());
 }
-
-// The most post-ops of a primitive. With more, oneDNN reports that memory ran out.
-constexpr size_t kMostPostOps = 32;
 
 int32_t ZeroPointOf(const EpilogueStage& stage) { return static_cast<int32_t>(stage.b); }
 

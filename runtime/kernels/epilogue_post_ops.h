@@ -3,6 +3,7 @@
 #ifndef FIXPOINT_RUNTIME_KERNELS_EPILOGUE_POST_OPS_H_
 #define FIXPOINT_RUNTIME_KERNELS_EPILOGUE_POST_OPS_H_
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,13 +11,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "oneapi/dnnl/dnnl.hpp"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/onednn_implementations.h"
 
 namespace fixpoint::kernels {
+
+// How many stages a primitive takes. With more, oneDNN says that there is no memory for them.
+constexpr size_t kMostPostOps = 32;
 
 // The stages of an epilogue after a primitive, and where their operands are.
 class EpiloguePostOps {
@@ -26,8 +30,8 @@ class EpiloguePostOps {
   EpiloguePostOps(const Epilogue& epilogue, const dnnl::memory::desc& out, int channel_axis,
                   bool adds_to_output = false);
 
-  // The attributes of the primitive, which has no others. Throws dnnl::error (dnnl_unimplemented)
-  // where there are more stages than oneDNN takes.
+  // Attributes of the primitive, without any but these. Throws dnnl::error (dnnl_unimplemented)
+  // where there are more stages than kMostPostOps.
   dnnl::primitive_attr attr() const;
   // The arguments to run the primitive with: its own, and the operands.
   std::vector<Execution::Argument> With(std::vector<Execution::Argument> arguments) const;
@@ -40,14 +44,14 @@ class EpiloguePostOps {
   std::vector<std::optional<Operand>> operands_;  // one for each stage
 };
 
-// `kernel`, which was planned with that epilogue. Error (kUnimplemented): oneDNN computes them
-// element by element, or, in a gemm, with other bits.
+// `kernel`, which was planned with that epilogue. Error (kUnimplemented): by an implementation that
+// is not allowed (onednn_implementations.h).
 template <typename Kernel>
 absl::StatusOr<std::unique_ptr<Kernel>> CheckFused(const Epilogue& epilogue,
                                                    absl::StatusOr<std::unique_ptr<Kernel>> kernel) {
   if (epilogue.empty() || !kernel.ok()) return kernel;
   const std::string implementation = (*kernel)->implementation();
-  if (absl::StrContains(implementation, "ref") || absl::StrContains(implementation, "gemm")) {
+  if (!IsAllowed(OnednnUse::kFloatsWithEpilogue, implementation)) {
     return absl::UnimplementedError(
         absl::StrCat("oneDNN has only ", implementation, " for this epilogue"));
   }

@@ -21,4 +21,6 @@ bool HasExactIntegerProducts() {
   return May(dnnl::cpu_isa::avx512_core_vnni) || May(dnnl::cpu_isa::avx2_vnni);
 }
 
+bool HasAvx512Vnni() { return May(dnnl::cpu_isa::avx512_core_vnni); }
+
 }  // namespace fixpoint::kernels

@@ -14,6 +14,9 @@ InstructionSet BestInstructionSet();
 // pairs of products in 16 bits, which saturate: its products of u8 and s8 are then not exact.
 bool HasExactIntegerProducts();
 
+// Whether they are those of AVX-512, in vectors of 64 products.
+bool HasAvx512Vnni();
+
 }  // namespace fixpoint::kernels
 
 #endif  // FIXPOINT_RUNTIME_KERNELS_INSTRUCTION_SET_H_

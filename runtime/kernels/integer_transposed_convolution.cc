@@ -12,15 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "proto/status_macros.h"
 #include "runtime/kernels/integer_convolution.h"
-#include "runtime/kernels/integer_sums_plan.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/strided_copy.h"
 #include "runtime/kernels/sum_begin.h"
+#include "runtime/kernels/sums_problem.h"
 #include "runtime/kernels/transposed_phases.h"
 
-// oneDNN's kernels for transposed convolutions of codes are not used: some in the 2023 releases
-// read beyond their inputs where the output is larger than the smallest that the shape allows, or
-// the stride is larger than the filter.
+// oneDNN's kernels for transposed convolutions of codes are not allowed
+// (onednn_implementations.cc), so they are composed of ordinary ones.
 
 namespace fixpoint::kernels {
 namespace {

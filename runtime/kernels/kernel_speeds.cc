@@ -13,6 +13,7 @@
 #include "runtime/kernels/convolution.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/integer_convolution.h"
+#include "runtime/kernels/machine.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -94,8 +95,8 @@ KernelSpeeds MeasureKernelSpeeds() {
   KernelSpeeds speeds;
   speeds.float_operations = OperationsOf(layer) * float_runs;
   speeds.integer_operations = OperationsOf(layer) * code_runs;
-  speeds.bytes = CopyRate(size_t{64} << 20, 1);
-  speeds.cached_bytes = CopyRate(size_t{128} << 10, 64);
+  speeds.bytes = CopyRate(ThisMachine().bytes_beyond_caches(), 1);
+  speeds.cached_bytes = CopyRate(ThisMachine().near_bytes(), 64);
   speeds.start = 1 / BestRate([&] { return tiny.Run(kTinyRuns); });
   return speeds;
 }

@@ -9,8 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
-#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
 
@@ -28,9 +31,6 @@ constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 // The number of vectors of sums that are computed at once, so that instructions need not wait for
 // each other.
 constexpr int kBlock = 8;
-
-// How much of the first-level cache the windows of a band of rows may use.
-constexpr int64_t kBandBytes = 16 << 10;
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
@@ -50,26 +50,26 @@ FIXPOINT_VNNI __m512i Widen(const uint8_t* codes) {
 
 class OneChannelConvolution final : public IntegerSums {
  public:
-  OneChannelConvolution(const ConvolutionShape& shape, const SumCoding& coding,
-                        const Epilogue& epilogue, OutputType output)
+  OneChannelConvolution(const ConvolutionShape& shape, const SumsProblem& problem)
       : shape_(shape),
-        shift_(coding.inputs.type == CodeType::kInt8 ? 128 : 0),
-        coding_(coding),
+        shift_(problem.coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        coding_(problem.coding),
         zero_(shift_),
-        epilogue_(epilogue),
-        output_(output),
+        epilogue_(problem.epilogue),
+        output_(problem.output),
         groups_(CeilDivide(shape.taps(), kTaps)),
         period_(std::lcm(shape.filters, kLanes)),
         wrapped_(shape.filters + kLanes - 1),
         pixels_(wrapped_),
         scales_(wrapped_),
         offsets_(wrapped_),
-        wrapped_operands_(epilogue.size(), std::vector<float>(wrapped_)),
-        operands_(epilogue.size()),
+        wrapped_operands_(problem.epilogue.size(), std::vector<float>(wrapped_)),
+        operands_(problem.epilogue.size()),
         phase_(CeilDivide(shape.out_width, kLanes) * kLanes + LastOffset(columns()) / step()),
         line_(phase_ * step()),
-        band_rows_(std::clamp<int64_t>(kBandBytes / (groups_ * kTaps * shape.out_width), 1,
-                                       shape.out_height)),
+        band_rows_(
+            std::clamp<int64_t>(ThisMachine().block_bytes() / (groups_ * kTaps * shape.out_width),
+                                1, shape.out_height)),
         band_lines_((band_rows_ - 1) * rows().stride + LastOffset(rows()) + 1),
         column_(band_rows_ * shape.out_width + kLanes),
         threads_(GrantedThreads()),
@@ -263,17 +263,14 @@ class OneChannelConvolution final : public IntegerSums {
 
 }  // namespace
 
-bool IsForOneChannel(const ConvolutionShape& shape) {
-  return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
-         shape.channels == 1 && shape.groups == 1 &&
-         (shape.window[1].kernel >= kTaps || shape.filters < kLanes);
+bool IsForOneChannel(const SumsProblem& problem) {
+  const ConvolutionShape* const shape = problem.convolution();
+  return shape != nullptr && shape->channels == 1 && shape->groups == 1 &&
+         (shape->window[1].kernel >= kTaps || shape->filters < kLanes);
 }
 
-std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       const SumCoding& coding,
-                                                       const Epilogue& epilogue,
-                                                       OutputType output) {
-  return std::make_unique<OneChannelConvolution>(shape, coding, epilogue, output);
+std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const SumsProblem& problem) {
+  return std::make_unique<OneChannelConvolution>(*problem.convolution(), problem);
 }
 
 }  // namespace fixpoint::kernels

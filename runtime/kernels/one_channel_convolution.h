@@ -6,21 +6,15 @@
 
 #include <memory>
 
-#include "runtime/kernels/convolution_shape.h"
-#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
+#include "runtime/kernels/sums_problem.h"
 
 namespace fixpoint::kernels {
 
-// Whether the kernel suits the shape and the machine has the instructions for it. For windows
-// narrower than four, oneDNN is as fast from a vector of filters on.
-bool IsForOneChannel(const ConvolutionShape& shape);
-
-// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForOneChannel, and
-// weights without zero points. Throws std::bad_alloc.
-std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const ConvolutionShape& shape,
-                                                       const SumCoding& coding,
-                                                       const Epilogue& epilogue, OutputType output);
+// As a row of sums_kernels.h. Windows less than four wide are as fast in oneDNN with a vector of
+// filters or more.
+bool IsForOneChannel(const SumsProblem& problem);
+std::unique_ptr<IntegerSums> PlanOneChannelConvolution(const SumsProblem& problem);
 
 }  // namespace fixpoint::kernels
 

@@ -3,11 +3,14 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <iterator>
+#include <variant>
 #include <vector>
 
-#include "absl/strings/match.h"
+#include "absl/types/span.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/onednn_implementations.h"
 #include "runtime/kernels/sum_begin.h"
 
 namespace fixpoint::kernels {
@@ -15,20 +18,30 @@ namespace {
 
 using dnnl::memory;
 
-Epilogue WithScales(const SumCoding& coding, const Epilogue& epilogue) {
-  Epilogue stages;
-  if (coding.has_bias) stages.push_back({EpilogueStage::Kind::kMultiplyChannel});
-  stages.insert(stages.end(), epilogue.begin(), epilogue.end());
-  return stages;
+memory::data_type DataTypeOf(CodeType type) {
+  return type == CodeType::kUint8 ? memory::data_type::u8 : memory::data_type::s8;
 }
 
-class WithInstructions final : public IntegerSums {
+memory::data_type DataTypeOf(OutputType type) {
+  switch (type) {
+    case OutputType::kUint8:
+      return memory::data_type::u8;
+    case OutputType::kInt8:
+      return memory::data_type::s8;
+    case OutputType::kFloat:
+      break;
+  }
+  return memory::data_type::f32;
+}
+
+class OnednnSums final : public IntegerSums {
  public:
-  WithInstructions(const SumsPrimitive& planned, const SumCoding& coding, const Epilogue& epilogue,
-                   const EpiloguePostOps& post_ops)
+  OnednnSums(const SumsPrimitive& planned, const SumsProblem& problem,
+             const EpiloguePostOps& post_ops)
       : implementation_(planned.implementation),
-        coding_(coding),
-        epilogue_(epilogue),
+        coding_(problem.coding),
+        epilogue_(problem.epilogue),
+        output_(problem.output),
         post_ops_(post_ops),
         plain_weights_(Operand::Elsewhere(planned.plain_weights)),
         weights_(Operand::Elsewhere(planned.weights)),
@@ -49,10 +62,10 @@ class WithInstructions final : public IntegerSums {
   }
 
   void Run(const SumOperands& operands, Output out) override {
-    CheckRun(operands, out, coding_,
-             {static_cast<int64_t>(inputs_.size<uint8_t>()), packed_bytes(),
-              static_cast<int64_t>(scales_.size<float>()), static_cast<int64_t>(out.size())},
-             epilogue_, out.type());
+    CheckRun(
+        operands, out, coding_,
+        {inputs_.bytes(), packed_bytes(), static_cast<int64_t>(scales_.size<float>()), out_size()},
+        epilogue_, output_);
     *zero_point_.data<int32_t>() = operands.zero_point;
     inputs_.PointTo(operands.inputs);
     weights_.PointTo(operands.weights);
@@ -66,7 +79,7 @@ class WithInstructions final : public IntegerSums {
       scales_.PointTo(operands.scales);
       post_ops_.PointTo(operands.epilogue);
     }
-    if (out.type() == OutputType::kFloat) {
+    if (output_ == OutputType::kFloat) {
       out_.PointTo(out.As<float>());
     } else {
       out_.PointTo(out.As<uint8_t>());
@@ -77,6 +90,11 @@ class WithInstructions final : public IntegerSums {
   std::string implementation() const override { return implementation_; }
 
  private:
+  // Elements.
+  int64_t out_size() const {
+    return output_ == OutputType::kFloat ? static_cast<int64_t>(out_.size<float>()) : out_.bytes();
+  }
+
   std::vector<Execution::Argument> Arguments() const {
     std::vector<Execution::Argument> arguments = {
         {DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, out_}};
@@ -94,6 +112,7 @@ class WithInstructions final : public IntegerSums {
   const std::string implementation_;
   const SumCoding coding_;
   const Epilogue epilogue_;
+  const OutputType output_;
   EpiloguePostOps post_ops_;
   Operand plain_weights_;
   Operand weights_;
@@ -107,46 +126,27 @@ class WithInstructions final : public IntegerSums {
   std::vector<absl::Span<const float>> stage_operands_;
 };
 
+template <typename Shape>
+std::unique_ptr<IntegerSums> PlanFor(const Shape& shape, const SumsProblem& problem) {
+  const SumCoding& coding = problem.coding;
+  Epilogue stages = problem.epilogue;
+  if (coding.has_bias) stages.insert(stages.begin(), {EpilogueStage::Kind::kMultiplyChannel});
+  const EpiloguePostOps post_ops(stages, ResultDesc(shape), ChannelAxis(shape));
+  dnnl::primitive_attr attr = post_ops.attr();
+  if (!coding.has_bias) attr.set_scales_mask(DNNL_ARG_WEIGHTS, ScalesMask(shape));
+  if (coding.inputs.has_zero_point) attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
+  constexpr auto kWeights = memory::data_type::s8;
+  auto desc =
+      SumsDesc(shape, {DataTypeOf(coding.inputs.type), kWeights, DataTypeOf(problem.output)}, attr,
+               coding.has_bias ? BiasDesc(shape) : memory::desc());
+  if (!Choose(OnednnUse::kSumsOfCodes, &desc)) return nullptr;
+  return std::make_unique<OnednnSums>(SumsPrimitiveOf(desc, shape, kWeights), problem, post_ops);
+}
+
 }  // namespace
 
-bool AddsCodesExactly(absl::string_view implementation) {
-  const size_t at = implementation.rfind(':');
-  if (at == absl::string_view::npos) return false;
-  implementation.remove_prefix(at + 1);
-  constexpr absl::string_view kInstructionSets[] = {"avx2_vnni",        "avx512_core_vnni",
-                                                    "avx512_core_bf16", "avx512_core_fp16",
-                                                    "avx512_core_amx",  "avx10_"};
-  return std::any_of(std::begin(kInstructionSets), std::end(kInstructionSets),
-                     [&](absl::string_view set) { return absl::StartsWith(implementation, set); });
-}
-
-bool StoresSumsExactly(absl::string_view implementation) {
-  return AddsCodesExactly(implementation) && absl::StartsWith(implementation, "br");
-}
-
-FusedSums::FusedSums(const SumCoding& coding, const Epilogue& epilogue, const memory::desc& out,
-                     int channel_axis, int scales_mask)
-    : coding_(coding),
-      epilogue_(epilogue),
-      post_ops_(WithScales(coding, epilogue), out, channel_axis),
-      scales_mask_(scales_mask) {}
-
-dnnl::primitive_attr FusedSums::attr() const {
-  dnnl::primitive_attr attr = post_ops_.attr();
-  if (!coding_.has_bias) attr.set_scales_mask(DNNL_ARG_WEIGHTS, scales_mask_);
-  if (coding_.inputs.has_zero_point) attr.set_zero_points_mask(DNNL_ARG_SRC, 0);
-  return attr;
-}
-
-memory::desc FusedSums::bias(int64_t channels, int axes) const {
-  if (!coding_.has_bias) return memory::desc();
-  Dims dims(axes, 1);
-  dims.back() = channels;
-  return RowMajor(dims, memory::data_type::f32);
-}
-
-std::unique_ptr<IntegerSums> FusedSums::Make(const SumsPrimitive& primitive) const {
-  return std::make_unique<WithInstructions>(primitive, coding_, epilogue_, post_ops_);
+std::unique_ptr<IntegerSums> PlanOnednnSums(const SumsProblem& problem) {
+  return std::visit([&](const auto& shape) { return PlanFor(shape, problem); }, problem.shape);
 }
 
 }  // namespace fixpoint::kernels

@@ -9,18 +9,14 @@
 #include <cstdint>
 
 #include "runtime/kernels/lane_sums.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/threads.h"
 #include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 
-// The least number of bytes that a loop reads and writes for each thread that it uses. Waking a
-// thread takes 2 us while it spins and 8 us if it sleeps; in that time another one moves 60 to 600
-// KB.
-inline constexpr int64_t kBytesOfThread = int64_t{512} << 10;
-
-// Calls f(begin, end) with parts that together cover [0, size); each i reads and writes
-// `bytes_of_each` bytes. What f calls is inlined, as by Vectorised. Parts of a large size begin at
+// Calls f(begin, end) with parts of [0, size) that together are all of it; each i reads and writes
+// so many bytes. What f calls is inlined, as by Vectorised. If there are many, parts begin at
 // multiples of 64, so that no two share a cache line.
 template <typename F>
 void ParallelFor(int64_t size, int64_t bytes_of_each, F f) {

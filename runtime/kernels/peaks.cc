@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/best_rate.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/machine.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -84,10 +85,8 @@ double FloatRate() {
 Peaks MeasurePeaks() {
   Peaks peaks;
   peaks.float_operations = FloatRate();
-  const bool has_vnni =
-      HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512;
-  peaks.integer_operations = has_vnni ? BestRate(IntegersOfVnni) : peaks.float_operations;
-  peaks.bytes = CopyRate(size_t{64} << 20, 1);
+  peaks.integer_operations = HasAvx512Vnni() ? BestRate(IntegersOfVnni) : peaks.float_operations;
+  peaks.bytes = CopyRate(ThisMachine().bytes_beyond_caches(), 1);
   return peaks;
 }
 

@@ -4,17 +4,86 @@
 
 #include <algorithm>
 #include <cstring>
+#include <variant>
 #include <vector>
 
+#include "oneapi/dnnl/dnnl.hpp"
+#include "ops/window.h"
+#include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/onednn.h"
+#include "runtime/kernels/onednn_implementations.h"
+#include "runtime/kernels/onednn_sums.h"
+#include "runtime/kernels/padded_lines.h"
+#include "runtime/kernels/parallel_for.h"
+#include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sum_begin.h"
+#include "runtime/kernels/sum_parts.h"
+#include "runtime/kernels/sums_descs.h"
 #include "runtime/kernels/threads.h"
 
 namespace fixpoint::kernels {
 namespace {
 
-// The alignment that oneDNN wants.
+using dnnl::memory;
+
+// As oneDNN wants memory to be aligned.
 constexpr int64_t kAlignment = 64;
+
+// Which weights are added up.
+WeightsOfSums WeightsOf(const ConvolutionShape& shape) {
+  return {1, shape.filters, shape.taps(), shape.taps(), 1};
+}
+WeightsOfSums WeightsOf(const ProductShape& shape) {
+  const int64_t row = shape.transpose_y ? 1 : shape.columns;
+  const int64_t column = shape.transpose_y ? shape.inner : 1;
+  return {shape.batch, shape.columns, column, shape.inner, row};
+}
+
+// Inputs as they lie in memory, and the padding that they are copied with.
+struct PaddedImages {
+  int64_t count;
+  int64_t height;
+  int64_t top;
+  int64_t bottom;
+  PaddedLine line;
+
+  int64_t padded_size() const { return count * (top + height + bottom) * line.padded_size(); }
+};
+
+// What a primitive of unsigned codes without a zero point is planned for.
+template <typename Shape>
+struct ReadInputs {
+  Shape shape;
+  PaddedImages images;
+  bool is_copied;  // else `images` are not
+};
+
+ReadInputs<ConvolutionShape> InputsFor(const ConvolutionShape& shape, const InputCoding& images) {
+  const auto& [rows, columns] = shape.window;
+  const bool is_padded = rows.pad_before != 0 || rows.pad_after != 0 || columns.pad_before != 0 ||
+                         columns.pad_after != 0;
+  const PaddedImages padded = {shape.batch,
+                               shape.height,
+                               rows.pad_before,
+                               rows.pad_after,
+                               {columns.pad_before * shape.channels, shape.width * shape.channels,
+                                columns.pad_after * shape.channels}};
+  const bool is_copied = images.type == CodeType::kInt8 || (images.has_zero_point && is_padded);
+  ConvolutionShape read = shape;
+  if (is_copied) {
+    read.height += rows.pad_before + rows.pad_after;
+    read.width += columns.pad_before + columns.pad_after;
+    for (WindowAxis& axis : read.window) axis.pad_before = axis.pad_after = 0;
+  }
+  return {read, padded, is_copied};
+}
+
+ReadInputs<ProductShape> InputsFor(const ProductShape& shape, const InputCoding& x) {
+  const int64_t line = shape.transpose_x ? shape.rows : shape.inner;
+  return {shape,
+          {1, shape.x_size() / line, 0, 0, {0, line, 0}},
+          /*is_copied=*/x.type == CodeType::kInt8};
+}
 
 class ByInstructions final : public PlainSums {
  public:
@@ -139,31 +208,46 @@ class InFloats final : public PlainSums {
            absl::Span<int32_t> offsets) override {
     std::fill(offsets.begin(), offsets.end(), 0);
     FillOffsets(offsets, /*zero=*/0, operands.bias, offsets);
-    const bool is_unsigned = is_unsigned_;
-    const int32_t zero_point = operands.zero_point;
-    std::transform(
-        operands.inputs.begin(), operands.inputs.end(), inputs_.data<float>(), [=](uint8_t code) {
-          return static_cast<float>((is_unsigned ? code : static_cast<int8_t>(code)) - zero_point);
-        });
+    if (is_unsigned_) {
+      Convert(operands.inputs.data(), operands.zero_point);
+    } else {
+      Convert(reinterpret_cast<const int8_t*>(operands.inputs.data()), operands.zero_point);
+    }
     CHECK_EQ(sums.size(), out_.size<float>());
-    const float* const out = out_.data<float>();
     int64_t part_count = 0;
     std::memcpy(&part_count, operands.weights.data(), sizeof(part_count));
     for (int64_t part = 0; part < part_count; ++part) {
       weights_.PointTo(
           operands.weights.subspan(kAlignment + part * weights_.bytes(), weights_.bytes()));
       add_up_.Run();
-      if (part == 0) {
-        for (size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<int32_t>(out[i]);
-      } else {
-        for (size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<int32_t>(out[i]);
-      }
+      TakeUp(/*is_first=*/part == 0, sums);
     }
   }
 
   std::string implementation() const override { return implementation_; }
 
  private:
+  // Inputs less their zero point.
+  template <typename Code>
+  void Convert(const Code* codes, int32_t zero_point) {
+    ParallelFor(static_cast<int64_t>(inputs_.size<float>()), sizeof(Code) + sizeof(float),
+                [=, inputs = inputs_.data<float>()](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    inputs[i] = static_cast<float>(codes[i] - zero_point);
+                  }
+                });
+  }
+
+  // The sums of one part's weights.
+  void TakeUp(bool is_first, absl::Span<int32_t> all) {
+    ParallelFor(static_cast<int64_t>(all.size()), 2 * sizeof(int32_t),
+                [=, out = out_.data<float>(), sums = all.data()](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    sums[i] = (is_first ? 0 : sums[i]) + static_cast<int32_t>(out[i]);
+                  }
+                });
+  }
+
   const std::string implementation_;
   const bool is_unsigned_;
   const SumParts parts_;
@@ -176,18 +260,37 @@ class InFloats final : public PlainSums {
   std::vector<int> part_of_weight_;
 };
 
-}  // namespace
-
-std::unique_ptr<PlainSums> SumsByInstructions(const SumsPrimitive& primitive,
-                                              const WeightsOfSums& weights,
-                                              const InputCoding& inputs, const PaddedImages& images,
-                                              bool is_copied) {
-  return std::make_unique<ByInstructions>(primitive, weights, inputs, images, is_copied);
+template <typename Shape>
+std::unique_ptr<PlainSums> PlanStored(const Shape& shape, const InputCoding& inputs) {
+  constexpr auto kWeights = memory::data_type::s8;
+  const ReadInputs<Shape> read = InputsFor(shape, inputs);
+  const WeightsOfSums weights = WeightsOf(shape);
+  auto desc = SumsDesc(read.shape, {memory::data_type::u8, kWeights, memory::data_type::s32});
+  const bool are_small = FloatsHoldSums(weights.products, CodeType::kUint8);
+  if (!Choose(are_small ? OnednnUse::kSumsOfCodes : OnednnUse::kStoredSumsOfCodes, &desc)) {
+    return nullptr;
+  }
+  return std::make_unique<ByInstructions>(SumsPrimitiveOf(desc, shape, kWeights), weights, inputs,
+                                          read.images, read.is_copied);
 }
 
-std::unique_ptr<PlainSums> SumsInFloats(const SumsPrimitive& primitive,
-                                        const WeightsOfSums& weights, const InputCoding& inputs) {
-  return std::make_unique<InFloats>(primitive, weights, inputs);
+template <typename Shape>
+std::unique_ptr<PlainSums> PlanInFloats(const Shape& shape, const InputCoding& inputs) {
+  constexpr auto kFloat = memory::data_type::f32;
+  const auto desc = SumsDesc(shape, {kFloat, kFloat, kFloat});
+  return std::make_unique<InFloats>(SumsPrimitiveOf(desc, shape, kFloat), WeightsOf(shape), inputs);
+}
+
+}  // namespace
+
+std::unique_ptr<PlainSums> PlanStoredSums(const SumsProblem& problem) {
+  return std::visit([&](const auto& shape) { return PlanStored(shape, problem.coding.inputs); },
+                    problem.shape);
+}
+
+std::unique_ptr<PlainSums> PlanSumsInFloats(const SumsProblem& problem) {
+  return std::visit([&](const auto& shape) { return PlanInFloats(shape, problem.coding.inputs); },
+                    problem.shape);
 }
 
 }  // namespace fixpoint::kernels

@@ -8,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
+#include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/folded_epilogue.h"
 #include "runtime/kernels/folded_epilogue_lanes.h"
-#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/padded_lines.h"
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/threads.h"
@@ -27,14 +30,8 @@ namespace {
 
 constexpr int64_t kTaps = 4;  // products that one instruction adds to a sum
 
-// How much of the second-level cache a chunk may use, for what it reads and what it writes.
-constexpr int64_t kChunkBytes = 384 << 10;
-
-// Panels larger than this are prefetched.
-constexpr int64_t kNearWeights = 128 << 10;
-
-// With fewer taps, the epilogue is nearly all of the work. ResNet-20's convolutions of 16, 27 and
-// 32 taps take less time this way, and nothing is compiled for them.
+// With fewer of them what is done with sums is nearly all there is. Of ResNet-20's convolutions
+// those of 16, 27 and 32 taps take less time so, and nothing is compiled for them.
 constexpr int64_t kLeastTaps = 16;
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
@@ -56,39 +53,45 @@ ConvolutionShape InStretches(ConvolutionShape shape, int pixels) {
   return shape;
 }
 
-// The kinds of tiles, those with the most sums for each vector of weights first.
-enum class Tile { kNone, kTwoSevensByTwo, kEightByTwo, kTwoEightsByOne };
+// The tiles that there are, the ones with most sums for each vector of weights first.
+enum class Tile { kNone, kTwoSevensByTwo, kEightByTwo, kTwoEightsByOne, kTwoEightsByPart };
 
-// Whether filters fill the vectors of panels and pixels of rows fill the stretches, of which there
-// are at least two.
-bool Fits(const ConvolutionShape& shape, int pixels, int vectors) {
-  return shape.filters % (vectors * kLanes) == 0 &&
-         InStretches(shape, pixels).out_width % pixels == 0 &&
+// Whether pixels of rows fill the stretches, of which there are two at least.
+bool FillStretches(const ConvolutionShape& shape, int pixels) {
+  return InStretches(shape, pixels).out_width % pixels == 0 &&
          shape.output_size() >= 2 * pixels * shape.filters;
 }
 
 Tile TileFor(const ConvolutionShape& shape) {
-  if (Fits(shape, 7, 2)) return Tile::kTwoSevensByTwo;
-  if (Fits(shape, 8, 2)) return Tile::kEightByTwo;
-  return Fits(shape, 8, 1) ? Tile::kTwoEightsByOne : Tile::kNone;
+  const bool are_pairs = shape.filters % (2 * kLanes) == 0;
+  if (are_pairs && FillStretches(shape, 7)) return Tile::kTwoSevensByTwo;
+  if (!FillStretches(shape, 8)) return Tile::kNone;
+  if (are_pairs) return Tile::kEightByTwo;
+  return shape.filters % kLanes == 0 ? Tile::kTwoEightsByOne : Tile::kTwoEightsByPart;
 }
 
-// Tiles are kStretches stretches of kPixels pixels by kVectors vectors of filters.
-template <int kPixels, int kStretches, int kVectors>
+bool MayBeTiled(const SumsProblem& problem) {
+  const ConvolutionShape* const shape = problem.convolution();
+  return shape != nullptr && shape->groups == 1 && shape->taps() >= kLeastTaps &&
+         TileFor(*shape) != Tile::kNone;
+}
+
+// Tiles are kStretches stretches of kPixels pixels by kVectors vectors of filters. The last panel's
+// vectors may be filled in part.
+template <int kPixels, int kStretches, int kVectors, bool kHasPartVectors = false>
 class TiledConvolution final : public IntegerSums {
   static_assert(kStretches <= 2, "ChunkRows makes whole tiles of one or two stretches");
 
  public:
-  TiledConvolution(const ConvolutionShape& shape, const SumCoding& coding, const Epilogue& epilogue,
-                   OutputType output)
+  TiledConvolution(const ConvolutionShape& shape, const SumsProblem& problem)
       : input_size_(shape.input_size()),
         out_pixels_(shape.output_size() / shape.filters),
         shape_(InStretches(shape, kPixels)),
-        shift_(coding.inputs.type == CodeType::kInt8 ? 128 : 0),
-        coding_(coding),
-        epilogue_(epilogue),
-        output_(output),
-        folded_(*Fold(epilogue, output)),
+        shift_(problem.coding.inputs.type == CodeType::kInt8 ? 128 : 0),
+        coding_(problem.coding),
+        epilogue_(problem.epilogue),
+        output_(problem.output),
+        folded_(*Fold(problem.epilogue, problem.output)),
         is_row_a_run_(columns().dilation == 1),
         run_((is_row_a_run_ ? columns().kernel : 1) * shape_.channels),
         run_steps_(CeilDivide(run_, kTaps)),
@@ -97,17 +100,18 @@ class TiledConvolution final : public IntegerSums {
         line_((columns().pad_before + shape_.width + columns().pad_after) * shape_.channels),
         stretches_(shape_.out_width / kPixels),
         steps_(rows().kernel * runs_ * run_steps_),
-        panels_(shape_.filters / kPanelFilters),
+        panels_(CeilDivide(shape_.filters, kPanelFilters)),
         chunk_rows_(ChunkRows()),
         chunks_(CeilDivide(shape_.out_height, chunk_rows_)),
-        offsets_(shape_.filters),
+        offsets_(panels_ * kPanelFilters),
         threads_(static_cast<int>(
             std::min<int64_t>(GrantedThreads(), shape_.batch * chunks_ * panels_))),
         lines_(threads_,
                std::vector<uint8_t>(is_copied_ ? LinesOf(chunk_rows_) * line_ + kTaps : 0)) {}
 
   int64_t packed_bytes() const override {
-    return shape_.filters * static_cast<int64_t>(sizeof(int32_t)) + panels_ * steps_ * kStepBytes;
+    return panels_ * kPanelFilters * static_cast<int64_t>(sizeof(int32_t)) +
+           panels_ * steps_ * kStepBytes;
   }
 
   // Signed codes are shifted by 128 to make them unsigned. The shifted code of 0 contributes its
@@ -117,7 +121,7 @@ class TiledConvolution final : public IntegerSums {
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     std::fill(packed.begin(), packed.end(), 0);
     auto* const sums = reinterpret_cast<int32_t*>(packed.data());
-    auto* const weights = reinterpret_cast<int8_t*>(sums + shape_.filters);
+    auto* const weights = reinterpret_cast<int8_t*>(sums + panels_ * kPanelFilters);
     const int8_t* code = codes.data();
     for (int64_t f = 0; f < shape_.filters; ++f) {
       int8_t* const filter =
@@ -145,7 +149,7 @@ class TiledConvolution final : public IntegerSums {
     const auto zero = static_cast<uint8_t>(shift_ + operands.zero_point);
     const auto* const sums = reinterpret_cast<const int32_t*>(operands.weights.data());
     FillOffsets({sums, offsets_.size()}, zero, operands.bias, absl::MakeSpan(offsets_));
-    const auto* const weights = reinterpret_cast<const int8_t*>(sums + shape_.filters);
+    const auto* const weights = reinterpret_cast<const int8_t*>(sums + offsets_.size());
     const EpilogueOfLanes epilogue = {operands.scales.data(), epilogue_, operands.epilogue, out};
     RunOnThreads(
         threads_, shape_.batch * chunks_ * panels_, [&](int thread, int64_t begin, int64_t end) {
@@ -228,7 +232,7 @@ class TiledConvolution final : public IntegerSums {
   // As many rows as fit, split evenly and into whole tiles.
   int64_t ChunkRows() const {
     const int64_t row_bytes = rows().stride * line_ + shape_.out_width * shape_.filters;
-    const int64_t most = std::max<int64_t>(kChunkBytes / row_bytes, 1);
+    const int64_t most = std::max<int64_t>(ThisMachine().chunk_bytes() / row_bytes, 1);
     const int64_t count = CeilDivide(shape_.out_height, CeilDivide(shape_.out_height, most));
     return std::min(count + count * stretches_ % kStretches, shape_.out_height);
   }
@@ -270,8 +274,8 @@ class TiledConvolution final : public IntegerSums {
                                           const Finishing& finish) const {
     const int64_t count = chunk.rows * stretches_;
     const int64_t first = (chunk.image * shape_.out_height + chunk.row) * stretches_;
-    // The bytes of the next panel to prefetch in each step.
-    panel.ahead = steps_ * kStepBytes * panels_ > kNearWeights
+    // Of the next panel, for each step.
+    panel.ahead = steps_ * kStepBytes * panels_ > ThisMachine().near_bytes()
                       ? kStepBytes / std::max<int64_t>(count / kStretches, 1)
                       : 0;
     const int64_t whole = std::min(count, out_pixels_ / kPixels - first);
@@ -342,8 +346,8 @@ class TiledConvolution final : public IntegerSums {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       const int64_t filter = panel->filter + v * kLanes;
-      finish(sums[v],
-             PlaceOfLanes{filter, pixel * shape_.filters + filter, shape_.filters, kAllLanes});
+      const __mmask16 mask = kHasPartVectors ? FirstLanes(shape_.filters - filter) : kAllLanes;
+      finish(sums[v], PlaceOfLanes{filter, pixel * shape_.filters + filter, shape_.filters, mask});
     }
   }
 
@@ -374,22 +378,25 @@ class TiledConvolution final : public IntegerSums {
 
 }  // namespace
 
-bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output) {
-  return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512 &&
-         shape.groups == 1 && shape.taps() >= kLeastTaps && TileFor(shape) != Tile::kNone &&
-         Fold(epilogue, output).has_value();
+bool IsForTiles(const SumsProblem& problem) {
+  return MayBeTiled(problem) && TileFor(*problem.convolution()) != Tile::kTwoEightsByPart;
 }
 
-std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,
-                                                  const SumCoding& coding, const Epilogue& epilogue,
-                                                  OutputType output) {
+bool IsForTilesOfParts(const SumsProblem& problem) {
+  return MayBeTiled(problem) && TileFor(*problem.convolution()) == Tile::kTwoEightsByPart;
+}
+
+std::unique_ptr<IntegerSums> PlanTiledConvolution(const SumsProblem& problem) {
+  const ConvolutionShape& shape = *problem.convolution();
   switch (TileFor(shape)) {
     case Tile::kTwoSevensByTwo:
-      return std::make_unique<TiledConvolution<7, 2, 2>>(shape, coding, epilogue, output);
+      return std::make_unique<TiledConvolution<7, 2, 2>>(shape, problem);
     case Tile::kEightByTwo:
-      return std::make_unique<TiledConvolution<8, 1, 2>>(shape, coding, epilogue, output);
+      return std::make_unique<TiledConvolution<8, 1, 2>>(shape, problem);
     case Tile::kTwoEightsByOne:
-      return std::make_unique<TiledConvolution<8, 2, 1>>(shape, coding, epilogue, output);
+      return std::make_unique<TiledConvolution<8, 2, 1>>(shape, problem);
+    case Tile::kTwoEightsByPart:
+      return std::make_unique<TiledConvolution<8, 2, 1, true>>(shape, problem);
     case Tile::kNone:
       break;
   }

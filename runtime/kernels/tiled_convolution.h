@@ -7,23 +7,20 @@
 
 #include <memory>
 
-#include "runtime/kernels/convolution_shape.h"
-#include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
+#include "runtime/kernels/sums_problem.h"
 
 namespace fixpoint::kernels {
 
-// Whether the kernel suits the convolution and the machine has the instructions for it: at least 16
-// taps; filters that fill vectors of 16; output rows whose length is a multiple of 8, or of 7 where
-// filters fill pairs of vectors, or windows of one pixel, for which rows do not matter; enough
-// pixels for a tile or two; an epilogue that ends in codes and can be folded (folded_epilogue.h).
-bool IsForTiles(const ConvolutionShape& shape, const Epilogue& epilogue, OutputType output);
-
-// As PlanIntegerConvolution (integer_convolution.h). REQUIRES: IsForTiles, and
-// weights without zero points. Throws std::bad_alloc.
-std::unique_ptr<IntegerSums> PlanTiledConvolution(const ConvolutionShape& shape,
-                                                  const SumCoding& coding, const Epilogue& epilogue,
-                                                  OutputType output);
+// As a row of sums_kernels.h. There are tiles for convolutions of 16 taps and more; filters that
+// fill vectors of 16; pixels of each row of the output that are eights, or sevens where filters
+// fill pairs of vectors, or windows of one pixel, of which rows do not matter; pixels for a tile or
+// two.
+bool IsForTiles(const SumsProblem& problem);
+// The same for filters that do not fill vectors. The lanes that are left over are wasted, but a
+// bias is free, which it is not in oneDNN.
+bool IsForTilesOfParts(const SumsProblem& problem);
+std::unique_ptr<IntegerSums> PlanTiledConvolution(const SumsProblem& problem);
 
 }  // namespace fixpoint::kernels
 

@@ -13,21 +13,20 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/machine.h"
 
 namespace fixpoint::executor {
 namespace {
-
-// This many elements at a time pass through all stages, while they are in the cache.
-constexpr size_t kBlock = 4096;
 
 template <typename Code>
 void AddAndApply(absl::Span<const float> x, absl::Span<const Code> codes, float step,
                  float zero_point, const kernels::Epilogue& after,
                  kernels::EpilogueOperands no_operands, absl::Span<float> out) {
-  for (size_t begin = 0; begin < out.size(); begin += kBlock) {
-    const absl::Span<float> block = out.subspan(begin, kBlock);
-    kernels::AddCodes(x.subspan(begin, kBlock), codes.subspan(begin, kBlock), step, zero_point,
-                      block);
+  // So many elements at a time go through all stages, while they are in the cache.
+  const size_t most = kernels::ThisMachine().block_bytes() / sizeof(float);
+  for (size_t begin = 0; begin < out.size(); begin += most) {
+    const absl::Span<float> block = out.subspan(begin, most);
+    kernels::AddCodes(x.subspan(begin, most), codes.subspan(begin, most), step, zero_point, block);
     kernels::Apply(after, no_operands, block);
   }
 }

@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/machine.h"
 
 namespace fixpoint::kernels {
 namespace {
@@ -24,6 +25,16 @@ ConvolutionShape Shape(int64_t channels, int64_t filters, int64_t groups, int64_
   shape.window = {rows, columns};
   CHECK(CompleteShape(&shape).ok());
   return shape;
+}
+
+// With as many channels as it takes for the images, and the output as numbers, to be out of cache.
+ConvolutionShape DepthwiseOutOfCache(int64_t size, const WindowAxis& axis) {
+  int64_t channels = 100;
+  while (true) {
+    const ConvolutionShape shape = Shape(channels, channels, channels, size, axis, axis);
+    if (ThisMachine().IsOutOfCache(shape.input_size() + 4 * shape.output_size())) return shape;
+    channels += 100;
+  }
 }
 
 std::vector<ConvolutionCase> IntegerConvolutionCases() {
@@ -60,9 +71,8 @@ std::vector<ConvolutionCase> ConvolutionCases() {
       {"DepthwiseOnOneSide", Shape(16, 16, 16, 10, {2, 1, 1, 1, 0}, {2, 1, 1, 0, 1})},
       {"DepthwiseDilated", Shape(20, 20, 20, 14, {3, 1, 2, 2, 2}, {3, 1, 2, 2, 2})},
       {"DepthwisePointwise", Shape(17, 17, 17, 9, kOne, kOne)},
-      // More than the caches are expected to have.
-      {"DepthwiseLarge", Shape(4400, 4400, 4400, 7, kThree, kThree)},
-      {"DepthwiseLargeStrided", Shape(500, 500, 500, 33, kThreeByTwo, kThreeByTwo)},
+      {"DepthwiseLarge", DepthwiseOutOfCache(7, kThree)},
+      {"DepthwiseLargeStrided", DepthwiseOutOfCache(33, kThreeByTwo)},
       {"OneChannel", Shape(1, 6, 1, 13, {5, 1, 1, 0, 0}, {5, 1, 1, 0, 0})},
       {"OneChannelStrided", Shape(1, 19, 1, 29, {3, 2, 1, 1, 2}, {7, 2, 1, 3, 2})},
       {"OneChannelOneFilter", Shape(1, 1, 1, 19, {5, 1, 1, 2, 2}, {5, 1, 1, 2, 2})},
@@ -73,6 +83,9 @@ std::vector<ConvolutionCase> ConvolutionCases() {
       {"OneChannelDilated", Shape(1, 3, 1, 18, {3, 1, 2, 2, 2}, {4, 1, 3, 4, 3})},
       // More windows than are unfolded at once.
       {"OneChannelLarge", Shape(1, 6, 1, 67, {7, 1, 1, 3, 3}, {7, 1, 1, 3, 3})},
+      // Filters that fill no vector, with pixels for tiles.
+      {"PartVectors", Shape(16, 24, 1, 8, kOne, kOne)},
+      {"PartVectorsPadded", Shape(3, 44, 1, 16, kThree, kThree)},
       {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, kOne)},
       // More than floats add exactly, if all codes are the largest.
       {"ManyTaps", Shape(80, 6, 1, 4, kThree, kThree)},

@@ -15,7 +15,6 @@
 #include "absl/strings/match.h"
 #include "absl/types/span.h"
 #include "runtime/kernels/instruction_set.h"
-#include "runtime/kernels/onednn_sums.h"
 #include "tests/runtime/kernels/coding_cases.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
@@ -73,8 +72,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, ExactConvolution,
                          });
 
 TEST(IntegerConvolution, HasLoopsOfItsOwnWhereTheyAreFaster) {
-  if (!HasExactIntegerProducts() || BestInstructionSet() != InstructionSet::kAvx512) {
-    GTEST_SKIP() << "no AVX-512 with exact products of 8 bits";
+  if (!HasAvx512Vnni()) {
+    GTEST_SKIP() << "no AVX-512 VNNI";
   }
   for (const ConvolutionCase& test : ConvolutionCases()) {
     const bool has_loops = absl::StartsWith(test.name, "OneChannel") ||
@@ -84,19 +83,6 @@ TEST(IntegerConvolution, HasLoopsOfItsOwnWhereTheyAreFaster) {
       ASSERT_TRUE(planned.ok()) << planned.status();
       EXPECT_EQ((*planned)->implementation() == "loops:avx512_vnni", has_loops) << test.name;
     }
-  }
-}
-
-// On the same machine, oneDNN may have other implementations for a shape, which saturate sums of
-// pairs.
-TEST(IntegerConvolution, TakesImplementationsByTheirInstructions) {
-  for (const char* exact : {"brgconv:avx512_core_vnni", "jit_uni_int8:avx2_vnni",
-                            "brg:avx512_core_amx", "brgconv_1x1:avx10_1_512"}) {
-    EXPECT_TRUE(AddsCodesExactly(exact)) << exact;
-  }
-  for (const char* other : {"jit_uni_int8:avx2", "brgconv:avx512_core", "jit_uni_int8:sse41",
-                            "gemm:jit", "ref:any", "vnni"}) {
-    EXPECT_FALSE(AddsCodesExactly(other)) << other;
   }
 }
 

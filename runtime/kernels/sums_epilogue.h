@@ -1,7 +1,7 @@
-// Applies scales and the epilogue to sums that are in memory as integers (plain_sums.h).
+// The epilogue of sums that were stored as integers (plain_sums.h).
 
-#ifndef FIXPOINT_RUNTIME_KERNELS_FINISH_SUMS_H_
-#define FIXPOINT_RUNTIME_KERNELS_FINISH_SUMS_H_
+#ifndef FIXPOINT_RUNTIME_KERNELS_SUMS_EPILOGUE_H_
+#define FIXPOINT_RUNTIME_KERNELS_SUMS_EPILOGUE_H_
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ namespace fixpoint::kernels {
 
 // Sums, and the terms that each of them still lacks:
 //   offset of the channel - zero point of the channel * sum of the inputs of its group.
-struct UnfinishedSums {
+struct StoredSums {
   const int32_t* sums;     // [matrix, row, channel]
   const int32_t* offsets;  // [matrix, channel]
   // Null where weights have none.
@@ -32,18 +32,18 @@ struct SumsShape {
   int64_t size() const { return matrices * rows * channels; }
 };
 
-class SumFinish {
+class SumsEpilogue {
  public:
-  SumFinish(const SumsShape& shape, const Epilogue& epilogue, OutputType output);
+  SumsEpilogue(const SumsShape& shape, const Epilogue& epilogue, OutputType output);
 
-  // float(sum plus its missing terms) * scale, and the epilogue. The sums may lie where `out` does.
-  void Run(const UnfinishedSums& sums, absl::Span<const float> scales, EpilogueOperands operands,
+  // float(sum and what it lacks) * scale, and the epilogue. The sums may lie where `out` does.
+  void Run(const StoredSums& sums, absl::Span<const float> scales, EpilogueOperands operands,
            Output out);
 
  private:
-  void RunLanes(const UnfinishedSums& sums, const float* scales, EpilogueOperands operands,
+  void RunLanes(const StoredSums& sums, const float* scales, EpilogueOperands operands,
                 Output out) const;
-  void RunBlocks(const UnfinishedSums& sums, const float* scales, EpilogueOperands operands,
+  void RunBlocks(const StoredSums& sums, const float* scales, EpilogueOperands operands,
                  Output out);
 
   const SumsShape shape_;
@@ -58,4 +58,4 @@ class SumFinish {
 
 }  // namespace fixpoint::kernels
 
-#endif  // FIXPOINT_RUNTIME_KERNELS_FINISH_SUMS_H_
+#endif  // FIXPOINT_RUNTIME_KERNELS_SUMS_EPILOGUE_H_

@@ -1,4 +1,4 @@
-#include "runtime/kernels/finish_sums.h"
+#include "runtime/kernels/sums_epilogue.h"
 
 #include <glog/logging.h>
 #include <immintrin.h>
@@ -9,6 +9,7 @@
 #include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/folded_epilogue_lanes.h"
 #include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/machine.h"
 #include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/threads.h"
 #include "runtime/kernels/vectorised.h"
@@ -20,15 +21,8 @@
 namespace fixpoint::kernels {
 namespace {
 
-// How much of the first-level cache a block may use.
-constexpr int64_t kBlockBytes = 16 << 10;
-
 // Rows whose vectors of a channel are finished at once.
 constexpr int kRows = 8;
-
-bool HasLanes() {
-  return HasExactIntegerProducts() && BestInstructionSet() == InstructionSet::kAvx512;
-}
 
 int ThreadsFor(const SumsShape& shape) {
   const int64_t bytes = shape.size() * 2 * static_cast<int64_t>(sizeof(int32_t));
@@ -53,22 +47,22 @@ struct FinishStages {
 
 // Rows from `row` on, all of one matrix.
 template <int kVectors, typename Finishing>
-FIXPOINT_VNNI void FinishVectors(const UnfinishedSums& unfinished, const SumsShape& shape,
-                                 int64_t row, const Finishing& finish) {
-  const int32_t* const offsets = unfinished.offsets + row / shape.rows * shape.channels;
+FIXPOINT_VNNI void FinishVectors(const StoredSums& stored, const SumsShape& shape, int64_t row,
+                                 const Finishing& finish) {
+  const int32_t* const offsets = stored.offsets + row / shape.rows * shape.channels;
   for (int64_t c = 0; c < shape.channels; c += kLanes) {
     const PlaceOfLanes place = {c, row * shape.channels + c, shape.channels,
                                 FirstLanes(shape.channels - c)};
     const __m512i offset = _mm512_maskz_loadu_epi32(place.mask, offsets + c);
     __m512i sums[kVectors];
     for (int v = 0; v < kVectors; ++v) {
-      const int32_t* const at = unfinished.sums + place.element + v * place.distance;
+      const int32_t* const at = stored.sums + place.element + v * place.distance;
       sums[v] = _mm512_add_epi32(_mm512_maskz_loadu_epi32(place.mask, at), offset);
     }
-    if (unfinished.zero_points != nullptr) {
-      const __m512i zeros = _mm512_maskz_loadu_epi32(place.mask, unfinished.zero_points + c);
+    if (stored.zero_points != nullptr) {
+      const __m512i zeros = _mm512_maskz_loadu_epi32(place.mask, stored.zero_points + c);
       for (int v = 0; v < kVectors; ++v) {
-        const __m512i inputs = _mm512_set1_epi32(unfinished.input_sums[row + v]);
+        const __m512i inputs = _mm512_set1_epi32(stored.input_sums[row + v]);
         sums[v] = _mm512_sub_epi32(sums[v], _mm512_mullo_epi32(zeros, inputs));
       }
     }
@@ -77,8 +71,8 @@ FIXPOINT_VNNI void FinishVectors(const UnfinishedSums& unfinished, const SumsSha
 }
 
 template <typename Finishing>
-FIXPOINT_VNNI_TARGET void FinishRows(const UnfinishedSums& sums, const SumsShape& shape,
-                                     int64_t begin, int64_t end, const Finishing& finish) {
+FIXPOINT_VNNI_TARGET void FinishRows(const StoredSums& sums, const SumsShape& shape, int64_t begin,
+                                     int64_t end, const Finishing& finish) {
   int64_t row = begin;
   while (row < end) {
     const int64_t last = std::min(end, (row / shape.rows + 1) * shape.rows);
@@ -87,45 +81,50 @@ FIXPOINT_VNNI_TARGET void FinishRows(const UnfinishedSums& sums, const SumsShape
   }
 }
 
-// Complete sums of a row as floats, times their scales.
-void ScaleRow(const UnfinishedSums& unfinished, const SumsShape& shape, int64_t row,
-              const float* scales, float* to) {
-  const int64_t channels = shape.channels / shape.groups;
-  for (int64_t group = 0; group < shape.groups; ++group) {
-    const int64_t first = group * channels;
-    const int32_t* const sums = unfinished.sums + row * shape.channels + first;
-    const int32_t* const offsets = unfinished.offsets + row / shape.rows * shape.channels + first;
-    const bool has_zero_points = unfinished.zero_points != nullptr;
-    const int32_t* const zeros = has_zero_points ? unfinished.zero_points + first : nullptr;
-    const uint32_t inputs =
-        has_zero_points ? static_cast<uint32_t>(unfinished.input_sums[row * shape.groups + group])
-                        : 0;
-    Vectorised([=] {
-      for (int64_t c = 0; c < channels; ++c) {
-        uint32_t sum = static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(offsets[c]);
-        if (has_zero_points) sum -= static_cast<uint32_t>(zeros[c]) * inputs;
-        to[first + c] = static_cast<float>(static_cast<int32_t>(sum)) * scales[first + c];
-      }
+// Whole sums of a row as numbers, times their scales.
+void ScaleRow(const StoredSums& stored, const SumsShape& shape, int64_t row, const float* scales,
+              float* to) {
+  const int64_t channels = shape.channels;
+  const int32_t* const sums = stored.sums + row * channels;
+  const int32_t* const offsets = stored.offsets + row / shape.rows * channels;
+  const auto scale = [=](int64_t c, uint32_t taken_off) {
+    const uint32_t sum = static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(offsets[c]);
+    to[c] = static_cast<float>(static_cast<int32_t>(sum - taken_off)) * scales[c];
+  };
+  if (stored.zero_points == nullptr) {
+    return Vectorised([=] {
+      for (int64_t c = 0; c < channels; ++c) scale(c, 0);
     });
   }
+  const int32_t* const zeros = stored.zero_points;
+  const int32_t* const inputs = stored.input_sums + row * shape.groups;
+  const int64_t of_group = channels / shape.groups;
+  Vectorised([=] {
+    for (int64_t group = 0; group * of_group < channels; ++group) {
+      const auto factor = static_cast<uint32_t>(inputs[group]);
+      for (int64_t c = group * of_group; c < (group + 1) * of_group; ++c) {
+        scale(c, static_cast<uint32_t>(zeros[c]) * factor);
+      }
+    }
+  });
 }
 
 }  // namespace
 
-SumFinish::SumFinish(const SumsShape& shape, const Epilogue& epilogue, OutputType output)
+SumsEpilogue::SumsEpilogue(const SumsShape& shape, const Epilogue& epilogue, OutputType output)
     : shape_(shape),
       epilogue_(epilogue),
       output_(output),
       folded_(Fold(epilogue, output)),
-      has_lanes_(HasLanes()),
+      has_lanes_(HasAvx512Vnni()),
       threads_(ThreadsFor(shape)),
-      block_rows_(
-          std::clamp<int64_t>(kBlockBytes / (shape.channels * static_cast<int64_t>(sizeof(float))),
-                              1, std::max<int64_t>(shape.matrices * shape.rows, 1))),
+      block_rows_(std::clamp<int64_t>(
+          ThisMachine().block_bytes() / (shape.channels * static_cast<int64_t>(sizeof(float))), 1,
+          std::max<int64_t>(shape.matrices * shape.rows, 1))),
       elements_(threads_, std::vector<float>(block_rows_ * shape.channels)) {}
 
-void SumFinish::Run(const UnfinishedSums& sums, absl::Span<const float> scales,
-                    EpilogueOperands operands, Output out) {
+void SumsEpilogue::Run(const StoredSums& sums, absl::Span<const float> scales,
+                       EpilogueOperands operands, Output out) {
   CHECK(out.type() == output_);
   if (has_lanes_ && (sums.zero_points == nullptr || shape_.groups == 1)) {
     RunLanes(sums, scales.data(), operands, out);
@@ -134,8 +133,8 @@ void SumFinish::Run(const UnfinishedSums& sums, absl::Span<const float> scales,
   }
 }
 
-void SumFinish::RunLanes(const UnfinishedSums& sums, const float* scales, EpilogueOperands operands,
-                         Output out) const {
+void SumsEpilogue::RunLanes(const StoredSums& sums, const float* scales, EpilogueOperands operands,
+                            Output out) const {
   const EpilogueOfLanes epilogue = {scales, epilogue_, operands, out};
   ShareOut(threads_, shape_.matrices * shape_.rows, [&](int, int64_t begin, int64_t end) {
     if (folded_) {
@@ -147,8 +146,8 @@ void SumFinish::RunLanes(const UnfinishedSums& sums, const float* scales, Epilog
   });
 }
 
-void SumFinish::RunBlocks(const UnfinishedSums& sums, const float* scales,
-                          EpilogueOperands operands, Output out) {
+void SumsEpilogue::RunBlocks(const StoredSums& sums, const float* scales, EpilogueOperands operands,
+                             Output out) {
   ShareOut(threads_, shape_.matrices * shape_.rows, [&](int thread, int64_t begin, int64_t end) {
     absl::InlinedVector<absl::Span<const float>, 8> of_block(operands.begin(), operands.end());
     for (int64_t row = begin; row < end; row += block_rows_) {

@@ -1,0 +1,104 @@
+#include "runtime/kernels/sums_kernels.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "proto/status_macros.h"
+#include "runtime/kernels/depthwise_convolution.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/epilogue_post_ops.h"
+#include "runtime/kernels/folded_epilogue.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/one_channel_convolution.h"
+#include "runtime/kernels/onednn.h"
+#include "runtime/kernels/onednn_sums.h"
+#include "runtime/kernels/small_product.h"
+#include "runtime/kernels/sum_parts.h"
+#include "runtime/kernels/tiled_convolution.h"
+#include "runtime/kernels/two_pass_sums.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+bool Always() { return true; }
+bool FitsAll(const SumsProblem& /*problem*/) { return true; }
+
+constexpr bool kWeightZeroPoints = true;
+constexpr bool kNoWeightZeroPoints = false;
+
+constexpr SumsKernel kKernels[] = {
+    {"small product", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+     EpilogueGrammar::kAnyStages, IsForSmallProduct, 2.4, PlanSmallProduct},
+    {"one channel", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+     EpilogueGrammar::kAnyStages, IsForOneChannel, 1.8, PlanOneChannelConvolution},
+    {"depthwise", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+     EpilogueGrammar::kAnyStages, IsForDepthwise, 1.15, PlanDepthwiseConvolution},
+    {"tiles", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+     EpilogueGrammar::kFoldedToCodes, IsForTiles, 1.1, PlanTiledConvolution},
+    {"oneDNN", HasExactIntegerProducts, kNoWeightZeroPoints, BiasForm::kNone,
+     EpilogueGrammar::kPostOps, FitsAll, 1, PlanOnednnSums},
+    {"tiles of parts", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+     EpilogueGrammar::kFoldedToCodes, IsForTilesOfParts, 0.96, PlanTiledConvolution},
+    {"oneDNN, float bias", HasExactIntegerProducts, kNoWeightZeroPoints, BiasForm::kFloat,
+     EpilogueGrammar::kPostOps, FitsAll, 0.93, PlanOnednnSums},
+    {"oneDNN in two passes", HasExactIntegerProducts, kWeightZeroPoints, BiasForm::kInteger,
+     EpilogueGrammar::kAnyStages, FitsAll, 0.88, PlanTwoPassSums},
+    {"floats", Always, kWeightZeroPoints, BiasForm::kInteger, EpilogueGrammar::kAnyStages, FitsAll,
+     0.29, PlanSumsOfFloats},
+};
+
+bool TakesEpilogue(EpilogueGrammar grammar, const SumsProblem& problem) {
+  switch (grammar) {
+    case EpilogueGrammar::kAnyStages:
+      return true;
+    case EpilogueGrammar::kPostOps:
+      return problem.epilogue.size() <= kMostPostOps;
+    case EpilogueGrammar::kFoldedToCodes:
+      return Fold(problem.epilogue, problem.output).has_value();
+  }
+  return false;
+}
+
+bool TakesBias(BiasForm form, const SumsProblem& problem) {
+  if (!problem.coding.has_bias) return form != BiasForm::kFloat;
+  return form == BiasForm::kInteger ||
+         (form == BiasForm::kFloat && FloatsHoldSums(problem.products(), problem.coding.inputs));
+}
+
+bool Computes(const SumsKernel& kernel, const SumsProblem& problem) {
+  return kernel.has_instructions() &&
+         (kernel.takes_weight_zero_points || !problem.coding.has_weight_zero_points) &&
+         TakesBias(kernel.bias, problem) && kernel.fits(problem) &&
+         TakesEpilogue(kernel.epilogue, problem);
+}
+
+}  // namespace
+
+absl::Span<const SumsKernel> SumsKernels() { return kKernels; }
+
+std::vector<const SumsKernel*> KernelsFor(const SumsProblem& problem) {
+  std::vector<const SumsKernel*> kernels;
+  for (const SumsKernel& kernel : kKernels) {
+    if (Computes(kernel, problem)) kernels.push_back(&kernel);
+  }
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const SumsKernel* a, const SumsKernel* b) { return a->rate > b->rate; });
+  return kernels;
+}
+
+absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(const std::string& what,
+                                                      const SumsProblem& problem) {
+  RETURN_IF_ERROR(CheckSums(what, problem.products(), problem.coding));
+  const std::string of_codes = absl::StrCat(what, " of codes");
+  absl::Status none;
+  for (const SumsKernel* kernel : KernelsFor(problem)) {
+    auto planned = Planned(of_codes, [&] { return kernel->plan(problem); });
+    if (planned.ok() && *planned == nullptr) continue;
+    if (!absl::IsUnimplemented(planned.status())) return planned;
+    none = planned.status();
+  }
+  return none;
+}
+
+}  // namespace fixpoint::kernels

@@ -1,0 +1,188 @@
+// Which kernel adds up which sums of codes.
+
+#include "runtime/kernels/sums_kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "runtime/kernels/convolution_shape.h"
+#include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/instruction_set.h"
+#include "runtime/kernels/integer_sums.h"
+#include "runtime/kernels/machine.h"
+#include "runtime/kernels/product_shape.h"
+#include "runtime/kernels/sums_problem.h"
+
+namespace fixpoint::kernels {
+namespace {
+
+using Kind = EpilogueStage::Kind;
+
+const Epilogue kToCodes = {{Kind::kRelu}, {Kind::kMultiply, 0.3f}};
+
+ConvolutionShape Convolution(int64_t channels, int64_t filters, int64_t groups, int64_t size,
+                             int64_t kernel, int64_t stride = 1) {
+  ConvolutionShape shape;
+  shape.channels = channels;
+  shape.filters = filters;
+  shape.groups = groups;
+  shape.height = shape.width = size;
+  const WindowAxis axis = {kernel, stride, 1, kernel / 2, kernel / 2};
+  shape.window = {axis, axis};
+  EXPECT_TRUE(CompleteShape(&shape).ok());
+  return shape;
+}
+
+// "tiles, oneDNN, oneDNN in two passes, floats", the fastest first.
+std::string KernelsOf(const SumsProblem& problem) {
+  return absl::StrJoin(KernelsFor(problem), ", ", [](std::string* out, const SumsKernel* kernel) {
+    out->append(kernel->name);
+  });
+}
+
+SumsProblem ToCodes(const ConvolutionShape& shape, const SumCoding& coding = CodeType::kUint8) {
+  return {shape, coding, kToCodes, OutputType::kUint8};
+}
+SumsProblem ToFloats(const ConvolutionShape& shape, const SumCoding& coding = CodeType::kUint8) {
+  return {shape, coding, {}, OutputType::kFloat};
+}
+
+// Those that any shape has.
+constexpr char kOnednn[] = "oneDNN, oneDNN in two passes, floats";
+constexpr char kFloatBias[] = "oneDNN, float bias, oneDNN in two passes, floats";
+constexpr char kTwoPasses[] = "oneDNN in two passes, floats";
+
+std::string Before(const char* name) { return std::string(name) + ", " + kOnednn; }
+
+class SumsKernels512 : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!HasAvx512Vnni()) GTEST_SKIP() << "no AVX-512 VNNI";
+  }
+};
+
+TEST_F(SumsKernels512, HaveTilesForManyProductsThatEndInCodes) {
+  const struct {
+    ConvolutionShape shape;
+    bool has_tiles;
+  } kCases[] = {
+      {Convolution(64, 64, 1, 56, 3), true},     // eights of pixels by pairs of vectors
+      {Convolution(512, 512, 1, 7, 3), true},    // sevens
+      {Convolution(16, 16, 1, 32, 3), true},     // one vector of filters
+      {Convolution(64, 96, 1, 9, 1), true},      // rows do not matter
+      {Convolution(3, 64, 1, 224, 7, 2), true},  // the first layer
+      {Convolution(8, 32, 1, 32, 1), false},     // few taps
+      {Convolution(64, 64, 1, 13, 3), false},    // rows that are not of sevens or eights
+      {Convolution(64, 48, 1, 14, 3), false},    // sevens want pairs of vectors
+      {Convolution(512, 512, 1, 1, 1), false},   // too few pixels
+      {Convolution(64, 64, 4, 56, 3), false},    // groups
+  };
+  for (const auto& test : kCases) {
+    const std::string kernels = KernelsOf(ToCodes(test.shape));
+    EXPECT_EQ(kernels, test.has_tiles ? Before("tiles") : kOnednn) << test.shape.filters;
+    EXPECT_EQ(KernelsOf(ToFloats(test.shape)), kOnednn);
+    SumsProblem other_epilogue = ToCodes(test.shape);
+    other_epilogue.epilogue = {{Kind::kLeakyRelu, 0.1f}};
+    EXPECT_EQ(KernelsOf(other_epilogue), kOnednn);
+  }
+}
+
+TEST_F(SumsKernels512, HaveLoopsForDepthwiseConvolutionsThatWaitForMemory) {
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(32, 32, 32, 14, 3))), Before("depthwise"));
+  EXPECT_EQ(KernelsOf(ToCodes(Convolution(24, 24, 24, 12, 5))), Before("depthwise"));
+  // In the caches oneDNN is faster with short rows, and with a stride.
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(32, 32, 32, 7, 3))), kOnednn);
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(32, 32, 32, 28, 3, 2))), kOnednn);
+  // Beyond them it is not, with the windows that the loops are for.
+  const int64_t channels = ThisMachine().second_cache / 49;
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(channels, channels, channels, 7, 3))),
+            Before("depthwise"));
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(channels, channels, channels, 7, 5))), kOnednn);
+  // More filters than channels.
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(32, 64, 32, 14, 3))), kOnednn);
+}
+
+TEST_F(SumsKernels512, HaveLoopsForOneChannelBeforeAllOthers) {
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 6, 1, 28, 5))), Before("one channel"));
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 6, 1, 28, 3))), Before("one channel"));
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 32, 1, 28, 3))), kOnednn);
+  EXPECT_EQ(KernelsOf(ToCodes(Convolution(1, 32, 1, 28, 5))), Before("one channel, tiles"));
+  EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 1, 1, 28, 5))), Before("one channel, depthwise"));
+}
+
+TEST_F(SumsKernels512, HaveABiasOfTheirOwnWhereThatOfOnednnTakesLong) {
+  const ConvolutionShape shape = Convolution(16, 24, 1, 56, 1);
+  const SumCoding biased = SumCoding(CodeType::kUint8).WithBias();
+  EXPECT_EQ(KernelsOf(ToCodes(shape)), "oneDNN, tiles of parts, oneDNN in two passes, floats");
+  EXPECT_EQ(KernelsOf(ToCodes(shape, biased)), std::string("tiles of parts, ") + kFloatBias);
+  EXPECT_EQ(KernelsOf(ToFloats(shape, biased)), kFloatBias);
+}
+
+TEST_F(SumsKernels512, HaveLoopsForSmallProductsBeforeAllOthers) {
+  const SumCoding biased = SumCoding(CodeType::kUint8).WithBias();
+  const auto product = [](int64_t rows, const SumCoding& coding) {
+    return KernelsOf({ProductShape{1, rows, 128, 16}, coding, {}, OutputType::kFloat});
+  };
+  EXPECT_EQ(product(32, CodeType::kUint8), Before("small product"));
+  EXPECT_EQ(product(32, biased), std::string("small product, ") + kFloatBias);
+  EXPECT_EQ(product(33, CodeType::kUint8), kOnednn);
+  EXPECT_EQ(product(33, biased), kFloatBias);
+}
+
+TEST(SumsKernels, HaveAFloatBiasOnlyWhereFloatsHoldTheSums) {
+  if (!HasExactIntegerProducts()) GTEST_SKIP() << "no exact products of 8 bits";
+  const SumCoding uint8(CodeType::kUint8);
+  const SumCoding int8(CodeType::kInt8);
+  const auto kernels = [](int64_t products, const SumCoding& coding) {
+    return KernelsOf({ProductShape{1, 64, products, 8}, coding, {}, OutputType::kFloat});
+  };
+  EXPECT_EQ(kernels(515, uint8), kOnednn);
+  EXPECT_EQ(kernels(514, uint8.WithBias()), kFloatBias);
+  EXPECT_EQ(kernels(515, uint8.WithBias()), kTwoPasses);
+  EXPECT_EQ(kernels(1024, int8.WithBias()), kFloatBias);
+  EXPECT_EQ(kernels(1025, int8.WithBias()), kTwoPasses);
+}
+
+TEST(SumsKernels, TakeZeroPointsOfWeightsOffInASecondPass) {
+  const SumCoding coding = SumCoding(CodeType::kUint8).WithWeightZeroPoints();
+  const char* const expected = HasExactIntegerProducts() ? kTwoPasses : "floats";
+  EXPECT_EQ(KernelsOf({ProductShape{1, 4, 64, 8}, coding, kToCodes, OutputType::kUint8}), expected);
+  EXPECT_EQ(KernelsOf(ToCodes(Convolution(64, 64, 1, 56, 3), coding)), expected);
+  EXPECT_EQ(KernelsOf(ToCodes(Convolution(1, 6, 1, 28, 5), coding)), expected);
+  EXPECT_EQ(KernelsOf(ToCodes(Convolution(32, 32, 32, 14, 3), coding)), expected);
+}
+
+TEST(SumsKernels, HaveLoopsForMoreStagesThanOnednnTakes) {
+  SumsProblem problem = {ProductShape{1, 64, 64, 32}, CodeType::kUint8, {}, OutputType::kInt8};
+  problem.epilogue.assign(32, {Kind::kMultiply, 1.5f});
+  EXPECT_EQ(KernelsOf(problem), HasExactIntegerProducts() ? kOnednn : "floats");
+  problem.epilogue.push_back({Kind::kRelu});
+  EXPECT_EQ(KernelsOf(problem), HasExactIntegerProducts() ? kTwoPasses : "floats");
+}
+
+TEST(SumsKernels, AreFloatsWithoutInstructionsThatAreExact) {
+  if (HasExactIntegerProducts()) GTEST_SKIP() << "exact products of 8 bits";
+  for (const ConvolutionShape& shape : {Convolution(64, 64, 1, 56, 3), Convolution(1, 6, 1, 28, 5),
+                                        Convolution(32, 32, 32, 14, 3)}) {
+    EXPECT_EQ(KernelsOf(ToCodes(shape)), "floats");
+    EXPECT_EQ(KernelsOf(ToFloats(shape)), "floats");
+  }
+}
+
+TEST(SumsKernels, PlanTheFirstThatThereIs) {
+  for (const SumsProblem& problem :
+       {ToCodes(Convolution(64, 64, 1, 14, 3)), ToFloats(Convolution(1, 6, 1, 28, 5)),
+        ToFloats(Convolution(3, 8, 1, 9, 3)),
+        SumsProblem{ProductShape{1, 4, 64, 8}, CodeType::kInt8, kToCodes, OutputType::kInt8}}) {
+    const auto planned = PlanSums("a product", problem);
+    ASSERT_TRUE(planned.ok()) << planned.status();
+    const SumsKernel& first = *KernelsFor(problem).front();
+    EXPECT_EQ((*planned)->implementation(), first.plan(problem)->implementation()) << first.name;
+  }
+}
+
+}  // namespace
+}  // namespace fixpoint::kernels

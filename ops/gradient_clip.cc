@@ -36,7 +36,7 @@ void ClipEach(const GradientClip& clip, ProgramBuilder& builder,
 
 // A gradient as one tensor, with rows of equal index added up.
 std::string Dense(ProgramBuilder& builder, const std::string& gradient) {
-  const Variable* variable = builder.main().Find(builder.main().block(0), gradient);
+  const Variable* variable = builder.FindInMain(gradient);
   if (variable == nullptr || !HoldsSelectedRows(*variable)) return gradient;
   const std::string merged =
       builder.AppendWithOutput(builder.New("merge_selected_rows").Input("X", gradient), "Out",

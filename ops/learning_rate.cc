@@ -8,7 +8,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/program.h"
 
 namespace fixpoint {
 namespace {
@@ -21,7 +20,7 @@ std::string Append(ProgramBuilder& builder, OpBuilder& op, absl::string_view bas
 // Counts the steps, the first as `first`, at the beginning of the block; if they are already
 // counted, nothing changes. Returns the count as a float.
 std::string CountSteps(ProgramBuilder& builder, int first) {
-  const bool is_counted = builder.main().Find(builder.main().block(0), kStepCounter) != nullptr;
+  const bool is_counted = builder.FindInMain(kStepCounter) != nullptr;
   builder.AddPersistable({kStepCounter,
                           VarType::INT64,
                           {1},

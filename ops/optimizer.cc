@@ -19,7 +19,7 @@ void AddDecay(float coefficient, ProgramBuilder& builder, ParameterGradient& of)
       builder.UniqueName("_generated_var"));
   OpBuilder sum = builder.New("sum");
   sum.Input("X", of.gradient).Input("X", decay);
-  const Variable* gradient = builder.main().Find(builder.main().block(0), of.gradient);
+  const Variable* gradient = builder.FindInMain(of.gradient);
   if (gradient != nullptr && HoldsSelectedRows(*gradient)) {
     of.gradient = builder.DeclareTemporary(of.gradient + "@NEWGRAD@", builder.DimsOf(of.parameter));
   }
@@ -89,7 +89,7 @@ void Optimizer::WriteUpdate(ProgramBuilder& builder, const ParameterGradient& of
       .Input("Grad", of.gradient)
       .Input("LearningRate", learning_rate)
       .Output("ParamOut", of.parameter);
-  const auto& dims = builder.main().Find(builder.main().block(0), of.parameter)->tensor()->dims();
+  const auto& dims = builder.FindInMain(of.parameter)->tensor()->dims();
   for (const Accumulator& accumulator : rule_->Accumulators(builder.era())) {
     const std::string name = of.parameter + accumulator.suffix;
     const bool is_one = accumulator.shape == Accumulator::Shape::kOne;

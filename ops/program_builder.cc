@@ -147,6 +147,10 @@ void ProgramBuilder::Avoid(absl::string_view name) {
   next = std::max(next, number + 1);
 }
 
+const Variable* ProgramBuilder::FindInMain(absl::string_view name) const {
+  return main_.Find(main_.block(0), name);
+}
+
 std::vector<int64_t> ProgramBuilder::ScalarDims() const {
   return main_.version() >= kFirstWithScalars ? std::vector<int64_t>() : std::vector<int64_t>{1};
 }

@@ -88,6 +88,8 @@ class ProgramBuilder {
 
   Program& main() { return main_; }
   Program& startup() { return startup_; }
+  // The variable of the main program's block 0 that has a name; null where there is none.
+  const Variable* FindInMain(absl::string_view name) const;
   Era era() const { return era_; }
   // The dims of a single value: [1] before 2.5, [] since.
   std::vector<int64_t> ScalarDims() const;

@@ -7,7 +7,6 @@
 #include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
-#include "proto/program.h"
 
 namespace fixpoint {
 namespace {
@@ -79,11 +78,8 @@ bool HaveSameMatrices(Dims x, Dims y, bool transposes_x) {
 // The same by what the program declares, where it does, so that a run with a batch of 1 is computed
 // like others, and like the lowered program.
 bool MayHaveSameMatrices(const Op& op, const Form& form) {
-  const Argument* const x = op.Input(form.trait.activation);
-  const Argument* const y = op.Input(form.trait.weight);
-  if (x == nullptr || y == nullptr) return false;
-  const Dims activation = DeclaredDims(*x);
-  const Dims weight = DeclaredDims(*y);
+  const Dims activation = DeclaredDims(op, form.trait.activation);
+  const Dims weight = DeclaredDims(op, form.trait.weight);
   return activation.empty() || weight.size() < 2 ||
          HaveSameMatrices(activation, weight, form.Says(form.trait.transposes_activation));
 }

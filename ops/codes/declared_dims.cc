@@ -10,4 +10,9 @@ Dims DeclaredDims(const Argument& input) {
   return tensor != nullptr ? Dims(tensor->dims().begin(), tensor->dims().end()) : Dims();
 }
 
+Dims DeclaredDims(const Op& op, absl::string_view slot) {
+  const Argument* const input = op.Input(slot);
+  return input != nullptr ? DeclaredDims(*input) : Dims();
+}
+
 }  // namespace fixpoint

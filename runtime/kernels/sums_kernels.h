@@ -46,7 +46,7 @@ struct SumsKernel {
 
 absl::Span<const SumsKernel> SumsKernels();
 
-// Those that compute the problem on this machine, the fastest first.
+// The kernels that compute the problem on this machine, the fastest first.
 std::vector<const SumsKernel*> KernelsFor(const SumsProblem& problem);
 
 // Plans with the first of these that can be planned. `what` names the sums in errors: "a product".

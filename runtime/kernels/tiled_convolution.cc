@@ -274,7 +274,7 @@ class TiledConvolution final : public IntegerSums {
                                           const Finishing& finish) const {
     const int64_t count = chunk.rows * stretches_;
     const int64_t first = (chunk.image * shape_.out_height + chunk.row) * stretches_;
-    // Of the next panel, for each step.
+    // What each step prefetches of the next panel.
     panel.ahead = steps_ * kStepBytes * panels_ > ThisMachine().near_bytes()
                       ? kStepBytes / std::max<int64_t>(count / kStretches, 1)
                       : 0;

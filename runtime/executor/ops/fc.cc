@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
@@ -57,7 +56,7 @@ bool IsProductAlone(const OpPlanner& op) {
 
 // The form of the op's bias.
 BiasForm BiasFormOf(const OpPlanner& op, const SumsOfCodes& sums) {
-  return op.HasInput("Bias") ? PlannedFacts(op, &sums).BiasFormOf(*op.op().Input("Bias"))
+  return op.HasInput("Bias") ? PlannedFacts(op, &sums).BiasFormOf(op.InputValue("Bias"))
                              : BiasForm::kNone;
 }
 

@@ -26,9 +26,13 @@ HeldForm PlannedFacts::HeldFormOf(const Argument& input) const {
 }
 
 BiasForm PlannedFacts::BiasFormOf(const Argument& addend) const {
-  const BiasCodes* const bias = FindBiasCodes(op_.builder(), *addend.value());
-  if (bias == nullptr) return BiasForm::kFloats;
-  const bool is_of_sums = sums_ != nullptr && bias->IsOfSums(sums_->inputs, sums_->weights);
+  return BiasFormOf(*addend.value());
+}
+
+BiasForm PlannedFacts::BiasFormOf(const Value& bias) const {
+  const BiasCodes* const codes = FindBiasCodes(op_.builder(), bias);
+  if (codes == nullptr) return BiasForm::kFloats;
+  const bool is_of_sums = sums_ != nullptr && codes->IsOfSums(sums_->inputs, sums_->weights);
   return is_of_sums ? BiasForm::kCodesOfSums : BiasForm::kOtherCodes;
 }
 

@@ -34,6 +34,7 @@ class PlannedFacts final : public RunFacts {
   // Without a stage, because ranges are known when the plan runs.
   HeldForm HeldFormOf(const Argument& input) const override;
   BiasForm BiasFormOf(const Argument& addend) const override;
+  BiasForm BiasFormOf(const Value& bias) const;
   std::optional<IntegerReason> WhyNotRead(const Argument& /*operand*/) const override {
     return std::nullopt;
   }

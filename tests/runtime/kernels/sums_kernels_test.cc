@@ -50,7 +50,7 @@ SumsProblem ToFloats(const ConvolutionShape& shape, const SumCoding& coding = Co
   return {shape, coding, {}, OutputType::kFloat};
 }
 
-// Those that any shape has.
+// The kernels that take any shape.
 constexpr char kOnednn[] = "oneDNN, oneDNN in two passes, floats";
 constexpr char kFloatBias[] = "oneDNN, float bias, oneDNN in two passes, floats";
 constexpr char kTwoPasses[] = "oneDNN in two passes, floats";

@@ -162,7 +162,9 @@ void Main() {
   CompareConvolution("oneDNN", 256, 256, 3, 13);
   CompareConvolution("oneDNN", 96, 96, 3, 13);
   CompareConvolution("oneDNN", 48, 48, 3, 13);
-  CompareConvolution("oneDNN", 144, 40, 1, 56);
+  CompareConvolution("tiles of parts", 144, 40, 1, 56);
+  CompareConvolution("tiles of parts", 16, 24, 1, 56);
+  CompareConvolution("tiles of parts", 3, 24, 3, 32);
   CompareConvolution("oneDNN, groups", 256, 256, 3, 28, 4);
   for (const bool stores_codes : {true, false}) {
     CompareProduct(1, 2048, 1000, stores_codes);
@@ -170,6 +172,8 @@ void Main() {
     CompareProduct(128, 768, 768, stores_codes);
     CompareProduct(128, 256, 256, stores_codes);
     CompareProduct(16, 784, 10, stores_codes);
+    CompareProduct(1, 256, 256, stores_codes);
+    CompareProduct(1, 84, 10, stores_codes);
   }
 }
 

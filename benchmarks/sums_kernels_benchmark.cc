@@ -4,15 +4,18 @@
 //   OMP_NUM_THREADS=1 ./bazelw run --config=opt //benchmarks:sums_kernels_benchmark
 //
 // How fast each is as a multiple of oneDNN's kernel without a bias, by one thread's processor time:
-// the median of rounds in which all take turns. Inputs are u8, and what is stored are u8 codes
-// after a relu.
+// the median of rounds in which all take turns, and, at the end, the geometric mean over the
+// shapes. Inputs are u8, and what is stored are u8 codes after a relu.
 
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,6 +51,9 @@ Sizes SizesOf(const SumsProblem& problem) {
   const ProductShape& shape = *problem.product();
   return {shape.x_size(), shape.y_size(), shape.columns, shape.out_size()};
 }
+
+// Of each kernel, the logarithms of how fast it is on the shapes that it is for.
+using Rates = std::map<std::string, std::vector<double>>;
 
 // A planned kernel with what it reads and writes.
 class Contender {
@@ -100,7 +106,7 @@ void AddContenders(const SumsProblem& problem, std::vector<Contender>* contender
   }
 }
 
-void Compare(const std::string& title, SumsProblem problem) {
+void Compare(const std::string& title, SumsProblem problem, Rates* all) {
   std::vector<Contender> contenders;
   AddContenders(problem, &contenders);
   problem.coding = problem.coding.WithBias();
@@ -129,13 +135,14 @@ void Compare(const std::string& title, SumsProblem problem) {
   for (size_t i = 0; i < contenders.size(); ++i) {
     std::nth_element(rates[i].begin(), rates[i].begin() + kRounds / 2, rates[i].end());
     std::printf("  %-28s %5.2f\n", contenders[i].name().c_str(), rates[i][kRounds / 2]);
+    (*all)[contenders[i].name()].push_back(std::log(rates[i][kRounds / 2]));
   }
 }
 
 const Epilogue kToCodes = {{EpilogueStage::Kind::kRelu}, {EpilogueStage::Kind::kMultiply, 0.3f}};
 
 void CompareConvolution(int64_t channels, int64_t filters, int64_t groups, int64_t kernel,
-                        int64_t size) {
+                        int64_t size, Rates* all) {
   ConvolutionShape shape;
   shape.channels = channels;
   shape.filters = filters;
@@ -148,37 +155,52 @@ void CompareConvolution(int64_t channels, int64_t filters, int64_t groups, int64
   std::snprintf(title, sizeof(title), "%dx%d, %d to %d%s, %dx%d", static_cast<int>(kernel),
                 static_cast<int>(kernel), static_cast<int>(channels), static_cast<int>(filters),
                 groups == 1 ? "" : " depthwise", static_cast<int>(size), static_cast<int>(size));
-  Compare(title, {shape, CodeType::kUint8, kToCodes, OutputType::kUint8});
+  Compare(title, {shape, CodeType::kUint8, kToCodes, OutputType::kUint8}, all);
 }
 
-void CompareProduct(int64_t rows, int64_t inner, int64_t columns) {
+void CompareProduct(int64_t rows, int64_t inner, int64_t columns, Rates* all) {
   char title[80];
   std::snprintf(title, sizeof(title), "product, %d x %d, %d columns", static_cast<int>(rows),
                 static_cast<int>(inner), static_cast<int>(columns));
   Compare(title,
-          {ProductShape{1, rows, inner, columns}, CodeType::kUint8, kToCodes, OutputType::kUint8});
+          {ProductShape{1, rows, inner, columns}, CodeType::kUint8, kToCodes, OutputType::kUint8},
+          all);
 }
 
 void Main() {
-  CompareConvolution(1, 6, 1, 5, 28);
-  CompareConvolution(1, 32, 1, 5, 28);
-  CompareConvolution(128, 128, 128, 3, 56);
-  CompareConvolution(512, 512, 512, 3, 14);
-  CompareConvolution(512, 512, 1, 3, 7);
-  CompareConvolution(64, 64, 1, 3, 56);
-  CompareConvolution(64, 256, 1, 1, 56);
-  CompareConvolution(16, 16, 1, 3, 32);
-  CompareConvolution(3, 24, 1, 3, 32);
-  CompareConvolution(16, 24, 1, 1, 56);
-  CompareConvolution(32, 8, 1, 1, 56);
-  CompareConvolution(144, 40, 1, 1, 56);
-  CompareConvolution(240, 40, 1, 1, 28);
-  CompareConvolution(64, 72, 1, 3, 28);
-  CompareConvolution(512, 21, 1, 1, 28);
-  CompareConvolution(6, 12, 1, 5, 14);
-  CompareProduct(1, 2048, 1000);
-  CompareProduct(128, 256, 256);
-  CompareProduct(16, 784, 10);
+  Rates all;
+  CompareConvolution(1, 6, 1, 5, 28, &all);
+  CompareConvolution(1, 32, 1, 5, 28, &all);
+  CompareConvolution(128, 128, 128, 3, 56, &all);
+  CompareConvolution(512, 512, 512, 3, 14, &all);
+  CompareConvolution(512, 512, 1, 3, 7, &all);
+  CompareConvolution(64, 64, 1, 3, 56, &all);
+  CompareConvolution(64, 256, 1, 1, 56, &all);
+  CompareConvolution(16, 16, 1, 3, 32, &all);
+  CompareConvolution(3, 24, 1, 3, 32, &all);
+  CompareConvolution(16, 24, 1, 1, 56, &all);
+  CompareConvolution(32, 8, 1, 1, 56, &all);
+  CompareConvolution(144, 40, 1, 1, 56, &all);
+  CompareConvolution(240, 40, 1, 1, 28, &all);
+  CompareConvolution(64, 72, 1, 3, 28, &all);
+  CompareConvolution(512, 21, 1, 1, 28, &all);
+  CompareConvolution(6, 12, 1, 5, 14, &all);
+  CompareConvolution(64, 6, 1, 1, 16, &all);
+  CompareConvolution(64, 3, 1, 3, 32, &all);
+  CompareConvolution(16, 1, 1, 5, 16, &all);
+  CompareProduct(1, 2048, 1000, &all);
+  CompareProduct(128, 256, 256, &all);
+  CompareProduct(16, 784, 10, &all);
+  CompareProduct(1, 256, 256, &all);
+  CompareProduct(1, 84, 10, &all);
+  CompareProduct(32, 128, 16, &all);
+  CompareProduct(32, 65, 10, &all);
+  CompareProduct(1, 2048, 32, &all);
+  std::printf("geometric means\n");
+  for (const auto& [name, rates] : all) {
+    const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
+    std::printf("  %-28s %5.2f\n", name.c_str(), std::exp(sum / static_cast<double>(rates.size())));
+  }
 }
 
 }  // namespace

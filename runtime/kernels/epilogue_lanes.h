@@ -63,6 +63,8 @@ FIXPOINT_VNNI void StoreCodes(__m512 x, uint8_t* to, __mmask16 mask) {
   // A store with a mask takes several times as long.
   if (mask == kAllLanes) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), codes);
+  } else if (mask == FirstLanes(8)) {
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), codes);
   } else {
     _mm_mask_storeu_epi8(to, mask, codes);
   }

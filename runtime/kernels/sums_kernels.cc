@@ -13,6 +13,7 @@
 #include "runtime/kernels/one_channel_convolution.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/onednn_sums.h"
+#include "runtime/kernels/small_product.h"
 #include "runtime/kernels/sum_parts.h"
 #include "runtime/kernels/tiled_convolution.h"
 #include "runtime/kernels/two_pass_sums.h"
@@ -27,18 +28,24 @@ constexpr bool kWeightZeroPoints = true;
 constexpr bool kNoWeightZeroPoints = false;
 
 constexpr SumsKernel kKernels[] = {
+    {"small product", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+     EpilogueGrammar::kAnyStages, IsForSmallProduct, 2.4, PlanSmallProduct},
     {"one channel", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
-     EpilogueGrammar::kAnyStages, IsForOneChannel, 3.0, PlanOneChannelConvolution},
+     EpilogueGrammar::kAnyStages, IsForOneChannel, 1.8, PlanOneChannelConvolution},
     {"depthwise", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
-     EpilogueGrammar::kAnyStages, IsForDepthwise, 1.5, PlanDepthwiseConvolution},
+     EpilogueGrammar::kAnyStages, IsForDepthwise, 1.15, PlanDepthwiseConvolution},
     {"tiles", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
      EpilogueGrammar::kFoldedToCodes, IsForTiles, 1.1, PlanTiledConvolution},
-    {"oneDNN", HasExactIntegerProducts, kNoWeightZeroPoints, BiasForm::kFloat,
+    {"oneDNN", HasExactIntegerProducts, kNoWeightZeroPoints, BiasForm::kNone,
      EpilogueGrammar::kPostOps, FitsAll, 1, PlanOnednnSums},
+    {"tiles of parts", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+     EpilogueGrammar::kFoldedToCodes, IsForTilesOfParts, 0.96, PlanTiledConvolution},
+    {"oneDNN, float bias", HasExactIntegerProducts, kNoWeightZeroPoints, BiasForm::kFloat,
+     EpilogueGrammar::kPostOps, FitsAll, 0.93, PlanOnednnSums},
     {"oneDNN in two passes", HasExactIntegerProducts, kWeightZeroPoints, BiasForm::kInteger,
-     EpilogueGrammar::kAnyStages, FitsAll, 0.8, PlanTwoPassSums},
+     EpilogueGrammar::kAnyStages, FitsAll, 0.88, PlanTwoPassSums},
     {"floats", Always, kWeightZeroPoints, BiasForm::kInteger, EpilogueGrammar::kAnyStages, FitsAll,
-     0.1, PlanSumsOfFloats},
+     0.29, PlanSumsOfFloats},
 };
 
 bool TakesEpilogue(EpilogueGrammar grammar, const SumsProblem& problem) {
@@ -53,13 +60,17 @@ bool TakesEpilogue(EpilogueGrammar grammar, const SumsProblem& problem) {
   return false;
 }
 
+bool TakesBias(BiasForm form, const SumsProblem& problem) {
+  if (!problem.coding.has_bias) return form != BiasForm::kFloat;
+  return form == BiasForm::kInteger ||
+         (form == BiasForm::kFloat && FloatsHoldSums(problem.products(), problem.coding.inputs));
+}
+
 bool Computes(const SumsKernel& kernel, const SumsProblem& problem) {
-  const SumCoding& coding = problem.coding;
   return kernel.has_instructions() &&
-         (kernel.takes_weight_zero_points || !coding.has_weight_zero_points) &&
-         (kernel.bias == BiasForm::kInteger || !coding.has_bias ||
-          FloatsHoldSums(problem.products(), coding.inputs)) &&
-         kernel.fits(problem) && TakesEpilogue(kernel.epilogue, problem);
+         (kernel.takes_weight_zero_points || !problem.coding.has_weight_zero_points) &&
+         TakesBias(kernel.bias, problem) && kernel.fits(problem) &&
+         TakesEpilogue(kernel.epilogue, problem);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace fixpoint::kernels {
 
 // How a kernel adds the bias.
 enum class BiasForm {
+  kNone,     // not at all
   kInteger,  // its sums begin at it
   kFloat,    // to sums that are floats by then, exactly where floats hold every sum
 };
@@ -34,8 +35,9 @@ struct SumsKernel {
   BiasForm bias;
   EpilogueGrammar epilogue;
   bool (*fits)(const SumsProblem& problem);  // the shape
-  // How fast it is where it fits, as a multiple of oneDNN's kernels of codes with AVX-512 VNNI:
-  // what the kernels that fit one problem are compared by.
+  // How fast it is where it fits, as a multiple of oneDNN without a bias: the geometric mean that
+  // //benchmarks:sums_kernels_benchmark prints, on a Zen 4. The fastest of those that compute a
+  // problem plans it.
   double rate;
   // Null, or dnnl::error (dnnl_unimplemented): oneDNN turns out to have none. REQUIRES: the problem
   // is as the other fields say. Throws std::bad_alloc.
@@ -47,8 +49,8 @@ absl::Span<const SumsKernel> SumsKernels();
 // Those that compute the problem on this machine, the fastest first.
 std::vector<const SumsKernel*> KernelsFor(const SumsProblem& problem);
 
-// By the first of these that there is. `what` is "a product". Errors: those of CheckSums; those of
-// Planned (onednn.h).
+// Plans with the first of these that can be planned. `what` names the sums in errors: "a product".
+// Errors: those of CheckSums; those of Planned (onednn.h).
 absl::StatusOr<std::unique_ptr<IntegerSums>> PlanSums(const std::string& what,
                                                       const SumsProblem& problem);
 

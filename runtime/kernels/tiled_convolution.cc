@@ -53,24 +53,31 @@ ConvolutionShape InStretches(ConvolutionShape shape, int pixels) {
 }
 
 // The tiles that there are, the ones with most sums for each vector of weights first.
-enum class Tile { kNone, kTwoSevensByTwo, kEightByTwo, kTwoEightsByOne };
+enum class Tile { kNone, kTwoSevensByTwo, kEightByTwo, kTwoEightsByOne, kTwoEightsByPart };
 
-// Whether filters fill the vectors of panels, and pixels of rows the stretches, of which there are
-// two at least.
-bool Fits(const ConvolutionShape& shape, int pixels, int vectors) {
-  return shape.filters % (vectors * kLanes) == 0 &&
-         InStretches(shape, pixels).out_width % pixels == 0 &&
+// Whether pixels of rows fill the stretches, of which there are two at least.
+bool FillStretches(const ConvolutionShape& shape, int pixels) {
+  return InStretches(shape, pixels).out_width % pixels == 0 &&
          shape.output_size() >= 2 * pixels * shape.filters;
 }
 
 Tile TileFor(const ConvolutionShape& shape) {
-  if (Fits(shape, 7, 2)) return Tile::kTwoSevensByTwo;
-  if (Fits(shape, 8, 2)) return Tile::kEightByTwo;
-  return Fits(shape, 8, 1) ? Tile::kTwoEightsByOne : Tile::kNone;
+  const bool are_pairs = shape.filters % (2 * kLanes) == 0;
+  if (are_pairs && FillStretches(shape, 7)) return Tile::kTwoSevensByTwo;
+  if (!FillStretches(shape, 8)) return Tile::kNone;
+  if (are_pairs) return Tile::kEightByTwo;
+  return shape.filters % kLanes == 0 ? Tile::kTwoEightsByOne : Tile::kTwoEightsByPart;
 }
 
-// Tiles are kStretches stretches of kPixels pixels by kVectors vectors of filters.
-template <int kPixels, int kStretches, int kVectors>
+bool MayBeTiled(const SumsProblem& problem) {
+  const ConvolutionShape* const shape = problem.convolution();
+  return shape != nullptr && shape->groups == 1 && shape->taps() >= kLeastTaps &&
+         TileFor(*shape) != Tile::kNone;
+}
+
+// Tiles are kStretches stretches of kPixels pixels by kVectors vectors of filters. The last panel's
+// vectors may be filled in part.
+template <int kPixels, int kStretches, int kVectors, bool kHasPartVectors = false>
 class TiledConvolution final : public IntegerSums {
   static_assert(kStretches <= 2, "ChunkRows makes whole tiles of one or two stretches");
 
@@ -92,17 +99,18 @@ class TiledConvolution final : public IntegerSums {
         line_((columns().pad_before + shape_.width + columns().pad_after) * shape_.channels),
         stretches_(shape_.out_width / kPixels),
         steps_(rows().kernel * runs_ * run_steps_),
-        panels_(shape_.filters / kPanelFilters),
+        panels_(CeilDivide(shape_.filters, kPanelFilters)),
         chunk_rows_(ChunkRows()),
         chunks_(CeilDivide(shape_.out_height, chunk_rows_)),
-        offsets_(shape_.filters),
+        offsets_(panels_ * kPanelFilters),
         threads_(static_cast<int>(
             std::min<int64_t>(GrantedThreads(), shape_.batch * chunks_ * panels_))),
         lines_(threads_,
                std::vector<uint8_t>(is_copied_ ? LinesOf(chunk_rows_) * line_ + kTaps : 0)) {}
 
   int64_t packed_bytes() const override {
-    return shape_.filters * static_cast<int64_t>(sizeof(int32_t)) + panels_ * steps_ * kStepBytes;
+    return panels_ * kPanelFilters * static_cast<int64_t>(sizeof(int32_t)) +
+           panels_ * steps_ * kStepBytes;
   }
 
   // Codes of both signs are shifted by 128 to be unsigned. The code of 0, so shifted, adds that
@@ -112,7 +120,7 @@ class TiledConvolution final : public IntegerSums {
     CHECK_EQ(static_cast<int64_t>(packed.size()), packed_bytes());
     std::fill(packed.begin(), packed.end(), 0);
     auto* const sums = reinterpret_cast<int32_t*>(packed.data());
-    auto* const weights = reinterpret_cast<int8_t*>(sums + shape_.filters);
+    auto* const weights = reinterpret_cast<int8_t*>(sums + panels_ * kPanelFilters);
     const int8_t* code = codes.data();
     for (int64_t f = 0; f < shape_.filters; ++f) {
       int8_t* const filter =
@@ -140,7 +148,7 @@ class TiledConvolution final : public IntegerSums {
     const auto zero = static_cast<uint8_t>(shift_ + operands.zero_point);
     const auto* const sums = reinterpret_cast<const int32_t*>(operands.weights.data());
     FillOffsets({sums, offsets_.size()}, zero, operands.bias, absl::MakeSpan(offsets_));
-    const auto* const weights = reinterpret_cast<const int8_t*>(sums + shape_.filters);
+    const auto* const weights = reinterpret_cast<const int8_t*>(sums + offsets_.size());
     const EpilogueOfLanes epilogue = {operands.scales.data(), epilogue_, operands.epilogue, out};
     RunOnThreads(
         threads_, shape_.batch * chunks_ * panels_, [&](int thread, int64_t begin, int64_t end) {
@@ -337,8 +345,8 @@ class TiledConvolution final : public IntegerSums {
 #pragma GCC unroll 2
     for (int v = 0; v < kVectors; ++v) {
       const int64_t filter = panel->filter + v * kLanes;
-      finish(sums[v],
-             PlaceOfLanes{filter, pixel * shape_.filters + filter, shape_.filters, kAllLanes});
+      const __mmask16 mask = kHasPartVectors ? FirstLanes(shape_.filters - filter) : kAllLanes;
+      finish(sums[v], PlaceOfLanes{filter, pixel * shape_.filters + filter, shape_.filters, mask});
     }
   }
 
@@ -371,9 +379,11 @@ class TiledConvolution final : public IntegerSums {
 }  // namespace
 
 bool IsForTiles(const SumsProblem& problem) {
-  const ConvolutionShape* const shape = problem.convolution();
-  return shape != nullptr && shape->groups == 1 && shape->taps() >= kLeastTaps &&
-         TileFor(*shape) != Tile::kNone;
+  return MayBeTiled(problem) && TileFor(*problem.convolution()) != Tile::kTwoEightsByPart;
+}
+
+bool IsForTilesOfParts(const SumsProblem& problem) {
+  return MayBeTiled(problem) && TileFor(*problem.convolution()) == Tile::kTwoEightsByPart;
 }
 
 std::unique_ptr<IntegerSums> PlanTiledConvolution(const SumsProblem& problem) {
@@ -385,6 +395,8 @@ std::unique_ptr<IntegerSums> PlanTiledConvolution(const SumsProblem& problem) {
       return std::make_unique<TiledConvolution<8, 1, 2>>(shape, problem);
     case Tile::kTwoEightsByOne:
       return std::make_unique<TiledConvolution<8, 2, 1>>(shape, problem);
+    case Tile::kTwoEightsByPart:
+      return std::make_unique<TiledConvolution<8, 2, 1, true>>(shape, problem);
     case Tile::kNone:
       break;
   }

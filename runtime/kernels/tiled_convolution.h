@@ -17,6 +17,9 @@ namespace fixpoint::kernels {
 // fill pairs of vectors, or windows of one pixel, of which rows do not matter; pixels for a tile or
 // two.
 bool IsForTiles(const SumsProblem& problem);
+// The same for filters that do not fill vectors. The lanes that are left over are wasted, but a
+// bias is free, which it is not in oneDNN.
+bool IsForTilesOfParts(const SumsProblem& problem);
 std::unique_ptr<IntegerSums> PlanTiledConvolution(const SumsProblem& problem);
 
 }  // namespace fixpoint::kernels

@@ -83,6 +83,9 @@ std::vector<ConvolutionCase> ConvolutionCases() {
       {"OneChannelDilated", Shape(1, 3, 1, 18, {3, 1, 2, 2, 2}, {4, 1, 3, 4, 3})},
       // More windows than are unfolded at once.
       {"OneChannelLarge", Shape(1, 6, 1, 67, {7, 1, 1, 3, 3}, {7, 1, 1, 3, 3})},
+      // Filters that fill no vector, with pixels for tiles.
+      {"PartVectors", Shape(16, 24, 1, 8, kOne, kOne)},
+      {"PartVectorsPadded", Shape(3, 44, 1, 16, kThree, kThree)},
       {"OddSizes", Shape(5, 7, 1, 5, {5, 1, 1, 2, 2}, kOne)},
       // More than floats add exactly, if all codes are the largest.
       {"ManyTaps", Shape(80, 6, 1, 4, kThree, kThree)},

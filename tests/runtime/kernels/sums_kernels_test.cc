@@ -52,6 +52,7 @@ SumsProblem ToFloats(const ConvolutionShape& shape, const SumCoding& coding = Co
 
 // Those that any shape has.
 constexpr char kOnednn[] = "oneDNN, oneDNN in two passes, floats";
+constexpr char kFloatBias[] = "oneDNN, float bias, oneDNN in two passes, floats";
 constexpr char kTwoPasses[] = "oneDNN in two passes, floats";
 
 std::string Before(const char* name) { return std::string(name) + ", " + kOnednn; }
@@ -74,7 +75,6 @@ TEST_F(SumsKernels512, HaveTilesForManyProductsThatEndInCodes) {
       {Convolution(64, 96, 1, 9, 1), true},      // rows do not matter
       {Convolution(3, 64, 1, 224, 7, 2), true},  // the first layer
       {Convolution(8, 32, 1, 32, 1), false},     // few taps
-      {Convolution(64, 40, 1, 56, 3), false},    // filters that fill no vector
       {Convolution(64, 64, 1, 13, 3), false},    // rows that are not of sevens or eights
       {Convolution(64, 48, 1, 14, 3), false},    // sevens want pairs of vectors
       {Convolution(512, 512, 1, 1, 1), false},   // too few pixels
@@ -113,17 +113,53 @@ TEST_F(SumsKernels512, HaveLoopsForOneChannelBeforeAllOthers) {
   EXPECT_EQ(KernelsOf(ToFloats(Convolution(1, 1, 1, 28, 5))), Before("one channel, depthwise"));
 }
 
+TEST_F(SumsKernels512, HaveABiasOfTheirOwnWhereThatOfOnednnTakesLong) {
+  const ConvolutionShape shape = Convolution(16, 24, 1, 56, 1);
+  const SumCoding biased = SumCoding(CodeType::kUint8).WithBias();
+  EXPECT_EQ(KernelsOf(ToCodes(shape)), "oneDNN, tiles of parts, oneDNN in two passes, floats");
+  EXPECT_EQ(KernelsOf(ToCodes(shape, biased)), std::string("tiles of parts, ") + kFloatBias);
+  EXPECT_EQ(KernelsOf(ToFloats(shape, biased)), kFloatBias);
+}
+
+TEST_F(SumsKernels512, HaveLoopsForSmallProductsBeforeAllOthers) {
+  const struct {
+    ProductShape shape;
+    bool is_small;
+  } kCases[] = {
+      {{1, 32, 128, 16}, true},
+      {{1, 32, 129, 16}, false},  // many products
+      {{1, 1, 256, 256}, true},
+      {{1, 1, 256, 257}, false},  // lanes that are left over
+      {{1, 8, 64, 10}, true},
+      {{1, 8, 63, 10}, false},        // few of them in a sum
+      {{1, 7, 64, 10}, false},        // few rows
+      {{1, 33, 64, 10}, false},       // many rows
+      {{2, 8, 64, 10}, false},        // several matrices
+      {{1, 8, 64, 10, true}, false},  // rows that lie apart
+      {{1, 8, 64, 10, false, true}, true},
+  };
+  for (const auto& test : kCases) {
+    const SumCoding plain(CodeType::kUint8);
+    const auto kernels = [&](const SumCoding& coding) {
+      return KernelsOf({test.shape, coding, {}, OutputType::kFloat});
+    };
+    const std::string first = test.is_small ? "small product, " : "";
+    EXPECT_EQ(kernels(plain), first + kOnednn) << test.shape.rows << " " << test.shape.columns;
+    EXPECT_EQ(kernels(plain.WithBias()), first + kFloatBias);
+  }
+}
+
 TEST(SumsKernels, HaveAFloatBiasOnlyWhereFloatsHoldTheSums) {
   if (!HasExactIntegerProducts()) GTEST_SKIP() << "no exact products of 8 bits";
   const SumCoding uint8(CodeType::kUint8);
   const SumCoding int8(CodeType::kInt8);
   const auto kernels = [](int64_t products, const SumCoding& coding) {
-    return KernelsOf({ProductShape{1, 4, products, 8}, coding, {}, OutputType::kFloat});
+    return KernelsOf({ProductShape{1, 64, products, 8}, coding, {}, OutputType::kFloat});
   };
   EXPECT_EQ(kernels(515, uint8), kOnednn);
-  EXPECT_EQ(kernels(514, uint8.WithBias()), kOnednn);
+  EXPECT_EQ(kernels(514, uint8.WithBias()), kFloatBias);
   EXPECT_EQ(kernels(515, uint8.WithBias()), kTwoPasses);
-  EXPECT_EQ(kernels(1024, int8.WithBias()), kOnednn);
+  EXPECT_EQ(kernels(1024, int8.WithBias()), kFloatBias);
   EXPECT_EQ(kernels(1025, int8.WithBias()), kTwoPasses);
 }
 
@@ -137,7 +173,7 @@ TEST(SumsKernels, TakeZeroPointsOfWeightsOffInASecondPass) {
 }
 
 TEST(SumsKernels, HaveLoopsForMoreStagesThanOnednnTakes) {
-  SumsProblem problem = {ProductShape{1, 4, 64, 8}, CodeType::kUint8, {}, OutputType::kInt8};
+  SumsProblem problem = {ProductShape{1, 64, 64, 32}, CodeType::kUint8, {}, OutputType::kInt8};
   problem.epilogue.assign(32, {Kind::kMultiply, 1.5f});
   EXPECT_EQ(KernelsOf(problem), HasExactIntegerProducts() ? kOnednn : "floats");
   problem.epilogue.push_back({Kind::kRelu});

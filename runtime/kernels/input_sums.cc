@@ -37,12 +37,40 @@ void AddUpRuns(const Code* codes, int64_t run, int32_t zero_point, absl::Span<in
 
 template <typename Code>
 void AddUpColumns(const Code* codes, int64_t inner, int64_t rows, int32_t zero_point,
-                  absl::Span<int32_t> sums) {
-  for (size_t first = 0; first < sums.size(); first += rows, codes += inner * rows) {
-    int32_t* const of_matrix = &sums[first];
-    std::fill_n(of_matrix, rows, -static_cast<int32_t>(inner) * zero_point);
-    for (int64_t k = 0; k < inner; ++k) {
-      for (int64_t r = 0; r < rows; ++r) of_matrix[r] += codes[k * rows + r];
+                  absl::Span<int32_t> sums_span) {
+  ParallelFor(static_cast<int64_t>(sums_span.size()), inner,
+              [=, sums = sums_span.data()](int64_t begin, int64_t end) {
+                std::fill(sums + begin, sums + end, -static_cast<int32_t>(inner) * zero_point);
+                while (begin < end) {
+                  const int64_t matrix = begin / rows;
+                  const int64_t last = std::min(end, (matrix + 1) * rows);
+                  const Code* const column = codes + matrix * (inner - 1) * rows;
+                  for (int64_t k = 0; k < inner; ++k) {
+                    for (int64_t i = begin; i < last; ++i) sums[i] += column[k * rows + i];
+                  }
+                  begin = last;
+                }
+              });
+}
+
+// The windows of a line of all images' output pixels.
+void AddUpLine(const ConvolutionShape& shape, const int32_t* pixels, int64_t line, int32_t* sums) {
+  const auto& [rows, columns] = shape.window;
+  const int64_t groups = shape.groups;
+  const int64_t image = line / shape.out_height;
+  const int64_t y = line % shape.out_height;
+  std::fill_n(sums, shape.out_width * groups, 0);
+  for (int64_t x = 0; x < shape.out_width; ++x, sums += groups) {
+    for (int64_t i = 0; i < rows.kernel; ++i) {
+      const int64_t row = y * rows.stride + i * rows.dilation - rows.pad_before;
+      if (row < 0 || row >= shape.height) continue;
+      for (int64_t j = 0; j < columns.kernel; ++j) {
+        const int64_t column = x * columns.stride + j * columns.dilation - columns.pad_before;
+        if (column < 0 || column >= shape.width) continue;
+        const int32_t* const pixel =
+            pixels + ((image * shape.height + row) * shape.width + column) * groups;
+        for (int64_t g = 0; g < groups; ++g) sums[g] += pixel[g];
+      }
     }
   }
 }
@@ -87,27 +115,15 @@ void InputSums::AddUpPixels(absl::Span<const uint8_t> inputs, int32_t zero_point
 }
 
 void InputSums::AddUpWindows() {
-  const auto& [rows, columns] = shape_.window;
-  const int64_t groups = shape_.groups;
-  std::fill(windows_.begin(), windows_.end(), 0);
-  int32_t* sums = windows_.data();
-  for (int64_t n = 0; n < shape_.batch; ++n) {
-    for (int64_t y = 0; y < shape_.out_height; ++y) {
-      for (int64_t x = 0; x < shape_.out_width; ++x, sums += groups) {
-        for (int64_t i = 0; i < rows.kernel; ++i) {
-          const int64_t row = y * rows.stride + i * rows.dilation - rows.pad_before;
-          if (row < 0 || row >= shape_.height) continue;
-          for (int64_t j = 0; j < columns.kernel; ++j) {
-            const int64_t column = x * columns.stride + j * columns.dilation - columns.pad_before;
-            if (column < 0 || column >= shape_.width) continue;
-            const int32_t* const pixel =
-                &pixels_[((n * shape_.height + row) * shape_.width + column) * groups];
-            for (int64_t g = 0; g < groups; ++g) sums[g] += pixel[g];
-          }
-        }
-      }
-    }
-  }
+  const int64_t taps = shape_.window[0].kernel * shape_.window[1].kernel;
+  ParallelFor(shape_.batch * shape_.out_height,
+              shape_.out_width * shape_.groups * taps * static_cast<int64_t>(sizeof(int32_t)),
+              [shape = shape_, pixels = pixels_.data(), windows = windows_.data()](int64_t begin,
+                                                                                   int64_t end) {
+                for (int64_t line = begin; line < end; ++line) {
+                  AddUpLine(shape, pixels, line, windows + line * shape.out_width * shape.groups);
+                }
+              });
 }
 
 }  // namespace fixpoint::kernels

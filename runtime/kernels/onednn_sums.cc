@@ -41,6 +41,7 @@ class OnednnSums final : public IntegerSums {
       : implementation_(planned.implementation),
         coding_(problem.coding),
         epilogue_(problem.epilogue),
+        output_(problem.output),
         post_ops_(post_ops),
         plain_weights_(Operand::Elsewhere(planned.plain_weights)),
         weights_(Operand::Elsewhere(planned.weights)),
@@ -61,10 +62,10 @@ class OnednnSums final : public IntegerSums {
   }
 
   void Run(const SumOperands& operands, Output out) override {
-    CheckRun(operands, out, coding_,
-             {static_cast<int64_t>(inputs_.size<uint8_t>()), packed_bytes(),
-              static_cast<int64_t>(scales_.size<float>()), static_cast<int64_t>(out.size())},
-             epilogue_, out.type());
+    CheckRun(
+        operands, out, coding_,
+        {inputs_.bytes(), packed_bytes(), static_cast<int64_t>(scales_.size<float>()), out_size()},
+        epilogue_, output_);
     *zero_point_.data<int32_t>() = operands.zero_point;
     inputs_.PointTo(operands.inputs);
     weights_.PointTo(operands.weights);
@@ -78,7 +79,7 @@ class OnednnSums final : public IntegerSums {
       scales_.PointTo(operands.scales);
       post_ops_.PointTo(operands.epilogue);
     }
-    if (out.type() == OutputType::kFloat) {
+    if (output_ == OutputType::kFloat) {
       out_.PointTo(out.As<float>());
     } else {
       out_.PointTo(out.As<uint8_t>());
@@ -89,6 +90,11 @@ class OnednnSums final : public IntegerSums {
   std::string implementation() const override { return implementation_; }
 
  private:
+  // Elements.
+  int64_t out_size() const {
+    return output_ == OutputType::kFloat ? static_cast<int64_t>(out_.size<float>()) : out_.bytes();
+  }
+
   std::vector<Execution::Argument> Arguments() const {
     std::vector<Execution::Argument> arguments = {
         {DNNL_ARG_SRC, inputs_}, {DNNL_ARG_WEIGHTS, weights_}, {DNNL_ARG_DST, out_}};
@@ -106,6 +112,7 @@ class OnednnSums final : public IntegerSums {
   const std::string implementation_;
   const SumCoding coding_;
   const Epilogue epilogue_;
+  const OutputType output_;
   EpiloguePostOps post_ops_;
   Operand plain_weights_;
   Operand weights_;

@@ -14,6 +14,7 @@
 #include "runtime/kernels/onednn_implementations.h"
 #include "runtime/kernels/onednn_sums.h"
 #include "runtime/kernels/padded_lines.h"
+#include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/product_shape.h"
 #include "runtime/kernels/sum_begin.h"
 #include "runtime/kernels/sum_parts.h"
@@ -207,31 +208,46 @@ class InFloats final : public PlainSums {
            absl::Span<int32_t> offsets) override {
     std::fill(offsets.begin(), offsets.end(), 0);
     FillOffsets(offsets, /*zero=*/0, operands.bias, offsets);
-    const bool is_unsigned = is_unsigned_;
-    const int32_t zero_point = operands.zero_point;
-    std::transform(
-        operands.inputs.begin(), operands.inputs.end(), inputs_.data<float>(), [=](uint8_t code) {
-          return static_cast<float>((is_unsigned ? code : static_cast<int8_t>(code)) - zero_point);
-        });
+    if (is_unsigned_) {
+      Convert(operands.inputs.data(), operands.zero_point);
+    } else {
+      Convert(reinterpret_cast<const int8_t*>(operands.inputs.data()), operands.zero_point);
+    }
     CHECK_EQ(sums.size(), out_.size<float>());
-    const float* const out = out_.data<float>();
     int64_t part_count = 0;
     std::memcpy(&part_count, operands.weights.data(), sizeof(part_count));
     for (int64_t part = 0; part < part_count; ++part) {
       weights_.PointTo(
           operands.weights.subspan(kAlignment + part * weights_.bytes(), weights_.bytes()));
       add_up_.Run();
-      if (part == 0) {
-        for (size_t i = 0; i < sums.size(); ++i) sums[i] = static_cast<int32_t>(out[i]);
-      } else {
-        for (size_t i = 0; i < sums.size(); ++i) sums[i] += static_cast<int32_t>(out[i]);
-      }
+      TakeUp(/*is_first=*/part == 0, sums);
     }
   }
 
   std::string implementation() const override { return implementation_; }
 
  private:
+  // Inputs less their zero point.
+  template <typename Code>
+  void Convert(const Code* codes, int32_t zero_point) {
+    ParallelFor(static_cast<int64_t>(inputs_.size<float>()), sizeof(Code) + sizeof(float),
+                [=, inputs = inputs_.data<float>()](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    inputs[i] = static_cast<float>(codes[i] - zero_point);
+                  }
+                });
+  }
+
+  // The sums of one part's weights.
+  void TakeUp(bool is_first, absl::Span<int32_t> all) {
+    ParallelFor(static_cast<int64_t>(all.size()), 2 * sizeof(int32_t),
+                [=, out = out_.data<float>(), sums = all.data()](int64_t begin, int64_t end) {
+                  for (int64_t i = begin; i < end; ++i) {
+                    sums[i] = (is_first ? 0 : sums[i]) + static_cast<int32_t>(out[i]);
+                  }
+                });
+  }
+
   const std::string implementation_;
   const bool is_unsigned_;
   const SumParts parts_;

@@ -16,9 +16,9 @@ namespace fixpoint::kernels {
 
 class PlainSums : public PacksWeights<int8_t> {
  public:
-  // Fills sums, [row, channel], and what all of a channel, of a matrix of several, lack: their
-  // bias is in there. Zero points of weights are not taken off. What goes beyond 32 bits is left
-  // out of both; together they are right. REQUIRES: sizes of what was planned.
+  // Fills sums, [matrix, row, channel], and offsets, [matrix, channel], which have to be added to
+  // all sums of a channel, and include the bias. Zero points of weights are not taken off. Both are
+  // modulo 2^32, and so is their sum, which is right. REQUIRES: the sizes that were planned.
   virtual void Run(const SumOperands& operands, absl::Span<int32_t> sums,
                    absl::Span<int32_t> offsets) = 0;
 

@@ -11,10 +11,11 @@
 
 #include "absl/types/span.h"
 #include "runtime/kernels/integer_sums.h"
+#include "runtime/kernels/vectorised.h"
 
 namespace fixpoint::kernels {
 
-// Of what a kernel was planned for.
+// The sizes that a kernel was planned for.
 struct PlannedSizes {
   int64_t inputs;
   int64_t packed_bytes;
@@ -37,24 +38,30 @@ inline void CheckRun(const SumOperands& operands, const Output& out, const SumCo
   CHECK(out.type() == output);
 }
 
-// What sums begin with: the bias, less what `zero`, the code of 0, adds to them, which is that
-// often the sum of the weights. In 32 bits, with what goes beyond them left out: the sums that it
-// belongs to do the same, and are right in the end. `offsets` go on with the bias from its
-// beginning where there are more of them.
+// Fills `offsets` with what sums begin with: the bias less zero * sum of the weights, where `zero`
+// is the code of 0. The arithmetic is modulo 2^32, as that of the sums is, so that they are right
+// in the end. Where there are more offsets than biases, those of several matrices, the bias
+// repeats; a rest, which panels of weights are padded with, is never stored.
 inline void FillOffsets(absl::Span<const int32_t> weight_sums, int32_t zero,
                         absl::Span<const int32_t> bias, absl::Span<int32_t> offsets) {
-  const auto factor = -static_cast<uint32_t>(zero);
-  for (size_t i = 0; i < offsets.size(); ++i) {
-    offsets[i] = static_cast<int32_t>(factor * static_cast<uint32_t>(weight_sums[i]));
-  }
-  if (bias.empty()) return;
-  for (size_t at = 0; at < offsets.size(); at += bias.size()) {
-    const size_t count = std::min(bias.size(), offsets.size() - at);
-    for (size_t c = 0; c < count; ++c) {
-      offsets[at + c] = static_cast<int32_t>(static_cast<uint32_t>(offsets[at + c]) +
-                                             static_cast<uint32_t>(bias[c]));
+  const auto size = static_cast<int64_t>(offsets.size());
+  const auto period = static_cast<int64_t>(bias.size());
+  Vectorised([=, sums = weight_sums.data(), bias = bias.data(), offsets = offsets.data()] {
+    const auto begin = [=](int64_t i, uint32_t of_bias) {
+      const uint32_t taken_off = static_cast<uint32_t>(zero) * static_cast<uint32_t>(sums[i]);
+      offsets[i] = static_cast<int32_t>(of_bias - taken_off);
+    };
+    if (period == 0) {
+#pragma GCC ivdep  // offsets may be the sums
+      for (int64_t i = 0; i < size; ++i) begin(i, 0);
+    } else {
+      for (int64_t at = 0; at < size; at += period) {
+        const int64_t count = std::min(period, size - at);
+#pragma GCC ivdep
+        for (int64_t c = 0; c < count; ++c) begin(at + c, static_cast<uint32_t>(bias[c]));
+      }
     }
-  }
+  });
 }
 
 }  // namespace fixpoint::kernels

@@ -83,23 +83,29 @@ FIXPOINT_VNNI_TARGET void FinishRows(const StoredSums& sums, const SumsShape& sh
 // Whole sums of a row as numbers, times their scales.
 void ScaleRow(const StoredSums& stored, const SumsShape& shape, int64_t row, const float* scales,
               float* to) {
-  const int64_t channels = shape.channels / shape.groups;
-  for (int64_t group = 0; group < shape.groups; ++group) {
-    const int64_t first = group * channels;
-    const int32_t* const sums = stored.sums + row * shape.channels + first;
-    const int32_t* const offsets = stored.offsets + row / shape.rows * shape.channels + first;
-    const bool has_zero_points = stored.zero_points != nullptr;
-    const int32_t* const zeros = has_zero_points ? stored.zero_points + first : nullptr;
-    const uint32_t inputs =
-        has_zero_points ? static_cast<uint32_t>(stored.input_sums[row * shape.groups + group]) : 0;
-    Vectorised([=] {
-      for (int64_t c = 0; c < channels; ++c) {
-        uint32_t sum = static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(offsets[c]);
-        if (has_zero_points) sum -= static_cast<uint32_t>(zeros[c]) * inputs;
-        to[first + c] = static_cast<float>(static_cast<int32_t>(sum)) * scales[first + c];
-      }
+  const int64_t channels = shape.channels;
+  const int32_t* const sums = stored.sums + row * channels;
+  const int32_t* const offsets = stored.offsets + row / shape.rows * channels;
+  const auto scale = [=](int64_t c, uint32_t taken_off) {
+    const uint32_t sum = static_cast<uint32_t>(sums[c]) + static_cast<uint32_t>(offsets[c]);
+    to[c] = static_cast<float>(static_cast<int32_t>(sum - taken_off)) * scales[c];
+  };
+  if (stored.zero_points == nullptr) {
+    return Vectorised([=] {
+      for (int64_t c = 0; c < channels; ++c) scale(c, 0);
     });
   }
+  const int32_t* const zeros = stored.zero_points;
+  const int32_t* const inputs = stored.input_sums + row * shape.groups;
+  const int64_t of_group = channels / shape.groups;
+  Vectorised([=] {
+    for (int64_t group = 0; group * of_group < channels; ++group) {
+      const auto factor = static_cast<uint32_t>(inputs[group]);
+      for (int64_t c = group * of_group; c < (group + 1) * of_group; ++c) {
+        scale(c, static_cast<uint32_t>(zeros[c]) * factor);
+      }
+    }
+  });
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "runtime/kernels/integer_product.h"
 #include "runtime/kernels/integer_transposed_convolution.h"
 #include "runtime/kernels/packing.h"
+#include "runtime/kernels/threads.h"
 #include "tests/runtime/kernels/coding_cases.h"
 #include "tests/runtime/kernels/convolution_cases.h"
 
@@ -159,11 +160,7 @@ void ExpectExact(const Plan& plan, const Problem& problem) {
   }
 }
 
-class ExactSums : public testing::TestWithParam<std::tuple<ConvolutionCase, CodingCase, Codes>> {};
-
-TEST_P(ExactSums, OfConvolutions) {
-  const auto& [test, coding, codes] = GetParam();
-  const ConvolutionShape& shape = test.shape;
+void ExpectExactConvolution(const ConvolutionShape& shape, const CodingCase& coding, Codes codes) {
   Draws draws(codes);
   Problem problem = {coding,
                      draws.Inputs(shape.input_size(), coding),
@@ -178,6 +175,13 @@ TEST_P(ExactSums, OfConvolutions) {
     return PlanIntegerConvolution(shape, of_sums, epilogue, output);
   };
   ExpectExact(plan, problem);
+}
+
+class ExactSums : public testing::TestWithParam<std::tuple<ConvolutionCase, CodingCase, Codes>> {};
+
+TEST_P(ExactSums, OfConvolutions) {
+  const auto& [test, coding, codes] = GetParam();
+  ExpectExactConvolution(test.shape, coding, codes);
 }
 
 TEST_P(ExactSums, OfTransposedConvolutions) {
@@ -270,6 +274,41 @@ TEST(IntegerSums, OfProductsAreExactHoweverManyThereAre) {
       }
     }
   }
+}
+
+// Sizes that loops before and after the products share out among threads, and parts that begin
+// within a matrix and within an image.
+TEST(IntegerSums, AreExactOnAnyNumberOfThreads) {
+  ConvolutionShape convolution;
+  convolution.batch = 2;
+  convolution.channels = convolution.filters = 4;
+  convolution.groups = 2;
+  convolution.height = convolution.width = 151;
+  convolution.window = {WindowAxis{3, 1, 1, 1, 1}, WindowAxis{3, 1, 1, 1, 1}};
+  ASSERT_TRUE(CompleteShape(&convolution).ok());
+  const int granted = GrantedThreads();
+  for (const int threads : {1, 3}) {
+    UseThreads(threads);
+    for (const CodingCase& coding : TwoCodings()) {
+      SCOPED_TRACE(testing::Message() << coding.name << ", " << threads << " threads");
+      ExpectExactProduct({2, 401, 2100, 2, /*transpose_x=*/true}, coding, Codes::kMixed);
+      ExpectExactConvolution(convolution, coding, Codes::kMixed);
+    }
+  }
+  UseThreads(granted);
+}
+
+TEST(IntegerSumsDeathTest, OfOtherOutputsThanPlanned) {
+  const auto sums = PlanIntegerProduct({1, 64, 64, 8}, CodeType::kUint8);
+  ASSERT_TRUE(sums.ok()) << sums.status();
+  const std::vector<uint8_t> inputs(64 * 64);
+  const std::vector<uint8_t> packed = Packed(**sums, std::vector<int8_t>(64 * 8));
+  const std::vector<float> scales(8);
+  const SumOperands operands{inputs, packed, scales};
+  std::vector<float> too_many(64 * 8 + 1);
+  EXPECT_DEATH((*sums)->Run(operands, absl::MakeSpan(too_many)), "513 vs. 512");
+  std::vector<uint8_t> codes(64 * 8);
+  EXPECT_DEATH((*sums)->Run(operands, absl::MakeSpan(codes)), "out.type");
 }
 
 TEST(IntegerSums, RefuseWhat32BitsDoNotHold) {

@@ -52,7 +52,7 @@ Sizes SizesOf(const SumsProblem& problem) {
   return {shape.x_size(), shape.y_size(), shape.columns, shape.out_size()};
 }
 
-// For each kernel, the logarithms of its rates on the shapes that it is for.
+// Of each kernel, the logarithms of how fast it is on the shapes that it is for.
 using Rates = std::map<std::string, std::vector<double>>;
 
 // A planned kernel with what it reads and writes.
@@ -194,8 +194,8 @@ void Main() {
   CompareProduct(1, 256, 256, &all);
   CompareProduct(1, 84, 10, &all);
   CompareProduct(32, 128, 16, &all);
-  CompareProduct(32, 4, 64, &all);
-  CompareProduct(8, 1536, 1, &all);
+  CompareProduct(32, 65, 10, &all);
+  CompareProduct(1, 2048, 32, &all);
   std::printf("geometric means\n");
   for (const auto& [name, rates] : all) {
     const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);

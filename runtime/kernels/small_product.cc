@@ -27,8 +27,11 @@ constexpr int64_t kStepBytes = kLanes * kTaps;
 constexpr int kRows = 8;
 constexpr int kPanels = 4;  // of a row alone
 
-// oneDNN takes about a microsecond for so many, twice as long as these loops.
+// oneDNN takes about a microsecond for so many, up to twice as long as these loops.
 constexpr int64_t kMostProducts = 64 << 10;
+// Of shorter sums, and of more rows, the epilogue takes most of the time, and oneDNN's is as fast.
+constexpr int64_t kLeastInner = 64;
+constexpr int64_t kMostRows = 32;
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
@@ -155,8 +158,12 @@ class SmallProduct final : public IntegerSums {
 
 bool IsForSmallProduct(const SumsProblem& problem) {
   const ProductShape* const shape = problem.product();
-  return shape != nullptr && shape->batch == 1 && !shape->transpose_x &&
-         shape->rows * shape->inner * shape->columns <= kMostProducts;
+  if (shape == nullptr || shape->batch != 1 || shape->transpose_x) return false;
+  // Rows that make no tile wait for their sums, unless there is only one.
+  const bool fits_rows = shape->rows == 1 || (shape->rows >= kRows && shape->rows <= kMostRows);
+  const int64_t lanes = CeilDivide(shape->columns, kLanes) * kLanes;
+  return fits_rows && shape->inner >= kLeastInner &&
+         shape->rows * shape->inner * lanes <= kMostProducts;
 }
 
 std::unique_ptr<IntegerSums> PlanSmallProduct(const SumsProblem& problem) {

@@ -122,14 +122,31 @@ TEST_F(SumsKernels512, HaveABiasOfTheirOwnWhereThatOfOnednnTakesLong) {
 }
 
 TEST_F(SumsKernels512, HaveLoopsForSmallProductsBeforeAllOthers) {
-  const SumCoding biased = SumCoding(CodeType::kUint8).WithBias();
-  const auto product = [](int64_t rows, const SumCoding& coding) {
-    return KernelsOf({ProductShape{1, rows, 128, 16}, coding, {}, OutputType::kFloat});
+  const struct {
+    ProductShape shape;
+    bool is_small;
+  } kCases[] = {
+      {{1, 32, 128, 16}, true},
+      {{1, 32, 129, 16}, false},  // many products
+      {{1, 1, 256, 256}, true},
+      {{1, 1, 256, 257}, false},  // lanes that are left over
+      {{1, 8, 64, 10}, true},
+      {{1, 8, 63, 10}, false},        // few of them in a sum
+      {{1, 7, 64, 10}, false},        // few rows
+      {{1, 33, 64, 10}, false},       // many rows
+      {{2, 8, 64, 10}, false},        // several matrices
+      {{1, 8, 64, 10, true}, false},  // rows that lie apart
+      {{1, 8, 64, 10, false, true}, true},
   };
-  EXPECT_EQ(product(32, CodeType::kUint8), Before("small product"));
-  EXPECT_EQ(product(32, biased), std::string("small product, ") + kFloatBias);
-  EXPECT_EQ(product(33, CodeType::kUint8), kOnednn);
-  EXPECT_EQ(product(33, biased), kFloatBias);
+  for (const auto& test : kCases) {
+    const SumCoding plain(CodeType::kUint8);
+    const auto kernels = [&](const SumCoding& coding) {
+      return KernelsOf({test.shape, coding, {}, OutputType::kFloat});
+    };
+    const std::string first = test.is_small ? "small product, " : "";
+    EXPECT_EQ(kernels(plain), first + kOnednn) << test.shape.rows << " " << test.shape.columns;
+    EXPECT_EQ(kernels(plain.WithBias()), first + kFloatBias);
+  }
 }
 
 TEST(SumsKernels, HaveAFloatBiasOnlyWhereFloatsHoldTheSums) {

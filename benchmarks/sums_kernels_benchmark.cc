@@ -52,7 +52,7 @@ Sizes SizesOf(const SumsProblem& problem) {
   return {shape.x_size(), shape.y_size(), shape.columns, shape.out_size()};
 }
 
-// Of each kernel, the logarithms of how fast it is on the shapes that it is for.
+// For each kernel, the logarithms of its rates on the shapes that it is for.
 using Rates = std::map<std::string, std::vector<double>>;
 
 // A planned kernel with what it reads and writes.

@@ -29,7 +29,7 @@ constexpr int kPanels = 4;  // of a row alone
 
 // oneDNN takes about a microsecond for so many, up to twice as long as these loops.
 constexpr int64_t kMostProducts = 64 << 10;
-// Of shorter sums, and of more rows, the epilogue takes most of the time, and oneDNN's is as fast.
+// With shorter sums or more rows the epilogue takes most of the time, and oneDNN is as fast.
 constexpr int64_t kLeastInner = 64;
 constexpr int64_t kMostRows = 32;
 

@@ -298,11 +298,12 @@ std::string InferenceReportOfSeed(uint64_t seed) {
   const std::string broken = FirstBrokenInferenceProperty(tried);
   if (broken.empty()) return "";
   const ProgramDesc reduced = Reduce(tried.program, [&](const ProgramDesc& candidate) {
-    return Symptom(FirstBrokenInferenceProperty({candidate, tried.config})) == Symptom(broken);
+    return Symptom(FirstBrokenInferenceProperty({candidate, tried.config, tried.pipeline})) ==
+           Symptom(broken);
   });
   return absl::StrCat("seed ", seed, ": ", broken, "\nconfig: ", tried.config.ShortDebugString(),
-                      "\n", FirstBrokenInferenceProperty({reduced, tried.config}), "\nreduced to\n",
-                      PrintProgram(reduced));
+                      "\n", FirstBrokenInferenceProperty({reduced, tried.config, tried.pipeline}),
+                      "\nreduced to\n", PrintProgram(reduced));
 }
 
 }  // namespace fixpoint

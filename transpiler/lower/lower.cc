@@ -44,8 +44,8 @@ absl::Status CheckCanBeLowered(const Program& program) {
     if (wide == nullptr || !too_wide.ok()) continue;
     const absl::StatusOr<int> bits = ReadBits(op.desc(), EraOf(program), /*otherwise=*/16);
     if (!bits.ok()) {
-      return absl::Status(bits.status().code(),
-                          absl::StrCat(DescribeInFile(op), ": ", bits.status().message()));
+      return absl::Status(bits.status().code(), absl::StrCat(program.name(), ": ", Describe(op),
+                                                             ": ", bits.status().message()));
     }
     too_wide = absl::FailedPreconditionError(absl::StrCat(
         program.name(), ": ", Describe(op), ": \"", wide->name(), "\" holds codes of ", *bits,

@@ -20,9 +20,9 @@ namespace fixpoint {
 namespace {
 
 constexpr char kImages[] = R"(
-    persistable var w f32[8,3,3,3]
-    persistable var b f32[8]
-    persistable var m f32[8]
+    var w f32[8,3,3,3] persistable
+    var b f32[8] persistable
+    var m f32[8] persistable
     var x f32[-1,3,8,8]
     var y f32[-1,8,6,6]
     var z f32[-1,8,6,6]
@@ -75,8 +75,7 @@ std::string FoldsIn(const std::string& ops, const std::string& before = kImages)
 TEST(FoldedOps, AreBiasNormResidualAndActivationInOrder) {
   EXPECT_EQ(FoldsIn(R"(
       elementwise_add(X=y, Y=b) -> (Out=z) {axis=1}
-      batch_norm(X=z, Scale=b, Bias=b, Mean=m, Variance=m) -> (Y=n, MeanOut=m2, VarianceOut=v2,
-        SavedMean=sm, SavedVariance=sv) {is_test=true}
+      batch_norm(X=z, Scale=b, Bias=b, Mean=m, Variance=m) -> (Y=n, MeanOut=m2, VarianceOut=v2, SavedMean=sm, SavedVariance=sv) {is_test=true}
       elementwise_add(X=r, Y=n) -> (Out=sum)
       relu(X=sum) -> (Out=out))"),
             "elementwise_add add_channel of b -> z\n"
@@ -91,12 +90,12 @@ TEST(FoldedOps, EndWhereAnotherOpReadsTheValueBetween) {
 }
 
 TEST(FoldedOps, BiasHasAnElementForEachChannel) {
-  EXPECT_EQ(FoldsIn("persistable var c f32[8,1,1]\nelementwise_add(X=y, Y=c) -> (Out=z) {axis=1}"),
+  EXPECT_EQ(FoldsIn("var c f32[8,1,1] persistable\nelementwise_add(X=y, Y=c) -> (Out=z) {axis=1}"),
             "elementwise_add add_channel of c -> z\n");
   EXPECT_EQ(
-      FoldsIn("persistable var c f32[1,8,1,1]\nelementwise_add(X=y, Y=c) -> (Out=z) {axis=1}"),
+      FoldsIn("var c f32[1,8,1,1] persistable\nelementwise_add(X=y, Y=c) -> (Out=z) {axis=1}"),
       "elementwise_add add_channel of c -> z\n");
-  EXPECT_EQ(FoldsIn("persistable var c f32[6]\nelementwise_add(X=y, Y=c) -> (Out=z)"),
+  EXPECT_EQ(FoldsIn("var c f32[6] persistable\nelementwise_add(X=y, Y=c) -> (Out=z)"),
             "elementwise_add: attributes\n");
   EXPECT_EQ(FoldsIn("elementwise_add(X=b, Y=y) -> (Out=z) {axis=1}"),
             "elementwise_add: attributes\n");
@@ -118,7 +117,7 @@ TEST(FoldedOps, NormOfOtherChannelsIsNone) {
                     "VarianceOut=v2, SavedMean=sm, SavedVariance=sv) {is_test=true, "
                     "data_layout=\"NHWC\"}"),
             "batch_norm: attributes\n");
-  EXPECT_EQ(FoldsIn("persistable var c f32[6]\nbatch_norm(X=y, Scale=c, Bias=c, Mean=c, "
+  EXPECT_EQ(FoldsIn("var c f32[6] persistable\nbatch_norm(X=y, Scale=c, Bias=c, Mean=c, "
                     "Variance=c) -> (Y=n, MeanOut=m2, VarianceOut=v2, SavedMean=sm, "
                     "SavedVariance=sv) {is_test=true}"),
             "batch_norm: attributes\n");
@@ -126,8 +125,8 @@ TEST(FoldedOps, NormOfOtherChannelsIsNone) {
 
 TEST(FoldedOps, ChannelsOfAMatrixAreItsColumns) {
   const std::string matrices = R"(
-      persistable var w f32[6,8]
-      persistable var b f32[8]
+      var w f32[6,8] persistable
+      var b f32[8] persistable
       var x f32[-1,6]
       var y f32[-1,8]
       var z f32[-1,8]
@@ -149,8 +148,8 @@ TEST(FoldedOps, ClipIsOneWhereItsResultBecomesCodes) {
   EXPECT_EQ(FoldsIn("relu6(X=y) -> (Out=z) {threshold=6.0}\ntanh(X=z) -> (Out=a)"),
             "relu6: keeps_nan\n");
   EXPECT_EQ(FoldsIn(R"(
-      persistable var s f32[1]
-      persistable var zero i8[1]
+      var s f32[1] persistable
+      var zero i8[1] persistable
       relu6(X=y) -> (Out=z) {threshold=6.0}
       quantize_linear(X=z, Scale=s, ZeroPoint=zero) -> (Y=q) {bit_length=8, is_test=true})"),
             "relu6 clip -> z\nquantize_linear: not_after_product\n");

@@ -53,7 +53,8 @@ std::string TextOf(const FoldedOp& fold) {
 
 // What is folded into the first product, a line for each op, and why the next one is not.
 std::string FoldsIn(const std::string& ops, const std::string& before = kImages) {
-  const Program program = ProgramFromText(before + ops);
+  const Program program =
+      ProgramFromText(absl::StrCat("program version=2006002\nblock 0 {\n", before, ops, "\n}\n"));
   const DeclaredFacts facts(EraOf(program));
   for (const Op& op : program.block(0).ops()) {
     if (!TraitsOf(op).product) continue;

@@ -122,7 +122,9 @@ RandomConfiguration DrawOfTensorRt(CaseMaker& c) {
 void DrawRule(CaseMaker& c, QuantConfig* config) {
   QuantRule* const rule = config->add_rules();
   rule->set_optional(true);
-  rule->set_op_type(c.OneOf<std::string>({"conv2d", "depthwise_conv2d", "mul", "matmul"}));
+  // A rule requests a matmul, which paddle_2_6 fuses.
+  rule->set_op_type(
+      c.OneOf<std::string>({"conv2d", "depthwise_conv2d", "mul", c.is_2x() ? "matmul" : "mul"}));
   if (c.OneIn(3)) {
     rule->set_skip(true);
   } else {

@@ -56,15 +56,17 @@ FIXPOINT_VNNI __m512 LoadCodes(const uint8_t* from, __mmask16 mask) {
                                                  : _mm512_maskz_cvtepu8_epi32(kAllLanes, codes));
 }
 
+// The codes that floats round to.
+FIXPOINT_VNNI __m128i RoundToCodes(__m512 x) {
+  return _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_maskz_cvtps_epi32(kAllLanes, x));
+}
+
 // Stores floats as the codes that they round to.
 FIXPOINT_VNNI void StoreCodes(__m512 x, uint8_t* to, __mmask16 mask) {
-  const __m128i codes =
-      _mm512_maskz_cvtepi32_epi8(kAllLanes, _mm512_maskz_cvtps_epi32(kAllLanes, x));
+  const __m128i codes = RoundToCodes(x);
   // A store with a mask takes several times as long.
   if (mask == kAllLanes) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to), codes);
-  } else if (mask == FirstLanes(8)) {
-    _mm_storel_epi64(reinterpret_cast<__m128i*>(to), codes);
   } else {
     _mm_mask_storeu_epi8(to, mask, codes);
   }

@@ -54,7 +54,7 @@ struct FinishFolded {
       }
       x = _mm512_maskz_max_ps(kAllLanes, x, lowest);
       x = _mm512_maskz_min_ps(kAllLanes, x, highest);
-      // Here and not in StoreCodes, which the loops of other kernels inline: they are slower with it.
+      // Not a branch of StoreCodes: loops of other kernels, which inline that, become slower.
       if (place.mask == FirstLanes(8)) {
         _mm_storel_epi64(reinterpret_cast<__m128i*>(to), RoundToCodes(x));
       } else {

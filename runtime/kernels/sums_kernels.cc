@@ -28,24 +28,24 @@ constexpr bool kWeightZeroPoints = true;
 constexpr bool kNoWeightZeroPoints = false;
 
 constexpr SumsKernel kKernels[] = {
-    {"small product", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+    {"small product", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
      EpilogueGrammar::kAnyStages, IsForSmallProduct, 2.4, PlanSmallProduct},
-    {"one channel", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+    {"one channel", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
      EpilogueGrammar::kAnyStages, IsForOneChannel, 1.8, PlanOneChannelConvolution},
-    {"depthwise", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+    {"depthwise", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
      EpilogueGrammar::kAnyStages, IsForDepthwise, 1.15, PlanDepthwiseConvolution},
-    {"tiles", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+    {"tiles", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
      EpilogueGrammar::kFoldedToCodes, IsForTiles, 1.1, PlanTiledConvolution},
-    {"oneDNN", HasExactIntegerProducts, kNoWeightZeroPoints, BiasForm::kNone,
+    {"oneDNN", HasExactIntegerProducts, kNoWeightZeroPoints, BiasAddition::kNone,
      EpilogueGrammar::kPostOps, FitsAll, 1, PlanOnednnSums},
-    {"tiles of parts", HasAvx512Vnni, kNoWeightZeroPoints, BiasForm::kInteger,
+    {"tiles of parts", HasAvx512Vnni, kNoWeightZeroPoints, BiasAddition::kInteger,
      EpilogueGrammar::kFoldedToCodes, IsForTilesOfParts, 0.96, PlanTiledConvolution},
-    {"oneDNN, float bias", HasExactIntegerProducts, kNoWeightZeroPoints, BiasForm::kFloat,
+    {"oneDNN, float bias", HasExactIntegerProducts, kNoWeightZeroPoints, BiasAddition::kFloat,
      EpilogueGrammar::kPostOps, FitsAll, 0.93, PlanOnednnSums},
-    {"oneDNN in two passes", HasExactIntegerProducts, kWeightZeroPoints, BiasForm::kInteger,
+    {"oneDNN in two passes", HasExactIntegerProducts, kWeightZeroPoints, BiasAddition::kInteger,
      EpilogueGrammar::kAnyStages, FitsAll, 0.88, PlanTwoPassSums},
-    {"floats", Always, kWeightZeroPoints, BiasForm::kInteger, EpilogueGrammar::kAnyStages, FitsAll,
-     0.29, PlanSumsOfFloats},
+    {"floats", Always, kWeightZeroPoints, BiasAddition::kInteger, EpilogueGrammar::kAnyStages,
+     FitsAll, 0.29, PlanSumsOfFloats},
 };
 
 bool TakesEpilogue(EpilogueGrammar grammar, const SumsProblem& problem) {
@@ -60,10 +60,11 @@ bool TakesEpilogue(EpilogueGrammar grammar, const SumsProblem& problem) {
   return false;
 }
 
-bool TakesBias(BiasForm form, const SumsProblem& problem) {
-  if (!problem.coding.has_bias) return form != BiasForm::kFloat;
-  return form == BiasForm::kInteger ||
-         (form == BiasForm::kFloat && FloatsHoldSums(problem.products(), problem.coding.inputs));
+bool TakesBias(BiasAddition form, const SumsProblem& problem) {
+  if (!problem.coding.has_bias) return form != BiasAddition::kFloat;
+  return form == BiasAddition::kInteger ||
+         (form == BiasAddition::kFloat &&
+          FloatsHoldSums(problem.products(), problem.coding.inputs));
 }
 
 bool Computes(const SumsKernel& kernel, const SumsProblem& problem) {

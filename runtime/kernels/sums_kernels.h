@@ -15,7 +15,7 @@
 namespace fixpoint::kernels {
 
 // How a kernel adds the bias.
-enum class BiasForm {
+enum class BiasAddition {
   kNone,     // not at all
   kInteger,  // its sums begin at it
   kFloat,    // to sums that are floats by then, exactly where floats hold every sum
@@ -32,7 +32,7 @@ struct SumsKernel {
   const char* name;
   bool (*has_instructions)();
   bool takes_weight_zero_points;
-  BiasForm bias;
+  BiasAddition bias;
   EpilogueGrammar epilogue;
   bool (*fits)(const SumsProblem& problem);  // the shape
   // How fast it is where it fits, as a multiple of oneDNN without a bias: the geometric mean that

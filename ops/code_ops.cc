@@ -89,7 +89,15 @@ absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bit
   return AffineCodes(bits, ReadBool(op, era, "unsigned_codes", false), rounding);
 }
 
-absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era, int otherwise) {
+absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era) {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  // The schema of the other era says it where an op cannot say it in this one.
+  const AttrSchema* const axis = schema != nullptr ? schema->FindAttr("quant_axis", era) : nullptr;
+  if (schema != nullptr && axis == nullptr) return -1;
+  int otherwise = -1;
+  if (axis != nullptr && axis->default_value) {
+    otherwise = static_cast<int>(IntValue(*axis->default_value).value_or(otherwise));
+  }
   return ReadInt(op, era, "quant_axis", otherwise);
 }
 
@@ -122,7 +130,7 @@ std::vector<std::string> StepsOfPortable(QuantOp kind) {
   return types;
 }
 
-std::optional<CodeOp> ReadCodeOp(const Op& op, Era era) {
+std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits) {
   const OpSchema* const schema = FindOpSchema(op.type());
   if (schema == nullptr || schema->quant_op() == QuantOp::kNone ||
       !OpAttributes::Of(op.desc(), *schema, era)) {
@@ -142,12 +150,13 @@ std::optional<CodeOp> ReadCodeOp(const Op& op, Era era) {
                          schema->FindOutput("OutScales", era) != nullptr;
   read.finds_scale = !is_dequantize && has_found &&
                      (read.scale == nullptr || !ReadBool(desc, era, "is_test", true));
-  const absl::StatusOr<int> axis = ReadChannelAxis(desc, era, -1);
+  read.multiplies_by_step = era == Era::kFluid && schema->traits().multiplies_by_step_in_fluid;
+  const absl::StatusOr<int> axis = ReadChannelAxis(desc, era);
   if (axis.ok() && *axis != -1) read.axis = *axis;
   std::optional<CodeRange> codes;
   if (is_dequantize) {
     codes = CodesToRead(desc, era);
-  } else if (const auto made = ReadCodeRange(desc, era); made.ok()) {
+  } else if (const auto made = ReadCodeRange(desc, era, least_bits); made.ok()) {
     codes = *made;
   }
   const bool lacks_zero_point = read.scales_are_steps && read.zero_point == nullptr;

@@ -41,6 +41,9 @@ struct CodeOp {
   std::optional<int> axis;  // the channel axis; nothing: one scale for the tensor
   // Whether a scale is the step between two codes; if not, it is what the largest code stands for.
   bool scales_are_steps = false;
+  // Whether an op that quantizes and dequantizes multiplies codes by the step between them; if not,
+  // by what the largest code stands for, and divides by that code.
+  bool multiplies_by_step = false;
   bool finds_scale = false;    // in X, or follows X's range; else uses the scale that is read
   bool only_observes = false;  // the input passes unchanged
 
@@ -49,8 +52,9 @@ struct CodeOp {
 };
 
 // Returns nothing for an op without a schema, for one that neither quantizes nor dequantizes, and
-// for one whose attributes cannot be read or that lacks a required argument.
-std::optional<CodeOp> ReadCodeOp(const Op& op, Era era);
+// for one whose attributes cannot be read (those of ReadCodeRange for one that quantizes) or that
+// lacks a required argument.
+std::optional<CodeOp> ReadCodeOp(const Op& op, Era era, int least_bits = 2);
 
 // The ops of a bias that training rounds to steps of the sums that it is added to (bias_codes.h),
 // and of its codes in a portable program. They read X, InputScale and WeightScale, write Out, and
@@ -86,8 +90,8 @@ std::vector<std::string> StepsOfPortable(QuantOp kind);
 // whole number of 32 bits; the bits are not `least_bits` to 16.
 absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bits = 2);
 absl::StatusOr<int> ReadBits(const OpDesc& op, Era era, int otherwise, int least_bits = 2);
-// -1: one scale for the tensor.
-absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era, int otherwise);
+// -1: one scale for the tensor. Error (kInvalidArgument): not a whole number of 32 bits.
+absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era);
 // What a dequantize op divides by, from whichever attribute gives it; not always a code.
 absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwise);
 

@@ -387,6 +387,11 @@ OpSchemaBuilder& OpSchemaBuilder::ScalesAreSteps() {
   return *this;
 }
 
+OpSchemaBuilder& OpSchemaBuilder::MultipliesByStepInFluid() {
+  traits().multiplies_by_step_in_fluid = true;
+  return *this;
+}
+
 OpSchemaBuilder& OpSchemaBuilder::HasEpilogue() {
   traits().has_epilogue = true;
   return *this;

@@ -92,6 +92,7 @@ class OpSchemaBuilder {
   OpSchemaBuilder& Copies();
   OpSchemaBuilder& IsOfSamples();
   OpSchemaBuilder& ScalesAreSteps();
+  OpSchemaBuilder& MultipliesByStepInFluid();
   OpSchemaBuilder& HasEpilogue();
   OpSchemaBuilder& GivesImages();
   // For a slot that is not an operand of a product.

@@ -106,6 +106,9 @@ struct OpTraits {
   // For an op that quantizes or dequantizes: a scale is the step between two codes, and there is a
   // zero point; if false, a scale is what the largest code stands for (code_ops.h).
   bool scales_are_steps = false;
+  // For an op that quantizes and dequantizes: in 1.x it gives code * (range / largest code), and
+  // elsewhere code * range / largest code.
+  bool multiplies_by_step_in_fluid = false;
   // Sums of codes, with the stages that attributes name (ops/epilogue.h).
   bool has_epilogue = false;
   // For an op that is not a product: whether its channels are those of images.

@@ -1,33 +1,45 @@
 #include "ops/codes/declared_facts.h"
 
+#include "ops/code_ops.h"
+#include "ops/codes/held_codes.h"
 #include "ops/op_schema.h"
 #include "proto/program.h"
 
 namespace fixpoint {
 namespace {
 
-// Whether a run may hold what an input reads as codes: they come from a step from codes, through
-// ops that keep their range.
+// Whether a run may hold the floats that an op gives as codes.
+bool MayGiveHeldCodes(const Op& op, Era era) {
+  switch (QuantOpOf(op)) {
+    case QuantOp::kDequantize:
+      return true;
+    case QuantOp::kQuantizeDequantize: {
+      const std::optional<CodeOp> read = ReadCodeOp(op, era);
+      return !read || CodesHeldOf(*read, /*is_never_negative=*/true);
+    }
+    default:
+      return false;
+  }
+}
+
+// Whether an op's output may be held as its input X is.
+bool PassesOn(const Op& op, Era era) {
+  const OpSchema* const schema = FindOpSchema(op.type());
+  if (schema == nullptr) return false;
+  if (schema->quant_op() == QuantOp::kObserve || schema->KeepsRange(op.desc(), era)) return true;
+  const std::optional<CodeOp> read = ReadCodeOp(op, era);
+  return read && read->only_observes;
+}
+
+// Whether a run may hold the floats that an input reads as codes.
 bool MayBeHeldAsCodes(const Argument& input, Era era) {
   const Argument* at = &input;
   while (at != nullptr && at->value() != nullptr) {
-    if (at->value()->origin() == Value::Origin::kEntry) return at->op().block().index() > 0;
-    if (at->value()->origin() != Value::Origin::kWrite) return true;
-    const Op* const op = at->value()->op();
-    const OpSchema* const schema = FindOpSchema(op->type());
-    if (schema == nullptr) return false;
-    switch (schema->quant_op()) {
-      case QuantOp::kDequantize:
-      case QuantOp::kQuantizeDequantize:
-        return true;
-      case QuantOp::kQuantize:
-        return false;
-      case QuantOp::kObserve:
-        break;
-      case QuantOp::kNone:
-        if (!schema->KeepsRange(op->desc(), era)) return false;
-    }
-    at = op->Input("X");
+    const Value& value = *at->value();
+    if (value.origin() == Value::Origin::kEntry) return at->op().block().index() > 0;
+    if (value.origin() != Value::Origin::kWrite) return true;
+    if (!PassesOn(*value.op(), era)) return MayGiveHeldCodes(*value.op(), era);
+    at = value.op()->Input("X");
   }
   return false;
 }

@@ -8,4 +8,10 @@ std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negati
   return fits_from_zero ? std::optional(UnsignedPartOf(made)) : std::nullopt;
 }
 
+std::optional<CodeRange> CodesHeldOf(const CodeOp& op, bool is_never_negative) {
+  if (op.multiplies_by_step) return std::nullopt;
+  // Affine codes of floats that are never negative begin at their zero point.
+  return CodesHeldOf(op.codes, is_never_negative && !op.scales_are_steps);
+}
+
 }  // namespace fixpoint

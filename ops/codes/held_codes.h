@@ -1,10 +1,14 @@
-// Codes that are held in 8 bits, from which products, sums and lookups are computed.
+// Which floats are held as codes of 8 bits, from which products, sums and lookups are computed:
+// those that an op quantizes and dequantizes, those of an op that dequantizes codes which are held,
+// and copies of them. The executor's plan notes where it holds a value so (plan_builder.h), and
+// lowering writes integer_dequantize there; both ask here.
 
 #ifndef FIXPOINT_OPS_CODES_HELD_CODES_H_
 #define FIXPOINT_OPS_CODES_HELD_CODES_H_
 
 #include <optional>
 
+#include "ops/code_ops.h"
 #include "ops/code_range.h"
 
 namespace fixpoint {
@@ -14,6 +18,9 @@ namespace fixpoint {
 // (ops/never_negative.h). They are unsigned, and held as UINT8, or signed, and held as INT8.
 // Nothing where 8 bits do not hold them: they are then floats.
 std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negative);
+// The same for the codes that an op makes or reads: nothing also where it gives other floats than
+// those that they stand for.
+std::optional<CodeRange> CodesHeldOf(const CodeOp& op, bool is_never_negative);
 
 }  // namespace fixpoint
 

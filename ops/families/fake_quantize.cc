@@ -163,7 +163,9 @@ OpSchemaBuilder& DefineRounding(OpList& ops, QuantOp quant_op, absl::string_view
 
 // The zero point is 0, so no code is below 0 if no float is.
 OpSchemaBuilder& DefineSymmetric(OpList& ops, QuantOp quant_op, absl::string_view signature) {
-  return DefineRounding(ops, quant_op, signature).KeepsSign();
+  OpSchemaBuilder& op = DefineRounding(ops, quant_op, signature).KeepsSign();
+  if (quant_op == QuantOp::kQuantizeDequantize) op.MultipliesByStepInFluid();
+  return op;
 }
 
 OpSchemaBuilder& DefineLinear(OpList& ops, QuantOp quant_op, absl::string_view type) {

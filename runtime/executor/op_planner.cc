@@ -90,6 +90,8 @@ std::optional<OpPlanner> OpPlanner::After(const Op& op) const {
   return std::optional<OpPlanner>(std::in_place, op, planning_);
 }
 
+absl::string_view OpPlanner::SlotOf(const Argument& argument) { return argument.slot_name(); }
+
 bool OpPlanner::HasInputSlot(absl::string_view slot) const {
   return schema_.FindInput(slot, era()) != nullptr;
 }

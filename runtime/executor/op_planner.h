@@ -96,6 +96,8 @@ class OpPlanner {
   const PlanBuilder& builder() const { return planning_.builder; }
   BlockPlanner& block_planner() { return planning_.block_planner; }
 
+  // The slot of an argument of the op.
+  static absl::string_view SlotOf(const Argument& argument);
   // Whether ops of this type can have such an input at all.
   bool HasInputSlot(absl::string_view slot) const;
   int InputCount(absl::string_view slot) const;

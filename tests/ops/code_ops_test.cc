@@ -58,5 +58,38 @@ TEST(ReadCodeOp, ReadsTheReferencesDequantizeOps) {
   EXPECT_FALSE(ReadCodeOp(*op->next(), Era::kPaddle2).has_value());
 }
 
+// Ops of 1.x have no attribute for it.
+TEST(ReadCodeOp, TheAxisOfChannelsIsTheDefaultOfTheOtherEraToo) {
+  const Program program = ParsedProgram(R"(
+    fake_channel_wise_quantize_abs_max(X=w) -> (Out=q, OutScale=s)
+    fake_quantize_abs_max(X=w) -> (Out=r, OutScale=t) {quant_axis=1}
+  )");
+  const Op& op = *program.block(0).first_op();
+  EXPECT_EQ(ReadCodeOp(op, Era::kFluid)->axis, 0);
+  EXPECT_EQ(ReadCodeOp(op, Era::kPaddle2)->axis, 0);
+  // The op has one scale, whatever an attribute says that it does not have.
+  EXPECT_EQ(ReadCodeOp(*op.next(), Era::kPaddle2)->axis, std::nullopt);
+}
+
+TEST(ReadCodeOp, TheReferencesOpsMultiplyByTheStepInFluidAlone) {
+  const Program program = ParsedProgram(R"(
+    fake_quantize_dequantize_abs_max(X=w) -> (Out=q, OutScale=s)
+    fake_quantize_dequantize_lsq(X=w, InScale=s) -> (Out=r, OutScale=s)
+  )");
+  const Op& op = *program.block(0).first_op();
+  EXPECT_TRUE(ReadCodeOp(op, Era::kFluid)->multiplies_by_step);
+  EXPECT_FALSE(ReadCodeOp(op, Era::kPaddle2)->multiplies_by_step);
+  EXPECT_FALSE(ReadCodeOp(*op.next(), Era::kFluid)->multiplies_by_step);
+}
+
+// The executor computes codes of one bit.
+TEST(ReadCodeOp, ReadsAsFewBitsAsItIsAskedFor) {
+  const Program program =
+      ParsedProgram("fake_quantize_abs_max(X=w) -> (Out=q, OutScale=s) {bit_length=1}");
+  const Op& op = *program.block(0).first_op();
+  EXPECT_FALSE(ReadCodeOp(op, Era::kPaddle2).has_value());
+  EXPECT_EQ(ReadCodeOp(op, Era::kPaddle2, /*least_bits=*/1)->codes.bits, 1);
+}
+
 }  // namespace
 }  // namespace fixpoint

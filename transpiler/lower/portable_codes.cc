@@ -115,8 +115,7 @@ std::optional<CodesWritten> PortableCodes::FindWritten(const Op& op) const {
   const std::optional<float> scale = FindNumber(read->scale);
   if (!scale) return std::nullopt;
   if (!read->scales_are_steps) {
-    const CodeRange codes =
-        CodesHeldOf(read->codes, /*is_never_negative=*/true).value_or(read->codes);
+    const CodeRange codes = CodesHeldOf(*read, /*is_never_negative=*/true).value_or(read->codes);
     return CodesWritten{
         {codes.is_unsigned ? VarType::UINT8 : VarType::INT8, *scale, codes.largest, 0},
         MultiplierOfCodes(*scale, codes.largest, codes.rounding)};

@@ -58,13 +58,13 @@ class SiteFinder {
     ASSIGN_OR_RETURN(site.codes, Named(op, ReadCodeRange(op.desc(), era_)));
 
     if (match.recipe == nullptr) {
-      ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_, 0)));
+      ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_)));
       site.is_dynamic = site.axis != -1;
       ASSIGN_OR_RETURN(site.scale, Slot(op, "Scale", false));
     } else {
       const Quantizer& quantizer = *match.quantizer;
       if (quantizer.granularity() == QuantSpec::PER_CHANNEL) {
-        ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_, 0)));
+        ASSIGN_OR_RETURN(site.axis, Named(op, ReadChannelAxis(op.desc(), era_)));
       }
       site.quantizer = &quantizer;
       site.is_dynamic = quantizer.is_dynamic();
@@ -148,7 +148,6 @@ class SiteFinder {
           absl::StrCat(Describe(op), ": ", attribute, " is ", value, "; want ", wanted,
                        ", that of the codes of ", Describe(*site.quantize)));
     };
-    const bool is_linear = op.type() == kDequantizeLinear;
     if (OnlyObserves(op)) {
       return absl::FailedPreconditionError(absl::StrCat(
           Describe(op), ": only observes, so that \"", op.outputs().front()->name(),
@@ -156,10 +155,7 @@ class SiteFinder {
     }
     ASSIGN_OR_RETURN(const int bits, Named(op, ReadBits(op.desc(), era_, site.codes.bits)));
     if (bits != site.codes.bits) return misfit("bit_length", bits, site.codes.bits);
-    // Without the attribute, the ops of an era have channels on axis 0 or one scale.
-    const bool has_channels = is_linear || op.Input("Scales") != nullptr;
-    ASSIGN_OR_RETURN(const int axis,
-                     Named(op, ReadChannelAxis(op.desc(), era_, has_channels ? 0 : -1)));
+    ASSIGN_OR_RETURN(const int axis, Named(op, ReadChannelAxis(op.desc(), era_)));
     if (axis != site.axis) return misfit("quant_axis", axis, site.axis);
     return absl::OkStatus();
   }
@@ -194,7 +190,7 @@ bool IsQuantize(const Op& op, const QuantizerTable& quantizers) {
 
 bool FindsItsRange(const Op& op, const QuantizerTable& quantizers) {
   if (op.type() == kQuantizeLinear) {
-    const absl::StatusOr<int> axis = ReadChannelAxis(op.desc(), Era::kPaddle2, -1);
+    const absl::StatusOr<int> axis = ReadChannelAxis(op.desc(), Era::kPaddle2);
     return axis.ok() && *axis != -1;
   }
   const QuantizerTable::Match match = quantizers.FindByQuantizeOp(op.type());

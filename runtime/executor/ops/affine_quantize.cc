@@ -111,17 +111,17 @@ absl::StatusOr<AffineBuffers> AddFollow(OpPlanner& op, const CodeRange& codes, B
 
 // Adds the step that quantizes X to integers.
 void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& affine,
-                 const CodeRange& range, kernels::CodeType type) {
+                 const CodeRange& range) {
   const Value& out = op.OutputValue("Out");
   const TensorType numbers = op.InputType("X");
-  const bool is_signed = type == kernels::CodeType::kInt8;
+  const bool is_signed = !range.is_unsigned;
   Codes codes;
   codes.codes =
       op.builder().NewBuffer(absl::StrCat(op.OutputName("Out"), " as codes"),
                              {is_signed ? VarType::INT8 : VarType::UINT8, numbers.dims}, layout);
   codes.ranges = affine.step;
   codes.zero_point = affine.zero_point;
-  codes.type = type;
+  codes.type = TypeOf(range);
   codes.largest_code = 1;
   codes.layout = layout;
   op.AddStep({{x, affine.step, affine.zero_point},
@@ -143,7 +143,8 @@ void AddIntegers(OpPlanner& op, Buffer x, Layout layout, const AffineBuffers& af
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const CodeRange codes, CodeRangeOf(op));
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
+  const CodeRange& codes = quantize.codes;
   const Layout layout = op.InputLayout("X");
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", layout));
   AffineBuffers affine;
@@ -156,21 +157,21 @@ absl::Status PlanQuantize(OpPlanner& op) {
     ASSIGN_OR_RETURN(affine, AddFollow(op, codes, x, affine));
   }
   if (!op.Wants("Out")) return absl::OkStatus();
-  if (const auto held = CodesHeldOf(codes, /*is_never_negative=*/false)) {
-    AddIntegers(op, x, layout, affine, codes, TypeOf(*held));
+  if (const auto held = CodesHeldOf(quantize, /*is_never_negative=*/false)) {
+    AddIntegers(op, x, layout, affine, *held);
     return absl::OkStatus();
   }
   const Buffer out = op.WriteOver("Out", op.InputType("X"), layout, x);
-  op.AddStep({{x, affine.step, affine.zero_point}, {out}, [=](const StepContext& run) {
-                const float multiplier = 1 / run.Floats(affine.step)[0];
-                const float zero_point = run.Floats(affine.zero_point)[0];
-                RETURN_IF_ERROR(CheckZeroPoint(zero_point, codes));
-                const absl::Span<float> from = run.Floats(x);
-                std::transform(from.begin(), from.end(), run.Floats(out).begin(), [&](float value) {
-                  return CodeOf(value, multiplier, zero_point, codes);
-                });
-                return absl::OkStatus();
-              }});
+  op.AddStep(
+      {{x, affine.step, affine.zero_point}, {out}, [=, codes = codes](const StepContext& run) {
+         const float multiplier = 1 / run.Floats(affine.step)[0];
+         const float zero_point = run.Floats(affine.zero_point)[0];
+         RETURN_IF_ERROR(CheckZeroPoint(zero_point, codes));
+         const absl::Span<float> from = run.Floats(x);
+         std::transform(from.begin(), from.end(), run.Floats(out).begin(),
+                        [&](float value) { return CodeOf(value, multiplier, zero_point, codes); });
+         return absl::OkStatus();
+       }});
   return absl::OkStatus();
 }
 

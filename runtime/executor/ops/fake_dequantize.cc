@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
 #include "ops/quant_math.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -21,7 +22,7 @@ namespace {
 // What an op says about the codes in X.
 struct Dequantization {
   int32_t largest_code = 127;
-  std::optional<int> channel_axis;
+  std::optional<int> channel_axis = std::nullopt;
   absl::string_view scale = "Scale";
   absl::string_view output = "Out";
 };
@@ -71,6 +72,15 @@ absl::Status PlanDequantize(OpPlanner& op, const Dequantization& d) {
                 return absl::OkStatus();
               }});
   return absl::OkStatus();
+}
+
+// What an op says that divides by a largest code.
+absl::StatusOr<Dequantization> DequantizationOf(const OpPlanner& op) {
+  RETURN_IF_ERROR(ReadLargestCode(op.attributes().op(), op.era(), LargestCode(8)).status());
+  const std::optional<CodeOp> read = ReadCodeOp(op.op(), op.era());
+  if (!read) return absl::InvalidArgumentError("its result is absent; want an output for it");
+  return Dequantization{read->codes.largest, read->axis, OpPlanner::SlotOf(*read->scale),
+                        OpPlanner::SlotOf(*read->output)};
 }
 
 absl::StatusOr<int32_t> LargestCodeOf(int64_t bits) {
@@ -143,10 +153,7 @@ absl::Status PlanChannelWise(OpPlanner& op) {
                      " values; want the channels' scales, and one of an activation or none"));
   }
   if (scales == 2) return PlanProductOfCodes(op, bits);
-  Dequantization d;
-  ASSIGN_OR_RETURN(d.largest_code, LargestCodeOf(bits[0]));
-  d.channel_axis = static_cast<int>(op.attributes().Int("quant_axis"));
-  d.scale = "Scales";
+  ASSIGN_OR_RETURN(const Dequantization d, DequantizationOf(op));
   return PlanDequantize(op, d);
 }
 
@@ -173,11 +180,7 @@ absl::Status PlanDequantizeLinear(OpPlanner& op) {
     if (!op.Wants("Y")) return absl::OkStatus();
     return op.builder().Share(op.OutputValue("Y"), op.InputValue("X"));
   }
-  Dequantization d;
-  ASSIGN_OR_RETURN(d.largest_code, LargestCodeOf(op.attributes().Int("bit_length")));
-  const int axis = static_cast<int>(op.attributes().Int("quant_axis"));
-  if (axis != -1) d.channel_axis = axis;
-  d.output = "Y";
+  ASSIGN_OR_RETURN(const Dequantization d, DequantizationOf(op));
   return PlanDequantize(op, d);
 }
 

@@ -58,13 +58,11 @@ absl::StatusOr<Buffer> StoredRange(OpPlanner& op) {
   return range;
 }
 
-absl::Status PlanAbsMax(OpPlanner& op, bool dequantizes) {
-  Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
-  quantization.dequantizes = dequantizes;
+absl::Status PlanAbsMax(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
   const Buffer range = op.WriteAs("OutScale", kOneNumber);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, range));
-  return AddQuantize(op, quantization, range);
+  return AddQuantize(op, quantize, range);
 }
 
 // Adds the steps that include the range of X in the moving average: state = rate * state + 1, accum
@@ -94,16 +92,14 @@ absl::StatusOr<Buffer> AddFollow(OpPlanner& op) {
   return range;
 }
 
-absl::Status PlanMovingAverage(OpPlanner& op, bool dequantizes) {
-  Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
-  quantization.dequantizes = dequantizes;
+absl::Status PlanMovingAverage(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
   if (op.IsTest()) {
     ASSIGN_OR_RETURN(const Buffer stored, StoredRange(op));
-    return AddQuantize(op, quantization, stored);
+    return AddQuantize(op, quantize, stored);
   }
   ASSIGN_OR_RETURN(const Buffer range, AddFollow(op));
-  return AddQuantize(op, quantization, range);
+  return AddQuantize(op, quantize, range);
 }
 
 absl::Status PlanObserver(OpPlanner& op) {
@@ -142,11 +138,10 @@ float NextWindowMean(absl::Span<float> window, int64_t step, float /*range*/, fl
 using WindowRule = float (*)(absl::Span<float> window, int64_t step, float range, float current);
 
 absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
-  Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
   if (op.IsTest()) {
     ASSIGN_OR_RETURN(const Buffer stored, StoredRange(op));
-    return AddQuantize(op, quantization, stored);
+    return AddQuantize(op, quantize, stored);
   }
   const Buffer current = op.Scratch("range", VarType::FP32, 1);
   RETURN_IF_ERROR(AddFindRanges(op, std::nullopt, current));
@@ -175,49 +170,40 @@ absl::Status PlanWindow(OpPlanner& op, WindowRule rule, int64_t first_step) {
               "",
               0,
               "follow window"});
-  return AddQuantize(op, quantization, range);
+  return AddQuantize(op, quantize, range);
 }
 
-absl::Status PlanChannelWise(OpPlanner& op, bool dequantizes) {
+absl::Status PlanChannelWise(OpPlanner& op) {
   RETURN_IF_ERROR(op.OutputType("Out").status());
-  Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
-  quantization.dequantizes = dequantizes;
-  quantization.channel_axis = static_cast<int>(op.attributes().Int("quant_axis"));
-  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
-  if (!dequantizes && op.IsTest()) {
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantize.axis));
+  if (quantize.kind == QuantOp::kQuantize && op.IsTest()) {
     ASSIGN_OR_RETURN(const Buffer stored, HeldInOutput(op, "OutScale", view.channels.count));
-    return AddQuantize(op, quantization, stored);
+    return AddQuantize(op, quantize, stored);
   }
   const Buffer ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
-  RETURN_IF_ERROR(AddFindRanges(op, quantization.channel_axis, ranges));
-  return AddQuantize(op, quantization, ranges);
+  RETURN_IF_ERROR(AddFindRanges(op, quantize.axis, ranges));
+  return AddQuantize(op, quantize, ranges);
 }
 
 // quant_axis -1: by the moving average, in inference by Scale [1]; else by each channel's own
 // range, in inference by Scale [C]. only_observer: the values pass as they are.
 absl::Status PlanQuantizeLinear(OpPlanner& op) {
-  Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
-  quantization.output = "Y";
-  const int axis = static_cast<int>(op.attributes().Int("quant_axis"));
-  if (axis != -1) quantization.channel_axis = axis;
-  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantize.axis));
   Buffer ranges;
   if (op.IsTest()) {
     RETURN_IF_ERROR(op.CheckSize("Scale", view.channels.count));
     ASSIGN_OR_RETURN(ranges, op.ReadFloats("Scale"));
   } else {
-    if (quantization.channel_axis) {
+    if (quantize.axis) {
       ranges = op.WriteAs("OutScale", {VarType::FP32, {view.channels.count}});
-      RETURN_IF_ERROR(AddFindRanges(op, quantization.channel_axis, ranges));
+      RETURN_IF_ERROR(AddFindRanges(op, quantize.axis, ranges));
     } else {
       ASSIGN_OR_RETURN(ranges, AddFollow(op));
     }
   }
-  if (!op.attributes().Bool("only_observer")) {
-    return AddQuantize(op, quantization, ranges);
-  }
+  if (!quantize.only_observes) return AddQuantize(op, quantize, ranges);
   if (!op.Wants("Y")) return absl::OkStatus();
   return op.builder().Share(op.OutputValue("Y"), op.InputValue("X"));
 }
@@ -232,21 +218,17 @@ absl::Status PlanPassGradient(OpPlanner& op) {
 
 OpPlans FakeQuantizePlans() {
   return {
-      {"fake_quantize_abs_max", [](OpPlanner& op) { return PlanAbsMax(op, false); }},
-      {"fake_quantize_dequantize_abs_max", [](OpPlanner& op) { return PlanAbsMax(op, true); }},
-      {"fake_quantize_moving_average_abs_max",
-       [](OpPlanner& op) { return PlanMovingAverage(op, false); }},
-      {"fake_quantize_dequantize_moving_average_abs_max",
-       [](OpPlanner& op) { return PlanMovingAverage(op, true); }},
+      {"fake_quantize_abs_max", PlanAbsMax},
+      {"fake_quantize_dequantize_abs_max", PlanAbsMax},
+      {"fake_quantize_moving_average_abs_max", PlanMovingAverage},
+      {"fake_quantize_dequantize_moving_average_abs_max", PlanMovingAverage},
       {"moving_average_abs_max_scale", PlanObserver},
       {"fake_quantize_range_abs_max",
        [](OpPlanner& op) { return PlanWindow(op, NextWindowRange, /*first_step=*/0); }},
       {"fake_quantize_window_mean_abs_max",
        [](OpPlanner& op) { return PlanWindow(op, NextWindowMean, /*first_step=*/1); }},
-      {"fake_channel_wise_quantize_abs_max",
-       [](OpPlanner& op) { return PlanChannelWise(op, false); }},
-      {"fake_channel_wise_quantize_dequantize_abs_max",
-       [](OpPlanner& op) { return PlanChannelWise(op, true); }},
+      {"fake_channel_wise_quantize_abs_max", PlanChannelWise},
+      {"fake_channel_wise_quantize_dequantize_abs_max", PlanChannelWise},
       {"quantize_linear", PlanQuantizeLinear},
       {"fake_quantize_dequantize_grad", PlanPassGradient},
       {"straight_through_estimator_grad", PlanPassGradient},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_ops.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
@@ -15,11 +16,6 @@
 
 namespace fixpoint::executor {
 namespace {
-
-std::optional<int> ChannelAxis(const OpPlanner& op, bool per_channel) {
-  if (!per_channel) return std::nullopt;
-  return static_cast<int>(op.attributes().Int("quant_axis"));
-}
 
 // Gives those ranges that no step has found yet their first value, 2 * mean|X| * sqrt(n); one of
 // zeros alone waits for a tensor that has more.
@@ -42,13 +38,10 @@ void CopyIfElsewhere(absl::Span<const float> from, absl::Span<float> to) {
   if (from.data() != to.data()) std::copy(from.begin(), from.end(), to.begin());
 }
 
-absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
-  Quantization quantization;
-  ASSIGN_OR_RETURN(quantization.codes, CodeRangeOf(op));
-  quantization.channel_axis = ChannelAxis(op, per_channel);
-  quantization.dequantizes = true;
-  quantization.is_of_reference = false;
-  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantization.channel_axis));
+absl::Status PlanQuantize(OpPlanner& op) {
+  RETURN_IF_ERROR(op.OutputType("Out").status());
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantize.axis));
   const TensorType type{VarType::FP32, {view.channels.count}};
   RETURN_IF_ERROR(op.CheckSize("InScale", view.channels.count));
   ASSIGN_OR_RETURN(const Buffer before, op.ReadFloats("InScale"));
@@ -56,7 +49,7 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
     if (op.Wants("OutScale")) {
       RETURN_IF_ERROR(op.builder().Share(op.OutputValue("OutScale"), op.InputValue("InScale")));
     }
-    return AddQuantize(op, quantization, before);
+    return AddQuantize(op, quantize, before);
   }
   RETURN_IF_ERROR(op.CheckSize("InInitialized", view.channels.count));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
@@ -67,7 +60,7 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
   op.AddStep({{x, before, initialized_before},
               {ranges, initialized},
               [=, channels = view.channels,
-               largest_code = quantization.codes.largest](const StepContext& run) {
+               largest_code = quantize.codes.largest](const StepContext& run) {
                 CopyIfElsewhere(run.Floats(before), run.Floats(ranges));
                 CopyIfElsewhere(run.Floats(initialized_before), run.Floats(initialized));
                 Initialize(channels, largest_code, run.Floats(x), run.Floats(ranges),
@@ -77,14 +70,17 @@ absl::Status PlanQuantize(OpPlanner& op, bool per_channel) {
               "",
               0,
               "find first range"});
-  return AddQuantize(op, quantization, ranges);
+  return AddQuantize(op, quantize, ranges);
 }
 
-absl::Status PlanGradient(OpPlanner& op, bool per_channel) {
-  ASSIGN_OR_RETURN(const CodeRange codes, CodeRangeOf(op));
-  const std::optional<int> axis = ChannelAxis(op, per_channel);
-  ASSIGN_OR_RETURN(ChannelView view, ViewChannels(op, axis));
-  if (!axis) view.layout = op.InputLayout("Out@GRAD");
+absl::Status PlanGradient(OpPlanner& op) {
+  ASSIGN_OR_RETURN(const CodeRange codes,
+                   ReadCodeRange(op.attributes().op(), op.era(), kLeastBits));
+  ASSIGN_OR_RETURN(const int axis, ReadChannelAxis(op.attributes().op(), op.era()));
+  const bool has_channels = axis != -1;
+  ASSIGN_OR_RETURN(ChannelView view,
+                   ViewChannels(op, has_channels ? std::optional(axis) : std::nullopt));
+  if (!has_channels) view.layout = op.InputLayout("Out@GRAD");
   RETURN_IF_ERROR(op.CheckSize("OutScale", view.channels.count));
   RETURN_IF_ERROR(op.CheckSize("Out@GRAD", op.InputType("X").size()));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
@@ -110,12 +106,10 @@ absl::Status PlanGradient(OpPlanner& op, bool per_channel) {
 
 OpPlans LearnedQuantizePlans() {
   return {
-      {"fake_quantize_dequantize_lsq", [](OpPlanner& op) { return PlanQuantize(op, false); }},
-      {"fake_quantize_dequantize_lsq_grad", [](OpPlanner& op) { return PlanGradient(op, false); }},
-      {"fake_channel_wise_quantize_dequantize_lsq",
-       [](OpPlanner& op) { return PlanQuantize(op, true); }},
-      {"fake_channel_wise_quantize_dequantize_lsq_grad",
-       [](OpPlanner& op) { return PlanGradient(op, true); }},
+      {"fake_quantize_dequantize_lsq", PlanQuantize},
+      {"fake_quantize_dequantize_lsq_grad", PlanGradient},
+      {"fake_channel_wise_quantize_dequantize_lsq", PlanQuantize},
+      {"fake_channel_wise_quantize_dequantize_lsq_grad", PlanGradient},
   };
 }
 

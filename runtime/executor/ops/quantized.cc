@@ -11,12 +11,6 @@
 namespace fixpoint::executor {
 namespace {
 
-// The type that holds the codes of X; nothing if 8 bits do not.
-std::optional<kernels::CodeType> CodeTypeOf(const OpPlanner& op, const CodeRange& coding) {
-  const auto held = CodesHeldOf(coding, op.IsNeverNegative("X"));
-  return held ? std::optional(TypeOf(*held)) : std::nullopt;
-}
-
 // Converts codes to floats: times the step of their channel.
 void MultiplyBySteps(absl::Span<const float> ranges, const kernels::Channels& channels,
                      int32_t largest_code, absl::Span<float> values) {
@@ -59,8 +53,11 @@ kernels::CodeType TypeOf(const CodeRange& held) {
   return held.is_unsigned ? kernels::CodeType::kUint8 : kernels::CodeType::kInt8;
 }
 
-absl::StatusOr<CodeRange> CodeRangeOf(const OpPlanner& op) {
-  return ReadCodeRange(op.attributes().op(), op.era(), /*least_bits=*/1);
+absl::StatusOr<CodeOp> CodeOpOf(const OpPlanner& op) {
+  RETURN_IF_ERROR(ReadCodeRange(op.attributes().op(), op.era(), kLeastBits).status());
+  const std::optional<CodeOp> read = ReadCodeOp(op.op(), op.era(), kLeastBits);
+  if (read) return *read;
+  return absl::InvalidArgumentError("its result is absent; want an output for it");
 }
 
 absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis) {
@@ -86,20 +83,18 @@ absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot) {
   return op.ReadFloats(slot);
 }
 
-absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges) {
-  const auto& [coding, channel_axis, dequantizes, is_of_reference, output] = quantization;
-  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, channel_axis));
+absl::Status AddQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges) {
+  const CodeRange coding = quantize.codes;
+  const absl::string_view output = OpPlanner::SlotOf(*quantize.output);
+  const bool dequantizes = quantize.kind == QuantOp::kQuantizeDequantize;
+  ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, quantize.axis));
   if (!op.Wants(output)) return absl::OkStatus();
-  const std::optional<kernels::CodeType> code_type = CodeTypeOf(op, coding);
-  // 1.x multiplies the code by the step, 2.x by the range and then divides.
-  const bool by_step = dequantizes && is_of_reference && op.era() == Era::kFluid;
-  if (!code_type || by_step) {
+  const std::optional<CodeRange> held = CodesHeldOf(quantize, op.IsNeverNegative("X"));
+  if (!held) {
+    const bool by_step = quantize.multiplies_by_step;
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
     const Buffer out = op.WriteOver(output, op.InputType("X"), view.layout, x);
-    op.AddStep({{x, ranges},
-                {out},
-                [=, coding = coding, dequantizes = dequantizes,
-                 channels = view.channels](const StepContext& run) {
+    op.AddStep({{x, ranges}, {out}, [=, channels = view.channels](const StepContext& run) {
                   const absl::Span<float> values = run.Floats(out);
                   if (dequantizes && !by_step) {
                     kernels::QuantizeDequantize(run.Floats(x), run.Floats(ranges), channels, coding,
@@ -117,9 +112,9 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
 
   Codes codes;
   codes.ranges = ranges;
-  codes.type = *code_type;
+  codes.type = TypeOf(*held);
   codes.largest_code = coding.largest;
-  codes.channel_axis = channel_axis;
+  codes.channel_axis = quantize.axis;
   codes.layout = view.layout;
   const TensorType type = op.InputType("X");
   const VarType::Type dtype =
@@ -127,13 +122,11 @@ absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer
   codes.codes = op.builder().NewBuffer(absl::StrCat(op.OutputName(output), " as codes"),
                                        {dtype, type.dims}, view.layout);
   const NormalizedValue* normalized = FindNormalized(op.builder(), op.InputValue("X"));
-  if (normalized != nullptr && !channel_axis) {
+  if (normalized != nullptr && !quantize.axis) {
     AddNormalizedCodes(op, *normalized, coding, codes);
   } else {
     ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
-    op.AddStep({{x, ranges},
-                {codes.codes},
-                [=, coding = coding, channels = view.channels](const StepContext& run) {
+    op.AddStep({{x, ranges}, {codes.codes}, [=, channels = view.channels](const StepContext& run) {
                   WithCodes(codes, run, [&](auto span) {
                     kernels::Quantize(run.Floats(x), run.Floats(ranges), channels, coding, span);
                   });

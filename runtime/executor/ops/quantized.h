@@ -8,24 +8,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "ops/code_ops.h"
 #include "ops/code_range.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/kernels/fake_quantize.h"
 
 namespace fixpoint::executor {
 
-// The settings of a quantize op, and which of its outputs takes the result.
-struct Quantization {
-  CodeRange codes;
-  std::optional<int> channel_axis;  // nothing: one range
-  bool dequantizes = false;         // the result is the floats that the codes stand for
-  // Whether the op is one that the reference has, which multiplies by the step in 1.x.
-  bool is_of_reference = true;
-  absl::string_view output = "Out";
-};
-
-// From the attributes bit_length and round_type. Error (kInvalidArgument): not 1 to 16, not 0 or 1.
-absl::StatusOr<CodeRange> CodeRangeOf(const OpPlanner& op);
+// What a quantize op does. Errors (kInvalidArgument): those of ReadCodeRange; X or the result is
+// absent.
+absl::StatusOr<CodeOp> CodeOpOf(const OpPlanner& op);
 
 // The type of codes that are held in 8 bits (ops/codes/held_codes.h).
 kernels::CodeType TypeOf(const CodeRange& held);
@@ -37,14 +29,17 @@ struct ChannelView {
 };
 absl::StatusOr<ChannelView> ViewChannels(const OpPlanner& op, std::optional<int> channel_axis);
 
+// Of the codes that the executor computes: the only code of one bit is 0.
+inline constexpr int kLeastBits = 1;
+
 const TensorType kOneNumber{VarType::FP32, {1}};
 
 // An input of one FP32. Errors: those of OpPlanner::CheckSize and Read.
 absl::StatusOr<Buffer> ReadNumber(OpPlanner& op, absl::string_view slot);
 
-// Adds the step that quantizes X by `ranges`. Codes of up to 8 bits are held as integers, with the
-// ranges.
-absl::Status AddQuantize(OpPlanner& op, const Quantization& quantization, Buffer ranges);
+// Adds the step that quantizes X by `ranges`. Codes that are held (ops/codes/held_codes.h) are
+// integers, with the ranges.
+absl::Status AddQuantize(OpPlanner& op, const CodeOp& quantize, Buffer ranges);
 
 }  // namespace fixpoint::executor
 

@@ -38,8 +38,9 @@ void DeferNumbers(OpPlanner& op, const Note& note, std::function<void(Buffer)> a
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
-  ASSIGN_OR_RETURN(const CodeRange range, CodeRangeOf(op));
-  const int axis = static_cast<int>(op.attributes().Int("quant_axis"));
+  ASSIGN_OR_RETURN(const CodeOp quantize, CodeOpOf(op));
+  const CodeRange range = quantize.codes;
+  const int axis = quantize.axis.value_or(-1);
   ASSIGN_OR_RETURN(const ChannelView view, ViewChannels(op, axis));
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", view.layout));
   RowCodes rows;
@@ -56,7 +57,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
               0,
               "find range"});
   if (!op.Wants("Out")) return absl::OkStatus();
-  if (!CodesHeldOf(range, /*is_never_negative=*/false)) {
+  if (!CodesHeldOf(quantize, /*is_never_negative=*/false)) {
     const Buffer out = op.WriteAs("Out", {VarType::FP32, op.InputDims("X")});
     op.AddStep({{x, rows.scales, rows.zero_points},
                 {out},

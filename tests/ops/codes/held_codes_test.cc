@@ -36,5 +36,21 @@ TEST(CodesHeldOf, AreNoneWhereEightBitsDoNotHoldThem) {
   EXPECT_EQ(CodesHeldOf(AffineCodes(9, false, kToEven), false), std::nullopt);
 }
 
+TEST(CodesHeldOf, AreNoneOfAnOpThatGivesOtherFloatsThanTheirs) {
+  CodeOp op;
+  op.codes = SymmetricCodes(8, kToEven);
+  EXPECT_EQ(CodesHeldOf(op, false), op.codes);
+  op.multiplies_by_step = true;
+  EXPECT_EQ(CodesHeldOf(op, false), std::nullopt);
+}
+
+// Whatever the floats are, affine codes go down to the smallest.
+TEST(CodesHeldOf, AreNeverAPartOfAffineCodes) {
+  CodeOp op;
+  op.codes = AffineCodes(9, /*is_unsigned=*/false, kToEven);
+  op.scales_are_steps = true;
+  EXPECT_EQ(CodesHeldOf(op, /*is_never_negative=*/true), std::nullopt);
+}
+
 }  // namespace
 }  // namespace fixpoint

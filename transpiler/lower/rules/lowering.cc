@@ -117,7 +117,7 @@ std::optional<CodeOp> Lowering::CodeOpOf(const Op& op) const {
 bool Lowering::DequantizesTensor(const Op& op) const {
   const std::optional<CodeOp> read = CodeOpOf(op);
   return read && read->kind == QuantOp::kDequantize && IsStepOfPortable(op) && !read->axis &&
-         CodesHeldOf(read->codes, /*is_never_negative=*/true);
+         CodesHeldOf(*read, /*is_never_negative=*/true);
 }
 
 bool Lowering::IsUnwritten(const Variable& variable) {
@@ -175,7 +175,7 @@ absl::StatusOr<std::optional<ParameterCodes>> Lowering::FindParameterCodes(const
         VarType::Type_Name(found.tensor->dtype()), "; want what the program declares, ",
         VarType::Type_Name(declared->data_type())));
   }
-  const bool are_held = CodesHeldOf(read->codes, /*is_never_negative=*/false).has_value();
+  const bool are_held = CodesHeldOf(*read, /*is_never_negative=*/false).has_value();
   if (!are_held) *reason = IntegerReason::kTooManyBits;
   if (!are_held || found.tensor == nullptr || found.tensor->dtype() != VarType::INT8 ||
       ranges == nullptr || ranges->dtype() != VarType::FP32) {

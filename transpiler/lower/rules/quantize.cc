@@ -79,7 +79,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationBySteps(const Op& op, co
   ASSIGN_OR_RETURN(const float* const zero_point, FindNumber(read.zero_point, lowering));
   if (step == nullptr || zero_point == nullptr) return std::nullopt;
   *reason = IntegerReason::kTooManyBits;
-  const std::optional<CodeRange> held = CodesHeldOf(read.codes, /*is_never_negative=*/false);
+  const std::optional<CodeRange> held = CodesHeldOf(read, /*is_never_negative=*/false);
   if (!held) return std::nullopt;
   const CodeRange& codes = *held;
   if (!(std::isnormal(*step) && *step > 0)) {
@@ -120,8 +120,7 @@ absl::StatusOr<std::optional<Quantization>> QuantizationByRange(const Op& op, co
     }
   }
   *reason = IntegerReason::kTooManyBits;
-  const std::optional<CodeRange> held =
-      CodesHeldOf(read.codes, lowering.IsNeverNegative(*read.input));
+  const std::optional<CodeRange> held = CodesHeldOf(read, lowering.IsNeverNegative(*read.input));
   if (!held) return std::nullopt;
   const CodeRange& codes = *held;
   Quantization found;

@@ -42,8 +42,9 @@ std::string ComparisonText(const Comparison& comparison) {
                           differs ? absl::StrFormat("%.1f dB", variable.SignalToNoise()) : "-",
                           differs ? FirstText(*variable.first) : "-");
   }
-  absl::StrAppend(&text, comparison.different(), " elements differ, of ", comparison.elements(),
-                  " in ", comparison.variables().size(), " variables");
+  absl::StrAppend(&text, comparison.different(),
+                  comparison.different() == 1 ? " element differs, of " : " elements differ, of ",
+                  comparison.elements(), " in ", comparison.variables().size(), " variables");
   const ComparedVariable* first = comparison.FirstThatDiffers();
   if (first != nullptr) absl::StrAppend(&text, "; the first is ", first->name);
   if (comparison.ties() > 0) {

@@ -268,7 +268,7 @@ integer_dequantize(X=q) -> (Out=y) {range=2.0, largest_code=1}
   const BinaryRun run = Run({"even.txt", "--compare=away.txt", "--compare_params=range",
                              "--op_by_op", "--feeds=x=x.npy"});
   EXPECT_EQ(run.exit_code, 1) << run.err;
-  EXPECT_THAT(run.out, EndsWith("1 elements differ, of 8 in 2 variables; the first is q; 1 by one "
+  EXPECT_THAT(run.out, EndsWith("1 element differs, of 8 in 2 variables; the first is q; 1 by one "
                                 "step where a tie is rounded\n"));
 }
 

@@ -269,6 +269,19 @@ constexpr BadPlan kBadPlans[] = {
 INSTANTIATE_TEST_SUITE_P(Bad, PlanFileTest, testing::ValuesIn(kBadPlans),
                          [](const auto& info) { return std::string(info.param.name); });
 
+TEST(PlanFile, CountsWhatItDoesNotName) {
+  QuantPlan plan;
+  for (int i = 0; i < 23; ++i) {
+    QuantPlan::Decision* const decision = plan.add_decisions();
+    decision->set_op(7);
+    decision->set_reason("by_target");
+  }
+  const Program program = ParsedProgram(kText);
+  const std::string message(Read(plan, program).status().message());
+  EXPECT_THAT(message, testing::EndsWith("decision 19: the program has no op 7 in block 0\n"
+                                         "and 3 more"));
+}
+
 TEST(MergeProfile, TakesRangesOfItsVariablesAndRefusesNonsense) {
   Program program = ParsedProgram(kText);
   const QuantPlan proto = PlanOf(&program);

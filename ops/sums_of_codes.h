@@ -14,6 +14,9 @@ inline bool SumsFit(int64_t terms, int64_t largest_term) {
   return terms <= INT32_MAX / largest_term;
 }
 
+// The largest magnitude of a code of 8 bits less its zero point, which an average adds up.
+constexpr int64_t kLargestAveragedCode = 255;
+
 // A sum of products of codes of activations with codes of weights, which have 8 bits each.
 struct SumOfProducts {
   int64_t products = 0;

@@ -238,22 +238,22 @@ std::vector<OpSchema> ConvolutionOps() {
   OpSchemaBuilder& integers =
       ops.Define("integer_conv2d(Input, Filter, Scales, Bias?, Operands*?) -> (Output)");
   DefineWindow(integers);
-  DefineEpilogue(integers)
+  DefineProductOfCodes(integers)
       .Product(ProductOfForm(ProductTrait::Form::kConvolution))
       .IsOfSamples()
       .Doc(
-          "conv2d of codes Input [N,C,H,W], INT8 or UINT8, and Filter [O,C/groups,h,w], INT8: each "
+          "conv2d of codes Input [N,C,H,W] and Filter [O,C/groups,h,w], each INT8 or UINT8: each "
           "exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the epilogue. A "
           "channel is one of axis 1.")
       .Infer(InferStored(InferConv2d, "Output"));
   OpSchemaBuilder& transposed =
       ops.Define("integer_conv2d_transpose(Input, Filter, Scales, Bias?, Operands*?) -> (Output)");
   DefineTransposedWindow(transposed);
-  DefineEpilogue(transposed)
+  DefineProductOfCodes(transposed)
       .Product(ProductOfForm(ProductTrait::Form::kTransposedConvolution))
       .Doc(
-          "conv2d_transpose of codes Input [N,C,H,W], INT8 or UINT8, and Filter [C,O/groups,h,w], "
-          "INT8: each exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the "
+          "conv2d_transpose of codes Input [N,C,H,W] and Filter [C,O/groups,h,w], each INT8 or "
+          "UINT8: each exact sum, with that of Bias [O], INT32, as FP32 times Scales [O], then the "
           "epilogue. A channel is one of axis 1.")
       .Infer(InferStored(InferConv2dTranspose, "Output"));
   return ops.Build();

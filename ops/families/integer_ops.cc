@@ -95,6 +95,10 @@ OpSchemaBuilder& DefineEpilogue(OpSchemaBuilder& op) {
       .Attr("epilogue_b", Floats({}));
 }
 
+OpSchemaBuilder& DefineProductOfCodes(OpSchemaBuilder& op) {
+  return DefineEpilogue(op).Attr("weight_zero_point", Int(0));
+}
+
 bool EpilogueKeepsSign(const OpAttributes& op) {
   const absl::StatusOr<Epilogue> epilogue = EpilogueOf(op.op());
   return epilogue.ok() && op.Int("input_zero_point") == 0 &&

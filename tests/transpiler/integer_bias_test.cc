@@ -6,9 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "ops/bias_codes.h"
 #include "proto/program.h"
 #include "proto/program_text.h"
 #include "proto/quant_plan.pb.h"
@@ -118,6 +121,48 @@ TEST(IntegerBias, StaysFloatWhereTheWeightIsOnTheLeft) {
   EXPECT_EQ(made->plan.sites_size(), 2);
   EXPECT_THAT(made->plan.DebugString(),
               testing::HasSubstr("the weight is X, whose channels are rows"));
+}
+
+// Why the bias of a product with a weight of `rows` rows stays float; "" if it does not.
+std::string WhyFloat(int64_t rows, const std::string& config) {
+  Program program = ParsedProgram(
+      absl::StrCat("var x f32[-1,", rows, "]\nvar w f32[", rows, ",4] persistable\n", R"(
+  var b f32[4] persistable
+  var p f32[-1,4]
+  var y f32[-1,4]
+  mul(X=x, Y=w) -> (Out=p)
+  elementwise_add(X=p, Y=b) -> (Out=y) {axis=-1}
+)"));
+  TranspileOptions options = ForInt32();
+  for (QuantSpec::Granularity granularity : {QuantSpec::PER_TENSOR, QuantSpec::PER_CHANNEL}) {
+    options.target->mutable_weight_abilities()->add_granularities(granularity);
+  }
+  options.target->mutable_weight_abilities()->set_max_bits(16);
+  options.target->mutable_activation_abilities()->set_max_bits(16);
+  EXPECT_TRUE(ParseTextMessage(config, "config", &options.config).ok());
+  const auto made = Transpile(&program, options);
+  EXPECT_TRUE(made.ok()) << made.status();
+  if (!made.ok()) return "";
+  const QuantPlan::Decision& sum = made->plan.decisions(1);
+  return sum.quantized() ? "" : sum.detail();
+}
+
+TEST(IntegerBias, IsAddedWhere32BitsHoldTheSumsWithIt) {
+  const int64_t most = (kLargestBiasCode - 1) / (128 * 128);
+  EXPECT_EQ(WhyFloat(most, ""), "");
+  EXPECT_EQ(WhyFloat(most + 1, ""), "32 bits may not hold the sums with the bias");
+  EXPECT_EQ(WhyFloat(INT32_MAX / (128 * 128) + 1, ""),
+            "the product stays float: a sum of products of codes may not fit in 32 bits");
+}
+
+TEST(IntegerBias, StaysFloatWhereTheProductDoes) {
+  constexpr char kTooManyBits[] = "the product stays float: codes have more than 8 bits";
+  EXPECT_EQ(WhyFloat(3, "activations { bits: 9 }"), kTooManyBits);
+  EXPECT_EQ(WhyFloat(3, "weights { bits: 9 }"), kTooManyBits);
+  EXPECT_EQ(WhyFloat(3,
+                     "weights { quantizer: 'channel_wise_abs_max' axis: 0 granularity: PER_CHANNEL "
+                     "form: SEPARATE }"),
+            "the product stays float: ranges belong to other channels than the output's");
 }
 
 // The optimizer goes on updating the float bias.

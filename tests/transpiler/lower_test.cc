@@ -106,5 +106,31 @@ TEST(Lower, PassesCodesThroughNoOpWithAnOutputThatItsTypeHasNot) {
             VarType::FP32);
 }
 
+// What becomes of an average pooling of images of 5000 x 5000 beside the other ops.
+IntegerReason ReasonOfPooling(const std::string& attributes) {
+  const absl::StatusOr<Scope> parameters = ParseParameters(kParameters, "parameters");
+  EXPECT_TRUE(parameters.ok()) << parameters.status();
+  const absl::StatusOr<LoweredModel> model =
+      Lower(ParsedProgram(absl::StrCat(
+                kVariables, "  var iq i8[-1,1,5000,5000]\n  var i f32[-1,1,5000,5000]\n",
+                "  var p f32[-1,1,-1,-1]\n", kOps, "  feed(X=feed) -> (Out=iq) {col=1}\n",
+                "  dequantize_linear(Scale=s, X=iq, ZeroPoint=zero) -> (Y=i) {quant_axis=-1}\n",
+                "  pool2d(X=i) -> (Out=p) {pooling_type=\"avg\", ", attributes, "}\n",
+                "  fetch(X=x0) -> (Out=fetch) {col=0}\n  fetch(X=p) -> (Out=fetch) {col=1}\n")),
+            *parameters);
+  EXPECT_TRUE(model.ok()) << model.status();
+  if (!model.ok()) return IntegerReason::kNoRule;
+  const auto pooling = std::find_if(model->ops.begin(), model->ops.end(),
+                                    [](const LoweredOp& op) { return op.type == "pool2d"; });
+  EXPECT_NE(pooling, model->ops.end());
+  return pooling != model->ops.end() ? pooling->reason : IntegerReason::kNoRule;
+}
+
+// Small windows of large images do.
+TEST(Lower, LeavesAnAverageOfMoreThan32BitsHold) {
+  EXPECT_EQ(ReasonOfPooling("ksize=[1, 1], global_pooling=true"), IntegerReason::kSumsTooLarge);
+  EXPECT_EQ(ReasonOfPooling("ksize=[2, 2]"), IntegerReason::kOnIntegers);
+}
+
 }  // namespace
 }  // namespace fixpoint

@@ -97,14 +97,17 @@ constexpr char kAffine[] = R"(
   var w f32[1,1,1,1]
   var y f32[-1,1,4,4]
   var sum f32[-1,1,4,4]
+  var m f32[-1,1,4,4]
   feed(X=feed) -> (Out=image) {col=0}
   fake_quantize_moving_average_min_max(X=image, InScale=s, InZeroPoint=s.z) -> (Out=q, OutScale=s, OutZeroPoint=s.z) {bit_length=8, unsigned_codes=true, round_type=0, is_test=true}
   fake_dequantize_affine(X=q, Scale=s, ZeroPoint=s.z) -> (Out=d)
   dequantize_linear(Scale=w.s, X=w.int8, ZeroPoint=zero) -> (Y=w) {bit_length=8, quant_axis=0, round_type=0}
   conv2d(Filter=w, Input=d) -> (Output=y)
   elementwise_add(X=y, Y=d) -> (Out=sum)
+  matmul_v2(X=d, Y=d) -> (Out=m) {}
   fetch(X=sum) -> (Out=fetch) {col=0}
   fetch(X=d) -> (Out=fetch) {col=1}
+  fetch(X=m) -> (Out=fetch) {col=2}
 )";
 constexpr char kAffineParameters[] =
     "zero i32[1] 0\ns f32[1] 0.25\ns.z f32[1] 64\nw.int8 i8[1,1,1,1] 127\nw.s f32[1] 127\n";
@@ -360,6 +363,12 @@ TEST(LoweredInvariants, CodesAreReadAboveTheirZeroPoint) {
             }),
             "invariant 4 of lowered programs: block 0, op 3 (integer_conv2d) has the zero point 3; "
             "want 64");
+  EXPECT_EQ(AffineViolations([](Program& program, PassContext&) {
+              Rewriter(&program, "wrong")
+                  .SetAttr(WriterOf(program, "m"), MakeIntAttr("weight_zero_point", 3));
+            }),
+            "invariant 4 of lowered programs: block 0, op 4 (integer_matmul) has weights with the "
+            "zero point 3; want 64");
   EXPECT_EQ(AffineViolations([](Program& program, PassContext&) {
               const Op& sum = WriterOf(program, "sum");
               OpDesc desc = sum.desc();

@@ -266,6 +266,17 @@ class Check {
     Violated(4, Describe(op), " has the zero points \"", name, "\"; want \"", *expected, "\"");
   }
 
+  // The one zero point of a product's weights.
+  void CheckZeroPointOfWeights(const Op& op) {
+    const std::optional<ProductTrait>& product = TraitsOf(op).product;
+    if (!product || op.Input("Offsets") != nullptr) return;
+    const std::optional<CodesRead> expected = portable_codes_.FindRead(*op.Input(product->weight));
+    const int32_t zero_point = IntOf(op, "weight_zero_point");
+    if (!expected || zero_point == expected->zero_point) return;
+    Violated(4, Describe(op), " has weights with the zero point ", zero_point, "; want ",
+             expected->zero_point);
+  }
+
   // The op's scales, finite, and not negative except by the factor of a matmul; null if there are
   // none.
   const Tensor* FindScales(const Op& op) {
@@ -290,6 +301,7 @@ class Check {
       Violated(4, Describe(op), " has the zero point ", zero_point, "; want ", read.zero_point);
     }
     if (op.Input("Y") != nullptr) CheckZeroPoints(op, *op.Input("Y"));
+    CheckZeroPointOfWeights(op);
     const Tensor* const scales = FindScales(op);
     if (scales == nullptr) return;
     const absl::Span<const float> values = scales->data<float>();

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "ops/bias_codes.h"
+#include "ops/code_range.h"
+#include "ops/codes/declared_dims.h"
+#include "ops/codes/held_codes.h"
+#include "ops/codes/integer_reasons.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "ops/sums_of_codes.h"
 
 namespace fixpoint {
 namespace {
@@ -20,6 +23,11 @@ const VarType::TensorDesc* TensorOf(const Argument& argument) {
 
 std::string Said(const Argument& argument) {
   return absl::StrCat(std::string(argument.slot_name()), " is ", argument.name());
+}
+
+// Why a product that is not computed on integers has no sums to add to.
+std::string StaysFloat(IntegerReason reason) {
+  return absl::StrCat("the product stays ", IntegerReasonMeaning(reason));
 }
 
 }  // namespace
@@ -100,6 +108,18 @@ bool IntegerBias::IsOnlyReader(const Argument& result) {
          });
 }
 
+std::optional<OperandCodes> IntegerBias::CodesOf(const Site& site) {
+  const QuantSpec& spec = site.spec;
+  const std::optional<CodeRange> held =
+      CodesHeldOf(SymmetricCodes(BitLength(spec), spec.rounding()),
+                  site.role == SlotRole::ACTIVATION && never_negative_.Holds(*site.value));
+  if (!held) return std::nullopt;
+  OperandCodes codes;
+  codes.is_unsigned = held->is_unsigned;
+  if (spec.granularity() == QuantSpec::PER_CHANNEL) codes.channel_axis = spec.axis();
+  return codes;
+}
+
 std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
                                                    const OperandSites::Operands& operands) {
   const auto& [activation, weight, weight_argument] = operands;
@@ -112,10 +132,6 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
     if (operand->spec.scheme() != QuantSpec::AFFINE) continue;
     return absl::StrCat(operand->value->variable().name(), " has a zero point");
   }
-  if (activation->spec.bits() > 8 || weight->spec.bits() > 8 ||
-      weight->spec.signedness() == QuantSpec::UNSIGNED) {
-    return "its codes are not of 8 bits, those of the weight signed";
-  }
   const std::optional<OpAttributes> attributes = OpAttributes::Of(product.desc(), era_);
   if (!attributes) return "the attributes of the product cannot be read";
   const ProductTrait& trait = *TraitsOf(product).product;
@@ -124,35 +140,24 @@ std::optional<std::string> IntegerBias::WhyNotSums(const Op& product,
                         ", whose channels are rows");
   }
   if (trait.does_more != nullptr && trait.does_more(product, *attributes)) {
-    return "the product does the work of other ops too";
+    return StaysFloat(IntegerReason::kFusedWork);
   }
+  // The steps of the bias would have to have it too.
   if (!trait.factor.empty() && attributes->Float(trait.factor) != 1) {
     return "the product has a factor";
   }
-  const std::optional<int> axis =
-      trait.WeightAxis(product, *attributes, weight_argument->slot_name());
-  const VarType::TensorDesc* const tensor = TensorOf(*weight_argument);
-  if (!axis || tensor == nullptr || *axis >= tensor->dims_size() ||
-      (weight->spec.granularity() == QuantSpec::PER_CHANNEL && weight->spec.axis() != *axis)) {
-    return "the scales of the weight are not those of channels";
-  }
-  int64_t products = 1;
-  for (int i = 0; i < tensor->dims_size(); ++i) {
-    if (tensor->dims(i) < 1) return "the shape of the weight is not known";
-    // A transposed convolution has at most so many, in groups.
-    if (i == *axis) continue;
-    // Beyond what 32 bits hold it suffices to know that there are more.
-    products =
-        std::min<int64_t>(products * std::min<int64_t>(tensor->dims(i), INT32_MAX), INT32_MAX);
-  }
-  SumOfProducts sum;
-  sum.products = products;
-  sum.is_unsigned = activation->spec.signedness() == QuantSpec::UNSIGNED;
-  sum.has_bias = true;
-  if (!SumsFit(sum)) {
-    return "32 bits may not hold the sums";
-  }
-  return std::nullopt;
+  const std::optional<OperandCodes> activation_codes = CodesOf(*activation);
+  const std::optional<OperandCodes> weight_codes = CodesOf(*weight);
+  if (!activation_codes || !weight_codes) return StaysFloat(IntegerReason::kTooManyBits);
+  const SumsOrReason sums =
+      SumsOfProduct(product, *attributes, DeclaredDims(product, trait.activation),
+                    DeclaredDims(*weight_argument));
+  if (const auto* const reason = std::get_if<IntegerReason>(&sums)) return StaysFloat(*reason);
+  const CodedProduct coded = {std::get<ProductSums>(sums), *activation_codes, *weight_codes};
+  if (const auto reason = coded.WhyNotOnIntegers()) return StaysFloat(*reason);
+  if (coded.KindOfBias(BiasForm::kCodesOfSums) == BiasKind::kToSums) return std::nullopt;
+  return coded.sums.products == 0 ? "the shape of the weight is not known"
+                                  : "32 bits may not hold the sums with the bias";
 }
 
 // Whether a product that adds up does nothing with its sums, so that an op after it can add to

@@ -7,7 +7,9 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "ops/codes/coded_product.h"
 #include "ops/era.h"
+#include "ops/never_negative.h"
 #include "ops/op_types.h"
 #include "ops/quantizer_table.h"
 #include "proto/program_fwd.h"
@@ -53,7 +55,8 @@ class IntegerBias {
         era_(era),
         quantizers_(quantizers),
         types_(*types),
-        eligibility_(*eligibility) {}
+        eligibility_(*eligibility),
+        never_negative_(era) {}
 
   // The bias that an op adds: a parameter of one dimension; null if it adds none.
   const Argument* Find(const Op& op);
@@ -62,6 +65,9 @@ class IntegerBias {
 
  private:
   bool IsOfChannels(const Argument& bias) const;
+  // The codes of 8 bits that hold the values of a symmetric site; nothing where none do.
+  std::optional<OperandCodes> CodesOf(const Site& site);
+  // Why a product does not add the bias to sums of integers.
   std::optional<std::string> WhyNotSums(const Op& product, const OperandSites::Operands& operands);
   bool IsOnlyReader(const Argument& result);
   bool GivesSums(const Op& product) const;
@@ -71,6 +77,7 @@ class IntegerBias {
   const QuantizerTable& quantizers_;
   OpTypes& types_;
   Eligibility& eligibility_;
+  NeverNegative never_negative_;
 };
 
 }  // namespace fixpoint

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
-#include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "proto/attributes.h"
 #include "proto/program.h"
@@ -42,11 +41,9 @@ class SiteFinder {
   }
 
  private:
-  // Such a quantize_linear passes its input through.
   bool OnlyObserves(const Op& op) const {
-    if (op.type() != kQuantizeLinear && op.type() != kDequantizeLinear) return false;
-    const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era_);
-    return attributes && attributes->Bool("only_observer");
+    const std::optional<CodeOp> read = ReadCodeOp(op, era_);
+    return read && read->only_observes;
   }
 
   absl::StatusOr<QuantizationSite> SiteOf(const Op& op) const {

@@ -13,6 +13,7 @@
 #include "proto/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/row_codes.h"
+#include "runtime/executor/ops/signed_weights.h"
 
 namespace fixpoint::executor {
 namespace {
@@ -94,41 +95,12 @@ ScalesAndBias AddBiasCodes(OpPlanner& op, const OperandSums& sums, Buffer addend
   return {scales, bias, /*are_scales_filled=*/true};
 }
 
-// The weights of the sums, INT8, and their zero points, INT32 per output channel.
-struct SignedWeights {
-  Buffer codes;
-  std::optional<Buffer> zero_points;
-};
-
-// Where the weights have a single zero point, adds the step that repeats it for the channels.
-SignedWeights AddSignedWeights(OpPlanner& op, const OperandSums& sums) {
+SignedWeights WeightsOf(OpPlanner& op, const OperandSums& sums) {
   const Codes& weights = sums.operands.weights;
   if (!weights.zero_point) return {weights.codes, sums.operands.weight_zero_points};
-  const bool is_unsigned = weights.type == kernels::CodeType::kUint8;
-  const Buffer from = weights.codes;
-  const Buffer zero_point = *weights.zero_point;
-  const Buffer zero_points = op.Scratch("zero points", VarType::INT32, sums.channels);
-  const Buffer codes = is_unsigned ? op.Scratch("signed codes", VarType::INT8, from.size) : from;
-  std::vector<Buffer> writes = {zero_points};
-  if (is_unsigned) writes.push_back(codes);
-  op.AddStep({{from, zero_point},
-              std::move(writes),
-              [=](const StepContext& run) {
-                const int32_t shift = is_unsigned ? 128 : 0;
-                const absl::Span<int32_t> filled = run.Of<int32_t>(zero_points);
-                std::fill(filled.begin(), filled.end(),
-                          static_cast<int32_t>(run.Floats(zero_point)[0]) - shift);
-                if (!is_unsigned) return absl::OkStatus();
-                const absl::Span<uint8_t> unsigned_codes = run.Of<uint8_t>(from);
-                std::transform(unsigned_codes.begin(), unsigned_codes.end(),
-                               run.Of<int8_t>(codes).begin(),
-                               [](uint8_t code) { return static_cast<int8_t>(code ^ 128); });
-                return absl::OkStatus();
-              },
-              "",
-              0,
-              "signed weights"});
-  return {codes, zero_points};
+  return AddSignedWeights(
+      op, weights.codes, weights.type, {*weights.zero_point},
+      [weights](const StepContext& run) { return weights.ZeroPointIn(run); }, sums.channels);
 }
 
 std::string NameOf(const OpPlanner& op, const OperandSums& sums, const std::string& after) {
@@ -176,7 +148,7 @@ kernels::SumCoding OperandSums::coding() const {
 void AddOperandSums(OpPlanner& op, const OperandSums& sums,
                     std::shared_ptr<kernels::IntegerSums> kernel, PlannedEpilogue epilogue) {
   const Codes& inputs = sums.operands.inputs;
-  const SignedWeights weights = AddSignedWeights(op, sums);
+  const SignedWeights weights = WeightsOf(op, sums);
   const Buffer packed = AddPacking<int8_t>(op, kernel, weights.codes);
   ScalesAndBias added;
   if (sums.bias) {

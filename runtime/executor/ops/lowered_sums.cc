@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -23,6 +24,7 @@
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/pooling.h"
 #include "runtime/executor/ops/product.h"
+#include "runtime/executor/ops/signed_weights.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/integer_pooling.h"
@@ -45,7 +47,8 @@ struct Sums {
   Layout layout;
   int64_t channels;
   int64_t operations;
-  bool has_offsets = false;  // weights have zero points
+  int64_t products = 0;      // of a sum, at most
+  bool has_offsets = false;  // the channels of weights have zero points
 };
 
 // What the stages of an epilogue read.
@@ -188,10 +191,15 @@ absl::StatusOr<Buffer> ReadScales(OpPlanner& op, int64_t channels) {
 // What a kernel reads besides codes and the operands of its epilogue.
 struct ChannelOperands {
   int32_t zero_point = 0;  // of the inputs
+  CodeType weight_type = CodeType::kInt8;
+  int32_t weight_zero_point = 0;
   Buffer scales;
   std::optional<Buffer> bias;
-  std::optional<Buffer> offsets;  // zero points of weights
+  std::optional<Buffer> offsets;  // zero points of weights, one for each channel
   int64_t largest_bias = 0;       // beside sums of weights with zero points
+
+  // Whether weights have a zero point other than the signed code 0.
+  bool has_one_offset() const { return weight_zero_point != 0 || weight_type == CodeType::kUint8; }
 
   static absl::StatusOr<ChannelOperands> Read(OpPlanner& op, const Sums& sums, CodeType inputs) {
     ChannelOperands read;
@@ -201,11 +209,16 @@ struct ChannelOperands {
       ASSIGN_OR_RETURN(read.bias, op.Read("Bias", VarType::INT32));
     }
     ASSIGN_OR_RETURN(read.zero_point, ZeroPointOf(op, "input_zero_point", inputs));
-    if (!sums.has_offsets) return read;
-    RETURN_IF_ERROR(op.CheckSize("Offsets", sums.channels));
-    ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
+    if (sums.has_offsets) {
+      RETURN_IF_ERROR(op.CheckSize("Offsets", sums.channels));
+      ASSIGN_OR_RETURN(read.offsets, op.Read("Offsets", VarType::INT32));
+    } else {
+      ASSIGN_OR_RETURN(read.weight_type, CodeTypeOf(op, sums.weight_slot));
+      ASSIGN_OR_RETURN(read.weight_zero_point,
+                       ZeroPointOf(op, "weight_zero_point", read.weight_type));
+    }
     SumOfProducts sum;
-    sum.products = op.InputDims(sums.weight_slot)[0];
+    sum.products = sums.products;
     sum.is_unsigned = inputs == CodeType::kUint8;
     sum.has_zero_point = read.zero_point != 0;
     sum.has_weight_zero_points = true;
@@ -215,13 +228,12 @@ struct ChannelOperands {
 
   kernels::SumCoding CodingOf(CodeType inputs) const {
     kernels::SumCoding coding = InputCoding(inputs, zero_point != 0);
-    if (offsets) coding = coding.WithWeightZeroPoints();
+    if (offsets || has_one_offset()) coding = coding.WithWeightZeroPoints();
     return bias ? coding.WithBias() : coding;
   }
   std::vector<Buffer> WithReads(std::vector<Buffer> reads) const {
     reads.push_back(scales);
     if (bias) reads.push_back(*bias);
-    if (offsets) reads.push_back(*offsets);
     return reads;
   }
   // Errors (kInvalidArgument): a bias or a zero point is one that it cannot be.
@@ -229,9 +241,8 @@ struct ChannelOperands {
     if (offsets) RETURN_IF_ERROR(CheckWeightZeroPoints(run.Of<int32_t>(*offsets)));
     if (!bias) return absl::OkStatus();
     for (const int32_t code : run.Of<int32_t>(*bias)) {
-      if (!offsets) {
-        RETURN_IF_ERROR(CheckBiasCode(code, "a bias is"));
-      } else if (std::abs(int64_t{code}) > largest_bias) {
+      if (!offsets) RETURN_IF_ERROR(CheckBiasCode(code, "a bias is"));
+      if ((offsets || has_one_offset()) && std::abs(int64_t{code}) > largest_bias) {
         return absl::InvalidArgumentError(absl::StrCat("a bias is ", code, "; want ", -largest_bias,
                                                        " to ", largest_bias,
                                                        ", which fit in 32 bits beside sums"));
@@ -243,10 +254,21 @@ struct ChannelOperands {
     kernels::SumOperands operands = {run.Of<uint8_t>(input), run.Of<uint8_t>(packed),
                                      run.Floats(scales), zero_point};
     if (bias) operands.bias = run.Of<int32_t>(*bias);
-    if (offsets) operands.weight_zero_points = run.Of<int32_t>(*offsets);
     return operands;
   }
 };
+
+absl::StatusOr<SignedWeights> ReadWeights(OpPlanner& op, const Sums& sums,
+                                          const ChannelOperands& channels) {
+  const bool is_unsigned = channels.weight_type == CodeType::kUint8;
+  ASSIGN_OR_RETURN(const Buffer codes,
+                   op.Read(sums.weight_slot, is_unsigned ? VarType::UINT8 : VarType::INT8));
+  if (!channels.has_one_offset()) return SignedWeights{codes, channels.offsets};
+  const auto zero_point = static_cast<float>(channels.weight_zero_point);
+  return AddSignedWeights(
+      op, codes, channels.weight_type, {}, [zero_point](const StepContext&) { return zero_point; },
+      sums.channels);
+}
 
 // Adds the step. `plan` makes the kernel for a coding, an epilogue and an output.
 template <typename Plan>
@@ -261,14 +283,19 @@ absl::Status AddSums(OpPlanner& op, const Sums& sums, const Plan& plan) {
                    plan(channels.CodingOf(input_type), split.fused, output_type));
   ASSIGN_OR_RETURN(const Buffer input,
                    op.Read(sums.input_slot, op.InputType(sums.input_slot).dtype, sums.layout));
-  ASSIGN_OR_RETURN(const Buffer weights, op.Read(sums.weight_slot, VarType::INT8));
-  const Buffer packed = AddPacking<int8_t>(op, kernel, weights);
+  ASSIGN_OR_RETURN(const SignedWeights weights, ReadWeights(op, sums, channels));
+  const Buffer packed = AddPacking<int8_t>(op, kernel, weights.codes);
   ASSIGN_OR_RETURN(const StoredSums stored, PlanStore(op, epilogue, split, sums, type, input));
-  op.AddStep({stored.operands.WithOperands(channels.WithReads({input, packed})),
+  std::vector<Buffer> reads = channels.WithReads({input, packed});
+  if (weights.zero_points) reads.push_back(*weights.zero_points);
+  op.AddStep({stored.operands.WithOperands(std::move(reads)),
               {stored.output},
               [=](const StepContext& run) {
                 RETURN_IF_ERROR(channels.Check(run));
                 kernels::SumOperands operands = channels.In(run, input, packed);
+                if (weights.zero_points) {
+                  operands.weight_zero_points = run.Of<int32_t>(*weights.zero_points);
+                }
                 stored.Run(run, [&](kernels::EpilogueOperands stages, Output out) {
                   operands.epilogue = stages;
                   kernel->Run(operands, out);
@@ -289,7 +316,8 @@ absl::Status PlanConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, ConvolutionShapeOf(op));
   const Sums sums = {"Input",       "Filter",
                      "Output",      LayoutOfImages(op),
-                     shape.filters, 2 * shape.output_size() * shape.taps()};
+                     shape.filters, 2 * shape.output_size() * shape.taps(),
+                     shape.taps()};
   return AddSums(
       op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
         return kernels::PlanIntegerConvolution(shape, coding, epilogue, output);
@@ -299,9 +327,13 @@ absl::Status PlanConvolution(OpPlanner& op) {
 absl::Status PlanTransposedConvolution(OpPlanner& op) {
   ASSIGN_OR_RETURN(const TensorType type, op.OutputType("Output"));
   ASSIGN_OR_RETURN(const kernels::ConvolutionShape shape, TransposedShapeOf(op, type.dims));
-  const Sums sums = {"Input",        "Filter",
-                     "Output",       LayoutOfImages(op),
-                     shape.channels, 2 * shape.output_size() * shape.taps()};
+  const Sums sums = {"Input",
+                     "Filter",
+                     "Output",
+                     LayoutOfImages(op),
+                     shape.channels,
+                     2 * shape.output_size() * shape.taps(),
+                     shape.filter_size() / shape.channels};
   return AddSums(
       op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
         return kernels::PlanIntegerTransposedConvolution(shape, coding, epilogue, output);
@@ -318,7 +350,8 @@ absl::Status PlanProduct(OpPlanner& op, const absl::StatusOr<PlannedProduct>& pr
   }
   const kernels::ProductShape& shape = product->shape;
   const Sums sums = {
-      "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
+      "X",        "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner,
+      shape.inner};
   return AddSums(
       op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {
         return kernels::PlanIntegerProduct(shape, coding, epilogue, output);
@@ -334,7 +367,8 @@ absl::Status PlanRowWiseFc(OpPlanner& op) {
   ASSIGN_OR_RETURN(const kernels::ProductShape shape,
                    FullyConnectedShape(op, "X", op.attributes().Int("x_num_col_dims"), "Y"));
   Sums sums = {
-      "X", "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner};
+      "X",        "Y", "Out", Layout::kRowMajor, shape.columns, 2 * shape.out_size() * shape.inner,
+      shape.inner};
   sums.has_offsets = true;
   return AddSums(
       op, sums, [&](const kernels::SumCoding& coding, const Epilogue& epilogue, OutputType output) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "ops/codes/averaged_codes.h"
 #include "ops/window.h"
 #include "proto/status_macros.h"
 #include "runtime/executor/op_plans.h"
@@ -70,10 +71,13 @@ absl::Status PlanCodePooling(OpPlanner& op, const PoolingShape& shape) {
   return absl::OkStatus();
 }
 
-// The codes of X, as an average takes them; nothing if X is not held as codes.
-absl::StatusOr<std::optional<Codes>> ReadAveragedCodes(OpPlanner& op) {
+// The codes of X, as an average on integers takes them; nothing if it is one of floats.
+absl::StatusOr<std::optional<Codes>> ReadAveragedCodes(OpPlanner& op, const PoolingShape& shape) {
   const Value& x = op.InputValue("X");
-  if (op.builder().HoldsCodes(x)) return std::nullopt;
+  if (op.builder().HoldsCodes(x) ||
+      !SumsOfWindowsFit(op.attributes(), {shape.height, shape.width})) {
+    return std::nullopt;
+  }
   ASSIGN_OR_RETURN(const std::optional<Codes> codes,
                    op.builder().ReadCodes(x, FormOf(op).layout()));
   return codes && !codes->channel_axis ? codes : std::nullopt;
@@ -114,16 +118,13 @@ absl::Status PlanPooling(OpPlanner& op) {
   };
   std::optional<Codes> codes;
   if (type == kernels::PoolingType::kAverage) {
-    ASSIGN_OR_RETURN(codes, ReadAveragedCodes(op));
+    ASSIGN_OR_RETURN(codes, ReadAveragedCodes(op, shape));
   }
   if (codes) {
-    auto integers = kernels::IntegerPooling::Plan(shape, codes->type);
-    if (integers.ok()) {
-      AddIntegerPooling(op, *std::move(integers), *codes, write());
-      return absl::OkStatus();
-    }
-    // A sum that may not fit in 32 bits is computed in floats.
-    if (!absl::IsInvalidArgument(integers.status())) return integers.status();
+    ASSIGN_OR_RETURN(std::shared_ptr<kernels::IntegerPooling> integers,
+                     kernels::IntegerPooling::Plan(shape, codes->type));
+    AddIntegerPooling(op, std::move(integers), *codes, write());
+    return absl::OkStatus();
   }
   ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X", form.layout()));
   const Buffer y = write();

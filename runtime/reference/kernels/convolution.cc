@@ -212,9 +212,10 @@ absl::Status IntegerConv2d(OpRun& op) {
   const Array& input = op.Input("Input");
   const Array& filter = op.Input("Filter");
   ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", input.dtype));
+  ASSIGN_OR_RETURN(const float of_filter, ZeroPointOf(op, "weight_zero_point", filter.dtype));
   Array sums(VarType::FP64, c.to.dims());
   ForEachProduct(c, [&](int64_t to, int64_t from, int64_t f) {
-    sums[to] += (input[from] - zero_point) * filter[f];
+    sums[to] += (input[from] - zero_point) * (filter[f] - of_filter);
   });
   ASSIGN_OR_RETURN(Array output, StoreSums(op, sums, c.to.channels_last ? 3 : 1));
   op.SetOutput("Output", std::move(output));
@@ -259,9 +260,10 @@ absl::Status IntegerConv2dTranspose(OpRun& op) {
   const Array& input = op.Input("Input");
   const Array& filter = op.Input("Filter");
   ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", input.dtype));
+  ASSIGN_OR_RETURN(const float of_filter, ZeroPointOf(op, "weight_zero_point", filter.dtype));
   Array sums(VarType::FP64, c.from.dims());
   ForEachProduct(c, [&](int64_t to, int64_t from, int64_t f) {
-    sums[from] += (input[to] - zero_point) * filter[f];
+    sums[from] += (input[to] - zero_point) * (filter[f] - of_filter);
   });
   ASSIGN_OR_RETURN(Array output, StoreSums(op, std::move(sums), c.from.channels_last ? 3 : 1));
   op.SetOutput("Output", std::move(output));

@@ -59,9 +59,10 @@ absl::Status MultiplyCodes(OpRun& op, MakeProduct make) {
   const Array& y = op.Input("Y");
   if (y.rank() < 2) return absl::UnimplementedError("Y is a vector; want columns");
   ASSIGN_OR_RETURN(const float zero_point, ZeroPointOf(op, "input_zero_point", x.dtype));
+  ASSIGN_OR_RETURN(const float y_zero_point, ZeroPointOf(op, "weight_zero_point", y.dtype));
   Array sums(VarType::FP64, product.out_dims);
   ForEachTerm(product, [&](int64_t i, int64_t x_i, int64_t y_i) {
-    sums[i] += (x[x_i] - zero_point) * y[y_i];
+    sums[i] += (x[x_i] - zero_point) * (y[y_i] - y_zero_point);
   });
   // Also for a Y whose columns are more than one dimension.
   const int64_t rows = product.x.rows * static_cast<int64_t>(product.x.start.size());

@@ -8,8 +8,13 @@
 namespace fixpoint::random_cases {
 namespace {
 
-std::string ZeroPointText(const Coding& coding) {
-  return coding.zero_point == 0 ? "" : absl::StrCat(", input_zero_point=", coding.zero_point);
+std::string ZeroPointText(const Coding& coding, const char* attribute = "input_zero_point") {
+  return coding.zero_point == 0 ? "" : absl::StrCat(", ", attribute, "=", coding.zero_point);
+}
+
+// Codes of weights, or of a second activation.
+Coding SomeRightCoding(CaseMaker& c) {
+  return c.OneIn(3) ? SomeCoding(c, /*may_be_affine=*/true) : SomeWeightCoding(c);
 }
 
 Generator Convolution(const std::string& type, Direction direction) {
@@ -20,13 +25,14 @@ Generator Convolution(const std::string& type, Direction direction) {
     options.may_be_channels_last = false;
     const SomeConvolution drawn = DrawConvolution(c, options);
     const Coding coding = SomeCoding(c, /*may_be_affine=*/true);
-    const Coding weights = SomeWeightCoding(c);
+    const Coding weights = SomeRightCoding(c);
     const std::string input = c.Codes(coding.dtype, drawn.input, coding.low, coding.high);
     const std::string filter = c.Codes(weights.dtype, drawn.filter, weights.low, weights.high);
     const std::string scales = SomeScales(c, drawn.filters, drawn.taps);
     const std::string head = absl::StrCat(type, "(Input=", input, ", Filter=", filter, scales);
     const std::string tail =
-        absl::StrCat(") -> (Output=out) {", drawn.attributes, ZeroPointText(coding));
+        absl::StrCat(") -> (Output=out) {", drawn.attributes, ZeroPointText(coding),
+                     ZeroPointText(weights, "weight_zero_point"));
     const Dims dims = c.OutputDims(absl::StrCat(head, tail, "}"));
     const SomeEpilogue epilogue = DrawEpilogue(c, dims, /*axis=*/1);
     c.Op(head, epilogue.operands, tail, epilogue.attributes, "}");
@@ -39,7 +45,7 @@ Generator Product(const std::string& type, const std::string& drawn_as) {
     const bool is_row_wise = type == "integer_row_wise_fc";
     const SomeProduct drawn = DrawProduct(c, drawn_as);
     const Coding coding = SomeCoding(c, /*may_be_affine=*/true);
-    const Coding weights = SomeWeightCoding(c);
+    const Coding weights = is_row_wise ? SomeWeightCoding(c) : SomeRightCoding(c);
     const std::string x = c.Codes(coding.dtype, drawn.x, coding.low, coding.high);
     const std::string y = c.Codes(weights.dtype, drawn.y, weights.low, weights.high);
     std::string scales = SomeScales(c, drawn.columns, drawn.inner, /*may_be_one=*/!is_row_wise);
@@ -52,7 +58,8 @@ Generator Product(const std::string& type, const std::string& drawn_as) {
         is_row_wise ? absl::StrCat("x_num_col_dims=",
                                    drawn.attributes.substr(std::string("in_num_col_dims=").size()))
                     : drawn.attributes;
-    const std::string tail = absl::StrCat(") -> (Out=out) {", attributes, ZeroPointText(coding));
+    const std::string tail = absl::StrCat(") -> (Out=out) {", attributes, ZeroPointText(coding),
+                                          ZeroPointText(weights, "weight_zero_point"));
     const Dims dims = c.OutputDims(absl::StrCat(head, tail, "}"));
     const SomeEpilogue epilogue = DrawEpilogue(c, dims, static_cast<int>(dims.size()) - 1);
     c.Op(head, epilogue.operands, tail, epilogue.attributes, "}");

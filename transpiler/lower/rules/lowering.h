@@ -66,7 +66,7 @@ struct ActivationCodes {
   OperandCodes form() const { return {is_unsigned, zero_point.has_value(), std::nullopt, false}; }
   // Says it to an op that adds these codes up.
   void AddZeroPoint(OpBuilder& product) const {
-    if (zero_point.value_or(0) != 0) product.IntAttr("input_zero_point", *zero_point);
+    if (zero_point) product.IntAttr("input_zero_point", *zero_point);
   }
 };
 

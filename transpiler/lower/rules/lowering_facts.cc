@@ -48,7 +48,8 @@ std::optional<CodedProduct> OpenSumsOf(const Op& product, Lowering& lowering) {
   const VarType::TensorDesc* const declared = activation.variable()->tensor();
   CodedProduct coded = {std::get<ProductSums>(sums), {}, {}};
   coded.activation.is_unsigned = declared == nullptr || declared->data_type() == VarType::UINT8;
-  coded.activation.has_zero_point = attributes.Int("input_zero_point") != 0;
+  coded.activation.has_zero_point = attributes.IsGiven("input_zero_point");
+  coded.weight.has_zero_point = attributes.IsGiven("weight_zero_point");
   return coded;
 }
 

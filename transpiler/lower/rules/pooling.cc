@@ -7,15 +7,16 @@
 //
 // with the scale 2.0 / 255, rounded.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "ops/codes/averaged_codes.h"
+#include "ops/codes/declared_dims.h"
 #include "ops/codes/integer_reasons.h"
+#include "ops/dims.h"
 #include "ops/op_form.h"
-#include "ops/sums_of_codes.h"
 #include "ops/window.h"
 #include "proto/op_builder.h"
 #include "proto/program.h"
@@ -25,13 +26,6 @@
 
 namespace fixpoint {
 namespace {
-
-// Whether the codes of a whole image add up to what fits in 32 bits; where its size is not known,
-// the executor says it.
-bool SumsOfImagesFit(const VarType::TensorDesc& images) {
-  if (images.dims_size() != 4 || images.dims(2) < 1 || images.dims(3) < 1) return true;
-  return images.dims(3) <= INT32_MAX && SumsFit(images.dims(2), 255 * images.dims(3));
-}
 
 class PoolingRule final : public LoweringRule {
  public:
@@ -51,7 +45,10 @@ class PoolingRule final : public LoweringRule {
     }
     const std::optional<ActivationCodes> codes = lowering.FindCodes(*x);
     if (!codes) return IntegerReason::kNotQuantized;
-    if (!SumsOfImagesFit(*codes->codes->variable()->tensor())) return IntegerReason::kSumsTooLarge;
+    const Dims images = DeclaredDims(*codes->codes);
+    if (images.size() == 4 && !SumsOfWindowsFit(attributes, {images[2], images[3]})) {
+      return IntegerReason::kSumsTooLarge;
+    }
     ASSIGN_OR_RETURN(const std::string scales,
                      lowering.AddParameter(absl::StrCat(out->name(), ".scales"), {codes->step()}));
     OpBuilder average("integer_average_pool2d");

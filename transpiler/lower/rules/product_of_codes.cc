@@ -28,6 +28,7 @@ struct Weights {
   OperandCodes form;
   Dims dims;
   std::vector<float> steps;               // one, or one for each channel
+  std::optional<int32_t> zero_point;      // of all codes
   std::optional<ParameterRowCodes> rows;  // those of a parameter with zero points of columns
 };
 
@@ -52,7 +53,8 @@ Weights WeightsOf(const ParameterRowCodes& rows) {
 }
 
 Weights WeightsOf(const ActivationCodes& codes, const Argument& input) {
-  return {codes.codes, codes.form(), DeclaredDims(input), {codes.step()}, std::nullopt};
+  return {codes.codes,    codes.form(),     DeclaredDims(input),
+          {codes.step()}, codes.zero_point, std::nullopt};
 }
 
 absl::StatusOr<std::optional<Weights>> FindWeights(const Argument& input, Lowering& lowering,
@@ -120,10 +122,8 @@ absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfC
       SumsOfProduct(op, lowering.AttributesOf(op), DeclaredDims(*input), weights->dims);
   if (const auto* const why = std::get_if<IntegerReason>(&sums)) return *why;
   const CodedProduct coded = {std::get<ProductSums>(sums), activation->form(), weights->form};
-  // No op on integers has them.
-  if (coded.weight.has_zero_point || (weights->rows && product.bias)) {
-    return IntegerReason::kZeroPoint;
-  }
+  // No op on integers has both.
+  if (weights->rows && product.bias) return IntegerReason::kZeroPoint;
   if (const auto why = coded.WhyNotOnIntegers()) return *why;
   if (weights->rows) {
     return LowerRowWiseProduct(op, product, coded, *activation, *weights->rows, lowering);
@@ -151,6 +151,7 @@ absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfC
   for (const std::string& operand : product.operands) integers.Input("Operands", operand);
   for (const OpDesc::Attr& attribute : product.attributes) integers.Attr(attribute);
   activation->AddZeroPoint(integers);
+  if (weights->zero_point) integers.IntAttr("weight_zero_point", *weights->zero_point);
   OpDesc replacement = integers.Build();
   if (!product.epilogue.empty()) SetEpilogue(product.epilogue, &replacement);
   lowering.Replace(op, std::move(replacement));

@@ -42,7 +42,7 @@ std::vector<OpDesc::Attr> CopyAttributes(const Op& op, std::initializer_list<con
 absl::StatusOr<std::string> AddScales(const Op& op, std::vector<float> scales, Lowering& lowering);
 
 // Puts it in the place of the op, if both operands are codes: with a scale for each channel of a
-// parameter, or one of two activations, of which the second has signed codes.
+// parameter, or one of two activations, of which the second has signed codes or a zero point.
 absl::StatusOr<IntegerReason> LowerProductOfCodes(const Op& op, const ProductOfCodes& product,
                                                   Lowering& lowering);
 

@@ -22,6 +22,11 @@ namespace fixpoint::kernels {
 // The number of sums or elements in a vector.
 constexpr int64_t kLanes = 16;
 
+// Vectors that lie within one cache line are read and written twice as fast.
+struct alignas(64) Lanes {
+  uint32_t lanes[kLanes];
+};
+
 // A mask for intrinsics whose forms without a mask give warnings in GCC 12.
 constexpr __mmask16 kAllLanes = 0xffff;
 

@@ -37,11 +37,6 @@ bool IsOutOfCache(const ConvolutionShape& shape) {
 
 int64_t CeilDivide(int64_t size, int64_t unit) { return (size + unit - 1) / unit; }
 
-// Vectors that lie within one cache line are read and written twice as fast.
-struct alignas(64) Lanes {
-  uint32_t lanes[kLanes];
-};
-
 // The number of output rows whose windows lie in four lines.
 int64_t RowsOfFourLines(const WindowAxis& rows) {
   return rows.stride == 1 && rows.dilation == 1 && rows.kernel < kTaps ? kTaps + 1 - rows.kernel

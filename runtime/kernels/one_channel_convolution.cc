@@ -20,8 +20,8 @@
 // Windows are unfolded: for each pixel of the output, a lane holds four taps, then the next four.
 // The lanes of a vector of sums are elements of the output as they lie in memory, so that none is
 // wasted: with six filters a vector has those of a pixel, those of the next one, and four of the
-// one after it. Arrays by filter are therefore extended by a copy of their beginning: a vector
-// reads them from the filter of its first lane on.
+// one after it. Arrays by filter are therefore extended by copies of their beginning, to whole
+// vectors: a vector reads them from the filter of its first lane on.
 
 namespace fixpoint::kernels {
 namespace {
@@ -59,9 +59,11 @@ class OneChannelConvolution final : public IntegerSums {
         output_(problem.output),
         groups_(CeilDivide(shape.taps(), kTaps)),
         period_(std::lcm(shape.filters, kLanes)),
-        wrapped_(shape.filters + kLanes - 1),
+        wrapped_(CeilDivide(shape.filters + kLanes - 1, kLanes) * kLanes),
+        filters_(wrapped_),
         pixels_(wrapped_),
         scales_(wrapped_),
+        biases_(problem.coding.has_bias ? wrapped_ : 0),
         offsets_(wrapped_),
         wrapped_operands_(problem.epilogue.size(), std::vector<float>(wrapped_)),
         operands_(problem.epilogue.size()),
@@ -75,7 +77,10 @@ class OneChannelConvolution final : public IntegerSums {
         threads_(GrantedThreads()),
         scratch_(threads_, {std::vector<uint8_t>(band_lines_ * line_),
                             std::vector<uint32_t>(groups_ * column_)}) {
-    for (int64_t i = 0; i < wrapped_; ++i) pixels_[i] = static_cast<int32_t>(i / shape.filters);
+    for (int64_t i = 0; i < wrapped_; ++i) {
+      filters_[i] = static_cast<int32_t>(i % shape.filters);
+      pixels_[i] = static_cast<int32_t>(i / shape.filters);
+    }
     for (int64_t i = 0; i < rows().kernel; ++i) {
       for (int64_t j = 0; j < columns().kernel; ++j) {
         const int64_t column = j * columns().dilation;
@@ -114,15 +119,16 @@ class OneChannelConvolution final : public IntegerSums {
              {shape_.input_size(), packed_bytes(), shape_.filters, shape_.output_size()}, epilogue_,
              output_);
     const absl::Span<const uint8_t> inputs = operands.inputs;
-    Wrap(operands.scales, &scales_);
+    Wrap(operands.scales, absl::MakeSpan(scales_));
+    Wrap(operands.bias, absl::MakeSpan(biases_));
     for (size_t i = 0; i < epilogue_.size(); ++i) {
       const bool of_filters = epilogue_[i].is_of_channels();
-      if (of_filters) Wrap(operands.epilogue[i], &wrapped_operands_[i]);
+      if (of_filters) Wrap(operands.epilogue[i], absl::MakeSpan(wrapped_operands_[i]));
       operands_[i] = of_filters ? wrapped_operands_[i] : operands.epilogue[i];
     }
     zero_ = static_cast<uint8_t>(shift_ + operands.zero_point);
     const auto* const sums = reinterpret_cast<const int32_t*>(operands.weights.data());
-    FillOffsets({sums, offsets_.size()}, zero_, operands.bias, absl::MakeSpan(offsets_));
+    FillOffsets({sums, offsets_.size()}, zero_, biases_, absl::MakeSpan(offsets_));
     const Weights weights = {reinterpret_cast<const int8_t*>(sums + wrapped_), offsets_.data()};
     const EpilogueOfLanes epilogue = {scales_.data(), epilogue_, operands_, out};
     const int64_t bands = CeilDivide(shape_.out_height, band_rows_);
@@ -158,8 +164,16 @@ class OneChannelConvolution final : public IntegerSums {
   int64_t step() const { return columns().stride; }
   static int64_t LastOffset(const WindowAxis& axis) { return (axis.kernel - 1) * axis.dilation; }
 
-  void Wrap(absl::Span<const float> of_filters, std::vector<float>* to) const {
-    for (int64_t i = 0; i < wrapped_; ++i) (*to)[i] = of_filters[i % shape_.filters];
+  // Stores whole vectors, which can be loaded as such before they have reached the cache.
+  template <typename T>
+  FIXPOINT_VNNI_TARGET void Wrap(absl::Span<const T> of_filters, absl::Span<T> to) const {
+    static_assert(sizeof(T) == sizeof(int32_t), "lanes are of 32 bits");
+    for (size_t i = 0; i < to.size(); i += kLanes) {
+      const __m512i filters = _mm512_loadu_si512(&filters_[i]);
+      const __m512i lanes = _mm512_mask_i32gather_epi32(_mm512_setzero_si512(), kAllLanes, filters,
+                                                        of_filters.data(), sizeof(T));
+      _mm512_storeu_si512(&to[i], lanes);
+    }
   }
 
   // The lines of an image that the band from output row `y` on reads, with their padding, so that
@@ -243,10 +257,12 @@ class OneChannelConvolution final : public IntegerSums {
   const OutputType output_;
   const int64_t groups_;  // of taps
   const int64_t period_;  // elements after which the filters in a vector's lanes repeat
-  // Arrays by filter, each followed by a copy of its beginning.
+  // Arrays by filter, each followed by copies of its beginning.
   const int64_t wrapped_;
+  std::vector<int32_t> filters_;
   std::vector<int32_t> pixels_;  // how far a lane's pixel is from that of the first lane
   std::vector<float> scales_;
+  std::vector<int32_t> biases_;
   std::vector<int32_t> offsets_;  // the starting values of the sums
   std::vector<std::vector<float>> wrapped_operands_;
   std::vector<absl::Span<const float>> operands_;

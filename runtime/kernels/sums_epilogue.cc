@@ -45,7 +45,8 @@ struct FinishStages {
   }
 };
 
-// Rows from `row` on, all of one matrix.
+// Rows from `row` on, all of one matrix. A processor does not foresee in which order so many rows
+// are read, so those after them are prefetched.
 template <int kVectors, typename Finishing>
 FIXPOINT_VNNI void FinishVectors(const StoredSums& stored, const SumsShape& shape, int64_t row,
                                  const Finishing& finish) {
@@ -57,6 +58,7 @@ FIXPOINT_VNNI void FinishVectors(const StoredSums& stored, const SumsShape& shap
     __m512i sums[kVectors];
     for (int v = 0; v < kVectors; ++v) {
       const int32_t* const at = stored.sums + place.element + v * place.distance;
+      __builtin_prefetch(at + kVectors * place.distance);
       sums[v] = _mm512_add_epi32(_mm512_maskz_loadu_epi32(place.mask, at), offset);
     }
     if (stored.zero_points != nullptr) {

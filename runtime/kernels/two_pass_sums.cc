@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "runtime/kernels/convolution_shape.h"
 #include "runtime/kernels/epilogue.h"
+#include "runtime/kernels/epilogue_lanes.h"
 #include "runtime/kernels/input_sums.h"
 #include "runtime/kernels/plain_sums.h"
 #include "runtime/kernels/product_shape.h"
@@ -56,7 +57,7 @@ class TwoPassSums final : public IntegerSums {
         output_(problem.output),
         second_pass_(shape_, epilogue_, output_),
         offsets_(shape_.matrices * shape_.channels),
-        sums_(output_ == OutputType::kFloat ? 0 : shape_.size()) {}
+        sums_(output_ == OutputType::kFloat ? 0 : shape_.size() / kLanes + 1) {}
 
   int64_t packed_bytes() const override { return plain_->packed_bytes(); }
   void Pack(absl::Span<const int8_t> codes, absl::Span<uint8_t> packed) override {
@@ -83,8 +84,8 @@ class TwoPassSums final : public IntegerSums {
  private:
   // Numbers take the place of their sums.
   absl::Span<int32_t> SumsFor(const Output& out) {
-    if (output_ != OutputType::kFloat) return absl::MakeSpan(sums_);
-    return {static_cast<int32_t*>(out.data()), out.size()};
+    void* const sums = output_ == OutputType::kFloat ? out.data() : sums_.data();
+    return {static_cast<int32_t*>(sums), out.size()};
   }
 
   const std::unique_ptr<PlainSums> plain_;
@@ -96,7 +97,7 @@ class TwoPassSums final : public IntegerSums {
   const OutputType output_;
   SumsEpilogue second_pass_;
   std::vector<int32_t> offsets_;
-  std::vector<int32_t> sums_;
+  std::vector<Lanes> sums_;
 };
 
 }  // namespace

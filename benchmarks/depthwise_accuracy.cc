@@ -19,7 +19,7 @@
 #include "absl/types/span.h"
 #include "benchmarks/accuracy.h"
 #include "benchmarks/networks.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -8,7 +8,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program_text.h"
+#include "proto/text/program_text.h"
 #include "tests/testing/reference_data.h"
 
 namespace fixpoint {

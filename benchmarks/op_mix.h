@@ -4,7 +4,7 @@
 #ifndef FIXPOINT_BENCHMARKS_OP_MIX_H_
 #define FIXPOINT_BENCHMARKS_OP_MIX_H_
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

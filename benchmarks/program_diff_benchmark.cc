@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "benchmarks/op_mix.h"
-#include "proto/program.h"
-#include "proto/program_diff.h"
-#include "proto/rewriter.h"
+#include "proto/diff/program_diff.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 
 namespace fixpoint {
 namespace {

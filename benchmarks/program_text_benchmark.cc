@@ -11,7 +11,7 @@
 #include <string>
 
 #include "benchmarks/op_mix.h"
-#include "proto/program_text.h"
+#include "proto/text/program_text.h"
 
 namespace fixpoint {
 namespace {

@@ -12,7 +12,7 @@
 #include "ops/families.h"
 #include "ops/op_schema.h"
 #include "ops/verifier.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "benchmarks/inference_form.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/inference_model.h"
 
 namespace fixpoint {

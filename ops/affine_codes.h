@@ -10,7 +10,7 @@
 
 #include "ops/code_range.h"
 #include "ops/quant_math.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
 

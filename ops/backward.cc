@@ -14,11 +14,11 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/selected_rows.h"
-#include "proto/attributes.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 
 namespace fixpoint {
 namespace {

@@ -9,9 +9,9 @@
 #include "absl/strings/string_view.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

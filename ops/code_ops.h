@@ -25,8 +25,8 @@
 #include "ops/code_range.h"
 #include "ops/era.h"
 #include "ops/op_schema.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
 

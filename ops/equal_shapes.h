@@ -4,7 +4,7 @@
 #ifndef FIXPOINT_OPS_EQUAL_SHAPES_H_
 #define FIXPOINT_OPS_EQUAL_SHAPES_H_
 
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

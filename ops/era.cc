@@ -1,7 +1,7 @@
 #include "ops/era.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

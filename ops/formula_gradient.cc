@@ -17,8 +17,8 @@
 #include "ops/gradient_slots.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/era.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

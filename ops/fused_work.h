@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "ops/activation.h"
 #include "ops/op_form.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/selected_rows.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -18,7 +18,7 @@
 #include "absl/types/span.h"
 #include "ops/gradient_matcher.h"
 #include "ops/op_types.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

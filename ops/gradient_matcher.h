@@ -14,7 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
 #include "ops/gradient_slots.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -12,8 +12,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

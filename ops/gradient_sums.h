@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/tensor_desc.h"
+#include "proto/program/attributes.h"
+#include "proto/program/tensor_desc.h"
 
 namespace fixpoint {
 namespace {

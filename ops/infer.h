@@ -19,7 +19,7 @@
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "ops/era.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ops/op_schema.h"
-#include "proto/status_macros.h"
-#include "proto/tensor_desc.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/tensor_desc.h"
 
 namespace fixpoint {
 namespace {

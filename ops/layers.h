@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "ops/program_builder.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -7,10 +7,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/types/span.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
-#include "proto/type_names.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/program/type_names.h"
 
 namespace fixpoint {
 namespace {

@@ -12,8 +12,8 @@
 #include "ops/families.h"
 #include "ops/op_form.h"
 #include "ops/op_traits.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -14,9 +14,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
-#include "proto/slot_role.pb.h"
+#include "proto/config/slot_role.pb.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "ops/infer_rules.h"
-#include "proto/attributes.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 namespace {

@@ -23,7 +23,7 @@
 #include "ops/activation.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

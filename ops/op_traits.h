@@ -14,7 +14,7 @@
 #include "ops/activation.h"
 #include "ops/epilogue.h"
 #include "ops/op_form.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "ops/forward_ops.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

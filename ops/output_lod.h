@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "ops/lod.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -16,11 +16,11 @@
 #include "ops/infer.h"
 #include "ops/op_schema.h"
 #include "ops/selected_rows.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
-#include "proto/status_macros.h"
-#include "proto/tensor_desc.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/program/tensor_desc.h"
+#include "proto/text/program_text.h"
 
 namespace fixpoint {
 namespace {

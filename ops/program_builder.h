@@ -16,9 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
-#include "proto/op_builder.h"
-#include "proto/program_fwd.h"
-#include "proto/rewriter.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program_fwd.h"
+#include "proto/program/rewriter.h"
 
 namespace fixpoint {
 

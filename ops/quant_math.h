@@ -11,7 +11,7 @@
 
 #include "absl/types/span.h"
 #include "ops/code_range.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
 

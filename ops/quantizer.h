@@ -14,10 +14,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
-#include "proto/op_builder.h"
-#include "proto/program.pb.h"
-#include "proto/quant_plan.pb.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/config/quant_spec.pb.h"
+#include "proto/program/op_builder.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

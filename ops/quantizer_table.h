@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "ops/era.h"
 #include "ops/quantizer.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
 

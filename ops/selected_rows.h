@@ -3,8 +3,8 @@
 #ifndef FIXPOINT_OPS_SELECTED_ROWS_H_
 #define FIXPOINT_OPS_SELECTED_ROWS_H_
 
-#include "proto/program.h"
-#include "proto/program.pb.h"
+#include "proto/program/program.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "ops/era.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -6,7 +6,7 @@
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {

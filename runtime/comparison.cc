@@ -19,8 +19,8 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/quant_math.h"
-#include "proto/attributes.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 #include "runtime/fetching_runs.h"
 #include "runtime/kept_state.h"
 

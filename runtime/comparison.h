@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/backend.h"
 #include "runtime/op_by_op.h"
 #include "runtime/scope.h"

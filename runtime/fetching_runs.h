@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "proto/atomic_file.h"
-#include "proto/program_file.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/atomic_file.h"
+#include "proto/file/program_file.h"
 #include "runtime/parameter_file.h"
 
 namespace fixpoint {
@@ -58,7 +58,8 @@ absl::StatusOr<ModelFiles> FindModelFiles(const std::string& path) {
   if (fs::is_directory(path, ignored)) return FindInFolder(path);
   ModelFiles files = WithPrefix(path);
   if (IsFile(files.program)) return files;
-  return absl::NotFoundError(absl::StrCat(path, ": is not a folder, and there is no ", files.program,
+  return absl::NotFoundError(absl::StrCat(path, ": is not a folder, and there is no ",
+                                          files.program,
                                           "; want a model as transpile --mode=freeze writes it"));
 }
 

@@ -7,15 +7,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/program.h"
-#include "proto/program.pb.h"
+#include "proto/program/program.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {
 
 // Writes <prefix>.pdmodel and <prefix>.pdiparams, the program's parameters in the scope; the first
-// is replaced only when the second can be. Errors: those of SaveProgram (proto/program_file.h) and
-// StageCombinedParameters (parameter_file.h).
+// is replaced only when the second can be. Errors: those of SaveProgram (proto/file/program_file.h)
+// and StageCombinedParameters (parameter_file.h).
 absl::Status SaveInferenceModel(const ProgramDesc& program, const Scope& scope,
                                 const std::string& prefix);
 

@@ -4,8 +4,8 @@
 #include <set>
 #include <variant>
 
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {

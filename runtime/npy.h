@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/atomic_file.h"
+#include "proto/file/atomic_file.h"
 #include "runtime/byte_reader.h"
 #include "runtime/tensor.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "ops/dims.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/error_place.h"
 
 namespace fixpoint {

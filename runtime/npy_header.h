@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {

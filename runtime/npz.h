@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/atomic_file.h"
+#include "proto/file/atomic_file.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {

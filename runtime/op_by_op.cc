@@ -7,7 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
-#include "proto/rewriter.h"
+#include "proto/program/rewriter.h"
 
 namespace fixpoint {
 namespace {

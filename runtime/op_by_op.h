@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/atomic_file.h"
-#include "proto/program.pb.h"
+#include "proto/file/atomic_file.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/scope.h"
 #include "runtime/staged_directory.h"
 

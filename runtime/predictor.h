@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/backend.h"
 #include "runtime/executor/executor.h"
 #include "runtime/loop_bound.h"
@@ -25,7 +25,7 @@
 namespace fixpoint {
 
 struct PredictorOptions {
-  // Variables; none: the program's feeds and fetches (proto/feeds_and_fetches.h).
+  // Variables; none: the program's feeds and fetches (proto/program/feeds_and_fetches.h).
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   // For one run, as in BackendOptions (backends.h).

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_set.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {

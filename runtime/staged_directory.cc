@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {

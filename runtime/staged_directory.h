@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/atomic_file.h"
+#include "proto/file/atomic_file.h"
 
 namespace fixpoint {
 

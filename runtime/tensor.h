@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/lod.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/memory.h"
 
 namespace fixpoint {

@@ -7,8 +7,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
-#include "proto/foreign_file.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/foreign_file.h"
 #include "runtime/error_place.h"
 
 namespace fixpoint {

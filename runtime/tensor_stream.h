@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/byte_reader.h"
 #include "runtime/memory.h"
 #include "runtime/tensor.h"

@@ -13,12 +13,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "proto/atomic_file.h"
+#include "proto/file/atomic_file.h"
 
 namespace fixpoint {
 
 // The largest archive, and the largest size that the members of one expand to; members of a small
-// one expand at most to MostExpandedBytes (proto/gzip.h).
+// one expand at most to MostExpandedBytes (proto/file/gzip.h).
 inline constexpr uint64_t kMaxZipBytes = 0xFFFFFFFF;
 
 // A member of an archive; a view of its bytes.

@@ -7,8 +7,8 @@
 
 #include "absl/container/btree_set.h"
 #include "absl/strings/str_cat.h"
-#include "proto/gzip.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/gzip.h"
 #include "runtime/error_place.h"
 #include "runtime/zip_archive.h"
 #include "runtime/zip_format.h"

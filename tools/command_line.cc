@@ -21,8 +21,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "proto/nearest_name.h"
-#include "proto/status_macros.h"
+#include "proto/base/nearest_name.h"
+#include "proto/base/status_macros.h"
 #include "tools/version.h"
 
 namespace fixpoint {

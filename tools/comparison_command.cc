@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "proto/feeds_and_fetches.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
 #include "runtime/backend.h"
 #include "runtime/comparison.h"
 #include "runtime/data/batcher.h"

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "proto/gzip.h"
-#include "proto/program_file.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/gzip.h"
+#include "proto/file/program_file.h"
 #include "tools/named_program.h"
 #include "tools/outputs.h"
 

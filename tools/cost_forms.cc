@@ -11,7 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/planner.h"
 #include "tools/named_config.h"

@@ -3,7 +3,7 @@
 #ifndef FIXPOINT_TOOLS_DIFF_JSON_H_
 #define FIXPOINT_TOOLS_DIFF_JSON_H_
 
-#include "proto/program_diff.h"
+#include "proto/diff/program_diff.h"
 #include "tools/json.h"
 
 namespace fixpoint {

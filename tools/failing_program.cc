@@ -4,8 +4,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "proto/atomic_file.h"
-#include "proto/program_text.h"
+#include "proto/file/atomic_file.h"
+#include "proto/text/program_text.h"
 #include "transpiler/report/reduce.h"
 
 namespace fixpoint {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "tools/outputs.h"
 
 namespace fixpoint {

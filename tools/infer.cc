@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/backends.h"
 #include "runtime/data/data_set.h"
 #include "runtime/passive_waiting.h"

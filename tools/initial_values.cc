@@ -10,9 +10,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "proto/feeds_and_fetches.h"
-#include "proto/nearest_name.h"
-#include "proto/status_macros.h"
+#include "proto/base/nearest_name.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "runtime/parameter_file.h"
 #include "runtime/tensor.h"
 #include "runtime/training/trainer.h"

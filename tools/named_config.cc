@@ -2,9 +2,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/input_file.h"
-#include "proto/status_macros.h"
-#include "proto/text_message.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/input_file.h"
+#include "proto/file/text_message.h"
 #include "tools/command_line.h"
 #include "transpiler/plan/target.h"
 

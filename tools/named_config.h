@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/quant_config.pb.h"
+#include "proto/config/quant_config.pb.h"
 
 namespace fixpoint {
 

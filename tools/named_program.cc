@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "proto/feeds_and_fetches.h"
-#include "proto/input_file.h"
-#include "proto/nearest_name.h"
-#include "proto/status_macros.h"
+#include "proto/base/nearest_name.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/input_file.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "tools/command_line.h"
 
 namespace fixpoint {

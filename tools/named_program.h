@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
+#include "proto/file/program_file.h"
+#include "proto/program/program.h"
 #include "tools/outputs.h"
 
 namespace fixpoint {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/feeds_and_fetches.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
 #include "tools/command_line.h"
 #include "tools/named_program.h"
 

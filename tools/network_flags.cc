@@ -3,7 +3,7 @@
 #include <gflags/gflags.h>
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/loop_bound.h"
 #include "runtime/thread_count.h"
 #include "tools/command_line.h"

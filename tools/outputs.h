@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "proto/atomic_file.h"
+#include "proto/file/atomic_file.h"
 #include "runtime/staged_directory.h"
 
 namespace fixpoint {

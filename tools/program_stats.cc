@@ -4,9 +4,9 @@
 #include <map>
 #include <utility>
 
-#include "proto/feeds_and_fetches.h"
-#include "proto/program.h"
-#include "proto/type_names.h"
+#include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
+#include "proto/program/type_names.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint {

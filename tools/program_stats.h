@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "tools/json.h"
 #include "transpiler/report/quantization_summary.h"
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/passive_waiting.h"
 #include "tools/command_line.h"
 #include "tools/network_flags.h"

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/input_file.h"
-#include "proto/program.h"
-#include "proto/quant_plan.pb.h"
-#include "proto/status_macros.h"
-#include "proto/text_message.h"
+#include "proto/base/status_macros.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/file/input_file.h"
+#include "proto/file/text_message.h"
+#include "proto/program/program.h"
 #include "tools/failing_program.h"
 #include "tools/named_config.h"
 #include "tools/named_program.h"

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "tools/command_line.h"
 #include "tools/inference_modes.h"
 #include "tools/mode_flags.h"
@@ -24,7 +24,7 @@
 DEFINE_string(mode, "train",
               "train: quantize a program; test: make a test program from it; "
               "freeze: make the int8 program; lower: make it compute on integers.");
-DEFINE_string(config, "", "Configuration (proto/quant_config.proto as text).");
+DEFINE_string(config, "", "Configuration (proto/config/quant_config.proto as text).");
 DEFINE_string(target, "",
               "Built-in target, or target file (whose path has a / or a .); overrides the "
               "configuration's.");

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/quant_plan.pb.h"
+#include "proto/config/quant_plan.pb.h"
 #include "transpiler/report/ops_left_out.h"
 
 namespace fixpoint {

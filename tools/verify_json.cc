@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/types/span.h"
 #include "ops/verifier.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "tools/json.h"
 
 namespace fixpoint {

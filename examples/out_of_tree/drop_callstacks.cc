@@ -1,7 +1,7 @@
 #include "drop_callstacks.h"
 
-#include "proto/program.h"
-#include "proto/rewriter.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 
 namespace out_of_tree {
 namespace {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "ops/quantizers/moving_average.h"
-#include "proto/attributes.h"
-#include "proto/op_builder.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
 
 namespace out_of_tree {
 namespace {

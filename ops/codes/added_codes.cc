@@ -4,7 +4,7 @@
 
 #include "ops/equal_shapes.h"
 #include "ops/op_traits.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

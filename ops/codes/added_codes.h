@@ -6,7 +6,7 @@
 #define FIXPOINT_OPS_CODES_ADDED_CODES_H_
 
 #include "ops/codes/run_facts.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -12,7 +12,7 @@
 #include "ops/dims.h"
 #include "ops/op_form.h"
 #include "ops/sums_of_codes.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

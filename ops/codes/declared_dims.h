@@ -5,7 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -3,7 +3,7 @@
 #include "ops/code_ops.h"
 #include "ops/codes/held_codes.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

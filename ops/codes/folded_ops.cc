@@ -14,8 +14,8 @@
 #include "ops/placed_dims.h"
 #include "ops/value_flow.h"
 #include "ops/window.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -13,7 +13,7 @@
 #include "ops/codes/run_facts.h"
 #include "ops/dims.h"
 #include "ops/epilogue.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

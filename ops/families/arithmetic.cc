@@ -5,7 +5,7 @@
 #include "ops/infer_rules.h"
 #include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
-#include "proto/attributes.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 namespace {

@@ -8,8 +8,8 @@
 #include "ops/infer_rules.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
-#include "proto/attributes.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 namespace {

@@ -5,8 +5,8 @@
 #include "ops/infer_rules.h"
 #include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
-#include "proto/attributes.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 namespace {

@@ -9,7 +9,7 @@
 #include "ops/epilogue.h"
 #include "ops/infer.h"
 #include "ops/infer_rules.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {

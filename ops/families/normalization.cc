@@ -7,7 +7,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {

@@ -8,7 +8,7 @@
 #include "ops/infer.h"
 #include "ops/op_schema_builder.h"
 #include "ops/window.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {

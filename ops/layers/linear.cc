@@ -7,7 +7,7 @@
 #include "ops/dims.h"
 #include "ops/layers.h"
 #include "ops/layers/parameters.h"
-#include "proto/op_builder.h"
+#include "proto/program/op_builder.h"
 
 namespace fixpoint {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
-#include "proto/op_builder.h"
+#include "proto/program/op_builder.h"
 
 namespace fixpoint {
 

@@ -4,8 +4,8 @@
 #define FIXPOINT_OPS_QUANTIZERS_ABS_MAX_ATTRS_H_
 
 #include "ops/quant_math.h"
-#include "proto/op_builder.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
+#include "proto/program/op_builder.h"
 
 namespace fixpoint {
 

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/verifier/checks.h"
-#include "proto/program.h"
-#include "proto/tensor_desc.h"
+#include "proto/program/program.h"
+#include "proto/program/tensor_desc.h"
 
 namespace fixpoint {
 namespace {

@@ -14,7 +14,7 @@
 #include "ops/era.h"
 #include "ops/op_schema.h"
 #include "ops/verifier.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -6,8 +6,8 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

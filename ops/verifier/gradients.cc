@@ -14,7 +14,7 @@
 #include "ops/gradient_slots.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -8,8 +8,8 @@
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

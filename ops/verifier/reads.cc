@@ -11,9 +11,9 @@
 #include "absl/strings/string_view.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
-#include "proto/attributes.h"
-#include "proto/nearest_name.h"
-#include "proto/program.h"
+#include "proto/base/nearest_name.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/verifier/checks.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -7,8 +7,8 @@
 #include "ops/era.h"
 #include "ops/op_schema.h"
 #include "ops/verifier/checks.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 
 namespace fixpoint {
 namespace {

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "ops/dims.h"
-#include "proto/program.pb.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/data/random_streams.h"
 #include "runtime/random.h"
 

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/types/span.h"
-#include "proto/program.pb.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/data/digits.h"
 #include "runtime/data/random_streams.h"
 #include "runtime/random.h"

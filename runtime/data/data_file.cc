@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "proto/gzip.h"
-#include "proto/input_file.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/gzip.h"
+#include "proto/file/input_file.h"
 
 namespace fixpoint {
 

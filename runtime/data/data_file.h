@@ -11,8 +11,8 @@ namespace fixpoint {
 
 // The bytes of the file at `path`, "-" for standard input; of a gzipped one, those that it expands
 // to. Errors: kNotFound; kInvalidArgument for what cannot be read, and for more than 4 GiB as it is
-// or expanded, or more than MostExpandedBytes (proto/gzip.h); kDataLoss for a gzip stream that is
-// damaged.
+// or expanded, or more than MostExpandedBytes (proto/file/gzip.h); kDataLoss for a gzip stream that
+// is damaged.
 absl::StatusOr<std::string> ReadDataFile(const std::string& path);
 
 }  // namespace fixpoint

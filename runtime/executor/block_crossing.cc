@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint::executor {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint::executor {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/hash/hash.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint::executor {
 namespace {

@@ -9,10 +9,10 @@
 #include "ops/attribute_inputs.h"
 #include "ops/op_schema.h"
 #include "ops/output_lod.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
-#include "proto/type_names.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/program/type_names.h"
 #include "runtime/executor/block_crossing.h"
 
 namespace fixpoint::executor {

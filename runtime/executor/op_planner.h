@@ -20,7 +20,7 @@
 #include "ops/lod.h"
 #include "ops/never_negative.h"
 #include "ops/op_form.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/executor/demand.h"
 #include "runtime/executor/plan.h"
 #include "runtime/executor/plan_builder.h"

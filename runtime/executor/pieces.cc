@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "ops/op_traits.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "runtime/executor/arena.h"
 #include "runtime/kernels/deferred_primitives.h"
 #include "runtime/kernels/machine.h"

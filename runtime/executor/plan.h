@@ -16,8 +16,8 @@
 #include "absl/types/span.h"
 #include "ops/dims.h"
 #include "ops/lod.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/loop_bound.h"
 #include "runtime/random.h"
 

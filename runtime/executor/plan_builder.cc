@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "runtime/executor/constants.h"
 #include "runtime/executor/keeping.h"
 #include "runtime/kernels/code_conversion.h"

@@ -19,7 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/quant_math.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/executor/arena.h"
 #include "runtime/executor/known_values.h"
 #include "runtime/executor/plan.h"

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 #include "runtime/kernels/cast.h"
 #include "runtime/tensor.h"
 

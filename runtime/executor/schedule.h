@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/era.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/backend.h"
 #include "runtime/scope.h"
 

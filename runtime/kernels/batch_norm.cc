@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "ops/quant_math.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/batch_norm_loops.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/fake_quantize_loops.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/integer_sums.h"
 

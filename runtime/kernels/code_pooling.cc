@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/pooling_axes.h"
 #include "runtime/kernels/vectorised.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/broadcast_loops.h"
 
 namespace fixpoint::kernels {

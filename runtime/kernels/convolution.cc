@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/convolution_descs.h"
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/onednn.h"

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/planned_elementwise.h"
 
 namespace fixpoint::kernels {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
 #include "runtime/kernels/vector_math.h"
 
 namespace fixpoint::kernels {

@@ -1,6 +1,6 @@
 #include "runtime/kernels/integer_product.h"
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/sums_kernels.h"
 #include "runtime/kernels/sums_problem.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/integer_convolution.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/strided_copy.h"

@@ -1,7 +1,7 @@
 #include "runtime/kernels/layout.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/onednn.h"
 

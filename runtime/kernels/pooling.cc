@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/parallel_for.h"
 #include "runtime/kernels/pooling_axes.h"
 

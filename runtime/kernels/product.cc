@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/epilogue_post_ops.h"
 #include "runtime/kernels/onednn.h"
 #include "runtime/kernels/product_descs.h"

@@ -1,6 +1,6 @@
 #include "runtime/kernels/product_shape.h"
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/extents.h"
 
 namespace fixpoint::kernels {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/broadcast_loops.h"
 #include "runtime/kernels/extents.h"
 #include "runtime/kernels/lane_sums.h"

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/kernels/depthwise_convolution.h"
 #include "runtime/kernels/epilogue.h"
 #include "runtime/kernels/epilogue_post_ops.h"

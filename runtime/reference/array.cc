@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
-#include "proto/type_names.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/type_names.h"
 
 namespace fixpoint::reference {
 namespace {

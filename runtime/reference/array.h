@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/dims.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/tensor.h"
 
 namespace fixpoint::reference {

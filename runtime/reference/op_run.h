@@ -15,7 +15,7 @@
 #include "ops/dims.h"
 #include "ops/era.h"
 #include "ops/op_form.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/loop_bound.h"
 #include "runtime/random.h"
 #include "runtime/reference/array.h"

@@ -2,7 +2,7 @@
 // checkpoint is a folder, which appears whole or not at all:
 //
 //   values.npz       every variable of the scope (runtime/npz.h)
-//   state.textproto  where the run is, and what it is made of (proto/training_state.proto)
+//   state.textproto  where the run is, and what it is made of (proto/config/training_state.proto)
 //
 // A CheckpointFolder keeps the last of them, as step-100, step-200, ...
 
@@ -16,8 +16,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/program_fwd.h"
-#include "proto/training_state.pb.h"
+#include "proto/config/training_state.pb.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/data/image_set.h"
 #include "runtime/scope.h"
 

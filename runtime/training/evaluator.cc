@@ -1,8 +1,8 @@
 #include "runtime/training/evaluator.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "runtime/kept_state.h"
 
 namespace fixpoint {

@@ -9,9 +9,9 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "ops/op_schema.h"
-#include "proto/feeds_and_fetches.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "tests/command_fuzz/limited_run.h"
 #include "tests/command_fuzz/made_data.h"
 #include "tests/command_fuzz/seed_programs.h"

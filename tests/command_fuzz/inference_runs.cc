@@ -8,8 +8,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/feeds_and_fetches.h"
-#include "proto/program.h"
+#include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
 #include "tests/command_fuzz/fuzz_run.h"
 #include "tests/command_fuzz/mutated_bytes.h"
 

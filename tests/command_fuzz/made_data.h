@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/testing/random_program.h"

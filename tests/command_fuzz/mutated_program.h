@@ -3,7 +3,7 @@
 #ifndef FIXPOINT_TESTS_COMMAND_FUZZ_MUTATED_PROGRAM_H_
 #define FIXPOINT_TESTS_COMMAND_FUZZ_MUTATED_PROGRAM_H_
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "tests/testing/random_program.h"
 
 namespace fixpoint {

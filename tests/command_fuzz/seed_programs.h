@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {

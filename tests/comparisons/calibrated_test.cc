@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "proto/feeds_and_fetches.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
-#include "proto/quant_plan.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/file/program_file.h"
+#include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"

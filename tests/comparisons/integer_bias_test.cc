@@ -15,7 +15,7 @@
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
 #include "transpiler/plan/target.h"

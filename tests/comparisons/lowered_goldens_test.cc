@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/random.h"
 #include "runtime/reference/interpreter.h"

@@ -16,7 +16,7 @@
 #include "absl/types/span.h"
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_traits.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/executor/plan.h"
 #include "runtime/reference/interpreter.h"

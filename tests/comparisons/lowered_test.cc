@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_join.h"
 #include "benchmarks/networks.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/tensor.h"
 #include "tests/comparisons/network_forms.h"
 

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "benchmarks/networks.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/data/batcher.h"
 #include "runtime/data/data_set.h"
 #include "runtime/executor/executor.h"

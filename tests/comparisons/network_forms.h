@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "benchmarks/networks.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "transpiler/freeze/freeze.h"

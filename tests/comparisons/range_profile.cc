@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/executor.h"
 #include "runtime/op_by_op.h"
 #include "runtime/tensor.h"

@@ -4,8 +4,8 @@
 #define FIXPOINT_TESTS_COMPARISONS_RANGE_PROFILE_H_
 
 #include "absl/status/statusor.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_plan.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/backend.h"
 #include "runtime/scope.h"
 

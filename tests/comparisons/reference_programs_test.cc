@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/attributes.h"
-#include "proto/feeds_and_fetches.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
-#include "proto/rewriter.h"
+#include "proto/file/program_file.h"
+#include "proto/program/attributes.h"
+#include "proto/program/feeds_and_fetches.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "runtime/comparison.h"
 #include "runtime/executor/executor.h"
 #include "runtime/op_by_op.h"

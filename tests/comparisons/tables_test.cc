@@ -18,7 +18,7 @@
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/comparison.h"
 #include "runtime/executor/executor.h"
 #include "runtime/random.h"

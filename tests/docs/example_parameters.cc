@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/program_file.h"
+#include "proto/program/program.h"
 #include "runtime/parameter_file.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/reference_data.h"

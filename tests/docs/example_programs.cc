@@ -5,9 +5,9 @@
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 
 namespace fixpoint {
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "proto/text_message.h"
+#include "proto/file/text_message.h"
 #include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
 

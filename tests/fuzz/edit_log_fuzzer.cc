@@ -9,11 +9,11 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/fingerprint.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
-#include "proto/program_text.h"
-#include "proto/text_message.h"
+#include "proto/file/program_file.h"
+#include "proto/file/text_message.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
+#include "proto/wire/fingerprint.h"
 #include "tests/fuzz/input_error.h"
 #include "tests/fuzz/rewriting.h"
 

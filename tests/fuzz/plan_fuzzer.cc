@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "proto/text_message.h"
+#include "proto/file/text_message.h"
 #include "tests/fuzz/rewriting.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

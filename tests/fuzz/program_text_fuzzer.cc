@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/program_text.h"
+#include "proto/text/program_text.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   google::protobuf::LogSilencer names_need_not_be_utf8;

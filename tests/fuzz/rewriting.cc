@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "proto/program_text.h"
+#include "proto/text/program_text.h"
 #include "tests/fuzz/input_error.h"
 #include "tests/testing/parsed_program.h"
 

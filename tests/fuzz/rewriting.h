@@ -4,7 +4,7 @@
 #ifndef FIXPOINT_TESTS_FUZZ_REWRITING_H_
 #define FIXPOINT_TESTS_FUZZ_REWRITING_H_
 
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {

@@ -2,7 +2,8 @@
 //
 //   ./bazelw run //tests/fuzz:write_inference_seeds -- FOLDER GOLDEN...
 //
-// as absolute paths, such as those of tests/fuzz/seeds/inference_model and tests/golden/lower/*.txt.
+// as absolute paths, such as those of tests/fuzz/seeds/inference_model and
+// tests/golden/lower/*.txt.
 
 #include <glog/logging.h>
 
@@ -13,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "tests/testing/golden.h"

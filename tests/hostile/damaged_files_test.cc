@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/damaged_bytes.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/run_binary.h"

@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/op_builder.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
 
 namespace fixpoint {
 namespace {

@@ -16,8 +16,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 #include "tests/ops/text_program.h"
 #include "tests/testing/training_ops.h"
 

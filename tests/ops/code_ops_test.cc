@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "ops/forward_ops.h"
-#include "proto/attributes.h"
+#include "proto/program/attributes.h"
 
 namespace fixpoint {
 namespace {

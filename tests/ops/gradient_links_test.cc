@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {

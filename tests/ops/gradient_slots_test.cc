@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
-#include "proto/op_builder.h"
+#include "proto/program/op_builder.h"
 
 namespace fixpoint {
 namespace {

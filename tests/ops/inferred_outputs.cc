@@ -7,7 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/dims.h"
 #include "ops/infer.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/ops/text_program.h"
 
 namespace fixpoint {

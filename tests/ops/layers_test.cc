@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "ops/program_builder.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 
 namespace fixpoint {
 namespace {

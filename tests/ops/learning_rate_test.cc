@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "ops/program_builder.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

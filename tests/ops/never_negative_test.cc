@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/ops/text_program.h"
 
 namespace fixpoint {

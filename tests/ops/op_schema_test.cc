@@ -9,8 +9,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 #include "tests/ops/text_program.h"
 
 namespace fixpoint {

@@ -13,9 +13,9 @@
 #include "ops/layers.h"
 #include "ops/program_builder.h"
 #include "ops/verifier.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 #include "tests/ops/text_program.h"
 #include "tests/testing/training_ops.h"
 

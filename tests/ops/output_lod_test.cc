@@ -9,7 +9,7 @@
 #include <string>
 
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/ops/text_program.h"
 
 namespace fixpoint {

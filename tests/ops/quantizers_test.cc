@@ -11,7 +11,7 @@
 
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
-#include "proto/op_builder.h"
+#include "proto/program/op_builder.h"
 #include "tests/ops/quantizer_feeder.h"
 
 namespace fixpoint {

@@ -8,7 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

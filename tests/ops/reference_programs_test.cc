@@ -15,7 +15,7 @@
 #include "absl/strings/strip.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/ops/reference_program.h"
 #include "tests/testing/reference_data.h"
 

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "ops/verifier.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/ops/reference_program.h"
 #include "tests/testing/reference_data.h"
 

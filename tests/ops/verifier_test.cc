@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "tests/ops/finding_case.h"
 #include "tests/ops/text_program.h"
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/verifier.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/ops/finding_case.h"
 #include "tests/ops/text_program.h"
 

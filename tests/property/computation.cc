@@ -6,8 +6,8 @@
 #include "absl/hash/hash.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {

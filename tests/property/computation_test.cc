@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {

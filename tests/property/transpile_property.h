@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/program.pb.h"
-#include "proto/quant_config.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -8,7 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "ops/infer.h"
-#include "proto/program_text.h"
+#include "proto/text/program_text.h"
 #include "runtime/reference/array.h"
 #include "runtime/tensor.h"
 

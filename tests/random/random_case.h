@@ -21,7 +21,7 @@
 namespace fixpoint::random_cases {
 
 struct RandomCase {
-  std::string declarations;  // of the inputs, as text (proto/program_text.h)
+  std::string declarations;  // of the inputs, as text (proto/text/program_text.h)
   std::string ops;           // of block 0
   std::string blocks;        // after block 0
   Era era = Era::kPaddle2;

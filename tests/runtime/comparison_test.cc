@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/backend.h"
 #include "runtime/backends.h"
 #include "runtime/fetching_runs.h"

@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
+#include "proto/file/program_file.h"
+#include "proto/program/program.h"
 #include "runtime/parameter_file.h"
 #include "runtime/tensor.h"
 #include "tests/runtime/parameter_program.h"

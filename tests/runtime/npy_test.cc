@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/byte_reader.h"
 #include "tests/testing/hex_bytes.h"
 #include "tests/testing/temporary_folder.h"

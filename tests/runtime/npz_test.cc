@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/tensor.h"
 #include "tests/testing/temporary_folder.h"
 

@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/parameter_file.h"
 #include "tests/testing/reference_data.h"
 #include "tests/testing/saved_parameters.h"

@@ -8,7 +8,7 @@
 #include <thread>
 #include <variant>
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/memory.h"
 #include "tests/runtime/parameter_program.h"
 #include "tests/testing/hex_bytes.h"

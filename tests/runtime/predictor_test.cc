@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/inference_model.h"
 #include "tests/testing/parameter_text.h"
 #include "tests/testing/parsed_program.h"

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
+#include "proto/file/program_file.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 #include "runtime/backends.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"

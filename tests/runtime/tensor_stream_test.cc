@@ -9,7 +9,7 @@
 #include <complex>
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "tests/testing/hex_bytes.h"
 
 namespace fixpoint {

@@ -12,9 +12,9 @@
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

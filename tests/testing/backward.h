@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -7,7 +7,7 @@
 
 #include "ops/quantizer.h"
 #include "ops/quantizers/abs_max_attrs.h"
-#include "proto/op_builder.h"
+#include "proto/program/op_builder.h"
 
 namespace fixpoint {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "ops/quantizers/moving_average.h"
-#include "proto/op_builder.h"
+#include "proto/program/op_builder.h"
 
 namespace fixpoint {
 

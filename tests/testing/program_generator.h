@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "tests/testing/random_program.h"
 
 namespace fixpoint {

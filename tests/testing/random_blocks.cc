@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "proto/attributes.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "tests/testing/program_generator.h"
 
 namespace fixpoint {

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "proto/attributes.h"
-#include "proto/op_builder.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
 #include "tests/testing/program_generator.h"
 
 namespace fixpoint {

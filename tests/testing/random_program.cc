@@ -8,9 +8,9 @@
 
 #include "ops/infer.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "tests/testing/backward.h"
 #include "tests/testing/program_generator.h"
 

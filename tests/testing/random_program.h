@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

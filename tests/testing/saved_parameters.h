@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/parameter_file.h"
 
 namespace fixpoint {

@@ -1,7 +1,7 @@
 #include "tests/testing/training_ops.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/program_text.h"
+#include "proto/text/program_text.h"
 
 namespace fixpoint {
 

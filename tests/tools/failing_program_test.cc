@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/temporary_folder.h"
 #include "tools/outputs.h"

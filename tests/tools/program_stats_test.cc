@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 
 namespace fixpoint {
 namespace {

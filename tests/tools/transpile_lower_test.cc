@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/parameter_file.h"
 #include "runtime/scope.h"
 #include "tests/testing/parameter_text.h"

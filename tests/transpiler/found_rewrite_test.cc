@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/train/invariants.h"
 

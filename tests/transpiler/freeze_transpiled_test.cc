@@ -9,8 +9,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/program_file.h"
+#include "proto/file/program_file.h"
+#include "proto/program/program.h"
 #include "runtime/parameter_file.h"
 #include "tests/testing/reference_data.h"
 #include "transpiler/freeze/freeze.h"

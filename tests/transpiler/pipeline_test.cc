@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/quantizer.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/freeze/freeze_context.h"
 #include "transpiler/freeze/freeze_passes.h"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "proto/program.h"
-#include "proto/text_message.h"
+#include "proto/file/text_message.h"
+#include "proto/program/program.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/train/quantize_transpiler.h"
 

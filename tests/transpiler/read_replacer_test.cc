@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
-#include "proto/rewriter.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
+#include "proto/text/program_text.h"
 #include "tests/testing/parsed_program.h"
 
 namespace fixpoint {

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/testing/random_program.h"
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/learned_quantizer.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/train/quantize_transpiler.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/train/quantize_transpiler.h"
 

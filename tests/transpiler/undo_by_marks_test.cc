@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
+#include "proto/program/program.h"
+#include "proto/text/program_text.h"
 #include "transpiler/train/quantize_transpiler.h"
 
 namespace fixpoint {

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_replace.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/testing/norm_quantizer.h"
 #include "tests/testing/parsed_program.h"
 #include "tests/transpiler/trained_scales.h"

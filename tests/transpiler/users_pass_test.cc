@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/program_text.h"
-#include "proto/rewriter.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
+#include "proto/text/program_text.h"
 #include "tests/testing/parsed_program.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/pipeline/read_replacer.h"

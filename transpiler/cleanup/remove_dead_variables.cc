@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/pipeline/uses.h"
 

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "transpiler/freeze/frozen_form.h"
 #include "transpiler/pipeline/pipeline.h"

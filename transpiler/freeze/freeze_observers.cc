@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/attributes.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
+#include "proto/program/attributes.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "transpiler/freeze/freeze_context.h"
 #include "transpiler/freeze/linear_ops.h"
 #include "transpiler/sites/stored_scale.h"

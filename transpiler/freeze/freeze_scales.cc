@@ -19,9 +19,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "transpiler/freeze/freeze_context.h"
 #include "transpiler/freeze/linear_ops.h"
 #include "transpiler/pipeline/captures.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/forward_ops.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
+#include "proto/program/attributes.h"
 #include "transpiler/pipeline/captures.h"
 #include "transpiler/pipeline/uses.h"
 #include "transpiler/plan/parameters.h"

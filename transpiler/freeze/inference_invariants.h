@@ -14,7 +14,7 @@
 #define FIXPOINT_TRANSPILER_FREEZE_INFERENCE_INVARIANTS_H_
 
 #include "absl/status/status.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/freeze/freeze_context.h"
 
 namespace fixpoint {

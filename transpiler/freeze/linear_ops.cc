@@ -1,8 +1,8 @@
 #include "transpiler/freeze/linear_ops.h"
 
 #include "ops/quant_math.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {

@@ -5,8 +5,8 @@
 #define FIXPOINT_TRANSPILER_FREEZE_LINEAR_OPS_H_
 
 #include "absl/strings/string_view.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
 #include "transpiler/sites/quantization_sites.h"
 
 namespace fixpoint {

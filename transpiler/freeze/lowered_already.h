@@ -4,7 +4,7 @@
 #define FIXPOINT_TRANSPILER_FREEZE_LOWERED_ALREADY_H_
 
 #include "absl/status/status.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -16,10 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "ops/forward_ops.h"
 #include "ops/op_form.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "transpiler/pipeline/pass.h"
 
 namespace fixpoint {

@@ -4,7 +4,7 @@
 #define FIXPOINT_TRANSPILER_FREEZE_TAKEN_PARAMETERS_H_
 
 #include "absl/status/statusor.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "transpiler/freeze/freeze_context.h"
 #include "transpiler/freeze/freeze_passes.h"
 #include "transpiler/freeze/inference_invariants.h"

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
 #include "ops/quant_math.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 
 namespace fixpoint {
 namespace {

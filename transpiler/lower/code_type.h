@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "ops/quant_math.h"
-#include "proto/program.pb.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

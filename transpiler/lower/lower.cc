@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "transpiler/freeze/lowered_already.h"
 #include "transpiler/freeze/taken_parameters.h"
 #include "transpiler/lower/lower_context.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "transpiler/lower/lowered_op.h"
 #include "transpiler/pipeline/pipeline.h"
@@ -26,8 +26,9 @@ struct LowerOptions {
 
 struct LoweredModel {
   Program program;
-  Scope scope;                 // the program's parameters, and nothing else
-  std::vector<LoweredOp> ops;  // what became of the portable program's ops (report/lowering_account.h)
+  Scope scope;  // the program's parameters, and nothing else
+  std::vector<LoweredOp>
+      ops;  // what became of the portable program's ops (report/lowering_account.h)
   std::vector<std::string> notes;
 };
 

@@ -18,7 +18,7 @@
 #define FIXPOINT_TRANSPILER_LOWER_LOWERED_INVARIANTS_H_
 
 #include "absl/status/status.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/lower/lower_context.h"
 
 namespace fixpoint {

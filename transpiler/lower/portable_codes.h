@@ -13,7 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
 #include "ops/quant_math.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/tensor.h"
 #include "transpiler/lower/code_type.h"
 #include "transpiler/pipeline/edited_parameters.h"

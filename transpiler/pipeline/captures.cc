@@ -1,8 +1,8 @@
 #include "transpiler/pipeline/captures.h"
 
 #include "absl/container/flat_hash_set.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

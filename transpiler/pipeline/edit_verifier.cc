@@ -4,8 +4,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "proto/edit_log.pb.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
+#include "proto/wire/edit_log.pb.h"
 
 namespace fixpoint {
 

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "ops/verifier.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

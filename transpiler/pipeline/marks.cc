@@ -2,8 +2,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "proto/attribute_text.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
+#include "proto/text/attribute_text.h"
 
 namespace fixpoint {
 

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 
@@ -25,7 +25,7 @@ std::string ArgumentMark(absl::string_view slot, int index, absl::string_view be
 std::string AddedArgumentMark(absl::string_view slot, int index);
 
 // The mark of an attribute that is about to be set or changed, with its old value in the text form
-// (proto/attribute_text.h), which shows the type.
+// (proto/text/attribute_text.h), which shows the type.
 std::string AttributeMark(const Op& op, absl::string_view name);
 
 // The attribute in the text after the mark's "="; nothing if that is no value, or one that names

@@ -11,10 +11,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
-#include "proto/op_builder.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
-#include "proto/rewriter.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program_fwd.h"
+#include "proto/program/rewriter.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -8,9 +8,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
-#include "proto/rewriter.h"
+#include "proto/program/program_fwd.h"
+#include "proto/program/rewriter.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/tensor.h"
 #include "transpiler/pipeline/edited_parameters.h"
 

@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "ops/gradient_links.h"
-#include "proto/program_fwd.h"
-#include "proto/rewriter.h"
+#include "proto/program/program_fwd.h"
+#include "proto/program/rewriter.h"
 
 namespace fixpoint {
 

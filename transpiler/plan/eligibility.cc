@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 #include "transpiler/plan/target.h"
 
 namespace fixpoint {

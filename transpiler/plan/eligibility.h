@@ -9,9 +9,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "ops/era.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_config.pb.h"
-#include "proto/target.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/target.pb.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/parameters.h"
 #include "transpiler/plan/plan.h"
 #include "transpiler/plan/rules.h"

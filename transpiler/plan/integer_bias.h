@@ -12,8 +12,8 @@
 #include "ops/never_negative.h"
 #include "ops/op_types.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/eligibility.h"
 #include "transpiler/plan/plan.h"
 

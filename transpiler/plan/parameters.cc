@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

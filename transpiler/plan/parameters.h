@@ -4,7 +4,7 @@
 #define FIXPOINT_TRANSPILER_PLAN_PARAMETERS_H_
 
 #include "absl/container/flat_hash_map.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

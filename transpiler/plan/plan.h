@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "proto/program_fwd.h"
-#include "proto/quant_plan.pb.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/config/quant_spec.pb.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/reasons.h"
 
 namespace fixpoint {

@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_cat.h"
 #include "ops/gradient_links.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "transpiler/plan/complaints.h"
 #include "transpiler/plan/scale_training.h"
 #include "transpiler/plan/target.h"

@@ -7,9 +7,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_plan.pb.h"
-#include "proto/target.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/config/target.pb.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
 
 namespace fixpoint {

@@ -7,9 +7,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_config.pb.h"
-#include "proto/target.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/target.pb.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
 
 namespace fixpoint {

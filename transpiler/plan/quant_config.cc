@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/nearest_name.h"
+#include "proto/base/nearest_name.h"
 #include "transpiler/plan/target.h"
 
 namespace fixpoint {

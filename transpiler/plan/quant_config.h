@@ -4,7 +4,7 @@
 #define FIXPOINT_TRANSPILER_PLAN_QUANT_CONFIG_H_
 
 #include "absl/status/status.h"
-#include "proto/quant_config.pb.h"
+#include "proto/config/quant_config.pb.h"
 
 namespace fixpoint {
 

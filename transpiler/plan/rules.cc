@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_config.pb.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/quant_spec.pb.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

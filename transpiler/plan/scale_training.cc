@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/gradient_slots.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "transpiler/plan/schedule.h"
 
 namespace fixpoint {

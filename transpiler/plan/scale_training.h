@@ -12,7 +12,7 @@
 #include "absl/types/span.h"
 #include "ops/era.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
 
 namespace fixpoint {

@@ -1,10 +1,10 @@
-// When the parts of quantized training begin (proto/quant_config.proto).
+// When the parts of quantized training begin (proto/config/quant_config.proto).
 
 #ifndef FIXPOINT_TRANSPILER_PLAN_SCHEDULE_H_
 #define FIXPOINT_TRANSPILER_PLAN_SCHEDULE_H_
 
 #include "absl/status/status.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
 #include "transpiler/plan/plan.h"
 #include "transpiler/plan/target.h"
 

@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "ops/era.h"
 #include "ops/op_types.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/eligibility.h"
 
 namespace fixpoint {

@@ -14,11 +14,11 @@
 #include "ops/era.h"
 #include "ops/never_negative.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_config.pb.h"
-#include "proto/quant_plan.pb.h"
-#include "proto/quant_spec.pb.h"
-#include "proto/target.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/config/quant_spec.pb.h"
+#include "proto/config/target.pb.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
 
 namespace fixpoint {

@@ -10,9 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "proto/nearest_name.h"
-#include "proto/status_macros.h"
-#include "proto/text_message.h"
+#include "proto/base/nearest_name.h"
+#include "proto/base/status_macros.h"
+#include "proto/file/text_message.h"
 #include "transpiler/plan/unknown_quantizer.h"
 
 namespace fixpoint {

@@ -11,8 +11,8 @@
 #include "absl/strings/string_view.h"
 #include "ops/era.h"
 #include "ops/quantizer_table.h"
-#include "proto/quant_plan.pb.h"
-#include "proto/target.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/config/target.pb.h"
 
 namespace fixpoint {
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/nearest_name.h"
+#include "proto/base/nearest_name.h"
 
 namespace fixpoint {
 

@@ -8,8 +8,8 @@
 #include "absl/strings/string_view.h"
 #include "ops/gradient_links.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
-#include "proto/target.pb.h"
+#include "proto/config/target.pb.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
 
 namespace fixpoint {

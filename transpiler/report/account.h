@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "proto/quant_plan.pb.h"
+#include "proto/config/quant_plan.pb.h"
 
 namespace fixpoint {
 

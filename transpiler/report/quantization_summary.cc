@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/quant_plan.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/parameters.h"
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

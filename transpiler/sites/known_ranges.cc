@@ -14,7 +14,7 @@
 #include "absl/types/span.h"
 #include "ops/code_ops.h"
 #include "ops/era.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/tensor.h"
 #include "transpiler/sites/quantization_sites.h"
 #include "transpiler/sites/stored_scale.h"

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {

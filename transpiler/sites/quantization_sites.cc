@@ -5,9 +5,9 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
 #include "ops/op_schema.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

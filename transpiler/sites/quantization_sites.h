@@ -10,8 +10,8 @@
 #include "absl/status/statusor.h"
 #include "ops/code_range.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_spec.pb.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/scope.h"
 
 namespace fixpoint {

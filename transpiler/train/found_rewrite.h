@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/statusor.h"
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
 
 namespace fixpoint {

@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/train/train_context.h"
 

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "transpiler/train/quantizer_writer.h"
 #include "transpiler/train/train_context.h"
 

@@ -11,7 +11,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_types.h"
-#include "proto/attributes.h"
+#include "proto/program/attributes.h"
 #include "transpiler/pipeline/marks.h"
 #include "transpiler/plan/scale_training.h"
 

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/plan/plan.h"
 #include "transpiler/train/found_rewrite.h"
 

@@ -1,5 +1,6 @@
 // plan_quantizers: decides what is quantized (planner.h), unless a plan was given. The program is
-// the same before and after; for a convolution the plan says, shortened (proto/quant_plan.proto):
+// the same before and after; for a convolution the plan says, shortened
+// (proto/config/quant_plan.proto):
 //
 //   conv2d(Filter=w, Input=x) -> (Output=y)
 //
@@ -15,8 +16,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "ops/quantizer.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/plan/plan_file.h"
 #include "transpiler/plan/planner.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

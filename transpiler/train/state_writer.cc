@@ -1,8 +1,8 @@
 #include "transpiler/train/state_writer.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 

@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "ops/quantizer.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
-#include "proto/rewriter.h"
+#include "proto/program/program_fwd.h"
+#include "proto/program/rewriter.h"
+#include "proto/wire/program.pb.h"
 #include "transpiler/plan/plan.h"
 #include "transpiler/train/train_context.h"
 

@@ -1,8 +1,8 @@
 #include "transpiler/train/step_counter.h"
 
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {

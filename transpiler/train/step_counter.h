@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "proto/program_fwd.h"
-#include "proto/rewriter.h"
+#include "proto/program/program_fwd.h"
+#include "proto/program/rewriter.h"
 #include "transpiler/train/state_writer.h"
 
 namespace fixpoint {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "ops/quantizer_table.h"
-#include "proto/program_fwd.h"
-#include "proto/quant_config.pb.h"
-#include "proto/quant_plan.pb.h"
-#include "proto/target.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/config/target.pb.h"
+#include "proto/program/program_fwd.h"
 #include "transpiler/pipeline/input_error.h"
 #include "transpiler/pipeline/pass.h"
 #include "transpiler/plan/plan.h"

@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "ops/verifier.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/rewriter.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+#include "proto/program/rewriter.h"
 #include "transpiler/pipeline/marks.h"
 
 namespace fixpoint {

@@ -4,7 +4,7 @@
 #define FIXPOINT_TRANSPILER_UNDO_UNDO_BY_MARKS_H_
 
 #include "absl/status/status.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 
 namespace fixpoint {
 

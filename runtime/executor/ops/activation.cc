@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_traits.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 
 namespace fixpoint::executor {

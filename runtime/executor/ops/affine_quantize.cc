@@ -12,7 +12,7 @@
 #include "ops/code_ops.h"
 #include "ops/codes/held_codes.h"
 #include "ops/quant_math.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
 #include "runtime/kernels/code_conversion.h"

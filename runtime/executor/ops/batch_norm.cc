@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/norm_factors.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/image_form.h"
 #include "runtime/kernels/batch_norm.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
-#include "proto/type_names.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/type_names.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
 

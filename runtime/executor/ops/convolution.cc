@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/fused_work.h"
 #include "ops/window.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/image_form.h"

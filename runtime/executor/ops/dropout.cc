@@ -3,7 +3,7 @@
 #include "runtime/kernels/dropout.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/kernels/arithmetic.h"
 

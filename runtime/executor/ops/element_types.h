@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.pb.h"
-#include "proto/type_names.h"
+#include "proto/program/type_names.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint::executor {
 

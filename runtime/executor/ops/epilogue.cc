@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "runtime/executor/ops/batch_norm.h"
 
 namespace fixpoint::executor {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/batch_norm.h"
 #include "runtime/executor/ops/quantized.h"

@@ -10,7 +10,7 @@
 #include "ops/bias_codes.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/ops/packed_weights.h"
 #include "runtime/executor/ops/row_codes.h"
 #include "runtime/executor/ops/signed_weights.h"

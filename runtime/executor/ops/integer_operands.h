@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "ops/codes/coded_product.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_planner.h"
 #include "runtime/executor/ops/epilogue.h"
 #include "runtime/executor/ops/quantized_bias.h"

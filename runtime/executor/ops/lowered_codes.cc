@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "proto/type_names.h"
+#include "proto/program/type_names.h"
 
 namespace fixpoint::executor {
 

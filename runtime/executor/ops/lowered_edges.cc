@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/lowered_codes.h"
 #include "runtime/kernels/code_conversion.h"

@@ -15,7 +15,7 @@
 #include "ops/bias_codes.h"
 #include "ops/epilogue.h"
 #include "ops/sums_of_codes.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/convolution.h"
 #include "runtime/executor/ops/image_form.h"

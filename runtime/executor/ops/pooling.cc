@@ -13,7 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "ops/codes/averaged_codes.h"
 #include "ops/window.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/image_form.h"
 #include "runtime/kernels/code_pooling.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
 #include "ops/codes/held_codes.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/ops/batch_norm.h"
 
 namespace fixpoint::executor {

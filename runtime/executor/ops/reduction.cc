@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/in_memory.h"
 #include "runtime/executor/ops/lines_of.h"

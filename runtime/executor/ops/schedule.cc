@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/element_types.h"
 #include "runtime/executor/ops/quantized_bias.h"

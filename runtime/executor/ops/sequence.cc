@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/lod.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/product.h"
 #include "runtime/kernels/product_shape.h"

@@ -1,7 +1,7 @@
 // Softmax and cross entropies.
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/lines_of.h"
 #include "runtime/kernels/cross_entropy.h"

@@ -2,7 +2,7 @@
 // the blocks around it, so that the slots of these ops matter only for their conditions.
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 
 namespace fixpoint::reference {

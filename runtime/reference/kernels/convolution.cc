@@ -11,7 +11,7 @@
 #include "ops/activation.h"
 #include "ops/fused_work.h"
 #include "ops/window.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/lowered.h"
 #include "runtime/reference/walk.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/quant_math.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/kernels/quantizing.h"
 #include "runtime/reference/walk.h"

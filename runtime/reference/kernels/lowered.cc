@@ -12,8 +12,8 @@
 #include "ops/bias_codes.h"
 #include "ops/epilogue.h"
 #include "ops/quant_math.h"
-#include "proto/status_macros.h"
-#include "proto/type_names.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/type_names.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/walk.h"
 

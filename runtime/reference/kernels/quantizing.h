@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "proto/quant_spec.pb.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/config/quant_spec.pb.h"
 #include "runtime/reference/array.h"
 #include "runtime/reference/op_run.h"
 

@@ -3,7 +3,7 @@
 #include "runtime/random.h"
 
 #include "absl/strings/str_cat.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/shape_inputs.h"
 

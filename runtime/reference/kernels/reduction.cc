@@ -4,7 +4,7 @@
 #include <cmath>
 #include <functional>
 
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/shape_inputs.h"
 #include "runtime/reference/walk.h"

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/window.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/reference/shape_inputs.h"
 #include "runtime/reference/walk.h"

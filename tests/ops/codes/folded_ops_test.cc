@@ -13,7 +13,7 @@
 #include "ops/op_form.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/ops/text_program.h"
 
 namespace fixpoint {

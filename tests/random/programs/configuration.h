@@ -3,8 +3,8 @@
 #ifndef FIXPOINT_TESTS_RANDOM_PROGRAMS_CONFIGURATION_H_
 #define FIXPOINT_TESTS_RANDOM_PROGRAMS_CONFIGURATION_H_
 
-#include "proto/quant_config.pb.h"
-#include "proto/target.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/target.pb.h"
 #include "tests/random/random_case.h"
 
 namespace fixpoint::random_cases {

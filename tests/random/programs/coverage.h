@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "proto/program.pb.h"
-#include "proto/quant_plan.pb.h"
+#include "proto/config/quant_plan.pb.h"
+#include "proto/wire/program.pb.h"
 
 namespace fixpoint {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/scope.h"
 #include "tests/random/programs/configuration.h"
 #include "tests/random/programs/coverage.h"

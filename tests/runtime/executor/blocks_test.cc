@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/learning_rate.h"
 #include "ops/program_builder.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/executor/plan.h"
 #include "runtime/scope.h"

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/random.h"
 #include "tests/testing/parsed_program.h"

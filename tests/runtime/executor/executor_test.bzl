@@ -4,7 +4,7 @@ load("//tests/runtime/kernels:instruction_sets.bzl", "instruction_sets_test")
 
 _DEPS = [
     "//ops:op_schema",
-    "//proto:program",
+    "//proto/program",
     "//runtime:guarded_call",
     "//runtime:random",
     "//runtime:scope",

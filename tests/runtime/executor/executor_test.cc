@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/guarded_call.h"
 #include "runtime/random.h"
 #include "tests/testing/parameter_text.h"

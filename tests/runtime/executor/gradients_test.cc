@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/scope.h"

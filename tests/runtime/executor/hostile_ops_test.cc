@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/reference/interpreter.h"

@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/kernels/deferred_primitives.h"
 #include "runtime/scope.h"

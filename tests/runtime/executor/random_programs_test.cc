@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "tests/runtime/executor/both_backends.h"
 #include "tests/testing/parameter_text.h"

@@ -12,7 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/backends.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"

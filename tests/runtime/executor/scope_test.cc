@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/tensor.h"
 #include "tests/testing/parameter_text.h"

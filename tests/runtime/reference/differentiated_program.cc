@@ -8,7 +8,7 @@
 #include "ops/backward.h"
 #include "ops/infer.h"
 #include "ops/op_schema.h"
-#include "proto/program_text.h"
+#include "proto/text/program_text.h"
 #include "runtime/random.h"
 #include "runtime/reference/interpreter.h"
 #include "tests/testing/parameter_text.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "tests/runtime/reference/differentiated_program.h"
 #include "tests/runtime/reference/gradient_cases.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ops/op_schema.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/reference/kernels.h"
 #include "runtime/scope.h"

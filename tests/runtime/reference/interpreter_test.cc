@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/scope.h"
 #include "runtime/tensor.h"
 #include "tests/runtime/reference/run_ops.h"

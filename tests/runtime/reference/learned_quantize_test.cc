@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/random.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"

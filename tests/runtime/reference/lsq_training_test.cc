@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ops/optimizer.h"
-#include "proto/quant_config.pb.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/quant_spec.pb.h"
 #include "tests/runtime/reference/digits_training.h"
 
 namespace fixpoint::reference {

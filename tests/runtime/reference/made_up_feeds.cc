@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/random.h"
 #include "runtime/reference/array.h"
 #include "runtime/tensor.h"

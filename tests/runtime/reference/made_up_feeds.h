@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
 #include "runtime/scope.h"
 
 namespace fixpoint::reference {

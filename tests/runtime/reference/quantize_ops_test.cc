@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "ops/quant_math.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"
 #include "tests/runtime/reference/run_ops.h"

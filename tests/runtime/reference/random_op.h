@@ -4,7 +4,7 @@
 #define FIXPOINT_TESTS_RUNTIME_REFERENCE_RANDOM_OP_H_
 
 #include "ops/op_schema.h"
-#include "proto/program.pb.h"
+#include "proto/wire/program.pb.h"
 #include "runtime/scope.h"
 #include "tests/testing/random_program.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "ops/op_schema.h"
-#include "proto/program_file.h"
+#include "proto/file/program_file.h"
 #include "tests/testing/reference_data.h"
 
 namespace fixpoint::reference {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 
 namespace fixpoint::reference {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"
 #include "tests/testing/parameter_text.h"

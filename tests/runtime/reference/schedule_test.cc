@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "proto/quant_config.pb.h"
-#include "proto/quant_spec.pb.h"
+#include "proto/config/quant_config.pb.h"
+#include "proto/config/quant_spec.pb.h"
 #include "tests/runtime/reference/digits_training.h"
 #include "tests/runtime/reference/run_ops.h"
 

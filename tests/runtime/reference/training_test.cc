@@ -10,7 +10,7 @@
 #include "ops/layers.h"
 #include "ops/optimizer.h"
 #include "ops/program_builder.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/random.h"
 #include "runtime/reference/interpreter.h"
 #include "runtime/scope.h"

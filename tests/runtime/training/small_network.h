@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/data/image_set.h"
 
 namespace fixpoint {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/backends.h"
 #include "runtime/training/evaluator.h"
 #include "runtime/training/network_variables.h"

@@ -18,8 +18,8 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/norm_factors.h"
 #include "ops/op_form.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 #include "transpiler/lower/rules/lowering_facts.h"
 #include "transpiler/lower/rules/rule.h"
 

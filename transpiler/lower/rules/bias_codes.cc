@@ -7,8 +7,8 @@
 #include "ops/bias_codes.h"
 #include "ops/code_ops.h"
 #include "ops/dims.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

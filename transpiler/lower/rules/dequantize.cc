@@ -19,9 +19,9 @@
 
 #include "ops/code_ops.h"
 #include "ops/codes/integer_reasons.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {

@@ -20,9 +20,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/codes/integer_reasons.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "transpiler/lower/rules/product_of_codes.h"
 #include "transpiler/lower/rules/row_codes.h"
 #include "transpiler/lower/rules/rule.h"

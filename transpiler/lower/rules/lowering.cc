@@ -16,9 +16,9 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
-#include "proto/attributes.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
 #include "transpiler/freeze/linear_ops.h"
 #include "transpiler/lower/lower_context.h"
 

@@ -8,7 +8,7 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "transpiler/lower/rules/bias_codes.h"
 #include "transpiler/pipeline/uses.h"
 

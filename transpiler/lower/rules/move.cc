@@ -10,9 +10,9 @@
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
 #include "ops/value_flow.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "transpiler/lower/rules/rule.h"
 
 namespace fixpoint {

@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/program.pb.h"
-#include "proto/program_fwd.h"
+#include "proto/program/program_fwd.h"
+#include "proto/wire/program.pb.h"
 #include "transpiler/lower/rules/lowering.h"
 
 namespace fixpoint {

@@ -18,9 +18,9 @@
 #include "ops/dims.h"
 #include "ops/op_form.h"
 #include "ops/window.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "transpiler/lower/rules/move.h"
 #include "transpiler/lower/rules/rule.h"
 

@@ -13,9 +13,9 @@
 #include "ops/codes/integer_reasons.h"
 #include "ops/op_schema.h"
 #include "ops/op_traits.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "transpiler/lower/rules/row_codes.h"
 #include "transpiler/lower/rules/row_wise_product.h"
 

@@ -2,8 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/dims.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/program.h"
 
 namespace fixpoint {
 namespace {

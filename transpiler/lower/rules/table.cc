@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "ops/op_traits.h"
 #include "ops/quant_math.h"
-#include "proto/op_builder.h"
-#include "proto/program.h"
-#include "proto/status_macros.h"
+#include "proto/base/status_macros.h"
+#include "proto/program/op_builder.h"
+#include "proto/program/program.h"
 #include "runtime/kernels/activation_functions.h"
 
 namespace fixpoint {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "tests/runtime/executor/both_backends.h"

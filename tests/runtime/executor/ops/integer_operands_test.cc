@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "proto/program.h"
+#include "proto/program/program.h"
 #include "runtime/executor/executor.h"
 #include "runtime/scope.h"
 #include "tests/runtime/executor/both_backends.h"

@@ -1,0 +1,64 @@
+#include "proto/program/feeds_and_fetches.h"
+
+#include <algorithm>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "proto/program/attributes.h"
+#include "proto/program/program.h"
+
+namespace fixpoint {
+namespace {
+
+bool IsTensor(const Variable& variable) {
+  return variable.tensor() != nullptr && variable.desc()->type().type() == VarType::LOD_TENSOR;
+}
+
+void Append(absl::Span<const Argument* const> arguments, std::vector<const Variable*>* variables) {
+  for (const Argument* argument : arguments) {
+    if (argument->variable() != nullptr) variables->push_back(argument->variable());
+  }
+}
+
+// The ops of a type, by column; ops without a column count as column 0.
+std::vector<const Op*> ByColumn(const Block& block, absl::string_view type) {
+  std::vector<const Op*> ops;
+  for (const Op& op : block.ops()) {
+    if (op.type() == type) ops.push_back(&op);
+  }
+  std::stable_sort(ops.begin(), ops.end(), [](const Op* a, const Op* b) {
+    return IntAttr(a->desc(), "col").value_or(0) < IntAttr(b->desc(), "col").value_or(0);
+  });
+  return ops;
+}
+
+}  // namespace
+
+std::vector<const Variable*> FedVariables(const Program& program) {
+  const Block& block = program.block(0);
+  std::vector<const Variable*> fed;
+  for (const Op* op : ByColumn(block, "feed")) Append(op->outputs(), &fed);
+  if (!fed.empty()) return fed;
+  for (const Variable* variable : block.variables()) {
+    if (variable->persistable() || !IsTensor(*variable)) continue;
+    const std::vector<const Argument*> arguments = variable->arguments();
+    const bool written = std::any_of(arguments.begin(), arguments.end(),
+                                     [](const Argument* a) { return a->is_output(); });
+    if (!arguments.empty() && !written) fed.push_back(variable);
+  }
+  return fed;
+}
+
+std::vector<const Variable*> FetchedVariables(const Program& program) {
+  std::vector<const Variable*> fetched;
+  for (const Op* op : ByColumn(program.block(0), "fetch")) Append(op->inputs(), &fetched);
+  return fetched;
+}
+
+std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables) {
+  std::vector<std::string> names;
+  for (const Variable* variable : variables) names.push_back(variable->name());
+  return names;
+}
+
+}  // namespace fixpoint

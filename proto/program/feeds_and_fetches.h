@@ -1,0 +1,25 @@
+// The inputs and outputs of a program.
+
+#ifndef FIXPOINT_PROTO_PROGRAM_FEEDS_AND_FETCHES_H_
+#define FIXPOINT_PROTO_PROGRAM_FEEDS_AND_FETCHES_H_
+
+#include <string>
+#include <vector>
+
+#include "proto/program/program_fwd.h"
+
+namespace fixpoint {
+
+// The variables that its feed ops write, in the order of their columns. In a program without feed
+// ops, the tensors of block 0 that ops name, that no op writes and that are not persistable.
+std::vector<const Variable*> FedVariables(const Program& program);
+
+// The variables that its fetch ops read, likewise.
+std::vector<const Variable*> FetchedVariables(const Program& program);
+
+// The names of variables, in their order.
+std::vector<std::string> NamesOf(const std::vector<const Variable*>& variables);
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_PROGRAM_FEEDS_AND_FETCHES_H_

@@ -1,0 +1,478 @@
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/program/type_names.h"
+#include "proto/text/attribute_text.h"
+#include "proto/text/program_text.h"
+#include "proto/text/text_scanner.h"
+
+namespace fixpoint {
+namespace {
+
+constexpr absl::string_view kStatement =
+    "a line that begins with program, block, var or the type of an op";
+
+// Each Parse function starts at the construct that it is named for, consumes it, and returns false
+// after it noted an error with the scanner.
+class Parser {
+ public:
+  explicit Parser(absl::string_view text) : scanner_(text) {}
+
+  absl::StatusOr<ProgramDesc> Parse(absl::string_view file_name);
+
+ private:
+  enum class BlockState { kNone, kImplied, kInBraces };
+
+  bool ParseLine();
+  bool ParseStatement();
+  bool ParseHeader();
+  bool ParseHeaderField();
+  bool ParseOpVersion(OpVersionMap* versions);
+  bool ParseBlockStart();
+  bool ParseBlockEnd();
+  bool ParseVarLine();
+  bool ParseVar(VarDesc* var);
+  bool ParseType(VarType* type, uint32_t* described);
+  bool ParseDescriptor(VarType::Type kind, VarType* type, uint32_t* described);
+  bool ParseTensor(VarType::TensorDesc* tensor);
+  template <typename LoDDesc>
+  bool ParseLoDTensor(LoDDesc* desc);
+  bool ParseVarProperty(VarDesc* var, uint32_t* described);
+  bool ParseOpLine();
+  bool ParseOp(OpDesc* op);
+  template <typename Slots>
+  bool ParseSlots(Slots* slots);
+  bool ParseSlot(OpDesc::Var* slot);
+
+  // Consumes the "=" of a property that may be given once.
+  bool ParseEquals(absl::string_view word, bool already_given);
+  template <typename Message>
+  bool ParseUnknownFields(Message* message);
+
+  // The block that a var or op line is in; null after an error.
+  BlockDesc* CurrentBlock();
+
+  TextScanner scanner_;
+  ProgramDesc program_;
+  BlockDesc* block_ = nullptr;
+  BlockState block_state_ = BlockState::kNone;
+  size_t block_start_ = 0;
+  bool at_first_line_ = true;
+  bool begins_line_ = false;  // whether any line begins like a line of a program
+  std::string quoted_;
+};
+
+// The error for a text in which no line begins like a line of a program: the first of several
+// errors stands for all.
+absl::Status NoProgramText(absl::string_view file_name, const absl::Status& errors) {
+  const size_t end = errors.message().find('\n');
+  if (end == absl::string_view::npos) return errors;
+  return absl::InvalidArgumentError(
+      absl::StrCat(file_name, ": is not a program; no line begins as one of a program's text\n",
+                   errors.message().substr(0, end)));
+}
+
+absl::StatusOr<ProgramDesc> Parser::Parse(absl::string_view file_name) {
+  scanner_.SkipLineEnds();
+  bool goes_on = true;
+  while (goes_on && !scanner_.AtEnd()) {
+    goes_on = ParseLine() || scanner_.Recover();
+    at_first_line_ = false;
+    scanner_.SkipLineEnds();
+  }
+  if (goes_on && block_state_ == BlockState::kInBraces) {
+    scanner_.Fail(block_start_, "this block does not end; expected a line with \"}\"");
+  }
+  absl::Status status = scanner_.status(file_name);
+  if (!status.ok()) return begins_line_ ? status : NoProgramText(file_name, status);
+  return std::move(program_);
+}
+
+bool Parser::ParseLine() {
+  if (!ParseStatement()) return false;
+  return scanner_.AtEndOfLine() || scanner_.FailHere("the end of the line");
+}
+
+bool Parser::ParseStatement() {
+  for (const char* word : {"program", "block", "var", "op"}) {
+    begins_line_ = begins_line_ || scanner_.AtWord(word);
+  }
+  if (scanner_.Peek() == '}') return ParseBlockEnd();
+  if (scanner_.AtWord("program")) return ParseHeader();
+  if (scanner_.AtWord("block")) return ParseBlockStart();
+  if (scanner_.AtWord("var")) return ParseVarLine();
+  return ParseOpLine();
+}
+
+bool Parser::ParseHeader() {
+  if (!at_first_line_) {
+    return scanner_.Fail(scanner_.offset(),
+                         "a program line in the middle; expected one at most, before all else");
+  }
+  scanner_.TryConsumeWord("program");
+  while (!scanner_.AtEndOfLine()) {
+    if (!ParseHeaderField()) return false;
+  }
+  return true;
+}
+
+bool Parser::ParseHeaderField() {
+  if (scanner_.TryConsumeWord("retired_version")) {
+    return ParseEquals("retired_version", program_.has_retired_version()) &&
+           scanner_.ReadQuoted("quoted bytes", program_.mutable_retired_version());
+  }
+  if (scanner_.TryConsumeWord("retired_op_compatible_map")) {
+    return ParseEquals("retired_op_compatible_map", program_.has_retired_op_compatible_map()) &&
+           scanner_.ReadQuoted("quoted bytes", program_.mutable_retired_op_compatible_map());
+  }
+  if (scanner_.TryConsumeWord("version")) {
+    if (!ParseEquals("version", program_.has_version())) return false;
+    if (scanner_.AtSerialized()) return scanner_.ReadSerialized(program_.mutable_version());
+    int64_t version;
+    if (!scanner_.ReadInt64("a version number", &version)) return false;
+    program_.mutable_version()->set_version(version);
+    return true;
+  }
+  if (scanner_.TryConsumeWord("op_versions")) {
+    if (!ParseEquals("op_versions", program_.has_op_version_map())) return false;
+    OpVersionMap* versions = program_.mutable_op_version_map();
+    if (scanner_.AtSerialized()) return scanner_.ReadSerialized(versions);
+    return scanner_.Consume('{', "before the versions of ops, like {conv2d=1}") &&
+           scanner_.ReadSequence('}', [&] { return ParseOpVersion(versions); });
+  }
+  if (scanner_.TryConsumeWord("edit_log")) {
+    if (!ParseEquals("edit_log", program_.has_edit_log())) return false;
+    if (scanner_.AtSerialized()) return scanner_.ReadSerialized(program_.mutable_edit_log());
+    return scanner_.FailHere("serialized and quoted bytes");
+  }
+  if (scanner_.AtWord("unknown")) return ParseUnknownFields(&program_);
+  return scanner_.FailHere(
+      "version, op_versions, retired_version, retired_op_compatible_map, edit_log or unknown");
+}
+
+bool Parser::ParseOpVersion(OpVersionMap* versions) {
+  OpVersionMap::OpVersionPair* pair = versions->add_pair();
+  absl::string_view name;
+  int32_t version;
+  if (!scanner_.ReadName("the type of an op", &name)) return false;
+  pair->set_op_name(name.data(), name.size());
+  if (!scanner_.Consume('=', "after the type of an op")) return false;
+  if (!scanner_.ReadInt32("a version number", &version)) return false;
+  pair->mutable_op_version()->set_version(version);
+  return true;
+}
+
+bool Parser::ParseBlockStart() {
+  const size_t start = scanner_.offset();
+  if (block_state_ == BlockState::kImplied) {
+    return scanner_.Fail(start,
+                         "a block after lines that are in none; expected all of them in blocks");
+  }
+  if (block_state_ == BlockState::kInBraces) {
+    return scanner_.Fail(start, "a block in a block; expected a line with \"}\" before it");
+  }
+  scanner_.TryConsumeWord("block");
+  block_ = program_.add_blocks();
+  if (scanner_.AtSerialized()) return scanner_.ReadSerialized(block_);
+  int32_t number;
+  if (!scanner_.ReadInt32("the index of the block", &number)) return false;
+  block_->set_idx(number);
+  while (!scanner_.TryConsumeBlockBrace('{')) {
+    if (scanner_.TryConsumeWord("parent")) {
+      if (!ParseEquals("parent", block_->has_parent_idx())) return false;
+      if (!scanner_.ReadInt32("the index of a block", &number)) return false;
+      block_->set_parent_idx(number);
+    } else if (scanner_.TryConsumeWord("forward")) {
+      if (!ParseEquals("forward", block_->has_forward_block_idx())) return false;
+      if (!scanner_.ReadInt32("the index of a block", &number)) return false;
+      block_->set_forward_block_idx(number);
+    } else if (scanner_.AtWord("unknown")) {
+      if (!ParseUnknownFields(block_)) return false;
+    } else {
+      return scanner_.FailHere("parent=0, forward=0, unknown=\"...\" or \"{\"");
+    }
+  }
+  if (!block_->has_parent_idx()) block_->set_parent_idx(-1);
+  block_state_ = BlockState::kInBraces;
+  block_start_ = start;
+  return true;
+}
+
+bool Parser::ParseBlockEnd() {
+  if (block_state_ != BlockState::kInBraces) {
+    return scanner_.Fail(scanner_.offset(),
+                         absl::StrCat("\"}\" ends no block; expected ", kStatement));
+  }
+  scanner_.TryConsumeBlockBrace('}');
+  block_state_ = BlockState::kNone;
+  return true;
+}
+
+BlockDesc* Parser::CurrentBlock() {
+  if (block_state_ != BlockState::kNone) return block_;
+  if (program_.blocks_size() > 0) {
+    scanner_.Fail(scanner_.offset(),
+                  "a line outside of the blocks; expected it before the \"}\" of one");
+    return nullptr;
+  }
+  block_ = program_.add_blocks();
+  block_->set_idx(0);
+  block_->set_parent_idx(-1);
+  block_state_ = BlockState::kImplied;
+  return block_;
+}
+
+bool Parser::ParseVarLine() {
+  BlockDesc* const block = CurrentBlock();
+  if (block == nullptr) return false;
+  scanner_.TryConsumeWord("var");
+  return scanner_.AtSerialized() ? scanner_.ReadSerialized(block->add_vars())
+                                 : ParseVar(block->add_vars());
+}
+
+bool Parser::ParseVar(VarDesc* var) {
+  absl::string_view name;
+  if (!scanner_.ReadName("the name of a variable", &name)) return false;
+  var->set_name(name.data(), name.size());
+  uint32_t described = 0;
+  if (!ParseType(var->mutable_type(), &described)) return false;
+  while (!scanner_.AtEndOfLine() && scanner_.Peek() != '{') {
+    if (!ParseVarProperty(var, &described)) return false;
+  }
+  if (!scanner_.TryConsume('{')) return true;
+  return scanner_.ReadSequence('}', [&] { return ParseAttr(&scanner_, var->add_attrs()); });
+}
+
+bool Parser::ParseType(VarType* type, uint32_t* described) {
+  if (scanner_.PeekPastName() == '[') {
+    type->set_type(VarType::LOD_TENSOR);
+    return ParseDescriptor(VarType::LOD_TENSOR, type, described);
+  }
+  const size_t start = scanner_.offset();
+  absl::string_view word;
+  if (!scanner_.ReadName("a type like f32[-1,10]", &word)) return false;
+  const absl::optional<VarType::Type> kind = FindType(word);
+  if (!kind.has_value()) {
+    return scanner_.Fail(start, absl::StrCat("\"", word, "\" is not the type of a variable; ",
+                                             "expected the likes of f32[-1,10] or fetch_list"));
+  }
+  type->set_type(*kind);
+  const bool has_descriptor = *kind == VarType::READER || *kind == VarType::TUPLE
+                                  ? scanner_.Peek() == '('
+                                  : scanner_.PeekPastName() == '[';
+  return !has_descriptor || ParseDescriptor(*kind, type, described);
+}
+
+bool Parser::ParseDescriptor(VarType::Type kind, VarType* type, uint32_t* described) {
+  const uint32_t bit = uint32_t{1} << kind;
+  if ((*described & bit) != 0) {
+    return scanner_.Fail(scanner_.offset(),
+                         absl::StrCat(TypeName(kind), " is described twice; ", "expected it once"));
+  }
+  *described |= bit;
+  switch (kind) {
+    case VarType::LOD_TENSOR:
+      return ParseLoDTensor(type->mutable_lod_tensor());
+    case VarType::LOD_TENSOR_ARRAY:
+      return ParseLoDTensor(type->mutable_tensor_array());
+    case VarType::SELECTED_ROWS:
+      return ParseTensor(type->mutable_selected_rows());
+    case VarType::STRING:
+      return ParseTensor(type->mutable_string());
+    case VarType::STRINGS:
+      return ParseTensor(type->mutable_strings());
+    case VarType::VOCAB:
+      return ParseTensor(type->mutable_vocab());
+    case VarType::SPARSE_COO:
+      return ParseTensor(type->mutable_sparse_coo());
+    case VarType::SPARSE_CSR:
+      return ParseTensor(type->mutable_sparse_csr());
+    case VarType::READER: {
+      VarType::ReaderDesc* const reader = type->mutable_reader();
+      return scanner_.Consume('(', "before the tensors of a reader") &&
+             scanner_.ReadSequence(')', [&] { return ParseLoDTensor(reader->add_lod_tensor()); });
+    }
+    case VarType::TUPLE: {
+      VarType::Tuple* const tuple = type->mutable_tuple();
+      return scanner_.Consume('(', "before the types of a tuple") &&
+             scanner_.ReadSequence(')', [&] {
+               absl::string_view name;
+               const size_t start = scanner_.offset();
+               if (!scanner_.ReadName("a type", &name)) return false;
+               const absl::optional<VarType::Type> element = FindType(name);
+               if (!element.has_value()) {
+                 return scanner_.Fail(start, absl::StrCat("\"", name, "\" is not a type; ",
+                                                          "expected the likes of f32"));
+               }
+               tuple->add_element_type(*element);
+               return true;
+             });
+    }
+    default:
+      return scanner_.Fail(scanner_.offset(),
+                           absl::StrCat("a variable of type ", TypeName(kind),
+                                        " has no shape; expected the end of the line"));
+  }
+}
+
+bool Parser::ParseTensor(VarType::TensorDesc* tensor) {
+  const size_t start = scanner_.offset();
+  absl::string_view name;
+  if (!scanner_.ReadName("a tensor like f32[-1,10]", &name)) return false;
+  const absl::optional<VarType::Type> type = FindType(name);
+  if (!type.has_value()) {
+    return scanner_.Fail(start, absl::StrCat("\"", name, "\" is not the type of an element; ",
+                                             "expected the likes of f32, i64, u8 or bool"));
+  }
+  tensor->set_data_type(*type);
+  return scanner_.Consume('[', "before the extents of a tensor") && scanner_.ReadSequence(']', [&] {
+    int64_t extent;
+    if (!scanner_.ReadInt64("an extent", &extent)) return false;
+    tensor->add_dims(extent);
+    return true;
+  });
+}
+
+template <typename LoDDesc>
+bool Parser::ParseLoDTensor(LoDDesc* desc) {
+  if (!ParseTensor(desc->mutable_tensor())) return false;
+  if (!scanner_.TryConsumeWord("lod")) return true;
+  int32_t level;
+  if (!ParseEquals("lod", false) || !scanner_.ReadInt32("a level", &level)) return false;
+  desc->set_lod_level(level);
+  return true;
+}
+
+bool Parser::ParseVarProperty(VarDesc* var, uint32_t* described) {
+  const size_t start = scanner_.offset();
+  constexpr absl::string_view kProperty =
+      "persistable, need_check_feed, is_parameter, stop_gradient or {attributes}";
+  absl::string_view word;
+  if (!scanner_.ReadName(kProperty, &word)) return false;
+  const absl::optional<VarType::Type> kind = FindType(word);
+  if (kind.has_value()) {
+    return scanner_.Consume('=', absl::StrCat("after ", TypeName(*kind))) &&
+           ParseDescriptor(*kind, var->mutable_type(), described);
+  }
+  bool given = false;
+  void (VarDesc::*set)(bool) = nullptr;
+  if (word == "persistable") {
+    given = var->has_persistable();
+    set = &VarDesc::set_persistable;
+  } else if (word == "need_check_feed") {
+    given = var->has_need_check_feed();
+    set = &VarDesc::set_need_check_feed;
+  } else if (word == "is_parameter") {
+    given = var->has_is_parameter();
+    set = &VarDesc::set_is_parameter;
+  } else if (word == "stop_gradient") {
+    given = var->has_stop_gradient();
+    set = &VarDesc::set_stop_gradient;
+  } else {
+    return scanner_.Fail(start, absl::StrCat("\"", word, "\" is not a property of a variable; ",
+                                             "expected ", kProperty));
+  }
+  if (given) {
+    return scanner_.Fail(start, absl::StrCat(word, " is given twice; expected it once"));
+  }
+  bool value = true;
+  if (scanner_.TryConsume('=') && !scanner_.ReadBool(&value)) return false;
+  (var->*set)(value);
+  return true;
+}
+
+bool Parser::ParseOpLine() {
+  if (!scanner_.AtName()) return scanner_.FailHere(kStatement);
+  BlockDesc* const block = CurrentBlock();
+  if (block == nullptr) return false;
+  if (scanner_.TryConsumeWord("op")) {
+    if (scanner_.AtSerialized()) return scanner_.ReadSerialized(block->add_ops());
+    return scanner_.FailHere("serialized and quoted bytes");
+  }
+  return ParseOp(block->add_ops());
+}
+
+bool Parser::ParseOp(OpDesc* op) {
+  absl::string_view type;
+  if (!scanner_.ReadName("the type of an op", &type)) return false;
+  op->set_type(type.data(), type.size());
+  if (!ParseSlots(op->mutable_inputs())) return false;
+  absl::string_view next = "-> (outputs), {attributes} or the end of the line";
+  if (scanner_.TryConsumeArrow()) {
+    if (!ParseSlots(op->mutable_outputs())) return false;
+    next = "{attributes} or the end of the line";
+  }
+  if (scanner_.TryConsume('{')) {
+    if (!scanner_.ReadSequence('}', [&] { return ParseAttr(&scanner_, op->add_attrs()); })) {
+      return false;
+    }
+    next = "the end of the line";
+  }
+  while (!scanner_.AtEndOfLine()) {
+    if (scanner_.AtWord("unknown")) {
+      if (!ParseUnknownFields(op)) return false;
+    } else if (!op->has_is_target() && scanner_.TryConsumeWord("is_target")) {
+      bool value = true;
+      if (scanner_.TryConsume('=') && !scanner_.ReadBool(&value)) return false;
+      op->set_is_target(value);
+    } else {
+      return scanner_.FailHere(next);
+    }
+  }
+  return true;
+}
+
+template <typename Slots>
+bool Parser::ParseSlots(Slots* slots) {
+  if (!scanner_.Consume('(', "before the slots of an op, like (X=x)")) return false;
+  begins_line_ = true;
+  return scanner_.ReadSequence(')', [&] { return ParseSlot(slots->Add()); });
+}
+
+bool Parser::ParseSlot(OpDesc::Var* slot) {
+  if (scanner_.AtSerialized()) return scanner_.ReadSerialized(slot);
+  absl::string_view name;
+  if (!scanner_.ReadName("a slot: X=x, X=[] or X=[x, y]", &name)) return false;
+  slot->set_parameter(name.data(), name.size());
+  if (!scanner_.Consume('=', "after the name of a slot")) return false;
+  const auto parse_argument = [&] {
+    if (!scanner_.ReadName("the name of a variable", &name)) return false;
+    slot->add_arguments(name.data(), name.size());
+    return true;
+  };
+  return scanner_.TryConsume('[') ? scanner_.ReadSequence(']', parse_argument) : parse_argument();
+}
+
+bool Parser::ParseEquals(absl::string_view word, bool already_given) {
+  if (already_given) {
+    return scanner_.Fail(scanner_.offset(),
+                         absl::StrCat(word, " is given twice; expected it once"));
+  }
+  return scanner_.Consume('=', absl::StrCat("after ", word));
+}
+
+template <typename Message>
+bool Parser::ParseUnknownFields(Message* message) {
+  const size_t start = scanner_.offset();
+  scanner_.TryConsumeWord("unknown");
+  if (!ParseEquals("unknown", !message->unknown_fields().empty())) return false;
+  if (!scanner_.ReadQuoted("quoted bytes", &quoted_)) return false;
+  Message fields;
+  if (fields.ParsePartialFromString(quoted_)) {
+    message->MergeFrom(fields);
+    return true;
+  }
+  return scanner_.Fail(start,
+                       "these bytes are not a sequence of fields; expected protobuf's wire format");
+}
+
+}  // namespace
+
+absl::StatusOr<ProgramDesc> ParseProgramText(absl::string_view text, absl::string_view file_name) {
+  return Parser(text).Parse(file_name);
+}
+
+}  // namespace fixpoint

@@ -1,0 +1,124 @@
+// Reads the smallest parts of the text form (docs/program_text.md): names, quoted strings,
+// numbers, punctuation. Keeps the position and collects errors; the parser above it knows the
+// grammar.
+
+#ifndef FIXPOINT_PROTO_TEXT_TEXT_SCANNER_H_
+#define FIXPOINT_PROTO_TEXT_TEXT_SCANNER_H_
+
+#include <google/protobuf/message.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "proto/wire/program.pb.h"
+
+namespace fixpoint {
+
+class TextScanner {
+ public:
+  // A number as an attribute writes it: INT 1, LONG 1L, FLOAT 1.0, FLOAT64 1.0d.
+  struct Number {
+    AttrType type = INT;
+    int64_t integer = 0;   // INT, LONG
+    float float32 = 0.0f;  // FLOAT
+    double float64 = 0.0;  // FLOAT64
+  };
+
+  // `text` must outlive the scanner.
+  explicit TextScanner(absl::string_view text);
+
+  // Between two calls the scanner is at a token: it has skipped blanks, comments and, inside
+  // brackets, line ends.
+  size_t offset() const { return offset_; }
+  bool AtEnd() const { return offset_ == text_.size(); }
+  bool AtEndOfLine() const { return AtEnd() || text_[offset_] == '\n'; }
+  // '\0' at the end.
+  char Peek() const { return AtEnd() ? '\0' : text_[offset_]; }
+  // The character after the bare name at the scanner's position, past blanks; '\0' if there is no
+  // such name.
+  char PeekPastName() const;
+  bool AtWord(absl::string_view word) const;
+  bool AtName() const;        // bare or quoted
+  bool AtNumber() const;      // or what begins like one
+  bool AtSerialized() const;  // `serialized "..."`
+
+  // Consumes `c`, or changes nothing. Round, square and curly brackets are counted.
+  bool TryConsume(char c);
+  bool TryConsumeWord(absl::string_view word);
+  bool TryConsumeArrow();  // "->"
+  // A curly bracket of a block, inside which line ends matter.
+  bool TryConsumeBlockBrace(char brace);
+
+  // Skips line ends, and blanks between them.
+  void SkipLineEnds();
+
+  // The functions below return false after they noted an error, which says that `what` was
+  // expected, or `c` at the place that `where` describes.
+  bool Consume(char c, absl::string_view where);
+
+  // A bare name or a quoted string. The view holds until the next call.
+  bool ReadName(absl::string_view what, absl::string_view* name);
+  bool ReadQuoted(absl::string_view what, std::string* bytes);
+  bool ReadNumber(Number* number);
+  bool ReadInt32(absl::string_view what, int32_t* value);
+  bool ReadInt64(absl::string_view what, int64_t* value);
+  bool ReadBool(bool* value);
+  bool ReadSerialized(google::protobuf::Message* message);
+
+  // Items separated by commas up to the bracket `close`; the opening one is already consumed.
+  // `read_one` reads one of them, or returns false after it noted an error.
+  template <typename ReadOne>
+  bool ReadSequence(char close, ReadOne read_one) {
+    if (TryConsume(close)) return true;
+    while (true) {
+      if (!read_one()) return false;
+      if (TryConsume(close)) return true;
+      if (!TryConsume(',')) return FailInSequence(close);
+    }
+  }
+
+  // Notes an error at `offset`; returns false.
+  bool Fail(size_t offset, absl::string_view message);
+  // The same here: "found <what stands here>; expected <expected>".
+  bool FailHere(absl::string_view expected);
+
+  // After an error: skips the rest of the line. False if there is no point in continuing, because
+  // the line ends inside brackets or there are enough errors.
+  bool Recover();
+
+  // OK if no error was noted.
+  absl::Status status(absl::string_view file_name) const;
+
+ private:
+  struct Error {
+    size_t offset;
+    std::string message;
+  };
+
+  void SkipBlanks();
+  void Advance(size_t count);
+  absl::string_view BareNameHere() const;
+  bool Unquote(absl::string_view what, std::string* bytes);
+  bool ReadEscape(std::string* bytes);
+  template <typename Integer>
+  bool ReadInteger(absl::string_view what, Integer* value);
+  bool ReadSpecialFloat(bool negative, Number* number);
+  // Reads the bits of a NaN in parentheses, if they are given.
+  bool ReadNanBits(uint64_t* bits, bool* given);
+  bool FailInSequence(char close);
+  std::string Found() const;
+
+  absl::string_view text_;
+  size_t offset_ = 0;
+  int open_brackets_ = 0;
+  std::string unquoted_;
+  std::vector<Error> errors_;
+};
+
+}  // namespace fixpoint
+
+#endif  // FIXPOINT_PROTO_TEXT_TEXT_SCANNER_H_

@@ -91,14 +91,8 @@ absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bit
 
 absl::StatusOr<int> ReadChannelAxis(const OpDesc& op, Era era) {
   const OpSchema* const schema = FindOpSchema(op.type());
-  // The schema of the other era says it where an op cannot say it in this one.
-  const AttrSchema* const axis = schema != nullptr ? schema->FindAttr("quant_axis", era) : nullptr;
-  if (schema != nullptr && axis == nullptr) return -1;
-  int otherwise = -1;
-  if (axis != nullptr && axis->default_value) {
-    otherwise = static_cast<int>(IntValue(*axis->default_value).value_or(otherwise));
-  }
-  return ReadInt(op, era, "quant_axis", otherwise);
+  const bool has_axis = schema == nullptr || schema->FindAttr("quant_axis", era) != nullptr;
+  return has_axis ? ReadInt(op, era, "quant_axis", -1) : -1;
 }
 
 absl::StatusOr<double> ReadLargestCode(const OpDesc& op, Era era, double otherwise) {

@@ -85,11 +85,7 @@ TensorInfo InferContext::Input(absl::string_view slot, int index) const {
 
 const OpDesc::Attr* InferContext::Attr(absl::string_view name) {
   if (const OpDesc::Attr* attr = FindAttr(*op_, name); attr != nullptr) return attr;
-  // A slot or attribute of the other era means, by default, what this era does without it.
-  const AttrSchema* known = schema_->FindAttr(name, era_);
-  const bool of_other_era = known != nullptr && !Includes(known->eras, era_);
-  const Era other_era = era_ == Era::kFluid ? Era::kPaddle2 : Era::kFluid;
-  const OpDesc::Attr* attr = schema_->DefaultOf(name, of_other_era ? other_era : era_);
+  const OpDesc::Attr* attr = schema_->DefaultOf(name, era_);
   if (attr == nullptr) attribute_unknown_ = true;
   return attr;
 }

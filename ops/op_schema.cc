@@ -209,9 +209,9 @@ std::vector<const OpSchema*> AllOpSchemas() { return GetRegistry().All(); }
 
 const OpDesc::Attr* OpSchema::DefaultOf(absl::string_view name, Era era) const {
   const AttrSchema* attr = FindCommonAttr(name);
+  if (attr != nullptr && !Includes(attr->eras, era)) return nullptr;
   if (attr == nullptr) attr = FindAttr(name, era);
-  if (attr == nullptr || !Includes(attr->eras, era) || !attr->default_value) return nullptr;
-  return &*attr->default_value;
+  return attr != nullptr ? attr->default_value.get() : nullptr;
 }
 
 const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era) {

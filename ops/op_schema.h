@@ -56,7 +56,7 @@ enum class QuantOp {
   kNone,
   kQuantize,            // floats to codes, whatever type holds them
   kDequantize,          // codes to floats
-  kQuantizeDequantize,  // both: floats to those that codes can hold
+  kQuantizeDequantize,  // both: rounds floats to those that codes stand for
   kObserve,             // follows a range, and passes the values on
 };
 
@@ -113,8 +113,9 @@ class OpSchema {
   const SlotSchema* FindOutput(absl::string_view name, Era era) const;
   // Likewise; null if the op never had such an attribute.
   const AttrSchema* FindAttr(absl::string_view name, Era era) const;
-  // The default in that era for an attribute of this op, or for one that every op may carry; null
-  // if the era has no such attribute, or an op must carry it.
+  // What an op means that lacks an attribute of its type, or one that every op may carry: the
+  // default in that era, or in the other era if the attribute is not of that one. Null if the type
+  // never had the attribute, or an op must carry it.
   const OpDesc::Attr* DefaultOf(absl::string_view name, Era era) const;
 
   const InferFunction& infer() const { return infer_; }
@@ -218,7 +219,8 @@ const AttrSchema* FindCommonAttr(absl::string_view name);
 // type in that era at their defaults, and those that every op carries.
 void CompleteAttrs(Era era, OpDesc* op);
 
-// An op's attribute, or its default in that era; null if it has neither.
+// An op's attribute, or its default (OpSchema::DefaultOf), whatever the op's type; null if it has
+// neither. Who knows the type reads attributes by OpAttributes (op_form.h).
 const OpDesc::Attr* AttrOrDefault(const OpDesc& op, absl::string_view name, Era era);
 
 }  // namespace fixpoint

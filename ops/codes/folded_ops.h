@@ -17,12 +17,12 @@
 
 namespace fixpoint {
 
-// What a product, and the ops that are folded into it so far, give: FP32.
+// The result of a product and of the ops folded into it so far, FP32.
 struct ProductResult {
   const Value* value;
   Dims dims;  // some may be unknown; {}: all are
   int channel_axis;
-  // Where it is sums to which the product can add a bias, with nothing done to them yet.
+  // The product, while the result is its plain sums, so that a bias can still be added to them.
   std::optional<CodedProduct> sums = std::nullopt;
 };
 
@@ -43,8 +43,8 @@ struct FoldedOp {
   const Argument* output = nullptr;
 };
 
-// An op that alone reads a result: as what it is folded, or why it is not. Linear in the ops that
-// follow it up to steps to codes (ops/value_flow.h).
+// How the only reader of a product's result is folded into the product, or why it is not. Linear in
+// the ops that follow it up to the next quantize ops (ops/value_flow.h).
 using FoldOrReason = std::variant<FoldedOp, IntegerReason>;
 FoldOrReason DecideFold(const Op& op, const ProductResult& result, const RunFacts& facts);
 

@@ -16,7 +16,7 @@ namespace fixpoint {
 // The codes that are held of those that a quantizer makes: all of them where they have 8 bits, and
 // the ones from 0 on where those have 8 bits and the floats are never negative
 // (ops/never_negative.h). They are unsigned, and held as UINT8, or signed, and held as INT8.
-// Nothing where 8 bits do not hold them: they are then floats.
+// Nothing where they do not fit in 8 bits: the value is then kept in floats.
 std::optional<CodeRange> CodesHeldOf(const CodeRange& made, bool is_never_negative);
 // The same for the codes that an op makes or reads: nothing also where it gives other floats than
 // those that they stand for.

@@ -1,6 +1,6 @@
-// What is known of a run of a program while it is decided what of it is computed on codes. Who asks
-// gets the same decisions (folded_ops.h, added_codes.h); what is known differs: lowering knows what
-// the program declares, and its parameters, and the executor the type of every value and what is
+// The facts about a run on which the decisions of this folder depend (folded_ops.h, added_codes.h).
+// Lowering and the executor share the decisions and differ in the facts: lowering knows what the
+// program declares, and its parameters; the executor knows the type of every value, and what is
 // fetched.
 
 #ifndef FIXPOINT_OPS_CODES_RUN_FACTS_H_
@@ -43,7 +43,7 @@ class RunFacts {
   virtual Era era() const = 0;
   // Nothing where it is not known.
   virtual std::optional<KnownType> TypeOf(const Value& value) const = 0;
-  // Whether who runs the program wants the value, whatever reads it.
+  // Whether the caller of the run fetches the value, or finds it in the scope afterwards.
   virtual bool IsKept(const Value& value) const = 0;
   // The only op that reads the elements of a value, which is not kept; null where there is none, or
   // more than one.
@@ -51,11 +51,11 @@ class RunFacts {
   // Whether the op is in test mode, whatever its attribute says.
   virtual bool HasBegunTest(const Op& op) const = 0;
   virtual HeldForm HeldFormOf(const Argument& input) const = 0;
-  // The form of what is added to the sums of the product that is asked about.
+  // The form of the bias that a sum adds to the current product.
   virtual BiasForm BiasFormOf(const Argument& addend) const = 0;
-  // Why a product cannot read what an op after it reads for each channel; nothing: it can.
+  // Why a product cannot take over the per-channel operand of an op after it; nothing if it can.
   virtual std::optional<IntegerReason> WhyNotRead(const Argument& operand) const = 0;
-  // Why a product cannot do the work of an op after it that gives `output`; nothing: it can.
+  // Why an op that gives `output` cannot be folded into the product before it; nothing if it can.
   virtual std::optional<IntegerReason> WhyNotFolded(const Op& op, const Argument& output) const = 0;
 };
 

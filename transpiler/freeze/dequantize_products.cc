@@ -229,9 +229,10 @@ class ProductDequantizer {
     dequantize.Input("Scales", weight.scale)
         .Attr(MakeIntAttr("quant_axis", weight.axis))
         .Attr(MakeIntsAttr("quant_bits", {weight.bits, activation.bits}));
+    const std::optional<ProductTrait>& product = schema.traits().product;
+    if (!product) return std::nullopt;
     int output_axis = 1;
-    const auto& product = schema.traits().product;
-    if (product && product->gives_images()) {
+    if (product->gives_images()) {
       // A grouped transposed convolution has fewer scales than output channels.
       const std::optional<OpAttributes> attributes = OpAttributes::Of(op.desc(), era);
       if (!attributes || IsChannelsLast(attributes->String("data_format")) ||
@@ -239,9 +240,12 @@ class ProductDequantizer {
         return std::nullopt;
       }
     } else {
-      const VarType::TensorDesc* output =
-          op.Output(schema.quantizable_outputs()[0])->variable()->tensor();
-      if (slot != "Y" || output == nullptr || output->dims_size() < 2) return std::nullopt;
+      const VarType::TensorDesc* output = op.Output(product->output)->variable()->tensor();
+      // A bias of its own is no sum of codes.
+      if (slot != product->weight || !product->bias.empty() || output == nullptr ||
+          output->dims_size() < 2) {
+        return std::nullopt;
+      }
       output_axis = output->dims_size() - 1;
     }
     return dequantize.Input("Scales", activation.scale)

@@ -4,30 +4,43 @@
 
 #include "runtime/executor/ops/quantized_bias.h"
 
+#include <optional>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "ops/bias_codes.h"
+#include "ops/code_ops.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 
 namespace fixpoint::executor {
 namespace {
 
-// The inputs that both ops read besides X, and the steps of its channels.
-absl::StatusOr<BiasCodes> ReadSteps(OpPlanner& op) {
-  const int64_t channels = op.InputType("X").size();
-  const int64_t ranges = op.InputType("WeightScale").size();
-  RETURN_IF_ERROR(op.CheckSize("InputScale", 1));
+// What an op of a bias says; nothing if its result is not wanted.
+std::optional<BiasCodeOp> ReadWanted(const OpPlanner& op) {
+  const std::optional<BiasCodeOp> read = ReadBiasCodeOp(op.op(), op.era());
+  return read && op.Wants(OpPlanner::SlotOf(*read->output)) ? read : std::nullopt;
+}
+
+// The ranges that an op reads, and the steps of its channels.
+absl::StatusOr<BiasCodes> ReadSteps(OpPlanner& op, const BiasCodeOp& read) {
+  const absl::string_view input = OpPlanner::SlotOf(*read.input);
+  const absl::string_view of_input = OpPlanner::SlotOf(*read.input_range);
+  const absl::string_view of_weight = OpPlanner::SlotOf(*read.weight_ranges);
+  const int64_t channels = op.InputType(input).size();
+  const int64_t ranges = op.InputType(of_weight).size();
+  RETURN_IF_ERROR(op.CheckSize(of_input, 1));
   if (ranges < 1 || channels % ranges != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("WeightScale is ", DimsText(op.InputDims("WeightScale")), " and X ",
-                     DimsText(op.InputDims("X")),
+        absl::StrCat(of_weight, " is ", DimsText(op.InputDims(of_weight)), " and ", input, " ",
+                     DimsText(op.InputDims(input)),
                      "; want one range, or one for each channel, or for each of a group"));
   }
   BiasCodes bias;
-  ASSIGN_OR_RETURN(bias.input_range, op.ReadFloats("InputScale"));
-  ASSIGN_OR_RETURN(bias.weight_ranges, op.ReadFloats("WeightScale"));
-  bias.input_largest_code = static_cast<int32_t>(op.attributes().Int("input_largest_code"));
-  bias.weight_largest_code = static_cast<int32_t>(op.attributes().Int("weight_largest_code"));
+  ASSIGN_OR_RETURN(bias.input_range, op.ReadFloats(of_input));
+  ASSIGN_OR_RETURN(bias.weight_ranges, op.ReadFloats(of_weight));
+  bias.input_largest_code = read.input_largest_code;
+  bias.weight_largest_code = read.weight_largest_code;
   bias.steps = op.Scratch("steps", VarType::FP32, channels);
   return bias;
 }
@@ -42,9 +55,10 @@ void FillSteps(const BiasCodes& bias, const StepContext& run) {
   }
 }
 
-void DeferNumbers(OpPlanner& op, const BiasCodes& bias) {
-  const Value& out = op.OutputValue("Out");
-  op.builder().Defer(out, {VarType::FP32, op.InputDims("X")}, Layout::kRowMajor,
+void DeferNumbers(OpPlanner& op, const BiasCodeOp& read, const BiasCodes& bias) {
+  const Value& out = op.OutputValue(OpPlanner::SlotOf(*read.output));
+  const Dims& dims = op.InputDims(OpPlanner::SlotOf(*read.input));
+  op.builder().Defer(out, {VarType::FP32, dims}, Layout::kRowMajor,
                      [bias, &builder = op.builder()](Buffer numbers) {
                        builder.AddStep({"dequantize",
                                         nullptr,
@@ -67,9 +81,10 @@ void DeferNumbers(OpPlanner& op, const BiasCodes& bias) {
 }
 
 absl::Status PlanQuantize(OpPlanner& op) {
-  if (!op.Wants("Out")) return absl::OkStatus();
-  ASSIGN_OR_RETURN(BiasCodes bias, ReadSteps(op));
-  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats("X"));
+  const std::optional<BiasCodeOp> read = ReadWanted(op);
+  if (!read) return absl::OkStatus();
+  ASSIGN_OR_RETURN(BiasCodes bias, ReadSteps(op, *read));
+  ASSIGN_OR_RETURN(const Buffer x, op.ReadFloats(OpPlanner::SlotOf(*read->input)));
   bias.codes = op.Scratch("codes", VarType::INT32, bias.steps.size);
   op.AddStep({{x, bias.input_range, bias.weight_ranges},
               {bias.steps, bias.codes},
@@ -81,14 +96,15 @@ absl::Status PlanQuantize(OpPlanner& op) {
                 for (size_t c = 0; c < codes.size(); ++c) codes[c] = BiasCode(numbers[c], steps[c]);
                 return absl::OkStatus();
               }});
-  DeferNumbers(op, bias);
+  DeferNumbers(op, *read, bias);
   return absl::OkStatus();
 }
 
 absl::Status PlanDequantize(OpPlanner& op) {
-  if (!op.Wants("Out")) return absl::OkStatus();
-  ASSIGN_OR_RETURN(BiasCodes bias, ReadSteps(op));
-  ASSIGN_OR_RETURN(bias.codes, op.Read("X", VarType::INT32));
+  const std::optional<BiasCodeOp> read = ReadWanted(op);
+  if (!read) return absl::OkStatus();
+  ASSIGN_OR_RETURN(BiasCodes bias, ReadSteps(op, *read));
+  ASSIGN_OR_RETURN(bias.codes, op.Read(OpPlanner::SlotOf(*read->input), VarType::INT32));
   op.AddStep({{bias.codes, bias.input_range, bias.weight_ranges},
               {bias.steps},
               [=](const StepContext& run) {
@@ -101,7 +117,7 @@ absl::Status PlanDequantize(OpPlanner& op) {
               "",
               0,
               "steps of a bias"});
-  DeferNumbers(op, bias);
+  DeferNumbers(op, *read, bias);
   return absl::OkStatus();
 }
 
@@ -112,8 +128,7 @@ const BiasCodes* FindBiasCodes(const PlanBuilder& builder, const Value& value) {
 }
 
 OpPlans QuantizedBiasPlans() {
-  return {{"fake_quantize_dequantize_bias", PlanQuantize},
-          {"fake_dequantize_bias", PlanDequantize}};
+  return {{kQuantizeBias, PlanQuantize}, {kDequantizeBias, PlanDequantize}};
 }
 
 }  // namespace fixpoint::executor

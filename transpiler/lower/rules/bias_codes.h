@@ -3,10 +3,13 @@
 #ifndef FIXPOINT_TRANSPILER_LOWER_RULES_BIAS_CODES_H_
 #define FIXPOINT_TRANSPILER_LOWER_RULES_BIAS_CODES_H_
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "transpiler/lower/rules/lowering.h"
 
@@ -25,6 +28,15 @@ struct ParameterBiasCodes {
 // parameters, or of another type or size, or holds what is no code; those of CheckRanges.
 absl::StatusOr<std::optional<ParameterBiasCodes>> FindParameterBiasCodes(const Argument& input,
                                                                          Lowering& lowering);
+
+// Declares the codes of a bias of floats for an op that gives `output`, in steps that are the
+// scales of its sums, and gives their name. Nothing where int32 may not hold one beside a sum of up
+// to `largest_sum` (ops/bias_codes.h). REQUIRES: FP32, with an element for each scale.
+absl::StatusOr<std::optional<std::string>> AddBiasCodes(const Tensor& bias,
+                                                        absl::Span<const float> scales,
+                                                        int64_t largest_sum,
+                                                        absl::string_view output,
+                                                        Lowering& lowering);
 
 }  // namespace fixpoint
 

@@ -261,9 +261,9 @@ void Lowering::TakeUp(const Op& product, const FoldedOp& fold,
   rewriter_.Remove(product);
 }
 
-void Lowering::TakeUpBias(const Op& product, const FoldedOp& fold, const Argument& codes) {
+void Lowering::TakeUpBias(const Op& product, const FoldedOp& fold, absl::string_view codes) {
   OpDesc biased = Extended(product, fold.output->name(), {}, {});
-  FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(codes.variable()->name());
+  FindOrAddSlot(biased.mutable_inputs(), "Bias")->add_arguments(std::string(codes));
   rewriter_.InsertBefore(*fold.op, std::move(biased));
   rewriter_.Remove(*fold.op);
   rewriter_.Remove(product);

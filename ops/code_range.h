@@ -52,6 +52,15 @@ inline CodeRange AffineCodes(int bits, bool is_unsigned, QuantSpec::Rounding rou
   return {bits, is_unsigned, smallest, smallest + count - 1, rounding};
 }
 
+// The codes that the ops of a spec make. REQUIRES: the spec says its bits, signedness, scheme and
+// rounding.
+inline CodeRange CodeRangeOf(const QuantSpec& spec) {
+  if (spec.scheme() == QuantSpec::SYMMETRIC) {
+    return SymmetricCodes(BitLength(spec), spec.rounding());
+  }
+  return AffineCodes(spec.bits(), spec.signedness() == QuantSpec::UNSIGNED, spec.rounding());
+}
+
 }  // namespace fixpoint
 
 #endif  // FIXPOINT_OPS_CODE_RANGE_H_

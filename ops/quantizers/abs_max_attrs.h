@@ -3,7 +3,7 @@
 #ifndef FIXPOINT_OPS_QUANTIZERS_ABS_MAX_ATTRS_H_
 #define FIXPOINT_OPS_QUANTIZERS_ABS_MAX_ATTRS_H_
 
-#include "ops/quant_math.h"
+#include "ops/code_range.h"
 #include "proto/config/quant_spec.pb.h"
 #include "proto/program/op_builder.h"
 
@@ -17,7 +17,7 @@ inline void AddSymmetricQuantizeAttrs(const QuantSpec& spec, OpBuilder& op) {
 
 // max_range of fake_dequantize_max_abs: the largest code.
 inline void AddSymmetricDequantizeAttrs(const QuantSpec& spec, OpBuilder& op) {
-  op.FloatAttr("max_range", static_cast<float>(LargestCode(BitLength(spec))));
+  op.FloatAttr("max_range", static_cast<float>(CodeRangeOf(spec).largest));
 }
 
 }  // namespace fixpoint

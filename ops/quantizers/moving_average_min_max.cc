@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ops/affine_codes.h"
+#include "ops/code_range.h"
 #include "ops/quantizer.h"
 #include "ops/quantizers/carried_state.h"
 
@@ -71,9 +72,7 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
 
  private:
   static AffineParams ParamsOf(const QuantSpec& spec, float min, float max) {
-    return AffineParamsOf(
-        min, max,
-        AffineCodes(spec.bits(), spec.signedness() == QuantSpec::UNSIGNED, spec.rounding()));
+    return AffineParamsOf(min, max, CodeRangeOf(spec));
   }
 
   static std::vector<QuantizerParameter> Parameters() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ops/affine_codes.h"
+#include "ops/code_range.h"
 #include "ops/quantizer.h"
 
 namespace fixpoint {
@@ -47,6 +48,7 @@ class RowWiseMinMaxQuantizer final : public Quantizer {
       min = std::min(min, value);
       max = std::max(max, value);
     }
+    // The op makes signed codes alone.
     const AffineParams params =
         AffineParamsOf(min, max, AffineCodes(spec.bits(), /*is_unsigned=*/false, spec.rounding()));
     state[0][0] = params.zero_point;

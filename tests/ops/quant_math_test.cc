@@ -58,5 +58,21 @@ TEST(QuantMath, ClampsToTheSmallestCodeThereIs) {
   EXPECT_EQ(QuantizeOne(-2, 1, UnsignedPartOf(codes)), 0);
 }
 
+TEST(CodeRange, IsThatOfASpec) {
+  QuantSpec spec;
+  spec.set_bits(8);
+  spec.set_signedness(QuantSpec::UNSIGNED);
+  spec.set_scheme(QuantSpec::SYMMETRIC);
+  spec.set_rounding(kAway);
+  EXPECT_EQ(CodeRangeOf(spec), SymmetricCodes(9, kAway));
+  spec.set_scheme(QuantSpec::AFFINE);
+  EXPECT_EQ(CodeRangeOf(spec), (CodeRange{8, true, 0, 255, kAway}));
+  spec.set_signedness(QuantSpec::SIGNED);
+  EXPECT_EQ(CodeRangeOf(spec), (CodeRange{8, false, -128, 127, kAway}));
+  spec.set_scheme(QuantSpec::SYMMETRIC);
+  spec.set_rounding(kEven);
+  EXPECT_EQ(CodeRangeOf(spec), SymmetricCodes(8, kEven));
+}
+
 }  // namespace
 }  // namespace fixpoint

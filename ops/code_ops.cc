@@ -79,12 +79,9 @@ absl::StatusOr<int> ReadBits(const OpDesc& op, Era era, int otherwise, int least
 absl::StatusOr<CodeRange> ReadCodeRange(const OpDesc& op, Era era, int least_bits) {
   ASSIGN_OR_RETURN(const int bits, ReadBits(op, era, 8, least_bits));
   // Ops of an era without the attribute round half away from zero.
-  ASSIGN_OR_RETURN(const int round_type, ReadInt(op, era, "round_type", 1));
-  if (round_type != 0 && round_type != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("round_type is ", round_type, "; want 0 or 1"));
-  }
-  const QuantSpec::Rounding rounding =
-      round_type == 0 ? QuantSpec::HALF_TO_EVEN : QuantSpec::HALF_AWAY_FROM_ZERO;
+  ASSIGN_OR_RETURN(const int round_type,
+                   ReadInt(op, era, "round_type", RoundTypeOf(QuantSpec::HALF_AWAY_FROM_ZERO)));
+  ASSIGN_OR_RETURN(const QuantSpec::Rounding rounding, RoundingOfType(round_type));
   if (!ScalesAreSteps(op.type())) return SymmetricCodes(bits, rounding);
   return AffineCodes(bits, ReadBool(op, era, "unsigned_codes", false), rounding);
 }

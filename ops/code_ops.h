@@ -7,8 +7,8 @@
 //   inputs   X; Scale, InScale or Scales; ZeroPoint or InZeroPoint
 //   outputs  Out or Y; OutScale
 //   INT      bit_length, or quant_bits (INTS), or max_range (FLOAT): the bits of the codes, or the
-//            largest of them; round_type: 0 half to even, 1 half away from zero; quant_axis: the
-//            axis of channels with a scale each, -1 for one scale
+//            largest of them; round_type: the rounding (RoundTypeOf); quant_axis: the axis of
+//            channels with a scale each, -1 for one scale
 //   BOOLEAN  is_test: floats are rounded by the scale that is read, else by one that is found;
 //            unsigned_codes; only_observer: the input passes unchanged
 

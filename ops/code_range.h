@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "absl/status/statusor.h"
 #include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
@@ -60,6 +61,13 @@ inline CodeRange CodeRangeOf(const QuantSpec& spec) {
   }
   return AffineCodes(spec.bits(), spec.signedness() == QuantSpec::UNSIGNED, spec.rounding());
 }
+
+// What an op's attribute round_type says: 0 half to even, 1 half away from zero.
+constexpr int32_t RoundTypeOf(QuantSpec::Rounding rounding) {
+  return rounding == QuantSpec::HALF_TO_EVEN ? 0 : 1;
+}
+// Error (kInvalidArgument): it is neither 0 nor 1.
+absl::StatusOr<QuantSpec::Rounding> RoundingOfType(int32_t round_type);
 
 }  // namespace fixpoint
 

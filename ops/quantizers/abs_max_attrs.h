@@ -12,7 +12,9 @@ namespace fixpoint {
 // bit_length, and round_type if it is not the default of the op in that era.
 inline void AddSymmetricQuantizeAttrs(const QuantSpec& spec, OpBuilder& op) {
   op.IntAttr("bit_length", BitLength(spec));
-  if (spec.rounding() == QuantSpec::HALF_TO_EVEN) op.IntAttr("round_type", 0);
+  if (spec.rounding() == QuantSpec::HALF_TO_EVEN) {
+    op.IntAttr("round_type", RoundTypeOf(spec.rounding()));
+  }
 }
 
 // max_range of fake_dequantize_max_abs: the largest code.

@@ -32,7 +32,7 @@ class MovingAverageMinMaxQuantizer final : public Quantizer {
   void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
     op.IntAttr("bit_length", spec.bits())
         .BoolAttr("unsigned_codes", spec.signedness() == QuantSpec::UNSIGNED)
-        .IntAttr("round_type", spec.rounding() == QuantSpec::HALF_TO_EVEN ? 0 : 1)
+        .IntAttr("round_type", RoundTypeOf(spec.rounding()))
         .FloatAttr("moving_rate", static_cast<float>(Parameter(*this, spec, "moving_rate")));
   }
   void AddDequantizeAttrs(const QuantSpec&, Era, OpBuilder&) const override {}

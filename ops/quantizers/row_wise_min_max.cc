@@ -29,7 +29,7 @@ class RowWiseMinMaxQuantizer final : public Quantizer {
 
   void AddQuantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {
     op.IntAttr("bit_length", spec.bits())
-        .IntAttr("round_type", spec.rounding() == QuantSpec::HALF_TO_EVEN ? 0 : 1)
+        .IntAttr("round_type", RoundTypeOf(spec.rounding()))
         .IntAttr("quant_axis", spec.axis());
   }
   void AddDequantizeAttrs(const QuantSpec& spec, Era, OpBuilder& op) const override {

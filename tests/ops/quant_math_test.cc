@@ -74,5 +74,13 @@ TEST(CodeRange, IsThatOfASpec) {
   EXPECT_EQ(CodeRangeOf(spec), SymmetricCodes(8, kEven));
 }
 
+TEST(CodeRange, HasARoundingForEachRoundType) {
+  for (const QuantSpec::Rounding rounding : {kAway, kEven}) {
+    EXPECT_EQ(*RoundingOfType(RoundTypeOf(rounding)), rounding);
+  }
+  EXPECT_EQ(RoundTypeOf(kEven), 0);
+  EXPECT_EQ(RoundingOfType(2).status().message(), "round_type is 2; want 0 or 1");
+}
+
 }  // namespace
 }  // namespace fixpoint

@@ -5,10 +5,23 @@
 
 #include <cstdint>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "proto/config/quant_spec.pb.h"
 
 namespace fixpoint {
+
+// How many bits codes have. The only code of one bit is 0: ops compute it, and no spec asks for it.
+inline constexpr int kLeastBits = 2;
+inline constexpr int kLeastBitsOfOps = 1;
+inline constexpr int kMostBits = 16;
+
+constexpr bool AreBits(int64_t bits, int least_bits = kLeastBits) {
+  return bits >= least_bits && bits <= kMostBits;
+}
+// Error (kInvalidArgument): those of an attribute are not `least_bits` to kMostBits.
+absl::Status CheckBits(absl::string_view attribute, int64_t bits, int least_bits = kLeastBits);
 
 // The largest code of `bits` signed bits: 127 for 8. REQUIRES: 1 <= bits <= 31.
 constexpr int32_t LargestCode(int bits) { return (int32_t{1} << (bits - 1)) - 1; }
@@ -46,7 +59,7 @@ inline CodeRange UnsignedPartOf(CodeRange codes) {
   return {codes.bits - 1, true, 0, codes.largest, codes.rounding};
 }
 
-// The codes of affine ops: all of that many bits. REQUIRES: 1 <= bits <= 16.
+// The codes of affine ops: all of that many bits. REQUIRES: AreBits(bits, kLeastBitsOfOps).
 inline CodeRange AffineCodes(int bits, bool is_unsigned, QuantSpec::Rounding rounding) {
   const int32_t count = int32_t{1} << bits;
   const int32_t smallest = is_unsigned ? 0 : -count / 2;

@@ -82,5 +82,17 @@ TEST(CodeRange, HasARoundingForEachRoundType) {
   EXPECT_EQ(RoundingOfType(2).status().message(), "round_type is 2; want 0 or 1");
 }
 
+TEST(CodeRange, HasTwoToSixteenBitsAndOneInOps) {
+  EXPECT_FALSE(AreBits(1));
+  EXPECT_TRUE(AreBits(1, kLeastBitsOfOps));
+  EXPECT_TRUE(AreBits(2));
+  EXPECT_TRUE(AreBits(16));
+  EXPECT_FALSE(AreBits(17));
+  EXPECT_TRUE(CheckBits("bit_length", 16).ok());
+  EXPECT_EQ(CheckBits("quant_bits", 1).message(), "quant_bits is 1; want 2 to 16");
+  EXPECT_EQ(CheckBits("bit_length", int64_t{1} << 40, kLeastBitsOfOps).message(),
+            "bit_length is 1099511627776; want 1 to 16");
+}
+
 }  // namespace
 }  // namespace fixpoint

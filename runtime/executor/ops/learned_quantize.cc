@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "ops/code_ops.h"
+#include "ops/code_range.h"
 #include "proto/base/status_macros.h"
 #include "runtime/executor/op_plans.h"
 #include "runtime/executor/ops/quantized.h"
@@ -75,7 +76,7 @@ absl::Status PlanQuantize(OpPlanner& op) {
 
 absl::Status PlanGradient(OpPlanner& op) {
   ASSIGN_OR_RETURN(const CodeRange codes,
-                   ReadCodeRange(op.attributes().op(), op.era(), kLeastBits));
+                   ReadCodeRange(op.attributes().op(), op.era(), kLeastBitsOfOps));
   ASSIGN_OR_RETURN(const int axis, ReadChannelAxis(op.attributes().op(), op.era()));
   const bool has_channels = axis != -1;
   ASSIGN_OR_RETURN(ChannelView view,

@@ -60,10 +60,22 @@ inline CodeRange UnsignedPartOf(CodeRange codes) {
 }
 
 // The codes of affine ops: all of that many bits. REQUIRES: AreBits(bits, kLeastBitsOfOps).
-inline CodeRange AffineCodes(int bits, bool is_unsigned, QuantSpec::Rounding rounding) {
+constexpr CodeRange AffineCodes(int bits, bool is_unsigned, QuantSpec::Rounding rounding) {
   const int32_t count = int32_t{1} << bits;
   const int32_t smallest = is_unsigned ? 0 : -count / 2;
   return {bits, is_unsigned, smallest, smallest + count - 1, rounding};
+}
+
+// All that a byte holds: an INT8 or a UINT8.
+constexpr CodeRange CodesOfByte(bool is_unsigned) {
+  return AffineCodes(8, is_unsigned, QuantSpec::HALF_TO_EVEN);
+}
+
+// Whether a number, of whatever type, is one of the codes, as a zero point has to be.
+template <typename Number>
+constexpr bool IsCode(Number number, const CodeRange& codes) {
+  return number >= codes.smallest && number <= codes.largest &&
+         number == static_cast<Number>(static_cast<int32_t>(number));
 }
 
 // The codes that the ops of a spec make. REQUIRES: the spec says its bits, signedness, scheme and

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "ops/code_range.h"
 #include "ops/dims.h"
 #include "ops/families/integer_ops.h"
 #include "ops/infer.h"
@@ -17,7 +18,7 @@ namespace {
 
 // out_dtype is checked by InferStored.
 absl::Status InferQuantize(InferContext& op) {
-  const int64_t smallest = op.Int("out_dtype") == VarType::INT8 ? -128 : 0;
+  const int32_t smallest = CodesOfByte(op.Int("out_dtype") != VarType::INT8).smallest;
   const int64_t code = op.Int("smallest_code");
   if (code < smallest || code > op.Int("out_largest_code")) {
     return absl::InvalidArgumentError(

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <vector>
 
 namespace fixpoint {
@@ -92,6 +93,19 @@ TEST(CodeRange, HasTwoToSixteenBitsAndOneInOps) {
   EXPECT_EQ(CheckBits("quant_bits", 1).message(), "quant_bits is 1; want 2 to 16");
   EXPECT_EQ(CheckBits("bit_length", int64_t{1} << 40, kLeastBitsOfOps).message(),
             "bit_length is 1099511627776; want 1 to 16");
+}
+
+TEST(CodeRange, HoldsTheWholeNumbersBetweenItsEnds) {
+  constexpr CodeRange kInt8 = CodesOfByte(/*is_unsigned=*/false);
+  constexpr CodeRange kUint8 = CodesOfByte(/*is_unsigned=*/true);
+  for (const int number : {-129, -128, -1, 0, 127, 128, 255, 256}) {
+    EXPECT_EQ(IsCode(number, kInt8), number >= -128 && number <= 127);
+    EXPECT_EQ(IsCode(static_cast<float>(number), kUint8), number >= 0 && number <= 255);
+  }
+  EXPECT_FALSE(IsCode(0.5f, kInt8));
+  EXPECT_FALSE(IsCode(NAN, kUint8));
+  EXPECT_FALSE(IsCode(INFINITY, kUint8));
+  EXPECT_FALSE(IsCode(int64_t{1} << 32, kUint8));
 }
 
 }  // namespace

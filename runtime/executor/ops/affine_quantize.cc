@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "ops/affine_codes.h"
 #include "ops/code_ops.h"
+#include "ops/code_range.h"
 #include "ops/codes/held_codes.h"
 #include "ops/quant_math.h"
 #include "proto/base/status_macros.h"
@@ -33,10 +34,7 @@ float CodeOf(float x, float multiplier, float zero_point, const CodeRange& codes
 
 // A state or a parameter that was loaded may hold anything.
 absl::Status CheckZeroPoint(float zero_point, const CodeRange& codes) {
-  if (zero_point >= static_cast<float>(codes.smallest) &&
-      zero_point <= static_cast<float>(codes.largest) && zero_point == std::nearbyint(zero_point)) {
-    return absl::OkStatus();
-  }
+  if (IsCode(zero_point, codes)) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "the zero point is ", zero_point, "; want a code, ", codes.smallest, " to ", codes.largest));
 }

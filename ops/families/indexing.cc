@@ -205,6 +205,7 @@ void DefineEmbeddings(OpList& ops) {
             " of codes W [V,D], INT8: (code - offset) * scale / largest_code, each operation as "
             "FP32, with the scale of the row in Scales and its offset, INT32, in Offsets, [V] or "
             "[1]; 0 where that is absent."))
+        .IsOnIntegers()
         .Attr("padding_idx", Long(-1))
         .Attr("largest_code", Required(INT))
         .Infer(InferIntegerLookup(drops_last_dim));

@@ -78,7 +78,8 @@ bool IsNeverNegative(const OpAttributes& op) {
 }  // namespace
 
 OpSchemaBuilder& DefineStored(OpSchemaBuilder& op) {
-  return op.Attr("out_dtype", Int(VarType::FP32))
+  return op.IsOnIntegers()
+      .Attr("out_dtype", Int(VarType::FP32))
       .Attr("out_range", Float(0))
       .Attr("out_largest_code", Int(0))
       .Attr("out_zero_point", Int(0))

@@ -89,6 +89,7 @@ std::vector<OpSchema> LoweredOps() {
           "affine codes, which have the attribute zero_point, (X - zero_point) * (range / "
           "largest_code).")
       .Quantizes(QuantOp::kDequantize)
+      .IsOnIntegers()
       .KeepsSignIf(IsSymmetric)
       .Attr("range", Required(FLOAT))
       .Attr("largest_code", Required(INT))
@@ -98,6 +99,7 @@ std::vector<OpSchema> LoweredOps() {
       .Doc(
           "X, in float, plus what the codes Y, as integers, stand for: fma(Y - zero_point, range / "
           "largest_code, X), the quotient as FP32.")
+      .IsOnIntegers()
       .IsOfSamples()
       .KeepsSignIf(IsSymmetric)
       .Attr("range", Required(FLOAT))

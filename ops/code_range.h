@@ -20,7 +20,7 @@ inline constexpr int kMostBits = 16;
 constexpr bool AreBits(int64_t bits, int least_bits = kLeastBits) {
   return bits >= least_bits && bits <= kMostBits;
 }
-// Error (kInvalidArgument): those of an attribute are not `least_bits` to kMostBits.
+// Error (kInvalidArgument): the bits that an attribute says are not `least_bits` to kMostBits.
 absl::Status CheckBits(absl::string_view attribute, int64_t bits, int least_bits = kLeastBits);
 
 // The largest code of `bits` signed bits: 127 for 8. REQUIRES: 1 <= bits <= 31.

@@ -1,6 +1,6 @@
 // What an op is for the whole project: a product, the addition of a bias or a residual, a stage of
-// an epilogue, a mover of values, an op of samples. The planner, lowering and the executor ask here
-// and name no op types; a schema says it (op_schema_builder.h).
+// an epilogue, a mover of values, an op of samples, an op on integers. The planner, lowering and
+// the executor ask here and name no op types; a schema says it (op_schema_builder.h).
 
 #ifndef FIXPOINT_OPS_OP_TRAITS_H_
 #define FIXPOINT_OPS_OP_TRAITS_H_
